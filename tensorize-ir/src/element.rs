@@ -1,0 +1,432 @@
+//! Index notation: the scalar expression that stands at an index.
+//!
+//! It is what a C loop computes, what an operator of TensIR means (its *element
+//! view*), and what the prover compares. A reduction is a [`Fold`]: it has a
+//! bound index, a bound accumulator, and an order.
+
+use crate::index::{Idx, Sym};
+use crate::op::{self, BinOp, CmpOp, UnOp};
+use crate::scalar::{Scalar, ScalarType};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// A shared expression.
+pub type ElemRef = Arc<Elem>;
+
+/// A scalar expression over the initial contents of arrays, scalar parameters and indices.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Elem {
+    /// A literal.
+    Const(Scalar),
+    /// A floating-point parameter of the kernel. (An integer parameter `n` is
+    /// `OfIdx(ty, n)`.)
+    Param(Sym, ScalarType),
+    /// The polynomial, wrapped to the integer type; converted, for a float type.
+    OfIdx(ScalarType, Idx),
+    /// What the array held at this flat index when the kernel was called.
+    Read {
+        /// The array, a parameter or a constant table of the kernel.
+        array: Sym,
+        /// Its element type.
+        ty: ScalarType,
+        /// In elements, from where the parameter points.
+        index: Idx,
+    },
+    /// One operand.
+    Unary(UnOp, ElemRef),
+    /// Two operands of one type.
+    Binary(BinOp, ElemRef, ElemRef),
+    /// Compares machine values of one type; `i1`.
+    Compare(CmpOp, ElemRef, ElemRef),
+    /// Compares mathematical integers; `i1`.
+    IndexCompare(CmpOp, Idx, Idx),
+    /// A C cast.
+    Convert(ScalarType, ElemRef),
+    /// The same bits, read as another type of the same width.
+    Bitcast(ScalarType, ElemRef),
+    /// `c ? t : f`. Both are total, so it does not matter which are evaluated.
+    Select(ElemRef, ElemRef, ElemRef),
+    /// The accumulator of the enclosing [`Fold`] that binds this name.
+    Acc(Sym, ScalarType),
+    /// A reduction.
+    Fold(Arc<Fold>),
+}
+
+/// `acc = init; for var in 0..extent { acc = step }; acc`: a left fold in ascending order.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fold {
+    /// The accumulator's name in `step`.
+    pub acc: Sym,
+    /// The index's name in `step`.
+    pub var: Sym,
+    /// How many steps; none if it is negative.
+    pub extent: Idx,
+    /// The value before the first step.
+    pub init: ElemRef,
+    /// The value after a step.
+    pub step: ElemRef,
+    /// Whether the order of steps is part of the meaning.
+    pub order: Order,
+}
+
+/// The order of a [`Fold`]'s steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Order {
+    /// Ascending, one after the other.
+    Sequential,
+    /// Any order and any grouping: what a parallel or vector reduction does. `step` is then
+    /// `acc ∘ e` with `e` free of `acc`.
+    Any,
+}
+
+/// The value of everything free in an expression.
+pub trait Env {
+    /// A size or an index.
+    fn sym(&self, name: &Sym) -> Option<i128>;
+    /// A floating-point parameter.
+    fn param(&self, name: &Sym) -> Option<Scalar>;
+    /// The array's initial element.
+    fn read(&mut self, array: &Sym, index: i128) -> Option<Scalar>;
+}
+
+impl Elem {
+    /// The type of the value.
+    pub fn ty(&self) -> ScalarType {
+        match self {
+            Elem::Const(s) => s.ty,
+            Elem::Param(_, ty)
+            | Elem::OfIdx(ty, _)
+            | Elem::Read { ty, .. }
+            | Elem::Convert(ty, _)
+            | Elem::Bitcast(ty, _)
+            | Elem::Acc(_, ty) => *ty,
+            Elem::Unary(_, a) | Elem::Binary(_, a, _) => a.ty(),
+            Elem::Compare(..) | Elem::IndexCompare(..) => ScalarType::I1,
+            Elem::Select(_, t, _) => t.ty(),
+            Elem::Fold(f) => f.init.ty(),
+        }
+    }
+
+    /// A literal.
+    pub fn constant(value: Scalar) -> ElemRef {
+        Arc::new(Elem::Const(value))
+    }
+
+    /// The machine integer with the value of `idx`.
+    pub fn of_idx(ty: ScalarType, idx: Idx) -> ElemRef {
+        match idx.as_constant() {
+            Some(c) => Elem::constant(Scalar::int(ty, c)),
+            None => Arc::new(Elem::OfIdx(ty, idx)),
+        }
+    }
+
+    /// `array[index]`.
+    pub fn read(array: impl Into<Sym>, ty: ScalarType, index: Idx) -> ElemRef {
+        Arc::new(Elem::Read { array: array.into(), ty, index })
+    }
+
+    /// `op a`, folded if `a` is a literal.
+    pub fn unary(op: UnOp, a: ElemRef) -> ElemRef {
+        match &*a {
+            Elem::Const(v) => Elem::constant(op::eval_unary(op, *v)),
+            _ => Arc::new(Elem::Unary(op, a)),
+        }
+    }
+
+    /// `a op b`, folded if both are literals.
+    pub fn binary(op: BinOp, a: ElemRef, b: ElemRef) -> ElemRef {
+        match (&*a, &*b) {
+            (Elem::Const(x), Elem::Const(y)) => Elem::constant(op::eval_binary(op, *x, *y)),
+            _ => Arc::new(Elem::Binary(op, a, b)),
+        }
+    }
+
+    /// `a op b`, folded if both are literals.
+    pub fn compare(op: CmpOp, a: ElemRef, b: ElemRef) -> ElemRef {
+        match (&*a, &*b) {
+            (Elem::Const(x), Elem::Const(y)) => {
+                Elem::constant(Scalar::bool(op::eval_compare(op, *x, *y)))
+            }
+            _ => Arc::new(Elem::Compare(op, a, b)),
+        }
+    }
+
+    /// `a op b` on indices, folded if their difference is constant.
+    pub fn index_compare(op: CmpOp, a: Idx, b: Idx) -> ElemRef {
+        match (&a - &b).as_constant() {
+            Some(d) => Elem::constant(Scalar::bool(op.holds(&d, &0))),
+            None => Arc::new(Elem::IndexCompare(op, a, b)),
+        }
+    }
+
+    /// `(to)a`, folded if `a` is a literal; nothing if `a` has that type.
+    pub fn convert(to: ScalarType, a: ElemRef) -> ElemRef {
+        match &*a {
+            _ if a.ty() == to => a,
+            Elem::Const(v) => Elem::constant(op::eval_convert(to, *v)),
+            _ => Arc::new(Elem::Convert(to, a)),
+        }
+    }
+
+    /// `c ? t : f`, folded if `c` is a literal or the branches agree.
+    pub fn select(c: ElemRef, t: ElemRef, f: ElemRef) -> ElemRef {
+        match &*c {
+            Elem::Const(v) => if v.is_true() { t } else { f },
+            _ if t == f => t,
+            _ => Arc::new(Elem::Select(c, t, f)),
+        }
+    }
+
+    /// `!c` for a truth value.
+    pub fn not(c: ElemRef) -> ElemRef {
+        match &*c {
+            Elem::Unary(UnOp::Not, inner) => inner.clone(),
+            Elem::IndexCompare(op, a, b) => {
+                Elem::index_compare(op.negated(), a.clone(), b.clone())
+            }
+            _ => Elem::unary(UnOp::Not, c),
+        }
+    }
+
+    /// The children, in order, and the binders of a fold left aside.
+    pub fn children(&self) -> Vec<&ElemRef> {
+        match self {
+            Elem::Const(_)
+            | Elem::Param(..)
+            | Elem::OfIdx(..)
+            | Elem::Read { .. }
+            | Elem::IndexCompare(..)
+            | Elem::Acc(..) => vec![],
+            Elem::Unary(_, a) | Elem::Convert(_, a) | Elem::Bitcast(_, a) => vec![a],
+            Elem::Binary(_, a, b) | Elem::Compare(_, a, b) => vec![a, b],
+            Elem::Select(c, t, f) => vec![c, t, f],
+            Elem::Fold(f) => vec![&f.init, &f.step],
+        }
+    }
+
+    /// The indices that stand at this node itself.
+    pub fn indices(&self) -> Vec<&Idx> {
+        match self {
+            Elem::OfIdx(_, i) | Elem::Read { index: i, .. } => vec![i],
+            Elem::IndexCompare(_, a, b) => vec![a, b],
+            Elem::Fold(f) => vec![&f.extent],
+            _ => vec![],
+        }
+    }
+
+    /// The same node over other children and indices, as [`Elem::children`] and
+    /// [`Elem::indices`] list them. Literals are folded.
+    pub fn rebuild(&self, children: &[ElemRef], indices: &[Idx]) -> ElemRef {
+        let c = |i: usize| children[i].clone();
+        match self {
+            Elem::Const(_) | Elem::Param(..) | Elem::Acc(..) => Arc::new(self.clone()),
+            Elem::OfIdx(ty, _) => Elem::of_idx(*ty, indices[0].clone()),
+            Elem::Read { array, ty, .. } => Elem::read(array.clone(), *ty, indices[0].clone()),
+            Elem::IndexCompare(op, ..) => {
+                Elem::index_compare(*op, indices[0].clone(), indices[1].clone())
+            }
+            Elem::Unary(op, _) => Elem::unary(*op, c(0)),
+            Elem::Convert(ty, _) => Elem::convert(*ty, c(0)),
+            Elem::Bitcast(ty, _) => Arc::new(Elem::Bitcast(*ty, c(0))),
+            Elem::Binary(op, ..) => Elem::binary(*op, c(0), c(1)),
+            Elem::Compare(op, ..) => Elem::compare(*op, c(0), c(1)),
+            Elem::Select(..) => Elem::select(c(0), c(1), c(2)),
+            Elem::Fold(f) => Arc::new(Elem::Fold(Arc::new(Fold {
+                acc: f.acc.clone(),
+                var: f.var.clone(),
+                extent: indices[0].clone(),
+                init: c(0),
+                step: c(1),
+                order: f.order,
+            }))),
+        }
+    }
+
+    /// Replaces every free variable for which `with` has an answer. Bound names are unique, so
+    /// nothing is captured.
+    pub fn substitute(&self, with: &dyn Fn(&Sym) -> Option<Idx>) -> ElemRef {
+        let children: Vec<_> = self.children().into_iter().map(|e| e.substitute(with)).collect();
+        let indices: Vec<_> = self.indices().into_iter().map(|i| i.substitute(with)).collect();
+        self.rebuild(&children, &indices)
+    }
+
+    /// Replaces the variable `name` by `value`.
+    pub fn replace(&self, name: &str, value: &Idx) -> ElemRef {
+        self.substitute(&|s| (&**s == name).then(|| value.clone()))
+    }
+
+    /// Replaces leaves and whole subterms, top down: where `with` answers, its answer stands.
+    pub fn map(self: &Arc<Self>, with: &mut dyn FnMut(&ElemRef) -> Option<ElemRef>) -> ElemRef {
+        if let Some(e) = with(self) {
+            return e;
+        }
+        let children: Vec<_> = self.children().into_iter().map(|e| e.map(with)).collect();
+        let indices: Vec<_> = self.indices().into_iter().cloned().collect();
+        self.rebuild(&children, &indices)
+    }
+
+    /// Whether the variable or accumulator `name` occurs.
+    pub fn mentions(&self, name: &str) -> bool {
+        matches!(self, Elem::Acc(n, _) | Elem::Param(n, _) if &**n == name)
+            || self.indices().iter().any(|i| i.mentions(name))
+            || self.children().iter().any(|e| e.mentions(name))
+    }
+
+    /// Calls `f` for every index variable that occurs free.
+    pub fn for_each_free_sym(&self, f: &mut dyn FnMut(&Sym)) {
+        match self {
+            Elem::Fold(fold) => {
+                fold.extent.for_each_sym(f);
+                fold.init.for_each_free_sym(f);
+                fold.step.for_each_free_sym(&mut |s| {
+                    if *s != fold.var {
+                        f(s);
+                    }
+                });
+            }
+            _ => {
+                self.indices().into_iter().for_each(|i| i.for_each_sym(f));
+                self.children().into_iter().for_each(|e| e.for_each_free_sym(f));
+            }
+        }
+    }
+
+    /// Calls `f` for this node and every node below it.
+    pub fn visit(self: &Arc<Self>, f: &mut dyn FnMut(&ElemRef)) {
+        f(self);
+        self.children().into_iter().for_each(|e| e.visit(f));
+    }
+
+    /// The value. `None` where `env` has none for something that is needed; a branch that is not
+    /// selected is not needed.
+    pub fn eval(&self, env: &mut dyn Env) -> Option<Scalar> {
+        self.eval_under(env, &mut Bound::default())
+    }
+
+    fn eval_under(&self, env: &mut dyn Env, bound: &mut Bound) -> Option<Scalar> {
+        Some(match self {
+            Elem::Const(v) => *v,
+            Elem::Param(name, _) => env.param(name)?,
+            Elem::OfIdx(ty, idx) => Scalar::int(*ty, eval_idx(idx, env, bound)?),
+            Elem::Read { array, index, .. } => {
+                let at = eval_idx(index, env, bound)?;
+                env.read(array, at)?
+            }
+            Elem::Unary(op, a) => op::eval_unary(*op, a.eval_under(env, bound)?),
+            Elem::Binary(op, a, b) => {
+                op::eval_binary(*op, a.eval_under(env, bound)?, b.eval_under(env, bound)?)
+            }
+            Elem::Compare(op, a, b) => Scalar::bool(op::eval_compare(
+                *op,
+                a.eval_under(env, bound)?,
+                b.eval_under(env, bound)?,
+            )),
+            Elem::IndexCompare(op, a, b) => {
+                Scalar::bool(op.holds(&eval_idx(a, env, bound)?, &eval_idx(b, env, bound)?))
+            }
+            Elem::Convert(ty, a) => op::eval_convert(*ty, a.eval_under(env, bound)?),
+            Elem::Bitcast(ty, a) => Scalar { ty: *ty, bits: a.eval_under(env, bound)?.bits },
+            Elem::Select(c, t, f) => {
+                let branch = if c.eval_under(env, bound)?.is_true() { t } else { f };
+                branch.eval_under(env, bound)?
+            }
+            Elem::Acc(name, _) => *bound.accs.get(name)?,
+            Elem::Fold(f) => {
+                let extent = eval_idx(&f.extent, env, bound)?;
+                let mut acc = f.init.eval_under(env, bound)?;
+                for i in 0..extent.max(0) {
+                    bound.syms.insert(f.var.clone(), i);
+                    bound.accs.insert(f.acc.clone(), acc);
+                    acc = f.step.eval_under(env, bound)?;
+                }
+                bound.syms.remove(&f.var);
+                bound.accs.remove(&f.acc);
+                acc
+            }
+        })
+    }
+}
+
+#[derive(Default)]
+struct Bound {
+    syms: BTreeMap<Sym, i128>,
+    accs: BTreeMap<Sym, Scalar>,
+}
+
+fn eval_idx(idx: &Idx, env: &mut dyn Env, bound: &mut Bound) -> Option<i128> {
+    // Values inside of indices are evaluated first: the two closures of `Idx::eval` cannot both
+    // borrow `env`.
+    let mut values = Vec::new();
+    collect_values(idx, &mut values);
+    let mut known: BTreeMap<Elem, i128> = BTreeMap::new();
+    for e in values {
+        let v = e.eval_under(env, bound)?.as_int();
+        known.insert((*e).clone(), v);
+    }
+    idx.eval(&|s| bound.syms.get(s).copied().or_else(|| env.sym(s)), &mut |e| known.get(e).copied())
+}
+
+fn collect_values(idx: &Idx, out: &mut Vec<ElemRef>) {
+    use crate::index::Atom;
+    for (monomial, _) in idx.terms() {
+        for atom in monomial {
+            match atom {
+                Atom::Sym(_) => {}
+                Atom::Value(e) => out.push(e.clone()),
+                Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::Max(a, b) | Atom::Min(a, b) => {
+                    collect_values(a, out);
+                    collect_values(b, out);
+                }
+            }
+        }
+    }
+}
+
+impl Fold {
+    /// The fold as `init ∘ e₀ ∘ e₁ ∘ …`, if its step has that form: the operator and `e`.
+    pub fn as_reduction(&self) -> Option<(BinOp, ElemRef)> {
+        match &*self.step {
+            Elem::Binary(op, a, b)
+                if matches!(&**a, Elem::Acc(n, _) if *n == self.acc) && !b.mentions(&self.acc) =>
+            {
+                Some((*op, b.clone()))
+            }
+            Elem::Binary(op, a, b)
+                if op.is_commutative()
+                    && matches!(&**b, Elem::Acc(n, _) if *n == self.acc)
+                    && !a.mentions(&self.acc) =>
+            {
+                Some((*op, a.clone()))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Elem {
+    /// Function-call notation: `add(x[i], fold(acc = 0:i32, k < n, add(acc, w[k])))`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Elem::Const(v) => write!(f, "{v}"),
+            Elem::Param(name, _) | Elem::Acc(name, _) => f.write_str(name),
+            Elem::OfIdx(ty, idx) => write!(f, "index({ty}, {idx})"),
+            Elem::Read { array, index, .. } => write!(f, "{array}[{index}]"),
+            Elem::Unary(op, a) => write!(f, "{op}({a})"),
+            Elem::Binary(op, a, b) => write!(f, "{op}({a}, {b})"),
+            Elem::Compare(op, a, b) => write!(f, "compare({op}, {a}, {b})"),
+            Elem::IndexCompare(op, a, b) => write!(f, "index_compare({op}, {a}, {b})"),
+            Elem::Convert(ty, a) => write!(f, "convert({ty}, {a})"),
+            Elem::Bitcast(ty, a) => write!(f, "bitcast_convert({ty}, {a})"),
+            Elem::Select(c, t, e) => write!(f, "select({c}, {t}, {e})"),
+            Elem::Fold(fold) => {
+                let verb = match fold.order {
+                    Order::Sequential => "fold",
+                    Order::Any => "fold_any",
+                };
+                let Fold { acc, var, extent, init, step, .. } = &**fold;
+                write!(f, "{verb}({acc} = {init}, {var} < {extent}, {step})")
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What has to hold at a call, and which memory a kernel touches.
+
+use crate::index::{Idx, Sym};
+use crate::scalar::ScalarType;
+
+/// A condition on the arguments of a call. If one fails, the original runs. All polynomials are
+/// over the kernel's integer parameters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Guard {
+    /// `idx >= 0`, computed without overflow.
+    NonNegative(Idx),
+    /// `idx` is a value of the integer type, so arithmetic in that type does not wrap.
+    Fits(Idx, ScalarType),
+    /// No byte belongs to both.
+    Disjoint(Extent, Extent),
+}
+
+/// The elements `[lo, hi)` of an array; none if `hi <= lo`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Extent {
+    /// The parameter that points to element 0.
+    pub array: Sym,
+    /// First element.
+    pub lo: Idx,
+    /// One past the last element.
+    pub hi: Idx,
+}
+
+/// What a kernel does to one array, as an interval that covers every access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Footprint {
+    /// All elements that any run may read or write.
+    pub extent: Extent,
+    /// Whether some of these are read.
+    pub reads: bool,
+    /// Whether some of these are written.
+    pub writes: bool,
+    /// Whether the original reads some of these only on some data. A target that fetches them all
+    /// beforehand has to check that they can be read.
+    pub reads_depend_on_data: bool,
+    /// Whether the original writes some of these only on some data. A target may then store only
+    /// what changed.
+    pub writes_depend_on_data: bool,
+}

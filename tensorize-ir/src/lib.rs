@@ -1,0 +1,23 @@
+//! The two languages of `cargo tensorize`, and what they share.
+//!
+//! * [`loopir`]: a kernel as a machine runs it. Front ends produce it, code
+//!   printers consume it.
+//! * [`tensir`]: a kernel as mathematics: tensors with symbolic shapes and a
+//!   small set of operators under StableHLO's names.
+//! * [`element`]: index notation, the scalar expression that stands at an
+//!   index. Both languages meet in it.
+//! * [`scalar`], [`op`]: C's scalar types and the arithmetic on them, defined
+//!   once for both interpreters and the prover.
+//! * [`index`]: integer polynomials over sizes and loop counters.
+//! * [`guard`]: what has to hold at a call, and which memory a kernel touches.
+//!
+//! Deliberately absent: the C parser, the solver, rewriting and code
+//! generation. A user's build script depends on this crate.
+
+pub mod element;
+pub mod guard;
+pub mod index;
+pub mod loopir;
+pub mod op;
+pub mod scalar;
+pub mod tensir;

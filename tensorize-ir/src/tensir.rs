@@ -1,0 +1,301 @@
+//! TensIR: a kernel as mathematics.
+//!
+//! A function is a list of operators on tensors with symbolic shapes, under
+//! StableHLO's names, in single-assignment form. Tensors come from *views* of
+//! the C arrays as they were at the call, and the results are stored through
+//! views, all at once. Locations that no result covers keep their contents.
+
+use crate::element::{Elem, ElemRef};
+use crate::index::{Idx, Sym};
+use crate::loopir::Param;
+use crate::op::{BinOp, CmpOp, UnOp};
+use crate::scalar::{Scalar, ScalarType};
+use std::sync::Arc;
+
+/// A kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// The C name.
+    pub name: String,
+    /// The C function's parameters, in its order. Integer scalars are the sizes that shapes speak of.
+    pub params: Vec<Param>,
+    /// The operators. A node uses only nodes before it.
+    pub nodes: Vec<Node>,
+    /// Where the results go.
+    pub outputs: Vec<Output>,
+}
+
+/// The number of a node in [`Function::nodes`].
+pub type NodeId = usize;
+
+/// One operator, applied.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// The operator, with its attributes.
+    pub op: Op,
+    /// The operands.
+    pub args: Vec<NodeId>,
+    /// The type of the result.
+    pub ty: TensorType,
+}
+
+/// Shape and element type.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TensorType {
+    /// Extents, over the kernel's integer parameters; empty for a scalar. A negative extent is empty.
+    pub shape: Vec<Idx>,
+    /// Element type.
+    pub elem: ScalarType,
+}
+
+/// A result and where it goes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Output {
+    /// `value` at index `(#0, #1, …)` is stored at `array[index]`. Different indices are different
+    /// locations.
+    Store {
+        /// The node.
+        value: NodeId,
+        /// Where.
+        view: View,
+    },
+    /// The scalar `value` is returned.
+    Return {
+        /// The node.
+        value: NodeId,
+    },
+}
+
+/// A tensor over an array: the element at `(#0, #1, …)` is `array[index]`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct View {
+    /// The C array.
+    pub array: Sym,
+    /// A polynomial over the kernel's integer parameters and the dimensions `#0`, `#1`, … (see
+    /// [`dim`]), in elements.
+    pub index: Idx,
+}
+
+/// The name of dimension `i` in a [`View`] or an [`Op::Generic`]: `#0`, `#1`, …
+pub fn dim(i: usize) -> Sym {
+    format!("#{i}").into()
+}
+
+/// An operator of TensIR.
+///
+/// Where StableHLO leaves the order of a reduction open, TensIR's is ascending (row-major), starting
+/// from the initial value; a target that re-associates is of tier *real*.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Op {
+    /// The array's contents at the call. No operands.
+    View(View),
+    /// A floating-point parameter, as a scalar.
+    Param(Sym),
+    /// The value of a polynomial over the integer parameters, wrapped to the element type; a scalar.
+    Size(Idx),
+    /// A literal, as a scalar.
+    Constant(Scalar),
+    /// A literal table, as a vector.
+    Table(Vec<Scalar>),
+    /// The index along one dimension, wrapped to the element type.
+    Iota {
+        /// Which dimension of the result.
+        dimension: usize,
+    },
+    /// Elementwise, one operand.
+    Unary(UnOp),
+    /// Elementwise, two operands of one shape and type.
+    Binary(BinOp),
+    /// Elementwise; the result is `i1`.
+    Compare(CmpOp),
+    /// Elementwise conversion to the result's element type, as a C cast.
+    Convert,
+    /// Elementwise reinterpretation of the bits.
+    BitcastConvert,
+    /// Elementwise: predicate (`i1`), on true, on false; all of one shape.
+    Select,
+    /// Dimension `i` of the operand becomes dimension `dimensions[i]` of the result; the others repeat.
+    BroadcastInDim {
+        /// One for each of the operand's dimensions, ascending.
+        dimensions: Vec<usize>,
+    },
+    /// The same elements in row-major order under another shape.
+    Reshape,
+    /// Dimension `i` of the result is dimension `permutation[i]` of the operand.
+    Transpose {
+        /// A permutation.
+        permutation: Vec<usize>,
+    },
+    /// `result[i] = operand[start + i·stride]` in each dimension.
+    Slice {
+        /// First index in each dimension.
+        start: Vec<Idx>,
+        /// Step in each dimension, 1 or more.
+        stride: Vec<i64>,
+    },
+    /// The operand surrounded by a second, scalar operand.
+    Pad {
+        /// Elements before, in each dimension, not negative.
+        low: Vec<Idx>,
+    },
+    /// Operands one after the other along a dimension.
+    Concatenate {
+        /// Which dimension.
+        dimension: usize,
+    },
+    /// The indices along these dimensions run backwards.
+    Reverse {
+        /// Which dimensions.
+        dimensions: Vec<usize>,
+    },
+    /// `result[i, …] = operand[indices[i, …]]`: a vector, then integer indices. What an index outside
+    /// of the vector gives is not defined.
+    Gather,
+    /// Sum of products: batch dimensions first, then the free ones of the left, then of the right. The
+    /// third operand is the scalar that the sum starts from.
+    DotGeneral {
+        /// Pairs of dimensions (left, right) that run along.
+        batch: Vec<(usize, usize)>,
+        /// Pairs of dimensions (left, right) that are summed over, the slowest first.
+        contracting: Vec<(usize, usize)>,
+    },
+    /// Folds these dimensions (ascending list, row-major order); the second operand is the scalar that
+    /// the fold starts from.
+    Reduce {
+        /// How two values are combined.
+        reducer: Reducer,
+        /// Which dimensions go.
+        dimensions: Vec<usize>,
+    },
+    /// Raw index notation: the element at `(#0, #1, …)`, over the arrays at the call. No operands.
+    Generic(ElemRef),
+}
+
+/// How a reduction combines the accumulator with an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reducer {
+    /// `acc ∘ x`
+    Op(BinOp),
+    /// `x cmp acc ? x : acc`: what `if (x > m) m = x;` does. On integers it is a maximum or minimum;
+    /// on floats it differs from one in NaN and in the sign of zero.
+    TakeIf(CmpOp),
+    /// `acc cmp x ? acc : x`: what `m = m > x ? m : x;` does.
+    KeepIf(CmpOp),
+}
+
+impl Reducer {
+    /// The accumulator after `x`.
+    pub fn combine(self, acc: ElemRef, x: ElemRef) -> ElemRef {
+        match self {
+            Reducer::Op(op) => Elem::binary(op, acc, x),
+            Reducer::TakeIf(cmp) => {
+                Elem::select(Elem::compare(cmp, x.clone(), acc.clone()), x, acc)
+            }
+            Reducer::KeepIf(cmp) => {
+                Elem::select(Elem::compare(cmp, acc.clone(), x.clone()), acc, x)
+            }
+        }
+    }
+}
+
+impl TensorType {
+    /// A scalar.
+    pub fn scalar(elem: ScalarType) -> TensorType {
+        TensorType { shape: vec![], elem }
+    }
+
+    /// A tensor.
+    pub fn new(shape: Vec<Idx>, elem: ScalarType) -> TensorType {
+        TensorType { shape, elem }
+    }
+
+    /// The same shape with another element type.
+    pub fn with_elem(&self, elem: ScalarType) -> TensorType {
+        TensorType { shape: self.shape.clone(), elem }
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+}
+
+impl Function {
+    /// Adds a node, or finds the same one.
+    pub fn add(&mut self, op: Op, args: Vec<NodeId>, ty: TensorType) -> NodeId {
+        let node = Node { op, args, ty };
+        if let Some(id) = self.nodes.iter().position(|n| *n == node) {
+            return id;
+        }
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    /// Adds a scalar literal.
+    pub fn constant(&mut self, value: Scalar) -> NodeId {
+        self.add(Op::Constant(value), vec![], TensorType::scalar(value.ty))
+    }
+
+    /// The element type of an array parameter.
+    pub fn array_elem(&self, name: &str) -> Option<ScalarType> {
+        self.params.iter().find_map(|p| match p {
+            Param::Array { name: n, elem, .. } if &**n == name => Some(*elem),
+            _ => None,
+        })
+    }
+
+    /// Drops nodes that no output needs, and renumbers.
+    pub fn prune(&mut self) {
+        let mut live = vec![false; self.nodes.len()];
+        for o in &self.outputs {
+            live[o.value()] = true;
+        }
+        for id in (0..self.nodes.len()).rev() {
+            if live[id] {
+                for &a in &self.nodes[id].args {
+                    live[a] = true;
+                }
+            }
+        }
+        let mut renumbered = vec![0; self.nodes.len()];
+        let mut nodes = Vec::new();
+        for (id, mut node) in std::mem::take(&mut self.nodes).into_iter().enumerate() {
+            if live[id] {
+                node.args.iter_mut().for_each(|a| *a = renumbered[*a]);
+                renumbered[id] = nodes.len();
+                nodes.push(node);
+            }
+        }
+        self.nodes = nodes;
+        for o in &mut self.outputs {
+            match o {
+                Output::Store { value, .. } | Output::Return { value } => {
+                    *value = renumbered[*value];
+                }
+            }
+        }
+    }
+}
+
+impl Output {
+    /// The node whose value goes there.
+    pub fn value(&self) -> NodeId {
+        match self {
+            Output::Store { value, .. } | Output::Return { value } => *value,
+        }
+    }
+}
+
+/// Replaces the dimensions `#0`, `#1`, … of a view's index.
+pub fn at(index: &Idx, position: &[Idx]) -> Idx {
+    index.substitute(&|s| dim_number(s).and_then(|i| position.get(i).cloned()))
+}
+
+/// Replaces the dimensions `#0`, `#1`, … of an expression.
+pub fn elem_at(e: &Arc<Elem>, position: &[Idx]) -> ElemRef {
+    e.substitute(&|s| dim_number(s).and_then(|i| position.get(i).cloned()))
+}
+
+fn dim_number(s: &Sym) -> Option<usize> {
+    s.strip_prefix('#').and_then(|n| n.parse().ok())
+}
