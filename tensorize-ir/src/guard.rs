@@ -3,6 +3,25 @@
 use crate::index::{Idx, Sym};
 use crate::scalar::ScalarType;
 
+/// How much a proof promises. The weaker one is the larger one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// The same bits, for every input that meets the guards and has no undefined behaviour in C.
+    Exact,
+    /// Equal when `float` and `double` arithmetic is read over the real numbers.
+    Real,
+}
+
+impl Tier {
+    /// `exact` or `real`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tier::Exact => "exact",
+            Tier::Real => "real",
+        }
+    }
+}
+
 /// A condition on the arguments of a call. If one fails, the original runs. All polynomials are
 /// over the kernel's integer parameters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

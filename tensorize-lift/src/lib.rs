@@ -1,1 +1,9 @@
-//! (being written)
+//! From C to LoopIR to TensIR.
+//!
+//! * [`c`]: the front end. C source, by way of libclang, to LoopIR.
+//! * [`summarise`]: the first proposer. LoopIR to index notation, by symbolic execution.
+//! * [`raise`]: index notation to library operators, with equality saturation.
+
+pub mod c;
+pub mod raise;
+pub mod summarise;

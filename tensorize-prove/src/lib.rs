@@ -1,1 +1,38 @@
-//! (being written)
+//! The prover: does this LoopIR function compute this TensIR term, for all sizes and all inputs?
+//!
+//! It is the only part that has to be trusted. It does not know the proposers, the back ends or the
+//! command line; what they suggest (a summary, the closed form of a loop) is checked, never believed.
+
+use tensorize_ir::guard::{Footprint, Guard, Tier};
+
+pub mod solver;
+
+/// What a proof of a kernel gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proof {
+    /// How much is promised.
+    pub tier: Tier,
+    /// What has to hold at a call.
+    pub guards: Vec<Guard>,
+    /// The memory that is touched, an entry for each array parameter that is.
+    pub footprints: Vec<Footprint>,
+}
+
+/// The answer to "is this summary right?"
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It is.
+    Proven(Proof),
+    /// It isn't: on these inputs, the two differ.
+    Refuted {
+        /// What was passed, and what came out of either side, in words.
+        inputs: String,
+    },
+    /// Nobody knows.
+    Unknown {
+        /// What could not be shown, in words.
+        obligation: String,
+        /// Line of the source, 0 if there is none.
+        line: u32,
+    },
+}
