@@ -123,7 +123,11 @@ impl Elem {
 
     /// `array[index]`.
     pub fn read(array: impl Into<Sym>, ty: ScalarType, index: Idx) -> ElemRef {
-        Arc::new(Elem::Read { array: array.into(), ty, index })
+        Arc::new(Elem::Read {
+            array: array.into(),
+            ty,
+            index,
+        })
     }
 
     /// `op a`, folded if `a` is a literal.
@@ -172,7 +176,13 @@ impl Elem {
     /// `c ? t : f`, folded if `c` is a literal or the branches agree.
     pub fn select(c: ElemRef, t: ElemRef, f: ElemRef) -> ElemRef {
         match &*c {
-            Elem::Const(v) => if v.is_true() { t } else { f },
+            Elem::Const(v) => {
+                if v.is_true() {
+                    t
+                } else {
+                    f
+                }
+            }
             _ if t == f => t,
             _ => Arc::new(Elem::Select(c, t, f)),
         }
@@ -182,9 +192,7 @@ impl Elem {
     pub fn not(c: ElemRef) -> ElemRef {
         match &*c {
             Elem::Unary(UnOp::Not, inner) => inner.clone(),
-            Elem::IndexCompare(op, a, b) => {
-                Elem::index_compare(op.negated(), a.clone(), b.clone())
-            }
+            Elem::IndexCompare(op, a, b) => Elem::index_compare(op.negated(), a.clone(), b.clone()),
             _ => Elem::unary(UnOp::Not, c),
         }
     }
@@ -246,8 +254,16 @@ impl Elem {
     /// Replaces every free variable for which `with` has an answer. Bound names are unique, so
     /// nothing is captured.
     pub fn substitute(&self, with: &dyn Fn(&Sym) -> Option<Idx>) -> ElemRef {
-        let children: Vec<_> = self.children().into_iter().map(|e| e.substitute(with)).collect();
-        let indices: Vec<_> = self.indices().into_iter().map(|i| i.substitute(with)).collect();
+        let children: Vec<_> = self
+            .children()
+            .into_iter()
+            .map(|e| e.substitute(with))
+            .collect();
+        let indices: Vec<_> = self
+            .indices()
+            .into_iter()
+            .map(|i| i.substitute(with))
+            .collect();
         self.rebuild(&children, &indices)
     }
 
@@ -287,7 +303,9 @@ impl Elem {
             }
             _ => {
                 self.indices().into_iter().for_each(|i| i.for_each_sym(f));
-                self.children().into_iter().for_each(|e| e.for_each_free_sym(f));
+                self.children()
+                    .into_iter()
+                    .for_each(|e| e.for_each_free_sym(f));
             }
         }
     }
@@ -326,9 +344,16 @@ impl Elem {
                 Scalar::bool(op.holds(&eval_idx(a, env, bound)?, &eval_idx(b, env, bound)?))
             }
             Elem::Convert(ty, a) => op::eval_convert(*ty, a.eval_under(env, bound)?),
-            Elem::Bitcast(ty, a) => Scalar { ty: *ty, bits: a.eval_under(env, bound)?.bits },
+            Elem::Bitcast(ty, a) => Scalar {
+                ty: *ty,
+                bits: a.eval_under(env, bound)?.bits,
+            },
             Elem::Select(c, t, f) => {
-                let branch = if c.eval_under(env, bound)?.is_true() { t } else { f };
+                let branch = if c.eval_under(env, bound)?.is_true() {
+                    t
+                } else {
+                    f
+                };
                 branch.eval_under(env, bound)?
             }
             Elem::Acc(name, _) => *bound.accs.get(name)?,
@@ -364,7 +389,10 @@ fn eval_idx(idx: &Idx, env: &mut dyn Env, bound: &mut Bound) -> Option<i128> {
         let v = e.eval_under(env, bound)?.as_int();
         known.insert((*e).clone(), v);
     }
-    idx.eval(&|s| bound.syms.get(s).copied().or_else(|| env.sym(s)), &mut |e| known.get(e).copied())
+    idx.eval(
+        &|s| bound.syms.get(s).copied().or_else(|| env.sym(s)),
+        &mut |e| known.get(e).copied(),
+    )
 }
 
 fn collect_values(idx: &Idx, out: &mut Vec<ElemRef>) {
@@ -424,7 +452,14 @@ impl fmt::Display for Elem {
                     Order::Sequential => "fold",
                     Order::Any => "fold_any",
                 };
-                let Fold { acc, var, extent, init, step, .. } = &**fold;
+                let Fold {
+                    acc,
+                    var,
+                    extent,
+                    init,
+                    step,
+                    ..
+                } = &**fold;
                 write!(f, "{verb}({acc} = {init}, {var} < {extent}, {step})")
             }
         }

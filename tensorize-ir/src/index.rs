@@ -111,10 +111,13 @@ impl Idx {
             (_, Some(1)) => self.clone(),
             (_, Some(0)) => Idx::default(),
             (Some(a), Some(b)) => Idx::constant(floor_div(a, b)),
-            (_, Some(b)) if self.terms.values().all(|c| c % b == 0) => {
-                Idx { terms: self.terms.iter().map(|(m, c)| (m.clone(), c / b)).collect() }
-            }
-            _ => Idx::atom(Atom::FloorDiv(Box::new(self.clone()), Box::new(divisor.clone()))),
+            (_, Some(b)) if self.terms.values().all(|c| c % b == 0) => Idx {
+                terms: self.terms.iter().map(|(m, c)| (m.clone(), c / b)).collect(),
+            },
+            _ => Idx::atom(Atom::FloorDiv(
+                Box::new(self.clone()),
+                Box::new(divisor.clone()),
+            )),
         }
     }
 
@@ -176,7 +179,12 @@ impl Idx {
             if count > 1 || others.iter().any(|a| a.mentions(name)) {
                 return None;
             }
-            if count == 1 { &mut coefficient } else { &mut rest }.insert(others, *c);
+            if count == 1 {
+                &mut coefficient
+            } else {
+                &mut rest
+            }
+            .insert(others, *c);
         }
         Some((coefficient, rest))
     }
@@ -241,7 +249,11 @@ impl Idx {
 /// `⌊a / b⌋` for `b` other than zero.
 pub fn floor_div(a: i128, b: i128) -> i128 {
     let q = a / b;
-    if a % b != 0 && ((a < 0) != (b < 0)) { q - 1 } else { q }
+    if a % b != 0 && ((a < 0) != (b < 0)) {
+        q - 1
+    } else {
+        q
+    }
 }
 
 impl Atom {
@@ -290,7 +302,9 @@ impl Add for &Idx {
 impl Neg for &Idx {
     type Output = Idx;
     fn neg(self) -> Idx {
-        Idx { terms: self.terms.iter().map(|(m, c)| (m.clone(), -c)).collect() }
+        Idx {
+            terms: self.terms.iter().map(|(m, c)| (m.clone(), -c)).collect(),
+        }
     }
 }
 
@@ -409,9 +423,18 @@ mod tests {
 
     #[test]
     fn division_rounds_down() {
-        assert_eq!(Idx::constant(-7).floor_div(&Idx::constant(2)).as_constant(), Some(-4));
-        assert_eq!(Idx::constant(-7).modulo(&Idx::constant(2)).as_constant(), Some(1));
+        assert_eq!(
+            Idx::constant(-7).floor_div(&Idx::constant(2)).as_constant(),
+            Some(-4)
+        );
+        assert_eq!(
+            Idx::constant(-7).modulo(&Idx::constant(2)).as_constant(),
+            Some(1)
+        );
         let four_n = &Idx::constant(4) * &s("n");
-        assert_eq!(four_n.floor_div(&Idx::constant(2)), &Idx::constant(2) * &s("n"));
+        assert_eq!(
+            four_n.floor_div(&Idx::constant(2)),
+            &Idx::constant(2) * &s("n")
+        );
     }
 }

@@ -9,6 +9,7 @@
 //! * [`scalar`], [`op`]: C's scalar types and the arithmetic on them, defined
 //!   once for both interpreters and the prover.
 //! * [`index`]: integer polynomials over sizes and loop counters.
+//! * [`memory`]: concrete arguments and results of a call, for both interpreters.
 //! * [`guard`]: what has to hold at a call, and which memory a kernel touches.
 //!
 //! Deliberately absent: the C parser, the solver, rewriting and code
@@ -18,6 +19,7 @@ pub mod element;
 pub mod guard;
 pub mod index;
 pub mod loopir;
+pub mod memory;
 pub mod op;
 pub mod scalar;
 pub mod tensir;

@@ -193,24 +193,36 @@ impl Scalar {
             ScalarType::F64 => Self::f64(value as f64),
             _ => {
                 let mask = u64::MAX >> (64 - ty.bits());
-                Scalar { ty, bits: value as u64 & mask }
+                Scalar {
+                    ty,
+                    bits: value as u64 & mask,
+                }
             }
         }
     }
 
     /// A `float`.
     pub fn f32(value: f32) -> Scalar {
-        Scalar { ty: ScalarType::F32, bits: value.to_bits().into() }
+        Scalar {
+            ty: ScalarType::F32,
+            bits: value.to_bits().into(),
+        }
     }
 
     /// A `double`.
     pub fn f64(value: f64) -> Scalar {
-        Scalar { ty: ScalarType::F64, bits: value.to_bits() }
+        Scalar {
+            ty: ScalarType::F64,
+            bits: value.to_bits(),
+        }
     }
 
     /// A truth value.
     pub fn bool(value: bool) -> Scalar {
-        Scalar { ty: ScalarType::I1, bits: value.into() }
+        Scalar {
+            ty: ScalarType::I1,
+            bits: value.into(),
+        }
     }
 
     /// The mathematical value of an integer; for a float, its bits.
@@ -240,7 +252,11 @@ impl Scalar {
 
     /// Whether the value is not zero (C's truth).
     pub fn is_true(self) -> bool {
-        if self.ty.is_float() { self.as_f64() != 0.0 } else { self.bits != 0 }
+        if self.ty.is_float() {
+            self.as_f64() != 0.0
+        } else {
+            self.bits != 0
+        }
     }
 
     /// The value zero (`+0.0` for floats).
@@ -285,8 +301,9 @@ impl FromStr for Scalar {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        let (value, ty) =
-            s.split_once(':').ok_or_else(|| format!("'{s}' lacks its type, as in '3:i32'"))?;
+        let (value, ty) = s
+            .split_once(':')
+            .ok_or_else(|| format!("'{s}' lacks its type, as in '3:i32'"))?;
         let ty: ScalarType = ty.parse()?;
         let bad = || format!("'{value}' is not a value of type {ty}");
         match ty {
@@ -309,7 +326,9 @@ mod tests {
 
     #[test]
     fn text_reads_back() {
-        for s in ["3:i32", "-128:i8", "255:ui8", "1.5:f32", "-0.0:f32", "inf:f64", "1e-5:f32", "1:i1"] {
+        for s in [
+            "3:i32", "-128:i8", "255:ui8", "1.5:f32", "-0.0:f32", "inf:f64", "1e-5:f32", "1:i1",
+        ] {
             let v: Scalar = s.parse().unwrap();
             assert_eq!(v.to_string().parse::<Scalar>().unwrap(), v, "{s}");
         }

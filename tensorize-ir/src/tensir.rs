@@ -201,7 +201,10 @@ impl Reducer {
 impl TensorType {
     /// A scalar.
     pub fn scalar(elem: ScalarType) -> TensorType {
-        TensorType { shape: vec![], elem }
+        TensorType {
+            shape: vec![],
+            elem,
+        }
     }
 
     /// A tensor.
@@ -211,7 +214,10 @@ impl TensorType {
 
     /// The same shape with another element type.
     pub fn with_elem(&self, elem: ScalarType) -> TensorType {
-        TensorType { shape: self.shape.clone(), elem }
+        TensorType {
+            shape: self.shape.clone(),
+            elem,
+        }
     }
 
     /// Number of dimensions.
