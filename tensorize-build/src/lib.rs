@@ -1,1 +1,8 @@
-//! (being written)
+//! What a build script calls, and the format of stored results.
+//!
+//! Deliberately absent: the solver and libclang. Whoever builds a crate with tensorized kernels needs a
+//! C compiler and nothing more.
+
+pub mod config;
+pub mod record;
+pub mod store;

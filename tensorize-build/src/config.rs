@@ -1,0 +1,227 @@
+//! What the user asks for: `[package.metadata.tensorize]`, and `.tensorize/build-script.toml`, in which a build
+//! script notes what it compiles so that `cargo tensorize` sees the same.
+
+use crate::store::write_atomic;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use tensorize_ir::guard::Tier;
+
+/// `[package.metadata.tensorize]` of a manifest. Everything has a default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Metadata {
+    /// Kernels without an annotation: `"kernels/blend.c::screen_blend"`.
+    pub kernels: Vec<String>,
+    /// The weakest tier that may be swapped in: `real` (default) or `exact`.
+    pub tier: Option<TierName>,
+    /// What to generate: `["cpu", "numpy"]` by default.
+    pub targets: Option<Vec<String>>,
+    /// C files to look at when no build script has noted any.
+    pub files: Vec<String>,
+    /// Folders for `#include`, relative to the manifest.
+    pub include: Vec<String>,
+    /// `NAME` or `NAME=VALUE`.
+    pub define: Vec<String>,
+    /// More arguments of the C compiler.
+    pub flags: Vec<String>,
+}
+
+/// A tier's name in the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TierName {
+    /// The same bits.
+    Exact,
+    /// Equal over the real numbers.
+    Real,
+}
+
+impl Metadata {
+    /// The weakest tier that may be swapped in.
+    pub fn tier(&self) -> Tier {
+        match self.tier {
+            Some(TierName::Exact) => Tier::Exact,
+            Some(TierName::Real) | None => Tier::Real,
+        }
+    }
+
+    /// What to generate.
+    pub fn targets(&self) -> Vec<String> {
+        self.targets
+            .clone()
+            .unwrap_or_else(|| vec!["cpu".into(), "numpy".into()])
+    }
+
+    /// The kernels that are named for this file (relative to the manifest, with `/`).
+    pub fn kernels_of<'a>(&'a self, file: &'a str) -> impl Iterator<Item = &'a str> {
+        self.kernels.iter().filter_map(move |k| {
+            let (f, name) = k.rsplit_once("::")?;
+            (clean_path(f) == clean_path(file)).then_some(name)
+        })
+    }
+
+    /// Reads the table from the manifest in `dir`; all defaults if there is none.
+    pub fn load(dir: &Path) -> Result<Metadata, String> {
+        let path = dir.join("Cargo.toml");
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Metadata::parse(&text).map_err(|e| format!("{}: {e}", path.display()))
+    }
+
+    fn parse(manifest: &str) -> Result<Metadata, String> {
+        #[derive(Deserialize)]
+        struct Manifest {
+            package: Option<Package>,
+        }
+        #[derive(Deserialize)]
+        struct Package {
+            metadata: Option<Tools>,
+        }
+        #[derive(Deserialize)]
+        struct Tools {
+            tensorize: Option<Metadata>,
+        }
+        let manifest: Manifest = toml::from_str(manifest).map_err(|e| e.to_string())?;
+        let metadata = manifest
+            .package
+            .and_then(|p| p.metadata)
+            .and_then(|m| m.tensorize);
+        let metadata = metadata.unwrap_or_default();
+        match metadata.kernels.iter().find(|k| !k.contains("::")) {
+            Some(k) => Err(format!(
+                "[package.metadata.tensorize] kernels: '{k}' should be \"FILE.c::FUNCTION\""
+            )),
+            None => Ok(metadata),
+        }
+    }
+
+    /// What the table itself says is to be compiled, if it names files.
+    pub fn as_library(&self) -> Option<Library> {
+        (!self.files.is_empty()).then(|| Library {
+            name: "metadata".into(),
+            files: self.files.clone(),
+            include: self.include.clone(),
+            define: self.define.clone(),
+            flags: self.flags.clone(),
+        })
+    }
+}
+
+/// What one `Build::compile` compiles.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Library {
+    /// Its name.
+    pub name: String,
+    /// C files, relative to the manifest where they are below it.
+    pub files: Vec<String>,
+    /// Folders for `#include`, likewise.
+    pub include: Vec<String>,
+    /// `NAME` or `NAME=VALUE`.
+    pub define: Vec<String>,
+    /// More arguments of the C compiler.
+    pub flags: Vec<String>,
+}
+
+/// `.tensorize/build-script.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BuildManifest {
+    /// Every library that the build script compiles.
+    #[serde(rename = "library")]
+    pub libraries: Vec<Library>,
+}
+
+/// No C name, so no kernel's record can be called so.
+const BUILD_MANIFEST: &str = "build-script.toml";
+
+/// Whether a file of a store is the build manifest and no record.
+pub(crate) fn is_build_manifest(path: &Path) -> bool {
+    path.file_name().is_some_and(|n| n == BUILD_MANIFEST)
+}
+
+impl BuildManifest {
+    /// Where it is, for the manifest in `dir`.
+    pub fn path(dir: &Path) -> PathBuf {
+        dir.join(".tensorize").join(BUILD_MANIFEST)
+    }
+
+    /// Reads it; `None` if there is none or it is damaged.
+    pub fn load(dir: &Path) -> Option<BuildManifest> {
+        toml::from_str(&fs::read_to_string(BuildManifest::path(dir)).ok()?).ok()
+    }
+
+    /// Notes a library, in the place of an older one of that name. Nothing is written if nothing changed.
+    pub fn note(dir: &Path, library: &Library) -> io::Result<()> {
+        let mut manifest = BuildManifest::load(dir).unwrap_or_default();
+        if manifest.libraries.contains(library) {
+            return Ok(());
+        }
+        manifest.libraries.retain(|l| l.name != library.name);
+        manifest.libraries.push(library.clone());
+        manifest.libraries.sort_by(|a, b| a.name.cmp(&b.name));
+        let text = toml::to_string_pretty(&manifest).map_err(io::Error::other)?;
+        let text =
+            format!("# What the build script compiles; it keeps this file up to date.\n{text}");
+        write_atomic(&BuildManifest::path(dir), text.as_bytes())
+    }
+}
+
+/// `a/./b` and `a\b` as `a/b`.
+pub(crate) fn clean_path(path: &str) -> String {
+    let parts = path.split(['/', '\\']).filter(|p| *p != ".");
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// `path` relative to `dir` if it is below it, with `/`; else as it is.
+pub fn relative_to(dir: &Path, path: &Path) -> String {
+    let path = path.strip_prefix(dir).unwrap_or(path);
+    clean_path(&path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_is_read() {
+        let m = Metadata::parse(
+            "[package]\nname = 'x'\n[package.metadata.tensorize]\nkernels = ['./a/b.c::f']\ntier = 'exact'\n",
+        )
+        .unwrap();
+        assert_eq!(m.kernels_of("a/b.c").collect::<Vec<_>>(), ["f"]);
+        assert_eq!(m.kernels_of("a/c.c").count(), 0);
+        assert_eq!(m.tier(), Tier::Exact);
+        assert_eq!(
+            Metadata::parse("[package]\nname = 'x'\n").unwrap(),
+            Metadata::default()
+        );
+    }
+
+    #[test]
+    fn a_mistake_in_metadata_is_an_error() {
+        let head = "[package]\nname = 'x'\n[package.metadata.tensorize]\n";
+        assert!(Metadata::parse(&format!("{head}kernel = []\n")).is_err());
+        assert!(Metadata::parse(&format!("{head}tier = 'quick'\n")).is_err());
+        assert!(
+            Metadata::parse(&format!("{head}kernels = ['f']\n"))
+                .unwrap_err()
+                .contains("FILE.c")
+        );
+    }
+
+    #[test]
+    fn a_library_is_noted_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut lib = Library {
+            name: "k".into(),
+            files: vec!["k.c".into()],
+            ..Library::default()
+        };
+        BuildManifest::note(dir.path(), &lib).unwrap();
+        lib.define.push("N=1".into());
+        BuildManifest::note(dir.path(), &lib).unwrap();
+        assert_eq!(BuildManifest::load(dir.path()).unwrap().libraries, [lib]);
+    }
+}
