@@ -1,0 +1,160 @@
+//! The command line.
+
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Lifts a crate's C kernels, proves what they compute, and generates code for other targets.
+///
+/// Without a command: finds the kernels of the package, and stores what is proven in `.tensorize/`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo-tensorize",
+    bin_name = "cargo tensorize",
+    version,
+    after_help = crate::exit::Code::table(),
+    subcommand_value_name = "COMMAND"
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+    /// Options of every command.
+    #[command(flatten)]
+    pub common: Common,
+    /// Which packages, when there is no command.
+    #[command(flatten)]
+    pub project: Project,
+}
+
+/// Options of every command.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Common {
+    /// How to report: a table and diagnostics, or one JSON object a line
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    pub message_format: MessageFormat,
+    /// When to use colours
+    #[arg(long, global = true, default_value_t, value_name = "WHEN")]
+    pub color: ColorChoice,
+    /// How many kernels to work on at a time [default: the number of cores]
+    #[arg(long, short, global = true, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
+    /// Whatever is not proven, or a target that is not generated, is a failure
+    #[arg(long, global = true)]
+    pub strict: bool,
+}
+
+/// The form of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// A table and diagnostics.
+    #[default]
+    Human,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Which packages and targets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct Project {
+    /// Generate code for this target; may be given several times [default: the configuration's, or
+    /// cpu and numpy]
+    #[arg(long = "target", short, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Only this package; may be given several times
+    #[arg(long = "package", short, value_name = "NAME")]
+    pub packages: Vec<String>,
+    /// All packages of the workspace
+    #[arg(long, conflicts_with = "packages")]
+    pub workspace: bool,
+    /// The package's Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Let cargo use no network
+    #[arg(long)]
+    pub offline: bool,
+    /// Cargo.lock must not change; with `check`, results that are missing or out of date are a failure
+    #[arg(long)]
+    pub locked: bool,
+    /// Prove again what is stored already
+    #[arg(long, visible_alias = "reprove")]
+    pub force: bool,
+}
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Report on the package's kernels, and write nothing
+    Check {
+        /// Which packages.
+        #[command(flatten)]
+        project: Project,
+    },
+    /// Prove or refute somebody's summary of one function
+    Prove {
+        /// The function, as FILE.c::NAME
+        #[arg(value_name = "FILE.c::FUNCTION", value_parser = file_and_function)]
+        function: (PathBuf, String),
+        /// The summary, a TensIR function in text form
+        #[arg(long, value_name = "FILE.tir")]
+        summary: PathBuf,
+        /// Arguments for the C front end, such as -I and -D
+        #[arg(last = true, value_name = "CLANG-ARGS")]
+        clang_args: Vec<String>,
+    },
+    /// Lift and prove every function of some C files, annotated or not
+    Lift {
+        /// C files
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Only this function; may be given several times
+        #[arg(long = "function", short, value_name = "NAME")]
+        functions: Vec<String>,
+        /// See whether code for this target can be generated; may be given several times
+        #[arg(long = "target", short, value_name = "TARGET")]
+        targets: Vec<String>,
+        /// Print each kernel's summary
+        #[arg(long, short)]
+        summary: bool,
+        /// Do not compile and run the original
+        #[arg(long)]
+        no_differential: bool,
+        /// Arguments for the C front end and compiler, such as -I and -D
+        #[arg(last = true, value_name = "CLANG-ARGS")]
+        clang_args: Vec<String>,
+    },
+    /// List the targets that code can be generated for
+    Targets,
+    /// Explain a diagnostic's code, such as TZ0203, or an exit code
+    Explain {
+        /// The code; all are listed if there is none
+        code: Option<String>,
+    },
+}
+
+fn file_and_function(s: &str) -> Result<(PathBuf, String), String> {
+    match s.rsplit_once("::") {
+        Some((file, name)) if !file.is_empty() && !name.is_empty() => {
+            Ok((file.into(), name.to_owned()))
+        }
+        _ => Err("write it as FILE.c::FUNCTION".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_function_is_named_after_its_file() {
+        assert_eq!(file_and_function("a/b.c::f"), Ok(("a/b.c".into(), "f".into())));
+        assert!(file_and_function("b.c").is_err());
+        assert!(file_and_function("b.c::").is_err());
+    }
+}

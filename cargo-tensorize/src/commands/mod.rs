@@ -1,0 +1,103 @@
+//! The verbs.
+
+mod explain;
+mod lift;
+mod targets;
+
+use crate::cli::{Cli, Common, MessageFormat, Project, Verb};
+use crate::diagnostics::Diagnostic;
+use crate::exit::Code;
+use crate::pipeline::Run;
+use crate::report::{Summary, table};
+use crate::usage;
+use annotate_snippets::Renderer;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+/// Does what the command line asks for.
+pub fn run(cli: &Cli) -> Code {
+    set_color(cli.common.color);
+    let out = Output { format: cli.common.message_format, start: Instant::now() };
+    if cli.verb.is_some() && cli.project != Project::default() {
+        out.diagnostic(&Diagnostic::error(
+            "TZ0105",
+            "options that choose packages and targets go after the command",
+        ));
+        return Code::Usage;
+    }
+    match &cli.verb {
+        Some(Verb::Lift { .. }) => lift::run(cli, &out),
+        Some(Verb::Targets) => targets::run(&out),
+        Some(Verb::Explain { code }) => explain::run(code.as_deref(), &out),
+        _ => {
+            out.diagnostic(&Diagnostic::error("TZ0104", "not there yet"));
+            Code::CouldNotRun
+        }
+    }
+}
+
+fn set_color(choice: clap::ColorChoice) {
+    match choice {
+        clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+}
+
+fn threads(common: &Common) -> NonZeroUsize {
+    common.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Where reports go: JSON or text on standard output, diagnostics for people on standard error.
+pub struct Output {
+    format: MessageFormat,
+    start: Instant,
+}
+
+impl Output {
+    /// Shows a diagnostic. On standard error, so that JSON on standard output stays clean.
+    pub fn diagnostic(&self, d: &Diagnostic) {
+        let text = d.render(&Renderer::styled());
+        let _ = writeln!(anstream::stderr().lock(), "{text}\n");
+    }
+
+    /// Prints text for people; nothing in JSON mode.
+    pub fn text(&self, text: &str) {
+        if self.format == MessageFormat::Human {
+            // A reader that has gone away is not our failure.
+            let _ = write!(anstream::stdout().lock(), "{text}");
+        }
+    }
+
+    /// Prints an object in JSON mode; nothing for people.
+    pub fn json(&self, object: &impl serde::Serialize) {
+        if self.format == MessageFormat::Json {
+            let mut out = std::io::stdout().lock();
+            // The values are strings, numbers and maps with string keys: this can't fail but by I/O.
+            let _ = serde_json::to_writer(&mut out, object);
+            let _ = out.write_all(b"\n");
+        }
+    }
+
+    /// Reports on all kernels. The code is the gravest of theirs.
+    pub fn report(&self, run: &Run, targets: &[String], strict: bool) -> Code {
+        for k in &run.kernels {
+            self.json(k);
+            if self.format == MessageFormat::Human {
+                k.diagnostics.iter().for_each(|d| self.diagnostic(d));
+            }
+        }
+        let summary = Summary::new(
+            &run.kernels,
+            u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX),
+            usage::peak_rss_bytes(run.solvers_peak),
+            run.z3_version.clone(),
+        );
+        self.text(&table(&run.kernels, targets));
+        self.text(&format!("\n{}\n", summary.text()));
+        self.json(&summary);
+        run.kernels.iter().fold(Code::Clean, |code, k| code.worse(k.exit(strict)))
+    }
+}

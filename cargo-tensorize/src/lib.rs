@@ -1,0 +1,37 @@
+//! `cargo tensorize`: finds a crate's C kernels, lifts and proves them, generates code for other
+//! targets, and stores what is proven.
+//!
+//! The binary is three lines around [`main`], so that tests can call all of it.
+
+pub mod cli;
+pub mod codes;
+pub mod commands;
+pub mod diagnostics;
+pub mod exit;
+pub mod pipeline;
+pub mod report;
+pub mod tools;
+pub mod usage;
+
+use clap::Parser;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the program with these arguments, its own name first. Both `cargo-tensorize …` and
+/// `cargo tensorize …` (which cargo turns into `cargo-tensorize tensorize …`) are understood.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    if args.get(1).is_some_and(|a| a == "tensorize") {
+        args.remove(1);
+    }
+    let cli = match cli::Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(e) => {
+            let failed = e.use_stderr();
+            // A closed pipe on the other side is no reason to fail.
+            let _ = e.print();
+            return if failed { exit::Code::Usage.into() } else { exit::Code::Clean.into() };
+        }
+    };
+    commands::run(&cli).into()
+}

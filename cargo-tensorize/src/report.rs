@@ -1,0 +1,307 @@
+//! What became of each kernel, and how it is told: a table, or JSON objects.
+
+use crate::diagnostics::Diagnostic;
+use crate::exit::Code;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+use tensorize_ir::guard::{Extent, Guard, Tier};
+
+/// How far a kernel came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// The summary is right.
+    Proven,
+    /// The summary is wrong.
+    Refuted,
+    /// The prover could not tell.
+    Unproven,
+    /// The kernel uses something that we don't read or summarise.
+    Unsupported,
+    /// It doesn't parse, a tool failed, or a bug of ours was found.
+    Error,
+}
+
+impl Status {
+    /// As in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Proven => "proven",
+            Status::Refuted => "refuted",
+            Status::Unproven => "unproven",
+            Status::Unsupported => "unsupported",
+            Status::Error => "error",
+        }
+    }
+}
+
+/// Microseconds by stage; 0 for a stage that was not reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Times {
+    /// Reading the C: the file's time, shared evenly by its functions.
+    pub parse: u64,
+    /// Finding a summary.
+    pub propose: u64,
+    /// Proving it.
+    pub prove: u64,
+    /// Running the compiled original against it.
+    pub differential: u64,
+}
+
+/// How a target did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TargetReport {
+    /// The outcome.
+    pub status: TargetStatus,
+    /// Empty for `generated`.
+    pub why: String,
+}
+
+/// Whether there is code for a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetStatus {
+    /// There is, and it passed every check.
+    Generated,
+    /// The target can't express this kernel.
+    Unsupported,
+    /// There was, and it didn't pass.
+    Failed,
+}
+
+/// What became of one kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelReport {
+    reason: &'static str,
+    /// The C name.
+    pub name: String,
+    /// As it was named on the command line or in the configuration.
+    pub file: PathBuf,
+    /// Of the function's head.
+    pub line: u32,
+    /// How far it came.
+    pub status: Status,
+    /// Of the proof.
+    #[serde(serialize_with = "tier_name")]
+    pub tier: Option<Tier>,
+    /// What a call has to meet, in words.
+    pub guards: Vec<String>,
+    /// The TensIR text; empty if there is none.
+    pub summary: String,
+    /// Of the first diagnostic.
+    pub code: Option<&'static str>,
+    /// Its message.
+    pub why: Option<String>,
+    /// By stage.
+    pub times_us: Times,
+    /// By name.
+    pub targets: BTreeMap<String, TargetReport>,
+    /// What there is to tell.
+    #[serde(skip)]
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+fn tier_name<S: Serializer>(tier: &Option<Tier>, s: S) -> Result<S::Ok, S::Error> {
+    tier.map(Tier::name).serialize(s)
+}
+
+impl KernelReport {
+    /// A report that says nothing yet.
+    pub fn new(name: impl Into<String>, file: PathBuf, line: u32) -> KernelReport {
+        KernelReport {
+            reason: "kernel",
+            name: name.into(),
+            file,
+            line,
+            status: Status::Unproven,
+            tier: None,
+            guards: Vec::new(),
+            summary: String::new(),
+            code: None,
+            why: None,
+            times_us: Times::default(),
+            targets: BTreeMap::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// Ends with this status; the diagnostic's code and message go into the report.
+    pub fn fail(&mut self, status: Status, diagnostic: Diagnostic) {
+        self.status = status;
+        self.code = diagnostic.code;
+        self.why = Some(diagnostic.message.clone());
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// The exit code that this kernel alone would give.
+    pub fn exit(&self, strict: bool) -> Code {
+        let target_failed = self.targets.values().any(|t| t.status != TargetStatus::Generated);
+        match self.status {
+            Status::Error => Code::CouldNotRun,
+            Status::Refuted => Code::Refuted,
+            Status::Unsupported if strict => Code::NotProven,
+            Status::Unsupported => Code::Unsupported,
+            Status::Unproven if strict => Code::NotProven,
+            Status::Proven if strict && target_failed => Code::NotProven,
+            Status::Unproven | Status::Proven => Code::Clean,
+        }
+    }
+}
+
+/// The last line of a JSON report.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    reason: &'static str,
+    kernels: usize,
+    proven: usize,
+    refuted: usize,
+    unproven: usize,
+    unsupported: usize,
+    wall_us: u64,
+    peak_rss_bytes: u64,
+    z3_version: String,
+}
+
+impl Summary {
+    /// Counts.
+    pub fn new(kernels: &[KernelReport], wall_us: u64, peak_rss: u64, z3_version: String) -> Self {
+        let count = |s| kernels.iter().filter(|k| k.status == s).count();
+        Summary {
+            reason: "summary",
+            kernels: kernels.len(),
+            proven: count(Status::Proven),
+            refuted: count(Status::Refuted),
+            unproven: count(Status::Unproven),
+            unsupported: count(Status::Unsupported),
+            wall_us,
+            peak_rss_bytes: peak_rss,
+            z3_version,
+        }
+    }
+
+    /// One line for people.
+    pub fn text(&self) -> String {
+        let errors =
+            self.kernels - self.proven - self.refuted - self.unproven - self.unsupported;
+        let mut text = format!("{} kernels: {} proven", self.kernels, self.proven);
+        let rest = [
+            (self.refuted, "refuted"),
+            (self.unproven, "not proven"),
+            (self.unsupported, "not supported"),
+            (errors, "with errors"),
+        ];
+        for (n, what) in rest.into_iter().filter(|(n, _)| *n > 0) {
+            let _ = write!(text, ", {n} {what}");
+        }
+        let _ = write!(text, " ({:.2} s)", self.wall_us as f64 / 1e6);
+        text
+    }
+}
+
+/// A guard in words.
+pub fn guard_text(guard: &Guard) -> String {
+    let extent = |e: &Extent| format!("{}[{}..{}]", e.array, e.lo, e.hi);
+    match guard {
+        Guard::NonNegative(i) => format!("{i} >= 0"),
+        Guard::Fits(i, ty) => format!("{i} fits in {ty}"),
+        Guard::Disjoint(a, b) => format!("{} and {} do not overlap", extent(a), extent(b)),
+    }
+}
+
+/// The table that people see.
+pub fn table(kernels: &[KernelReport], targets: &[String]) -> String {
+    let mut rows: Vec<Vec<String>> = vec![
+        ["kernel", "status", "tier", "summary", "time"].map(String::from).to_vec(),
+    ];
+    rows[0].extend(targets.iter().cloned());
+    for k in kernels {
+        let t = k.times_us;
+        let lifting = t.parse + t.propose + t.prove;
+        let mut row = vec![
+            k.name.clone(),
+            k.status.name().into(),
+            k.tier.map_or("-", Tier::name).into(),
+            if k.summary.is_empty() { "-".into() } else { main_operator(&k.summary) },
+            format!("{:.1} ms", lifting as f64 / 1e3),
+        ];
+        row.extend(targets.iter().map(|t| match k.targets.get(t).map(|r| r.status) {
+            Some(TargetStatus::Generated) => "generated".into(),
+            Some(TargetStatus::Unsupported) => "unsupported".into(),
+            Some(TargetStatus::Failed) => "failed".into(),
+            None => "-".into(),
+        }));
+        rows.push(row);
+    }
+    let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// The operator that says most about a summary: the last one that is not mere plumbing.
+fn main_operator(summary: &str) -> String {
+    const TELLING: [&str; 5] = ["dot_general", "reduce", "gather", "generic", "concatenate"];
+    const PLUMBING: [&str; 8] = [
+        "view", "param", "size", "constant", "table", "broadcast_in_dim", "convert", "reshape",
+    ];
+    let operators: Vec<&str> = summary.lines().filter_map(operator).collect();
+    let telling = TELLING.iter().find(|t| operators.contains(t)).copied();
+    let last = || operators.iter().rev().find(|o| !PLUMBING.contains(o)).copied();
+    telling.or_else(last).or(operators.last().copied()).unwrap_or("-").to_owned()
+}
+
+/// The operator of a line `%3 = dot_general(…)`.
+fn operator(line: &str) -> Option<&str> {
+    let (_, right) = line.split_once(" = ")?;
+    let end = right.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(right.len());
+    (end > 0).then(|| &right[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_the_promised_keys_in_their_order() {
+        let mut k = KernelReport::new("f", "k.c".into(), 3);
+        k.tier = Some(Tier::Exact);
+        k.targets.insert(
+            "numpy".into(),
+            TargetReport { status: TargetStatus::Generated, why: String::new() },
+        );
+        assert_eq!(
+            serde_json::to_string(&k).unwrap(),
+            r#"{"reason":"kernel","name":"f","file":"k.c","line":3,"status":"unproven","tier":"exact","guards":[],"summary":"","code":null,"why":null,"times_us":{"parse":0,"propose":0,"prove":0,"differential":0},"targets":{"numpy":{"status":"generated","why":""}}}"#
+        );
+        assert_eq!(
+            serde_json::to_string(&Summary::new(&[k], 5, 6, "5.4.0".into())).unwrap(),
+            r#"{"reason":"summary","kernels":1,"proven":0,"refuted":0,"unproven":1,"unsupported":0,"wall_us":5,"peak_rss_bytes":6,"z3_version":"5.4.0"}"#
+        );
+    }
+
+    #[test]
+    fn the_main_operator_is_not_plumbing() {
+        let text = "kernel f(n: i32)\n%0 = view(a[#0]) : [n] f32\n%1 = constant(0:f32) : f32\n\
+                    %2 = reduce(%0, %1) : f32\n%3 = multiply(%2, %2) : f32\nreturn %3\n";
+        assert_eq!(main_operator(text), "reduce");
+        assert_eq!(main_operator("%0 = add(%1, %2)\n%1 = convert(%0)"), "add");
+        assert_eq!(main_operator(""), "-");
+    }
+
+    #[test]
+    fn only_strict_turns_unproven_into_a_failure() {
+        let k = KernelReport::new("f", "k.c".into(), 3);
+        assert_eq!(k.exit(false), Code::Clean);
+        assert_eq!(k.exit(true), Code::NotProven);
+    }
+}

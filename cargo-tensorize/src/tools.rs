@@ -1,0 +1,73 @@
+//! Finds the programs that the subcommand needs. (The front end finds libclang itself.)
+
+use crate::diagnostics::Diagnostic;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use tensorize_prove::solver::{Solver, SolverError};
+
+/// What to do about a missing or old Z3.
+const Z3_HELP: &str = "run `cargo xtask setup` in the sources of cargo-tensorize, or `pip install z3-solver` \
+     and set TENSORIZE_Z3 to its `z3`";
+
+/// Where our own set-up puts tools: `$XDG_DATA_HOME/cargo-tensorize`, or `~/.local/share/…`.
+pub fn data_dir() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let base = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
+    Some(base.join("cargo-tensorize"))
+}
+
+/// The Z3 to run: `TENSORIZE_Z3`, else the one that our set-up installed, else the one on `PATH`.
+pub fn find_z3() -> PathBuf {
+    if let Some(path) = std::env::var_os("TENSORIZE_Z3").filter(|v| !v.is_empty()) {
+        return path.into();
+    }
+    let ours = data_dir().map(|d| d.join("venv/bin/z3")).filter(|p| p.is_file());
+    ours.or_else(|| on_path("z3")).unwrap_or_else(|| "z3".into())
+}
+
+/// The C compiler, or why there is none: `CC`, else `cc` on `PATH`.
+pub fn find_cc() -> Result<PathBuf, Diagnostic> {
+    let named = std::env::var_os("CC").filter(|v| !v.is_empty());
+    let name = named.clone().unwrap_or_else(|| "cc".into());
+    // `CC` may hold arguments, such as "ccache gcc"; that is the user's business.
+    if named.is_some_and(|n| n.to_string_lossy().contains(' ')) || on_path(&name).is_some() {
+        return Ok(name.into());
+    }
+    let message = format!("no C compiler: `{}` is not on PATH", name.to_string_lossy());
+    Err(Diagnostic::error("TZ0103", message)
+        .help("install one (Debian: `apt install gcc`), or set CC to its path"))
+}
+
+/// A solver, or what to do to get one.
+pub fn solver(z3: &Path) -> Result<Solver, Diagnostic> {
+    Solver::new(z3.to_owned()).map_err(|e| {
+        let code = match &e {
+            SolverError::NotFound { .. } => "TZ0101",
+            SolverError::TooOld { .. } => "TZ0102",
+        };
+        Diagnostic::error(code, e.to_string()).help(Z3_HELP)
+    })
+}
+
+fn on_path(name: impl AsRef<OsStr>) -> Option<PathBuf> {
+    let name = Path::new(name.as_ref());
+    if name.components().count() > 1 {
+        return name.is_file().then(|| name.to_owned());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|p| p.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_solver_comes_with_its_remedy() {
+        let Err(d) = solver(Path::new("/nowhere/z3")) else {
+            panic!("there is no Z3 at /nowhere");
+        };
+        assert_eq!(d.code, Some("TZ0101"));
+        assert!(d.help.is_some_and(|h| h.contains("TENSORIZE_Z3")));
+    }
+}

@@ -1,0 +1,41 @@
+//! How much memory this took.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use std::fs;
+
+/// The most memory that this process and its children held, in bytes. The solvers run at the same time
+/// as we do and are added (`solvers`, from [`children_peak`]); a compiler runs after them, so of all
+/// children that are gone only the largest counts.
+pub fn peak_rss_bytes(solvers: u64) -> u64 {
+    rss(UsageWho::RUSAGE_SELF) + solvers.max(rss(UsageWho::RUSAGE_CHILDREN))
+}
+
+fn rss(who: UsageWho) -> u64 {
+    // Linux counts in KiB, macOS in bytes.
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    getrusage(who).map_or(0, |u| u.max_rss().max(0).unsigned_abs() * unit)
+}
+
+/// The peaks of the children that the calling thread has started and that still run, added up; 0 where
+/// `/proc` doesn't tell.
+pub fn children_peak() -> u64 {
+    let children = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+    children.split_whitespace().filter_map(high_water).sum()
+}
+
+fn high_water(pid: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_uses_some_memory() {
+        assert!(peak_rss_bytes(0) > 1 << 20);
+    }
+}
