@@ -1,2 +1,72 @@
-//! (being written)
-fn main() {}
+//! `cargo xtask`: sets up the machine, shows the demo, runs the tests and the benchmarks.
+
+mod bench;
+mod demo;
+mod process;
+mod setup;
+mod test;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Install what is missing: z3, libclang and NumPy in a Python environment of their own, gcc if there is none
+    Setup {
+        /// Only report what is there and what is missing
+        #[arg(long)]
+        check: bool,
+    },
+    /// Build and run the demo project as it was and tensorized, compare the two, show the pictures and the table
+    Demo {
+        /// Two pictures (PNG) to blend; without them the program draws two
+        #[arg(num_args = 2, value_names = ["BASE", "ACTIVE"])]
+        pictures: Vec<std::path::PathBuf>,
+    },
+    /// Run every test
+    Test {
+        /// Passed on to `cargo test`
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
+    /// Measure: lifting and proving, a dispatched call, or the demo's kernels
+    Bench {
+        /// What to measure
+        what: bench::What,
+        /// Print one JSON object instead of a table
+        #[arg(long)]
+        json: bool,
+        /// How many cold runs to take the median of
+        #[arg(long, default_value_t = 5)]
+        runs: usize,
+    },
+    /// Check formatting and run clippy, warnings being errors
+    Lint,
+}
+
+fn main() -> ExitCode {
+    let done: Result<()> = match Cli::parse().verb {
+        Verb::Setup { check: true } => setup::check(),
+        Verb::Setup { check: false } => setup::run(),
+        Verb::Demo { pictures } => demo::run(&pictures),
+        Verb::Test { args } => test::run(&args),
+        Verb::Bench { what, json, runs } => bench::run(what, json, runs.max(1)),
+        Verb::Lint => test::lint(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

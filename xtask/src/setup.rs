@@ -1,0 +1,216 @@
+//! `cargo xtask setup`: the tools that `cargo tensorize` needs and cargo doesn't bring.
+//!
+//! z3, libclang and NumPy come as Python packages into one environment, where our programs look for them. Nothing
+//! else on the machine is touched, except that a missing C compiler or `venv` module is installed with apt where we
+//! may. Where we may not, the one command that does it is named.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{output, run as run_command, succeeds};
+
+/// The packages, pinned: the version of z3 is part of every stored proof.
+const REQUIREMENTS: [&str; 3] = ["z3-solver>=5.4,<6", "libclang==18.1.1", "numpy>=2,<3"];
+/// Debian's packages for what must be on the machine already, together: one command mends everything.
+const DEBIAN_PACKAGES: [&str; 4] = ["gcc", "libc6-dev", "python3", "python3-venv"];
+/// Written into the environment when it is complete.
+const STAMP: &str = "tensorize-setup";
+
+/// Where the environment lies; the programs look in the same place.
+pub fn venv() -> Result<PathBuf> {
+    let data = match std::env::var_os("XDG_DATA_HOME") {
+        Some(dir) if PathBuf::from(&dir).is_absolute() => PathBuf::from(dir),
+        _ => {
+            let home =
+                std::env::home_dir().context("no home directory: set HOME or XDG_DATA_HOME")?;
+            home.join(".local/share")
+        }
+    };
+    Ok(data.join("cargo-tensorize/venv"))
+}
+
+/// Installs what is missing. Quick when nothing is.
+pub fn run() -> Result<()> {
+    let venv = venv()?;
+    let parent = venv.parent().expect("joined above");
+    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    // Two setups at a time (tests, an editor) must not write into one environment.
+    let lock = File::create(parent.join("setup.lock")).context("cannot create the setup lock")?;
+    lock.lock().context("cannot take the setup lock")?;
+
+    if !has_c_compiler() {
+        install_debian("a C compiler is missing")?;
+        if !has_c_compiler() {
+            bail!("still no working `cc` on the PATH: install gcc, or set CC");
+        }
+    }
+    if is_complete() {
+        return Ok(());
+    }
+    if !has_venv_module() {
+        install_debian("python3 with its venv module is missing")?;
+        if !has_venv_module() {
+            bail!(
+                "`{}` still has no venv module: {}",
+                python(),
+                debian_command()
+            );
+        }
+    }
+    eprintln!("setup: z3, libclang and NumPy into {}", venv.display());
+    let python = python();
+    // An environment whose interpreter has gone (an upgraded system) is made anew.
+    let clear = venv.exists()
+        && !succeeds(Command::new(venv.join("bin/python3")).args(["-m", "pip", "--version"]));
+    let mut create = Command::new(&python);
+    create
+        .args(["-m", "venv"])
+        .args(clear.then_some("--clear"))
+        .arg(&venv);
+    run_command(&mut create)
+        .with_context(|| format!("no Python environment; try: {}", debian_command()))?;
+    let mut pip = Command::new(venv.join("bin/python3"));
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+    ])
+    .args(REQUIREMENTS);
+    run_command(&mut pip)
+        .context("pip could not install the tools; is a package index in reach?")?;
+    let missing = missing_in_venv();
+    if !missing.is_empty() {
+        bail!(
+            "installed, but not found in {}: {}",
+            venv.display(),
+            missing.join(", ")
+        );
+    }
+    fs::write(venv.join(STAMP), stamp()).context("cannot mark the environment as complete")?;
+    eprintln!("setup: {}", z3_version().unwrap_or_default());
+    Ok(())
+}
+
+/// Reports what is there; an error if something is missing.
+pub fn check() -> Result<()> {
+    let venv = venv()?;
+    let mut missing = Vec::new();
+    let mut report = |what: &str, there: bool| {
+        println!("{:<8} {what}", if there { "ok" } else { "missing" });
+        if !there {
+            missing.push(what.to_string());
+        }
+    };
+    report("C compiler (cc)", has_c_compiler());
+    report("python3 with venv", has_venv_module());
+    let absent = missing_in_venv();
+    for tool in ["z3", "libclang", "numpy"] {
+        report(
+            &format!("{tool} in {}", venv.display()),
+            !absent.iter().any(|name| name == tool),
+        );
+    }
+    if !missing.is_empty() {
+        bail!("{} missing: run `cargo xtask setup`", missing.len());
+    }
+    Ok(())
+}
+
+fn stamp() -> String {
+    REQUIREMENTS.join("\n") + "\n"
+}
+
+fn is_complete() -> bool {
+    let Ok(venv) = venv() else { return false };
+    let stamped = fs::read_to_string(venv.join(STAMP)).is_ok_and(|text| text == stamp());
+    stamped && missing_in_venv().is_empty()
+}
+
+fn missing_in_venv() -> Vec<String> {
+    let Ok(venv) = venv() else {
+        return vec!["the environment".into()];
+    };
+    let mut missing = Vec::new();
+    if z3_version().is_none() {
+        missing.push("z3".to_string());
+    }
+    for (name, inside) in [
+        ("libclang", "clang/native/libclang.so"),
+        ("numpy", "numpy/__init__.py"),
+    ] {
+        let found = fs::read_dir(venv.join("lib"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .any(|entry| entry.path().join("site-packages").join(inside).exists());
+        if !found {
+            missing.push(name.to_string());
+        }
+    }
+    missing
+}
+
+/// "Z3 version …" as the installed one says it.
+pub fn z3_version() -> Option<String> {
+    let done = Command::new(venv().ok()?.join("bin/z3"))
+        .arg("--version")
+        .output()
+        .ok()?;
+    done.status
+        .success()
+        .then(|| String::from_utf8_lossy(&done.stdout).trim().to_string())
+}
+
+fn python() -> String {
+    std::env::var("PYTHON").unwrap_or_else(|_| "python3".into())
+}
+
+fn has_venv_module() -> bool {
+    succeeds(Command::new(python()).args(["-c", "import venv, ensurepip"]))
+}
+
+fn has_c_compiler() -> bool {
+    succeeds(Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into())).arg("--version"))
+}
+
+fn debian_command() -> String {
+    format!("sudo apt-get install -y {}", DEBIAN_PACKAGES.join(" "))
+}
+
+/// Installs Debian's packages as root or with a sudo that asks nothing; else an error that names the command.
+fn install_debian(why: &str) -> Result<()> {
+    let root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
+    let sudo = !root && succeeds(Command::new("sudo").args(["-n", "true"]));
+    if !succeeds(Command::new("apt-get").arg("--version")) || !(root || sudo) {
+        bail!("{why}. This installs it: {}", debian_command());
+    }
+    eprintln!("setup: {why}; installing {}", DEBIAN_PACKAGES.join(" "));
+    let apt = |arguments: &[&str]| {
+        let mut command = if root {
+            Command::new("apt-get")
+        } else {
+            Command::new("sudo")
+        };
+        if sudo {
+            command.args(["-n", "apt-get"]);
+        }
+        command
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .arg("-qq")
+            .args(arguments);
+        run_command(&mut command)
+    };
+    apt(&["update"])?;
+    apt(&[
+        &["install", "-y", "--no-install-recommends"][..],
+        &DEBIAN_PACKAGES,
+    ]
+    .concat())
+    .with_context(|| format!("{why}. This installs it: {}", debian_command()))
+}

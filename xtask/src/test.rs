@@ -1,0 +1,114 @@
+//! `cargo xtask test` and `cargo xtask lint`.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{cargo, run as run_command, show};
+use crate::setup;
+
+/// Tests of the workspace, the end-to-end ones among them, counted in one closing line.
+pub fn run(args: &[String]) -> Result<()> {
+    setup::run()?;
+    let mut command = cargo();
+    command
+        .args(["test", "--workspace", "--quiet", "--no-fail-fast"])
+        .args(args);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start `{}`", show(&command)))?;
+    let mut counts = Counts::default();
+    for line in BufReader::new(child.stdout.take().expect("piped")).lines() {
+        let line = line.context("cannot read what the tests print")?;
+        println!("{line}");
+        counts.add(&line);
+    }
+    let status = child.wait()?;
+    println!(
+        "{} passed, {} failed, {} skipped",
+        counts.passed, counts.failed, counts.skipped
+    );
+    if !status.success() {
+        bail!("`{}` failed ({status})", show(&command));
+    }
+    // A filter may leave nothing; the whole suite may not.
+    if counts.passed == 0 && args.is_empty() {
+        bail!("no test ran");
+    }
+    Ok(())
+}
+
+/// Formatting and clippy, for the workspace and the demo project.
+pub fn lint() -> Result<()> {
+    run_command(cargo().args(["fmt", "--all", "--check"]))?;
+    run_command(cargo().args([
+        "fmt",
+        "--check",
+        "--manifest-path",
+        "fixtures/demo/Cargo.toml",
+    ]))?;
+    run_command(cargo().args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--quiet",
+        "--",
+        "-D",
+        "warnings",
+    ]))
+}
+
+/// What the lines `test result: ok. 3 passed; 0 failed; 1 ignored; …` add up to.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counts {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+impl Counts {
+    fn add(&mut self, line: &str) {
+        let Some((_, counts)) = line
+            .split_once("test result: ")
+            .and_then(|(_, rest)| rest.split_once(". "))
+        else {
+            return;
+        };
+        for part in counts.split(';') {
+            let Some((number, word)) = part.trim().split_once(' ') else {
+                continue;
+            };
+            let number = number.parse().unwrap_or(0);
+            match word {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.skipped += number,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_summed_over_test_programs() {
+        let mut counts = Counts::default();
+        counts.add("test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.02s");
+        counts
+            .add("test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
+        counts.add("running 5 tests");
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 7,
+                failed: 2,
+                skipped: 1
+            }
+        );
+    }
+}
