@@ -3,10 +3,21 @@
 //! Typed scalars, arrays, loops, branches and assignments, with C's arithmetic
 //! spelled out: every promotion and conversion is a node, every pointer is an
 //! array and an offset in elements. Expressions have no side effects.
+//!
+//! [`Function`]'s `Display` is the text form, which its `FromStr` reads back.
 
 use crate::index::Sym;
 use crate::op::{BinOp, CmpOp, UnOp};
 use crate::scalar::{Scalar, ScalarType};
+
+pub mod interp;
+mod lexer;
+pub mod parse;
+mod text;
+mod validate;
+
+#[cfg(test)]
+mod tests;
 
 /// A kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,7 +215,11 @@ impl Expr {
 
     /// `array[index]`.
     pub fn load(array: impl Into<Sym>, elem: ScalarType, index: Expr) -> Expr {
-        Expr::Load { array: array.into(), elem, index: Box::new(index) }
+        Expr::Load {
+            array: array.into(),
+            elem,
+            index: Box::new(index),
+        }
     }
 
     /// `a op b`.
@@ -219,7 +234,11 @@ impl Expr {
 
     /// `(to)a`; nothing if `a` has that type.
     pub fn convert(to: ScalarType, a: Expr) -> Expr {
-        if a.ty() == to { a } else { Expr::Convert(to, Box::new(a)) }
+        if a.ty() == to {
+            a
+        } else {
+            Expr::Convert(to, Box::new(a))
+        }
     }
 
     /// The operands, in order.
@@ -252,6 +271,11 @@ impl Function {
             Param::Array { name: n, elem, .. } if &**n == name => Some(*elem),
             _ => None,
         });
-        param.or_else(|| self.arrays.iter().find(|a| &*a.name == name).map(|a| a.elem))
+        param.or_else(|| {
+            self.arrays
+                .iter()
+                .find(|a| &*a.name == name)
+                .map(|a| a.elem)
+        })
     }
 }

@@ -1,0 +1,549 @@
+//! Runs LoopIR, and stops where C's behaviour would be undefined.
+//!
+//! Loops of any mode run one round after the other: that a parallel loop means the same is for the
+//! prover to show.
+
+use super::{Expr, Function, Overflow, Param, Stmt};
+use crate::index::Sym;
+use crate::memory::{Buffer, Inputs};
+use crate::op::{self, BinOp, CmpOp, UnOp};
+use crate::scalar::{Scalar, ScalarType};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Why a run ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// C leaves this undefined.
+    Undefined {
+        /// What, such as "signed overflow".
+        why: &'static str,
+        /// The expression, as text.
+        expr: String,
+        /// Line of the innermost loop around it, 0 if there is none.
+        line: u32,
+    },
+    /// An access outside of an array's buffer.
+    OutOfBounds {
+        /// The array.
+        array: Sym,
+        /// The index.
+        index: i64,
+        /// A write, not a read.
+        write: bool,
+    },
+    /// A variable, or an element of a local array, that nothing was assigned to.
+    Uninitialised {
+        /// Its name.
+        name: Sym,
+        /// The element.
+        index: Option<i64>,
+    },
+    /// The step limit was reached.
+    StepLimit,
+    /// The function is not well-formed, or an argument is missing or of another type.
+    BadCall(String),
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::Undefined { why, expr, line: 0 } => write!(f, "{why} in '{expr}'"),
+            Stop::Undefined { why, expr, line } => {
+                write!(f, "{why} in '{expr}', in the loop of line {line}")
+            }
+            Stop::OutOfBounds {
+                array,
+                index,
+                write,
+            } => {
+                let verb = if *write { "writes" } else { "reads" };
+                write!(f, "{verb} {array}[{index}], outside of the array")
+            }
+            Stop::Uninitialised { name, index: None } => {
+                write!(f, "reads {name}, which has no value yet")
+            }
+            Stop::Uninitialised {
+                name,
+                index: Some(i),
+            } => {
+                write!(f, "reads {name}[{i}], which has no value yet")
+            }
+            Stop::StepLimit => f.write_str("runs longer than the step limit"),
+            Stop::BadCall(why) => f.write_str(why),
+        }
+    }
+}
+
+/// One access to an array parameter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Access {
+    /// The array.
+    pub array: Sym,
+    /// The index.
+    pub index: i64,
+    /// A write, not a read.
+    pub write: bool,
+}
+
+/// Runs `function` on `inputs`, whose arrays it changes. Returns the returned value.
+pub fn run(
+    function: &Function,
+    inputs: &mut Inputs,
+    limit_steps: u64,
+) -> Result<Option<Scalar>, Stop> {
+    Program::new(function)?.run(inputs, limit_steps)
+}
+
+/// Like [`run`], and notes every access to an array parameter, in order.
+pub fn run_traced(
+    function: &Function,
+    inputs: &mut Inputs,
+    limit_steps: u64,
+) -> (Result<Option<Scalar>, Stop>, Vec<Access>) {
+    match Program::new(function) {
+        Ok(program) => program.run_traced(inputs, limit_steps),
+        Err(stop) => (Err(stop), vec![]),
+    }
+}
+
+/// A function made ready to run many times: names are numbers.
+pub struct Program {
+    scalars: Vec<(Sym, ScalarType, usize)>,
+    /// Array parameters first, then local arrays.
+    params: Vec<(Sym, ScalarType)>,
+    locals: Vec<super::LocalArray>,
+    vars: Vec<Sym>,
+    wraps: bool,
+    returns: bool,
+    body: Vec<Step>,
+}
+
+enum Step {
+    Assign(usize, Node),
+    Store(usize, Node, Node),
+    If(Node, Vec<Step>, Vec<Step>),
+    Loop {
+        cond: Node,
+        test_first: bool,
+        body: Vec<Step>,
+        line: u32,
+    },
+    Return(Option<Node>),
+}
+
+enum Node {
+    Const(Scalar),
+    Var(usize),
+    Load(usize, Box<Node>),
+    Unary(UnOp, Box<Node>),
+    Binary(BinOp, Box<Node>, Box<Node>),
+    Compare(CmpOp, Box<Node>, Box<Node>),
+    Convert(ScalarType, Box<Node>),
+    Bitcast(ScalarType, Box<Node>),
+    Select(Box<Node>, Box<Node>, Box<Node>),
+}
+
+impl Program {
+    /// Resolves the names of a well-formed function.
+    pub fn new(function: &Function) -> Result<Program, Stop> {
+        function.validate().map_err(Stop::BadCall)?;
+        let mut names = Names::default();
+        let mut scalars = Vec::new();
+        let mut params = Vec::new();
+        for p in &function.params {
+            match p {
+                Param::Scalar { name, ty } => scalars.push((name.clone(), *ty, names.var(name))),
+                Param::Array { name, elem, .. } => {
+                    names.arrays.insert(name.clone(), params.len());
+                    params.push((name.clone(), *elem));
+                }
+            }
+        }
+        for (i, a) in function.arrays.iter().enumerate() {
+            names.arrays.insert(a.name.clone(), params.len() + i);
+        }
+        let body = names.block(&function.body);
+        let mut vars: Vec<Sym> = vec!["".into(); names.vars.len()];
+        for (name, slot) in names.vars {
+            vars[slot] = name;
+        }
+        Ok(Program {
+            scalars,
+            params,
+            locals: function.arrays.clone(),
+            vars,
+            wraps: function.overflow == Overflow::Wraps,
+            returns: function.ret.is_some(),
+            body,
+        })
+    }
+
+    /// Runs the function on `inputs`, whose arrays it changes, also where it stops early.
+    pub fn run(&self, inputs: &mut Inputs, limit_steps: u64) -> Result<Option<Scalar>, Stop> {
+        self.run_with(inputs, limit_steps, None)
+    }
+
+    /// Like [`Program::run`], and notes every access to an array parameter, in order.
+    pub fn run_traced(
+        &self,
+        inputs: &mut Inputs,
+        limit_steps: u64,
+    ) -> (Result<Option<Scalar>, Stop>, Vec<Access>) {
+        let mut trace = Vec::new();
+        let result = self.run_with(inputs, limit_steps, Some(&mut trace));
+        let name = |slot: usize| self.params[slot].0.clone();
+        let named = trace.into_iter().map(|(slot, index, write)| Access {
+            array: name(slot),
+            index,
+            write,
+        });
+        (result, named.collect())
+    }
+
+    fn run_with(
+        &self,
+        inputs: &mut Inputs,
+        steps: u64,
+        trace: Option<&mut Vec<(usize, i64, bool)>>,
+    ) -> Result<Option<Scalar>, Stop> {
+        let mut vars = vec![None; self.vars.len()];
+        for (name, ty, slot) in &self.scalars {
+            match inputs.scalars.get(name) {
+                Some(v) if v.ty == *ty => vars[*slot] = Some(*v),
+                Some(v) => {
+                    return Err(Stop::BadCall(format!(
+                        "the argument {name} = {v} is not {ty}"
+                    )));
+                }
+                None => return Err(Stop::BadCall(format!("the argument {name} is missing"))),
+            }
+        }
+        for (name, elem) in &self.params {
+            match inputs.arrays.get(name) {
+                Some(b) if b.elem == *elem && b.data.iter().all(|v| v.ty == *elem) => {}
+                Some(_) => {
+                    return Err(Stop::BadCall(format!(
+                        "the elements of {name} are not {elem}"
+                    )));
+                }
+                None => return Err(Stop::BadCall(format!("the array {name} is missing"))),
+            }
+        }
+        let take = |(name, elem): &(Sym, ScalarType)| {
+            inputs
+                .arrays
+                .remove(name)
+                .unwrap_or(Buffer::new(*elem, vec![]))
+        };
+        let mut machine = Machine {
+            program: self,
+            vars,
+            buffers: self.params.iter().map(take).collect(),
+            locals: self
+                .locals
+                .iter()
+                .map(|a| match &a.init {
+                    Some(values) => values.iter().copied().map(Some).collect(),
+                    None => vec![None; a.len],
+                })
+                .collect(),
+            steps,
+            line: 0,
+            trace,
+        };
+        let result = machine.block(&self.body);
+        let buffers = machine.buffers;
+        for ((name, _), buffer) in self.params.iter().zip(buffers) {
+            inputs.arrays.insert(name.clone(), buffer);
+        }
+        match result? {
+            Flow::Returned(value) => Ok(value),
+            Flow::Next if self.returns => Err(Stop::Undefined {
+                why: "the end of the function is reached without a return",
+                expr: "}".into(),
+                line: 0,
+            }),
+            Flow::Next => Ok(None),
+        }
+    }
+}
+
+/// From names to numbers.
+#[derive(Default)]
+struct Names {
+    vars: BTreeMap<Sym, usize>,
+    arrays: BTreeMap<Sym, usize>,
+}
+
+impl Names {
+    fn var(&mut self, name: &Sym) -> usize {
+        let next = self.vars.len();
+        *self.vars.entry(name.clone()).or_insert(next)
+    }
+
+    fn block(&mut self, stmts: &[Stmt]) -> Vec<Step> {
+        stmts.iter().map(|s| self.step(s)).collect()
+    }
+
+    fn step(&mut self, stmt: &Stmt) -> Step {
+        match stmt {
+            Stmt::Assign { var, value, .. } => {
+                let value = self.node(value);
+                Step::Assign(self.var(var), value)
+            }
+            Stmt::Store {
+                array,
+                index,
+                value,
+            } => Step::Store(self.arrays[array], self.node(index), self.node(value)),
+            Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } => Step::If(self.node(cond), self.block(then), self.block(otherwise)),
+            Stmt::Loop(l) => Step::Loop {
+                cond: self.node(&l.cond),
+                test_first: l.test_first,
+                body: self.block(&l.body),
+                line: l.line,
+            },
+            Stmt::Return(value) => Step::Return(value.as_ref().map(|v| self.node(v))),
+        }
+    }
+
+    fn boxed(&mut self, e: &Expr) -> Box<Node> {
+        Box::new(self.node(e))
+    }
+
+    fn node(&mut self, e: &Expr) -> Node {
+        match e {
+            Expr::Const(v) => Node::Const(*v),
+            Expr::Var(name, _) => Node::Var(self.var(name)),
+            Expr::Load { array, index, .. } => Node::Load(self.arrays[array], self.boxed(index)),
+            Expr::Unary(op, a) => Node::Unary(*op, self.boxed(a)),
+            Expr::Binary(op, a, b) => Node::Binary(*op, self.boxed(a), self.boxed(b)),
+            Expr::Compare(op, a, b) => Node::Compare(*op, self.boxed(a), self.boxed(b)),
+            Expr::Convert(ty, a) => Node::Convert(*ty, self.boxed(a)),
+            Expr::Bitcast(ty, a) => Node::Bitcast(*ty, self.boxed(a)),
+            Expr::Select(c, t, f) => Node::Select(self.boxed(c), self.boxed(t), self.boxed(f)),
+        }
+    }
+}
+
+enum Flow {
+    Next,
+    Returned(Option<Scalar>),
+}
+
+struct Machine<'a> {
+    program: &'a Program,
+    vars: Vec<Option<Scalar>>,
+    buffers: Vec<Buffer>,
+    locals: Vec<Vec<Option<Scalar>>>,
+    steps: u64,
+    line: u32,
+    trace: Option<&'a mut Vec<(usize, i64, bool)>>,
+}
+
+impl Machine<'_> {
+    fn tick(&mut self) -> Result<(), Stop> {
+        self.steps = self.steps.checked_sub(1).ok_or(Stop::StepLimit)?;
+        Ok(())
+    }
+
+    fn block(&mut self, steps: &[Step]) -> Result<Flow, Stop> {
+        for step in steps {
+            self.tick()?;
+            if let Flow::Returned(v) = self.step(step)? {
+                return Ok(Flow::Returned(v));
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn step(&mut self, step: &Step) -> Result<Flow, Stop> {
+        match step {
+            Step::Assign(slot, value) => self.vars[*slot] = Some(self.eval(value)?),
+            Step::Store(array, index, value) => {
+                let index = self.eval(index)?.as_int() as i64;
+                let value = self.eval(value)?;
+                self.store(*array, index, value)?;
+            }
+            Step::If(cond, then, otherwise) => {
+                let branch = if self.eval(cond)?.is_true() {
+                    then
+                } else {
+                    otherwise
+                };
+                return self.block(branch);
+            }
+            Step::Loop {
+                cond,
+                test_first,
+                body,
+                line,
+            } => {
+                let outer = std::mem::replace(&mut self.line, *line);
+                let mut test = *test_first;
+                loop {
+                    self.tick()?;
+                    if test && !self.eval(cond)?.is_true() {
+                        break;
+                    }
+                    test = true;
+                    if let Flow::Returned(v) = self.block(body)? {
+                        return Ok(Flow::Returned(v));
+                    }
+                }
+                self.line = outer;
+            }
+            Step::Return(None) => return Ok(Flow::Returned(None)),
+            Step::Return(Some(value)) => return Ok(Flow::Returned(Some(self.eval(value)?))),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn store(&mut self, array: usize, index: i64, value: Scalar) -> Result<(), Stop> {
+        let outside = |array: &Sym| Stop::OutOfBounds {
+            array: array.clone(),
+            index,
+            write: true,
+        };
+        let params = self.program.params.len();
+        if array >= params {
+            let local = &mut self.locals[array - params];
+            let place = usize::try_from(index).ok().and_then(|i| local.get_mut(i));
+            *place.ok_or_else(|| outside(&self.program.locals[array - params].name))? = Some(value);
+            return Ok(());
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.push((array, index, true));
+        }
+        let done = self.buffers[array].set(index.into(), value);
+        done.ok_or_else(|| outside(&self.program.params[array].0))
+    }
+
+    fn load(&mut self, array: usize, index: i64) -> Result<Scalar, Stop> {
+        let outside = |array: &Sym| Stop::OutOfBounds {
+            array: array.clone(),
+            index,
+            write: false,
+        };
+        let params = self.program.params.len();
+        if array >= params {
+            let name = &self.program.locals[array - params].name;
+            let local = &self.locals[array - params];
+            let element = usize::try_from(index).ok().and_then(|i| local.get(i));
+            return element
+                .ok_or_else(|| outside(name))?
+                .ok_or_else(|| Stop::Uninitialised {
+                    name: name.clone(),
+                    index: Some(index),
+                });
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.push((array, index, false));
+        }
+        self.buffers[array]
+            .get(index.into())
+            .ok_or_else(|| outside(&self.program.params[array].0))
+    }
+
+    /// An overflow that wraps is none.
+    fn defined(&self, why: Option<&'static str>, integral: bool, node: &Node) -> Result<(), Stop> {
+        match why {
+            Some("signed overflow") if self.program.wraps && integral => Ok(()),
+            Some(why) => Err(Stop::Undefined {
+                why,
+                expr: self.describe(node),
+                line: self.line,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn eval(&mut self, node: &Node) -> Result<Scalar, Stop> {
+        Ok(match node {
+            Node::Const(v) => *v,
+            Node::Var(slot) => match self.vars[*slot] {
+                Some(v) => v,
+                None => {
+                    let name = self.program.vars[*slot].clone();
+                    return Err(Stop::Uninitialised { name, index: None });
+                }
+            },
+            Node::Load(array, index) => {
+                let index = self.eval(index)?.as_int() as i64;
+                self.load(*array, index)?
+            }
+            Node::Unary(op, a) => {
+                let a = self.eval(a)?;
+                self.defined(op::unary_undefined(*op, a), true, node)?;
+                op::eval_unary(*op, a)
+            }
+            Node::Binary(op, a, b) => {
+                let (a, b) = (self.eval(a)?, self.eval(b)?);
+                // The least integer divided by -1 traps on many machines, also where sums wrap.
+                let wraps = !matches!(op, BinOp::Divide | BinOp::Remainder);
+                self.defined(op::binary_undefined(*op, a, b), wraps, node)?;
+                op::eval_binary(*op, a, b)
+            }
+            Node::Compare(op, a, b) => {
+                let (a, b) = (self.eval(a)?, self.eval(b)?);
+                Scalar::bool(op::eval_compare(*op, a, b))
+            }
+            Node::Convert(ty, a) => {
+                let a = self.eval(a)?;
+                self.defined(op::convert_undefined(*ty, a), false, node)?;
+                op::eval_convert(*ty, a)
+            }
+            Node::Bitcast(ty, a) => Scalar {
+                ty: *ty,
+                bits: self.eval(a)?.bits,
+            },
+            Node::Select(c, t, f) => {
+                let branch = if self.eval(c)?.is_true() { t } else { f };
+                self.eval(branch)?
+            }
+        })
+    }
+
+    /// The expression again, for a message.
+    fn describe(&self, node: &Node) -> String {
+        self.expr(node).to_string()
+    }
+
+    fn expr(&self, node: &Node) -> Expr {
+        let boxed = |n: &Node| Box::new(self.expr(n));
+        match node {
+            Node::Const(v) => Expr::Const(*v),
+            // The text of an expression leaves out the types of variables.
+            Node::Var(slot) => {
+                let ty = self.vars[*slot].map_or(ScalarType::I32, |v| v.ty);
+                Expr::Var(self.program.vars[*slot].clone(), ty)
+            }
+            Node::Load(array, index) => {
+                let params = self.program.params.len();
+                let (name, elem) = match array.checked_sub(params) {
+                    Some(i) => (&self.program.locals[i].name, self.program.locals[i].elem),
+                    None => (
+                        &self.program.params[*array].0,
+                        self.program.params[*array].1,
+                    ),
+                };
+                Expr::Load {
+                    array: name.clone(),
+                    elem,
+                    index: boxed(index),
+                }
+            }
+            Node::Unary(op, a) => Expr::Unary(*op, boxed(a)),
+            Node::Binary(op, a, b) => Expr::Binary(*op, boxed(a), boxed(b)),
+            Node::Compare(op, a, b) => Expr::Compare(*op, boxed(a), boxed(b)),
+            Node::Convert(ty, a) => Expr::Convert(*ty, boxed(a)),
+            Node::Bitcast(ty, a) => Expr::Bitcast(*ty, boxed(a)),
+            Node::Select(c, t, f) => Expr::Select(boxed(c), boxed(t), boxed(f)),
+        }
+    }
+}
