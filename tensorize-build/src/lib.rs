@@ -3,6 +3,10 @@
 //! Deliberately absent: the solver and libclang. Whoever builds a crate with tensorized kernels needs a
 //! C compiler and nothing more.
 
+pub mod compiler;
 pub mod config;
+pub mod hash;
 pub mod record;
 pub mod store;
+
+pub use compiler::{Settings, include_dir};

@@ -1,0 +1,83 @@
+//! The C compiler with the settings in use: the same in a build script and in the subcommand.
+
+use crate::config::Library;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What decides how a C file is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The manifest's folder. The compiler runs there, so that relative paths mean the same to everybody.
+    pub dir: PathBuf,
+    /// Folders for `#include`.
+    pub include: Vec<String>,
+    /// `NAME` or `NAME=VALUE`.
+    pub define: Vec<String>,
+    /// More arguments.
+    pub flags: Vec<String>,
+    /// The target's triple; by default the build script's, or the host's outside of one.
+    pub target: Option<String>,
+}
+
+/// The folder of `tensorize.h`.
+pub fn include_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
+}
+
+impl Settings {
+    /// The settings of a library of the crate in `dir`.
+    pub fn of(dir: &Path, library: &Library) -> Settings {
+        Settings {
+            dir: dir.to_path_buf(),
+            include: library.include.clone(),
+            define: library.define.clone(),
+            flags: library.flags.clone(),
+            target: None,
+        }
+    }
+
+    /// The `cc` build with these settings. It prints nothing to cargo.
+    pub fn cc(&self) -> cc::Build {
+        let mut build = cc::Build::new();
+        build
+            .cargo_metadata(false)
+            .cargo_warnings(false)
+            .warnings(false);
+        let in_build_script = env::var_os("OUT_DIR").is_some() && env::var_os("TARGET").is_some();
+        if !in_build_script {
+            build
+                .host(env!("TENSORIZE_HOST"))
+                .target(env!("TENSORIZE_HOST"));
+            build.debug(false).out_dir(env::temp_dir());
+        }
+        if let Some(target) = &self.target {
+            build.target(target);
+        }
+        // A level below 2 would make the comparison with generated code unfair.
+        let release = in_build_script && env::var("OPT_LEVEL").is_ok_and(|l| l == "3");
+        build.opt_level(if release { 3 } else { 2 });
+        // Part of the contract: without it a compiler may fuse `a*b + c`, and bits differ. The user's
+        // own flags come later, and are part of a file's hash.
+        build.flag("-ffp-contract=off");
+        for dir in &self.include {
+            build.include(dir);
+        }
+        build.include(include_dir());
+        for define in &self.define {
+            match define.split_once('=') {
+                Some((name, value)) => build.define(name, value),
+                None => build.define(define, None),
+            };
+        }
+        build.flags(&self.flags);
+        build
+    }
+
+    /// The compiler as a command in the manifest's folder, with all arguments but the files.
+    pub fn command(&self, build: &cc::Build) -> Result<Command, cc::Error> {
+        let mut command = build.try_get_compiler()?.to_command();
+        command.current_dir(&self.dir).env("LC_ALL", "C");
+        Ok(command)
+    }
+}

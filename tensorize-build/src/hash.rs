@@ -1,0 +1,415 @@
+//! The hash of a C file as the compiler sees it.
+//!
+//! It covers what the file and the headers of the project hold after preprocessing, the sizes of C's
+//! types, and the flags that change the meaning of arithmetic. It does not cover the C library's own
+//! headers, whose text differs between machines; what their macros expand to stands in the project's
+//! text and is covered. Comments, blank lines and indentation don't count.
+
+use crate::compiler::Settings;
+use std::collections::{BTreeSet, HashMap};
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// A C file after preprocessing.
+#[derive(Clone, Debug)]
+pub struct Preprocessed {
+    /// [`file_hash`]
+    pub hash: String,
+    /// The project's own text, one space between tokens. [`MARKER`] stands where `TENSORIZE_KERNEL` was.
+    pub text: String,
+    /// The file and the project's headers that it includes.
+    pub inputs: Vec<PathBuf>,
+}
+
+/// What `TENSORIZE_KERNEL` becomes, so that annotated functions are seen without a parser.
+pub const MARKER: &str = "__tensorize_kernel__";
+
+/// The hash of a C file (relative to the manifest's folder) under these settings.
+pub fn file_hash(settings: &Settings, file: &Path) -> Result<String, String> {
+    Ok(preprocess(settings, file)?.hash)
+}
+
+/// Runs the C preprocessor.
+pub fn preprocess(settings: &Settings, file: &Path) -> Result<Preprocessed, String> {
+    let tool_error = |e: cc::Error| format!("no C compiler: {e}");
+    let build = settings.cc();
+    let tool = build.try_get_compiler().map_err(tool_error)?;
+    let mut command = settings.command(&build).map_err(tool_error)?;
+    command
+        .args(["-E", "-dD", "-v"])
+        .arg(format!("-DTENSORIZE_KERNEL={MARKER}"))
+        .arg(file);
+    let output = command
+        .output()
+        .map_err(|e| format!("{} can't be started: {e}", tool.path().display()))?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        let errors: Vec<&str> = log
+            .lines()
+            .filter(|l| l.contains("error:"))
+            .take(5)
+            .collect();
+        return Err(format!(
+            "{} does not preprocess: {}",
+            file.display(),
+            errors.join("; ")
+        ));
+    }
+    let flags: Vec<String> = tool
+        .args()
+        .iter()
+        .map(|a| a.to_string_lossy().into_owned())
+        .collect();
+    let system = system_dirs(&log, &settings.dir, &given_dirs(&flags, &settings.dir));
+    let scanned = Scanned::new(
+        &String::from_utf8_lossy(&output.stdout),
+        &settings.dir,
+        &system,
+    );
+
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |name: &str, value: &str| {
+        for bytes in [name.as_bytes(), value.as_bytes()] {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        }
+    };
+    part("contract", "1");
+    for name in DATA_MODEL {
+        part(
+            name,
+            scanned.predefined.get(*name).map_or("", String::as_str),
+        );
+    }
+    for flag in flags.iter().filter(|f| changes_meaning(f)) {
+        part("flag", flag);
+    }
+    part("text", &scanned.text);
+    let hash = hasher.finalize().to_hex()[..32].to_string();
+    let mut inputs: BTreeSet<PathBuf> = scanned
+        .inputs
+        .iter()
+        .map(|p| settings.dir.join(p))
+        .collect();
+    inputs.insert(settings.dir.join(file));
+    Ok(Preprocessed {
+        hash,
+        text: scanned.text,
+        inputs: inputs.into_iter().collect(),
+    })
+}
+
+/// Predefined macros that tell the sizes of types and the mode of arithmetic.
+const DATA_MODEL: &[&str] = &[
+    "__SIZEOF_SHORT__",
+    "__SIZEOF_INT__",
+    "__SIZEOF_LONG__",
+    "__SIZEOF_LONG_LONG__",
+    "__SIZEOF_POINTER__",
+    "__SIZEOF_LONG_DOUBLE__",
+    "__CHAR_UNSIGNED__",
+    "__BYTE_ORDER__",
+    "__FLT_EVAL_METHOD__",
+    "__FAST_MATH__",
+    "__FINITE_MATH_ONLY__",
+];
+
+/// Whether a flag may change what a kernel computes. Too many are better than too few.
+fn changes_meaning(flag: &str) -> bool {
+    const PARTS: &[&str] = &[
+        "math",
+        "fp",
+        "fast",
+        "wrapv",
+        "trapv",
+        "overflow",
+        "char",
+        "enum",
+        "precision",
+        "rounding",
+        "zeros",
+        "builtin",
+        "freestanding",
+        "openmp",
+        "denormal",
+        "ftz",
+        "pack",
+        "alias",
+        "std=",
+        "long-double",
+        "wchar",
+        "-m32",
+        "-m64",
+        "-mx32",
+        "-include",
+        "-imacros",
+    ];
+    flag.starts_with('-')
+        && !flag.starts_with("-D")
+        && !flag.starts_with("-I")
+        && PARTS.iter().any(|p| flag.contains(p))
+}
+
+/// The folders of headers that the user names, by flag or environment: they belong to the project.
+fn given_dirs(flags: &[String], dir: &Path) -> Vec<PathBuf> {
+    const OPTIONS: &[&str] = &["-isystem", "-idirafter", "-iquote", "-I"];
+    let mut given = Vec::new();
+    let mut flags = flags.iter();
+    while let Some(flag) = flags.next() {
+        let Some(option) = OPTIONS.iter().find(|o| flag.starts_with(**o)) else {
+            continue;
+        };
+        let rest = &flag[option.len()..];
+        let path = if rest.is_empty() {
+            flags.next().map(String::as_str)
+        } else {
+            Some(rest)
+        };
+        given.extend(path.map(|p| dir.join(p)));
+    }
+    for name in ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"] {
+        if let Some(paths) = env::var_os(name) {
+            given.extend(env::split_paths(&paths).map(|p| dir.join(p)));
+        }
+    }
+    given
+}
+
+/// The compiler's own folders, from what it prints under `-v`.
+fn system_dirs(log: &str, dir: &Path, given: &[PathBuf]) -> Vec<PathBuf> {
+    let real = |p: &Path| p.canonicalize().unwrap_or_else(|_| p.to_path_buf());
+    let given: Vec<PathBuf> = given.iter().map(|p| real(p)).collect();
+    log.lines()
+        .skip_while(|l| !l.starts_with("#include <...>"))
+        .skip(1)
+        .take_while(|l| l.starts_with(' '))
+        .map(|l| {
+            real(Path::new(
+                l.trim().trim_end_matches(" (framework directory)"),
+            ))
+        })
+        .filter(|p| !given.contains(p))
+        .collect()
+}
+
+#[derive(Default)]
+struct Scanned {
+    text: String,
+    inputs: BTreeSet<PathBuf>,
+    predefined: HashMap<String, String>,
+}
+
+impl Scanned {
+    fn new(output: &str, dir: &Path, system: &[PathBuf]) -> Scanned {
+        let mut scanned = Scanned::default();
+        // A marker is "of the system" also where a system macro is expanded in a file of the project:
+        // what counts is whose file it is.
+        let mut is_system: HashMap<String, bool> = HashMap::new();
+        let mut dropping = false;
+        let mut built_in = false;
+        for line in output.lines() {
+            if let Some((file, flags)) = line_marker(line) {
+                built_in = file.starts_with('<');
+                dropping = *is_system.entry(file).or_insert_with_key(|file| {
+                    let path = dir.join(file);
+                    let real = path.canonicalize().unwrap_or(path);
+                    flags.contains(&3) && system.iter().any(|d| real.starts_with(d))
+                });
+                continue;
+            }
+            if let Some(rest) = line.strip_prefix("#define ").filter(|_| built_in) {
+                let (name, value) = rest.split_once(' ').unwrap_or((rest, ""));
+                scanned.predefined.insert(name.into(), value.into());
+            }
+            let directive = line.starts_with('#') && !line.starts_with("#pragma");
+            if dropping || built_in || directive {
+                continue;
+            }
+            push_tokens(&mut scanned.text, line);
+            if line.starts_with('#') {
+                scanned.text.push('\n');
+            }
+        }
+        scanned.inputs = is_system
+            .into_iter()
+            .filter(|(file, system)| !system && !file.starts_with('<') && !file.ends_with('/'))
+            .map(|(file, _)| PathBuf::from(file))
+            .collect();
+        scanned
+    }
+}
+
+/// `# 12 "path" 1 3`: the path and the flags.
+fn line_marker(line: &str) -> Option<(String, Vec<u32>)> {
+    let rest = line
+        .strip_prefix("# ")
+        .or_else(|| line.strip_prefix("#line "))?;
+    let quote = rest.find('"')?;
+    rest[..quote].trim().parse::<u64>().ok()?;
+    let mut path = String::new();
+    let mut chars = rest[quote + 1..].char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => path.push(chars.next()?.1),
+            '"' => {
+                let flags = &rest[quote + 1 + at + 1..];
+                return Some((
+                    path,
+                    flags
+                        .split_whitespace()
+                        .filter_map(|f| f.parse().ok())
+                        .collect(),
+                ));
+            }
+            _ => path.push(c),
+        }
+    }
+    None
+}
+
+/// Appends a line with one space for each run of blanks outside of literals.
+fn push_tokens(text: &mut String, line: &str) {
+    let mut literal = None;
+    let mut chars = line.trim().chars();
+    if chars.as_str().is_empty() {
+        return;
+    }
+    if !text.is_empty() && !text.ends_with(['\n', ' ']) {
+        text.push(' ');
+    }
+    while let Some(c) = chars.next() {
+        match (literal, c) {
+            (Some(_), '\\') => {
+                text.push(c);
+                text.extend(chars.next());
+                continue;
+            }
+            (Some(quote), _) if c == quote => literal = None,
+            (None, '"' | '\'') => literal = Some(c),
+            (None, _) if c.is_whitespace() => {
+                if !text.ends_with(' ') {
+                    text.push(' ');
+                }
+                continue;
+            }
+            _ => {}
+        }
+        text.push(c);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    struct Project(tempfile::TempDir);
+
+    impl Project {
+        fn new(source: &str) -> Project {
+            let project = Project(tempfile::tempdir().unwrap());
+            project.write("k.c", source);
+            project
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            fs::write(self.0.path().join(name), text).unwrap();
+        }
+
+        fn pre(&self, flags: &[&str]) -> Preprocessed {
+            let settings = Settings {
+                dir: self.0.path().to_path_buf(),
+                flags: flags.iter().map(|f| f.to_string()).collect(),
+                ..Settings::default()
+            };
+            preprocess(&settings, Path::new("k.c")).unwrap()
+        }
+    }
+
+    fn hash_of(source: &str) -> String {
+        Project::new(source).pre(&[]).hash
+    }
+
+    #[test]
+    fn layout_and_comments_do_not_count() {
+        let a = hash_of("int f(int a) { return a + 1; }\n");
+        assert_eq!(
+            a,
+            hash_of("/* one more */\n\nint  f(int a)\n{\n\treturn a + 1; // here\n}\n")
+        );
+        assert_ne!(a, hash_of("int f(int a) { return a + 2; }\n"));
+    }
+
+    #[test]
+    fn text_in_literals_counts() {
+        let a = "const char *s = \"a  \\\" b\";\n";
+        assert_ne!(hash_of(a), hash_of(&a.replace("a  ", "a ")));
+    }
+
+    #[test]
+    fn system_headers_do_not_count_but_their_macros_do() {
+        let with = |limit| {
+            format!(
+                "#include <limits.h>\n#include <stdint.h>\nlong f(void) {{ return {limit}; }}\n"
+            )
+        };
+        assert_ne!(hash_of(&with("INT_MAX")), hash_of(&with("UINT_MAX")));
+        let text = Project::new(&with("1")).pre(&[]).text;
+        assert_eq!(text, "long f(void) { return 1; }");
+    }
+
+    #[test]
+    fn the_projects_headers_count_and_are_inputs() {
+        let p = Project::new("#include \"h.h\"\nint f(void) { return N; }\n");
+        p.write("h.h", "#define N 1\n");
+        let one = p.pre(&[]);
+        assert!(
+            one.inputs.iter().any(|i| i.ends_with("h.h")),
+            "{:?}",
+            one.inputs
+        );
+        assert!(
+            !one.inputs.iter().any(|i| i.starts_with("/usr")),
+            "{:?}",
+            one.inputs
+        );
+        p.write("h.h", "#define N 2\n");
+        assert_ne!(one.hash, p.pre(&[]).hash);
+    }
+
+    #[test]
+    fn headers_that_the_user_calls_system_count() {
+        let p = Project::new("#include <h.h>\n");
+        fs::create_dir(p.0.path().join("sys")).unwrap();
+        p.write("sys/h.h", "static inline int g(void) { return 1; }\n");
+        let one = p.pre(&["-isystem", "sys"]);
+        assert!(one.text.contains("return 1"), "{}", one.text);
+    }
+
+    #[test]
+    fn flags_that_change_arithmetic_count() {
+        let p = Project::new("float f(float a) { return a; }\n");
+        let plain = p.pre(&[]).hash;
+        assert_ne!(plain, p.pre(&["-ffast-math"]).hash);
+        assert_ne!(plain, p.pre(&["-funsigned-char"]).hash);
+        assert_eq!(plain, p.pre(&["-g"]).hash);
+        assert_eq!(plain, p.pre(&["-DUNUSED=1"]).hash);
+    }
+
+    #[test]
+    fn annotations_are_seen() {
+        let p =
+            Project::new("#include \"tensorize.h\"\nTENSORIZE_KERNEL\nint f(void) { return 1; }\n");
+        assert!(p.pre(&[]).text.starts_with(MARKER));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_an_error() {
+        let settings = Settings {
+            dir: std::env::temp_dir(),
+            ..Settings::default()
+        };
+        let error = file_hash(&settings, Path::new("no such file.c")).unwrap_err();
+        assert!(error.contains("no such file.c"), "{error}");
+    }
+}
