@@ -4,7 +4,7 @@
 //! view*), and what the prover compares. A reduction is a [`Fold`]: it has a
 //! bound index, a bound accumulator, and an order.
 
-use crate::index::{Idx, Sym};
+use crate::index::{Atom, Fresh, Idx, Sym};
 use crate::op::{self, BinOp, CmpOp, UnOp};
 use crate::scalar::{Scalar, ScalarType};
 use std::collections::BTreeMap;
@@ -130,10 +130,10 @@ impl Elem {
         })
     }
 
-    /// `op a`, folded if `a` is a literal.
+    /// `op a`, folded if `a` is a literal (but not if the value depends on the C library's `exp`).
     pub fn unary(op: UnOp, a: ElemRef) -> ElemRef {
         match &*a {
-            Elem::Const(v) => Elem::constant(op::eval_unary(op, *v)),
+            Elem::Const(v) if is_exact_unary(op) => Elem::constant(op::eval_unary(op, *v)),
             _ => Arc::new(Elem::Unary(op, a)),
         }
     }
@@ -141,7 +141,9 @@ impl Elem {
     /// `a op b`, folded if both are literals.
     pub fn binary(op: BinOp, a: ElemRef, b: ElemRef) -> ElemRef {
         match (&*a, &*b) {
-            (Elem::Const(x), Elem::Const(y)) => Elem::constant(op::eval_binary(op, *x, *y)),
+            (Elem::Const(x), Elem::Const(y)) if !matches!(op, BinOp::Power | BinOp::Atan2) => {
+                Elem::constant(op::eval_binary(op, *x, *y))
+            }
             _ => Arc::new(Elem::Binary(op, a, b)),
         }
     }
@@ -170,6 +172,18 @@ impl Elem {
             _ if a.ty() == to => a,
             Elem::Const(v) => Elem::constant(op::eval_convert(to, *v)),
             _ => Arc::new(Elem::Convert(to, a)),
+        }
+    }
+
+    /// The bits of `a` as type `to`, folded if `a` is a literal; nothing if `a` has that type.
+    pub fn bitcast(to: ScalarType, a: ElemRef) -> ElemRef {
+        match &*a {
+            _ if a.ty() == to => a,
+            Elem::Const(v) => Elem::constant(Scalar {
+                ty: to,
+                bits: v.bits,
+            }),
+            _ => Arc::new(Elem::Bitcast(to, a)),
         }
     }
 
@@ -236,7 +250,7 @@ impl Elem {
             }
             Elem::Unary(op, _) => Elem::unary(*op, c(0)),
             Elem::Convert(ty, _) => Elem::convert(*ty, c(0)),
-            Elem::Bitcast(ty, _) => Arc::new(Elem::Bitcast(*ty, c(0))),
+            Elem::Bitcast(ty, _) => Elem::bitcast(*ty, c(0)),
             Elem::Binary(op, ..) => Elem::binary(*op, c(0), c(1)),
             Elem::Compare(op, ..) => Elem::compare(*op, c(0), c(1)),
             Elem::Select(..) => Elem::select(c(0), c(1), c(2)),
@@ -251,20 +265,37 @@ impl Elem {
         }
     }
 
-    /// Replaces every free variable for which `with` has an answer. Bound names are unique, so
-    /// nothing is captured.
+    /// Replaces every free variable for which `with` has an answer. Bound variables that the answers
+    /// mention are renamed first.
     pub fn substitute(&self, with: &dyn Fn(&Sym) -> Option<Idx>) -> ElemRef {
-        let children: Vec<_> = self
-            .children()
-            .into_iter()
-            .map(|e| e.substitute(with))
-            .collect();
-        let indices: Vec<_> = self
-            .indices()
-            .into_iter()
-            .map(|i| i.substitute(with))
-            .collect();
-        self.rebuild(&children, &indices)
+        let mut binders = Vec::new();
+        self.for_each_binder(&mut |s| binders.push(s.clone()));
+        if binders.is_empty() {
+            return Renaming::new(with, None).elem(self);
+        }
+        let mut answers = Vec::new();
+        self.for_each_free_sym(&mut |s| answers.extend(with(s)));
+        if !answers
+            .iter()
+            .any(|v| binders.iter().any(|b| v.mentions(b)))
+        {
+            return Renaming::new(with, None).elem(self);
+        }
+        let mut fresh = Fresh::avoiding(&Arc::new(self.clone()));
+        for v in answers {
+            fresh.avoid(&Elem::of_idx(ScalarType::I64, v));
+        }
+        Renaming::new(with, Some(&mut fresh)).elem(self)
+    }
+
+    /// The same expression with fresh names for everything that it binds.
+    pub fn freshen(&self, fresh: &mut Fresh) -> ElemRef {
+        Renaming::new(&|_| None, Some(fresh)).elem(self)
+    }
+
+    /// [`Elem::substitute`] and [`Elem::freshen`] in one.
+    pub fn instantiate(&self, with: &dyn Fn(&Sym) -> Option<Idx>, fresh: &mut Fresh) -> ElemRef {
+        Renaming::new(with, Some(fresh)).elem(self)
     }
 
     /// Replaces the variable `name` by `value`.
@@ -272,13 +303,18 @@ impl Elem {
         self.substitute(&|s| (&**s == name).then(|| value.clone()))
     }
 
-    /// Replaces leaves and whole subterms, top down: where `with` answers, its answer stands.
+    /// Replaces leaves and whole subterms, top down, also inside of indices: where `with` answers, its
+    /// answer stands.
     pub fn map(self: &Arc<Self>, with: &mut dyn FnMut(&ElemRef) -> Option<ElemRef>) -> ElemRef {
         if let Some(e) = with(self) {
             return e;
         }
         let children: Vec<_> = self.children().into_iter().map(|e| e.map(with)).collect();
-        let indices: Vec<_> = self.indices().into_iter().cloned().collect();
+        let indices: Vec<_> = self
+            .indices()
+            .into_iter()
+            .map(|i| i.map_values(&mut |e| e.map(with)))
+            .collect();
         self.rebuild(&children, &indices)
     }
 
@@ -310,10 +346,27 @@ impl Elem {
         }
     }
 
-    /// Calls `f` for this node and every node below it.
+    /// Calls `f` for this node and every node below it, also inside of indices.
     pub fn visit(self: &Arc<Self>, f: &mut dyn FnMut(&ElemRef)) {
         f(self);
+        for idx in self.indices() {
+            idx.for_each_value(&mut |e| e.visit(f));
+        }
         self.children().into_iter().for_each(|e| e.visit(f));
+    }
+
+    /// Calls `f` for every name that a fold binds.
+    fn for_each_binder(&self, f: &mut dyn FnMut(&Sym)) {
+        if let Elem::Fold(fold) = self {
+            f(&fold.var);
+            f(&fold.acc);
+        }
+        for idx in self.indices() {
+            idx.for_each_value(&mut |e| e.for_each_binder(f));
+        }
+        self.children()
+            .into_iter()
+            .for_each(|e| e.for_each_binder(f));
     }
 
     /// The value. `None` where `env` has none for something that is needed; a branch that is not
@@ -325,11 +378,11 @@ impl Elem {
     fn eval_under(&self, env: &mut dyn Env, bound: &mut Bound) -> Option<Scalar> {
         Some(match self {
             Elem::Const(v) => *v,
-            Elem::Param(name, _) => env.param(name)?,
+            Elem::Param(name, ty) => env.param(name).filter(|v| v.ty == *ty)?,
             Elem::OfIdx(ty, idx) => Scalar::int(*ty, eval_idx(idx, env, bound)?),
-            Elem::Read { array, index, .. } => {
+            Elem::Read { array, ty, index } => {
                 let at = eval_idx(index, env, bound)?;
-                env.read(array, at)?
+                env.read(array, at).filter(|v| v.ty == *ty)?
             }
             Elem::Unary(op, a) => op::eval_unary(*op, a.eval_under(env, bound)?),
             Elem::Binary(op, a, b) => {
@@ -360,16 +413,109 @@ impl Elem {
             Elem::Fold(f) => {
                 let extent = eval_idx(&f.extent, env, bound)?;
                 let mut acc = f.init.eval_under(env, bound)?;
+                let outer_sym = bound.syms.get(&f.var).copied();
+                let outer_acc = bound.accs.get(&f.acc).copied();
                 for i in 0..extent.max(0) {
                     bound.syms.insert(f.var.clone(), i);
                     bound.accs.insert(f.acc.clone(), acc);
                     acc = f.step.eval_under(env, bound)?;
                 }
-                bound.syms.remove(&f.var);
-                bound.accs.remove(&f.acc);
+                restore(&mut bound.syms, &f.var, outer_sym);
+                restore(&mut bound.accs, &f.acc, outer_acc);
                 acc
             }
         })
+    }
+}
+
+fn restore<T>(map: &mut BTreeMap<Sym, T>, name: &Sym, outer: Option<T>) {
+    match outer {
+        Some(v) => map.insert(name.clone(), v),
+        None => map.remove(name),
+    };
+}
+
+/// Whether IEEE 754 and C fix every bit of the result.
+fn is_exact_unary(op: UnOp) -> bool {
+    use UnOp::*;
+    matches!(
+        op,
+        Negate | Not | Abs | Sqrt | Floor | Ceil | Trunc | RoundNearestAfz | RoundNearestEven
+    )
+}
+
+/// Substitution in progress.
+struct Renaming<'a> {
+    with: &'a dyn Fn(&Sym) -> Option<Idx>,
+    /// If there, every bound name is replaced.
+    fresh: Option<&'a mut Fresh>,
+    /// What the variables of the enclosing folds have become, innermost last.
+    vars: Vec<(Sym, Sym)>,
+    accs: Vec<(Sym, Sym)>,
+}
+
+impl<'a> Renaming<'a> {
+    fn new(with: &'a dyn Fn(&Sym) -> Option<Idx>, fresh: Option<&'a mut Fresh>) -> Renaming<'a> {
+        Renaming {
+            with,
+            fresh,
+            vars: Vec::new(),
+            accs: Vec::new(),
+        }
+    }
+
+    fn bound(scope: &[(Sym, Sym)], name: &Sym) -> Option<Sym> {
+        scope
+            .iter()
+            .rev()
+            .find(|(n, _)| n == name)
+            .map(|(_, new)| new.clone())
+    }
+
+    fn idx(&mut self, idx: &Idx) -> Idx {
+        idx.map_atoms(&mut |a| match a {
+            Atom::Sym(s) => match Self::bound(&self.vars, s) {
+                Some(new) => Some(Idx::sym(new)),
+                None => (self.with)(s),
+            },
+            Atom::Value(e) => Some(Idx::value(self.elem(e))),
+            _ => None,
+        })
+    }
+
+    fn elem(&mut self, e: &Elem) -> ElemRef {
+        match e {
+            Elem::Acc(name, ty) => {
+                let name = Self::bound(&self.accs, name).unwrap_or_else(|| name.clone());
+                Arc::new(Elem::Acc(name, *ty))
+            }
+            Elem::Fold(fold) => {
+                let (extent, init) = (self.idx(&fold.extent), self.elem(&fold.init));
+                let (mut acc, mut var) = (fold.acc.clone(), fold.var.clone());
+                if let Some(fresh) = &mut self.fresh {
+                    (acc, var) = (fresh.name(&acc), fresh.name(&var));
+                }
+                self.vars.push((fold.var.clone(), var.clone()));
+                self.accs.push((fold.acc.clone(), acc.clone()));
+                let step = self.elem(&fold.step);
+                self.vars.pop();
+                self.accs.pop();
+                let order = fold.order;
+                Arc::new(Elem::Fold(Arc::new(Fold {
+                    acc,
+                    var,
+                    extent,
+                    init,
+                    step,
+                    order,
+                })))
+            }
+            _ => {
+                let children: Vec<_> = e.children().into_iter().map(|c| self.elem(c)).collect();
+                let indices: Vec<_> = e.indices().into_iter().map(|i| self.idx(i)).collect();
+                e.rebuild(&children, &indices)
+            }
+        }
     }
 }
 
@@ -383,32 +529,16 @@ fn eval_idx(idx: &Idx, env: &mut dyn Env, bound: &mut Bound) -> Option<i128> {
     // Values inside of indices are evaluated first: the two closures of `Idx::eval` cannot both
     // borrow `env`.
     let mut values = Vec::new();
-    collect_values(idx, &mut values);
-    let mut known: BTreeMap<Elem, i128> = BTreeMap::new();
+    idx.for_each_value(&mut |e| values.push(e));
+    let mut known: BTreeMap<&Elem, i128> = BTreeMap::new();
     for e in values {
-        let v = e.eval_under(env, bound)?.as_int();
-        known.insert((*e).clone(), v);
+        let v = e.eval_under(env, bound)?;
+        known.insert(e, v.as_int());
     }
     idx.eval(
         &|s| bound.syms.get(s).copied().or_else(|| env.sym(s)),
         &mut |e| known.get(e).copied(),
     )
-}
-
-fn collect_values(idx: &Idx, out: &mut Vec<ElemRef>) {
-    use crate::index::Atom;
-    for (monomial, _) in idx.terms() {
-        for atom in monomial {
-            match atom {
-                Atom::Sym(_) => {}
-                Atom::Value(e) => out.push(e.clone()),
-                Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::Max(a, b) | Atom::Min(a, b) => {
-                    collect_values(a, out);
-                    collect_values(b, out);
-                }
-            }
-        }
-    }
 }
 
 impl Fold {
@@ -463,5 +593,108 @@ impl fmt::Display for Elem {
                 write!(f, "{verb}({acc} = {init}, {var} < {extent}, {step})")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ScalarType::{I32, U8};
+
+    struct Nothing;
+
+    impl Env for Nothing {
+        fn sym(&self, name: &Sym) -> Option<i128> {
+            (&**name == "n").then_some(3)
+        }
+        fn param(&self, _: &Sym) -> Option<Scalar> {
+            None
+        }
+        fn read(&mut self, _: &Sym, index: i128) -> Option<Scalar> {
+            Some(Scalar::int(U8, 250 + index))
+        }
+    }
+
+    fn int(v: i128) -> ElemRef {
+        Elem::constant(Scalar::int(I32, v))
+    }
+
+    /// `acc = 0; for k in 0..extent { acc += body }`
+    fn sum(extent: Idx, body: ElemRef) -> ElemRef {
+        Arc::new(Elem::Fold(Arc::new(Fold {
+            acc: "s".into(),
+            var: "k".into(),
+            extent,
+            init: int(0),
+            step: Elem::binary(BinOp::Add, Arc::new(Elem::Acc("s".into(), I32)), body),
+            order: Order::Sequential,
+        })))
+    }
+
+    fn eval(e: &ElemRef) -> i128 {
+        e.eval(&mut Nothing).unwrap().as_int()
+    }
+
+    #[test]
+    fn substitution_does_not_capture() {
+        // sum over k of (k + i), where i becomes an outer k with the value 10.
+        let body = Elem::of_idx(I32, &Idx::sym("k") + &Idx::sym("i"));
+        let inner = sum(Idx::sym("n"), body).replace("i", &Idx::sym("k"));
+        assert_eq!(eval(&inner.replace("k", &Idx::constant(10))), 33);
+        assert_eq!(inner.replace("i", &Idx::constant(1)), inner);
+    }
+
+    #[test]
+    fn bound_variables_are_not_substituted() {
+        let e = sum(Idx::sym("k"), Elem::of_idx(I32, Idx::sym("k")));
+        assert_eq!(eval(&e.replace("k", &Idx::constant(4))), 6);
+    }
+
+    #[test]
+    fn inner_folds_may_reuse_names() {
+        let inner = sum(Idx::sym("k"), Elem::of_idx(I32, Idx::sym("k")));
+        let twice = Elem::binary(BinOp::Add, inner, Elem::of_idx(I32, Idx::sym("k")));
+        let outer = sum(Idx::sym("n"), twice);
+        // Σ_{k<3} (Σ_{j<k} j) + k = (0 + 0) + (0 + 1) + (1 + 2)
+        assert_eq!(eval(&outer), 4);
+        let renamed = outer.freshen(&mut Fresh::default());
+        assert_ne!(renamed, outer);
+        assert_eq!(eval(&renamed), 4);
+    }
+
+    #[test]
+    fn a_wrapped_value_is_not_its_polynomial() {
+        let wrapped = Idx::value(Elem::of_idx(U8, Idx::sym("i")));
+        let e = Elem::of_idx(I32, wrapped.replace("i", &Idx::sym("j")));
+        assert_eq!(eval(&e.replace("j", &Idx::constant(258))), 2);
+    }
+
+    #[test]
+    fn map_and_visit_reach_into_indices() {
+        let at = Idx::value(Elem::read("p", U8, Idx::constant(1)));
+        let e = Elem::read("x", U8, at);
+        let mut arrays = Vec::new();
+        e.visit(&mut |e| {
+            if let Elem::Read { array, .. } = &**e {
+                arrays.push(array.to_string());
+            }
+        });
+        assert_eq!(arrays, ["x", "p"]);
+        let mapped = e.map(&mut |e| match &**e {
+            Elem::Read { array, .. } if &**array == "p" => Some(Elem::constant(Scalar::int(U8, 4))),
+            _ => None,
+        });
+        assert_eq!(mapped.to_string(), "x[4]");
+        assert_eq!(eval(&e), (250 + 251) % 256);
+    }
+
+    #[test]
+    fn library_functions_are_not_folded() {
+        let one = Elem::constant(Scalar::f32(1.0));
+        assert!(matches!(
+            &*Elem::unary(UnOp::Exponential, one.clone()),
+            Elem::Unary(..)
+        ));
+        assert!(matches!(&*Elem::unary(UnOp::Sqrt, one), Elem::Const(_)));
     }
 }

@@ -46,7 +46,7 @@ pub struct Extent {
 }
 
 /// What a kernel does to one array, as an interval that covers every access.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Footprint {
     /// All elements that any run may read or write.
     pub extent: Extent,

@@ -3,14 +3,18 @@
 //! Arithmetic here is mathematical, without width. Where a machine integer is
 //! read as one of these, somebody has shown that it does not overflow.
 
-use crate::element::Elem;
+use crate::element::{Elem, ElemRef};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The name of a size, a scalar parameter, or a bound variable. Names of bound variables are
-/// unique in a term (see [`Fresh`]), so substitution never captures.
+/// Numbers the coefficients that did not fit.
+static OVERFLOWS: AtomicU64 = AtomicU64::new(1);
+
+/// The name of a size, a scalar parameter, or a bound variable. Bound variables that we make are
+/// unique (see [`Fresh`]); where a text reuses a name, substitution renames.
 pub type Sym = Arc<str>;
 
 /// A factor of a monomial.
@@ -41,7 +45,7 @@ impl Idx {
     /// The constant `value`.
     pub fn constant(value: i128) -> Idx {
         let mut idx = Idx::default();
-        idx.insert(Vec::new(), value);
+        idx.insert(Vec::new(), Some(value));
         idx
     }
 
@@ -53,15 +57,32 @@ impl Idx {
     /// The polynomial that is this one factor.
     pub fn atom(atom: Atom) -> Idx {
         let mut idx = Idx::default();
-        idx.insert(vec![atom], 1);
+        idx.insert(vec![atom], Some(1));
         idx
     }
 
-    fn insert(&mut self, monomial: Vec<Atom>, coefficient: i128) {
-        let entry = self.terms.entry(monomial).or_insert(0);
-        *entry += coefficient;
-        if *entry == 0 {
-            self.terms.retain(|_, c| *c != 0);
+    /// The value of the machine integer `e`.
+    pub fn value(e: ElemRef) -> Idx {
+        match &*e {
+            Elem::Const(v) => Idx::constant(v.as_int()),
+            _ => Idx::atom(Atom::Value(e)),
+        }
+    }
+
+    /// Adds `coefficient · monomial`; `None` stands for a coefficient that `i128` cannot hold.
+    fn insert(&mut self, monomial: Vec<Atom>, coefficient: Option<i128>) {
+        let old = self.terms.remove(&monomial).unwrap_or(0);
+        match coefficient.and_then(|c| old.checked_add(c)) {
+            Some(0) => {}
+            Some(sum) => {
+                self.terms.insert(monomial, sum);
+            }
+            // A variable that equals nothing and has no value: nobody can prove anything about it.
+            None => {
+                let n = OVERFLOWS.fetch_add(1, Relaxed);
+                let unknown = Atom::Sym(format!("overflow'{n}").into());
+                self.terms.insert(vec![unknown], 1);
+            }
         }
     }
 
@@ -75,7 +96,7 @@ impl Idx {
         let mut idx = Idx::default();
         for (mut m, c) in terms {
             m.sort();
-            idx.insert(m, c);
+            idx.insert(m, Some(c));
         }
         idx
     }
@@ -105,31 +126,59 @@ impl Idx {
         self.terms.is_empty()
     }
 
-    /// `⌊self / divisor⌋`, simplified where the division is exact or both are constants.
+    /// `⌊self / divisor⌋`. By a constant, `⌊(4i + r) / 4⌋` is written `i + ⌊r / 4⌋`.
     pub fn floor_div(&self, divisor: &Idx) -> Idx {
         match (self.as_constant(), divisor.as_constant()) {
             (_, Some(1)) => self.clone(),
-            (_, Some(0)) => Idx::default(),
+            (_, Some(-1)) => -self,
+            (_, Some(0)) | (Some(0), _) => Idx::default(),
             (Some(a), Some(b)) => Idx::constant(floor_div(a, b)),
-            (_, Some(b)) if self.terms.values().all(|c| c % b == 0) => Idx {
-                terms: self.terms.iter().map(|(m, c)| (m.clone(), c / b)).collect(),
-            },
-            _ => Idx::atom(Atom::FloorDiv(
+            (None, Some(b)) => {
+                let (multiple, rest) = self.split_multiple(b);
+                let over = |b| Atom::FloorDiv(Box::new(rest.clone()), Box::new(Idx::constant(b)));
+                match rest.as_constant() {
+                    Some(r) => &multiple + &Idx::constant(floor_div(r, b)),
+                    None => &multiple + &Idx::atom(over(b)),
+                }
+            }
+            (_, None) => Idx::atom(Atom::FloorDiv(
                 Box::new(self.clone()),
                 Box::new(divisor.clone()),
             )),
         }
     }
 
-    /// `self - divisor·⌊self / divisor⌋`.
+    /// `self - divisor·⌊self / divisor⌋`. By a constant, `(4i + r) mod 4` is written `r mod 4`.
     pub fn modulo(&self, divisor: &Idx) -> Idx {
         match (self.as_constant(), divisor.as_constant()) {
-            (_, Some(1)) => Idx::default(),
+            (_, Some(1 | -1)) | (Some(0), _) => Idx::default(),
             (_, Some(0)) => self.clone(),
             (Some(a), Some(b)) => Idx::constant(a - b * floor_div(a, b)),
-            (_, Some(b)) if self.terms.values().all(|c| c % b == 0) => Idx::default(),
-            _ => Idx::atom(Atom::Mod(Box::new(self.clone()), Box::new(divisor.clone()))),
+            (None, Some(b)) => {
+                let rest = self.split_multiple(b).1;
+                match rest.as_constant() {
+                    Some(r) => Idx::constant(r - b * floor_div(r, b)),
+                    None => Idx::atom(Atom::Mod(Box::new(rest), Box::new(divisor.clone()))),
+                }
+            }
+            (_, None) => Idx::atom(Atom::Mod(Box::new(self.clone()), Box::new(divisor.clone()))),
         }
+    }
+
+    /// `(q, r)` such that `self = b·q + r`, where `r` has no monomial that is a multiple of `b`.
+    fn split_multiple(&self, b: i128) -> (Idx, Idx) {
+        let (mut q, mut r) = (Idx::default(), Idx::default());
+        for (m, c) in &self.terms {
+            if m.is_empty() {
+                q.insert(vec![], Some(floor_div(*c, b)));
+                r.insert(vec![], Some(*c - b * floor_div(*c, b)));
+            } else if c % b == 0 {
+                q.insert(m.clone(), Some(c / b));
+            } else {
+                r.insert(m.clone(), Some(*c));
+            }
+        }
+        (q, r)
     }
 
     /// The larger of two polynomials.
@@ -137,7 +186,10 @@ impl Idx {
         match (self - other).as_constant() {
             Some(d) if d >= 0 => self.clone(),
             Some(_) => other.clone(),
-            None => Idx::atom(Atom::Max(Box::new(self.clone()), Box::new(other.clone()))),
+            None => {
+                let (a, b) = self.in_order(other);
+                Idx::atom(Atom::Max(a, b))
+            }
         }
     }
 
@@ -146,21 +198,75 @@ impl Idx {
         match (self - other).as_constant() {
             Some(d) if d <= 0 => self.clone(),
             Some(_) => other.clone(),
-            None => Idx::atom(Atom::Min(Box::new(self.clone()), Box::new(other.clone()))),
+            None => {
+                let (a, b) = self.in_order(other);
+                Idx::atom(Atom::Min(a, b))
+            }
         }
+    }
+
+    fn in_order(&self, other: &Idx) -> (Box<Idx>, Box<Idx>) {
+        let (a, b) = if self <= other {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        (Box::new(a.clone()), Box::new(b.clone()))
     }
 
     /// Replaces every variable for which `with` has an answer, also inside of atoms.
     pub fn substitute(&self, with: &dyn Fn(&Sym) -> Option<Idx>) -> Idx {
+        self.map_atoms(&mut |a| match a {
+            Atom::Sym(s) => with(s),
+            Atom::Value(e) => Some(Idx::value(e.substitute(with))),
+            _ => None,
+        })
+    }
+
+    /// Replaces atoms, outermost first: where `with` answers, its answer stands; elsewhere the parts
+    /// of the atom are mapped, except for the expression in an [`Atom::Value`].
+    pub fn map_atoms(&self, with: &mut dyn FnMut(&Atom) -> Option<Idx>) -> Idx {
         let mut out = Idx::default();
         for (monomial, c) in &self.terms {
             let mut product = Idx::constant(*c);
             for atom in monomial {
-                product = &product * &atom.substitute(with);
+                product = &product * &atom.map(with);
             }
             out = &out + &product;
         }
         out
+    }
+
+    /// Replaces the expression in every [`Atom::Value`].
+    pub fn map_values(&self, with: &mut dyn FnMut(&ElemRef) -> ElemRef) -> Idx {
+        if !self.has_values() {
+            return self.clone();
+        }
+        self.map_atoms(&mut |a| match a {
+            Atom::Value(e) => Some(Idx::value(with(e))),
+            _ => None,
+        })
+    }
+
+    /// Calls `f` for the expression in every [`Atom::Value`].
+    pub fn for_each_value<'a>(&'a self, f: &mut dyn FnMut(&'a ElemRef)) {
+        for atom in self.terms.keys().flatten() {
+            match atom {
+                Atom::Sym(_) => {}
+                Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::Max(a, b) | Atom::Min(a, b) => {
+                    a.for_each_value(f);
+                    b.for_each_value(f);
+                }
+                Atom::Value(e) => f(e),
+            }
+        }
+    }
+
+    /// Whether the value of an expression occurs.
+    pub fn has_values(&self) -> bool {
+        let mut any = false;
+        self.for_each_value(&mut |_| any = true);
+        any
     }
 
     /// Replaces the variable `name` by `value`.
@@ -179,12 +285,12 @@ impl Idx {
             if count > 1 || others.iter().any(|a| a.mentions(name)) {
                 return None;
             }
-            if count == 1 {
+            let part = if count == 1 {
                 &mut coefficient
             } else {
                 &mut rest
-            }
-            .insert(others, *c);
+            };
+            part.insert(others, Some(*c));
         }
         Some((coefficient, rest))
     }
@@ -224,11 +330,19 @@ impl Idx {
                     Atom::Value(e) => value_of(e)?,
                     Atom::FloorDiv(a, b) => {
                         let (a, b) = (a.eval(sym, value_of)?, b.eval(sym, value_of)?);
-                        if b == 0 { 0 } else { floor_div(a, b) }
+                        match b {
+                            0 => 0,
+                            -1 => a.checked_neg()?,
+                            _ => floor_div(a, b),
+                        }
                     }
                     Atom::Mod(a, b) => {
                         let (a, b) = (a.eval(sym, value_of)?, b.eval(sym, value_of)?);
-                        if b == 0 { a } else { a - b * floor_div(a, b) }
+                        match b {
+                            0 => a,
+                            -1 => 0,
+                            _ => a.checked_sub(b.checked_mul(floor_div(a, b))?)?,
+                        }
                     }
                     Atom::Max(a, b) => a.eval(sym, value_of)?.max(b.eval(sym, value_of)?),
                     Atom::Min(a, b) => a.eval(sym, value_of)?.min(b.eval(sym, value_of)?),
@@ -246,7 +360,7 @@ impl Idx {
     }
 }
 
-/// `⌊a / b⌋` for `b` other than zero.
+/// `⌊a / b⌋` for `b` other than 0 and -1.
 pub fn floor_div(a: i128, b: i128) -> i128 {
     let q = a / b;
     if a % b != 0 && ((a < 0) != (b < 0)) {
@@ -267,17 +381,16 @@ impl Atom {
         }
     }
 
-    fn substitute(&self, with: &dyn Fn(&Sym) -> Option<Idx>) -> Idx {
+    fn map(&self, with: &mut dyn FnMut(&Atom) -> Option<Idx>) -> Idx {
+        if let Some(idx) = with(self) {
+            return idx;
+        }
         match self {
-            Atom::Sym(s) => with(s).unwrap_or_else(|| Idx::atom(self.clone())),
-            Atom::FloorDiv(a, b) => a.substitute(with).floor_div(&b.substitute(with)),
-            Atom::Mod(a, b) => a.substitute(with).modulo(&b.substitute(with)),
-            Atom::Max(a, b) => a.substitute(with).maximum(&b.substitute(with)),
-            Atom::Min(a, b) => a.substitute(with).minimum(&b.substitute(with)),
-            Atom::Value(e) => match &*e.substitute(with) {
-                Elem::OfIdx(_, idx) => idx.clone(),
-                other => Idx::atom(Atom::Value(Arc::new(other.clone()))),
-            },
+            Atom::Sym(_) | Atom::Value(_) => Idx::atom(self.clone()),
+            Atom::FloorDiv(a, b) => a.map_atoms(with).floor_div(&b.map_atoms(with)),
+            Atom::Mod(a, b) => a.map_atoms(with).modulo(&b.map_atoms(with)),
+            Atom::Max(a, b) => a.map_atoms(with).maximum(&b.map_atoms(with)),
+            Atom::Min(a, b) => a.map_atoms(with).minimum(&b.map_atoms(with)),
         }
     }
 }
@@ -293,7 +406,7 @@ impl Add for &Idx {
     fn add(self, other: &Idx) -> Idx {
         let mut out = self.clone();
         for (m, c) in &other.terms {
-            out.insert(m.clone(), *c);
+            out.insert(m.clone(), Some(*c));
         }
         out
     }
@@ -302,9 +415,11 @@ impl Add for &Idx {
 impl Neg for &Idx {
     type Output = Idx;
     fn neg(self) -> Idx {
-        Idx {
-            terms: self.terms.iter().map(|(m, c)| (m.clone(), -c)).collect(),
+        let mut out = Idx::default();
+        for (m, c) in &self.terms {
+            out.insert(m.clone(), c.checked_neg());
         }
+        out
     }
 }
 
@@ -324,7 +439,7 @@ impl Mul for &Idx {
                 let mut m = a.clone();
                 m.extend(b.iter().cloned());
                 m.sort();
-                out.insert(m, ca * cb);
+                out.insert(m, ca.checked_mul(*cb));
             }
         }
         out
@@ -387,6 +502,34 @@ pub struct Fresh {
 }
 
 impl Fresh {
+    /// Makes none of the names in `e`.
+    pub fn avoiding(e: &ElemRef) -> Fresh {
+        let mut fresh = Fresh::default();
+        fresh.avoid(e);
+        fresh
+    }
+
+    /// From now on, makes none of the names in `e`.
+    pub fn avoid(&mut self, e: &ElemRef) {
+        e.visit(&mut |e| match &**e {
+            Elem::Fold(f) => {
+                self.avoid_name(&f.var);
+                self.avoid_name(&f.acc);
+            }
+            Elem::Acc(name, _) => self.avoid_name(name),
+            _ => {}
+        });
+        e.for_each_free_sym(&mut |s| self.avoid_name(s));
+    }
+
+    /// From now on, does not make this name.
+    pub fn avoid_name(&mut self, name: &str) {
+        if let Some(n) = name.rsplit_once('\'').and_then(|(_, n)| n.parse().ok()) {
+            // Numbers that large are never reached.
+            self.next = self.next.max(if n < usize::MAX / 2 { n } else { 0 });
+        }
+    }
+
     /// A new name that starts with `stem`; the `'` in it keeps it apart from C's names.
     pub fn name(&mut self, stem: &str) -> Sym {
         let stem = stem.split('\'').next().unwrap_or("v");
@@ -432,6 +575,9 @@ mod tests {
             Some(1)
         );
         let four_n = &Idx::constant(4) * &s("n");
+        let four_i_3 = &(&Idx::constant(4) * &s("i")) + &Idx::constant(7);
+        assert_eq!(four_i_3.floor_div(&Idx::constant(4)).to_string(), "i + 1");
+        assert_eq!(four_i_3.modulo(&Idx::constant(4)).as_constant(), Some(3));
         assert_eq!(
             four_n.floor_div(&Idx::constant(2)),
             &Idx::constant(2) * &s("n")

@@ -9,6 +9,7 @@
 //! * [`scalar`], [`op`]: C's scalar types and the arithmetic on them, defined
 //!   once for both interpreters and the prover.
 //! * [`index`]: integer polynomials over sizes and loop counters.
+//! * [`text`]: how all of these are written and read back.
 //! * [`memory`]: concrete arguments and results of a call, for both interpreters.
 //! * [`guard`]: what has to hold at a call, and which memory a kernel touches.
 //!
@@ -23,3 +24,4 @@ pub mod memory;
 pub mod op;
 pub mod scalar;
 pub mod tensir;
+pub mod text;

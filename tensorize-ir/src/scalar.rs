@@ -276,19 +276,28 @@ impl Scalar {
 }
 
 impl fmt::Display for Scalar {
-    /// `3:i32`, `1.5:f32`, `nan:f64`, `inf:f32`, `-0.0:f32`. [`Scalar::from_str`] reads it back
-    /// bit for bit, except for a NaN's payload.
+    /// `3:i32`, `1.5:f32`, `inf:f32`, `-0.0:f32`, `nan:f64`; a NaN other than Rust's and C's own has its
+    /// bits: `nan(0xffc00001):f32`. [`Scalar::from_str`] reads it back bit for bit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.ty {
-            ScalarType::F32 => write_float(f, &format!("{:?}", self.as_f32()), self.ty),
-            ScalarType::F64 => write_float(f, &format!("{:?}", self.as_f64()), self.ty),
-            ty => write!(f, "{}:{ty}", self.as_int()),
-        }
+        let value = match self.ty {
+            ScalarType::F32 if self.as_f32().is_nan() => {
+                nan_text(self.bits, f32::NAN.to_bits().into())
+            }
+            ScalarType::F64 if self.as_f64().is_nan() => nan_text(self.bits, f64::NAN.to_bits()),
+            ScalarType::F32 => format!("{:?}", self.as_f32()),
+            ScalarType::F64 => format!("{:?}", self.as_f64()),
+            _ => self.as_int().to_string(),
+        };
+        write!(f, "{value}:{}", self.ty)
     }
 }
 
-fn write_float(f: &mut fmt::Formatter<'_>, digits: &str, ty: ScalarType) -> fmt::Result {
-    write!(f, "{}:{ty}", digits.to_ascii_lowercase())
+fn nan_text(bits: u64, usual: u64) -> String {
+    if bits == usual {
+        "nan".into()
+    } else {
+        format!("nan({bits:#x})")
+    }
 }
 
 impl fmt::Debug for Scalar {
@@ -306,6 +315,19 @@ impl FromStr for Scalar {
             .ok_or_else(|| format!("'{s}' lacks its type, as in '3:i32'"))?;
         let ty: ScalarType = ty.parse()?;
         let bad = || format!("'{value}' is not a value of type {ty}");
+        if let Some(bits) = value
+            .strip_prefix("nan(0x")
+            .and_then(|v| v.strip_suffix(')'))
+        {
+            let bits = u64::from_str_radix(bits, 16).map_err(|_| bad())?;
+            let v = Scalar { ty, bits };
+            let fits = ty == ScalarType::F64 || bits <= u32::MAX.into();
+            return if ty.is_float() && fits && v.as_f64().is_nan() {
+                Ok(v)
+            } else {
+                Err(bad())
+            };
+        }
         match ty {
             ScalarType::F32 => value.parse().map(Self::f32).map_err(|_| bad()),
             ScalarType::F64 => value.parse().map(Self::f64).map_err(|_| bad()),
@@ -334,6 +356,15 @@ mod tests {
         }
         assert!("256:ui8".parse::<Scalar>().is_err());
         assert!("nan:f32".parse::<Scalar>().unwrap().as_f32().is_nan());
+        for bits in [0x7fc0_0000, 0xffc0_0000, 0x7f80_0001, 0xff80_0000] {
+            let v = Scalar {
+                ty: ScalarType::F32,
+                bits,
+            };
+            assert_eq!(v.to_string().parse(), Ok(v));
+        }
+        assert!("nan(0x3f800000):f32".parse::<Scalar>().is_err());
+        assert!("nan(0x7fc000000000):f32".parse::<Scalar>().is_err());
     }
 
     #[test]
