@@ -10,6 +10,7 @@
 //!   once for both interpreters and the prover.
 //! * [`index`]: integer polynomials over sizes and loop counters.
 //! * [`text`]: how all of these are written and read back.
+//! * [`verify`]: TensIR's rules.
 //! * [`memory`]: concrete arguments and results of a call, for both interpreters.
 //! * [`guard`]: what has to hold at a call, and which memory a kernel touches.
 //!
@@ -25,3 +26,4 @@ pub mod op;
 pub mod scalar;
 pub mod tensir;
 pub mod text;
+pub mod verify;

@@ -198,6 +198,61 @@ impl Reducer {
     }
 }
 
+impl Op {
+    /// StableHLO's name, or ours where StableHLO has none.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Op::View(_) => "view",
+            Op::Param(_) => "param",
+            Op::Size(_) => "size",
+            Op::Constant(_) => "constant",
+            Op::Table(_) => "table",
+            Op::Iota { .. } => "iota",
+            Op::Unary(op) => op.name(),
+            Op::Binary(op) => op.name(),
+            Op::Compare(_) => "compare",
+            Op::Convert => "convert",
+            Op::BitcastConvert => "bitcast_convert",
+            Op::Select => "select",
+            Op::BroadcastInDim { .. } => "broadcast_in_dim",
+            Op::Reshape => "reshape",
+            Op::Transpose { .. } => "transpose",
+            Op::Slice { .. } => "slice",
+            Op::Pad { .. } => "pad",
+            Op::Concatenate { .. } => "concatenate",
+            Op::Reverse { .. } => "reverse",
+            Op::Gather => "gather",
+            Op::DotGeneral { .. } => "dot_general",
+            Op::Reduce { .. } => "reduce",
+            Op::Generic(_) => "generic",
+        }
+    }
+
+    /// The number of operands; `None` for any number.
+    pub fn arity(&self) -> Option<usize> {
+        Some(match self {
+            Op::View(_)
+            | Op::Param(_)
+            | Op::Size(_)
+            | Op::Constant(_)
+            | Op::Table(_)
+            | Op::Iota { .. }
+            | Op::Generic(_) => 0,
+            Op::Unary(_)
+            | Op::Convert
+            | Op::BitcastConvert
+            | Op::BroadcastInDim { .. }
+            | Op::Reshape
+            | Op::Transpose { .. }
+            | Op::Slice { .. }
+            | Op::Reverse { .. } => 1,
+            Op::Binary(_) | Op::Compare(_) | Op::Pad { .. } | Op::Gather | Op::Reduce { .. } => 2,
+            Op::Select | Op::DotGeneral { .. } => 3,
+            Op::Concatenate { .. } => return None,
+        })
+    }
+}
+
 impl TensorType {
     /// A scalar.
     pub fn scalar(elem: ScalarType) -> TensorType {
@@ -302,6 +357,7 @@ pub fn elem_at(e: &Arc<Elem>, position: &[Idx]) -> ElemRef {
     e.substitute(&|s| dim_number(s).and_then(|i| position.get(i).cloned()))
 }
 
-fn dim_number(s: &Sym) -> Option<usize> {
+/// The number of a dimension's name.
+pub(crate) fn dim_number(s: &Sym) -> Option<usize> {
     s.strip_prefix('#').and_then(|n| n.parse().ok())
 }

@@ -11,6 +11,7 @@ use std::fmt;
 mod elem;
 mod guard;
 mod index;
+mod tensir;
 
 pub use elem::parse_elem;
 
@@ -345,4 +346,5 @@ serde_as_text!(
     crate::guard::Guard,
     crate::guard::Extent,
     crate::guard::Tier,
+    crate::tensir::Function,
 );

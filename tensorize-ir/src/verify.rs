@@ -1,0 +1,590 @@
+//! Well-formedness of TensIR: arity, shapes, element types, attributes, names.
+
+use crate::element::{Elem, Order};
+use crate::index::{Idx, Sym};
+use crate::loopir::Param;
+use crate::op::BinOp;
+use crate::scalar::ScalarType;
+use crate::tensir::{Function, NodeId, Op, Output, Reducer, TensorType, View, dim_number};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A rule that a function breaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {rule}")]
+pub struct Invalid {
+    /// Where.
+    pub place: Place,
+    /// The rule, and how it is broken.
+    pub rule: String,
+}
+
+/// A part of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The parameters.
+    Params,
+    /// A node and the name of its operator.
+    Node(NodeId, &'static str),
+    /// The output with this number.
+    Output(usize),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Params => f.write_str("parameters"),
+            Place::Node(id, op) => write!(f, "%{id} ({op})"),
+            Place::Output(i) => write!(f, "output {i}"),
+        }
+    }
+}
+
+type Rule<T = ()> = Result<T, String>;
+
+fn ensure(holds: bool, rule: impl FnOnce() -> String) -> Rule {
+    if holds { Ok(()) } else { Err(rule()) }
+}
+
+/// The type of the result, where it follows from those of the operands.
+pub fn infer(op: &Op, args: &[&TensorType]) -> Rule<TensorType> {
+    if let Some(n) = op.arity() {
+        let s = if n == 1 { "" } else { "s" };
+        ensure(args.len() == n, || {
+            format!("takes {n} operand{s}, and has {}", args.len())
+        })?;
+    }
+    match op {
+        Op::Constant(v) => Ok(TensorType::scalar(v.ty)),
+        Op::Table(values) => match values.first() {
+            Some(v) => {
+                ensure(values.iter().all(|w| w.ty == v.ty), || "mixes types".into())?;
+                Ok(TensorType::new(
+                    vec![Idx::constant(values.len() as i128)],
+                    v.ty,
+                ))
+            }
+            None => Err("an empty table needs its type spelled out".into()),
+        },
+        Op::Unary(op) => {
+            ensure(op.accepts(args[0].elem), || {
+                format!("is not defined on {}", args[0].elem)
+            })?;
+            Ok(args[0].clone())
+        }
+        Op::Binary(op) => {
+            ensure(args[0] == args[1], || differ(args[0], args[1]))?;
+            ensure(op.accepts(args[0].elem), || {
+                format!("is not defined on {}", args[0].elem)
+            })?;
+            Ok(args[0].clone())
+        }
+        Op::Compare(_) => {
+            ensure(args[0] == args[1], || differ(args[0], args[1]))?;
+            Ok(args[0].with_elem(ScalarType::I1))
+        }
+        Op::Select => {
+            ensure(args[1] == args[2], || differ(args[1], args[2]))?;
+            let predicate = args[1].with_elem(ScalarType::I1);
+            ensure(*args[0] == predicate, || {
+                format!("the predicate is {}, and should be {predicate}", args[0])
+            })?;
+            Ok(args[1].clone())
+        }
+        Op::Transpose { permutation } => {
+            let rank = args[0].rank();
+            let all: BTreeSet<_> = permutation.iter().copied().collect();
+            ensure(
+                permutation.len() == rank && all.into_iter().eq(0..rank),
+                || format!("{permutation:?} is not a permutation of the {rank} dimensions"),
+            )?;
+            let shape = permutation
+                .iter()
+                .map(|&d| args[0].shape[d].clone())
+                .collect();
+            Ok(TensorType::new(shape, args[0].elem))
+        }
+        Op::Concatenate { dimension } => concatenate(*dimension, args),
+        Op::Reverse { dimensions } => {
+            dimensions_ok(dimensions, args[0].rank())?;
+            Ok(args[0].clone())
+        }
+        Op::Gather => {
+            let (operand, indices) = (args[0], args[1]);
+            ensure(operand.rank() == 1, || {
+                format!("gathers from a vector, not from {operand}")
+            })?;
+            let int = indices.elem.is_int() && indices.elem != ScalarType::I1;
+            ensure(int, || {
+                format!("indices are integers, not {}", indices.elem)
+            })?;
+            Ok(indices.with_elem(operand.elem))
+        }
+        Op::DotGeneral { batch, contracting } => dot_general(batch, contracting, args),
+        Op::Reduce {
+            reducer,
+            dimensions,
+        } => reduce(*reducer, dimensions, args),
+        Op::View(_)
+        | Op::Param(_)
+        | Op::Size(_)
+        | Op::Iota { .. }
+        | Op::Convert
+        | Op::BitcastConvert
+        | Op::BroadcastInDim { .. }
+        | Op::Reshape
+        | Op::Slice { .. }
+        | Op::Pad { .. }
+        | Op::Generic(_) => {
+            Err("the type does not follow from the operands; write it after a ':'".into())
+        }
+    }
+}
+
+fn differ(a: &TensorType, b: &TensorType) -> String {
+    format!("the operands' types differ: {a} and {b}")
+}
+
+fn dimensions_ok(dimensions: &[usize], rank: usize) -> Rule {
+    let ascending = dimensions.windows(2).all(|w| w[0] < w[1]);
+    let in_range = dimensions.iter().all(|&d| d < rank);
+    ensure(ascending && in_range, || {
+        format!("{dimensions:?} is not an ascending list of some of the {rank} dimensions")
+    })
+}
+
+fn scalar_of(init: &TensorType, elem: ScalarType) -> Rule {
+    let scalar = TensorType::scalar(elem);
+    ensure(*init == scalar, || {
+        format!("the last operand is {init}, and should be {scalar}")
+    })
+}
+
+fn concatenate(dimension: usize, args: &[&TensorType]) -> Rule<TensorType> {
+    let first = args.first().ok_or("takes an operand or more")?;
+    ensure(dimension < first.rank(), || {
+        format!("{first} has no dimension {dimension}")
+    })?;
+    let mut result = (*first).clone();
+    for other in &args[1..] {
+        let mut aligned = (*other).clone();
+        ensure(aligned.rank() == first.rank(), || differ(first, other))?;
+        aligned.shape[dimension] = first.shape[dimension].clone();
+        ensure(aligned == **first, || differ(first, other))?;
+        result.shape[dimension] = &result.shape[dimension] + &other.shape[dimension];
+    }
+    Ok(result)
+}
+
+fn dot_general(
+    batch: &[(usize, usize)],
+    contracting: &[(usize, usize)],
+    args: &[&TensorType],
+) -> Rule<TensorType> {
+    let (left, right, elem) = (args[0], args[1], args[0].elem);
+    ensure(right.elem == elem, || differ(left, right))?;
+    ensure(BinOp::Add.accepts(elem), || {
+        format!("is not defined on {elem}")
+    })?;
+    scalar_of(args[2], elem)?;
+    let (mut used_left, mut used_right) = (BTreeSet::new(), BTreeSet::new());
+    let mut shape = Vec::new();
+    for (i, &(l, r)) in batch.iter().chain(contracting).enumerate() {
+        ensure(l < left.rank() && r < right.rank(), || {
+            format!("{left} and {right} have no dimensions {l} x {r}")
+        })?;
+        ensure(used_left.insert(l) && used_right.insert(r), || {
+            format!("a dimension of {l} x {r} is used twice")
+        })?;
+        ensure(left.shape[l] == right.shape[r], || {
+            format!("dimensions {l} x {r} have different extents: {left} and {right}")
+        })?;
+        if i < batch.len() {
+            shape.push(left.shape[l].clone());
+        }
+    }
+    let free = |t: &TensorType, used: &BTreeSet<usize>| {
+        let kept = t
+            .shape
+            .iter()
+            .enumerate()
+            .filter(|(d, _)| !used.contains(d));
+        kept.map(|(_, e)| e.clone()).collect::<Vec<_>>()
+    };
+    shape.extend(free(left, &used_left));
+    shape.extend(free(right, &used_right));
+    Ok(TensorType::new(shape, elem))
+}
+
+fn reduce(reducer: Reducer, dimensions: &[usize], args: &[&TensorType]) -> Rule<TensorType> {
+    let operand = args[0];
+    dimensions_ok(dimensions, operand.rank())?;
+    scalar_of(args[1], operand.elem)?;
+    if let Reducer::Op(op) = reducer {
+        ensure(op.accepts(operand.elem), || {
+            format!("{op} is not defined on {}", operand.elem)
+        })?;
+    }
+    let kept = operand
+        .shape
+        .iter()
+        .enumerate()
+        .filter(|(d, _)| !dimensions.contains(d));
+    Ok(TensorType::new(
+        kept.map(|(_, e)| e.clone()).collect(),
+        operand.elem,
+    ))
+}
+
+impl Function {
+    /// The type of `op` applied to nodes of this function, where it follows from theirs.
+    pub fn infer(&self, op: &Op, args: &[NodeId]) -> Result<TensorType, String> {
+        let nodes: Option<Vec<_>> = args.iter().map(|&a| self.nodes.get(a)).collect();
+        let nodes = nodes.ok_or("an operand is not a node")?;
+        infer(op, &nodes.iter().map(|n| &n.ty).collect::<Vec<_>>())
+    }
+
+    /// Checks every rule of the language.
+    pub fn verify(&self) -> Result<(), Invalid> {
+        let at = |place| move |rule| Invalid { place, rule };
+        self.verify_params().map_err(at(Place::Params))?;
+        for (id, node) in self.nodes.iter().enumerate() {
+            self.verify_node(id)
+                .map_err(at(Place::Node(id, node.op.name())))?;
+        }
+        let mut returns = 0;
+        for (i, output) in self.outputs.iter().enumerate() {
+            self.verify_output(output, &mut returns)
+                .map_err(at(Place::Output(i)))?;
+        }
+        Ok(())
+    }
+
+    fn verify_params(&self) -> Rule {
+        let mut names = BTreeSet::new();
+        for p in &self.params {
+            ensure(names.insert(p.name()), || {
+                format!("two are called '{}'", p.name())
+            })?;
+            let plain = !p.name().contains(['#', '\'']);
+            ensure(plain, || {
+                format!("'{}' is a name for bound variables", p.name())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn verify_node(&self, id: NodeId) -> Rule {
+        let node = &self.nodes[id];
+        for &a in &node.args {
+            ensure(a < id, || {
+                format!("uses %{a}, which does not come before it")
+            })?;
+        }
+        let args: Vec<_> = node.args.iter().map(|&a| &self.nodes[a].ty).collect();
+        let ty = &node.ty;
+        for extent in &ty.shape {
+            self.over_sizes(extent, 0)
+                .map_err(|e| format!("in the shape: {e}"))?;
+        }
+        if let Some(n) = node.op.arity() {
+            let s = if n == 1 { "" } else { "s" };
+            ensure(args.len() == n, || {
+                format!("takes {n} operand{s}, and has {}", args.len())
+            })?;
+        }
+        let scalar = || ensure(ty.rank() == 0, || format!("is a scalar, not {ty}"));
+        let same_elem = |t: &TensorType| {
+            ensure(t.elem == ty.elem, || {
+                format!("makes {} of {}", ty.elem, t.elem)
+            })
+        };
+        let same_shape = || {
+            ensure(args[0].shape == ty.shape, || {
+                format!("makes {ty} of {}", args[0])
+            })
+        };
+        match &node.op {
+            Op::View(view) => self.verify_view(view, ty).map(|_| ()),
+            Op::Param(name) => {
+                scalar()?;
+                let found = self.scalar_type(name);
+                ensure(found == Some(ty.elem) && ty.elem.is_float(), || {
+                    format!("'{name}' is not a scalar parameter of type {}", ty.elem)
+                })
+            }
+            Op::Size(idx) => {
+                scalar()?;
+                self.over_sizes(idx, 0)
+            }
+            Op::Table(values) if values.is_empty() => ensure(ty.shape == [Idx::default()], || {
+                format!("is empty, not {ty}")
+            }),
+            Op::Iota { dimension } => ensure(*dimension < ty.rank(), || {
+                format!("{ty} has no dimension {dimension}")
+            }),
+            Op::Convert => same_shape(),
+            Op::BitcastConvert => {
+                same_shape()?;
+                ensure(args[0].elem.bits() == ty.elem.bits(), || {
+                    format!("{} and {} have different widths", args[0].elem, ty.elem)
+                })
+            }
+            Op::BroadcastInDim { dimensions } => {
+                same_elem(args[0])?;
+                dimensions_ok(dimensions, ty.rank())?;
+                let fits = dimensions.len() == args[0].rank()
+                    && dimensions
+                        .iter()
+                        .zip(&args[0].shape)
+                        .all(|(&d, e)| ty.shape[d] == *e);
+                ensure(fits, || {
+                    format!("{} does not fit {ty} at {dimensions:?}", args[0])
+                })
+            }
+            Op::Reshape => {
+                same_elem(args[0])?;
+                let (from, to) = (elements(args[0]), elements(ty));
+                ensure(from == to, || {
+                    format!("{} has {from} elements and {ty} has {to}", args[0])
+                })
+            }
+            Op::Slice { start, stride } => {
+                same_elem(args[0])?;
+                let ranks = [args[0].rank(), start.len(), stride.len()];
+                ensure(ranks.iter().all(|&r| r == ty.rank()), || {
+                    format!(
+                        "{} has {} dimensions; the result, start and stride need as many",
+                        args[0], ranks[0]
+                    )
+                })?;
+                ensure(stride.iter().all(|&s| s >= 1), || {
+                    "strides are 1 or more".into()
+                })?;
+                start.iter().try_for_each(|s| self.over_sizes(s, 0))
+            }
+            Op::Pad { low } => {
+                same_elem(args[0])?;
+                scalar_of(args[1], ty.elem)?;
+                ensure(
+                    args[0].rank() == ty.rank() && low.len() == ty.rank(),
+                    || {
+                        format!(
+                            "{} has {} dimensions; the result and low need as many",
+                            args[0],
+                            args[0].rank()
+                        )
+                    },
+                )?;
+                low.iter().try_for_each(|s| self.over_sizes(s, 0))
+            }
+            Op::Generic(e) => {
+                ensure(e.ty() == ty.elem, || {
+                    format!("makes {} of {}", ty.elem, e.ty())
+                })?;
+                Scope {
+                    function: self,
+                    rank: ty.rank(),
+                    vars: vec![],
+                    accs: vec![],
+                }
+                .elem(e)
+            }
+            op => {
+                let inferred = infer(op, &args)?;
+                ensure(inferred == *ty, || {
+                    format!("gives {inferred}, and is said to give {ty}")
+                })
+            }
+        }
+    }
+
+    fn verify_output(&self, output: &Output, returns: &mut usize) -> Rule {
+        let value = output.value();
+        let node = self
+            .nodes
+            .get(value)
+            .ok_or_else(|| format!("there is no node %{value}"))?;
+        match output {
+            Output::Store { view, .. } => {
+                let is_const = self.verify_view(view, &node.ty)?;
+                ensure(!is_const, || format!("'{}' points to const", view.array))
+            }
+            Output::Return { .. } => {
+                *returns += 1;
+                ensure(*returns == 1, || "a function returns one value".into())?;
+                ensure(node.ty.rank() == 0, || {
+                    format!("returns a scalar, not {}", node.ty)
+                })
+            }
+        }
+    }
+
+    /// Whether the array that is viewed is one of constants.
+    fn verify_view(&self, view: &View, ty: &TensorType) -> Rule<bool> {
+        let array = self.params.iter().find_map(|p| match p {
+            Param::Array {
+                name,
+                elem,
+                is_const,
+                ..
+            } if *name == view.array => Some((*elem, *is_const)),
+            _ => None,
+        });
+        let name = &view.array;
+        let (elem, is_const) =
+            array.ok_or_else(|| format!("'{name}' is not an array parameter"))?;
+        ensure(elem == ty.elem, || {
+            format!("'{name}' has elements {elem}, not {}", ty.elem)
+        })?;
+        self.over_sizes(&view.index, ty.rank())?;
+        Ok(is_const)
+    }
+
+    fn scalar_type(&self, name: &str) -> Option<ScalarType> {
+        self.params.iter().find_map(|p| match p {
+            Param::Scalar { name: n, ty } if &**n == name => Some(*ty),
+            _ => None,
+        })
+    }
+
+    /// The polynomial speaks of integer parameters and of `#0` to `#(rank - 1)` alone.
+    fn over_sizes(&self, idx: &Idx, rank: usize) -> Rule {
+        let message =
+            || format!("'{idx}' depends on the contents of an array; use gather or generic");
+        ensure(!idx.has_values(), message)?;
+        Scope {
+            function: self,
+            rank,
+            vars: vec![],
+            accs: vec![],
+        }
+        .idx(idx)
+    }
+}
+
+fn elements(ty: &TensorType) -> Idx {
+    ty.shape
+        .iter()
+        .fold(Idx::constant(1), |product, e| &product * e)
+}
+
+/// The names that are known somewhere in index notation.
+struct Scope<'a> {
+    function: &'a Function,
+    rank: usize,
+    vars: Vec<Sym>,
+    accs: Vec<(Sym, ScalarType)>,
+}
+
+impl Scope<'_> {
+    fn idx(&mut self, idx: &Idx) -> Rule {
+        let mut problem = Ok(());
+        // Variables under value(…) are checked with the expression there.
+        idx.map_atoms(&mut |a| {
+            match a {
+                crate::index::Atom::Sym(s) if problem.is_ok() => problem = self.sym(s, idx),
+                crate::index::Atom::Value(e) if problem.is_ok() => {
+                    problem = self.elem(e).and_then(|()| {
+                        ensure(e.ty().is_int(), || format!("value({e}) is not an integer"))
+                    });
+                }
+                _ => {}
+            }
+            None
+        });
+        problem
+    }
+
+    fn sym(&self, s: &Sym, idx: &Idx) -> Rule {
+        if self.vars.contains(s) {
+            return Ok(());
+        }
+        if s.starts_with('#') {
+            return ensure(dim_number(s).is_some_and(|d| d < self.rank), || {
+                format!(
+                    "'{s}' in '{idx}' is not one of the {} dimensions",
+                    self.rank
+                )
+            });
+        }
+        ensure(
+            self.function.scalar_type(s).is_some_and(ScalarType::is_int),
+            || format!("'{s}' in '{idx}' is not an integer parameter"),
+        )
+    }
+
+    fn elem(&mut self, e: &Elem) -> Rule {
+        if let Elem::Fold(fold) = e {
+            self.idx(&fold.extent)?;
+            self.elem(&fold.init)?;
+            self.vars.push(fold.var.clone());
+            self.accs.push((fold.acc.clone(), fold.init.ty()));
+            let step = self.elem(&fold.step);
+            self.vars.pop();
+            self.accs.pop();
+            step?;
+            same(fold.init.ty(), fold.step.ty())?;
+            let reduces = fold
+                .as_reduction()
+                .is_some_and(|(op, _)| op.is_commutative());
+            return ensure(fold.order == Order::Sequential || reduces, || {
+                format!("'{e}' depends on its order")
+            });
+        }
+        for child in e.children() {
+            self.elem(child)?;
+        }
+        for idx in e.indices() {
+            self.idx(idx)?;
+        }
+        match e {
+            Elem::Unary(op, a) => defined(op.accepts(a.ty()), op.name(), a.ty()),
+            Elem::Binary(op, a, b) => {
+                same(a.ty(), b.ty())?;
+                defined(op.accepts(a.ty()), op.name(), a.ty())
+            }
+            Elem::Compare(_, a, b) => same(a.ty(), b.ty()),
+            Elem::Select(c, t, f) => {
+                same(t.ty(), f.ty())?;
+                same(c.ty(), ScalarType::I1)
+            }
+            Elem::Bitcast(ty, a) => ensure(ty.bits() == a.ty().bits(), || {
+                format!("{} and {ty} have different widths", a.ty())
+            }),
+            Elem::Param(name, ty) => {
+                let known = self.function.scalar_type(name) == Some(*ty) && ty.is_float();
+                ensure(known, || {
+                    format!("'{name}' is not a scalar parameter of type {ty}")
+                })
+            }
+            Elem::Read { array, ty, .. } => {
+                let known = self.function.array_elem(array) == Some(*ty);
+                ensure(known, || {
+                    format!("'{array}' is not an array parameter of {ty}")
+                })
+            }
+            Elem::Acc(name, ty) => {
+                let found = self.accs.iter().rev().find(|(n, _)| n == name);
+                ensure(found.is_some_and(|(_, t)| t == ty), || {
+                    format!("'{name}' is not an accumulator in scope of type {ty}")
+                })
+            }
+            Elem::Const(_)
+            | Elem::OfIdx(..)
+            | Elem::IndexCompare(..)
+            | Elem::Convert(..)
+            | Elem::Fold(_) => Ok(()),
+        }
+    }
+}
+
+fn same(a: ScalarType, b: ScalarType) -> Rule {
+    ensure(a == b, || {
+        format!("operands have different types, {a} and {b}")
+    })
+}
+
+fn defined(accepts: bool, op: &str, ty: ScalarType) -> Rule {
+    ensure(accepts, || format!("{op} is not defined on {ty}"))
+}
