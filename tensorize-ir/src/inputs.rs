@@ -1,0 +1,276 @@
+//! Inputs to run kernels on: random ones with the edges of every type, and all the small ones.
+//!
+//! Everything is a function of a seed, so that a difference seen once is seen again.
+
+use crate::guard::{Footprint, Guard};
+use crate::index::{Idx, Sym};
+use crate::loopir::{self, Expr, Param, Stmt};
+use crate::memory::{Buffer, Inputs};
+use crate::scalar::{Scalar, ScalarType};
+use std::collections::{BTreeMap, BTreeSet};
+
+mod exhaustive;
+mod values;
+
+pub use exhaustive::{Exhaustive, Limits};
+pub use values::{Palette, Rng, edge_values, small_values};
+
+/// What is known of a kernel's inputs.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    params: Vec<Param>,
+    guards: Vec<Guard>,
+    /// `None`: nobody knows which elements are touched.
+    footprints: Option<BTreeMap<Sym, (Idx, Idx)>>,
+    /// Integer parameters that an extent or a guard speaks of.
+    sizes: BTreeSet<Sym>,
+    /// Numbers that the kernel may treat in a way of its own.
+    constants: BTreeSet<i128>,
+    /// No input has more elements than this.
+    pub max_elements: usize,
+}
+
+/// One input, and the seed that elements beyond it come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The arguments.
+    pub inputs: Inputs,
+    /// See [`Palette::element`].
+    pub seed: u64,
+    /// Which values the input is made of.
+    pub palette: Palette,
+}
+
+/// Lengths that find mistakes: none, one, odd ones, one more than a vector of 16 or 32.
+const LENGTHS: [i128; 12] = [0, 1, 2, 3, 4, 5, 7, 8, 17, 31, 33, 64];
+
+impl Spec {
+    /// For a kernel of which nothing but the parameters is known. Arrays start out empty, for a
+    /// run to let them grow.
+    pub fn unknown(params: &[Param]) -> Spec {
+        Spec {
+            params: params.to_vec(),
+            guards: Vec::new(),
+            footprints: None,
+            sizes: BTreeSet::new(),
+            constants: BTreeSet::new(),
+            max_elements: 1 << 14,
+        }
+    }
+
+    /// For a kernel with a proof. An array without a footprint is not touched.
+    pub fn known(params: &[Param], guards: &[Guard], footprints: &[Footprint]) -> Spec {
+        let mut spec = Spec::unknown(params);
+        let mut polynomials = Vec::new();
+        let mut extents: BTreeMap<Sym, (Idx, Idx)> = BTreeMap::new();
+        for Footprint { extent, .. } in footprints {
+            polynomials.extend([extent.lo.clone(), extent.hi.clone()]);
+            extents
+                .entry(extent.array.clone())
+                .and_modify(|(lo, hi)| {
+                    *lo = lo.minimum(&extent.lo);
+                    *hi = hi.maximum(&extent.hi);
+                })
+                .or_insert((extent.lo.clone(), extent.hi.clone()));
+        }
+        for g in guards {
+            match g {
+                Guard::NonNegative(idx) | Guard::Fits(idx, _) => polynomials.push(idx.clone()),
+                // Buffers are apart by construction.
+                Guard::Disjoint(..) => {}
+            }
+        }
+        for p in &polynomials {
+            p.for_each_sym(&mut |s| {
+                spec.sizes.insert(s.clone());
+            });
+            for (_, c) in p.terms() {
+                spec.note_constant(c);
+            }
+        }
+        spec.guards = guards.to_vec();
+        spec.footprints = Some(extents);
+        spec
+    }
+
+    /// Takes the literals of the kernel to be numbers worth a try.
+    pub fn with_constants_of(mut self, kernel: &loopir::Function) -> Spec {
+        fn expr(e: &Expr, spec: &mut Spec) {
+            if let Expr::Const(v) = e
+                && v.ty.is_int()
+            {
+                spec.note_constant(v.as_int());
+            }
+            e.children().into_iter().for_each(|c| expr(c, spec));
+        }
+        fn block(stmts: &[Stmt], spec: &mut Spec) {
+            for s in stmts {
+                match s {
+                    Stmt::Assign { value, .. } => expr(value, spec),
+                    Stmt::Store { index, value, .. } => {
+                        expr(index, spec);
+                        expr(value, spec);
+                    }
+                    Stmt::If {
+                        cond,
+                        then,
+                        otherwise,
+                    } => {
+                        expr(cond, spec);
+                        block(then, spec);
+                        block(otherwise, spec);
+                    }
+                    Stmt::Loop(l) => {
+                        expr(&l.cond, spec);
+                        block(&l.body, spec);
+                    }
+                    Stmt::Return(value) => value.iter().for_each(|v| expr(v, spec)),
+                }
+            }
+        }
+        block(&kernel.body, &mut self);
+        self
+    }
+
+    fn note_constant(&mut self, c: i128) {
+        // 0 and 1 are tried anyway.
+        if (2..=300).contains(&c.abs()) && self.constants.len() < 64 {
+            self.constants
+                .extend([c.abs() - 1, c.abs(), c.abs() + 1, -c.abs()]);
+        }
+    }
+
+    /// The kernel's parameters.
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// Whether the guards hold for these scalar arguments. Buffers are apart by construction.
+    pub fn admits(&self, scalars: &BTreeMap<Sym, Scalar>) -> bool {
+        self.guards.iter().all(|g| match g {
+            Guard::NonNegative(idx) => eval(idx, scalars).is_some_and(|v| v >= 0),
+            Guard::Fits(idx, ty) => {
+                eval(idx, scalars).is_some_and(|v| (ty.min_value()..=ty.max_value()).contains(&v))
+            }
+            Guard::Disjoint(..) => true,
+        })
+    }
+
+    /// First element and one past the last one that the array has for these scalar arguments;
+    /// `None` if nobody knows.
+    pub fn extent(&self, array: &Sym, scalars: &BTreeMap<Sym, Scalar>) -> Option<(i64, i64)> {
+        let Some((lo, hi)) = self.footprints.as_ref()?.get(array) else {
+            return Some((0, 0));
+        };
+        let lo = i64::try_from(eval(lo, scalars)?).ok()?;
+        let hi = i64::try_from(eval(hi, scalars)?).ok()?;
+        Some(if hi > lo { (lo, hi) } else { (0, 0) })
+    }
+
+    /// Arrays of the right size for these scalar arguments, or `None` if that is too much or the
+    /// guards don't hold. Arrays of which nobody knows the size are empty.
+    pub fn with_arrays(
+        &self,
+        scalars: BTreeMap<Sym, Scalar>,
+        element: &mut dyn FnMut(&Sym, ScalarType, i64) -> Scalar,
+    ) -> Option<Inputs> {
+        if !self.admits(&scalars) {
+            return None;
+        }
+        let mut left = self.max_elements;
+        let mut arrays = BTreeMap::new();
+        for p in &self.params {
+            if let Param::Array { name, elem, .. } = p {
+                let (lo, hi) = self.extent(name, &scalars).unwrap_or((0, 0));
+                let len = usize::try_from(hi.checked_sub(lo)?).ok()?;
+                left = left.checked_sub(len)?;
+                let data = (lo..hi).map(|i| element(name, *elem, i)).collect();
+                arrays.insert(
+                    name.clone(),
+                    Buffer {
+                        elem: *elem,
+                        origin: -lo,
+                        data,
+                    },
+                );
+            }
+        }
+        Some(Inputs { scalars, arrays })
+    }
+
+    /// A random input, or `None` if the guards seem to admit none that is small enough.
+    pub fn random(&self, seed: u64, palette: Palette) -> Option<Case> {
+        let mut rng = Rng::new(seed);
+        for attempt in 0..400u32 {
+            // Equalities between sizes are met by chance only if all of them are small, or one.
+            let shared = (rng.below(4) == 0).then(|| self.length(&mut rng, attempt));
+            let mut scalars = BTreeMap::new();
+            for p in &self.params {
+                if let Param::Scalar { name, ty } = p {
+                    let value = self.scalar(name, *ty, shared, &mut rng, attempt, palette);
+                    scalars.insert(name.clone(), value);
+                }
+            }
+            let element = &mut |array: &Sym, ty, i| palette.element(seed, array, ty, i);
+            if let Some(inputs) = self.with_arrays(scalars, element) {
+                return Some(Case {
+                    inputs,
+                    seed,
+                    palette,
+                });
+            }
+        }
+        None
+    }
+
+    /// `count` random inputs; fewer if the guards seem to admit none.
+    pub fn sample(&self, seed: u64, count: usize, palette: Palette) -> impl Iterator<Item = Case> {
+        (0..count as u64).filter_map(move |i| {
+            // The first ones have few elements, so that a difference is small from the start.
+            self.random(values::mix(seed ^ values::mix(i)), palette)
+        })
+    }
+
+    fn scalar(
+        &self,
+        name: &Sym,
+        ty: ScalarType,
+        shared: Option<i128>,
+        rng: &mut Rng,
+        attempt: u32,
+        palette: Palette,
+    ) -> Scalar {
+        if ty.is_float() || ty == ScalarType::I1 {
+            return palette.value(ty, rng);
+        }
+        let is_size = self.sizes.contains(name) || self.footprints.is_none() && rng.below(6) > 0;
+        if !is_size {
+            return match rng.below(4) {
+                0 if !self.constants.is_empty() => Scalar::int(ty, *rng.pick_of(&self.constants)),
+                1 => Scalar::int(ty, self.length(rng, attempt)),
+                _ => palette.value(ty, rng),
+            };
+        }
+        let value = shared.unwrap_or_else(|| self.length(rng, attempt));
+        // A length that the type can't hold would wrap to something else.
+        Scalar::int(ty, value.clamp(ty.min_value(), ty.max_value()))
+    }
+
+    fn length(&self, rng: &mut Rng, attempt: u32) -> i128 {
+        match rng.below(12) {
+            // After many refusals, only the small ones.
+            _ if attempt > 200 => i128::from(rng.below(4)),
+            0 if !self.constants.is_empty() => *rng.pick_of(&self.constants),
+            1 => -1 - i128::from(rng.below(3)),
+            2..=4 => LENGTHS[rng.below(LENGTHS.len() as u64) as usize],
+            _ => i128::from(rng.below(6)),
+        }
+    }
+}
+
+fn eval(idx: &Idx, scalars: &BTreeMap<Sym, Scalar>) -> Option<i128> {
+    idx.eval_sizes(&|s| scalars.get(s).filter(|v| v.ty.is_int()).map(|v| v.as_int()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+use super::*;
+use crate::guard::Extent;
+use crate::index::Idx;
+
+fn spec(guards: &[Guard]) -> Spec {
+    let params = [
+        Param::Scalar {
+            name: "n".into(),
+            ty: ScalarType::I32,
+        },
+        Param::Scalar {
+            name: "m".into(),
+            ty: ScalarType::I32,
+        },
+        Param::Scalar {
+            name: "a".into(),
+            ty: ScalarType::F32,
+        },
+        Param::Array {
+            name: "x".into(),
+            elem: ScalarType::I32,
+            is_const: true,
+            restrict: false,
+        },
+        Param::Array {
+            name: "unused".into(),
+            elem: ScalarType::F32,
+            is_const: true,
+            restrict: false,
+        },
+    ];
+    let extent = Extent {
+        array: "x".into(),
+        lo: Idx::constant(-1),
+        hi: &Idx::sym("n") * &Idx::sym("m"),
+    };
+    let footprint = Footprint {
+        extent,
+        reads: true,
+        writes: false,
+        reads_depend_on_data: false,
+        writes_depend_on_data: false,
+    };
+    Spec::known(&params, guards, &[footprint])
+}
+
+fn at_least(idx: Idx, least: i128) -> Guard {
+    Guard::NonNegative(&idx - &Idx::constant(least))
+}
+
+#[test]
+fn random_inputs_meet_guards_and_footprints() {
+    let (n, m) = (Idx::sym("n"), Idx::sym("m"));
+    let guards = [
+        at_least(n.clone(), 16),
+        at_least(&n - &m, 0),
+        at_least(&m - &n, 0),
+    ];
+    let spec = spec(&guards);
+    let cases: Vec<_> = spec.sample(1, 50, Palette::All).collect();
+    assert_eq!(cases.len(), 50);
+    for Case { inputs, .. } in &cases {
+        let n = inputs.size("n").unwrap();
+        assert!(n >= 16 && inputs.size("m") == Some(n));
+        let x = &inputs.arrays["x"];
+        assert_eq!((x.origin, x.data.len() as i128), (1, n * n + 1));
+        assert!(inputs.arrays["unused"].data.is_empty());
+    }
+    assert_eq!(cases, spec.sample(1, 50, Palette::All).collect::<Vec<_>>());
+    assert_ne!(cases, spec.sample(2, 50, Palette::All).collect::<Vec<_>>());
+}
+
+#[test]
+fn guards_that_nothing_meets_give_no_input() {
+    let n = Idx::sym("n");
+    let spec = spec(&[at_least(n.clone(), 1), at_least(-&n, 0)]);
+    assert_eq!(spec.sample(1, 5, Palette::All).count(), 0);
+}
+
+#[test]
+fn edges_and_tame_values_both_occur() {
+    let values = |palette: Palette| -> Vec<f64> {
+        (0..60)
+            .flat_map(|seed| (0..16).map(move |i| (seed, i)))
+            .map(|(seed, i)| palette.element(seed, "x", ScalarType::F32, i).as_f64())
+            .collect()
+    };
+    let all = values(Palette::All);
+    assert!(all.iter().any(|v| v.is_nan()) && all.iter().any(|v| v.is_infinite()));
+    assert!(all.iter().any(|v| *v == 0.0 && v.is_sign_negative()));
+    assert!(
+        all.iter()
+            .any(|v| v.is_subnormal() || *v == f64::from(1e-45f32))
+    );
+    assert!(all.iter().filter(|v| v.abs() <= 2.0).count() > all.len() / 2);
+    assert!(values(Palette::Tame).iter().all(|v| v.abs() <= 5.0));
+    let bytes: BTreeSet<_> = (0..4000)
+        .map(|s| Palette::All.element(s, "x", ScalarType::U8, 0).as_int())
+        .collect();
+    assert!(bytes.len() > 200, "{}", bytes.len());
+}
+
+#[test]
+fn exhaustive_runs_try_everything_small() {
+    let spec = spec(&[at_least(Idx::sym("n"), 0), at_least(Idx::sym("m"), 0)]);
+    let two = |ty| vec![Scalar::int(ty, 0), Scalar::int(ty, 1)];
+    let mut run = spec.exhaustive(Limits {
+        max_size: 2,
+        values: two,
+        ..Limits::default()
+    });
+    let cases: Vec<_> = run.by_ref().map(|c| c.inputs).collect();
+    assert!(run.is_complete());
+    // Sizes 0..=2 twice, two values of a, and 2^(n·m + 1) contents.
+    let expected: i128 = (0..3)
+        .flat_map(|n| (0..3).map(move |m| 2 * (1 << (n * m + 1))))
+        .sum();
+    assert_eq!(cases.len() as i128, expected);
+    assert!((1..cases.len()).all(|i| !cases[..i].contains(&cases[i])));
+    let mut run = spec.exhaustive(Limits {
+        max_size: 2,
+        per_size: 10,
+        ..Limits::default()
+    });
+    assert!(run.by_ref().count() > 100);
+    assert!(!run.is_complete());
+}
