@@ -8,8 +8,11 @@ pub mod codes;
 pub mod commands;
 pub mod diagnostics;
 pub mod exit;
+pub mod generate;
 pub mod pipeline;
+pub mod project;
 pub mod report;
+pub mod source;
 pub mod tools;
 pub mod usage;
 

@@ -4,7 +4,9 @@
 //! back in the order of the sources.
 
 use crate::diagnostics::{Diagnostic, line_span};
-use crate::report::{KernelReport, Status, guard_text};
+use crate::generate::{self, Artefacts, Subject};
+use crate::report::{KernelReport, Status, TargetStatus};
+use crate::source::Source;
 use crate::{tools, usage};
 use std::any::Any;
 use std::num::NonZeroUsize;
@@ -12,23 +14,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use tensorize_ir::{loopir, tensir};
-use tensorize_lift::c::{self, Parsed, Problem};
+use tensorize_ir::guard::Tier;
+use tensorize_ir::loopir::{self, Expr, Stmt};
+use tensorize_ir::tensir;
+use tensorize_lift::c::{self, Parsed, Problem, Signature, Span};
 use tensorize_lift::summarise;
 use tensorize_prove::solver::Solver;
 use tensorize_prove::{Proof, Verdict};
 
 /// Deep expressions mean deep recursion. Only what is touched is taken from memory.
 const STACK: usize = 256 << 20;
-
-/// A C file and how it is compiled.
-#[derive(Clone, Debug)]
-pub struct Source {
-    /// As the user named it.
-    pub file: PathBuf,
-    /// The C compiler's arguments that change what the file means.
-    pub args: Vec<String>,
-}
 
 /// One function on its way.
 #[derive(Clone, Debug)]
@@ -50,15 +45,32 @@ pub struct Settings {
     pub jobs: NonZeroUsize,
     /// Generate code for these.
     pub targets: Vec<String>,
+    /// The weakest tier that may be swapped in.
+    pub tier: Tier,
     /// Compile and run the original, too.
     pub differential: bool,
+}
+
+/// What became of a function.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// What there is to tell.
+    pub report: KernelReport,
+    /// The prototype, if its types are ones we know.
+    pub signature: Option<Signature>,
+    /// No other file can call it.
+    pub is_static: bool,
+    /// The proof, if there is one.
+    pub proof: Option<Proof>,
+    /// Code that passed every check.
+    pub artefacts: Artefacts,
 }
 
 /// The results, in the order of the jobs.
 #[derive(Debug)]
 pub struct Run {
     /// One for each job.
-    pub kernels: Vec<KernelReport>,
+    pub kernels: Vec<Kernel>,
     /// Such as `5.4.0`.
     pub z3_version: String,
     /// The most memory that the solvers held, added up, in bytes.
@@ -69,7 +81,7 @@ pub struct Run {
 pub fn parse(sources: Vec<Source>, threads: NonZeroUsize) -> Vec<(Source, Result<Vec<Job>, Problem>)> {
     in_parallel(sources, threads, || (), |(), source| {
         let start = Instant::now();
-        let parsed = c::parse(&source.file, &source.args);
+        let parsed = c::parse(&source.file, &source.front_end_args());
         let spent = micros(start.elapsed());
         let jobs = parsed.map(|functions| {
             let share = spent / functions.len().max(1) as u64;
@@ -82,7 +94,7 @@ pub fn parse(sources: Vec<Source>, threads: NonZeroUsize) -> Vec<(Source, Result
 }
 
 /// Lifts and proves the functions, and generates code for them. An `Err` is a missing tool.
-pub fn run(jobs: Vec<Job>, settings: &Settings) -> Result<Run, Diagnostic> {
+pub fn run(jobs: Vec<Job>, settings: &Settings) -> Result<Run, Box<Diagnostic>> {
     // Asked once, so that a missing Z3 is one error and not one for each kernel.
     let z3_version = tools::solver(&settings.z3)?.version().to_owned();
     let (kernels, workers) = in_parallel(
@@ -96,84 +108,182 @@ pub fn run(jobs: Vec<Job>, settings: &Settings) -> Result<Run, Diagnostic> {
 
 /// What a thread owns.
 struct Worker {
-    solver: Result<Solver, Diagnostic>,
+    solver: Result<Solver, Box<Diagnostic>>,
     peak: u64,
 }
 
 impl Worker {
-    fn kernel(&mut self, job: Job, settings: &Settings) -> KernelReport {
-        let line = job.parsed.span.line;
-        let mut report = KernelReport::new(&job.parsed.name, job.source.file.clone(), line);
-        report.times_us.parse = job.parse_us;
-        let span = job.parsed.span.clone();
-        let done = match &mut self.solver {
-            Err(d) => {
-                report.fail(Status::Error, d.clone());
-                return report;
-            }
-            Ok(solver) => catch_unwind(AssertUnwindSafe(|| kernel(&mut report, job, solver, settings))),
+    fn kernel(&mut self, job: Job, settings: &Settings) -> Kernel {
+        let Job { source, parsed, parse_us } = job;
+        let mut report = KernelReport::new(&parsed.name, source.file.clone(), parsed.span.line);
+        report.times_us.parse = parse_us;
+        let mut kernel = Kernel {
+            report,
+            signature: parsed.signature,
+            is_static: parsed.is_static,
+            proof: None,
+            artefacts: Artefacts::new(),
         };
-        if let Err(panic) = done {
+        let function = match parsed.lowered {
+            Ok(function) => function,
+            Err(problem) => {
+                kernel.report.fail(status_of(&problem), problem.into());
+                return kernel;
+            }
+        };
+        let solver = match &mut self.solver {
+            Ok(solver) => solver,
+            Err(d) => {
+                kernel.report.fail(Status::Error, (**d).clone());
+                return kernel;
+            }
+        };
+        let mut stages = Stages { kernel: &mut kernel, source: &source, span: &parsed.span, solver, settings };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| stages.run(&function))) {
             // What the solver was told is not known any more.
             self.solver = tools::solver(&settings.z3);
             let message = format!("cargo-tensorize has a bug: {}", panic_text(&*panic));
-            let d = Diagnostic::error("TZ0104", message).at(Some(span));
-            report.fail(Status::Error, d.help("please report it, with the kernel's source"));
+            let d = Diagnostic::error("TZ0104", message).at(Some(parsed.span));
+            kernel.report.fail(Status::Error, d.help("please report it, with the kernel's source"));
+            kernel.report.tier = None;
+            kernel.proof = None;
+            kernel.artefacts.clear();
         }
         self.peak = self.peak.max(usage::children_peak());
-        report
+        kernel
     }
 }
 
-/// Takes one kernel as far as it goes.
-fn kernel(report: &mut KernelReport, job: Job, solver: &mut Solver, _settings: &Settings) {
-    let parsed = job.parsed;
-    let function = match parsed.lowered {
-        Ok(function) => function,
-        Err(problem) => {
-            report.fail(Status::Unsupported, problem.into());
-            return;
-        }
-    };
-    let at = |line: u32| match line {
-        0 => Some(parsed.span.clone()),
-        n => Some(line_span(&parsed.span.file, n)),
-    };
+/// A file that doesn't parse is an error; what we refuse to read is unsupported.
+fn status_of(_problem: &Problem) -> Status {
+    Status::Unsupported
+}
 
-    let start = Instant::now();
-    let proposal = summarise::summarise(&function, solver);
-    report.times_us.propose = micros(start.elapsed());
-    let summary = match proposal {
-        Ok(summary) => summary,
-        Err(r) => {
-            report.fail(Status::Unsupported, Diagnostic::error(r.code, r.message).at(at(r.line)));
-            return;
-        }
-    };
+/// One kernel's way through the stages.
+struct Stages<'a> {
+    kernel: &'a mut Kernel,
+    source: &'a Source,
+    span: &'a Span,
+    solver: &'a mut Solver,
+    settings: &'a Settings,
+}
 
-    let start = Instant::now();
-    let verdict = prove(&function, &summary, solver);
-    report.times_us.prove = micros(start.elapsed());
-    match verdict {
-        Verdict::Proven(proof) => {
-            report.status = Status::Proven;
-            report.tier = Some(proof.tier);
-            report.guards = proof.guards.iter().map(guard_text).collect();
+impl Stages<'_> {
+    /// Takes the kernel as far as it goes.
+    fn run(&mut self, function: &loopir::Function) {
+        let Some(summary) = self.propose(function) else { return };
+        self.kernel.report.summary = summary_text(&summary);
+        let Some(proof) = self.prove(function, &summary) else { return };
+        if self.differential(function, &summary, &proof) {
+            self.generate(&summary, &proof);
+            self.kernel.proof = Some(proof);
         }
-        Verdict::Refuted { inputs } => {
-            let d = Diagnostic::error("TZ0401", "the summary is wrong").at(at(0)).note(inputs);
-            report.fail(Status::Refuted, d);
+    }
+
+    fn propose(&mut self, function: &loopir::Function) -> Option<tensir::Function> {
+        let start = Instant::now();
+        let proposal = summarise::summarise(function, self.solver);
+        self.kernel.report.times_us.propose = micros(start.elapsed());
+        proposal
+            .map_err(|r| {
+                let d = Diagnostic::error(r.code, r.message).at(self.at(r.line));
+                self.kernel.report.fail(Status::Unsupported, d);
+            })
+            .ok()
+    }
+
+    fn prove(&mut self, function: &loopir::Function, summary: &tensir::Function) -> Option<Proof> {
+        let start = Instant::now();
+        let verdict = prove(function, summary, self.solver);
+        self.kernel.report.times_us.prove = micros(start.elapsed());
+        let mut proof = match verdict {
+            Verdict::Proven(proof) => proof,
+            Verdict::Refuted { inputs } => {
+                let d = Diagnostic::error("TZ0401", "the summary is wrong").at(self.at(0)).note(inputs);
+                self.kernel.report.fail(Status::Refuted, d);
+                return None;
+            }
+            Verdict::Unknown { obligation, line } => {
+                let d = Diagnostic::warning("TZ0402", format!("not proven: {obligation}"));
+                self.kernel.report.fail(Status::Unproven, d.at(self.at(line)));
+                return None;
+            }
+        };
+        if has_float_arithmetic(function) {
+            proof.tier = proof.tier.max(self.source.float_tier());
         }
-        Verdict::Unknown { obligation, line } => {
-            let d = Diagnostic::warning("TZ0402", format!("not proven: {obligation}")).at(at(line));
-            report.fail(Status::Unproven, d);
+        let report = &mut self.kernel.report;
+        report.status = Status::Proven;
+        report.tier = Some(proof.tier);
+        report.guards = proof.guards.iter().map(ToString::to_string).collect();
+        Some(proof)
+    }
+
+    /// Whether the compiled original agrees with the summary, or was not asked.
+    fn differential(&mut self, _: &loopir::Function, _: &tensir::Function, _: &Proof) -> bool {
+        true
+    }
+
+    fn generate(&mut self, summary: &tensir::Function, proof: &Proof) {
+        let place = format!("{}:{}", self.source.file.display(), self.span.line);
+        let subject = Subject {
+            summary,
+            proof,
+            signature: self.kernel.signature.as_ref(),
+            source: &place,
+            tier: self.settings.tier,
+        };
+        for target in &self.settings.targets {
+            let (report, artefact) = generate::generate(target, &subject, self.solver, &mut |_| Ok(()));
+            if report.status == TargetStatus::Failed {
+                let message = format!("no code for {target}: {}", report.why);
+                let d = Diagnostic::warning("TZ0602", message).at(Some(self.span.clone()));
+                self.kernel.report.diagnostics.push(d);
+            }
+            self.kernel.report.targets.insert(target.clone(), report);
+            self.kernel.artefacts.extend(artefact.map(|a| (target.clone(), a)));
+        }
+    }
+
+    /// A line of the kernel's file, or all of the kernel for line 0.
+    fn at(&self, line: u32) -> Option<Span> {
+        match line {
+            0 => Some(self.span.clone()),
+            n => Some(line_span(&self.span.file, n)),
         }
     }
 }
 
-fn prove(_function: &loopir::Function, _summary: &tensir::Function, _solver: &mut Solver) -> Verdict {
-    let _: Option<Proof> = None;
+/// Asks the prover.
+pub fn prove(_function: &loopir::Function, _summary: &tensir::Function, _solver: &mut Solver) -> Verdict {
     Verdict::Unknown { obligation: "the prover is not there yet".into(), line: 0 }
+}
+
+fn summary_text(summary: &tensir::Function) -> String {
+    format!("{summary:?}")
+}
+
+/// Whether the function computes with floats, and so what it gives depends on how they are rounded.
+/// Loading, comparing and storing them doesn't.
+fn has_float_arithmetic(function: &loopir::Function) -> bool {
+    fn expr(e: &Expr) -> bool {
+        let own = match e {
+            Expr::Unary(..) | Expr::Binary(..) => e.ty().is_float(),
+            Expr::Convert(ty, a) => ty.is_float() || a.ty().is_float(),
+            _ => false,
+        };
+        own || e.children().into_iter().any(expr)
+    }
+    fn stmt(s: &Stmt) -> bool {
+        match s {
+            Stmt::Assign { value, .. } => expr(value),
+            Stmt::Store { index, value, .. } => expr(index) || expr(value),
+            Stmt::If { cond, then, otherwise } => expr(cond) || then.iter().chain(otherwise).any(stmt),
+            Stmt::Loop(l) => expr(&l.cond) || l.body.iter().any(stmt),
+            Stmt::Return(value) => value.as_ref().is_some_and(expr),
+        }
+    }
+    function.body.iter().any(stmt)
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
-use tensorize_ir::guard::{Extent, Guard, Tier};
+use tensorize_ir::guard::Tier;
 
 /// How far a kernel came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -197,16 +197,6 @@ impl Summary {
         }
         let _ = write!(text, " ({:.2} s)", self.wall_us as f64 / 1e6);
         text
-    }
-}
-
-/// A guard in words.
-pub fn guard_text(guard: &Guard) -> String {
-    let extent = |e: &Extent| format!("{}[{}..{}]", e.array, e.lo, e.hi);
-    match guard {
-        Guard::NonNegative(i) => format!("{i} >= 0"),
-        Guard::Fits(i, ty) => format!("{i} fits in {ty}"),
-        Guard::Disjoint(a, b) => format!("{} and {} do not overlap", extent(a), extent(b)),
     }
 }
 

@@ -26,7 +26,7 @@ pub fn find_z3() -> PathBuf {
 }
 
 /// The C compiler, or why there is none: `CC`, else `cc` on `PATH`.
-pub fn find_cc() -> Result<PathBuf, Diagnostic> {
+pub fn find_cc() -> Result<PathBuf, Box<Diagnostic>> {
     let named = std::env::var_os("CC").filter(|v| !v.is_empty());
     let name = named.clone().unwrap_or_else(|| "cc".into());
     // `CC` may hold arguments, such as "ccache gcc"; that is the user's business.
@@ -34,18 +34,18 @@ pub fn find_cc() -> Result<PathBuf, Diagnostic> {
         return Ok(name.into());
     }
     let message = format!("no C compiler: `{}` is not on PATH", name.to_string_lossy());
-    Err(Diagnostic::error("TZ0103", message)
-        .help("install one (Debian: `apt install gcc`), or set CC to its path"))
+    let help = "install one (Debian: `apt install gcc`), or set CC to its path";
+    Err(Box::new(Diagnostic::error("TZ0103", message).help(help)))
 }
 
 /// A solver, or what to do to get one.
-pub fn solver(z3: &Path) -> Result<Solver, Diagnostic> {
+pub fn solver(z3: &Path) -> Result<Solver, Box<Diagnostic>> {
     Solver::new(z3.to_owned()).map_err(|e| {
         let code = match &e {
             SolverError::NotFound { .. } => "TZ0101",
             SolverError::TooOld { .. } => "TZ0102",
         };
-        Diagnostic::error(code, e.to_string()).help(Z3_HELP)
+        Box::new(Diagnostic::error(code, e.to_string()).help(Z3_HELP))
     })
 }
 

@@ -4,7 +4,9 @@ use super::{Output, threads};
 use crate::cli::{Cli, Verb};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
-use crate::pipeline::{self, Settings, Source};
+use crate::pipeline::{self, Settings};
+use crate::source::Source;
+use tensorize_ir::guard::Tier;
 use crate::tools;
 
 /// Lifts and proves the functions of some files.
@@ -18,9 +20,10 @@ pub fn run(cli: &Cli, out: &Output) -> Code {
         z3: tools::find_z3(),
         jobs: threads(&cli.common),
         targets: targets.clone(),
+        tier: Tier::Real,
         differential: !no_differential,
     };
-    let source = |file: &std::path::PathBuf| Source { file: file.clone(), args: clang_args.clone() };
+    let source = |file: &std::path::PathBuf| Source::alone(file, clang_args);
     let mut code = Code::Clean;
     let mut jobs = Vec::new();
     for (_, parsed) in pipeline::parse(files.iter().map(source).collect(), settings.jobs) {
@@ -43,11 +46,8 @@ pub fn run(cli: &Cli, out: &Output) -> Code {
     }
     match pipeline::run(jobs, &settings) {
         Ok(run) => {
-            if *summary {
-                for k in run.kernels.iter().filter(|k| !k.summary.is_empty()) {
-                    out.text(&format!("{}\n", k.summary));
-                }
-            }
+            let summaries = run.kernels.iter().map(|k| &k.report.summary).filter(|s| *summary && !s.is_empty());
+            summaries.for_each(|s| out.text(&format!("{s}\n")));
             code.worse(out.report(&run, targets, cli.common.strict))
         }
         Err(d) => {

@@ -8,7 +8,7 @@ use crate::cli::{Cli, Common, MessageFormat, Project, Verb};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::pipeline::Run;
-use crate::report::{Summary, table};
+use crate::report::{KernelReport, Summary, table};
 use crate::usage;
 use annotate_snippets::Renderer;
 use std::io::Write;
@@ -83,21 +83,22 @@ impl Output {
 
     /// Reports on all kernels. The code is the gravest of theirs.
     pub fn report(&self, run: &Run, targets: &[String], strict: bool) -> Code {
-        for k in &run.kernels {
+        let kernels: Vec<KernelReport> = run.kernels.iter().map(|k| k.report.clone()).collect();
+        for k in &kernels {
             self.json(k);
             if self.format == MessageFormat::Human {
                 k.diagnostics.iter().for_each(|d| self.diagnostic(d));
             }
         }
         let summary = Summary::new(
-            &run.kernels,
+            &kernels,
             u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX),
             usage::peak_rss_bytes(run.solvers_peak),
             run.z3_version.clone(),
         );
-        self.text(&table(&run.kernels, targets));
+        self.text(&table(&kernels, targets));
         self.text(&format!("\n{}\n", summary.text()));
         self.json(&summary);
-        run.kernels.iter().fold(Code::Clean, |code, k| code.worse(k.exit(strict)))
+        kernels.iter().fold(Code::Clean, |code, k| code.worse(k.exit(strict)))
     }
 }

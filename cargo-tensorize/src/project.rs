@@ -1,0 +1,132 @@
+//! A Cargo project's kernels: which packages, which files with which flags, which functions.
+
+use crate::cli::Project;
+use crate::diagnostics::Diagnostic;
+use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
+use tensorize_build::config::{self, BuildManifest, Library};
+
+/// A package whose kernels are looked at.
+#[derive(Clone, Debug)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// The folder of its manifest.
+    pub dir: PathBuf,
+    /// `[package.metadata.tensorize]`.
+    pub metadata: config::Metadata,
+    /// What its build script compiles.
+    pub libraries: Vec<Library>,
+}
+
+/// The packages that the command line chooses.
+pub fn packages(project: &Project) -> Result<Vec<Package>, Box<Diagnostic>> {
+    let metadata = cargo_metadata(project)?;
+    let mut found = Vec::new();
+    for p in chosen(&metadata, project)? {
+        let Some(dir) = p.manifest_path.parent().map(|d| d.as_std_path().to_owned()) else {
+            continue;
+        };
+        let table = config::Metadata::load(&dir).map_err(|why| {
+            let help = "see `[package.metadata.tensorize]` in the documentation of cargo-tensorize";
+            Box::new(Diagnostic::error("TZ0701", why).help(help))
+        })?;
+        let uses_build_script = p.dependencies.iter().any(|d| d.name == "tensorize-build");
+        if uses_build_script {
+            run_build_script(&dir, project);
+        }
+        let noted = BuildManifest::load(&dir).map(|m| m.libraries).unwrap_or_default();
+        let libraries = if noted.is_empty() {
+            table.as_library().into_iter().collect()
+        } else {
+            noted
+        };
+        found.push(Package { name: p.name.to_string(), dir, metadata: table, libraries });
+    }
+    Ok(found)
+}
+
+fn cargo_metadata(project: &Project) -> Result<Metadata, Box<Diagnostic>> {
+    let mut command = MetadataCommand::new();
+    command.features(CargoOpt::AllFeatures).no_deps();
+    if let Some(path) = &project.manifest_path {
+        command.manifest_path(path);
+    }
+    command.other_options(cargo_flags(project));
+    command.exec().map_err(|e| {
+        let why = match e {
+            cargo_metadata::Error::CargoMetadata { stderr } => stderr.trim().to_owned(),
+            e => e.to_string(),
+        };
+        let help = "run it where a Cargo.toml is, or name one with --manifest-path; C files without a project \
+                    are for `cargo tensorize lift`";
+        Box::new(Diagnostic::error("TZ0702", format!("cargo metadata: {why}")).help(help))
+    })
+}
+
+fn cargo_flags(project: &Project) -> Vec<String> {
+    let flags = [(project.offline, "--offline"), (project.locked, "--locked")];
+    flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()).collect()
+}
+
+/// As cargo chooses: `-p`, `--workspace`, else the package of the manifest, else the default members.
+fn chosen<'a>(
+    metadata: &'a Metadata,
+    project: &Project,
+) -> Result<Vec<&'a cargo_metadata::Package>, Box<Diagnostic>> {
+    let members = metadata.workspace_packages();
+    if project.workspace {
+        return Ok(members);
+    }
+    let mut found = Vec::new();
+    for name in &project.packages {
+        let Some(p) = members.iter().find(|p| *p.name == *name) else {
+            let message = format!("the workspace has no package `{name}`");
+            return Err(Box::new(Diagnostic::error("TZ0702", message)));
+        };
+        found.push(*p);
+    }
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let manifest = project.manifest_path.as_ref().and_then(|p| p.canonicalize().ok());
+    let here = std::env::current_dir().and_then(|d| d.canonicalize()).ok();
+    // The innermost member that the current folder lies in.
+    let contains = |p: &&&cargo_metadata::Package| match (&manifest, &here) {
+        (Some(m), _) => p.manifest_path.as_std_path() == m,
+        (None, Some(h)) => p.manifest_path.parent().is_some_and(|d| h.starts_with(d.as_std_path())),
+        (None, None) => false,
+    };
+    let depth = |p: &&&cargo_metadata::Package| p.manifest_path.as_str().len();
+    Ok(match members.iter().filter(contains).max_by_key(depth) {
+        Some(p) => vec![p],
+        None => metadata.workspace_default_packages(),
+    })
+}
+
+/// Lets cargo run the build script, which notes what it compiles, if it may have changed since it did.
+/// When cargo runs us from a build script, it holds its locks: nothing is run then, and the script has
+/// made its notes.
+fn run_build_script(dir: &Path, project: &Project) {
+    let modified = |p: &Path| p.metadata().and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    let noted = BuildManifest::path(dir);
+    let up_to_date = noted.exists() && modified(&dir.join("build.rs")) <= modified(&noted);
+    if up_to_date || std::env::var_os("OUT_DIR").is_some() {
+        return;
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    // What fails after the build script is the user's to see with `cargo build`.
+    let _ = Command::new(cargo)
+        .arg("check")
+        .arg("--quiet")
+        .arg("--manifest-path")
+        .arg(dir.join("Cargo.toml"))
+        .args(cargo_flags(project))
+        .env("TENSORIZE_NOTE_ONLY", "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+}
