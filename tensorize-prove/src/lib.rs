@@ -3,8 +3,20 @@
 //! It is the only part that has to be trusted. It does not know the proposers, the back ends or the
 //! command line; what they suggest (a summary, the closed form of a loop) is checked, never believed.
 
+pub use prove::{Options, guess, prove, prove_generated};
+
 use tensorize_ir::guard::{Footprint, Guard, Tier};
 
+pub mod canon;
+pub mod chain;
+pub mod context;
+pub mod equal;
+pub mod exec;
+pub mod footprint;
+pub mod loops;
+pub mod prove;
+mod refute;
+pub mod smt;
 pub mod solver;
 
 /// What a proof of a kernel gives.
@@ -16,6 +28,8 @@ pub struct Proof {
     pub guards: Vec<Guard>,
     /// The memory that is touched, an entry for each array parameter that is.
     pub footprints: Vec<Footprint>,
+    /// Every access, for arbitrary rounds of the loops around it.
+    pub accesses: Vec<exec::Access>,
 }
 
 /// The answer to "is this summary right?"

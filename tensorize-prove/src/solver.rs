@@ -1,11 +1,47 @@
-//! Z3, as a child process that speaks SMT-LIB.
+//! Z3, as a child process that speaks SMT-LIB 2.
+//!
+//! A child can be killed: a query that ignores its limit costs one restart and an `unknown`, never the
+//! program. The text that goes to the solver can be read, and checked with another solver.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// What Z3 is told to spend on one query, in milliseconds.
+const SOFT_LIMIT_MS: u64 = 2_000;
+/// When it is killed if it has not answered.
+const HARD_LIMIT: Duration = Duration::from_millis(SOFT_LIMIT_MS + 1_000);
+/// The oldest version that is known to be right.
+const OLDEST: [u32; 3] = [4, 13, 3];
 
 /// A running solver. One serves all kernels of a thread, one after the other; it is started when first
 /// used, and again after it had to be killed.
 pub struct Solver {
-    _z3: PathBuf,
+    z3: PathBuf,
+    version: String,
+    process: Option<Process>,
+    answers: HashMap<String, Answer>,
+    queries: u64,
+}
+
+struct Process {
+    child: Child,
+    stdin: ChildStdin,
+    lines: Receiver<String>,
+}
+
+/// The solver's answer to one query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// No model: what was asked for is proven.
+    Unsat,
+    /// There is a model.
+    Sat,
+    /// It gave up, was stopped, or died.
+    Unknown,
 }
 
 /// Why there is no solver.
@@ -19,8 +55,8 @@ pub enum SolverError {
         /// Why it failed.
         source: std::io::Error,
     },
-    /// It runs, but is older than 4.13.3.
-    #[error("Z3 at {path} is version {found}; 4.13.3 or later is needed")]
+    /// It runs, but is older than 4.13.3, or is not Z3.
+    #[error("Z3 at {path} says it is '{found}'; version 4.13.3 or later is needed")]
     TooOld {
         /// What was tried.
         path: PathBuf,
@@ -30,13 +66,112 @@ pub enum SolverError {
 }
 
 impl Solver {
-    /// A solver that runs the program at `z3`. Nothing is started yet, but its version is asked.
-    pub fn new(z3: PathBuf) -> Result<Solver, SolverError> {
-        Ok(Solver { _z3: z3 })
+    /// A solver that runs the program at `z3`. Its version is asked; the solver itself is started
+    /// with the first query.
+    pub fn new(z3: impl AsRef<Path>) -> Result<Solver, SolverError> {
+        let path = z3.as_ref().to_path_buf();
+        let output = Command::new(&path)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|source| SolverError::NotFound { path: path.clone(), source })?;
+        let found = String::from_utf8_lossy(&output.stdout).trim().to_string();
+        let version = found.strip_prefix("Z3 version ").and_then(|v| v.split_whitespace().next());
+        let numbers = version.map(|v| {
+            let mut parts = v.split('.').map(|p| p.parse::<u32>().unwrap_or(0));
+            [(); 3].map(|()| parts.next().unwrap_or(0))
+        });
+        match (version, numbers) {
+            (Some(version), Some(n)) if n >= OLDEST => Ok(Solver {
+                version: version.to_string(),
+                z3: path,
+                process: None,
+                answers: HashMap::new(),
+                queries: 0,
+            }),
+            _ => Err(SolverError::TooOld { path, found }),
+        }
     }
 
     /// Such as `5.4.0`.
     pub fn version(&self) -> &str {
-        ""
+        &self.version
     }
+
+    /// The process number of the solver, if it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(|p| p.child.id())
+    }
+
+    /// How many queries went to the solver; those that were answered before don't count.
+    pub fn queries(&self) -> u64 {
+        self.queries
+    }
+
+    /// Is this script (declarations and assertions) satisfiable?
+    pub fn check(&mut self, script: &str) -> Answer {
+        if let Some(answer) = self.answers.get(script) {
+            return *answer;
+        }
+        self.queries += 1;
+        let answer = self.ask(script).unwrap_or_else(|| {
+            if let Some(mut p) = self.process.take() {
+                let _ = p.child.kill();
+                let _ = p.child.wait();
+            }
+            Answer::Unknown
+        });
+        // "Unknown" may be another answer the next time, so it is not kept.
+        if answer != Answer::Unknown {
+            self.answers.insert(script.to_string(), answer);
+        }
+        answer
+    }
+
+    fn ask(&mut self, script: &str) -> Option<Answer> {
+        if self.process.is_none() {
+            self.process = Some(start(&self.z3)?);
+        }
+        let p = self.process.as_mut()?;
+        writeln!(p.stdin, "(push)\n{script}\n(check-sat)\n(pop)").ok()?;
+        p.stdin.flush().ok()?;
+        match p.lines.recv_timeout(HARD_LIMIT).ok()?.as_str() {
+            "unsat" => Some(Answer::Unsat),
+            "sat" => Some(Answer::Sat),
+            "unknown" | "timeout" => Some(Answer::Unknown),
+            // An error message: what follows would be out of step, so the process has to go.
+            _ => None,
+        }
+    }
+}
+
+impl Drop for Solver {
+    fn drop(&mut self) {
+        if let Some(mut p) = self.process.take() {
+            let _ = p.child.kill();
+            let _ = p.child.wait();
+        }
+    }
+}
+
+fn start(z3: &Path) -> Option<Process> {
+    let mut child = Command::new(z3)
+        .args(["-in", "-smt2"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut stdin = child.stdin.take()?;
+    let stdout = child.stdout.take()?;
+    let (send, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if send.send(line.trim().to_string()).is_err() {
+                break;
+            }
+        }
+    });
+    writeln!(stdin, "(set-option :timeout {SOFT_LIMIT_MS})").ok()?;
+    Some(Process { child, stdin, lines })
 }

@@ -1,0 +1,357 @@
+//! What an array holds: its contents at some point, and what was written since.
+//!
+//! The writes are kept as a small program, in order: single writes, and loops of writes. A read asks
+//! which of them it sees. The answer rests on *decoding* a location: the indices at which a loop's write
+//! hits it, of which there is at most one combination.
+
+use crate::canon;
+use crate::context::Context;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+/// Writes, in the order in which they happen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// `array[index] = value`, if `cond`.
+    Point {
+        /// `i1`
+        cond: ElemRef,
+        /// Where.
+        index: Idx,
+        /// What.
+        value: ElemRef,
+    },
+    /// `for var in 0..extent { body }`
+    Loop {
+        /// Bound in `body`.
+        var: Sym,
+        /// How often; not negative.
+        extent: Idx,
+        /// The writes of one round.
+        body: Vec<Effect>,
+    },
+}
+
+/// An array's contents: `base`, then the effects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// The name under which the oldest contents are read; `None` if nothing was there.
+    pub base: Option<Sym>,
+    /// Element type.
+    pub elem: ScalarType,
+    /// In order.
+    pub effects: Vec<Effect>,
+}
+
+/// One write with the loops around it, outermost first.
+pub struct Leaf<'a> {
+    /// Variables and extents.
+    pub loops: Vec<(Sym, Idx)>,
+    /// `i1`
+    pub cond: &'a ElemRef,
+    /// Where.
+    pub index: &'a Idx,
+    /// What.
+    pub value: &'a ElemRef,
+}
+
+impl Effect {
+    /// The writes in it, in the order in which they stand.
+    pub fn leaves(&self) -> Vec<Leaf<'_>> {
+        let mut out = Vec::new();
+        collect(self, &mut Vec::new(), &mut out);
+        out
+    }
+
+    /// The same effect with every index and value replaced.
+    pub fn map(&self, on_idx: &dyn Fn(&Idx) -> Idx, on_elem: &mut dyn FnMut(&ElemRef) -> ElemRef) -> Effect {
+        match self {
+            Effect::Point { cond, index, value } => Effect::Point {
+                cond: on_elem(cond),
+                index: on_idx(index),
+                value: on_elem(value),
+            },
+            Effect::Loop { var, extent, body } => Effect::Loop {
+                var: var.clone(),
+                extent: on_idx(extent),
+                body: body.iter().map(|e| e.map(on_idx, on_elem)).collect(),
+            },
+        }
+    }
+
+    /// Replaces a free variable.
+    pub fn replace(&self, name: &str, value: &Idx) -> Effect {
+        self.map(&|i| i.replace(name, value), &mut |e| e.replace(name, value))
+    }
+
+    /// The same effect, only where `condition` holds.
+    pub fn under(&self, condition: &ElemRef) -> Effect {
+        match self {
+            Effect::Point { cond, index, value } => Effect::Point {
+                cond: and(condition.clone(), cond.clone()),
+                index: index.clone(),
+                value: value.clone(),
+            },
+            Effect::Loop { var, extent, body } => Effect::Loop {
+                var: var.clone(),
+                extent: extent.clone(),
+                body: body.iter().map(|e| e.under(condition)).collect(),
+            },
+        }
+    }
+}
+
+fn collect<'a>(e: &'a Effect, loops: &mut Vec<(Sym, Idx)>, out: &mut Vec<Leaf<'a>>) {
+    match e {
+        Effect::Point { cond, index, value } => {
+            out.push(Leaf { loops: loops.clone(), cond, index, value });
+        }
+        Effect::Loop { var, extent, body } => {
+            loops.push((var.clone(), extent.clone()));
+            body.iter().for_each(|b| collect(b, loops, out));
+            loops.pop();
+        }
+    }
+}
+
+/// `a && b`
+pub fn and(a: ElemRef, b: ElemRef) -> ElemRef {
+    match (&*a, &*b) {
+        (Elem::Const(v), _) => if v.is_true() { b } else { a },
+        (_, Elem::Const(v)) => if v.is_true() { a } else { b },
+        _ if a == b => a,
+        _ => Elem::binary(BinOp::And, a, b),
+    }
+}
+
+/// The truth value `v`.
+pub fn truth(v: bool) -> ElemRef {
+    Elem::constant(Scalar::bool(v))
+}
+
+/// Why the value of a read is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unresolved(pub String);
+
+/// What `array[at]` is.
+pub fn read(ctx: &mut Context, array: &str, contents: &Contents, at: &Idx) -> Result<ElemRef, Unresolved> {
+    read_before(ctx, array, contents, contents.effects.len(), at)
+}
+
+fn read_before(
+    ctx: &mut Context,
+    array: &str,
+    contents: &Contents,
+    end: usize,
+    at: &Idx,
+) -> Result<ElemRef, Unresolved> {
+    let Some(last) = end.checked_sub(1) else {
+        return match &contents.base {
+            Some(base) => Ok(Elem::read(base.clone(), contents.elem, at.clone())),
+            None => Err(Unresolved(format!("{array}[{at}] is read before it is written"))),
+        };
+    };
+    // What this effect may have left at the location: the conditions under which it did, newest first.
+    let mut hits: Vec<(ElemRef, ElemRef)> = Vec::new();
+    let mut place: Option<&Leaf> = None;
+    let leaves = contents.effects[last].leaves();
+    for leaf in leaves.iter().rev() {
+        let Some(hit) = hit(ctx, array, leaf, at)? else { continue };
+        // Two writes of the same round to the same place: the later one wins.
+        let first = *place.get_or_insert(leaf);
+        if first.loops != leaf.loops || first.index != leaf.index {
+            return Err(Unresolved(format!(
+                "two writes of one loop may both reach {array}[{at}]; which one is the last is not known"
+            )));
+        }
+        hits.push(hit);
+    }
+    let certain = hits.iter().any(|(c, _)| matches!(&**c, Elem::Const(v) if v.is_true()));
+    let mut value = if certain {
+        None
+    } else {
+        // The older contents are seen only where this effect did not write, which may settle more.
+        let mark = ctx.mark();
+        for (c, _) in &hits {
+            ctx.assume(Elem::not(c.clone()));
+        }
+        let older = read_before(ctx, array, contents, last, at);
+        ctx.forget(mark);
+        match older {
+            Ok(v) => Some(v),
+            Err(e) => return Err(e),
+        }
+    };
+    for (cond, written) in hits.into_iter().rev() {
+        value = Some(match value {
+            Some(older) => Elem::select(cond, written, older),
+            None => written,
+        });
+    }
+    value.ok_or_else(|| Unresolved(format!("{array}[{at}] has no value")))
+}
+
+/// The condition under which a write hits the location, and the value it left there. `None` if it never
+/// does.
+fn hit(
+    ctx: &mut Context,
+    array: &str,
+    leaf: &Leaf,
+    at: &Idx,
+) -> Result<Option<(ElemRef, ElemRef)>, Unresolved> {
+    let found = if leaf.loops.is_empty() { Some(vec![]) } else { decode(ctx, &leaf.loops, leaf.index, at) };
+    let Some(position) = found else {
+        if never_hits(ctx, leaf, at) {
+            return Ok(None);
+        }
+        return Err(Unresolved(format!(
+            "whether a write to {array}[{}] has reached {array}[{at}] could not be decided",
+            leaf.index
+        )));
+    };
+    let with = |s: &Sym| leaf.loops.iter().position(|(v, _)| v == s).map(|i| position[i].clone());
+    let mut cond = if leaf.loops.is_empty() {
+        Elem::index_compare(CmpOp::Eq, leaf.index.clone(), at.clone())
+    } else {
+        truth(true)
+    };
+    for (i, (_, extent)) in leaf.loops.iter().enumerate() {
+        let extent = extent.substitute(&with);
+        cond = and(cond, Elem::index_compare(CmpOp::Ge, position[i].clone(), Idx::default()));
+        cond = and(cond, Elem::index_compare(CmpOp::Lt, position[i].clone(), extent));
+    }
+    cond = match ctx.decide(&cond) {
+        Some(false) => return Ok(None),
+        Some(true) => truth(true),
+        None => cond,
+    };
+    let cond = and(cond, leaf.cond.substitute(&with));
+    Ok(Some((cond, leaf.value.substitute(&with))))
+}
+
+fn never_hits(ctx: &mut Context, leaf: &Leaf, at: &Idx) -> bool {
+    let mark = ctx.mark();
+    // The loops' variables stand for arbitrary rounds here; their names occur nowhere else.
+    for (var, extent) in &leaf.loops {
+        ctx.assume_in_range(var, extent);
+    }
+    let never = ctx.proves(CmpOp::Ne, leaf.index, at);
+    ctx.forget(mark);
+    never
+}
+
+/// The only values of the loop variables at which `index` can be `at`, if it can be at all and they are
+/// within their ranges. `None` if that is not known to be unique.
+///
+/// With strides c₁, c₂, … (largest first) this is positional notation: if the inner part of the index,
+/// c₂·k₂ + …, always lies in [0, c₁), and so does the remainder of `at`, then quotient and remainder
+/// must agree, because q·c + r = q'·c + r' with r, r' in [0, c) gives q = q' and r = r'.
+pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) -> Option<Vec<Idx>> {
+    let mut strides = Vec::new();
+    let mut rest = canon::idx(index);
+    for (var, _) in loops {
+        let (stride, others) = rest.linear_in(var)?;
+        if stride.is_zero() || loops.iter().any(|(v, _)| stride.mentions(v)) {
+            return None;
+        }
+        strides.push(stride);
+        rest = others;
+    }
+    let mut order: Vec<usize> = (0..loops.len()).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(size_rank(&strides[i])));
+    let mut position = vec![Idx::default(); loops.len()];
+    let mut remainder = canon::idx(&(at - &rest));
+    for (depth, &i) in order.iter().enumerate() {
+        let stride = &strides[i];
+        if depth + 1 == order.len() {
+            position[i] = exact_quotient(ctx, &remainder, stride)?;
+            break;
+        }
+        // The inner part of the index lies within the stride, for every round.
+        let mut inner = Idx::default();
+        let mark = ctx.mark();
+        for (var, extent) in loops {
+            ctx.assume_in_range(var, extent);
+        }
+        for &j in &order[depth + 1..] {
+            inner = &inner + &(&strides[j] * &Idx::sym(loops[j].0.clone()));
+        }
+        let inside = ctx.is_non_negative(&inner) && ctx.proves(CmpOp::Lt, &inner, stride);
+        ctx.forget(mark);
+        if !inside {
+            return None;
+        }
+        let (mut quotient, mut left) = divide(&remainder, stride);
+        if !(ctx.is_non_negative(&left) && ctx.proves(CmpOp::Lt, &left, stride)) {
+            if !ctx.proves(CmpOp::Ge, stride, &Idx::constant(1)) {
+                return None;
+            }
+            quotient = remainder.floor_div(stride);
+            left = canon::idx(&(&remainder - &(stride * &quotient)));
+        }
+        position[i] = quotient;
+        remainder = left;
+    }
+    Some(position)
+}
+
+/// Larger strides have more factors, then larger coefficients.
+fn size_rank(stride: &Idx) -> (usize, i128) {
+    stride.terms().map(|(m, c)| (m.len(), c.abs())).max().unwrap_or((0, 0))
+}
+
+/// `remainder / stride` where that is a polynomial, and the stride is not zero.
+fn exact_quotient(ctx: &mut Context, remainder: &Idx, stride: &Idx) -> Option<Idx> {
+    if stride.as_constant().is_none() && !ctx.proves(CmpOp::Ne, stride, &Idx::default()) {
+        return None;
+    }
+    let (quotient, left) = divide(remainder, stride);
+    left.is_zero().then_some(quotient)
+}
+
+/// Polynomial division by a monomial (or by a polynomial that is a factor of all there is): quotient and
+/// the terms that are left. `remainder = stride·quotient + left` always.
+pub fn divide(remainder: &Idx, stride: &Idx) -> (Idx, Idx) {
+    let mut terms = stride.terms();
+    let (Some((factors, c)), None) = (terms.next(), terms.next()) else {
+        return divide_by_polynomial(remainder, stride);
+    };
+    let mut quotient = Vec::new();
+    let mut left = Vec::new();
+    for (monomial, d) in remainder.terms() {
+        match without(monomial, factors) {
+            Some(m) if d % c == 0 => quotient.push((m, d / c)),
+            _ => left.push((monomial.to_vec(), d)),
+        }
+    }
+    (Idx::from_terms(quotient), Idx::from_terms(left))
+}
+
+/// Division by a polynomial of several terms such as `n + 1`: long division by its leading term.
+fn divide_by_polynomial(remainder: &Idx, stride: &Idx) -> (Idx, Idx) {
+    let Some((lead, c)) = stride.terms().max_by_key(|(m, _)| m.len()) else {
+        return (Idx::default(), remainder.clone());
+    };
+    let (mut quotient, mut left) = (Idx::default(), remainder.clone());
+    for _ in 0..8 {
+        let step = left.terms().find_map(|(m, d)| {
+            let m = without(m, lead)?;
+            (d % c == 0).then(|| Idx::from_terms([(m, d / c)]))
+        });
+        let Some(step) = step else { break };
+        left = &left - &(stride * &step);
+        quotient = &quotient + &step;
+    }
+    (quotient, left)
+}
+
+fn without(monomial: &[Atom], factors: &[Atom]) -> Option<Vec<Atom>> {
+    let mut out = monomial.to_vec();
+    for f in factors {
+        let i = out.iter().position(|a| a == f)?;
+        out.remove(i);
+    }
+    Some(out)
+}

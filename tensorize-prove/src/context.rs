@@ -1,0 +1,337 @@
+//! What is known at a point of a kernel, and questions about it to the solver.
+
+use crate::canon;
+use crate::smt::{Encoder, quoted};
+use crate::solver::{Answer, Solver};
+use std::collections::{BTreeMap, BTreeSet};
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Guard;
+use tensorize_ir::index::{Fresh, Idx, Sym};
+use tensorize_ir::op::{CmpOp, UnOp};
+use tensorize_ir::scalar::ScalarType;
+
+/// Facts, guards asked for so far, and the solver.
+pub struct Context<'s> {
+    solver: &'s mut Solver,
+    /// What holds here: ranges of loop counters, path conditions.
+    facts: Vec<ElemRef>,
+    guards: Vec<Guard>,
+    /// What the guards say about indices; it holds everywhere.
+    guard_facts: Vec<ElemRef>,
+    /// The types of the kernel's integer parameters.
+    params: BTreeMap<Sym, ScalarType>,
+    /// Names of bound variables.
+    pub fresh: Fresh,
+    /// Every lemma instance that a query was given, with the declarations it needs.
+    lemmas_used: BTreeSet<String>,
+    lemma_declarations: BTreeSet<String>,
+    /// Assumed besides; for tests that plant a false one.
+    planted: Vec<String>,
+}
+
+/// A place in the list of facts, to return to.
+#[derive(Clone, Copy)]
+pub struct Mark(usize);
+
+impl<'s> Context<'s> {
+    /// Nothing is known but the types of the integer parameters.
+    pub fn new(solver: &'s mut Solver, params: BTreeMap<Sym, ScalarType>, planted: Vec<String>) -> Self {
+        Context {
+            solver,
+            facts: Vec::new(),
+            guards: Vec::new(),
+            guard_facts: Vec::new(),
+            params,
+            fresh: Fresh::default(),
+            lemmas_used: BTreeSet::new(),
+            lemma_declarations: BTreeSet::new(),
+            planted,
+        }
+    }
+
+    /// Where the facts end now.
+    pub fn mark(&self) -> Mark {
+        Mark(self.facts.len())
+    }
+
+    /// Forgets the facts since `mark`. Guards stay.
+    pub fn forget(&mut self, mark: Mark) {
+        self.facts.truncate(mark.0);
+    }
+
+    /// From here on, `condition` holds.
+    pub fn assume(&mut self, condition: ElemRef) {
+        if !matches!(&*condition, Elem::Const(_)) {
+            self.facts.push(canon::elem(&condition));
+        }
+    }
+
+    /// From here on, `idx >= 0`.
+    pub fn assume_non_negative(&mut self, idx: &Idx) {
+        self.assume(Elem::index_compare(CmpOp::Ge, idx.clone(), Idx::default()));
+    }
+
+    /// From here on, `0 <= var < extent`.
+    pub fn assume_in_range(&mut self, var: &Sym, extent: &Idx) {
+        let var = Idx::sym(var.clone());
+        self.assume_non_negative(&var);
+        self.assume(Elem::index_compare(CmpOp::Lt, var, extent.clone()));
+    }
+
+    /// The kernel is asked to run only where the guard holds, which is a fact from the start on.
+    pub fn guard(&mut self, guard: Guard) {
+        if self.guards.contains(&guard) {
+            return;
+        }
+        let facts = match &guard {
+            Guard::NonNegative(idx) => vec![(CmpOp::Ge, idx.clone(), Idx::default())],
+            Guard::Fits(idx, ty) => vec![
+                (CmpOp::Ge, idx.clone(), Idx::constant(ty.min_value())),
+                (CmpOp::Le, idx.clone(), Idx::constant(ty.max_value())),
+            ],
+            Guard::Disjoint(..) => vec![],
+        };
+        for (op, a, b) in facts {
+            let fact = canon::elem(&Elem::index_compare(op, a, b));
+            if !matches!(&*fact, Elem::Const(v) if v.is_true()) {
+                self.guard_facts.push(fact);
+            }
+        }
+        self.guards.push(guard);
+    }
+
+    /// The guards so far.
+    pub fn guards(&self) -> &[Guard] {
+        &self.guards
+    }
+
+    /// Takes the guards and facts of another point in time; what was tried since is void.
+    pub fn restore(&mut self, saved: Saved) {
+        self.guards = saved.guards;
+        self.guard_facts = saved.guard_facts;
+        self.facts = saved.facts;
+    }
+
+    /// Guards and facts, to return to.
+    pub fn save(&self) -> Saved {
+        Saved {
+            guards: self.guards.clone(),
+            guard_facts: self.guard_facts.clone(),
+            facts: self.facts.clone(),
+        }
+    }
+
+    /// Whether every variable is an integer parameter, so that the polynomial can be a guard.
+    pub fn is_over_params(&self, idx: &Idx) -> bool {
+        let mut all = true;
+        idx.for_each_sym(&mut |s| all &= self.params.contains_key(s));
+        all && !idx.terms().any(|(m, _)| {
+            m.iter().any(|a| matches!(a, tensorize_ir::index::Atom::Value(_)))
+        })
+    }
+
+    /// Shows that `a op b`.
+    pub fn proves(&mut self, op: CmpOp, a: &Idx, b: &Idx) -> bool {
+        self.holds(&Elem::index_compare(op, a.clone(), b.clone()))
+    }
+
+    /// Shows that `idx >= 0`.
+    pub fn is_non_negative(&mut self, idx: &Idx) -> bool {
+        self.proves(CmpOp::Ge, idx, &Idx::default())
+    }
+
+    /// Shows that a condition on indices holds. Other conditions hold if they are among the facts.
+    pub fn holds(&mut self, condition: &ElemRef) -> bool {
+        let goal = canon::elem(condition);
+        if let Elem::Const(v) = &*goal {
+            return v.is_true();
+        }
+        if self.facts.contains(&goal) || self.guard_facts.contains(&goal) {
+            return true;
+        }
+        if !is_index_condition(&goal) {
+            return false;
+        }
+        let mut encoder = Encoder::default();
+        let goal = encode_condition(&mut encoder, &goal);
+        let script = self.script(&mut encoder, &[format!("(not {goal})")]);
+        self.solver.check(&script) == Answer::Unsat
+    }
+
+    /// `Some(true)` or `Some(false)` if the condition is known to hold or not to.
+    pub fn decide(&mut self, condition: &ElemRef) -> Option<bool> {
+        if self.holds(condition) {
+            Some(true)
+        } else if self.holds(&Elem::not(condition.clone())) {
+            Some(false)
+        } else {
+            None
+        }
+    }
+
+    /// Takes the branch that is known to be taken, wherever a condition on indices is decided here.
+    pub fn settle(&mut self, e: &ElemRef) -> ElemRef {
+        let mut has = false;
+        e.visit(&mut |x| has |= matches!(&**x, Elem::IndexCompare(..)));
+        if !has {
+            return e.clone();
+        }
+        match &**e {
+            Elem::IndexCompare(..) => match self.decide(e) {
+                Some(v) => Elem::constant(tensorize_ir::scalar::Scalar::bool(v)),
+                None => e.clone(),
+            },
+            Elem::Select(c, t, f) => {
+                let c = self.settle(c);
+                let mark = self.mark();
+                self.assume(c.clone());
+                let t = self.settle(t);
+                self.forget(mark);
+                self.assume(Elem::not(c.clone()));
+                let f = self.settle(f);
+                self.forget(mark);
+                Elem::select(c, t, f)
+            }
+            Elem::Fold(fold) => {
+                let init = self.settle(&fold.init);
+                let mark = self.mark();
+                self.assume_in_range(&fold.var, &fold.extent);
+                let step = self.settle(&fold.step);
+                self.forget(mark);
+                e.rebuild(&[init, step], &[fold.extent.clone()])
+            }
+            _ => {
+                let children: Vec<_> = e.children().into_iter().map(|c| self.settle(c)).collect();
+                let indices: Vec<_> = e.indices().into_iter().cloned().collect();
+                e.rebuild(&children, &indices)
+            }
+        }
+    }
+
+    /// What is known here about elements of arrays and float parameters.
+    pub fn element_facts(&self) -> Vec<ElemRef> {
+        self.facts.iter().filter(|f| !is_index_condition(f)).cloned().collect()
+    }
+
+    /// Asks the solver whether `formulas`, encoded by `encoder`, can hold here.
+    pub fn check(&mut self, encoder: &mut Encoder, formulas: &[String]) -> Answer {
+        let script = self.script(encoder, formulas);
+        self.solver.check(&script)
+    }
+
+    fn script(&mut self, encoder: &mut Encoder, formulas: &[String]) -> String {
+        let mut assertions: Vec<String> = Vec::new();
+        for fact in self.guard_facts.iter().chain(&self.facts) {
+            if is_index_condition(fact) {
+                assertions.push(encode_condition(encoder, fact));
+            }
+        }
+        assertions.extend(formulas.iter().cloned());
+        let ranges = self.ranges(encoder);
+        let mut lemmas = encoder.take_lemmas();
+        // Lemma instances can name new terms; their instances would add nothing new to decide.
+        lemmas.extend(encoder.take_lemmas());
+        lemmas.extend(self.planted.iter().cloned());
+        for lemma in &lemmas {
+            self.lemmas_used.insert(lemma.clone());
+        }
+        let declarations = encoder.declarations();
+        self.lemma_declarations.extend(
+            declarations.lines().filter(|l| l.ends_with(" Int)")).map(str::to_string),
+        );
+        let mut script = declarations;
+        for line in ranges.iter().chain(&lemmas).chain(&assertions) {
+            script.push_str(&format!("(assert {line})\n"));
+        }
+        script
+    }
+
+    /// Parameters and values read from memory lie within their types.
+    fn ranges(&self, encoder: &mut Encoder) -> Vec<String> {
+        let mut out = Vec::new();
+        let mut bound = |symbol: &str, ty: ScalarType| {
+            let low = ty.min_value();
+            let low = if low < 0 { format!("(- {})", low.unsigned_abs()) } else { low.to_string() };
+            out.push(format!("(<= {low} {symbol} {})", ty.max_value()));
+        };
+        for s in &encoder.syms {
+            if let Some(ty) = self.params.get(s) {
+                bound(&quoted(s), *ty);
+            }
+        }
+        for (symbol, e) in &encoder.values {
+            bound(symbol, e.ty());
+        }
+        out
+    }
+
+    /// Shows that what was assumed is not contradictory: the guards, the parameters' ranges and all
+    /// lemma instances that were used have a common model. A contradiction would prove everything.
+    pub fn assumptions_are_satisfiable(&mut self) -> Answer {
+        let mut encoder = Encoder::default();
+        // Distinct objects can be had for any sizes, so `Disjoint` adds nothing here.
+        let mut assertions: Vec<String> = Vec::new();
+        for fact in &self.guard_facts {
+            assertions.push(encode_condition(&mut encoder, fact));
+        }
+        assertions.extend(self.ranges(&mut encoder));
+        assertions.extend(encoder.take_lemmas());
+        assertions.extend(self.lemmas_used.iter().cloned());
+        assertions.extend(self.planted.iter().cloned());
+        let mut declarations: BTreeSet<String> =
+            encoder.declarations().lines().map(str::to_string).collect();
+        declarations.extend(self.lemma_declarations.iter().cloned());
+        let mut script = String::new();
+        for d in declarations {
+            script.push_str(&format!("{d}\n"));
+        }
+        for a in assertions {
+            script.push_str(&format!("(assert {a})\n"));
+        }
+        self.solver.check(&script)
+    }
+}
+
+/// Guards and facts at some point.
+pub struct Saved {
+    guards: Vec<Guard>,
+    guard_facts: Vec<ElemRef>,
+    facts: Vec<ElemRef>,
+}
+
+/// Whether a truth value is made of comparisons of indices alone.
+pub fn is_index_condition(e: &ElemRef) -> bool {
+    match &**e {
+        Elem::Const(_) | Elem::IndexCompare(..) => true,
+        Elem::Unary(UnOp::Not, a) => is_index_condition(a),
+        Elem::Select(c, t, f) => [c, t, f].into_iter().all(is_index_condition),
+        Elem::Binary(_, a, b) => {
+            e.ty() == ScalarType::I1 && is_index_condition(a) && is_index_condition(b)
+        }
+        _ => false,
+    }
+}
+
+/// A condition on indices as a formula.
+pub fn encode_condition(encoder: &mut Encoder, e: &ElemRef) -> String {
+    use tensorize_ir::op::BinOp;
+    match &**e {
+        Elem::Const(v) => v.is_true().to_string(),
+        Elem::IndexCompare(op, a, b) => encoder.compare(*op, a, b),
+        Elem::Unary(_, a) => format!("(not {})", encode_condition(encoder, a)),
+        Elem::Select(c, t, f) => {
+            let [c, t, f] = [c, t, f].map(|x| encode_condition(encoder, x));
+            format!("(ite {c} {t} {f})")
+        }
+        Elem::Binary(op, a, b) => {
+            let (a, b) = (encode_condition(encoder, a), encode_condition(encoder, b));
+            match op {
+                BinOp::Or => format!("(or {a} {b})"),
+                BinOp::Xor => format!("(xor {a} {b})"),
+                _ => format!("(and {a} {b})"),
+            }
+        }
+        // Not reached: `is_index_condition` lets nothing else through.
+        _ => "false".into(),
+    }
+}

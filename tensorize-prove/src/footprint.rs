@@ -1,0 +1,255 @@
+//! Which memory a kernel touches.
+
+use crate::canon;
+use crate::chain::{self, truth};
+use crate::context::Context;
+use crate::equal::same;
+use crate::exec::{Access, Executor, Stuck, bound};
+use crate::Proof;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::{Extent, Footprint, Tier};
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::loopir::Param;
+use tensorize_ir::op::{CmpOp, UnOp};
+
+/// What happens to one array parameter.
+pub struct Touched {
+    /// As an interval.
+    pub footprint: Footprint,
+    accesses: Vec<Access>,
+}
+
+/// The footprint of every array parameter that is touched.
+pub fn touched(exec: &mut Executor) -> Result<Vec<Touched>, Stuck> {
+    let mut out = Vec::new();
+    for p in &exec.kernel.params {
+        let Param::Array { name, .. } = p else { continue };
+        let accesses: Vec<Access> = exec.accesses.iter().filter(|a| a.array == *name).cloned().collect();
+        if !accesses.is_empty() {
+            out.push(one(&mut exec.ctx, name, accesses)?);
+        }
+    }
+    Ok(out)
+}
+
+fn one(ctx: &mut Context, array: &Sym, accesses: Vec<Access>) -> Result<Touched, Stuck> {
+    let (mut lo, mut hi): (Option<Idx>, Option<Idx>) = (None, None);
+    // Unconditional accesses first: their bounds may hold for the conditional ones, too.
+    let mut ordered: Vec<&Access> = accesses.iter().collect();
+    ordered.sort_by_key(|a| !a.path.is_empty());
+    for access in ordered {
+        let Some((low, high)) = interval(ctx, access, lo.as_ref(), hi.as_ref()) else {
+            return Err(Stuck {
+                what: format!("how far {array}[{}] reaches could not be bounded by the sizes", access.index),
+                line: 0,
+            });
+        };
+        lo = Some(pick(ctx, lo, low, false));
+        hi = Some(pick(ctx, hi, high, true));
+    }
+    let reads: Vec<&Access> = accesses.iter().filter(|a| !a.write).collect();
+    let writes: Vec<&Access> = accesses.iter().filter(|a| a.write).collect();
+    let footprint = Footprint {
+        extent: Extent { array: array.clone(), lo: lo.unwrap_or_default(), hi: hi.unwrap_or_default() },
+        reads: !reads.is_empty(),
+        writes: !writes.is_empty(),
+        reads_depend_on_data: reads.iter().any(|a| !always(ctx, a, &accesses)),
+        writes_depend_on_data: writes.iter().any(|a| !always(ctx, a, &accesses)),
+    };
+    Ok(Touched { footprint, accesses })
+}
+
+/// The smaller (or larger) of two bounds.
+fn pick(ctx: &mut Context, known: Option<Idx>, new: Idx, larger: bool) -> Idx {
+    let Some(known) = known else { return new };
+    let (op, other) = if larger { (CmpOp::Ge, CmpOp::Le) } else { (CmpOp::Le, CmpOp::Ge) };
+    if ctx.proves(op, &known, &new) {
+        known
+    } else if ctx.proves(other, &known, &new) {
+        new
+    } else if larger {
+        known.maximum(&new)
+    } else {
+        known.minimum(&new)
+    }
+}
+
+/// An interval `[lo, hi)` over the sizes that holds the access in all rounds.
+fn interval(ctx: &mut Context, a: &Access, lo: Option<&Idx>, hi: Option<&Idx>) -> Option<(Idx, Idx)> {
+    let one = Idx::constant(1);
+    let mark = ctx.mark();
+    assume(ctx, a);
+    // Conditions can make the interval smaller than the ranges of the counters alone do: try bounds that
+    // are natural, or that other accesses have.
+    let zero = Idx::default();
+    let low = lo
+        .into_iter()
+        .chain([&zero])
+        .find(|l| ctx.proves(CmpOp::Ge, &a.index, l))
+        .cloned();
+    let high = hi.into_iter().find(|h| ctx.proves(CmpOp::Lt, &a.index, h)).cloned();
+    let by_ranges = |ctx: &mut Context, upper| {
+        bound(ctx, &a.index, &a.loops, upper).filter(|b| ctx.is_over_params(b))
+    };
+    let ranges = (by_ranges(ctx, false), by_ranges(ctx, true));
+    ctx.forget(mark);
+    let low = match (ranges.0, low) {
+        // Without conditions the ends of the ranges are reached, so that they are the tighter bound.
+        (Some(r), Some(l)) if !a.path.is_empty() && !ctx.proves(CmpOp::Ge, &r, &l) => l,
+        (Some(r), _) => r,
+        (None, l) => l?,
+    };
+    let high = match (ranges.1.map(|u| &u + &one), high) {
+        (Some(r), Some(h)) if !a.path.is_empty() && !ctx.proves(CmpOp::Le, &r, &h) => h,
+        (Some(r), _) => r,
+        (None, h) => h?,
+    };
+    Some((low, high))
+}
+
+fn assume(ctx: &mut Context, a: &Access) {
+    for (var, extent) in &a.loops {
+        ctx.assume_in_range(var, extent);
+    }
+    for condition in &a.path {
+        ctx.assume(condition.clone());
+    }
+}
+
+/// Whether the place is accessed on every run that meets the guards: under no condition, or under
+/// conditions that together leave nothing out, and in loops that run.
+fn always(ctx: &mut Context, a: &Access, all: &[Access]) -> bool {
+    let mut paths: Vec<Vec<ElemRef>> = all
+        .iter()
+        .filter(|b| b.index == a.index && b.loops == a.loops && (b.write || !a.write))
+        .map(|b| b.path.iter().map(canon::elem).collect())
+        .collect();
+    // `[…, c]` and `[…, !c]` make `[…]`.
+    loop {
+        let mut shorter = None;
+        for (i, p) in paths.iter().enumerate() {
+            let Some((last, prefix)) = p.split_last() else { continue };
+            let negated = canon::elem(&Elem::not(last.clone()));
+            let other = paths[..i].iter().position(|q| {
+                q.split_last().is_some_and(|(l, rest)| *l == negated && rest == prefix)
+            });
+            if let Some(j) = other {
+                shorter = Some((i, j, prefix.to_vec()));
+                break;
+            }
+        }
+        let Some((i, j, prefix)) = shorter else { break };
+        paths.remove(i);
+        paths.remove(j);
+        paths.push(prefix);
+    }
+    let one = Idx::constant(1);
+    paths.iter().any(Vec::is_empty)
+        && a.loops.iter().enumerate().all(|(i, (var, extent))| {
+            // A loop that may not run leaves nothing out if its counter is part of the place.
+            let mark = ctx.mark();
+            for (v, n) in &a.loops[..i] {
+                ctx.assume_in_range(v, n);
+            }
+            let runs = a.index.mentions(var) || ctx.proves(CmpOp::Ge, extent, &one);
+            ctx.forget(mark);
+            runs
+        })
+}
+
+/// Shows that generated code touches only what the original does: arrays, extents, and, where the
+/// original touches memory on some data only, the same places under the same conditions.
+pub fn within(ctx: &mut Context, generated: &[Touched], original: &Proof) -> Result<(), Stuck> {
+    for g in generated {
+        let name = &g.footprint.extent.array;
+        let fail = |why: &str| {
+            Err(Stuck { what: format!("the generated code {why} {name}, which the original does not"), line: 0 })
+        };
+        let Some(o) = original.footprints.iter().find(|o| o.extent.array == *name) else {
+            return fail("touches");
+        };
+        if g.footprint.reads && !o.reads && !o.writes {
+            return fail("reads");
+        }
+        if g.footprint.writes && !o.writes {
+            return fail("writes");
+        }
+        if !ctx.proves(CmpOp::Le, &o.extent.lo, &g.footprint.extent.lo)
+            || !ctx.proves(CmpOp::Ge, &o.extent.hi, &g.footprint.extent.hi)
+        {
+            return fail("may leave the extent of");
+        }
+        for access in &g.accesses {
+            let conditional = if access.write {
+                o.writes_depend_on_data
+            } else {
+                o.reads_depend_on_data || !o.reads
+            };
+            if conditional && !matched(ctx, access, &original.accesses) {
+                return fail(if access.write {
+                    "writes, under other conditions, a place of"
+                } else {
+                    "reads, under other conditions, a place of"
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the original makes an access to the same place whenever the generated code makes this one.
+fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> bool {
+    let mark = ctx.mark();
+    assume(ctx, g);
+    let found = original
+        .iter()
+        .filter(|o| o.array == g.array && (o.write || !g.write))
+        .any(|o| implied(ctx, g, o));
+    ctx.forget(mark);
+    found
+}
+
+fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
+    // Loops whose counter is not part of the place run anyway, or their first round will do.
+    let relevant: Vec<(Sym, Idx)> =
+        o.loops.iter().filter(|(v, _)| o.index.mentions(v)).cloned().collect();
+    let position = if relevant.is_empty() {
+        if !ctx.proves(CmpOp::Eq, &o.index, &g.index) {
+            return false;
+        }
+        vec![]
+    } else {
+        match chain::decode(ctx, &relevant, &o.index, &g.index) {
+            Some(p) => p,
+            None => return false,
+        }
+    };
+    let with = |s: &Sym| {
+        if let Some(i) = relevant.iter().position(|(v, _)| v == s) {
+            return Some(position[i].clone());
+        }
+        o.loops.iter().any(|(v, _)| v == s).then(Idx::default)
+    };
+    let hits = canon::idx(&(&o.index.substitute(&with) - &g.index)).is_zero()
+        || ctx.proves(CmpOp::Eq, &o.index.substitute(&with), &g.index);
+    let in_range = o.loops.iter().all(|(v, n)| {
+        let (v, n) = (Idx::sym(v.clone()).substitute(&with), n.substitute(&with));
+        ctx.is_non_negative(&v) && ctx.proves(CmpOp::Lt, &v, &n)
+    });
+    hits
+        && in_range
+        && o.path.iter().all(|c| {
+            let c = c.substitute(&with);
+            ctx.holds(&c) || holds_on_data(ctx, &c)
+        })
+}
+
+fn holds_on_data(ctx: &mut Context, c: &ElemRef) -> bool {
+    let c = match &**c {
+        Elem::Unary(UnOp::Not, inner) => {
+            return same(ctx, inner, &truth(false), Tier::Exact);
+        }
+        _ => c,
+    };
+    same(ctx, c, &truth(true), Tier::Exact)
+}

@@ -1,0 +1,539 @@
+//! Loops: a proposed closed form, checked by induction over the rounds.
+//!
+//! A closed form says how often the loop runs, and what every variable and array it changes holds at the
+//! start of round k. It comes from an [`Oracle`] that nobody trusts. Shown are: *entry*, at k = 0 it is
+//! the state before the loop; *step*, a round that starts from it at k ends in it at k + 1; *exit*, the
+//! condition holds in the rounds 0 ≤ k < trip and fails at k = trip.
+
+use crate::canon;
+use crate::chain::{self, Contents, Effect, truth};
+use crate::equal::same;
+use crate::exec::{Access, Executor, Flow, State, Stuck};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
+use tensorize_ir::guard::{Guard, Tier};
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::loopir::{Loop, LoopMode, Stmt};
+use tensorize_ir::op::CmpOp;
+use tensorize_ir::scalar::ScalarType;
+
+/// What a loop does, as a function of the round `k`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClosedForm {
+    /// How many rounds.
+    pub trip: Idx,
+    /// Every scalar that a round assigns; one that is missing has no known value, inside or after.
+    pub scalars: BTreeMap<Sym, ScalarForm>,
+    /// Every array that a round stores to: the writes of the first `k` rounds.
+    pub arrays: BTreeMap<Sym, Vec<Effect>>,
+}
+
+/// What a scalar holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScalarForm {
+    /// At the start of round `k`, this.
+    At(ElemRef),
+    /// At the start of round `k`, the fold of the first `k` rounds: `step` speaks of `acc` and of `k`.
+    Fold {
+        /// The accumulator's name in `step`.
+        acc: Sym,
+        /// The value after a round.
+        step: ElemRef,
+    },
+    /// Round `k` leaves this, and does not look at what it was before.
+    Last(ElemRef),
+}
+
+/// Proposes closed forms.
+pub trait Oracle {
+    /// The closed form of a loop that is entered in `state`, in terms of the round `k`. The executor may
+    /// be used to try rounds ([`Executor::probe`]).
+    fn closed_form(
+        &self,
+        exec: &mut Executor,
+        l: &Loop,
+        state: &State,
+        k: &Sym,
+    ) -> Result<ClosedForm, Stuck>;
+}
+
+/// Scalars and arrays that statements change.
+pub fn modified(stmts: &[Stmt]) -> (BTreeMap<Sym, ScalarType>, BTreeSet<Sym>) {
+    let (mut scalars, mut arrays) = (BTreeMap::new(), BTreeSet::new());
+    fn walk(stmts: &[Stmt], scalars: &mut BTreeMap<Sym, ScalarType>, arrays: &mut BTreeSet<Sym>) {
+        for s in stmts {
+            match s {
+                Stmt::Assign { var, ty, .. } => {
+                    scalars.insert(var.clone(), *ty);
+                }
+                Stmt::Store { array, .. } => {
+                    arrays.insert(array.clone());
+                }
+                Stmt::If { then, otherwise, .. } => {
+                    walk(then, scalars, arrays);
+                    walk(otherwise, scalars, arrays);
+                }
+                Stmt::Loop(l) => walk(&l.body, scalars, arrays),
+                Stmt::Return(_) => {}
+            }
+        }
+    }
+    walk(stmts, &mut scalars, &mut arrays);
+    (scalars, arrays)
+}
+
+impl Executor<'_, '_> {
+    /// Runs one round from `state`, believing everything and keeping nothing: what the oracle learns from.
+    pub fn probe(&mut self, l: &Loop, state: &State, k: &Sym, trip: Option<&Idx>) -> Result<State, Stuck> {
+        let saved = self.ctx.save();
+        let checking = std::mem::replace(&mut self.checking, false);
+        let result = match trip {
+            Some(t) => {
+                self.ctx.assume_in_range(k, t);
+                self.loops.push((k.clone(), t.clone()));
+                let r = self.round(l, state);
+                self.loops.pop();
+                r
+            }
+            None => {
+                self.ctx.assume_non_negative(&Idx::sym(k.clone()));
+                self.round(l, state)
+            }
+        };
+        self.checking = checking;
+        self.ctx.restore(saved);
+        result
+    }
+
+    fn round(&mut self, l: &Loop, state: &State) -> Result<State, Stuck> {
+        match self.block(&l.body, state.clone(), false)? {
+            Flow::On(s) => Ok(s),
+            Flow::Return(..) => self.stuck("a return inside of a loop"),
+        }
+    }
+
+    /// The condition of a loop in `state`, without a trace.
+    pub fn probe_condition(&mut self, l: &Loop, state: &State) -> Result<ElemRef, Stuck> {
+        let saved = self.ctx.save();
+        let checking = std::mem::replace(&mut self.checking, false);
+        let c = self.eval(&l.cond, state).map(|c| canon::elem(&c));
+        self.checking = checking;
+        self.ctx.restore(saved);
+        c
+    }
+
+    pub(crate) fn run_loop(&mut self, l: &Loop, state: &mut State) -> Result<(), Stuck> {
+        let outer = self.line;
+        if l.line != 0 {
+            self.line = l.line;
+        }
+        let k = self.ctx.fresh.name("k");
+        let oracle = self.oracle;
+        let mut form = oracle.closed_form(self, l, state, &k)?;
+        form.trip = canon::idx(&form.trip);
+        self.require_trips(l, &form.trip)?;
+        if self.checking {
+            self.verify(l, state, &k, &form)?;
+        }
+        self.apply(l, state, &k, &form)?;
+        self.line = outer;
+        Ok(())
+    }
+
+    /// The trip count is not negative: shown, or made a guard. A count that is a plain product of sizes is
+    /// guarded to be at least one, so that what the loop reads is read on every run.
+    fn require_trips(&mut self, l: &Loop, trip: &Idx) -> Result<(), Stuck> {
+        let least = Idx::constant(if l.test_first { 0 } else { 1 });
+        let one = Idx::constant(1);
+        let over_params = trip.as_constant().is_none() && self.ctx.is_over_params(trip);
+        let plain = over_params && !trip.terms().any(|(m, _)| m.is_empty());
+        if plain && self.loops.is_empty() && !self.ctx.proves(CmpOp::Ge, trip, &one) {
+            self.ctx.guard(Guard::NonNegative(trip - &one));
+        } else if !self.ctx.proves(CmpOp::Ge, trip, &least) {
+            if !over_params {
+                return self.stuck(format!("how often the loop runs, {trip}, may be negative"));
+            }
+            self.ctx.guard(Guard::NonNegative(trip - &least));
+        }
+        Ok(())
+    }
+
+    fn verify(&mut self, l: &Loop, entry: &State, k: &Sym, form: &ClosedForm) -> Result<(), Stuck> {
+        self.verify_entry(entry, k, form)?;
+        let mark = self.ctx.mark();
+        self.ctx.assume_in_range(k, &form.trip);
+        self.loops.push((k.clone(), form.trip.clone()));
+        let first_access = self.accesses.len();
+        let step = self.verify_step(l, entry, k, form);
+        self.loops.pop();
+        let rounds = match step {
+            Ok(()) if l.mode != LoopMode::Sequential => {
+                self.verify_independent(l, k, form, first_access)
+            }
+            other => other,
+        };
+        self.ctx.forget(mark);
+        rounds?;
+        if l.test_first {
+            let mut end = entry.clone();
+            self.apply_to(&mut end, k, form, &form.trip)?;
+            let c = self.condition(&l.cond, &end)?;
+            if !self.ctx.holds(&Elem::not(c)) {
+                return self.stuck("that the loop ends when its closed form says so could not be shown");
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_entry(&mut self, entry: &State, k: &Sym, form: &ClosedForm) -> Result<(), Stuck> {
+        for (var, f) in &form.scalars {
+            if let ScalarForm::At(e) = f {
+                let at_zero = e.replace(k, &Idx::default());
+                let same = match entry.scalars.get(var) {
+                    Some(v) => same(&mut self.ctx, v, &at_zero, Tier::Exact),
+                    None => false,
+                };
+                if !same {
+                    return self.stuck(format!("the closed form of {var} does not hold when the loop begins"));
+                }
+            }
+        }
+        for (array, effects) in &form.arrays {
+            let Some(before) = entry.arrays.get(array) else {
+                return self.stuck(format!("there is no array {array}"));
+            };
+            for effect in effects {
+                let effect = effect.replace(k, &Idx::default());
+                if !self.changes_nothing(array, before, &effect)? {
+                    return self.stuck(format!("the closed form of {array} does not hold when the loop begins"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an effect writes nothing, or just what is there.
+    fn changes_nothing(&mut self, array: &Sym, before: &Contents, e: &Effect) -> Result<bool, Stuck> {
+        Ok(match e {
+            Effect::Loop { extent, .. } if extent.as_constant().is_some_and(|n| n <= 0) => true,
+            Effect::Loop { var, extent, body } => {
+                let mark = self.ctx.mark();
+                self.ctx.assume_in_range(var, extent);
+                let mut all = true;
+                for b in body {
+                    all = all && self.changes_nothing(array, before, b)?;
+                }
+                self.ctx.forget(mark);
+                all
+            }
+            Effect::Point { index, value, .. } => {
+                match chain::read(&mut self.ctx, array, before, index) {
+                    Ok(old) => same(&mut self.ctx, &old, value, Tier::Exact),
+                    Err(why) => return self.stuck(why.0),
+                }
+            }
+        })
+    }
+
+    fn verify_step(&mut self, l: &Loop, entry: &State, k: &Sym, form: &ClosedForm) -> Result<(), Stuck> {
+        let start = self.at_round(l, entry, k, form)?;
+        let next_k = &Idx::sym(k.clone()) + &Idx::constant(1);
+        if l.test_first {
+            let c = self.condition(&l.cond, &start)?;
+            if !self.ctx.holds(&c) {
+                return self.stuck("that the loop goes on as long as its closed form says could not be shown");
+            }
+        }
+        let end = match self.block(&l.body, start.clone(), false)? {
+            Flow::On(s) => s,
+            Flow::Return(..) => return self.stuck("a return inside of a loop"),
+        };
+        if !l.test_first {
+            let c = self.condition(&l.cond, &end)?;
+            let last = Elem::index_compare(CmpOp::Ge, next_k.clone(), form.trip.clone());
+            let goes_on = self.under(&Elem::not(last.clone()), |x| Ok(x.ctx.holds(&c)))?;
+            let ends = self.under(&last, |x| Ok(x.ctx.holds(&Elem::not(c.clone()))))?;
+            if !goes_on || !ends {
+                return self.stuck("that the loop ends when its closed form says so could not be shown");
+            }
+        }
+        for (var, f) in &form.scalars {
+            let expected = match f {
+                ScalarForm::At(e) => e.replace(k, &next_k),
+                ScalarForm::Fold { step, .. } => step.clone(),
+                ScalarForm::Last(e) => e.clone(),
+            };
+            let ok = match end.scalars.get(var) {
+                Some(v) => same(&mut self.ctx, v, &expected, Tier::Exact),
+                None => false,
+            };
+            if !ok {
+                return self.stuck(format!("the closed form of {var} is not kept by a round"));
+            }
+        }
+        let (_, arrays) = modified(&l.body);
+        for array in &arrays {
+            let Some(effects) = form.arrays.get(array) else {
+                return self.stuck(format!("no closed form for the array {array}"));
+            };
+            let before = start.arrays.get(array).map_or(0, |c| c.effects.len());
+            let new = end.arrays.get(array).map_or(&[][..], |c| &c.effects[before..]);
+            if !self.is_one_more_round(effects, new, k)? {
+                return self.stuck(format!("the closed form of {array} is not kept by a round"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The state at the start of round `k`.
+    fn at_round(&mut self, l: &Loop, entry: &State, k: &Sym, form: &ClosedForm) -> Result<State, Stuck> {
+        let mut state = entry.clone();
+        for (var, ty) in modified(&l.body).0 {
+            match form.scalars.get(&var) {
+                Some(ScalarForm::At(e)) => state.scalars.insert(var, e.clone()),
+                Some(ScalarForm::Fold { acc, .. }) => {
+                    if !entry.scalars.contains_key(&var) {
+                        return self.stuck(format!("{var} is accumulated without a first value"));
+                    }
+                    state.scalars.insert(var, Arc::new(Elem::Acc(acc.clone(), ty)))
+                }
+                Some(ScalarForm::Last(_)) | None => state.scalars.remove(&var),
+            };
+        }
+        for (array, effects) in &form.arrays {
+            if let Some(c) = state.arrays.get_mut(array) {
+                c.effects.extend(effects.iter().map(|e| e.replace(k, &Idx::sym(k.clone()))));
+            }
+        }
+        Ok(state)
+    }
+
+    /// Whether the writes `new` of round `k` turn `effects(k)` into `effects(k + 1)`.
+    fn is_one_more_round(&mut self, effects: &[Effect], new: &[Effect], k: &Sym) -> Result<bool, Stuck> {
+        let this = Idx::sym(k.clone());
+        match effects {
+            // One loop over the rounds: round k is its body at k.
+            [Effect::Loop { var, extent, body }] if *extent == this => {
+                let body: Vec<Effect> = body.iter().map(|e| e.replace(var, &this)).collect();
+                Ok(self.same_effects(&body, new))
+            }
+            // The same places in every round, each holding a fold over the rounds: the new writes hide the
+            // old ones, and are one step further.
+            _ => {
+                let mut next = Vec::new();
+                for e in effects {
+                    let mut ok = true;
+                    next.push(e.map(&|i| i.clone(), &mut |v| match &**v {
+                        Elem::Const(_) => v.clone(),
+                        Elem::Fold(f) if f.extent == this => step_once(v, f, &this),
+                        _ => {
+                            ok = false;
+                            v.clone()
+                        }
+                    }));
+                    let over_rounds = e.leaves().iter().all(|leaf| {
+                        !leaf.index.mentions(k) && leaf.loops.iter().all(|(_, n)| !n.mentions(k))
+                    });
+                    if !ok || !over_rounds {
+                        return Ok(false);
+                    }
+                }
+                Ok(self.same_effects(&next, new))
+            }
+        }
+    }
+
+    /// The same writes, in the same order, at the same places.
+    fn same_effects(&mut self, a: &[Effect], b: &[Effect]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| self.same_effect(x, y))
+    }
+
+    fn same_effect(&mut self, a: &Effect, b: &Effect) -> bool {
+        match (a, b) {
+            (
+                Effect::Point { cond: p, index: i, value: v },
+                Effect::Point { cond: q, index: j, value: w },
+            ) => {
+                (canon::idx(&(i - j)).is_zero() || self.ctx.proves(CmpOp::Eq, i, j))
+                    && same(&mut self.ctx, p, q, Tier::Exact)
+                    && same(&mut self.ctx, v, w, Tier::Exact)
+            }
+            (
+                Effect::Loop { var: x, extent: n, body: b1 },
+                Effect::Loop { var: y, extent: m, body: b2 },
+            ) => {
+                let renamed: Vec<Effect> = b2.iter().map(|e| e.replace(y, &Idx::sym(x.clone()))).collect();
+                let mark = self.ctx.mark();
+                self.ctx.assume_in_range(x, n);
+                let ok = canon::idx(&(n - m)).is_zero() && self.same_effects(b1, &renamed);
+                self.ctx.forget(mark);
+                ok
+            }
+            _ => false,
+        }
+    }
+
+    /// For loops whose rounds run in any order or at the same time: no round reads or writes a place that
+    /// another one writes, and nothing but the counter and declared accumulators is carried.
+    fn verify_independent(
+        &mut self,
+        l: &Loop,
+        k: &Sym,
+        form: &ClosedForm,
+        first_access: usize,
+    ) -> Result<(), Stuck> {
+        let reductions: &[_] = match &l.mode {
+            LoopMode::Simd { reductions } => reductions,
+            _ => &[],
+        };
+        let mut counters = 0;
+        for (var, f) in &form.scalars {
+            match f {
+                ScalarForm::At(_) => counters += 1,
+                ScalarForm::Last(_) => {}
+                ScalarForm::Fold { acc, step } => {
+                    let fold = bind(acc, k, &form.trip, step, step, Order::Any);
+                    let op = fold.as_reduction().map(|(op, _)| op);
+                    if !reductions.iter().any(|(o, v)| v == var && Some(*o) == op) {
+                        return self.stuck(format!("{var} is carried from round to round of a parallel loop"));
+                    }
+                }
+            }
+        }
+        if counters > 1 {
+            return self.stuck("a parallel loop has more than one counter");
+        }
+        let accesses: Vec<Access> = self.accesses[first_access..].to_vec();
+        for (array, effects) in &form.arrays {
+            if self.kernel.arrays.iter().any(|a| a.name == *array) {
+                return self.stuck(format!("a parallel loop writes the local array {array}"));
+            }
+            let one_loop = matches!(effects.as_slice(), [Effect::Loop { extent, .. }] if *extent == Idx::sym(k.clone()));
+            if !one_loop {
+                return self.stuck(format!("the rounds of a parallel loop write the same places of {array}"));
+            }
+            // `effects` at k = trip: all that the loop writes.
+            for effect in effects {
+                let effect = effect.replace(k, &form.trip);
+                for leaf in effect.leaves() {
+                    for access in accesses.iter().filter(|a| a.array == *array) {
+                        if !self.only_its_own_round(&leaf, access, k) {
+                            return self.stuck(format!(
+                                "that the rounds of a parallel loop keep apart in {array} could not be shown"
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the write `leaf`, in whatever round, meets `access` in round `k` only if its round is `k`.
+    fn only_its_own_round(&mut self, leaf: &chain::Leaf, access: &Access, k: &Sym) -> bool {
+        let mark = self.ctx.mark();
+        let outside = self.loops.len();
+        for (var, extent) in &access.loops[outside..] {
+            self.ctx.assume_in_range(var, extent);
+        }
+        for condition in &access.path {
+            self.ctx.assume(condition.clone());
+        }
+        let ok = match chain::decode(&mut self.ctx, &leaf.loops, leaf.index, &access.index) {
+            Some(position) => {
+                let mut in_range = truth(true);
+                let with = |s: &Sym| {
+                    leaf.loops.iter().position(|(v, _)| v == s).map(|i| position[i].clone())
+                };
+                for (p, (_, n)) in position.iter().zip(&leaf.loops) {
+                    in_range = chain::and(in_range, Elem::index_compare(CmpOp::Ge, p.clone(), Idx::default()));
+                    in_range = chain::and(in_range, Elem::index_compare(CmpOp::Lt, p.clone(), n.substitute(&with)));
+                }
+                self.ctx.assume(in_range);
+                self.ctx.proves(CmpOp::Eq, &position[0], &Idx::sym(k.clone()))
+            }
+            None => {
+                for (var, extent) in &leaf.loops {
+                    self.ctx.assume_in_range(var, extent);
+                }
+                self.ctx.proves(CmpOp::Ne, leaf.index, &access.index)
+            }
+        };
+        self.ctx.forget(mark);
+        ok
+    }
+
+    /// The state after the loop.
+    fn apply(&mut self, l: &Loop, state: &mut State, k: &Sym, form: &ClosedForm) -> Result<(), Stuck> {
+        for var in modified(&l.body).0.keys() {
+            if !form.scalars.contains_key(var) {
+                state.scalars.remove(var);
+            }
+        }
+        let any: Vec<Sym> = match &l.mode {
+            LoopMode::Simd { reductions } => reductions.iter().map(|(_, v)| v.clone()).collect(),
+            _ => vec![],
+        };
+        let before = state.clone();
+        self.apply_to(state, k, form, &form.trip)?;
+        for (var, f) in &form.scalars {
+            if let (ScalarForm::Fold { acc, step }, Some(init)) = (f, before.scalars.get(var)) {
+                let order = if any.contains(var) { Order::Any } else { Order::Sequential };
+                let fold = bind(acc, k, &form.trip, init, step, order);
+                state.scalars.insert(var.clone(), Arc::new(Elem::Fold(Arc::new(fold))));
+            }
+        }
+        Ok(())
+    }
+
+    /// The state after `rounds` rounds, folds left aside.
+    fn apply_to(
+        &mut self,
+        state: &mut State,
+        k: &Sym,
+        form: &ClosedForm,
+        rounds: &Idx,
+    ) -> Result<(), Stuck> {
+        let one = Idx::constant(1);
+        for (var, f) in &form.scalars {
+            let value = match f {
+                ScalarForm::At(e) => Some(e.replace(k, rounds)),
+                ScalarForm::Fold { .. } => None,
+                ScalarForm::Last(e) => self
+                    .ctx
+                    .proves(CmpOp::Ge, rounds, &one)
+                    .then(|| e.replace(k, &(rounds - &one))),
+            };
+            match value {
+                Some(v) => state.scalars.insert(var.clone(), v),
+                None => state.scalars.remove(var),
+            };
+        }
+        for (array, effects) in &form.arrays {
+            if let Some(c) = state.arrays.get_mut(array) {
+                c.effects.extend(effects.iter().map(|e| e.replace(k, rounds)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bind(acc: &Sym, k: &Sym, extent: &Idx, init: &ElemRef, step: &ElemRef, order: Order) -> Fold {
+    Fold {
+        acc: acc.clone(),
+        var: k.clone(),
+        extent: extent.clone(),
+        init: init.clone(),
+        step: step.clone(),
+        order,
+    }
+}
+
+/// One more step of a fold: `step` at `acc = fold`, `var = k`.
+fn step_once(fold: &ElemRef, f: &Fold, k: &Idx) -> ElemRef {
+    f.step.replace(&f.var, k).map(&mut |e| match &**e {
+        Elem::Acc(n, _) if *n == f.acc => Some(fold.clone()),
+        _ => None,
+    })
+}

@@ -1,0 +1,316 @@
+//! From a kernel and a summary to a verdict.
+
+use crate::chain::{self, Contents, truth};
+use crate::context::Context;
+use crate::equal::{is_order_open, same};
+use crate::exec::{Executor, State, Stuck};
+use crate::footprint::{self, Touched};
+use crate::loops::Oracle;
+use crate::solver::{Answer, Solver};
+use crate::{Proof, Verdict};
+use std::collections::BTreeMap;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::{Extent, Guard, Tier};
+use tensorize_ir::index::{Fresh, Idx, Sym};
+use tensorize_ir::loopir::{self, Param};
+use tensorize_ir::op::CmpOp;
+use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::tensir::{self, Output, View, at, dim};
+
+/// What a proof starts from.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The strongest tier to be shown: [`Tier::Real`] where the compiler may contract or re-associate
+    /// float arithmetic, so that the same bits can't be promised.
+    pub best: Tier,
+    /// The weakest tier that is of use.
+    pub worst: Tier,
+    /// Formulas in SMT-LIB that are assumed besides. Only tests that plant a false one have any.
+    pub planted_lemmas: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { best: Tier::Exact, worst: Tier::Real, planted_lemmas: vec![] }
+    }
+}
+
+/// Does `kernel` compute `summary`? A summary that can't be proven is tried on inputs, too.
+pub fn prove(
+    kernel: &loopir::Function,
+    summary: &tensir::Function,
+    oracle: &dyn Oracle,
+    solver: &mut Solver,
+    options: &Options,
+) -> Verdict {
+    verdict(kernel, summary, None, oracle, solver, options)
+}
+
+/// Does generated code compute the summary of a kernel that is proven already, under no more than its
+/// guards and the ones that the answer adds, and without touching memory that the original doesn't?
+pub fn prove_generated(
+    generated: &loopir::Function,
+    summary: &tensir::Function,
+    original: &Proof,
+    oracle: &dyn Oracle,
+    solver: &mut Solver,
+    options: &Options,
+) -> Verdict {
+    verdict(generated, summary, Some(original), oracle, solver, options)
+}
+
+fn verdict(
+    kernel: &loopir::Function,
+    summary: &tensir::Function,
+    original: Option<&Proof>,
+    oracle: &dyn Oracle,
+    solver: &mut Solver,
+    options: &Options,
+) -> Verdict {
+    let unknown = |what: String, line| Verdict::Unknown { obligation: what, line };
+    if let Err(e) = kernel.validate() {
+        return unknown(format!("the kernel is not well-formed: {e}"), 0);
+    }
+    if let Err(e) = summary.verify() {
+        return unknown(format!("the summary is not well-formed: {e}"), 0);
+    }
+    if !same_params(&kernel.params, &summary.params) {
+        return unknown("the summary's parameters are not the kernel's".into(), 0);
+    }
+    let mut guards = Vec::new();
+    match attempt(kernel, summary, original, oracle, solver, options, &mut guards) {
+        Ok(proof) => Verdict::Proven(proof),
+        Err(stuck) => match crate::refute::refute(kernel, summary, &guards, options.worst) {
+            Some(inputs) => Verdict::Refuted { inputs },
+            None => unknown(stuck.what, stuck.line),
+        },
+    }
+}
+
+/// The same names and types; what is `const` or `restrict` is the kernel's to say.
+fn same_params(a: &[Param], b: &[Param]) -> bool {
+    let plain = |p: &Param| match p {
+        Param::Scalar { name, ty } => (name.clone(), *ty, false),
+        Param::Array { name, elem, .. } => (name.clone(), *elem, true),
+    };
+    a.len() == b.len() && a.iter().zip(b).all(|(p, q)| plain(p) == plain(q))
+}
+
+/// The types of the integer parameters.
+pub fn integer_params(kernel: &loopir::Function) -> BTreeMap<Sym, ScalarType> {
+    kernel
+        .params
+        .iter()
+        .filter_map(|p| match p {
+            Param::Scalar { name, ty } if ty.is_int() => Some((name.clone(), *ty)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[allow(clippy::too_many_arguments)]
+fn attempt(
+    kernel: &loopir::Function,
+    summary: &tensir::Function,
+    original: Option<&Proof>,
+    oracle: &dyn Oracle,
+    solver: &mut Solver,
+    options: &Options,
+    guards: &mut Vec<Guard>,
+) -> Result<Proof, Stuck> {
+    let mut ctx = Context::new(solver, integer_params(kernel), options.planted_lemmas.clone());
+    for guard in original.iter().flat_map(|p| &p.guards) {
+        ctx.guard(guard.clone());
+    }
+    let mut exec = Executor::new(kernel, oracle, ctx, true);
+    let ran = exec.run();
+    *guards = exec.ctx.guards().to_vec();
+    let (state, returned) = ran?;
+    let tier = compare(&mut exec, summary, &state, returned.as_ref(), options)?;
+    let touched = footprint::touched(&mut exec)?;
+    if let Some(original) = original {
+        footprint::within(&mut exec.ctx, &touched, original)?;
+    } else {
+        keep_apart(&mut exec.ctx, kernel, &touched);
+    }
+    *guards = exec.ctx.guards().to_vec();
+    // Nothing was proven from a contradiction.
+    match exec.ctx.assumptions_are_satisfiable() {
+        Answer::Sat => Ok(Proof {
+            tier,
+            guards: guards.clone(),
+            footprints: touched.iter().map(|t| t.footprint.clone()).collect(),
+            accesses: exec.accesses,
+        }),
+        Answer::Unsat => stuck("the guards and lemmas in use contradict each other, so they prove nothing"),
+        Answer::Unknown => stuck("that the guards and lemmas in use do not contradict each other could not be shown"),
+    }
+}
+
+fn stuck<T>(what: impl Into<String>) -> Result<T, Stuck> {
+    Err(Stuck { what: what.into(), line: 0 })
+}
+
+/// Shows that the final state is what the summary says.
+fn compare(
+    exec: &mut Executor,
+    summary: &tensir::Function,
+    state: &State,
+    returned: Option<&ElemRef>,
+    options: &Options,
+) -> Result<Tier, Stuck> {
+    let mut tier = options.best;
+    let mut claimed = None;
+    let mut stores: Vec<(&View, usize)> = Vec::new();
+    for output in &summary.outputs {
+        match output {
+            Output::Return { value } => claimed = Some(*value),
+            Output::Store { value, view } => stores.push((view, *value)),
+        }
+    }
+    match (claimed, returned) {
+        (None, None) => {}
+        (Some(node), Some(value)) => {
+            let mut fresh = std::mem::take(&mut exec.ctx.fresh);
+            let expected = summary.element(node, &[], &mut fresh);
+            exec.ctx.fresh = fresh;
+            tier = tier.max(same_at(&mut exec.ctx, value, &expected, tier, options, "the returned value")?);
+        }
+        (None, Some(_)) => return stuck("the summary leaves out the returned value"),
+        (Some(_), None) => return stuck("the summary returns a value, the kernel does not on every path"),
+    }
+    for (view, node) in &stores {
+        let Some(contents) = state.arrays.get(&view.array) else {
+            return stuck(format!("the kernel has no array {}", view.array));
+        };
+        let shape = summary.nodes[*node].ty.shape.clone();
+        let mark = exec.ctx.mark();
+        let position = arbitrary_position(&mut exec.ctx, &shape);
+        let index = at(&view.index, &position);
+        let found = match chain::read(&mut exec.ctx, &view.array, contents, &index) {
+            Ok(v) => v,
+            Err(why) => return stuck(why.0),
+        };
+        let mut fresh = std::mem::take(&mut exec.ctx.fresh);
+        let expected = summary.element(*node, &position, &mut fresh);
+        exec.ctx.fresh = fresh;
+        let what = format!("{}[{}]", view.array, view.index);
+        tier = tier.max(same_at(&mut exec.ctx, &found, &expected, tier, options, &what)?);
+        exec.ctx.forget(mark);
+    }
+    let params: Vec<Sym> = exec
+        .kernel
+        .params
+        .iter()
+        .filter(|p| matches!(p, Param::Array { .. }))
+        .map(|p| p.name().clone())
+        .collect();
+    for array in params {
+        if let Some(contents) = state.arrays.get(&array) {
+            nothing_else_changes(exec, summary, &array, contents, &stores)?;
+        }
+    }
+    Ok(tier)
+}
+
+fn arbitrary_position(ctx: &mut Context, shape: &[Idx]) -> Vec<Idx> {
+    shape
+        .iter()
+        .map(|extent| {
+            let var = ctx.fresh.name("i");
+            ctx.assume_in_range(&var, extent);
+            Idx::sym(var)
+        })
+        .collect()
+}
+
+fn same_at(
+    ctx: &mut Context,
+    found: &ElemRef,
+    expected: &ElemRef,
+    tier: Tier,
+    options: &Options,
+    what: &str,
+) -> Result<Tier, Stuck> {
+    if tier == Tier::Exact && !is_order_open(found) && same(ctx, found, expected, Tier::Exact) {
+        return Ok(Tier::Exact);
+    }
+    if options.worst == Tier::Real && same(ctx, found, expected, Tier::Real) {
+        return Ok(Tier::Real);
+    }
+    stuck(format!("that {what} is what the summary says could not be shown"))
+}
+
+/// Shows that every write of the kernel is at a place that the summary covers.
+fn nothing_else_changes(
+    exec: &mut Executor,
+    summary: &tensir::Function,
+    array: &Sym,
+    contents: &Contents,
+    stores: &[(&View, usize)],
+) -> Result<(), Stuck> {
+    for effect in &contents.effects {
+        for leaf in effect.leaves() {
+            let mark = exec.ctx.mark();
+            for (var, extent) in &leaf.loops {
+                exec.ctx.assume_in_range(var, extent);
+            }
+            let mut covered = false;
+            for (view, node) in stores.iter().filter(|(v, _)| v.array == *array) {
+                let shape = &summary.nodes[*node].ty.shape;
+                covered = covered || covers(&mut exec.ctx, view, shape, leaf.index);
+            }
+            exec.ctx.forget(mark);
+            if !covered {
+                return stuck(format!("the kernel writes {array}[{}], which the summary leaves alone", leaf.index));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the location is one of the view's.
+fn covers(ctx: &mut Context, view: &View, shape: &[Idx], location: &Idx) -> bool {
+    if shape.is_empty() {
+        return ctx.proves(CmpOp::Eq, &view.index, location);
+    }
+    let dims: Vec<(Sym, Idx)> = shape.iter().enumerate().map(|(i, n)| (dim(i), n.clone())).collect();
+    let Some(position) = chain::decode(ctx, &dims, &view.index, location) else { return false };
+    let hits = crate::canon::idx(&(&at(&view.index, &position) - location)).is_zero();
+    let mut inside = truth(true);
+    for (p, n) in position.iter().zip(shape) {
+        inside = chain::and(inside, Elem::index_compare(CmpOp::Ge, p.clone(), Idx::default()));
+        inside = chain::and(inside, Elem::index_compare(CmpOp::Lt, p.clone(), n.clone()));
+    }
+    hits && ctx.holds(&inside)
+}
+
+/// What a write could change under another name has to be kept from it: by `restrict`, or by a guard.
+fn keep_apart(ctx: &mut Context, kernel: &loopir::Function, touched: &[Touched]) {
+    let restricted = |name: &Sym| {
+        kernel.params.iter().any(|p| matches!(p, Param::Array { name: n, restrict: true, .. } if n == name))
+    };
+    let extents: Vec<(Extent, bool)> =
+        touched.iter().map(|t| (t.footprint.extent.clone(), t.footprint.writes)).collect();
+    for (i, (a, a_writes)) in extents.iter().enumerate() {
+        for (b, b_writes) in &extents[i + 1..] {
+            if (*a_writes || *b_writes) && !restricted(&a.array) && !restricted(&b.array) {
+                let (first, second) = if *a_writes { (a, b) } else { (b, a) };
+                ctx.guard(Guard::Disjoint(first.clone(), second.clone()));
+            }
+        }
+    }
+}
+
+/// Runs a kernel without checking what the oracle says: the closed form that a proposer makes a summary
+/// of. What comes out is a guess.
+pub fn guess(
+    kernel: &loopir::Function,
+    oracle: &dyn Oracle,
+    solver: &mut Solver,
+) -> Result<(State, Option<ElemRef>, Fresh), Stuck> {
+    let ctx = Context::new(solver, integer_params(kernel), vec![]);
+    let mut exec = Executor::new(kernel, oracle, ctx, false);
+    let (state, returned) = exec.run()?;
+    Ok((state, returned, exec.ctx.fresh.clone()))
+}

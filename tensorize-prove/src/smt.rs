@@ -1,0 +1,213 @@
+//! Printing indices as SMT-LIB, in linear integer arithmetic.
+//!
+//! A product of variables becomes an integer of its own name, so that the solver never meets nonlinear
+//! arithmetic. What it has to know about a product is given as *instances* of the lemmas below, each of
+//! which is a theorem about all integers (`tests/lemmas.rs` has the solver prove every one).
+
+use crate::canon;
+use std::collections::{BTreeMap, BTreeSet};
+use tensorize_ir::element::Elem;
+use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::op::CmpOp;
+
+/// `x ≥ 0 ∧ y ≥ 0 ⇒ x·y ≥ 0`
+pub const PRODUCT_NON_NEGATIVE: &str = "(=> (and (>= X 0) (>= Y 0)) (>= XY 0))";
+/// `x ≥ 1 ∧ y ≥ 0 ⇒ x·y ≥ y`
+pub const PRODUCT_GROWS: &str = "(=> (and (>= X 1) (>= Y 0)) (>= XY Y))";
+/// `c ≥ 0 ∧ x ≥ y ⇒ c·x ≥ c·y`
+pub const PRODUCT_MONOTONE: &str = "(=> (and (>= C 0) (>= X Y)) (>= CX CY))";
+/// `c ≥ 0 ∧ x ≥ y + 1 ⇒ c·x ≥ c·y + c`
+pub const PRODUCT_STEPS: &str = "(=> (and (>= C 0) (>= X (+ Y 1))) (>= CX (+ CY C)))";
+/// `q = ⌊e / c⌋ ∧ c ≥ 1 ⇒ c·q ≤ e < c·q + c`
+pub const FLOOR_DIVISION: &str = "(=> (>= C 1) (and (<= CQ E) (< E (+ CQ C))))";
+
+/// Declarations and lemma instances that a formula needs.
+#[derive(Default)]
+pub struct Encoder {
+    decls: BTreeMap<String, String>,
+    lemmas: BTreeSet<String>,
+    products: BTreeMap<String, (Idx, Idx)>,
+    /// Variables that occur, for their ranges.
+    pub syms: BTreeSet<Sym>,
+    /// Opaque integers that occur, with their SMT name.
+    pub values: BTreeMap<String, Elem>,
+}
+
+/// An SMT-LIB symbol with this text.
+pub fn quoted(name: &str) -> String {
+    format!("|{}|", name.replace(['|', '\\'], "!"))
+}
+
+fn number(n: i128) -> String {
+    if n < 0 { format!("(- {})", n.unsigned_abs()) } else { n.to_string() }
+}
+
+impl Encoder {
+    /// Declares a constant and gives its symbol.
+    pub fn constant(&mut self, name: &str, sort: &str) -> String {
+        let symbol = quoted(name);
+        self.decls.insert(symbol.clone(), format!("(declare-const {symbol} {sort})"));
+        symbol
+    }
+
+    /// Declares a function and gives its symbol.
+    pub fn function(&mut self, name: &str, args: &str, sort: &str) -> String {
+        let symbol = quoted(name);
+        self.decls.insert(symbol.clone(), format!("(declare-fun {symbol} ({args}) {sort})"));
+        symbol
+    }
+
+    /// Declares a sort.
+    pub fn sort(&mut self, name: &str) -> String {
+        // Sorts have to come before what uses them: the space sorts first.
+        self.decls.insert(format!(" {name}"), format!("(declare-sort {name} 0)"));
+        name.to_string()
+    }
+
+    /// All declarations so far.
+    pub fn declarations(&self) -> String {
+        self.decls.values().map(|d| format!("{d}\n")).collect()
+    }
+
+    /// The lemma instances for everything encoded so far.
+    pub fn take_lemmas(&mut self) -> BTreeSet<String> {
+        // Each pair of products with a common factor: monotony, both ways.
+        let products: Vec<_> = self.products.clone().into_iter().collect();
+        let mut instances = BTreeSet::new();
+        for (i, (m, (a, b))) in products.iter().enumerate() {
+            for (n, (c, d)) in &products[..i] {
+                for (common, x, y) in [(a == c, b, d), (a == d, b, c), (b == c, a, d), (b == d, a, c)] {
+                    if !common {
+                        continue;
+                    }
+                    let factor = if a == c || a == d { a } else { b };
+                    let f = self.linear(factor);
+                    let (x, y) = (self.linear(x), self.linear(y));
+                    for lemma in [PRODUCT_MONOTONE, PRODUCT_STEPS] {
+                        instances.insert(instantiate(lemma, &[("CX", m), ("CY", n), ("C", &f), ("X", &x), ("Y", &y)]));
+                        instances.insert(instantiate(lemma, &[("CX", n), ("CY", m), ("C", &f), ("X", &y), ("Y", &x)]));
+                    }
+                }
+            }
+        }
+        self.lemmas.extend(instances);
+        std::mem::take(&mut self.lemmas)
+    }
+
+    /// `a op b`.
+    pub fn compare(&mut self, op: CmpOp, a: &Idx, b: &Idx) -> String {
+        let difference = self.linear(&canon::idx(&(a - b)));
+        let relation = match op {
+            CmpOp::Eq => "=",
+            CmpOp::Ne => return format!("(not (= {difference} 0))"),
+            CmpOp::Lt => "<",
+            CmpOp::Le => "<=",
+            CmpOp::Gt => ">",
+            CmpOp::Ge => ">=",
+        };
+        format!("({relation} {difference} 0)")
+    }
+
+    /// The polynomial as a linear term.
+    pub fn linear(&mut self, idx: &Idx) -> String {
+        let mut sum = Vec::new();
+        for (monomial, c) in idx.terms() {
+            if monomial.is_empty() {
+                sum.push(number(c));
+                continue;
+            }
+            let product = self.product(monomial);
+            sum.push(if c == 1 { product } else { format!("(* {} {product})", number(c)) });
+        }
+        match sum.len() {
+            0 => "0".into(),
+            1 => sum.remove(0),
+            _ => format!("(+ {})", sum.join(" ")),
+        }
+    }
+
+    fn product(&mut self, monomial: &[Atom]) -> String {
+        let Some((first, rest)) = monomial.split_first() else { return "1".into() };
+        if rest.is_empty() {
+            return self.atom(first);
+        }
+        let text: Vec<String> = monomial.iter().map(Atom::to_string).collect();
+        let symbol = self.constant(&text.join("*"), "Int");
+        if !self.products.contains_key(&symbol) {
+            let (a, b) = (Idx::atom(first.clone()), Idx::from_terms([(rest.to_vec(), 1)]));
+            self.products.insert(symbol.clone(), (a.clone(), b.clone()));
+            let (x, y) = (self.linear(&a), self.linear(&b));
+            for (x, y) in [(&x, &y), (&y, &x)] {
+                for lemma in [PRODUCT_NON_NEGATIVE, PRODUCT_GROWS] {
+                    self.lemmas.insert(instantiate(lemma, &[("XY", &symbol), ("X", x), ("Y", y)]));
+                }
+            }
+        }
+        symbol
+    }
+
+    fn atom(&mut self, atom: &Atom) -> String {
+        match atom {
+            Atom::Sym(s) => {
+                self.syms.insert(s.clone());
+                self.constant(s, "Int")
+            }
+            Atom::Value(e) => {
+                let e = canon::elem(e);
+                let symbol = self.constant(&format!("value {e}"), "Int");
+                self.values.insert(symbol.clone(), (*e).clone());
+                symbol
+            }
+            Atom::Max(a, b) | Atom::Min(a, b) => {
+                let relation = if matches!(atom, Atom::Max(..)) { ">=" } else { "<=" };
+                let (a, b) = (self.linear(a), self.linear(b));
+                format!("(ite ({relation} {a} {b}) {a} {b})")
+            }
+            Atom::FloorDiv(e, c) => {
+                let symbol = self.constant(&atom.to_string(), "Int");
+                let cq = self.linear(&(&**c * &Idx::atom(atom.clone())));
+                let (e, c) = (self.linear(e), self.linear(c));
+                let instance = instantiate(FLOOR_DIVISION, &[("CQ", &cq), ("C", &c), ("E", &e)]);
+                self.lemmas.insert(instance);
+                symbol
+            }
+            // Canonical polynomials have none: `mod(a, c)` is `a - c·⌊a / c⌋`.
+            Atom::Mod(a, c) => {
+                let idx = &**a - &(&**c * &a.floor_div(c));
+                self.linear(&idx)
+            }
+        }
+    }
+}
+
+/// Puts terms in the place of a lemma's variables.
+fn instantiate(lemma: &str, terms: &[(&str, &str)]) -> String {
+    lemma
+        .split_inclusive([' ', ')', '('])
+        .map(|piece| {
+            let (word, end) = match piece.char_indices().last() {
+                Some((i, ' ' | ')' | '(')) => piece.split_at(i),
+                _ => (piece, ""),
+            };
+            match terms.iter().find(|(name, _)| *name == word) {
+                Some((_, term)) => format!("{term}{end}"),
+                None => piece.to_string(),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_named_and_explained() {
+        let mut e = Encoder::default();
+        let n = Idx::sym("n");
+        let text = e.compare(CmpOp::Ge, &(&Idx::sym("i") * &n), &n);
+        assert_eq!(text, "(>= (+ |i*n| (* (- 1) |n|)) 0)");
+        let lemmas = e.take_lemmas();
+        assert!(lemmas.contains("(=> (and (>= |i| 1) (>= |n| 0)) (>= |i*n| |n|))"), "{lemmas:?}");
+    }
+}
