@@ -1,1 +1,44 @@
-//! (being written)
+//! Linked into a program with tensorized kernels: dispatch, fallback, and what ran where.
+//!
+//! The generated bindings hold a [`Kernel`] for each C kernel, and a function under the kernel's C name
+//! that checks its guards and runs the original or generated code. `TENSORIZE` tells which:
+//!
+//! | value | what runs |
+//! |---|---|
+//! | `auto` (default) | `cpu` code where there is some, else the original |
+//! | `off` | the original |
+//! | `cpu`, `numpy` | that target where there is one, else the original |
+//! | `shadow`, `shadow=TARGET` | the original and the target; they are compared, the original answers |
+//!
+//! Deliberately absent: TensIR, LoopIR, the prover. Nothing here unwinds into C.
+
+mod choice;
+mod elsewhere;
+mod error;
+mod kernel;
+mod memory;
+mod report;
+mod shadow;
+mod slices;
+mod value;
+#[cfg(unix)]
+mod worker;
+
+pub use choice::{Choice, choice, set_choice};
+pub use elsewhere::run_elsewhere;
+pub use error::Error;
+pub use kernel::{Code, Kernel, Library, Route, Target, Tier, warm_up};
+pub use memory::{Array, Elem};
+pub use report::{KernelReport, print_report, report};
+pub use slices::{AnySlice, apart, fit, floor_div, hold, int, modulo};
+pub use value::{Argument, Value};
+
+/// Includes what the build script generated: `tensorize_rt::include_kernels!("kernels");`, with the name
+/// that was given to `Build::compile`. It stands in a module of its own, once in a program, since it
+/// defines the C symbols of the kernels.
+#[macro_export]
+macro_rules! include_kernels {
+    ($name:literal) => {
+        include!(concat!(env!("OUT_DIR"), "/", $name, ".rs"));
+    };
+}

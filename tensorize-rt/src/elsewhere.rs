@@ -1,0 +1,188 @@
+//! Calls that don't simply go to the original or to linked-in code: the worker's, and compared ones.
+
+#![allow(unsafe_code)]
+
+use crate::choice::{Choice, choice};
+use crate::kernel::{Code, Kernel, Target};
+use crate::memory::{Array, Buffer};
+use crate::shadow;
+use crate::value::{Argument, Value};
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a target made of a call, before anything of it is stored.
+pub(crate) struct Outcome {
+    /// For each array that is written: its position, the elements before, and after.
+    pub(crate) written: Vec<(usize, Buffer, Buffer)>,
+    /// The returned value's bits.
+    pub(crate) result: u64,
+}
+
+/// Why a target did not answer a call.
+pub(crate) enum Failure {
+    /// It can't do this call.
+    Call(String),
+    /// It won't be able to do this kernel.
+    Kernel(String),
+}
+
+/// Answers a call whose guards hold, when [`Kernel::route`] says so. `arrays` is `None` where the footprints
+/// don't fit into machine integers.
+///
+/// # Safety
+/// `arrays` and `arguments` are those of a call of the kernel that C allows, with its proven footprints;
+/// `original` and `native` call it with the given pointers in the arrays' places.
+pub unsafe fn run_elsewhere<R: Value>(
+    kernel: &'static Kernel,
+    arrays: Option<&[Array]>,
+    arguments: &[Argument],
+    original: impl Fn(&[*mut c_void]) -> R,
+    native: impl Fn(&[*mut c_void]) -> R,
+    pointers: &[*mut c_void],
+) -> R {
+    // Nothing unwinds into C, also when there is a mistake in here.
+    let attempt = catch_unwind(AssertUnwindSafe(|| {
+        let choice = choice();
+        let wanted = match &choice {
+            Choice::Shadow(target) => target.as_deref().unwrap_or("cpu"),
+            Choice::Target(target) => target,
+            Choice::Auto | Choice::Off => return None,
+        };
+        let target = kernel
+            .usable(wanted)
+            .map_err(|why| kernel.notes().why = Some(why))
+            .ok()?;
+        let arrays = arrays.or_else(|| {
+            kernel.notes().why = Some("its sizes are too large".into());
+            None
+        })?;
+        // SAFETY: handed on.
+        let outcome = unsafe { attempt(kernel, target, arrays, arguments, R::ELEM, &native) };
+        match outcome {
+            Ok(outcome) => Some((outcome, target, arrays, matches!(choice, Choice::Shadow(_)))),
+            Err(Failure::Call(why)) => {
+                kernel.notes().why = Some(format!("{wanted}: {why}"));
+                None
+            }
+            Err(Failure::Kernel(why)) => {
+                kernel.take_out(target.name, why);
+                None
+            }
+        }
+    }));
+    match attempt {
+        Ok(Some((outcome, _, arrays, false))) => {
+            for (position, before, after) in &outcome.written {
+                // SAFETY: the target writes what the original writes.
+                unsafe { arrays[*position].write_changed(before.as_slice(), after.as_slice()) };
+            }
+            kernel.count_python();
+            R::from_bits(outcome.result)
+        }
+        Ok(Some((outcome, target, arrays, true))) => {
+            let result = original(pointers);
+            kernel.count_original();
+            kernel.count_shadowed();
+            catch_unwind(AssertUnwindSafe(|| {
+                // SAFETY: handed on.
+                unsafe { shadow::compare(kernel, target, arrays, &outcome, result) }
+            }))
+            .ok();
+            result
+        }
+        Ok(None) | Err(_) => {
+            kernel.count_original();
+            original(pointers)
+        }
+    }
+}
+
+/// Runs a target on copies.
+unsafe fn attempt<R: Value>(
+    kernel: &'static Kernel,
+    target: &'static Target,
+    arrays: &[Array],
+    arguments: &[Argument],
+    ret: Option<crate::Elem>,
+    native: &impl Fn(&[*mut c_void]) -> R,
+) -> Result<Outcome, Failure> {
+    match target.code {
+        // SAFETY: handed on.
+        Code::Native => unsafe { native_on_copies(arrays, native) }.map_err(Failure::Call),
+        #[cfg(unix)]
+        Code::Python { source, entry } => {
+            let module = crate::worker::Module {
+                name: kernel.name,
+                source,
+                entry,
+            };
+            // SAFETY: handed on.
+            unsafe { crate::worker::call(&module, arrays, arguments, ret) }
+        }
+        #[cfg(not(unix))]
+        Code::Python { .. } => {
+            let _ = (kernel, arguments, ret);
+            Err(Failure::Kernel("there is no worker on this system".into()))
+        }
+        Code::Absent { why } => Err(Failure::Kernel(why.into())),
+    }
+}
+
+unsafe fn native_on_copies<R: Value>(
+    arrays: &[Array],
+    native: &impl Fn(&[*mut c_void]) -> R,
+) -> Result<Outcome, String> {
+    let mut written = Vec::new();
+    let mut pointers: Vec<*mut c_void> = arrays.iter().map(|a| a.pointer).collect();
+    for (position, array) in arrays.iter().enumerate().filter(|(_, a)| a.writes) {
+        // SAFETY: handed on.
+        let before = unsafe { copy_of(array) }?;
+        let mut after = buffer(before.as_slice().len())?;
+        after.as_mut_slice().copy_from_slice(before.as_slice());
+        let offset = (array.lo as isize).wrapping_mul(array.elem.size() as isize);
+        pointers[position] = after
+            .as_mut_slice()
+            .as_mut_ptr()
+            .wrapping_offset(offset.wrapping_neg())
+            .cast();
+        written.push((position, before, after));
+    }
+    let result = native(&pointers).to_bits();
+    Ok(Outcome { written, result })
+}
+
+/// A copy of what a kernel may touch of an array.
+///
+/// # Safety
+/// As [`Array::read`].
+pub(crate) unsafe fn copy_of(array: &Array) -> Result<Buffer, String> {
+    let len = array.len().ok_or("its sizes are too large")?;
+    let mut copy = buffer(len * array.elem.size())?;
+    // SAFETY: handed on.
+    unsafe { array.read(copy.as_mut_slice()) }?;
+    Ok(copy)
+}
+
+fn buffer(bytes: usize) -> Result<Buffer, String> {
+    Buffer::new(bytes).ok_or_else(|| "there is not enough memory".into())
+}
+
+/// Gets the worker ready for a kernel.
+pub(crate) fn prepare(kernel: &'static Kernel) {
+    #[cfg(unix)]
+    for target in kernel.targets {
+        if let Code::Python { source, entry } = target.code
+            && let Choice::Target(wanted) | Choice::Shadow(Some(wanted)) = choice()
+            && wanted == target.name
+        {
+            let module = crate::worker::Module {
+                name: kernel.name,
+                source,
+                entry,
+            };
+            if let Err(why) = crate::worker::prepare(&module) {
+                kernel.take_out(target.name, why);
+            }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! A kernel of the program, and which of its versions is to run.
+
+use crate::choice::{Choice, choice, watch_for_forks};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How much is proven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// The same bits.
+    Exact,
+    /// Equal over the real numbers; floats may differ by rounding.
+    Real,
+}
+
+impl Tier {
+    /// `exact` or `real`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tier::Exact => "exact",
+            Tier::Real => "real",
+        }
+    }
+}
+
+/// Generated code for a kernel.
+#[derive(Debug)]
+pub struct Target {
+    /// Such as `cpu`.
+    pub name: &'static str,
+    /// How much is proven of it.
+    pub tier: Tier,
+    /// The code.
+    pub code: Code,
+}
+
+/// Where a target's code is.
+#[derive(Debug)]
+pub enum Code {
+    /// Linked in.
+    Native,
+    /// For the Python worker.
+    Python {
+        /// A module.
+        source: &'static str,
+        /// The function in it.
+        entry: &'static str,
+    },
+    /// There is none.
+    Absent {
+        /// Why.
+        why: &'static str,
+    },
+}
+
+/// A C kernel. The generated bindings have one in a `static` for each.
+#[derive(Debug)]
+pub struct Kernel {
+    /// The C name.
+    pub name: &'static str,
+    /// Its source.
+    pub file: &'static str,
+    /// The line of its definition.
+    pub line: u32,
+    /// How much is proven; `None` if nothing is.
+    pub tier: Option<Tier>,
+    /// What has to hold at a call.
+    pub guards: &'static [&'static str],
+    /// Why it is never swapped, if it isn't.
+    pub why: Option<&'static str>,
+    /// What was generated.
+    pub targets: &'static [Target],
+    /// What has happened so far; [`State::new`].
+    state: State,
+}
+
+#[derive(Debug)]
+struct State {
+    route: AtomicU8,
+    original: AtomicU64,
+    native: AtomicU64,
+    python: AtomicU64,
+    shadowed: AtomicU64,
+    guard_failed: AtomicU64,
+    notes: Mutex<Notes>,
+}
+
+/// What does not happen often.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// Targets that failed, and why. They are not tried again.
+    pub(crate) out: Vec<(&'static str, String)>,
+    /// Why the original ran although something else was asked for.
+    pub(crate) why: Option<String>,
+    /// What shadow runs found.
+    pub(crate) differences: Vec<String>,
+    /// How many calls differed.
+    pub(crate) differing_calls: u64,
+}
+
+/// Which code answers a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Route {
+    /// The original.
+    Original = 1,
+    /// The code that is linked in.
+    Native = 2,
+    /// [`crate::run_elsewhere`] sees to it.
+    Elsewhere = 3,
+}
+
+const UNDECIDED: u8 = 0;
+
+impl Kernel {
+    /// A kernel that has not been called yet.
+    pub const fn new(
+        name: &'static str,
+        (file, line): (&'static str, u32),
+        tier: Option<Tier>,
+        guards: &'static [&'static str],
+        why: Option<&'static str>,
+        targets: &'static [Target],
+    ) -> Kernel {
+        let state = State {
+            route: AtomicU8::new(UNDECIDED),
+            original: AtomicU64::new(0),
+            native: AtomicU64::new(0),
+            python: AtomicU64::new(0),
+            shadowed: AtomicU64::new(0),
+            guard_failed: AtomicU64::new(0),
+            notes: Mutex::new(Notes {
+                out: Vec::new(),
+                why: None,
+                differences: Vec::new(),
+                differing_calls: 0,
+            }),
+        };
+        Kernel {
+            name,
+            file,
+            line,
+            tier,
+            guards,
+            why,
+            targets,
+            state,
+        }
+    }
+
+    /// Which code is to answer a call.
+    #[inline(always)]
+    pub fn route(&'static self) -> Route {
+        match self.state.route.load(Ordering::Relaxed) {
+            1 => Route::Original,
+            2 => Route::Native,
+            3 => Route::Elsewhere,
+            _ => self.decide(),
+        }
+    }
+
+    #[cold]
+    fn decide(&'static self) -> Route {
+        // Whatever goes wrong here must not unwind into C.
+        let decided = std::panic::catch_unwind(|| {
+            watch_for_forks();
+            self.decide_for(&choice())
+        });
+        let route = decided.unwrap_or(Route::Original);
+        self.state.route.store(route as u8, Ordering::Relaxed);
+        route
+    }
+
+    fn decide_for(&self, choice: &Choice) -> Route {
+        if FORKED.load(Ordering::Relaxed) {
+            return Route::Original;
+        }
+        let wanted = match choice {
+            Choice::Off => return Route::Original,
+            Choice::Auto => {
+                return if self.native().is_some() {
+                    Route::Native
+                } else {
+                    Route::Original
+                };
+            }
+            Choice::Shadow(target) => target.as_deref().unwrap_or("cpu"),
+            Choice::Target(target) => target.as_str(),
+        };
+        match self.usable(wanted) {
+            Ok(Target {
+                code: Code::Native, ..
+            }) if matches!(choice, Choice::Target(_)) => Route::Native,
+            Ok(_) => Route::Elsewhere,
+            Err(why) => {
+                self.notes().why = Some(why);
+                Route::Original
+            }
+        }
+    }
+
+    fn native(&self) -> Option<&'static Target> {
+        self.targets.iter().find(|t| matches!(t.code, Code::Native))
+    }
+
+    /// The target of this name, or why it can't run.
+    pub(crate) fn usable(&self, name: &str) -> Result<&'static Target, String> {
+        let Some(target) = self.targets.iter().find(|t| t.name == name) else {
+            return Err(format!("there is no code for {name}"));
+        };
+        if let Code::Absent { why } = target.code {
+            return Err(format!("{name}: {why}"));
+        }
+        match self.notes().out.iter().find(|(n, _)| *n == name) {
+            Some((_, why)) => Err(format!("{name}: {why}")),
+            None => Ok(target),
+        }
+    }
+
+    /// Takes a target out for the rest of the process.
+    pub(crate) fn take_out(&self, target: &'static str, why: String) {
+        let mut notes = self.notes();
+        if !notes.out.iter().any(|(n, _)| *n == target) {
+            notes.out.push((target, why));
+        }
+        drop(notes);
+        self.state.route.store(UNDECIDED, Ordering::Relaxed);
+    }
+
+    pub(crate) fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.state
+            .notes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call that the original answers.
+    #[inline(always)]
+    pub fn count_original(&self) {
+        self.state.original.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a call that linked-in code answers.
+    #[inline(always)]
+    pub fn count_native(&self) {
+        self.state.native.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a call whose guards failed.
+    #[cold]
+    pub fn count_guard_failed(&self) {
+        self.state.guard_failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_python(&self) {
+        self.state.python.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_shadowed(&self) {
+        self.state.shadowed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Calls so far: by the original, native code, Python, compared ones, failed guards.
+    pub(crate) fn counts(&self) -> [u64; 5] {
+        let s = &self.state;
+        [
+            &s.original,
+            &s.native,
+            &s.python,
+            &s.shadowed,
+            &s.guard_failed,
+        ]
+        .map(|c| c.load(Ordering::Relaxed))
+    }
+}
+
+/// The kernels of one `Build::compile`.
+#[derive(Debug)]
+pub struct Library {
+    kernels: &'static [&'static Kernel],
+    registered: AtomicBool,
+    next: AtomicPtr<Library>,
+}
+
+static LIBRARIES: AtomicPtr<Library> = AtomicPtr::new(ptr::null_mut());
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+impl Library {
+    /// A library that is not registered yet.
+    pub const fn new(kernels: &'static [&'static Kernel]) -> Library {
+        Library {
+            kernels,
+            registered: AtomicBool::new(false),
+            next: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Makes the kernels known to the report. The bindings call it before `main`, so it allocates nothing.
+    pub fn register(&'static self) {
+        if self.registered.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let this = ptr::from_ref(self).cast_mut();
+        let mut head = LIBRARIES.load(Ordering::Acquire);
+        loop {
+            self.next.store(head, Ordering::Relaxed);
+            match LIBRARIES.compare_exchange(head, this, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return,
+                Err(current) => head = current,
+            }
+        }
+    }
+}
+
+/// Every kernel that is known.
+pub(crate) fn kernels() -> impl Iterator<Item = &'static Kernel> {
+    let mut next = LIBRARIES.load(Ordering::Acquire);
+    std::iter::from_fn(move || {
+        #[allow(unsafe_code)]
+        // SAFETY: `register` puts only pointers to statics there, after it has set their `next`.
+        let library: &'static Library = unsafe { next.as_ref() }?;
+        next = library.next.load(Ordering::Acquire);
+        Some(library)
+    })
+    .flat_map(|library| library.kernels.iter().copied())
+}
+
+/// Every route is decided again at the next call.
+pub(crate) fn decide_anew() {
+    kernels().for_each(|k| k.state.route.store(UNDECIDED, Ordering::Relaxed));
+}
+
+/// From now on, originals answer. Safe to call in a forked child.
+pub(crate) fn originals_only() {
+    FORKED.store(true, Ordering::Relaxed);
+    kernels().for_each(|k| {
+        k.state
+            .route
+            .store(Route::Original as u8, Ordering::Relaxed)
+    });
+}
+
+/// Pays ahead for what the first call of each kernel would pay: reads the environment, decides what runs,
+/// and starts the Python worker if it will be needed.
+pub fn warm_up() {
+    for kernel in kernels() {
+        if kernel.tier.is_some() && kernel.route() == Route::Elsewhere {
+            crate::elsewhere::prepare(kernel);
+        }
+    }
+}

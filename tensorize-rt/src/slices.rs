@@ -1,0 +1,168 @@
+//! What generated guards and safe wrappers are made of.
+
+use crate::Error;
+
+/// A size or parameter as the integer that guards are computed in; `None` where it does not fit, which
+/// counts as a guard that fails.
+#[inline(always)]
+pub fn int<T: TryInto<i64>>(value: T) -> Option<i64> {
+    value.try_into().ok()
+}
+
+/// Whether elements `[lo, hi)` of two arrays share no byte; `None` where an address overflows.
+#[inline(always)]
+pub fn apart<A, B>(
+    a: *const A,
+    a_lo: i64,
+    a_hi: i64,
+    b: *const B,
+    b_lo: i64,
+    b_hi: i64,
+) -> Option<bool> {
+    if a_hi <= a_lo || b_hi <= b_lo {
+        return Some(true);
+    }
+    let at = |base: usize, index: i64, size: usize| {
+        i64::try_from(base)
+            .ok()?
+            .checked_add(index.checked_mul(size as i64)?)
+    };
+    let (a, a_size) = (a as usize, size_of::<A>());
+    let (b, b_size) = (b as usize, size_of::<B>());
+    Some(
+        at(a, a_hi, a_size)? <= at(b, b_lo, b_size)?
+            || at(b, b_hi, b_size)? <= at(a, a_lo, a_size)?,
+    )
+}
+
+/// Whether a slice of `given` elements holds `[lo, hi)`.
+fn check_length(
+    kernel: &'static str,
+    array: &'static str,
+    lo: i64,
+    hi: i64,
+    given: usize,
+) -> Result<(), Error> {
+    if hi <= lo {
+        Ok(())
+    } else if lo < 0 {
+        Err(Error::BeforeStart {
+            kernel,
+            array,
+            first: lo,
+        })
+    } else if usize::try_from(hi).is_ok_and(|hi| hi <= given) {
+        Ok(())
+    } else {
+        Err(Error::TooShort {
+            kernel,
+            array,
+            needed: hi,
+            given,
+        })
+    }
+}
+
+/// `⌊a / b⌋`; 0 where `b` is 0.
+#[inline(always)]
+pub fn floor_div(a: i64, b: i64) -> Option<i64> {
+    if b == 0 {
+        return Some(0);
+    }
+    let rest = a.checked_rem(b)?;
+    a.checked_div(b)?
+        .checked_sub(i64::from(rest != 0 && (rest < 0) != (b < 0)))
+}
+
+/// `a - b·⌊a / b⌋`; `a` where `b` is 0.
+#[inline(always)]
+pub fn modulo(a: i64, b: i64) -> Option<i64> {
+    a.checked_sub(b.checked_mul(floor_div(a, b)?)?)
+}
+
+/// For a safe wrapper: an error unless `guard` holds.
+pub fn hold(kernel: &'static str, guard: &'static str, holds: Option<bool>) -> Result<(), Error> {
+    if holds == Some(true) {
+        Ok(())
+    } else {
+        Err(Error::Guard { kernel, guard })
+    }
+}
+
+/// For a safe wrapper: an error unless a slice of `given` elements holds `extent`.
+pub fn fit(
+    kernel: &'static str,
+    array: &'static str,
+    extent: Option<(i64, i64)>,
+    given: usize,
+) -> Result<(), Error> {
+    let guard = "what the kernel touches can be counted in 64 bits";
+    let (lo, hi) = extent.ok_or(Error::Guard { kernel, guard })?;
+    check_length(kernel, array, lo, hi, given)
+}
+
+/// What can be passed for an array of a kernel of which it is not known whether it writes there.
+pub trait AnySlice<T> {}
+
+impl<T> AnySlice<T> for &[T] {}
+impl<T> AnySlice<T> for &mut [T] {}
+impl<T> AnySlice<T> for &Vec<T> {}
+impl<T> AnySlice<T> for &mut Vec<T> {}
+impl<T> AnySlice<T> for &Box<[T]> {}
+impl<T> AnySlice<T> for &mut Box<[T]> {}
+impl<T, const N: usize> AnySlice<T> for &[T; N] {}
+impl<T, const N: usize> AnySlice<T> for &mut [T; N] {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_share_a_byte_are_not_apart() {
+        let x = [0u16; 8];
+        let p = x.as_ptr();
+        assert_eq!(apart(p, 0, 4, p, 4, 8), Some(true));
+        assert_eq!(apart(p, 0, 4, p, 3, 8), Some(false));
+        assert_eq!(apart(p.cast::<u8>(), 0, 7, p, 3, 4), Some(false));
+        assert_eq!(apart(p.cast::<u8>(), 0, 6, p, 3, 4), Some(true));
+        assert_eq!(
+            apart(p, 0, 0, p, 0, 8),
+            Some(true),
+            "nothing overlaps with nothing"
+        );
+        assert_eq!(apart(p, 0, i64::MAX, p, 0, 8), None);
+        assert_eq!(apart(p, 4, 8, p, -1, 4), Some(true));
+    }
+
+    #[test]
+    fn lengths() {
+        assert!(check_length("k", "a", 0, 4, 4).is_ok());
+        assert!(check_length("k", "a", 5, 5, 0).is_ok());
+        assert!(matches!(
+            check_length("k", "a", 0, 5, 4),
+            Err(Error::TooShort {
+                needed: 5,
+                given: 4,
+                ..
+            })
+        ));
+        assert!(matches!(
+            check_length("k", "a", -1, 5, 9),
+            Err(Error::BeforeStart { first: -1, .. })
+        ));
+        assert_eq!(int(u64::MAX), None);
+    }
+
+    #[test]
+    fn division_rounds_down() {
+        for a in -9..9 {
+            for b in [-4, -1, 1, 3] {
+                let q = floor_div(a, b).unwrap();
+                assert_eq!(q as f64, (a as f64 / b as f64).floor());
+                assert_eq!(modulo(a, b), Some(a - b * q));
+            }
+            assert_eq!((floor_div(a, 0), modulo(a, 0)), (Some(0), Some(a)));
+        }
+        assert_eq!(floor_div(i64::MIN, -1), None);
+    }
+}
