@@ -1,1 +1,104 @@
-//! (being written)
+//! Back ends: from a proven TensIR function to code for a target.
+//!
+//! A target is one folder or file here and one line in [`targets`]. A back end proposes; it is not
+//! trusted: what it lowers to LoopIR is proven against the TensIR function by the caller, and all of
+//! it is run against the original before it ships.
+
+pub mod cpu;
+mod elements;
+mod names;
+pub mod numpy;
+
+use tensorize_ir::guard::{Footprint, Tier};
+use tensorize_ir::{loopir, tensir};
+
+use elements::{element, summary_lines, tables};
+
+/// Something that kernels can be compiled for.
+pub trait Target: Sync {
+    /// What `--target` takes.
+    fn name(&self) -> &'static str;
+
+    /// One line for people.
+    fn describe(&self) -> &'static str;
+
+    /// Code for one kernel.
+    fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported>;
+}
+
+/// A kernel with a proven summary.
+#[derive(Clone, Debug)]
+pub struct Kernel<'a> {
+    /// The summary.
+    pub function: &'a tensir::Function,
+    /// The weakest tier that the generated code may be of.
+    pub tier: Tier,
+    /// The memory that it touches, as proven.
+    pub footprints: &'a [Footprint],
+    /// Where it stands in the source, as `file:line`.
+    pub source: &'a str,
+    /// How the C prototype spells its types.
+    pub signature: Signature,
+}
+
+/// How the C prototype spells its types. Only comments show these: the generated function has the
+/// same types under their `<stdint.h>` names, so that it needs none of the user's headers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signature {
+    /// Name and C type of each parameter, in order.
+    pub params: Vec<(String, String)>,
+    /// C type of the result; `None` for `void`.
+    pub ret: Option<String>,
+}
+
+/// What a back end made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generated {
+    /// File names with their text.
+    pub files: Vec<(String, String)>,
+    /// The name to call.
+    pub entry: String,
+    /// How much the generated code promises, relative to the summary.
+    pub tier: Tier,
+    /// The same code as LoopIR, to be proven against the summary; `None` if the target has no such form.
+    pub loopir: Option<loopir::Function>,
+    /// Whether it fetches all of a footprint, also where the original reads some of it only on some data.
+    pub eager_reads: bool,
+}
+
+/// Why a target has no code for a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// In one line, for people.
+    pub why: String,
+}
+
+impl Unsupported {
+    pub(crate) fn new(why: impl Into<String>) -> Unsupported {
+        Unsupported { why: why.into() }
+    }
+}
+
+impl std::fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+/// All targets.
+pub fn targets() -> &'static [&'static dyn Target] {
+    &[&cpu::Cpu, &numpy::NumPy]
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn target_names_are_unique() {
+        let mut names: Vec<_> = super::targets().iter().map(|t| t.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), super::targets().len());
+    }
+}

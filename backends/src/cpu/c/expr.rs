@@ -1,0 +1,469 @@
+//! Expressions, printed so that C's promotions give exactly what LoopIR means.
+
+use super::helper::Helper;
+use std::collections::{BTreeMap, BTreeSet};
+use tensorize_ir::index::Sym;
+use tensorize_ir::loopir::Expr;
+use tensorize_ir::op::{BinOp, UnOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+use ScalarType::{F32, I1, I32, I64, U32, U64};
+
+/// Prints expressions, and notes the helper functions that they call.
+#[derive(Default)]
+pub(super) struct ExprPrinter {
+    /// LoopIR's names to C's.
+    pub names: BTreeMap<Sym, String>,
+    /// Called so far.
+    pub helpers: BTreeSet<Helper>,
+}
+
+/// How tightly the outermost operator binds; C's levels, a larger number binding tighter.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Ternary,
+    Or,
+    Xor,
+    And,
+    Equality,
+    Relation,
+    Shift,
+    Sum,
+    Product,
+    Unary,
+    Primary,
+}
+
+/// Printed C. Its value is the LoopIR value; its C type `ty` may be narrower than LoopIR's, or `int`.
+struct Text {
+    s: String,
+    level: Level,
+    ty: ScalarType,
+}
+
+impl Text {
+    fn at(self, level: Level) -> String {
+        if self.level >= level {
+            self.s
+        } else {
+            format!("({})", self.s)
+        }
+    }
+}
+
+fn primary(s: String, ty: ScalarType) -> Text {
+    Text {
+        s,
+        level: Level::Primary,
+        ty,
+    }
+}
+
+/// The type in which C computes with operands of these types.
+fn common(a: ScalarType, b: ScalarType) -> ScalarType {
+    if a.is_float() || b.is_float() {
+        return a.max(b);
+    }
+    let promote = |t: ScalarType| if t.bits() < 32 { I32 } else { t };
+    let (a, b) = (promote(a), promote(b));
+    match a.bits().cmp(&b.bits()) {
+        std::cmp::Ordering::Greater => a,
+        std::cmp::Ordering::Less => b,
+        std::cmp::Ordering::Equal => {
+            if a.is_signed() {
+                b
+            } else {
+                a
+            }
+        }
+    }
+}
+
+impl ExprPrinter {
+    /// The C name of a LoopIR name.
+    pub(super) fn name(&self, name: &Sym) -> String {
+        self.names
+            .get(name)
+            .cloned()
+            .unwrap_or_else(|| name.to_string())
+    }
+
+    /// An expression, where anything but a comma may stand around it.
+    pub(super) fn print(&mut self, e: &Expr) -> String {
+        self.text(e).s
+    }
+
+    /// An expression whose C type has to be exactly its own, such as an operand of `?:` that is converted later.
+    fn typed(&mut self, e: &Expr) -> Text {
+        let text = self.text(e);
+        if text.ty == e.ty() {
+            text
+        } else {
+            cast(e.ty(), text)
+        }
+    }
+
+    fn text(&mut self, e: &Expr) -> Text {
+        match e {
+            Expr::Const(v) => constant(*v),
+            Expr::Var(name, ty) => primary(self.name(name), *ty),
+            Expr::Load { array, elem, index } => {
+                let index = self.print(index);
+                primary(format!("{}[{index}]", self.name(array)), *elem)
+            }
+            Expr::Unary(op, a) => self.unary(*op, a),
+            Expr::Binary(op, a, b) => self.binary(*op, a, b),
+            Expr::Compare(op, a, b) => {
+                use tensorize_ir::op::CmpOp::{Eq, Ne};
+                let level = if matches!(op, Eq | Ne) {
+                    Level::Equality
+                } else {
+                    Level::Relation
+                };
+                // Comparisons don't chain: `a < b < c` would be legal, and surprising.
+                let (a, b) = (self.text(a).at(Level::Shift), self.text(b).at(Level::Shift));
+                Text {
+                    s: format!("{a} {} {b}", op.c_operator()),
+                    level,
+                    ty: I32,
+                }
+            }
+            Expr::Convert(to, a) => self.convert(*to, a),
+            Expr::Bitcast(to, a) => {
+                let from = a.ty();
+                if from == *to {
+                    return self.text(a);
+                }
+                let a = self.print(a);
+                primary(self.call(Helper::Bits(from, *to), &[a]), *to)
+            }
+            Expr::Select(c, t, f) => {
+                let c = self.text(c).at(Level::Or);
+                let (t, f) = (self.text(t), self.text(f));
+                let ty = common(t.ty, f.ty);
+                let s = format!("{c} ? {} : {}", t.at(Level::Or), f.at(Level::Ternary));
+                Text {
+                    s,
+                    level: Level::Ternary,
+                    ty,
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, helper: Helper, args: &[String]) -> String {
+        let name = helper.name();
+        self.helpers.insert(helper);
+        format!("{name}({})", args.join(", "))
+    }
+
+    fn convert(&mut self, to: ScalarType, a: &Expr) -> Text {
+        let from = a.ty();
+        let text = self.text(a);
+        if to == from {
+            return text;
+        }
+        if to == I1 {
+            let zero = if from.is_float() {
+                constant(Scalar::zero(from)).s
+            } else {
+                "0".into()
+            };
+            let s = format!("{} != {zero}", text.at(Level::Shift));
+            return Text {
+                s,
+                level: Level::Equality,
+                ty: I32,
+            };
+        }
+        // C promotes by itself.
+        if to == I32 && from.is_int() && from.bits() < 32 {
+            return text;
+        }
+        cast(to, text)
+    }
+
+    fn unary(&mut self, op: UnOp, a: &Expr) -> Text {
+        let ty = a.ty();
+        match op {
+            UnOp::Negate | UnOp::Not if ty != I1 => {
+                let sign = if op == UnOp::Negate { "-" } else { "~" };
+                let text = if ty.bits() < 32 {
+                    self.text(a)
+                } else {
+                    self.typed(a)
+                };
+                let a = text.at(Level::Unary);
+                // `--x` would be something else.
+                let space = if a.starts_with(sign) { " " } else { "" };
+                let text = Text {
+                    s: format!("{sign}{space}{a}"),
+                    level: Level::Unary,
+                    ty,
+                };
+                if ty.bits() < 32 { cast(ty, text) } else { text }
+            }
+            UnOp::Not | UnOp::Negate => {
+                let s = format!("!{}", self.text(a).at(Level::Unary));
+                Text {
+                    s,
+                    level: Level::Unary,
+                    ty: I32,
+                }
+            }
+            UnOp::Abs if ty.is_int() => {
+                let a = self.print(a);
+                primary(self.call(Helper::Abs(ty), &[a]), ty)
+            }
+            _ => {
+                let name = match op {
+                    UnOp::Abs => "fabs",
+                    UnOp::Sqrt => "sqrt",
+                    UnOp::Cbrt => "cbrt",
+                    UnOp::Exponential => "exp",
+                    UnOp::Exponential2 => "exp2",
+                    UnOp::ExponentialMinusOne => "expm1",
+                    UnOp::Log => "log",
+                    UnOp::Log2 => "log2",
+                    UnOp::Log10 => "log10",
+                    UnOp::LogPlusOne => "log1p",
+                    UnOp::Sine => "sin",
+                    UnOp::Cosine => "cos",
+                    UnOp::Tan => "tan",
+                    UnOp::Asin => "asin",
+                    UnOp::Acos => "acos",
+                    UnOp::Atan => "atan",
+                    UnOp::Sinh => "sinh",
+                    UnOp::Cosh => "cosh",
+                    UnOp::Tanh => "tanh",
+                    UnOp::Floor => "floor",
+                    UnOp::Ceil => "ceil",
+                    UnOp::Trunc => "trunc",
+                    UnOp::RoundNearestAfz => "round",
+                    UnOp::RoundNearestEven => "rint",
+                    UnOp::Negate | UnOp::Not => unreachable!("handled above"),
+                };
+                let a = self.print(a);
+                primary(math_call(name, ty, &[a]), ty)
+            }
+        }
+    }
+
+    fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr) -> Text {
+        use BinOp::*;
+        let ty = a.ty();
+        match op {
+            Add | Subtract => self.infix(op, a, b, Level::Sum),
+            Multiply => self.infix(op, a, b, Level::Product),
+            Divide if ty.is_float() => self.infix(op, a, b, Level::Product),
+            Divide | Remainder if ty.is_int() && divides_plainly(b) => {
+                self.infix(op, a, b, Level::Product)
+            }
+            And => self.infix(op, a, b, Level::And),
+            Or => self.infix(op, a, b, Level::Or),
+            Xor => self.infix(op, a, b, Level::Xor),
+            ShiftLeft | ShiftRightArithmetic | ShiftRightLogical => match b {
+                Expr::Const(count) if count.bits < u64::from(ty.bits()) => {
+                    self.shift(op, a, count.bits)
+                }
+                _ => self.helper_call(Helper::Shift(op, ty), a, b),
+            },
+            Divide | Remainder if ty.is_int() => self.helper_call(Helper::Divide(op, ty), a, b),
+            Maximum | Minimum => self.helper_call(Helper::Extreme(op, ty), a, b),
+            Divide | Remainder => self.math_binary("fmod", a, b),
+            MaximumNumber => self.math_binary("fmax", a, b),
+            MinimumNumber => self.math_binary("fmin", a, b),
+            Power => self.math_binary("pow", a, b),
+            Atan2 => self.math_binary("atan2", a, b),
+        }
+    }
+
+    fn math_binary(&mut self, name: &str, a: &Expr, b: &Expr) -> Text {
+        let args = [self.print(a), self.print(b)];
+        primary(math_call(name, a.ty(), &args), a.ty())
+    }
+
+    fn helper_call(&mut self, helper: Helper, a: &Expr, b: &Expr) -> Text {
+        let args = [self.print(a), self.print(b)];
+        primary(self.call(helper, &args), a.ty())
+    }
+
+    fn infix(&mut self, op: BinOp, a: &Expr, b: &Expr, level: Level) -> Text {
+        use BinOp::*;
+        let ty = a.ty();
+        let (mut x, mut y) = (self.text(a), self.text(b));
+        if ty.bits() >= 32 && common(x.ty, y.ty) != ty {
+            x = cast(ty, x);
+            if common(x.ty, y.ty) != ty {
+                y = cast(ty, y);
+            }
+        }
+        let sign = match op {
+            Add => "+",
+            Subtract => "-",
+            Multiply => "*",
+            Divide => "/",
+            Remainder => "%",
+            And => "&",
+            Or => "|",
+            _ => "^",
+        };
+        // Parentheses where gcc and people would ask for them: between bit operators and others.
+        let bitwise = matches!(op, And | Or | Xor);
+        let left = if bitwise && x.level != level {
+            Level::Unary
+        } else {
+            level
+        };
+        let right = if bitwise { Level::Unary } else { next(level) };
+        let s = format!("{} {sign} {}", x.at(left), y.at(right));
+        let text = Text {
+            s,
+            level,
+            ty: if ty.bits() < 32 { I32 } else { ty },
+        };
+        // The sum of two small values is an `int`; what is asked for is the small type's.
+        let stays = matches!(op, And | Or | Xor | Divide | Remainder);
+        if ty.bits() < 32 && !stays {
+            cast(ty, text)
+        } else {
+            text
+        }
+    }
+
+    fn shift(&mut self, op: BinOp, a: &Expr, count: u64) -> Text {
+        let ty = a.ty();
+        let mut x = if ty.bits() < 32 {
+            self.text(a)
+        } else {
+            self.typed(a)
+        };
+        let other = match op {
+            BinOp::ShiftRightLogical if ty.is_signed() => Some(unsigned(ty)),
+            BinOp::ShiftRightArithmetic if !ty.is_signed() => Some(signed(ty)),
+            _ => None,
+        };
+        if let Some(other) = other {
+            x = cast(other, x);
+        }
+        let sign = if op == BinOp::ShiftLeft { "<<" } else { ">>" };
+        let s = format!("{} {sign} {count}", x.at(Level::Sum));
+        let wide = if ty.bits() < 32 {
+            I32
+        } else {
+            other.unwrap_or(ty)
+        };
+        let text = Text {
+            s,
+            level: Level::Shift,
+            ty: wide,
+        };
+        let narrow = ty.bits() < 32 && op == BinOp::ShiftLeft;
+        if narrow || other.is_some() {
+            cast(ty, text)
+        } else {
+            text
+        }
+    }
+}
+
+fn next(level: Level) -> Level {
+    match level {
+        Level::Sum => Level::Product,
+        _ => Level::Unary,
+    }
+}
+
+fn cast(to: ScalarType, text: Text) -> Text {
+    Text {
+        s: format!("({}){}", to.c_name(), text.at(Level::Unary)),
+        level: Level::Unary,
+        ty: to,
+    }
+}
+
+/// Neither zero nor minus one: no undefined quotient, and nothing that traps.
+fn divides_plainly(b: &Expr) -> bool {
+    matches!(b, Expr::Const(v) if v.as_int() != 0 && v.as_int() != -1)
+}
+
+/// The unsigned type of the same width.
+pub(super) fn unsigned(ty: ScalarType) -> ScalarType {
+    match ty.bits() {
+        8 => ScalarType::U8,
+        16 => ScalarType::U16,
+        32 => U32,
+        _ => U64,
+    }
+}
+
+/// The signed type of the same width.
+pub(super) fn signed(ty: ScalarType) -> ScalarType {
+    match ty.bits() {
+        8 => ScalarType::I8,
+        16 => ScalarType::I16,
+        32 => I32,
+        _ => I64,
+    }
+}
+
+/// A call of a function of `<math.h>`, in the form for the type.
+pub(super) fn math_call(name: &str, ty: ScalarType, args: &[String]) -> String {
+    let suffix = if ty == F32 { "f" } else { "" };
+    format!("{name}{suffix}({})", args.join(", "))
+}
+
+fn constant(v: Scalar) -> Text {
+    if v.ty.is_float() {
+        return float_constant(v);
+    }
+    let value = v.as_int();
+    let (s, ty) = match v.ty {
+        U32 => (format!("{value}u"), U32),
+        U64 => (format!("UINT64_C({value})"), U64),
+        I64 if value == I64.min_value() => ("INT64_MIN".into(), I64),
+        I64 if i32::try_from(value).is_err() => (format!("INT64_C({value})"), I64),
+        _ if value == I32.min_value() => ("INT32_MIN".into(), I32),
+        _ => (value.to_string(), I32),
+    };
+    let level = if s.starts_with('-') {
+        Level::Unary
+    } else {
+        Level::Primary
+    };
+    Text { s, level, ty }
+}
+
+fn float_constant(v: Scalar) -> Text {
+    let x = v.as_f64();
+    let (suffix, digits) = match v.ty {
+        F32 => ("f", format!("{:?}", v.as_f32())),
+        _ => ("", format!("{x:?}")),
+    };
+    let minus = if x.is_sign_negative() && !x.is_nan() {
+        "-"
+    } else {
+        ""
+    };
+    let s = if x.is_nan() {
+        if v.ty == F32 {
+            "NAN".into()
+        } else {
+            "(double)NAN".into()
+        }
+    } else if x.is_infinite() {
+        if v.ty == F32 {
+            format!("{minus}INFINITY")
+        } else {
+            format!("{minus}(double)INFINITY")
+        }
+    } else {
+        format!("{digits}{suffix}")
+    };
+    let level = if minus.is_empty() && !s.starts_with('(') {
+        Level::Primary
+    } else {
+        Level::Unary
+    };
+    Text { s, level, ty: v.ty }
+}

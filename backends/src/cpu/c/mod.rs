@@ -1,0 +1,684 @@
+//! LoopIR, printed as C11.
+//!
+//! Any LoopIR function prints, a front end's too. Integer arithmetic wraps, so the file has to be
+//! compiled with `-fwrapv` (see [`super::CFLAGS`]); division and shifts are total, as LoopIR's are.
+//!
+//! A parallel loop becomes a function of its own that runs a range of rounds: a compiler that can
+//! make versions of a function for several instruction sets (`target_clones`) then makes them of the
+//! loop, which it doesn't for the body of an OpenMP construct.
+
+mod expr;
+mod helper;
+mod scope;
+
+use crate::names::{C_WORDS, Names, is_math_name};
+use expr::ExprPrinter;
+use scope::{Node, Place};
+use std::collections::BTreeMap;
+use tensorize_ir::index::Sym;
+use tensorize_ir::loopir::{Expr, Function, LocalArray, Loop, LoopMode, Param, Stmt};
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::ScalarType;
+
+/// How to print.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Declare every pointer `restrict`. Only if whoever calls has checked that what is written overlaps
+    /// with nothing else.
+    pub disjoint: bool,
+}
+
+/// The whole file, with `header` as its first comment.
+pub fn print(function: &Function, header: &str, style: Style) -> String {
+    let mut p = Printer::new(function, style);
+    let nodes = scope::recognise(&function.body);
+    p.places = scope::declarations(&nodes);
+    for param in &function.params {
+        p.places.remove(param.name());
+    }
+    let mut body = Text::new(1);
+    for array in &function.arrays {
+        p.local_array(array, &mut body);
+    }
+    for (var, ty) in p.at_top() {
+        body.line(&format!("{} {};", ty.c_name(), p.expr.name(&var)));
+    }
+    p.block(&nodes, &mut body);
+
+    let mut out = String::new();
+    out += &comment(header);
+    out += "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n";
+    out += PREAMBLE;
+    for helper in &p.expr.helpers {
+        out += "\n";
+        out += &helper.define();
+    }
+    for worker in &p.workers {
+        out += "\n";
+        out += worker;
+    }
+    let ret = function.ret.map_or("void", ScalarType::c_name);
+    let params = p.params();
+    out += &format!(
+        "\nTZ_CLONES\n{ret} {}({params}) {{\n{}}}\n",
+        function.name, body.s
+    );
+    out
+}
+
+const PREAMBLE: &str = "\
+#if defined(_OPENMP)
+#define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
+#else
+#define TZ_PRAGMA(...)
+#endif
+
+/* Versions for several instruction sets, chosen when the program is loaded. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) \\
+    && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define TZ_CLONES __attribute__((target_clones(\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\")))
+#else
+#define TZ_CLONES
+#endif
+";
+
+/// From how many elements on a second core is worth its start-up.
+const WORTH_A_TEAM: u32 = 32768;
+
+struct Text {
+    s: String,
+    depth: usize,
+}
+
+impl Text {
+    fn new(depth: usize) -> Text {
+        Text {
+            s: String::new(),
+            depth,
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        self.s += &"    ".repeat(self.depth);
+        self.s += line;
+        self.s += "\n";
+    }
+}
+
+struct Printer<'a> {
+    function: &'a Function,
+    expr: ExprPrinter,
+    types: BTreeMap<Sym, ScalarType>,
+    places: BTreeMap<Sym, Place>,
+    names: Names,
+    /// Number of the next node, as `scope` counts them.
+    next: usize,
+    /// Functions that run ranges of parallel loops.
+    workers: Vec<String>,
+    style: Style,
+}
+
+impl<'a> Printer<'a> {
+    fn new(function: &'a Function, style: Style) -> Printer<'a> {
+        let mut names = Names::new(C_WORDS.iter().copied());
+        names.reserve(&function.name);
+        let mut p = Printer {
+            function,
+            expr: ExprPrinter::default(),
+            types: BTreeMap::new(),
+            places: BTreeMap::new(),
+            names,
+            next: 0,
+            workers: Vec::new(),
+            style,
+        };
+        for param in &function.params {
+            p.declare(param.name());
+            if let Param::Scalar { name, ty } = param {
+                p.types.insert(name.clone(), *ty);
+            }
+        }
+        for array in &function.arrays {
+            p.declare(&array.name);
+        }
+        p.collect(&function.body);
+        p
+    }
+
+    /// Finds a C name.
+    fn declare(&mut self, name: &Sym) {
+        if self.expr.names.contains_key(name) {
+            return;
+        }
+        let mut c_name = self.names.fresh(name);
+        // Neither a function of `<math.h>` nor one of ours.
+        while is_math_name(&c_name) || looks_like_helper(&c_name) {
+            c_name = self.names.fresh(&format!("{c_name}_"));
+        }
+        self.expr.names.insert(name.clone(), c_name);
+    }
+
+    fn collect(&mut self, stmts: &[Stmt]) {
+        for s in stmts {
+            match s {
+                Stmt::Assign { var, ty, .. } => {
+                    self.types.insert(var.clone(), *ty);
+                    self.declare(var);
+                }
+                Stmt::If {
+                    then, otherwise, ..
+                } => {
+                    self.collect(then);
+                    self.collect(otherwise);
+                }
+                Stmt::Loop(l) => self.collect(&l.body),
+                _ => {}
+            }
+        }
+    }
+
+    fn at_top(&self) -> Vec<(Sym, ScalarType)> {
+        let top = self.places.iter().filter(|(_, p)| **p == Place::Top);
+        top.map(|(v, _)| (v.clone(), self.types[v])).collect()
+    }
+
+    fn params(&self) -> String {
+        let params: Vec<_> = self.function.params.iter().map(|p| self.param(p)).collect();
+        if params.is_empty() {
+            "void".into()
+        } else {
+            params.join(", ")
+        }
+    }
+
+    fn param(&self, param: &Param) -> String {
+        match param {
+            Param::Scalar { name, ty } => format!("{} {}", ty.c_name(), self.expr.name(name)),
+            Param::Array {
+                name,
+                elem,
+                is_const,
+                restrict,
+            } => {
+                let qualifier = if *is_const { "const " } else { "" };
+                let restrict = if *restrict || self.style.disjoint {
+                    "restrict "
+                } else {
+                    ""
+                };
+                format!(
+                    "{qualifier}{} *{restrict}{}",
+                    elem.c_name(),
+                    self.expr.name(name)
+                )
+            }
+        }
+    }
+
+    fn local_array(&mut self, array: &LocalArray, out: &mut Text) {
+        let (ty, name) = (array.elem.c_name(), self.expr.name(&array.name));
+        let len = array.len.max(1);
+        match &array.init {
+            None => out.line(&format!("{ty} {name}[{len}];")),
+            Some(values) => {
+                out.line(&format!("static const {ty} {name}[{len}] = {{"));
+                for chunk in values.chunks(8) {
+                    let values: Vec<_> = chunk
+                        .iter()
+                        .map(|v| self.expr.print(&Expr::Const(*v)))
+                        .collect();
+                    out.line(&format!("    {},", values.join(", ")));
+                }
+                out.line("};");
+            }
+        }
+    }
+
+    fn block(&mut self, nodes: &[Node], out: &mut Text) {
+        for node in nodes {
+            let number = self.next;
+            self.next += 1;
+            for (var, place) in self.places.clone() {
+                if place == Place::Before(number) {
+                    out.line(&format!(
+                        "{} {};",
+                        self.types[&var].c_name(),
+                        self.expr.name(&var)
+                    ));
+                }
+            }
+            match node {
+                Node::Plain(stmt) => self.plain(stmt, number, out),
+                Node::If {
+                    cond,
+                    then,
+                    otherwise,
+                } => {
+                    out.line(&format!("if ({}) {{", self.expr.print(cond)));
+                    self.nested(then, out);
+                    if !otherwise.is_empty() {
+                        out.line("} else {");
+                    }
+                    // Also when empty: it has its number.
+                    self.nested(otherwise, out);
+                    out.line("}");
+                }
+                Node::For { .. } => self.for_loop(node, number, out),
+                Node::While { looped, body } => {
+                    let cond = self.expr.print(&looped.cond);
+                    match looped.test_first {
+                        true => out.line(&format!("while ({cond}) {{")),
+                        false => out.line("do {"),
+                    }
+                    self.nested(body, out);
+                    match looped.test_first {
+                        true => out.line("}"),
+                        false => out.line(&format!("}} while ({cond});")),
+                    }
+                }
+            }
+        }
+    }
+
+    fn nested(&mut self, nodes: &[Node], out: &mut Text) {
+        out.depth += 1;
+        self.block(nodes, out);
+        out.depth -= 1;
+    }
+
+    fn plain(&mut self, stmt: &Stmt, number: usize, out: &mut Text) {
+        match stmt {
+            Stmt::Assign { var, ty, value } => {
+                let declared = self.places.get(var) == Some(&Place::At(number));
+                let ty = if declared {
+                    format!("{} ", ty.c_name())
+                } else {
+                    String::new()
+                };
+                let value = self.expr.print(value);
+                out.line(&format!("{ty}{} = {value};", self.expr.name(var)));
+            }
+            Stmt::Store {
+                array,
+                index,
+                value,
+            } => {
+                let (index, value) = (self.expr.print(index), self.expr.print(value));
+                out.line(&format!("{}[{index}] = {value};", self.expr.name(array)));
+            }
+            Stmt::Return(None) => out.line("return;"),
+            Stmt::Return(Some(e)) => out.line(&format!("return {};", self.expr.print(e))),
+            Stmt::If { .. } | Stmt::Loop(_) => {}
+        }
+    }
+
+    fn for_loop(&mut self, node: &Node, number: usize, out: &mut Text) {
+        let Node::For { looped, body, .. } = node else {
+            return;
+        };
+        let counted = counted(node);
+        match (&looped.mode, &counted) {
+            (LoopMode::Parallel, Some(bound)) if self.separable(node, number) => {
+                return self.parallel(node, bound, out);
+            }
+            (LoopMode::Simd { reductions }, Some(_)) if !has_loop(body) => {
+                if let Some(pragma) = self.simd(reductions) {
+                    out.line(&format!("TZ_PRAGMA({pragma})"));
+                }
+            }
+            _ => {}
+        }
+        self.head_and_body(node, number, None, out);
+    }
+
+    /// The loop itself; with `range`, over these rounds.
+    fn head_and_body(
+        &mut self,
+        node: &Node,
+        number: usize,
+        range: Option<(&str, &str)>,
+        out: &mut Text,
+    ) {
+        let Node::For {
+            var,
+            ty,
+            start,
+            step,
+            looped,
+            body,
+        } = node
+        else {
+            return;
+        };
+        let name = self.expr.name(var);
+        let declared = self.places.get(*var) == Some(&Place::At(number));
+        let ty = if declared {
+            format!("{} ", ty.c_name())
+        } else {
+            String::new()
+        };
+        let mut from = self.expr.print(start);
+        let mut cond = self.expr.print(&looped.cond);
+        if let Some((begin, end)) = range {
+            (from, cond) = (begin.into(), format!("{name} < {end}"));
+        }
+        let step = match step {
+            Expr::Binary(BinOp::Add, a, b) if is_var(a, var) && is_int(b, 1) => format!("{name}++"),
+            Expr::Binary(BinOp::Subtract, a, b) if is_var(a, var) && is_int(b, 1) => {
+                format!("{name}--")
+            }
+            Expr::Binary(BinOp::Add, a, b) if is_var(a, var) && a.ty().bits() >= 32 => {
+                format!("{name} += {}", self.expr.print(b))
+            }
+            _ => format!("{name} = {}", self.expr.print(step)),
+        };
+        out.line(&format!("for ({ty}{name} = {from}; {cond}; {step}) {{"));
+        self.nested(body, out);
+        out.line("}");
+    }
+
+    /// The OpenMP pragma, if there is one for these reductions.
+    fn simd(&self, reductions: &[(BinOp, Sym)]) -> Option<String> {
+        let mut pragma = String::from("omp simd");
+        for (op, var) in reductions {
+            let float = self.types.get(var).is_none_or(|t| t.is_float());
+            let sign = match op {
+                BinOp::Add => "+",
+                BinOp::Multiply => "*",
+                BinOp::And => "&",
+                BinOp::Or => "|",
+                BinOp::Xor => "^",
+                BinOp::Maximum if !float => "max",
+                BinOp::Minimum if !float => "min",
+                _ => return None,
+            };
+            pragma += &format!(" reduction({sign}:{})", self.expr.name(var));
+        }
+        Some(pragma)
+    }
+
+    /// Whether all that a loop assigns is declared in it.
+    fn separable(&self, node: &Node, number: usize) -> bool {
+        let Node::For { body, looped, .. } = node else {
+            return false;
+        };
+        let last = number + count_nodes(body);
+        let mut assigned = Vec::new();
+        assigned_in(&looped.body, &mut assigned);
+        assigned.iter().all(|v| match self.places.get(*v) {
+            Some(Place::At(n) | Place::Before(n)) => (number..=last).contains(n),
+            _ => false,
+        })
+    }
+
+    fn parallel(&mut self, node: &Node, bound: &Expr, out: &mut Text) {
+        let Node::For { looped, body, .. } = node else {
+            return;
+        };
+        let number = self.next - 1;
+        let name = self.names.fresh(&format!("{}_rounds", self.function.name));
+        // What it uses, in the order of declaration.
+        let (mut inside, mut used) = (Vec::new(), Vec::new());
+        assigned_in(&looped.body, &mut inside);
+        let inside: Vec<Sym> = inside.into_iter().cloned().collect();
+        names_in(&looped.body, &mut |n| used.push(n.clone()));
+        let mut params = Vec::new();
+        let mut args = Vec::new();
+        for p in &self.function.params {
+            if used.contains(p.name()) {
+                params.push(self.param(p));
+                args.push(self.expr.name(p.name()));
+            }
+        }
+        for array in self
+            .function
+            .arrays
+            .iter()
+            .filter(|a| used.contains(&a.name))
+        {
+            let qualifier = if array.init.is_some() { "const " } else { "" };
+            params.push(format!(
+                "{qualifier}{} *{}",
+                array.elem.c_name(),
+                self.expr.name(&array.name)
+            ));
+            args.push(self.expr.name(&array.name));
+        }
+        let is_param = |v: &Sym| self.function.params.iter().any(|p| p.name() == v);
+        for (var, ty) in &self.types {
+            if used.contains(var) && !inside.contains(var) && !is_param(var) {
+                params.push(format!("{} {}", ty.c_name(), self.expr.name(var)));
+                args.push(self.expr.name(var));
+            }
+        }
+        let rounds = self.expr.print(bound);
+        let work = self.work(node, &inside);
+
+        let mut worker = Text::new(1);
+        if !has_loop(body) {
+            worker.line("TZ_PRAGMA(omp simd)");
+        }
+        self.head_and_body(node, number, Some(("begin", "end")), &mut worker);
+        let params = [
+            params.as_slice(),
+            &["int64_t begin".into(), "int64_t end".into()],
+        ]
+        .concat();
+        self.workers.push(format!(
+            "TZ_CLONES\nstatic void {name}({}) {{\n{}}}\n",
+            params.join(", "),
+            worker.s
+        ));
+
+        let call = |begin: &str, end: &str| {
+            let args = [args.as_slice(), &[begin.into(), end.into()]].concat();
+            format!("{name}({});", args.join(", "))
+        };
+        out.line("#if defined(_OPENMP)");
+        out.line(&format!("if ({} > {WORTH_A_TEAM}) {{", work));
+        out.line(&format!("    int64_t chunk = ({rounds} - 1) / 64 + 1;"));
+        out.line("    TZ_PRAGMA(omp parallel for schedule(static))");
+        out.line(&format!(
+            "    for (int64_t begin = 0; begin < {rounds}; begin += chunk) {{"
+        ));
+        out.line(&format!(
+            "        {}",
+            call(
+                "begin",
+                &format!("{rounds} - begin > chunk ? begin + chunk : {rounds}")
+            )
+        ));
+        out.line("    }");
+        out.line("} else");
+        out.line("#endif");
+        out.line(&call("0", &rounds));
+    }
+
+    /// A rough count of innermost rounds, as a C expression that cannot overflow.
+    fn work(&mut self, node: &Node, inside: &[Sym]) -> String {
+        let mut factors = Vec::new();
+        self.factors(node, inside, &mut factors);
+        match factors.as_slice() {
+            [one] => one.clone(),
+            _ => {
+                let mut work = String::from("(double)");
+                for (i, f) in factors.iter().enumerate() {
+                    let simple = f.chars().all(|c| c.is_alphanumeric() || c == '_');
+                    let f = if simple { f.clone() } else { format!("({f})") };
+                    work += &if i == 0 { f } else { format!(" * {f}") };
+                }
+                work
+            }
+        }
+    }
+
+    fn factors(&mut self, node: &Node, inside: &[Sym], out: &mut Vec<String>) {
+        let Node::For { body, .. } = node else { return };
+        if let Some(bound) = counted(node) {
+            let mut fixed = true;
+            scope::for_each_var(bound, &mut |v, _| fixed &= !inside.contains(v));
+            if fixed {
+                out.push(self.expr.print(bound));
+            }
+        }
+        let mut deepest = Vec::new();
+        for inner in inner_loops(body) {
+            let mut factors = Vec::new();
+            self.factors(inner, inside, &mut factors);
+            if factors.len() > deepest.len() {
+                deepest = factors;
+            }
+        }
+        out.append(&mut deepest);
+    }
+}
+
+fn inner_loops<'n, 'a>(nodes: &'n [Node<'a>]) -> Vec<&'n Node<'a>> {
+    let mut out = Vec::new();
+    for n in nodes {
+        match n {
+            Node::Plain(_) => {}
+            Node::If {
+                then, otherwise, ..
+            } => {
+                out.extend(inner_loops(then));
+                out.extend(inner_loops(otherwise));
+            }
+            Node::For { .. } | Node::While { .. } => out.push(n),
+        }
+    }
+    out
+}
+
+fn has_loop(nodes: &[Node]) -> bool {
+    !inner_loops(nodes).is_empty()
+}
+
+fn loads(e: &Expr) -> bool {
+    matches!(e, Expr::Load { .. }) || e.children().into_iter().any(loads)
+}
+
+fn count_nodes(nodes: &[Node]) -> usize {
+    nodes
+        .iter()
+        .map(|n| match n {
+            Node::Plain(_) => 1,
+            Node::If {
+                then, otherwise, ..
+            } => 1 + count_nodes(then) + count_nodes(otherwise),
+            Node::For { body, .. } | Node::While { body, .. } => 1 + count_nodes(body),
+        })
+        .sum()
+}
+
+fn assigned_in<'s>(stmts: &'s [Stmt], out: &mut Vec<&'s Sym>) {
+    for s in stmts {
+        match s {
+            Stmt::Assign { var, .. } => out.push(var),
+            Stmt::If {
+                then, otherwise, ..
+            } => {
+                assigned_in(then, out);
+                assigned_in(otherwise, out);
+            }
+            Stmt::Loop(l) => assigned_in(&l.body, out),
+            _ => {}
+        }
+    }
+}
+
+/// Every variable and array that occurs.
+fn names_in(stmts: &[Stmt], f: &mut dyn FnMut(&Sym)) {
+    fn of_expr(e: &Expr, f: &mut dyn FnMut(&Sym)) {
+        if let Expr::Var(n, _) | Expr::Load { array: n, .. } = e {
+            f(n);
+        }
+        e.children().into_iter().for_each(|c| of_expr(c, f));
+    }
+    for s in stmts {
+        match s {
+            Stmt::Assign { var, value, .. } => {
+                f(var);
+                of_expr(value, f);
+            }
+            Stmt::Store {
+                array,
+                index,
+                value,
+            } => {
+                f(array);
+                of_expr(index, f);
+                of_expr(value, f);
+            }
+            Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                of_expr(cond, f);
+                names_in(then, f);
+                names_in(otherwise, f);
+            }
+            Stmt::Loop(Loop { cond, body, .. }) => {
+                of_expr(cond, f);
+                names_in(body, f);
+            }
+            Stmt::Return(e) => e.iter().for_each(|e| of_expr(e, f)),
+        }
+    }
+}
+
+/// The bound of a loop that counts from 0 by 1 to a bound that it doesn't change.
+fn counted<'n>(node: &Node<'n>) -> Option<&'n Expr> {
+    let Node::For {
+        var,
+        start,
+        step,
+        looped,
+        ..
+    } = node
+    else {
+        return None;
+    };
+    let Expr::Compare(CmpOp::Lt, a, bound) = &looped.cond else {
+        return None;
+    };
+    let Expr::Binary(BinOp::Add, s, by) = *step else {
+        return None;
+    };
+    let canonical = is_int(start, 0) && is_var(a, var) && is_var(s, var) && is_int(by, 1);
+    let (_, body) = looped.body.split_last()?;
+    let mut assigned = Vec::new();
+    assigned_in(body, &mut assigned);
+    let changes = |v: &Sym| assigned.contains(&v);
+    let mut steady = !changes(var) && !scope::mentions(bound, var) && !loads(bound);
+    scope::for_each_var(bound, &mut |v, _| steady &= !changes(v));
+    (canonical && steady).then_some(bound)
+}
+
+fn is_var(e: &Expr, var: &Sym) -> bool {
+    matches!(e, Expr::Var(v, _) if v == var)
+}
+
+fn is_int(e: &Expr, value: i128) -> bool {
+    matches!(e, Expr::Const(v) if v.ty.is_int() && v.as_int() == value)
+}
+
+fn looks_like_helper(name: &str) -> bool {
+    [
+        "abs_", "div_", "rem_", "shl_", "shr_", "sar_", "max_", "min_", "bits_",
+    ]
+    .iter()
+    .any(|p| name.strip_prefix(p).is_some_and(|t| t.len() <= 7))
+}
+
+fn comment(header: &str) -> String {
+    let mut out = String::from("/*\n");
+    for line in header.trim_end().lines() {
+        // The text may hold the end of a comment.
+        let line = line.replace("*/", "* /");
+        out += format!(" * {line}").trim_end();
+        out += "\n";
+    }
+    out + " */\n"
+}

@@ -1,0 +1,329 @@
+//! Which loop nests a kernel needs, and in what order.
+//!
+//! Results of one shape share a nest. TensIR stores all results at once; a nest stores one element
+//! after the other, so what is read must not have been overwritten yet. Where that can't be arranged,
+//! the kernel is refused. (The prover checks it again.)
+
+use super::{lower, term};
+use crate::Unsupported;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::index::{Fresh, Idx, Sym};
+use tensorize_ir::loopir::LocalArray;
+use tensorize_ir::scalar::Scalar;
+use tensorize_ir::tensir::{self, Output};
+
+/// What has to be computed.
+pub(super) struct Plan {
+    /// The returned value.
+    pub ret: Option<ElemRef>,
+    /// In this order.
+    pub nests: Vec<Nest>,
+    /// Constant tables.
+    pub tables: Vec<LocalArray>,
+}
+
+/// Loops over the dimensions of some results of one shape.
+#[derive(Clone)]
+pub(super) struct Nest {
+    /// How many rounds each loop has.
+    pub extents: Vec<Idx>,
+    /// The bound variables that stand for the position.
+    pub dims: Vec<Sym>,
+    /// What to call the counters.
+    pub stems: Vec<String>,
+    /// What is stored at a position.
+    pub results: Vec<Target>,
+    /// No result reads an array that another one writes.
+    pub independent: bool,
+}
+
+/// One store.
+#[derive(Clone)]
+pub(super) struct Target {
+    /// The array.
+    pub array: Sym,
+    /// Where, in elements.
+    pub index: Idx,
+    /// The whole value.
+    pub value: ElemRef,
+    /// The value, with what is left as it was told apart.
+    pub store: Stored,
+}
+
+/// A value that may be "what stood there before", which is then not stored.
+#[derive(Clone)]
+pub(super) enum Stored {
+    /// Nothing is stored.
+    Never,
+    /// This is.
+    Always(ElemRef),
+    /// One or the other.
+    If(ElemRef, Box<Stored>, Box<Stored>),
+}
+
+impl Stored {
+    fn new(value: &ElemRef, old: &Elem) -> Stored {
+        if **value == *old {
+            return Stored::Never;
+        }
+        if let Elem::Select(c, t, f) = &**value {
+            let (t, f) = (Stored::new(t, old), Stored::new(f, old));
+            if !matches!((&t, &f), (Stored::Always(_), Stored::Always(_))) {
+                return Stored::If(c.clone(), Box::new(t), Box::new(f));
+            }
+        }
+        Stored::Always(value.clone())
+    }
+
+    /// The value as a term that does not mention what stood there before where that is kept.
+    fn term(&self, value: &ElemRef) -> ElemRef {
+        match self {
+            Stored::Never => Elem::constant(Scalar::zero(value.ty())),
+            Stored::Always(e) => e.clone(),
+            Stored::If(c, t, f) => Elem::select(c.clone(), t.term(value), f.term(value)),
+        }
+    }
+}
+
+impl Target {
+    /// What is evaluated for it.
+    pub(super) fn term(&self) -> ElemRef {
+        self.store.term(&self.value)
+    }
+}
+
+const STEMS: [&str; 6] = ["i", "j", "k", "l", "m", "o"];
+
+/// Plans a kernel's nests.
+pub(super) fn plan(function: &tensir::Function) -> Result<Plan, Unsupported> {
+    let mut fresh = Fresh::default();
+    let mut plan = Plan {
+        ret: None,
+        nests: Vec::new(),
+        tables: Vec::new(),
+    };
+    for (name, values, elem) in crate::tables(function) {
+        plan.tables.push(lower::table(name, &values, elem));
+    }
+    let mut single = Vec::new();
+    for output in &function.outputs {
+        match output {
+            Output::Return { value } => {
+                if !function.nodes[*value].ty.shape.is_empty() {
+                    return Err(Unsupported::new(
+                        "a tensor is returned where C returns a scalar",
+                    ));
+                }
+                plan.ret = Some(crate::element(function, *value, &[], &mut fresh)?);
+            }
+            Output::Store { value, view } => {
+                let extents = function.nodes[*value].ty.shape.clone();
+                let stems: Vec<String> = (0..extents.len())
+                    .map(|i| STEMS[i % STEMS.len()].to_string())
+                    .collect();
+                let dims: Vec<Sym> = stems.iter().map(|s| fresh.name(s)).collect();
+                let position: Vec<Idx> = dims.iter().map(|d| Idx::sym(d.clone())).collect();
+                let value = crate::element(function, *value, &position, &mut fresh)?;
+                let index = tensir::at(&view.index, &position);
+                let array = view.array.clone();
+                let old = Elem::Read {
+                    array: array.clone(),
+                    ty: value.ty(),
+                    index: index.clone(),
+                };
+                let store = Stored::new(&value, &old);
+                let target = Target {
+                    array,
+                    index,
+                    value,
+                    store,
+                };
+                single.push(Nest {
+                    extents,
+                    dims,
+                    stems,
+                    results: vec![target],
+                    independent: true,
+                });
+            }
+        }
+    }
+    plan.nests = match order(merged(&single)) {
+        Ok(nests) => nests,
+        Err(_) => order(single)?,
+    };
+    Ok(plan)
+}
+
+/// Puts results of one shape together.
+fn merged(single: &[Nest]) -> Vec<Nest> {
+    let mut out: Vec<Nest> = Vec::new();
+    for nest in single {
+        match out.iter_mut().find(|n| n.extents == nest.extents) {
+            None => out.push(nest.clone()),
+            Some(into) => {
+                let rename = |s: &Sym| {
+                    let i = nest.dims.iter().position(|d| d == s)?;
+                    Some(Idx::sym(into.dims[i].clone()))
+                };
+                for t in &nest.results {
+                    let value = t.value.substitute(&rename);
+                    let index = t.index.substitute(&rename);
+                    let (array, ty) = (t.array.clone(), value.ty());
+                    let old = Elem::Read {
+                        array: array.clone(),
+                        ty,
+                        index: index.clone(),
+                    };
+                    let store = Stored::new(&value, &old);
+                    into.results.push(Target {
+                        array,
+                        index,
+                        value,
+                        store,
+                    });
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Checks each nest by itself, and sorts them so that none reads what an earlier one has written.
+fn order(mut nests: Vec<Nest>) -> Result<Vec<Nest>, Unsupported> {
+    for nest in &mut nests {
+        check_alone(nest)?;
+    }
+    let mut sorted = Vec::new();
+    while !nests.is_empty() {
+        let free = (0..nests.len()).find(|&i| {
+            let written: Vec<&Sym> = nests[i].results.iter().map(|t| &t.array).collect();
+            nests.iter().enumerate().all(|(k, other)| {
+                k == i
+                    || other
+                        .results
+                        .iter()
+                        .all(|t| !reads_any(&t.term(), &written))
+            })
+        });
+        match free {
+            Some(i) => sorted.push(nests.remove(i)),
+            None => {
+                return Err(Unsupported::new(
+                    "two results each need what the other one overwrites; \
+                     this back end has no temporary arrays",
+                ));
+            }
+        }
+    }
+    Ok(sorted)
+}
+
+fn reads_any(e: &ElemRef, arrays: &[&Sym]) -> bool {
+    let mut found = false;
+    for_each_read(e, &mut |array, _| found |= arrays.contains(&array));
+    found
+}
+
+fn check_alone(nest: &mut Nest) -> Result<(), Unsupported> {
+    nest.independent = true;
+    for (i, writer) in nest.results.iter().enumerate() {
+        for (k, reader) in nest.results.iter().enumerate() {
+            let term = reader.term();
+            if i != k && reads_any(&term, &[&writer.array]) {
+                nest.independent = false;
+            }
+            check_reads(nest, &term, writer, true)?;
+        }
+    }
+    let conditional = |t: &Target| !matches!(t.store, Stored::Always(_));
+    if !nest.independent && nest.results.iter().any(conditional) {
+        return Err(Unsupported::new(
+            "results that are stored under a condition read each other's arrays",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether all that `e` reads of the array that `writer` writes is still what it was.
+fn check_reads(
+    nest: &Nest,
+    e: &ElemRef,
+    writer: &Target,
+    unconditional: bool,
+) -> Result<(), Unsupported> {
+    let refuse = |index: &Idx| {
+        Err(Unsupported::new(format!(
+            "{}[{index}] is read after other elements of that array were overwritten",
+            writer.array
+        )))
+    };
+    match &**e {
+        Elem::Read { array, index, .. } if *array == writer.array => {
+            if *index != writer.index {
+                return refuse(index);
+            }
+        }
+        Elem::Fold(_) if reads_any(e, &[&writer.array]) => {
+            // Lowering computes the fold before the loops over the dimensions that it doesn't mention.
+            let before = (0..nest.dims.len())
+                .rev()
+                .take_while(|&d| !e.mentions(&nest.dims[d]))
+                .count();
+            let outer = nest.dims.len() - before;
+            let mut clash = None;
+            for_each_read(e, &mut |array, index| {
+                if *array != writer.array {
+                    return;
+                }
+                // Its rows have to be those that are written in the same round.
+                let same_rows = nest.dims[..outer].iter().all(|d| {
+                    match (index.linear_in(d), writer.index.linear_in(d)) {
+                        (Some((a, _)), Some((b, _))) => a == b,
+                        _ => false,
+                    }
+                });
+                if !same_rows {
+                    clash = Some(index.clone());
+                }
+            });
+            if let Some(index) = clash {
+                return refuse(&index);
+            }
+            if before == 0 || !unconditional {
+                return refuse(&writer.index);
+            }
+        }
+        Elem::Select(c, t, f) => {
+            check_reads(nest, c, writer, unconditional)?;
+            check_reads(nest, t, writer, false)?;
+            check_reads(nest, f, writer, false)?;
+        }
+        _ => {
+            for idx in e.indices() {
+                for v in term::values_in(idx) {
+                    check_reads(nest, v, writer, unconditional)?;
+                }
+            }
+            for child in e.children() {
+                check_reads(nest, child, writer, unconditional)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Calls `f` with the array and the index of every read, also inside of indices.
+fn for_each_read(e: &ElemRef, f: &mut dyn FnMut(&Sym, &Idx)) {
+    if let Elem::Read { array, index, .. } = &**e {
+        f(array, index);
+    }
+    for idx in e.indices() {
+        for v in term::values_in(idx) {
+            for_each_read(v, f);
+        }
+    }
+    for child in e.children() {
+        for_each_read(child, f);
+    }
+}
