@@ -5,6 +5,13 @@
 //! the C arrays as they were at the call, and the results are stored through
 //! views, all at once. Locations that no result covers keep their contents.
 
+mod element_view;
+mod interpret;
+mod side_conditions;
+
+pub use interpret::{Tensor, evaluate, interpret, positions};
+pub use side_conditions::SideCondition;
+
 use crate::element::{Elem, ElemRef};
 use crate::index::{Idx, Sym};
 use crate::loopir::Param;

@@ -1,0 +1,409 @@
+//! The reference interpreter: every operator on concrete arrays, by its own definition and not by way
+//! of the element view.
+
+use super::{Function, Node, Op, Output, Reducer, View, dim_number};
+use crate::element::{Elem, Env};
+use crate::index::{Idx, Sym};
+use crate::loopir::Param;
+use crate::memory::{Inputs, Outputs};
+use crate::op::{self, BinOp};
+use crate::scalar::Scalar;
+use std::collections::BTreeSet;
+
+/// A tensor of values, row-major.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    /// Extents; a negative one has become 0. In an empty tensor the others are 1.
+    pub shape: Vec<usize>,
+    /// Elements. `None` is one that is made of something outside of an array, or of a tensor. That
+    /// does no harm unless it is stored: C may test a condition before it reads.
+    pub data: Vec<Option<Scalar>>,
+}
+
+/// More elements are refused, so that a size that makes no sense does not exhaust memory.
+const MAX_ELEMENTS: usize = 1 << 26;
+
+/// Runs a function: what its arrays hold afterwards, and what it returns.
+pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
+    let values = evaluate(function, inputs)?;
+    let mut outputs = Outputs {
+        arrays: inputs.arrays.clone(),
+        returned: None,
+    };
+    let mut written = BTreeSet::new();
+    for output in &function.outputs {
+        let tensor = &values[output.value()];
+        match output {
+            Output::Return { value } => {
+                let v = tensor.data[0];
+                outputs.returned = Some(v.ok_or_else(|| undefined(*value, &[]))?);
+            }
+            Output::Store { value, view } => {
+                let buffer = outputs
+                    .arrays
+                    .get_mut(&view.array)
+                    .ok_or_else(|| format!("there is no array '{}'", view.array))?;
+                for (position, v) in positions(&tensor.shape).zip(&tensor.data) {
+                    let v = v.ok_or_else(|| undefined(*value, &position))?;
+                    let place = view_index(view, &position, inputs)
+                        .ok_or_else(|| format!("{view} has no value at {position:?}"))?;
+                    buffer.set(place, v).ok_or_else(|| {
+                        format!("{}[{place}] lies outside of the array", view.array)
+                    })?;
+                    if !written.insert((&view.array, place)) {
+                        return Err(format!("{}[{place}] is stored twice", view.array));
+                    }
+                }
+            }
+        }
+    }
+    Ok(outputs)
+}
+
+fn undefined(node: usize, position: &[i128]) -> String {
+    format!(
+        "%{node} is not defined at {position:?}: something outside of an array or a tensor is read"
+    )
+}
+
+/// The value of every node.
+pub fn evaluate(function: &Function, inputs: &Inputs) -> Result<Vec<Tensor>, String> {
+    function.verify().map_err(|e| e.to_string())?;
+    check_inputs(function, inputs)?;
+    let mut values: Vec<Tensor> = Vec::new();
+    for (id, node) in function.nodes.iter().enumerate() {
+        let at_node = |e| format!("%{id} ({}): {e}", node.op.name());
+        let shape = concrete_shape(&node.ty.shape, inputs).map_err(at_node)?;
+        let args: Vec<&Tensor> = node.args.iter().map(|&a| &values[a]).collect();
+        let value = apply(node, shape, &args, inputs).map_err(at_node)?;
+        values.push(value);
+    }
+    Ok(values)
+}
+
+fn check_inputs(function: &Function, inputs: &Inputs) -> Result<(), String> {
+    for p in &function.params {
+        let (given, wanted) = match p {
+            Param::Scalar { name, ty } => (inputs.scalars.get(name).map(|v| v.ty), *ty),
+            Param::Array { name, elem, .. } => (inputs.arrays.get(name).map(|b| b.elem), *elem),
+        };
+        match given {
+            Some(ty) if ty == wanted => {}
+            Some(ty) => return Err(format!("'{}' is {wanted}, and {ty} is given", p.name())),
+            None => return Err(format!("no value is given for '{}'", p.name())),
+        }
+    }
+    Ok(())
+}
+
+fn size(idx: &Idx, inputs: &Inputs) -> Result<i128, String> {
+    idx.eval_sizes(&|s| inputs.size(s))
+        .ok_or_else(|| format!("'{idx}' has no value"))
+}
+
+fn concrete_shape(shape: &[Idx], inputs: &Inputs) -> Result<Vec<usize>, String> {
+    let extents = shape.iter().map(|e| size(e, inputs).map(|v| v.max(0)));
+    let extents = extents.collect::<Result<Vec<_>, _>>()?;
+    if extents.contains(&0) {
+        // However large the others are, there is nothing to hold.
+        return Ok(extents.iter().map(|&e| usize::from(e > 0)).collect());
+    }
+    let count = extents.iter().try_fold(1i128, |n, e| n.checked_mul(*e));
+    if count.is_none_or(|n| n > MAX_ELEMENTS as i128) {
+        return Err(format!("{extents:?} are too many elements"));
+    }
+    Ok(extents.iter().map(|&e| e as usize).collect())
+}
+
+/// Every position within a shape, the last dimension fastest.
+pub fn positions(shape: &[usize]) -> impl Iterator<Item = Vec<i128>> {
+    let count: usize = shape.iter().product();
+    (0..count).map(move |mut linear| {
+        let mut position = vec![0; shape.len()];
+        for (p, &extent) in position.iter_mut().zip(shape).rev() {
+            *p = (linear % extent) as i128;
+            linear /= extent;
+        }
+        position
+    })
+}
+
+impl Tensor {
+    fn build(shape: Vec<usize>, mut element: impl FnMut(&[i128]) -> Option<Scalar>) -> Tensor {
+        let data = positions(&shape).map(|p| element(&p)).collect();
+        Tensor { shape, data }
+    }
+
+    /// The element at a position; `None` outside of the shape, too.
+    pub fn get(&self, position: &[i128]) -> Option<Scalar> {
+        let mut linear = 0;
+        for (&p, &extent) in position.iter().zip(&self.shape) {
+            let p = usize::try_from(p).ok().filter(|p| *p < extent)?;
+            linear = linear * extent + p;
+        }
+        self.data.get(linear).copied().flatten()
+    }
+}
+
+fn view_index(view: &View, position: &[i128], inputs: &Inputs) -> Option<i128> {
+    view.index.eval_sizes(&|s| match dim_number(s) {
+        Some(d) => position.get(d).copied(),
+        None => inputs.size(s),
+    })
+}
+
+fn apply(
+    node: &Node,
+    shape: Vec<usize>,
+    args: &[&Tensor],
+    inputs: &Inputs,
+) -> Result<Tensor, String> {
+    let elem = node.ty.elem;
+    let one = |v| {
+        Ok(Tensor {
+            shape: vec![],
+            data: vec![Some(v)],
+        })
+    };
+    let map = |shape, f: &dyn Fn(Scalar) -> Scalar| {
+        Ok(Tensor {
+            shape,
+            data: args[0].data.iter().map(|v| v.map(f)).collect(),
+        })
+    };
+    let zip = |shape, f: &dyn Fn(Scalar, Scalar) -> Scalar| {
+        let both = args[0].data.iter().zip(&args[1].data);
+        Ok(Tensor {
+            shape,
+            data: both.map(|(a, b)| Some(f((*a)?, (*b)?))).collect(),
+        })
+    };
+    match &node.op {
+        Op::View(view) => {
+            let buffer = &inputs.arrays[&view.array];
+            Ok(Tensor::build(shape, |p| {
+                buffer.get(view_index(view, p, inputs)?)
+            }))
+        }
+        Op::Param(name) => one(inputs.scalars[name]),
+        Op::Size(idx) => one(Scalar::int(elem, size(idx, inputs)?)),
+        Op::Constant(value) => one(*value),
+        Op::Table(values) => Ok(Tensor {
+            shape,
+            data: values.iter().copied().map(Some).collect(),
+        }),
+        Op::Iota { dimension } => Ok(Tensor::build(shape, |p| {
+            Some(Scalar::int(elem, p[*dimension]))
+        })),
+        Op::Unary(op) => map(shape, &|a| op::eval_unary(*op, a)),
+        Op::Binary(op) => zip(shape, &|a, b| op::eval_binary(*op, a, b)),
+        Op::Compare(cmp) => zip(shape, &|a, b| Scalar::bool(op::eval_compare(*cmp, a, b))),
+        Op::Convert => map(shape, &|a| op::eval_convert(elem, a)),
+        Op::BitcastConvert => map(shape, &|a| Scalar {
+            ty: elem,
+            bits: a.bits,
+        }),
+        Op::Select => {
+            let [predicate, on_true, on_false] = args else {
+                return Err("three operands".into());
+            };
+            let pick = |i: usize| {
+                let side = if predicate.data[i]?.is_true() {
+                    on_true
+                } else {
+                    on_false
+                };
+                side.data[i]
+            };
+            Ok(Tensor {
+                data: (0..predicate.data.len()).map(pick).collect(),
+                shape,
+            })
+        }
+        Op::BroadcastInDim { dimensions } => Ok(Tensor::build(shape, |p| {
+            args[0].get(&dimensions.iter().map(|&d| p[d]).collect::<Vec<_>>())
+        })),
+        Op::Reshape => {
+            let count = shape.iter().product();
+            let mut data = args[0].data.clone();
+            data.resize(count, None);
+            Ok(Tensor { shape, data })
+        }
+        Op::Transpose { permutation } => Ok(Tensor::build(shape, |p| {
+            let mut there = vec![0; p.len()];
+            permutation.iter().zip(p).for_each(|(&d, &i)| there[d] = i);
+            args[0].get(&there)
+        })),
+        Op::Slice { start, stride } => {
+            let start: Vec<_> = start
+                .iter()
+                .map(|s| size(s, inputs))
+                .collect::<Result<_, _>>()?;
+            Ok(Tensor::build(shape, |p| {
+                let there: Vec<_> = (0..p.len())
+                    .map(|d| start[d] + p[d] * i128::from(stride[d]))
+                    .collect();
+                args[0].get(&there)
+            }))
+        }
+        Op::Pad { low } => {
+            let low: Vec<_> = low
+                .iter()
+                .map(|s| size(s, inputs))
+                .collect::<Result<_, _>>()?;
+            Ok(Tensor::build(shape, |p| {
+                let there: Vec<_> = p.iter().zip(&low).map(|(p, low)| p - low).collect();
+                let mut extents = there.iter().zip(&args[0].shape);
+                let inside = extents.all(|(&p, &extent)| 0 <= p && p < extent as i128);
+                if inside {
+                    args[0].get(&there)
+                } else {
+                    args[1].data[0]
+                }
+            }))
+        }
+        Op::Concatenate { dimension } => {
+            // They differ where an operand's extent is negative: that is not defined.
+            let extents: usize = args.iter().map(|a| a.shape[*dimension]).sum();
+            let defined = extents == shape[*dimension];
+            Ok(Tensor::build(shape, |p| {
+                let mut there = p.to_vec();
+                for operand in args {
+                    let extent = operand.shape[*dimension] as i128;
+                    if there[*dimension] < extent {
+                        return operand.get(&there).filter(|_| defined);
+                    }
+                    there[*dimension] -= extent;
+                }
+                None
+            }))
+        }
+        Op::Reverse { dimensions } => {
+            let last: Vec<_> = shape.iter().map(|&e| e as i128 - 1).collect();
+            Ok(Tensor::build(shape, |p| {
+                let mut there = p.to_vec();
+                dimensions.iter().for_each(|&d| there[d] = last[d] - p[d]);
+                args[0].get(&there)
+            }))
+        }
+        Op::Gather => Ok(Tensor::build(shape, |p| {
+            args[0].get(&[args[1].get(p)?.as_int()])
+        })),
+        Op::DotGeneral { batch, contracting } => Ok(dot_general(shape, args, batch, contracting)),
+        Op::Reduce {
+            reducer,
+            dimensions,
+        } => Ok(reduce(
+            shape,
+            args[0],
+            args[1].data[0],
+            *reducer,
+            dimensions,
+        )),
+        Op::Generic(e) => Ok(Tensor::build(shape, |p| generic(e, p, inputs))),
+    }
+}
+
+fn generic(e: &Elem, position: &[i128], inputs: &Inputs) -> Option<Scalar> {
+    struct At<'a> {
+        position: &'a [i128],
+        inputs: &'a Inputs,
+    }
+    impl Env for At<'_> {
+        fn sym(&self, name: &Sym) -> Option<i128> {
+            match dim_number(name) {
+                Some(d) => self.position.get(d).copied(),
+                None => self.inputs.size(name),
+            }
+        }
+        fn param(&self, name: &Sym) -> Option<Scalar> {
+            self.inputs.scalars.get(name).copied()
+        }
+        fn read(&mut self, array: &Sym, index: i128) -> Option<Scalar> {
+            self.inputs.arrays.get(array)?.get(index)
+        }
+    }
+    e.eval(&mut At { position, inputs })
+}
+
+fn combine(reducer: Reducer, acc: Scalar, x: Scalar) -> Scalar {
+    match reducer {
+        Reducer::Op(op) => op::eval_binary(op, acc, x),
+        Reducer::TakeIf(cmp) => {
+            if op::eval_compare(cmp, x, acc) {
+                x
+            } else {
+                acc
+            }
+        }
+        Reducer::KeepIf(cmp) => {
+            if op::eval_compare(cmp, acc, x) {
+                acc
+            } else {
+                x
+            }
+        }
+    }
+}
+
+/// Runs over the operand in memory order and adds each element to the accumulator that it belongs to:
+/// for any one accumulator, that is row-major order.
+fn reduce(
+    shape: Vec<usize>,
+    operand: &Tensor,
+    init: Option<Scalar>,
+    reducer: Reducer,
+    dimensions: &[usize],
+) -> Tensor {
+    let mut data = vec![init; shape.iter().product()];
+    for (position, x) in positions(&operand.shape).zip(&operand.data) {
+        let mut place = 0;
+        for (d, &p) in position.iter().enumerate() {
+            if !dimensions.contains(&d) {
+                place = place * operand.shape[d] + p as usize;
+            }
+        }
+        data[place] = data[place].zip(*x).map(|(acc, x)| combine(reducer, acc, x));
+    }
+    Tensor { shape, data }
+}
+
+fn dot_general(
+    shape: Vec<usize>,
+    args: &[&Tensor],
+    batch: &[(usize, usize)],
+    contracting: &[(usize, usize)],
+) -> Tensor {
+    let (left, right, init) = (args[0], args[1], args[2].data[0]);
+    let free = |t: &Tensor, used: &dyn Fn(usize) -> bool| {
+        (0..t.shape.len()).filter(|&d| !used(d)).collect::<Vec<_>>()
+    };
+    let pairs = || batch.iter().chain(contracting);
+    let free_left = free(left, &|d| pairs().any(|p| p.0 == d));
+    let free_right = free(right, &|d| pairs().any(|p| p.1 == d));
+    let summed: Vec<usize> = contracting.iter().map(|&(l, _)| left.shape[l]).collect();
+    let (mut l, mut r) = (vec![0; left.shape.len()], vec![0; right.shape.len()]);
+    Tensor::build(shape, |p| {
+        let (along, rest) = p.split_at(batch.len());
+        let (of_left, of_right) = rest.split_at(free_left.len());
+        batch
+            .iter()
+            .zip(along)
+            .for_each(|(&(a, b), &i)| (l[a], r[b]) = (i, i));
+        free_left.iter().zip(of_left).for_each(|(&d, &i)| l[d] = i);
+        free_right
+            .iter()
+            .zip(of_right)
+            .for_each(|(&d, &i)| r[d] = i);
+        let mut sum = init;
+        for k in positions(&summed) {
+            contracting
+                .iter()
+                .zip(&k)
+                .for_each(|(&(a, b), &i)| (l[a], r[b]) = (i, i));
+            let product = op::eval_binary(BinOp::Multiply, left.get(&l)?, right.get(&r)?);
+            sum = Some(op::eval_binary(BinOp::Add, sum?, product));
+        }
+        sum
+    })
+}
