@@ -44,6 +44,9 @@ pub struct Case {
 /// Lengths that find mistakes: none, one, odd ones, one more than a vector of 16 or 32.
 const LENGTHS: [i128; 12] = [0, 1, 2, 3, 4, 5, 7, 8, 17, 31, 33, 64];
 
+/// Lengths that need more than one round of every unrolled, vectorised or parallel loop.
+const LARGE_LENGTHS: [i128; 8] = [65, 100, 127, 128, 129, 257, 1000, 4099];
+
 impl Spec {
     /// For a kernel of which nothing but the parameters is known. Arrays start out empty, for a
     /// run to let them grow.
@@ -229,6 +232,39 @@ impl Spec {
             // The first ones have few elements, so that a difference is small from the start.
             self.random(values::mix(seed ^ values::mix(i)), palette)
         })
+    }
+
+    /// Up to `count` inputs with long arrays of tame values.
+    pub fn sample_large(&self, seed: u64, count: usize) -> Vec<Case> {
+        let spec = Spec {
+            max_elements: self.max_elements.max(1 << 18),
+            ..self.clone()
+        };
+        let mut rng = Rng::new(seed);
+        let mut cases = Vec::new();
+        for _ in 0..count * 20 {
+            if cases.len() == count {
+                break;
+            }
+            let mut scalars = BTreeMap::new();
+            let shared = LARGE_LENGTHS[rng.below(LARGE_LENGTHS.len() as u64) as usize];
+            for p in &spec.params {
+                if let Param::Scalar { name, ty } = p {
+                    let value = match spec.sizes.contains(name) {
+                        true if rng.below(2) == 0 => Scalar::int(*ty, shared.min(ty.max_value())),
+                        true => Scalar::int(*ty, rng.pick(&LARGE_LENGTHS).min(&ty.max_value()).to_owned()),
+                        false => Palette::Tame.value(*ty, &mut rng),
+                    };
+                    scalars.insert(name.clone(), value);
+                }
+            }
+            let (seed, palette) = (rng.bits(), Palette::Tame);
+            let element = &mut |array: &Sym, ty, i| palette.element(seed, array, ty, i);
+            if let Some(inputs) = spec.with_arrays(scalars, element) {
+                cases.push(Case { inputs, seed, palette });
+            }
+        }
+        cases
     }
 
     fn scalar(

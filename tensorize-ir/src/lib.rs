@@ -12,14 +12,18 @@
 //! * [`text`]: how all of these are written and read back.
 //! * [`verify`]: TensIR's rules.
 //! * [`memory`]: concrete arguments and results of a call, for both interpreters.
+//! * [`inputs`]: arguments to try kernels on, random and exhaustive.
+//! * [`check`]: runs two sides until they differ, and makes the difference small.
 //! * [`guard`]: what has to hold at a call, and which memory a kernel touches.
 //!
 //! Deliberately absent: the C parser, the solver, rewriting and code
 //! generation. A user's build script depends on this crate.
 
+pub mod check;
 pub mod element;
 pub mod guard;
 pub mod index;
+pub mod inputs;
 pub mod loopir;
 pub mod memory;
 pub mod op;
