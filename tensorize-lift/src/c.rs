@@ -1,4 +1,33 @@
 //! The C front end.
+//!
+//! libclang parses, [`parse`] lowers each function of the file to LoopIR or says why it can't. What C
+//! leaves to the compilation (sizes of types, the sign of `char`) comes from clang's target; what C does
+//! silently (promotions, conversions, decay) is spelled out and checked against clang's types.
+// libclang's names are C's.
+#![allow(non_upper_case_globals)]
+
+mod assign;
+mod call;
+mod codes;
+mod declare;
+mod effects;
+mod expr;
+mod ffi;
+mod flags;
+mod jump;
+mod library;
+mod lower;
+mod math;
+mod operator;
+mod place;
+mod pointer;
+mod source;
+mod stmt;
+mod switch;
+mod types;
+
+pub use codes::CODES;
+pub use flags::{FloatSemantics, float_semantics};
 
 use std::path::{Path, PathBuf};
 use tensorize_ir::loopir;
@@ -77,6 +106,27 @@ pub struct Parsed {
 /// Parses one C file. `args` are the compiler's (`-I`, `-D`, `-std`, `-target`, …). An `Err` is a missing
 /// libclang or an unreadable file; a syntax error in one function spoils that function alone, if libclang
 /// recovers.
-pub fn parse(_file: &Path, _args: &[String]) -> Result<Vec<Parsed>, Problem> {
-    Ok(Vec::new())
+pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
+    let library = library::load()?;
+    if !file.is_file() {
+        return Err(unreadable(file, "no such file"));
+    }
+    let mut all = flags::for_libclang(args);
+    all.extend(library::resource_headers(library, args));
+    let unit = ffi::Unit::parse(file, &all).map_err(|why| unreadable(file, &why))?;
+    let source = source::Source::new(&unit);
+    source.check_target()?;
+    if let Some(p) = source::nothing_defined(&source) {
+        return Err(p);
+    }
+    Ok(source.own_functions().map(|f| source.lower(f)).collect())
+}
+
+fn unreadable(file: &Path, why: &str) -> Problem {
+    Problem {
+        code: codes::UNREADABLE,
+        message: format!("{} cannot be read: {why}", file.display()),
+        span: None,
+        help: None,
+    }
 }

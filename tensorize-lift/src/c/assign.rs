@@ -1,0 +1,240 @@
+//! Side effects: assignments, increments, and when they happen.
+
+use super::codes;
+use super::effects;
+use super::expr::{Arith, arithmetic, as_truth};
+use super::ffi::Cursor;
+use super::lower::{Lower, Result, convert, operand, operands, problem, scalar_type};
+use super::operator::{self, Binary, Unary};
+use super::place::Place;
+use super::types::{self, Ty, promote, usual};
+use clang_sys::*;
+use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::op::BinOp;
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+impl<'u> Lower<'u, '_> {
+    /// A full expression: its effects are done when it ends.
+    pub fn full<T>(&mut self, c: Cursor<'u>, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        effects::check_order(self, c)?;
+        // Increments may wait for the end if nothing in between is a sequence point.
+        let postpone = !effects::has_sequence_point(self, c);
+        let outer = std::mem::replace(&mut self.postpone, postpone);
+        let result = f(self);
+        self.postpone = outer;
+        let result = result?;
+        self.sequence_point()?;
+        Ok(result)
+    }
+
+    /// A full expression whose value is used after its effects, such as a condition.
+    pub fn full_value<T>(
+        &mut self,
+        c: Cursor<'u>,
+        f: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        effects::check_order(self, c)?;
+        let outer = std::mem::replace(&mut self.postpone, false);
+        let result = f(self);
+        self.postpone = outer;
+        result
+    }
+
+    /// Does what is pending.
+    pub fn sequence_point(&mut self) -> Result<()> {
+        for s in std::mem::take(&mut self.pending) {
+            self.emit(s)?;
+        }
+        Ok(())
+    }
+
+    /// Evaluates an expression for its effects.
+    pub fn effect(&mut self, c: Cursor<'u>) -> Result<()> {
+        match c.kind() {
+            CXCursor_ParenExpr => return self.effect(operand(c)?),
+            CXCursor_CStyleCastExpr if types::read(c.ty()) == Ty::Void => {
+                return self.effect(operand(c)?);
+            }
+            CXCursor_BinaryOperator => match operator::binary(c)? {
+                Binary::Assign => return self.assignment_effect(c),
+                Binary::Comma => {
+                    let [l, r] = operands(c)[..] else {
+                        return Err(problem(
+                            codes::EXPRESSION,
+                            "a comma that is not supported",
+                            c,
+                        ));
+                    };
+                    self.effect(l)?;
+                    self.sequence_point()?;
+                    return self.effect(r);
+                }
+                _ => {}
+            },
+            CXCursor_CompoundAssignOperator => {
+                if is_pointer(c) {
+                    return self.pointer_compound(c);
+                }
+                self.compound_assignment(c)?;
+                return Ok(());
+            }
+            CXCursor_UnaryOperator => {
+                if let Unary::Step { by, .. } = operator::unary(c)? {
+                    if is_pointer(c) {
+                        return self.pointer_step(c, by);
+                    }
+                    self.step(c, by, true, false)?;
+                    return Ok(());
+                }
+            }
+            CXCursor_CallExpr => {
+                self.call(c)?;
+                return Ok(());
+            }
+            CXCursor_ConditionalOperator => {
+                if let [cond, l, r] = operands(c)[..] {
+                    let cond = self.truth(cond)?;
+                    self.sequence_point()?;
+                    let entry = self.pointers.clone();
+                    let (then, ()) = self.in_branch(|s| s.effect(l))?;
+                    let after = std::mem::replace(&mut self.pointers, entry);
+                    let (otherwise, ()) = self.in_branch(|s| s.effect(r))?;
+                    self.merge_pointers(after);
+                    if !then.is_empty() || !otherwise.is_empty() {
+                        self.emit(Stmt::If {
+                            cond,
+                            then,
+                            otherwise,
+                        })?;
+                    }
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        // Nothing happens, or what happens is inside; the value is dropped.
+        match types::read(c.ty()) {
+            Ty::Pointer(_) | Ty::Array(..) => self.pointer(c).map(|_| ()),
+            Ty::Void => Err(problem(
+                codes::EXPRESSION,
+                "this kind of expression is not supported",
+                c,
+            )),
+            _ => self.value(c).map(|_| ()),
+        }
+    }
+
+    fn assignment_effect(&mut self, c: Cursor<'u>) -> Result<()> {
+        if is_pointer(c) {
+            self.pointer_assignment(c)
+        } else {
+            self.assignment(c).map(|_| ())
+        }
+    }
+
+    /// `l = r`. Where it was stored.
+    pub fn assignment(&mut self, c: Cursor<'u>) -> Result<Place> {
+        let [l, r] = operands(c)[..] else {
+            return Err(problem(
+                codes::EXPRESSION,
+                "an expression that is not supported",
+                c,
+            ));
+        };
+        scalar_type(&types::read(l.ty()), l)?;
+        let place = self.place(l)?;
+        let value = self.value(r)?;
+        self.write(place.clone(), value, c)?;
+        Ok(place)
+    }
+
+    /// `l op= r`, computed in the type that C's conversions give. Where it was stored.
+    pub fn compound_assignment(&mut self, c: Cursor<'u>) -> Result<Place> {
+        let [l, r] = operands(c)[..] else {
+            return Err(problem(
+                codes::EXPRESSION,
+                "an expression that is not supported",
+                c,
+            ));
+        };
+        let ty = scalar_type(&types::read(l.ty()), l)?;
+        let op = operator::compound(c)?;
+        let place = self.place(l)?;
+        let right = self.value(r)?;
+        let left = self.load(place.clone(), l)?;
+        let shift = matches!(op, Arith::ShiftRight | Arith::Plain(BinOp::ShiftLeft));
+        let common = if shift {
+            promote(ty)
+        } else {
+            usual(ty, right.ty())
+        };
+        // Clang has converted the right side already; if it had another type in mind, we are wrong.
+        if !shift && right.ty() != common {
+            let message = format!(
+                "a right side of type {} for an operation in {common}",
+                right.ty()
+            );
+            return Err(problem(codes::CONVERSION, message, c));
+        }
+        let value = arithmetic(op, convert(common, left), right, c)?;
+        let value = narrowed(ty, value);
+        self.write(place.clone(), value, c)?;
+        Ok(place)
+    }
+
+    /// `++` and `--` on a number.
+    pub fn step(
+        &mut self,
+        c: Cursor<'u>,
+        by: i128,
+        prefix: bool,
+        wanted: bool,
+    ) -> Result<Option<Expr>> {
+        let target = operand(c)?;
+        let ty = scalar_type(&types::read(target.ty()), target)?;
+        let place = self.place(target)?;
+        let old = self.load(place.clone(), target)?;
+        let common = promote(ty);
+        let (op, one) = if by > 0 {
+            (BinOp::Add, by)
+        } else {
+            (BinOp::Subtract, -by)
+        };
+        let one = match common {
+            ScalarType::F32 => Expr::Const(Scalar::f32(one as f32)),
+            ScalarType::F64 => Expr::Const(Scalar::f64(one as f64)),
+            t => Expr::int(t, one),
+        };
+        let new = |old: Expr| narrowed(ty, Expr::binary(op, convert(common, old), one.clone()));
+        if prefix || !wanted {
+            self.write(place.clone(), new(old), c)?;
+            return if wanted {
+                self.load(place, target).map(Some)
+            } else {
+                Ok(None)
+            };
+        }
+        if self.postpone {
+            let value = new(old.clone());
+            let (stmts, ()) = self.in_block(|s| s.write(place, value, c))?;
+            self.pending.extend(stmts);
+            return Ok(Some(old));
+        }
+        let old = self.hold("t", old)?;
+        self.write(place, new(old.clone()), c)?;
+        Ok(Some(old))
+    }
+}
+
+/// The value as the type it is stored in.
+fn narrowed(ty: ScalarType, value: Expr) -> Expr {
+    if ty == ScalarType::I1 {
+        as_truth(value)
+    } else {
+        convert(ty, value)
+    }
+}
+
+fn is_pointer(c: Cursor<'_>) -> bool {
+    matches!(types::read(c.ty()), Ty::Pointer(_))
+}

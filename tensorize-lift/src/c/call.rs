@@ -1,0 +1,206 @@
+//! Calls: helpers of the same file are inlined, functions of <math.h> are operators.
+
+use super::codes;
+use super::ffi::Cursor;
+use super::lower::{ExitKind, Frame, Lower, Result, convert, problem, scalar_type};
+use super::math;
+use super::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::loopir::Expr;
+
+/// Helpers within helpers.
+const MAX_DEPTH: usize = 32;
+
+/// The body of the helper that a call is replaced by.
+pub(super) fn inlined_body<'u>(lower: &Lower<'u, '_>, call: Cursor<'u>) -> Option<Cursor<'u>> {
+    let callee = call.referenced()?;
+    let definition = helper(lower, callee)?;
+    // One that is being inlined already is refused where it is lowered.
+    if lower.frames.iter().any(|f| f.function == definition) {
+        return None;
+    }
+    super::source::body(definition)
+}
+
+/// Whether a call is replaced by a body.
+pub(super) fn is_inlined<'u>(lower: &Lower<'u, '_>, call: Cursor<'u>) -> bool {
+    call.referenced()
+        .is_some_and(|c| helper(lower, c).is_some())
+}
+
+/// Whether a call that is not inlined may write memory.
+pub(super) fn writes_memory(call: Cursor<'_>) -> bool {
+    !call
+        .referenced()
+        .is_some_and(|c| math::is_known(&c.spelling()))
+}
+
+fn helper<'u>(lower: &Lower<'u, '_>, callee: Cursor<'u>) -> Option<Cursor<'u>> {
+    let _ = lower;
+    if callee.kind() != CXCursor_FunctionDecl || math::is_known(&callee.spelling()) {
+        return None;
+    }
+    callee.definition()
+}
+
+impl<'u> Lower<'u, '_> {
+    /// A call; its value if it has one.
+    pub fn call(&mut self, c: Cursor<'u>) -> Result<Option<Expr>> {
+        let callee = c.referenced().filter(|r| r.kind() == CXCursor_FunctionDecl);
+        let Some(callee) = callee else {
+            return Err(problem(
+                codes::FUNCTION_POINTER,
+                "a call through a pointer is not supported",
+                c,
+            ));
+        };
+        let name = callee.spelling();
+        if math::is_known(&name) {
+            return self.math_call(c, &name).map(Some);
+        }
+        match helper(self, callee) {
+            Some(definition) => self.inline(c, definition),
+            None => Err(refusal(&name, c)),
+        }
+    }
+
+    fn math_call(&mut self, c: Cursor<'u>, name: &str) -> Result<Expr> {
+        let ty = scalar_type(&types::read(c.ty()), c)?;
+        let mut args = Vec::new();
+        for a in c.arguments() {
+            args.push(self.value(a)?);
+        }
+        let e = math::operator(name, &args).ok_or_else(|| {
+            problem(
+                codes::UNKNOWN_CALL,
+                format!("this use of '{name}' is not supported"),
+                c,
+            )
+        })?;
+        // `isnan` and the like give an int.
+        Ok(if e.ty() == tensorize_ir::scalar::ScalarType::I1 {
+            convert(ty, e)
+        } else {
+            e
+        })
+    }
+
+    fn inline(&mut self, c: Cursor<'u>, definition: Cursor<'u>) -> Result<Option<Expr>> {
+        let name = definition.spelling();
+        if self.frames.iter().any(|f| f.function == definition) || self.frames.len() > MAX_DEPTH {
+            return Err(problem(
+                codes::RECURSION,
+                format!("'{name}' calls itself"),
+                c,
+            ));
+        }
+        if let Some(p) = self.source.complaint(definition) {
+            return Err(p.clone());
+        }
+        if definition.ty().is_variadic() {
+            return Err(problem(codes::VARIADIC, format!("'{name}' is variadic"), c));
+        }
+        let body = super::source::body(definition)
+            .ok_or_else(|| problem(codes::UNKNOWN_CALL, format!("'{name}' has no body"), c))?;
+        let (params, args) = (definition.arguments(), c.arguments());
+        if params.len() != args.len() {
+            return Err(problem(
+                codes::SYNTAX,
+                format!("'{name}' gets {} arguments", args.len()),
+                c,
+            ));
+        }
+        self.scan_variables(definition);
+        // All arguments are evaluated before any parameter exists.
+        enum Arg {
+            Value(Expr),
+            Pointer(super::place::Pointer),
+        }
+        let mut values = Vec::new();
+        for &a in &args {
+            values.push(match types::read(a.ty()) {
+                Ty::Pointer(_) | Ty::Array(..) => Arg::Pointer(self.pointer(a)?),
+                _ => Arg::Value(self.value(a)?),
+            });
+        }
+        self.sequence_point()?;
+        for (&p, value) in params.iter().zip(values) {
+            match value {
+                Arg::Value(v) => {
+                    let ty = scalar_type(&types::read(p.ty()), p)?;
+                    if v.ty() != ty {
+                        return Err(problem(codes::CONVERSION, "an argument of another type", c));
+                    }
+                    let var = self.fresh(p.spelling());
+                    self.assign_var(var.clone(), v)?;
+                    self.bind_scalar_named(p, var, ty, true)?;
+                }
+                Arg::Pointer(v) => {
+                    let mut dims = v.dims;
+                    if let Ty::Pointer(t) = types::read(p.ty()) {
+                        let (_, lens) = t.flatten();
+                        if lens.len() != dims.len() {
+                            dims = self.dimensions(p, &lens)?;
+                        }
+                    }
+                    self.bind_pointer(p, Some((v.target, dims, v.offset)))?;
+                }
+            }
+        }
+        let ret = match types::read(definition.ty().result()) {
+            Ty::Void => None,
+            Ty::Pointer(_) => {
+                return Err(problem(
+                    codes::POINTER_USE,
+                    format!("'{name}' returns a pointer"),
+                    c,
+                ));
+            }
+            t => Some(scalar_type(&t, c)?),
+        };
+        let result = ret.map(|ty| (self.fresh(&name), ty));
+        self.frames.push(Frame {
+            function: definition,
+            result: Some(result.clone()),
+            ret,
+        });
+        // Jumps of the helper don't see the loops of its caller.
+        let outer = std::mem::take(&mut self.exits);
+        let postpone = std::mem::replace(&mut self.postpone, false);
+        self.open_exit(ExitKind::Return)?;
+        let falls = self.list(&[body]);
+        self.exits = outer;
+        self.postpone = postpone;
+        self.frames.pop();
+        if falls? && result.is_some() {
+            let message = format!("'{name}' can end without returning a value");
+            return Err(problem(codes::MISSING_RETURN, message, definition));
+        }
+        Ok(result.map(|(var, ty)| Expr::Var(var, ty)))
+    }
+}
+
+/// Why an unknown function can't be called.
+fn refusal(name: &str, c: Cursor<'_>) -> super::Problem {
+    let plain = name.strip_prefix("__builtin_").unwrap_or(name);
+    let (code, why) = match plain {
+        "printf" | "fprintf" | "sprintf" | "snprintf" | "puts" | "putchar" | "fputs" | "fputc"
+        | "putc" | "scanf" | "fscanf" | "sscanf" | "getchar" | "fgets" | "fgetc" | "fopen"
+        | "fclose" | "fread" | "fwrite" | "read" | "write" | "open" | "close" | "perror"
+        | "vprintf" | "vfprintf" | "fflush" => (codes::IO, "does input or output"),
+        "setjmp" | "_setjmp" | "sigsetjmp" | "__sigsetjmp" | "longjmp" | "siglongjmp"
+        | "_longjmp" => (codes::SETJMP, "jumps out of the function"),
+        "malloc" | "calloc" | "realloc" | "free" | "alloca" | "aligned_alloc"
+        | "posix_memalign" => (codes::ALLOCATION, "manages memory"),
+        "fma" | "fmaf" | "fmal" => (codes::FMA, "rounds only once"),
+        "fesetround" | "fegetround" | "feclearexcept" | "fetestexcept" | "feraiseexcept" => {
+            (codes::FLOAT_ENV, "uses the floating-point environment")
+        }
+        _ if plain.starts_with("va_") => (codes::VARIADIC, "reads variadic arguments"),
+        _ => (
+            codes::UNKNOWN_CALL,
+            "is not defined in this file and is not one of <math.h> that we know",
+        ),
+    };
+    problem(code, format!("'{name}' {why}"), c)
+}

@@ -1,0 +1,376 @@
+//! Declarations: local variables and arrays, and constants of the file.
+
+use super::codes;
+use super::ffi::{Constant, Cursor};
+use super::lower::{
+    Binding, Lower, Result, Target, const_elements, convert, operands, peeled, problem, scalar_type,
+};
+use super::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::loopir::{Expr, LocalArray, Loop, LoopMode, Stmt};
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+/// Longer arrays of zeros are filled in a loop.
+const UNROLLED: usize = 16;
+/// Larger tables don't belong into a kernel.
+const MAX_ARRAY: u64 = 1 << 20;
+
+impl<'u> Lower<'u, '_> {
+    /// A declaration inside of a function.
+    pub fn declaration(&mut self, d: Cursor<'u>) -> Result<()> {
+        match d.kind() {
+            CXCursor_VarDecl => {}
+            CXCursor_TypedefDecl
+            | CXCursor_EnumDecl
+            | CXCursor_StructDecl
+            | CXCursor_UnionDecl
+            | CXCursor_FunctionDecl
+            | CXCursor_StaticAssert => return Ok(()),
+            _ => {
+                return Err(problem(
+                    codes::STATEMENT,
+                    "this declaration is not supported",
+                    d,
+                ));
+            }
+        }
+        if d.storage() == CX_SC_Static || d.storage() == CX_SC_Extern {
+            // Read when it is used; a constant is all right then.
+            return Ok(());
+        }
+        let init = d.initializer();
+        match types::read(d.ty()) {
+            Ty::Scalar(ty) => {
+                let name = self.fresh(d.spelling());
+                let value = match init {
+                    Some(e) => {
+                        let v = self.full_value(e, |s| s.value(braced(e)?))?;
+                        let v = self.checked_init(ty, v, e)?;
+                        self.sequence_point()?;
+                        self.assign_var(name.clone(), v)?;
+                        true
+                    }
+                    None => false,
+                };
+                self.bind_scalar_named(d, name, ty, value)
+            }
+            Ty::Pointer(_) => {
+                let at = match init {
+                    Some(e) => {
+                        let p = self.full_value(e, |s| s.pointer(braced(e)?))?;
+                        self.sequence_point()?;
+                        Some((p.target, p.dims, p.offset))
+                    }
+                    None => None,
+                };
+                self.bind_pointer(d, at)
+            }
+            t @ Ty::Array(..) => self.local_array(d, &t, init),
+            t => scalar_type(&t, d).map(|_| ()),
+        }
+    }
+
+    /// The initialiser of a scalar has been converted by clang, but not in nested lists.
+    fn checked_init(&self, ty: ScalarType, v: Expr, at: Cursor<'u>) -> Result<Expr> {
+        if v.ty() == ty {
+            return Ok(v);
+        }
+        Err(problem(
+            codes::CONVERSION,
+            format!("a {} initialises a {ty}", v.ty()),
+            at,
+        ))
+    }
+
+    fn local_array(&mut self, d: Cursor<'u>, t: &Ty, init: Option<Cursor<'u>>) -> Result<()> {
+        let (elem, lens) = self.array_shape(d, t)?;
+        let len = lens.iter().product::<u64>() as usize;
+        let name = self.fresh(d.spelling());
+        let target = Target {
+            array: name.clone(),
+            elem,
+        };
+        let dims = lens
+            .iter()
+            .map(|&l| Expr::int(ScalarType::I64, l.into()))
+            .collect();
+        self.bindings.insert(d, Binding::Array(target, dims));
+        let constant = const_elements(d.ty().canonical());
+        if constant && let Some(init) = init {
+            let table = constant_table(init, elem, &lens)?;
+            self.arrays.push(LocalArray {
+                name,
+                elem,
+                len,
+                init: Some(table),
+            });
+            return Ok(());
+        }
+        self.arrays.push(LocalArray {
+            name: name.clone(),
+            elem,
+            len,
+            init: None,
+        });
+        let Some(init) = init else { return Ok(()) };
+        let mut slots: Vec<Option<Cursor<'u>>> = vec![None; len];
+        place_initialisers(init, &lens, &mut slots)?;
+        let zero = Expr::Const(Scalar::zero(elem));
+        let given = slots.iter().rposition(Option::is_some).map_or(0, |i| i + 1);
+        let mut filled = len;
+        if len - given > UNROLLED {
+            // The tail, or all of it.
+            let literal_zeros = slots
+                .iter()
+                .flatten()
+                .all(|&e| matches!(e.evaluate(), Some(Constant::Int(0))));
+            let from = if literal_zeros { 0 } else { given };
+            filled = from;
+            self.zero_fill(&name, from, len, zero.clone(), d)?;
+        }
+        for (i, slot) in slots.into_iter().enumerate().take(filled) {
+            let value = match slot {
+                Some(e) => {
+                    let v = self.full_value(e, |s| s.value(e))?;
+                    self.sequence_point()?;
+                    if elem == ScalarType::I1 {
+                        super::expr::as_truth(v)
+                    } else {
+                        convert(elem, v)
+                    }
+                }
+                None => zero.clone(),
+            };
+            let index = Expr::int(ScalarType::I64, i as i128);
+            self.emit(Stmt::Store {
+                array: name.clone(),
+                index,
+                value,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn zero_fill(
+        &mut self,
+        array: &tensorize_ir::index::Sym,
+        from: usize,
+        to: usize,
+        zero: Expr,
+        at: Cursor<'u>,
+    ) -> Result<()> {
+        let int = |v: usize| Expr::int(ScalarType::I64, v as i128);
+        let var = self.fresh("k");
+        self.assign_var(var.clone(), int(from))?;
+        let k = Expr::Var(var.clone(), ScalarType::I64);
+        let body = vec![
+            Stmt::Store {
+                array: array.clone(),
+                index: k.clone(),
+                value: zero,
+            },
+            Stmt::Assign {
+                var,
+                ty: ScalarType::I64,
+                value: Expr::binary(BinOp::Add, k.clone(), int(1)),
+            },
+        ];
+        let id = self.loops;
+        self.loops += 1;
+        self.emit(Stmt::Loop(Loop {
+            id,
+            cond: Expr::compare(CmpOp::Lt, k, int(to)),
+            test_first: true,
+            body,
+            mode: LoopMode::Sequential,
+            line: at.extent().map_or(0, |e| e.0.line),
+        }))
+    }
+
+    fn array_shape(&self, d: Cursor<'u>, t: &Ty) -> Result<(ScalarType, Vec<u64>)> {
+        let (elem, lens) = t.flatten();
+        if let Ty::Pointer(_) = elem {
+            return Err(problem(
+                codes::POINTER_USE,
+                format!("'{}' is an array of pointers", d.spelling()),
+                d,
+            ));
+        }
+        let elem = scalar_type(elem, d)?;
+        let Some(lens) = lens.into_iter().collect::<Option<Vec<u64>>>() else {
+            let message = format!("the array '{}' has a variable length", d.spelling());
+            return Err(problem(codes::VLA, message, d));
+        };
+        let total = lens.iter().try_fold(1u64, |a, &b| a.checked_mul(b));
+        if total.is_none_or(|n| n > MAX_ARRAY) {
+            return Err(problem(
+                codes::TOO_LARGE,
+                format!("the array '{}' is too large", d.spelling()),
+                d,
+            ));
+        }
+        Ok((elem, lens))
+    }
+
+    /// A variable of the file, or a static one: constants only. The declaration that has its value.
+    pub fn global(&mut self, d: Cursor<'u>, at: Cursor<'u>) -> Result<Cursor<'u>> {
+        let name = d.spelling();
+        if d.kind() != CXCursor_VarDecl {
+            let message = if d.kind() == CXCursor_FunctionDecl {
+                return Err(problem(
+                    codes::FUNCTION_POINTER,
+                    format!("the function '{name}' is used as a value"),
+                    at,
+                ));
+            } else {
+                format!("'{name}' is not supported")
+            };
+            return Err(problem(codes::EXPRESSION, message, at));
+        }
+        let definition = d.definition().unwrap_or(d);
+        if self.bindings.contains_key(&definition) {
+            return Ok(definition);
+        }
+        let t = types::read(definition.ty());
+        if let Ty::Other(code, what) = &t {
+            return Err(problem(code, format!("{what} is not supported"), at));
+        }
+        let Some(init) = definition
+            .initializer()
+            .filter(|_| const_elements(definition.ty().canonical()))
+        else {
+            let message = format!("'{name}' is a global or static variable that is not constant");
+            return Err(problem(codes::GLOBAL, message, at));
+        };
+        match &t {
+            Ty::Array(..) => {
+                let (elem, lens) = self.array_shape(definition, &t)?;
+                let table = constant_table(init, elem, &lens)?;
+                let array = self.fresh(&name);
+                let len = table.len();
+                self.arrays.push(LocalArray {
+                    name: array.clone(),
+                    elem,
+                    len,
+                    init: Some(table),
+                });
+                let dims = lens
+                    .iter()
+                    .map(|&l| Expr::int(ScalarType::I64, l.into()))
+                    .collect();
+                self.bindings
+                    .insert(definition, Binding::Array(Target { array, elem }, dims));
+            }
+            Ty::Scalar(ty) => {
+                let table = constant_table(init, *ty, &[])?;
+                let array = self.fresh(&name);
+                self.arrays.push(LocalArray {
+                    name: array.clone(),
+                    elem: *ty,
+                    len: 1,
+                    init: Some(table),
+                });
+                self.bindings.insert(
+                    definition,
+                    Binding::Array(Target { array, elem: *ty }, vec![]),
+                );
+            }
+            _ => {
+                let message = format!("'{name}' is a global variable that is not a number");
+                return Err(problem(codes::GLOBAL, message, at));
+            }
+        }
+        Ok(definition)
+    }
+}
+
+/// `{ 1 }` as the initialiser of a scalar.
+fn braced<'u>(e: Cursor<'u>) -> Result<Cursor<'u>> {
+    if e.kind() != CXCursor_InitListExpr {
+        return Ok(e);
+    }
+    match operands(e)[..] {
+        [one] => Ok(one),
+        _ => Err(problem(
+            codes::INITIALIZER,
+            "this initialiser is not supported",
+            e,
+        )),
+    }
+}
+
+/// The values of a constant initialiser, zeros where there are none.
+fn constant_table(init: Cursor<'_>, elem: ScalarType, lens: &[u64]) -> Result<Vec<Scalar>> {
+    let mut slots = vec![None; lens.iter().product::<u64>() as usize];
+    if lens.is_empty() {
+        slots[0] = Some(braced(init)?);
+    } else {
+        place_initialisers(init, lens, &mut slots)?;
+    }
+    let zero = Scalar::zero(elem);
+    slots
+        .into_iter()
+        .map(|s| s.map_or(Ok(zero), |e| constant(e, elem)))
+        .collect()
+}
+
+fn constant(e: Cursor<'_>, elem: ScalarType) -> Result<Scalar> {
+    // Clang has the value in the type of the expression; the conversion to the element is ours.
+    let from = scalar_type(&types::read(e.ty()), e)?;
+    let value = match (e.evaluate(), from) {
+        (Some(Constant::Int(v)), t) if t.is_int() => Scalar::int(t, v),
+        (Some(Constant::Float(v)), ScalarType::F32) => Scalar::f32(v as f32),
+        (Some(Constant::Float(v)), ScalarType::F64) => Scalar::f64(v),
+        _ => {
+            return Err(problem(
+                codes::INITIALIZER,
+                "this initialiser is not a constant",
+                e,
+            ));
+        }
+    };
+    Ok(tensorize_ir::op::eval_convert(elem, value))
+}
+
+/// Assigns the expressions of an initialiser list to elements, in row-major order.
+fn place_initialisers<'u>(
+    init: Cursor<'u>,
+    lens: &[u64],
+    slots: &mut [Option<Cursor<'u>>],
+) -> Result<()> {
+    let unsupported = |c| problem(codes::INITIALIZER, "this initialiser is not supported", c);
+    if init.kind() == CXCursor_StringLiteral || peeled(init).kind() == CXCursor_StringLiteral {
+        return Err(problem(
+            codes::STRING,
+            "a string literal is not supported",
+            init,
+        ));
+    }
+    if init.kind() != CXCursor_InitListExpr {
+        return Err(unsupported(init));
+    }
+    let items = init.children();
+    let row = lens[1..].iter().product::<u64>() as usize;
+    // Nested lists are rows; a flat list fills the elements one after the other.
+    let nested = items.iter().all(|i| i.kind() == CXCursor_InitListExpr);
+    if lens.len() > 1 && nested {
+        for (i, item) in items.into_iter().enumerate() {
+            let slots = slots
+                .get_mut(i * row..(i + 1) * row)
+                .ok_or_else(|| unsupported(item))?;
+            place_initialisers(item, &lens[1..], slots)?;
+        }
+        return Ok(());
+    }
+    for (i, item) in items.into_iter().enumerate() {
+        // A designator is a node of no kind with several children.
+        let plain = item.kind() != CXCursor_InitListExpr
+            && (item.kind() != CXCursor_UnexposedExpr || item.children().len() == 1);
+        if !plain || matches!(types::read(item.ty()), Ty::Array(..) | Ty::Pointer(_)) {
+            return Err(unsupported(item));
+        }
+        *slots.get_mut(i).ok_or_else(|| unsupported(item))? = Some(item);
+    }
+    Ok(())
+}

@@ -1,0 +1,311 @@
+//! What an expression reads and writes, and whether C leaves the order open.
+
+use super::codes;
+use super::ffi::Cursor;
+use super::lower::{Lower, Result, operands, peeled, problem};
+use super::operator::{self, Binary, Unary};
+use super::types::{self, Ty};
+use clang_sys::*;
+use std::collections::HashSet;
+
+/// What happens in an expression. Memory is one thing here: which element it is can't be told from
+/// the text.
+#[derive(Default, Clone)]
+struct Effects<'u> {
+    reads: HashSet<Cursor<'u>>,
+    writes: HashSet<Cursor<'u>>,
+    reads_memory: bool,
+    writes_memory: bool,
+}
+
+impl<'u> Effects<'u> {
+    fn join(&mut self, other: &Effects<'u>) {
+        self.reads.extend(&other.reads);
+        self.writes.extend(&other.writes);
+        self.reads_memory |= other.reads_memory;
+        self.writes_memory |= other.writes_memory;
+    }
+
+    fn writes_what(&self, other: &Effects<'u>) -> bool {
+        self.writes
+            .iter()
+            .any(|w| other.reads.contains(w) || other.writes.contains(w))
+            || self.writes_memory && (other.reads_memory || other.writes_memory)
+    }
+
+    fn conflicts(&self, other: &Effects<'u>) -> bool {
+        self.writes_what(other) || other.writes_what(self)
+    }
+}
+
+/// Refuses a full expression in which something is written and used without an order.
+pub(super) fn check_order<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>) -> Result<()> {
+    let mut changes = 0;
+    count_changes(c, &mut changes);
+    // One change at the top, as in `x = …`, comes after all else.
+    let root = match c.kind() {
+        CXCursor_BinaryOperator | CXCursor_CompoundAssignOperator | CXCursor_UnaryOperator => {
+            changes_something(c)
+        }
+        _ => false,
+    };
+    if changes <= usize::from(root) {
+        return Ok(());
+    }
+    effects(lower, c, 0).map(|_| ())
+}
+
+fn changes_something(c: Cursor<'_>) -> bool {
+    match c.kind() {
+        CXCursor_BinaryOperator => {
+            // The type of `=` is that of its left side; cheap tests first.
+            matches!(operator::binary(c), Ok(Binary::Assign))
+        }
+        CXCursor_CompoundAssignOperator => true,
+        CXCursor_UnaryOperator => matches!(operator::unary(c), Ok(Unary::Step { .. })),
+        CXCursor_CallExpr => true,
+        _ => false,
+    }
+}
+
+fn count_changes(c: Cursor<'_>, count: &mut usize) {
+    *count += usize::from(changes_something(c));
+    for child in c.children() {
+        count_changes(child, count);
+    }
+}
+
+/// Whether something in the expression is ordered before something else: `&&`, `||`, `?:`, a comma,
+/// a call that is inlined.
+pub(super) fn has_sequence_point<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>) -> bool {
+    let here = match c.kind() {
+        CXCursor_ConditionalOperator => true,
+        CXCursor_CallExpr => super::call::is_inlined(lower, c),
+        CXCursor_BinaryOperator => {
+            matches!(
+                operator::binary(c),
+                Ok(Binary::And | Binary::Or | Binary::Comma)
+            )
+        }
+        _ => false,
+    };
+    here || operands(c)
+        .into_iter()
+        .any(|o| has_sequence_point(lower, o))
+}
+
+fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Effects<'u>> {
+    let mut all = Effects::default();
+    match c.kind() {
+        CXCursor_DeclRefExpr => {
+            if let Some(d) = c.referenced() {
+                if lower.in_memory.contains(&d) {
+                    all.reads_memory = true;
+                } else {
+                    all.reads.insert(d);
+                }
+            }
+        }
+        CXCursor_BinaryOperator => {
+            let [l, r] = operands(c)[..] else {
+                return Ok(all);
+            };
+            match operator::binary(c)? {
+                Binary::Assign => {
+                    let right = effects(lower, r, depth)?;
+                    all = write(lower, c, l, &right, false, depth)?;
+                }
+                Binary::And | Binary::Or | Binary::Comma => {
+                    all = effects(lower, l, depth)?;
+                    all.join(&effects(lower, r, depth)?);
+                }
+                _ => all = unordered(lower, c, &[l, r], depth)?,
+            }
+        }
+        CXCursor_CompoundAssignOperator => {
+            let [l, r] = operands(c)[..] else {
+                return Ok(all);
+            };
+            let right = effects(lower, r, depth)?;
+            all = write(lower, c, l, &right, true, depth)?;
+        }
+        CXCursor_UnaryOperator if matches!(operator::unary(c), Ok(Unary::Step { .. })) => {
+            let [inner] = operands(c)[..] else {
+                return Ok(all);
+            };
+            all = write(lower, c, inner, &Effects::default(), true, depth)?;
+        }
+        CXCursor_UnaryOperator if matches!(operator::unary(c), Ok(Unary::Deref)) => {
+            all = unordered(lower, c, &operands(c), depth)?;
+            all.reads_memory = true;
+        }
+        CXCursor_ArraySubscriptExpr => {
+            all = unordered(lower, c, &operands(c), depth)?;
+            all.reads_memory = true;
+        }
+        CXCursor_ConditionalOperator => {
+            for o in operands(c) {
+                all.join(&effects(lower, o, depth)?);
+            }
+        }
+        CXCursor_CallExpr => {
+            all = unordered(lower, c, &c.arguments(), depth)?;
+            if let Some(body) = super::call::inlined_body(lower, c) {
+                // Whatever it does to memory; its own variables concern nobody.
+                if depth > 8 {
+                    (all.reads_memory, all.writes_memory) = (true, true);
+                } else {
+                    memory_effects(lower, body, &mut all, depth + 1);
+                }
+            } else if super::call::writes_memory(c) {
+                (all.reads_memory, all.writes_memory) = (true, true);
+            }
+        }
+        _ => all = unordered(lower, c, &operands(c), depth)?,
+    }
+    Ok(all)
+}
+
+/// Operands in no order.
+fn unordered<'u>(
+    lower: &Lower<'u, '_>,
+    at: Cursor<'u>,
+    parts: &[Cursor<'u>],
+    depth: usize,
+) -> Result<Effects<'u>> {
+    let mut all = Effects::default();
+    for &p in parts {
+        let e = effects(lower, p, depth)?;
+        if all.conflicts(&e) {
+            let message = "the order in which the parts of this expression are evaluated is open";
+            return Err(problem(codes::ORDER, message, at));
+        }
+        all.join(&e);
+    }
+    Ok(all)
+}
+
+/// A write to `target`, after its own operands and `value` have been evaluated.
+fn write<'u>(
+    lower: &Lower<'u, '_>,
+    at: Cursor<'u>,
+    target: Cursor<'u>,
+    value: &Effects<'u>,
+    reads_target: bool,
+    depth: usize,
+) -> Result<Effects<'u>> {
+    let place = peeled(target);
+    let variable = (place.kind() == CXCursor_DeclRefExpr)
+        .then(|| place.referenced())
+        .flatten()
+        .filter(|d| !lower.in_memory.contains(d));
+    let mut inner = Effects::default();
+    if variable.is_none() {
+        // The address, not the contents.
+        inner = unordered(lower, at, &operands(place), depth)?;
+        inner.reads_memory |= reads_target;
+    }
+    let conflict = match variable {
+        Some(d) => value.writes.contains(&d),
+        None => inner.conflicts(value),
+    };
+    if conflict {
+        let message = "what is assigned here is also changed on the right side, in no order";
+        return Err(problem(codes::ORDER, message, at));
+    }
+    let mut all = inner;
+    all.join(value);
+    match variable {
+        Some(d) => {
+            all.writes.insert(d);
+            if reads_target {
+                all.reads.insert(d);
+            }
+        }
+        None => all.writes_memory = true,
+    }
+    Ok(all)
+}
+
+/// Whether a function body reads or writes memory.
+fn memory_effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>, depth: usize) {
+    let memory = |c: Cursor<'u>| {
+        let p = peeled(c);
+        p.kind() != CXCursor_DeclRefExpr
+            || p.referenced().is_some_and(|d| lower.in_memory.contains(&d))
+    };
+    match c.kind() {
+        CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => all.reads_memory = true,
+        CXCursor_UnaryOperator => match operator::unary(c) {
+            Ok(Unary::Deref) | Err(_) => all.reads_memory = true,
+            Ok(Unary::Step { .. }) => {
+                all.writes_memory |= operands(c).first().is_none_or(|&o| memory(o));
+            }
+            // An address that goes elsewhere may be written through.
+            Ok(Unary::AddressOf) => (all.reads_memory, all.writes_memory) = (true, true),
+            _ => {}
+        },
+        CXCursor_BinaryOperator => match operator::binary(c) {
+            Ok(Binary::Assign) => {
+                all.writes_memory |= operands(c).first().is_none_or(|&o| memory(o));
+            }
+            Ok(_) => {}
+            Err(_) => (all.reads_memory, all.writes_memory) = (true, true),
+        },
+        CXCursor_CompoundAssignOperator => {
+            all.writes_memory |= operands(c).first().is_none_or(|&o| memory(o));
+        }
+        CXCursor_CallExpr => match super::call::inlined_body(lower, c) {
+            Some(body) if depth < 8 => memory_effects(lower, body, all, depth + 1),
+            Some(_) => (all.reads_memory, all.writes_memory) = (true, true),
+            None if super::call::writes_memory(c) => {
+                (all.reads_memory, all.writes_memory) = (true, true);
+            }
+            None => {}
+        },
+        _ => {}
+    }
+    for child in c.children() {
+        memory_effects(lower, child, all, depth);
+    }
+}
+
+impl<'u> Lower<'u, '_> {
+    /// Finds the variables of a function that are assigned after their declaration, and those whose
+    /// address is taken.
+    pub fn scan_variables(&mut self, c: Cursor<'u>) {
+        let first = |c: Cursor<'u>| {
+            operands(c)
+                .first()
+                .map(|&o| peeled(o))
+                .filter(|p| p.kind() == CXCursor_DeclRefExpr)
+        };
+        match c.kind() {
+            CXCursor_BinaryOperator => {
+                if !matches!(operator::binary(c), Ok(b) if b != Binary::Assign) {
+                    self.assigned.extend(first(c).and_then(|p| p.referenced()));
+                }
+            }
+            CXCursor_CompoundAssignOperator => {
+                self.assigned.extend(first(c).and_then(|p| p.referenced()));
+            }
+            CXCursor_UnaryOperator => match operator::unary(c) {
+                Ok(Unary::Step { .. }) | Err(_) => {
+                    self.assigned.extend(first(c).and_then(|p| p.referenced()));
+                }
+                Ok(Unary::AddressOf) => {
+                    if let Some(p) = first(c)
+                        && !matches!(types::read(p.ty()), Ty::Array(..))
+                    {
+                        self.in_memory.extend(p.referenced());
+                    }
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        for child in c.children() {
+            self.scan_variables(child);
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Values: arithmetic, with every promotion and conversion spelled out.
+
+use super::codes;
+use super::ffi::{Constant, Cursor};
+use super::lower::{Lower, Result, convert, operand, operands, problem, scalar_type};
+use super::operator::{self, Binary, Unary};
+use super::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+impl<'u> Lower<'u, '_> {
+    /// The value of a scalar expression, of the type that clang gives it.
+    pub fn value(&mut self, c: Cursor<'u>) -> Result<Expr> {
+        let ty = scalar_type(&types::read(c.ty()), c)?;
+        let e = self.value_unchecked(c, ty)?;
+        if e.ty() != ty {
+            let message = format!(
+                "this expression has the type '{}' for clang and {} for us",
+                c.ty().spelling(),
+                e.ty()
+            );
+            return Err(problem(codes::CONVERSION, message, c));
+        }
+        Ok(e)
+    }
+
+    fn value_unchecked(&mut self, c: Cursor<'u>, ty: ScalarType) -> Result<Expr> {
+        match c.kind() {
+            CXCursor_ParenExpr => self.value(operand(c)?),
+            CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => self.cast(c, ty),
+            CXCursor_IntegerLiteral | CXCursor_FloatingLiteral | CXCursor_CharacterLiteral => {
+                literal(c, ty)
+            }
+            CXCursor_UnaryExpr => {
+                // sizeof, _Alignof; clang has no value for those of variable length.
+                let fails = || problem(codes::EXPRESSION, "a sizeof that is not constant", c);
+                match c.evaluate() {
+                    Some(Constant::Int(v)) => Ok(Expr::int(ty, v)),
+                    _ => Err(fails()),
+                }
+            }
+            CXCursor_DeclRefExpr => {
+                if let Some(d) = c.referenced()
+                    && d.kind() == CXCursor_EnumConstantDecl
+                {
+                    let (signed, unsigned) = d.enumerator();
+                    let v = if ty.is_signed() {
+                        signed.into()
+                    } else {
+                        unsigned.into()
+                    };
+                    return Ok(Expr::int(ty, v));
+                }
+                self.read_place(c)
+            }
+            CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => self.read_place(c),
+            CXCursor_UnaryOperator => self.unary(c, ty),
+            CXCursor_BinaryOperator => self.binary(c, ty),
+            CXCursor_CompoundAssignOperator => {
+                let place = self.compound_assignment(c)?;
+                self.load(place, c)
+            }
+            CXCursor_ConditionalOperator => self.conditional(c, ty),
+            CXCursor_CallExpr => self
+                .call(c)?
+                .ok_or_else(|| problem(codes::TYPE, "the result of a void function is used", c)),
+            CXCursor_GenericSelectionExpr => {
+                Err(problem(codes::EXPRESSION, "_Generic is not supported", c))
+            }
+            CXCursor_StmtExpr => Err(problem(
+                codes::EXPRESSION,
+                "a statement expression is not supported",
+                c,
+            )),
+            CXCursor_CompoundLiteralExpr => Err(problem(
+                codes::EXPRESSION,
+                "a compound literal is not supported",
+                c,
+            )),
+            CXCursor_StringLiteral => Err(problem(
+                codes::STRING,
+                "a string literal is not supported",
+                c,
+            )),
+            _ => Err(problem(
+                codes::EXPRESSION,
+                "this kind of expression is not supported",
+                c,
+            )),
+        }
+    }
+
+    /// `i1`: whether the value is not zero.
+    pub fn truth(&mut self, c: Cursor<'u>) -> Result<Expr> {
+        if let Ty::Pointer(_) | Ty::Array(..) = types::read(c.ty()) {
+            let message = "a pointer is tested for being null, which a proof cannot follow";
+            return Err(problem(codes::POINTER_USE, message, c));
+        }
+        Ok(as_truth(self.value(c)?))
+    }
+
+    /// Written casts, and the implicit ones, which libclang shows as nodes of no kind.
+    fn cast(&mut self, c: Cursor<'u>, ty: ScalarType) -> Result<Expr> {
+        let inner = operand(c)?;
+        match types::read(inner.ty()) {
+            Ty::Scalar(_) => {
+                let e = self.value(inner)?;
+                Ok(if ty == ScalarType::I1 {
+                    as_truth(e)
+                } else {
+                    convert(ty, e)
+                })
+            }
+            Ty::Pointer(_) | Ty::Array(..) => Err(problem(
+                codes::POINTER_USE,
+                "a pointer is converted to a number",
+                c,
+            )),
+            Ty::Function => Err(problem(
+                codes::FUNCTION_POINTER,
+                "the address of a function is used",
+                c,
+            )),
+            t => Err(scalar_type(&t, inner).expect_err("not a scalar")),
+        }
+    }
+
+    fn unary(&mut self, c: Cursor<'u>, ty: ScalarType) -> Result<Expr> {
+        let inner = operand(c)?;
+        match operator::unary(c)? {
+            Unary::Plus | Unary::Extension => self.value(inner),
+            Unary::Minus => Ok(negate(self.value(inner)?)),
+            Unary::Not => {
+                let e = self.value(inner)?;
+                if !e.ty().is_int() {
+                    return Err(problem(codes::EXPRESSION, "'~' on a complex number", c));
+                }
+                Ok(Expr::Unary(UnOp::Not, Box::new(e)))
+            }
+            Unary::LogicalNot => {
+                let e = self.truth(inner)?;
+                Ok(convert(ty, negation(e)))
+            }
+            Unary::Deref => self.read_place(c),
+            Unary::Step { by, prefix } => self
+                .step(c, by, prefix, true)
+                .map(|v| v.expect("a value was asked for")),
+            Unary::AddressOf => Err(problem(
+                codes::POINTER_USE,
+                "an address where a number is needed",
+                c,
+            )),
+            Unary::Complex => Err(problem(codes::TYPE, "complex numbers are not supported", c)),
+        }
+    }
+
+    fn binary(&mut self, c: Cursor<'u>, ty: ScalarType) -> Result<Expr> {
+        let [l, r] = operands(c)[..] else {
+            return Err(problem(
+                codes::EXPRESSION,
+                "an expression that is not supported",
+                c,
+            ));
+        };
+        let pointers = |t| matches!(types::read(t), Ty::Pointer(_) | Ty::Array(..));
+        match operator::binary(c)? {
+            Binary::Arithmetic(op) if pointers(l.ty()) => self.pointer_difference(c, op, l, r, ty),
+            Binary::Arithmetic(op) => {
+                let (a, b) = (self.value(l)?, self.value(r)?);
+                arithmetic(op, a, b, c)
+            }
+            Binary::Compare(op) if pointers(l.ty()) || pointers(r.ty()) => {
+                Ok(convert(ty, self.pointer_compare(c, op, l, r)?))
+            }
+            Binary::Compare(op) => {
+                let (a, b) = (self.value(l)?, self.value(r)?);
+                if a.ty() != b.ty() {
+                    return Err(problem(codes::CONVERSION, "operands of two types", c));
+                }
+                Ok(convert(ty, Expr::compare(op, a, b)))
+            }
+            Binary::And => Ok(convert(ty, self.logical(l, r, true)?)),
+            Binary::Or => Ok(convert(ty, self.logical(l, r, false)?)),
+            Binary::Comma => {
+                self.effect(l)?;
+                self.sequence_point()?;
+                self.value(r)
+            }
+            Binary::Assign => {
+                let place = self.assignment(c)?;
+                self.load(place, c)
+            }
+        }
+    }
+
+    /// `l && r` or `l || r`, as `i1`. Effects of `r` happen only where it is evaluated.
+    fn logical(&mut self, l: Cursor<'u>, r: Cursor<'u>, and: bool) -> Result<Expr> {
+        let left = self.truth(l)?;
+        self.sequence_point()?;
+        let (effects, right) = self.in_branch(|s| s.truth(r))?;
+        let constant = Expr::int(ScalarType::I1, i128::from(!and));
+        if effects.is_empty() {
+            return Ok(if and {
+                select(left, right, constant)
+            } else {
+                select(left, constant, right)
+            });
+        }
+        let var = self.fresh("t");
+        self.assign_var(var.clone(), left)?;
+        let mut run = effects;
+        run.push(Stmt::Assign {
+            var: var.clone(),
+            ty: ScalarType::I1,
+            value: right,
+        });
+        let test = Expr::Var(var.clone(), ScalarType::I1);
+        let (then, otherwise) = if and { (run, vec![]) } else { (vec![], run) };
+        self.emit(Stmt::If {
+            cond: test.clone(),
+            then,
+            otherwise,
+        })?;
+        Ok(test)
+    }
+
+    fn conditional(&mut self, c: Cursor<'u>, ty: ScalarType) -> Result<Expr> {
+        let [cond, l, r] = operands(c)[..] else {
+            return Err(problem(
+                codes::EXPRESSION,
+                "'?:' without its middle is not supported",
+                c,
+            ));
+        };
+        let cond = self.truth(cond)?;
+        self.sequence_point()?;
+        let entry = self.pointers.clone();
+        let (then, a) = self.in_branch(|s| s.value(l))?;
+        let after = std::mem::replace(&mut self.pointers, entry);
+        let (otherwise, b) = self.in_branch(|s| s.value(r))?;
+        self.merge_pointers(after);
+        if a.ty() != ty || b.ty() != ty {
+            return Err(problem(codes::CONVERSION, "branches of two types", c));
+        }
+        if then.is_empty() && otherwise.is_empty() {
+            return Ok(select(cond, a, b));
+        }
+        let var = self.fresh("t");
+        let ended = |mut block: Vec<Stmt>, value| {
+            block.push(Stmt::Assign {
+                var: var.clone(),
+                ty,
+                value,
+            });
+            block
+        };
+        let (then, otherwise) = (ended(then, a), ended(otherwise, b));
+        self.emit(Stmt::If {
+            cond,
+            then,
+            otherwise,
+        })?;
+        Ok(Expr::Var(var, ty))
+    }
+
+    /// Like [`Lower::in_block`], for an operand that is not always evaluated.
+    pub fn in_branch<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(Vec<Stmt>, T)> {
+        self.in_block(|s| {
+            let value = f(s)?;
+            s.sequence_point()?;
+            Ok(value)
+        })
+    }
+}
+
+fn literal(c: Cursor<'_>, ty: ScalarType) -> Result<Expr> {
+    let value = match (c.evaluate(), ty) {
+        (Some(Constant::Int(v)), ty) if ty.is_int() => Scalar::int(ty, v),
+        (Some(Constant::Float(v)), ScalarType::F32) => Scalar::f32(v as f32),
+        (Some(Constant::Float(v)), ScalarType::F64) => Scalar::f64(v),
+        _ => {
+            return Err(problem(
+                codes::EXPRESSION,
+                "a literal that is not supported",
+                c,
+            ));
+        }
+    };
+    Ok(Expr::Const(value))
+}
+
+/// `e != 0`
+pub(super) fn as_truth(e: Expr) -> Expr {
+    match e {
+        Expr::Convert(to, inner) if to.is_int() && inner.ty() == ScalarType::I1 => *inner,
+        Expr::Const(v) => Expr::Const(Scalar::bool(v.is_true())),
+        e if e.ty() == ScalarType::I1 => e,
+        e => {
+            let zero = Expr::Const(Scalar::zero(e.ty()));
+            Expr::compare(CmpOp::Ne, e, zero)
+        }
+    }
+}
+
+/// `!e` for an `i1`
+pub(super) fn negation(e: Expr) -> Expr {
+    match e {
+        Expr::Const(v) => Expr::Const(Scalar::bool(!v.is_true())),
+        Expr::Unary(UnOp::Not, inner) => *inner,
+        Expr::Compare(op, a, b) if a.ty().is_int() => Expr::Compare(op.negated(), a, b),
+        e => Expr::Unary(UnOp::Not, Box::new(e)),
+    }
+}
+
+/// `c ? a : b`, decided if `c` is a literal.
+pub(super) fn select(c: Expr, a: Expr, b: Expr) -> Expr {
+    match c {
+        Expr::Const(v) => {
+            if v.is_true() {
+                a
+            } else {
+                b
+            }
+        }
+        c => Expr::Select(Box::new(c), Box::new(a), Box::new(b)),
+    }
+}
+
+fn negate(e: Expr) -> Expr {
+    match e {
+        Expr::Const(v) if tensorize_ir::op::unary_undefined(UnOp::Negate, v).is_none() => {
+            Expr::Const(tensorize_ir::op::eval_unary(UnOp::Negate, v))
+        }
+        e => Expr::Unary(UnOp::Negate, Box::new(e)),
+    }
+}
+
+/// `a op b` on operands that clang has converted to a common type; a shift's count has its own.
+pub(super) fn arithmetic(op: Arith, a: Expr, b: Expr, at: Cursor<'_>) -> Result<Expr> {
+    let ty = a.ty();
+    let op = match op {
+        Arith::Plain(op) => op,
+        Arith::ShiftRight if ty.is_signed() => BinOp::ShiftRightArithmetic,
+        Arith::ShiftRight => BinOp::ShiftRightLogical,
+    };
+    let shift = matches!(
+        op,
+        BinOp::ShiftLeft | BinOp::ShiftRightArithmetic | BinOp::ShiftRightLogical
+    );
+    let b = if shift && b.ty().is_int() {
+        convert(ty, b)
+    } else {
+        b
+    };
+    if b.ty() != ty || !op.accepts(ty) {
+        return Err(problem(
+            codes::CONVERSION,
+            format!("'{op}' on {ty} and {}", b.ty()),
+            at,
+        ));
+    }
+    Ok(match (&a, &b) {
+        // What overflows stays as it is: the prover has to see it.
+        (Expr::Const(x), Expr::Const(y))
+            if tensorize_ir::op::binary_undefined(op, *x, *y).is_none() =>
+        {
+            Expr::Const(tensorize_ir::op::eval_binary(op, *x, *y))
+        }
+        _ => Expr::binary(op, a, b),
+    })
+}
+
+/// An arithmetic operator of C; the type tells which right shift it is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Arith {
+    Plain(BinOp),
+    ShiftRight,
+}

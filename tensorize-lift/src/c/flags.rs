@@ -1,0 +1,110 @@
+//! Compiler flags: what libclang should see, and what they do to floating point.
+
+/// What the compiler may do with floating point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FloatSemantics {
+    /// `a * b + c` may be rounded once only.
+    pub contract: bool,
+    /// Sums may be re-associated, NaN and infinities assumed away.
+    pub fast_math: bool,
+}
+
+/// Reads the compiler's arguments; the last of two that contradict each other wins. `target` is the
+/// triple that is compiled for, the host's if it is empty.
+///
+/// Where the flags are silent, GCC contracts if the machine can: any but the x86 baseline.
+pub fn float_semantics(args: &[String], target: &str) -> FloatSemantics {
+    let arch = match target.split('-').next() {
+        Some("") | None => std::env::consts::ARCH,
+        Some(arch) => arch,
+    };
+    let x86 = matches!(
+        arch,
+        "x86_64" | "x86" | "i386" | "i486" | "i586" | "i686" | "amd64"
+    );
+    let (mut fast, mut contract) = (false, None);
+    let mut machine_has_fma = !x86;
+    for arg in args {
+        match arg.as_str() {
+            "-ffast-math" | "-Ofast" => (fast, contract) = (true, Some(true)),
+            "-funsafe-math-optimizations"
+            | "-fassociative-math"
+            | "-freciprocal-math"
+            | "-ffinite-math-only"
+            | "-fno-signed-zeros"
+            | "-ffp-model=fast"
+            | "-ffp-model=aggressive"
+            | "-fexcess-precision=fast"
+            | "/fp:fast"
+            | "-fapprox-func" => {
+                fast = true;
+            }
+            "-fno-fast-math" | "-ffp-model=strict" => (fast, contract) = (false, Some(false)),
+            "-ffp-model=precise" => fast = false,
+            "-fno-unsafe-math-optimizations" => fast = false,
+            "-ffp-contract=off" => contract = Some(false),
+            "-ffp-contract=on" | "-ffp-contract=fast" | "-ffp-contract=fast-honor-pragmas" => {
+                contract = Some(true);
+            }
+            "-mfma" | "-mfma4" => machine_has_fma = true,
+            "-march=x86-64" | "-march=x86-64-v2" => machine_has_fma = !x86,
+            a if a.starts_with("-march=") || a.starts_with("-mcpu=") => machine_has_fma = true,
+            _ => {}
+        }
+    }
+    FloatSemantics {
+        contract: contract.unwrap_or(true) && machine_has_fma,
+        fast_math: fast,
+    }
+}
+
+/// The arguments that libclang understands and that matter for the meaning. Pragmas of OpenMP stay
+/// what they are without the flag: hints.
+pub(super) fn for_libclang(args: &[String]) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut rest = args.iter();
+    while let Some(a) = rest.next() {
+        match a.as_str() {
+            "-c" | "-fopenmp" | "-fopenmp-simd" | "-MD" | "-MMD" | "-MP" => {}
+            "-o" | "-MF" | "-MT" | "-MQ" => {
+                rest.next();
+            }
+            "-Werror" => {}
+            a if a.starts_with("-Werror=") || a.starts_with("-O") || a.starts_with("-g") => {}
+            _ => kept.push(a.clone()),
+        }
+    }
+    // A limit would hide errors, and an unknown flag of GCC is none.
+    kept.extend(["-ferror-limit=0", "-Wno-everything", "-Wno-error"].map(String::from));
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(args: &[&str], target: &str) -> (bool, bool) {
+        let args: Vec<String> = args.iter().map(|a| a.to_string()).collect();
+        let s = float_semantics(&args, target);
+        (s.contract, s.fast_math)
+    }
+
+    #[test]
+    fn flags_decide_float_semantics() {
+        assert_eq!(read(&["-O2"], "x86_64-unknown-linux-gnu"), (false, false));
+        assert_eq!(
+            read(&["-O2", "-march=native"], "x86_64-unknown-linux-gnu"),
+            (true, false)
+        );
+        assert_eq!(read(&["-O2"], "aarch64-unknown-linux-gnu"), (true, false));
+        assert_eq!(
+            read(&["-ffp-contract=off"], "aarch64-linux"),
+            (false, false)
+        );
+        assert_eq!(read(&["-Ofast"], "x86_64-linux"), (false, true));
+        assert_eq!(
+            read(&["-ffast-math", "-fno-fast-math"], "x86_64-linux"),
+            (false, false)
+        );
+    }
+}

@@ -1,0 +1,183 @@
+//! `break`, `continue` and the `return` of an inlined helper, as structure.
+//!
+//! A jump sets a flag, and what it jumps over runs only if the flag isn't set. Where an `if` always
+//! jumps in one branch, what follows goes into the other branch, and nothing has to be tested. Flags
+//! that nothing tests are dropped in the end.
+
+use super::expr::{negation, select};
+use super::ffi::Cursor;
+use super::lower::{Exit, ExitKind, Lower, Result, is_expression, operands};
+use clang_sys::*;
+use std::collections::HashSet;
+use tensorize_ir::index::Sym;
+use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+/// The jumps that leave a statement.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub(super) struct Leaves {
+    pub breaks: bool,
+    pub continues: bool,
+    pub returns: bool,
+}
+
+impl Leaves {
+    fn or(self, o: Leaves) -> Leaves {
+        Leaves {
+            breaks: self.breaks || o.breaks,
+            continues: self.continues || o.continues,
+            returns: self.returns || o.returns,
+        }
+    }
+}
+
+/// The jumps in `c` that go outside of it.
+pub(super) fn leaves(c: Cursor<'_>) -> Leaves {
+    let inside = || {
+        operands(c)
+            .into_iter()
+            .map(leaves)
+            .fold(Leaves::default(), Leaves::or)
+    };
+    match c.kind() {
+        CXCursor_BreakStmt => Leaves {
+            breaks: true,
+            ..Leaves::default()
+        },
+        CXCursor_ContinueStmt => Leaves {
+            continues: true,
+            ..Leaves::default()
+        },
+        CXCursor_ReturnStmt => Leaves {
+            returns: true,
+            ..Leaves::default()
+        },
+        CXCursor_ForStmt | CXCursor_WhileStmt | CXCursor_DoStmt => Leaves {
+            returns: inside().returns,
+            ..Leaves::default()
+        },
+        CXCursor_SwitchStmt => Leaves {
+            breaks: false,
+            ..inside()
+        },
+        k if is_expression(k) => Leaves::default(),
+        _ => inside(),
+    }
+}
+
+/// Whether the end of `c` is never reached, as far as its structure tells.
+pub(super) fn always_jumps(c: Cursor<'_>) -> bool {
+    match c.kind() {
+        CXCursor_BreakStmt | CXCursor_ContinueStmt | CXCursor_ReturnStmt => true,
+        CXCursor_CompoundStmt => operands(c).into_iter().any(always_jumps),
+        CXCursor_IfStmt => match operands(c)[..] {
+            [_, then, otherwise] => always_jumps(then) && always_jumps(otherwise),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+impl<'u> Lower<'u, '_> {
+    /// Opens the target of a jump: its flag starts false.
+    pub fn open_exit(&mut self, kind: ExitKind) -> Result<()> {
+        let flag = self.fresh(match kind {
+            ExitKind::Break => "left",
+            ExitKind::Continue => "skip",
+            ExitKind::Return => "done",
+        });
+        self.flags.insert(flag.clone());
+        self.assign_var(flag.clone(), Expr::Const(Scalar::bool(false)))?;
+        self.exits.push(Exit { kind, flag });
+        Ok(())
+    }
+
+    /// Jumps to the innermost target of this kind.
+    pub fn jump(&mut self, kind: ExitKind) -> Result<bool> {
+        let Some(exit) = self.exits.iter().rev().find(|e| e.kind == kind) else {
+            return Ok(false);
+        };
+        let flag = exit.flag.clone();
+        self.assign_var(flag, Expr::Const(Scalar::bool(true)))?;
+        Ok(true)
+    }
+
+    /// The flags that a statement with these jumps may have set.
+    pub fn flags_of(&self, l: Leaves) -> Vec<Sym> {
+        let find = |kind| {
+            self.exits
+                .iter()
+                .rev()
+                .find(|e| e.kind == kind)
+                .map(|e| e.flag.clone())
+        };
+        let mut flags = Vec::new();
+        if l.breaks {
+            flags.extend(find(ExitKind::Break));
+        }
+        if l.continues {
+            flags.extend(find(ExitKind::Continue));
+        }
+        // The kernel's own return needs no flag.
+        if l.returns && self.frames.last().is_some_and(|f| f.result.is_some()) {
+            flags.extend(find(ExitKind::Return));
+        }
+        flags
+    }
+
+    /// `i1`: none of the flags is set. `None` if there are none.
+    pub fn none_set(&mut self, flags: &[Sym]) -> Option<Expr> {
+        self.read_flags.extend(flags.iter().cloned());
+        let mut flags = flags
+            .iter()
+            .map(|f| negation(Expr::Var(f.clone(), ScalarType::I1)));
+        let first = flags.next()?;
+        let no = || Expr::Const(Scalar::bool(false));
+        Some(flags.fold(first, |a, b| select(a, b, no())))
+    }
+
+    /// Runs `f` only if none of the flags is set.
+    pub fn unless_set<T: Default>(
+        &mut self,
+        flags: &[Sym],
+        f: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let (then, value) = self.in_block(f)?;
+        if then.is_empty() {
+            return Ok(value);
+        }
+        match self.none_set(flags) {
+            Some(cond) => self.emit(Stmt::If {
+                cond,
+                then,
+                otherwise: vec![],
+            })?,
+            None => {
+                for s in then {
+                    self.emit(s)?;
+                }
+            }
+        }
+        Ok(value)
+    }
+}
+
+/// Drops the assignments to variables that nothing reads.
+pub(super) fn drop_assignments(block: &mut Vec<Stmt>, unread: &HashSet<Sym>) {
+    block.retain_mut(|s| match s {
+        Stmt::Assign { var, .. } => !unread.contains(var),
+        Stmt::If {
+            then, otherwise, ..
+        } => {
+            drop_assignments(then, unread);
+            drop_assignments(otherwise, unread);
+            // A branch that only jumped may have left nothing behind.
+            !(then.is_empty() && otherwise.is_empty())
+        }
+        Stmt::Loop(l) => {
+            drop_assignments(&mut l.body, unread);
+            true
+        }
+        Stmt::Store { .. } | Stmt::Return(_) => true,
+    });
+}

@@ -1,0 +1,465 @@
+//! What the lowering of one function knows, and its way in.
+//!
+//! Expressions are lowered to LoopIR expressions, which have no side effects; the effects become
+//! statements that are appended to the current block, in an order that C allows.
+
+use super::ffi::{Cursor, Place as SourcePlace};
+use super::types::{self, Ty};
+use super::{Problem, Span, codes};
+use clang_sys::*;
+use std::collections::{HashMap, HashSet};
+use tensorize_ir::index::Sym;
+use tensorize_ir::loopir::{Expr, Function, LocalArray, Overflow, Param, Stmt};
+use tensorize_ir::op::{self, BinOp};
+use tensorize_ir::scalar::ScalarType;
+
+pub(super) type Result<T> = std::result::Result<T, Problem>;
+
+/// More than any kernel needs; inlining could grow without bound otherwise.
+const MAX_STATEMENTS: usize = 20_000;
+
+/// What a declared name stands for.
+#[derive(Clone)]
+pub(super) enum Binding {
+    Scalar(Sym, ScalarType),
+    /// Lengths are outermost first.
+    Array(Target, Vec<Expr>),
+    /// The array is in [`Lower::pointers`], where it can change; this is the offset in elements.
+    Pointer(Expr),
+}
+
+/// What a pointer points into.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Target {
+    pub array: Sym,
+    pub elem: ScalarType,
+}
+
+/// Where a pointer variable points, as far as the program text tells.
+#[derive(Clone, PartialEq)]
+pub(super) enum Base {
+    /// The array, and the lengths of the rows if it is a pointer to arrays.
+    One(Target, Vec<Expr>),
+    Several,
+}
+
+/// A place that `break`, `continue` or an inlined `return` leaves for.
+#[derive(Clone)]
+pub(super) struct Exit {
+    pub kind: ExitKind,
+    /// Set where the jump was, so that what lies between can be skipped.
+    pub flag: Sym,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum ExitKind {
+    Break,
+    Continue,
+    Return,
+}
+
+/// A function that is being lowered: the kernel, or a helper that is inlined into it.
+pub(super) struct Frame<'u> {
+    pub function: Cursor<'u>,
+    /// `None` in the kernel itself, where LoopIR's own return serves.
+    pub result: Option<Option<(Sym, ScalarType)>>,
+    pub ret: Option<ScalarType>,
+}
+
+pub(super) struct Lower<'u, 's> {
+    pub source: &'s super::source::Source<'u>,
+    used_names: HashMap<String, u32>,
+    pub arrays: Vec<LocalArray>,
+    pub bindings: HashMap<Cursor<'u>, Binding>,
+    pub pointers: HashMap<Cursor<'u>, Base>,
+    /// Scalars whose address is taken live in arrays of one element.
+    pub in_memory: HashSet<Cursor<'u>>,
+    /// Parameters and variables that are assigned after their declaration.
+    pub assigned: HashSet<Cursor<'u>>,
+    pub block: Vec<Stmt>,
+    /// Increments that are still to be done, at the end of the full expression.
+    pub pending: Vec<Stmt>,
+    pub postpone: bool,
+    pub loops: u32,
+    pub exits: Vec<Exit>,
+    /// Flags that something reads; setting the others is dropped in the end.
+    pub read_flags: HashSet<Sym>,
+    pub flags: HashSet<Sym>,
+    pub frames: Vec<Frame<'u>>,
+    statements: usize,
+}
+
+/// A problem with this piece of code.
+pub(super) fn problem(code: &'static str, message: impl Into<String>, at: Cursor<'_>) -> Problem {
+    Problem {
+        code,
+        message: message.into(),
+        span: span(at),
+        help: super::codes::CODES
+            .iter()
+            .find(|c| c.0 == code)
+            .map(|c| c.2.to_string()),
+    }
+}
+
+pub(super) fn span(c: Cursor<'_>) -> Option<Span> {
+    let (start, end) = c.extent()?;
+    Some(span_between(start, end.offset))
+}
+
+pub(super) fn span_between(start: SourcePlace, end: usize) -> Span {
+    Span {
+        line: start.line,
+        column: start.column,
+        start: start.offset,
+        end: end.max(start.offset),
+        file: start.file,
+    }
+}
+
+/// Refuses what has no counterpart.
+pub(super) fn scalar_type(t: &Ty, at: Cursor<'_>) -> Result<ScalarType> {
+    match t {
+        Ty::Scalar(s) => Ok(*s),
+        Ty::Other(code, what) => Err(problem(code, format!("{what} is not supported"), at)),
+        Ty::Pointer(_) | Ty::Array(..) => Err(problem(
+            codes::POINTER_USE,
+            "a pointer where a number is needed",
+            at,
+        )),
+        Ty::Void => Err(problem(
+            codes::TYPE,
+            "a void value where a number is needed",
+            at,
+        )),
+        Ty::Function => Err(problem(
+            codes::FUNCTION_POINTER,
+            "a function where a number is needed",
+            at,
+        )),
+    }
+}
+
+/// `(to)e`, folded if it is a literal.
+pub(super) fn convert(to: ScalarType, e: Expr) -> Expr {
+    match e {
+        Expr::Const(v) => Expr::Const(op::eval_convert(to, v)),
+        e => Expr::convert(to, e),
+    }
+}
+
+/// An `i64` sum or product of offsets; zeros and ones fall away.
+pub(super) fn offset_op(op: BinOp, a: Expr, b: Expr) -> Expr {
+    let number = |e: &Expr| match e {
+        Expr::Const(v) => Some(v.as_int()),
+        _ => None,
+    };
+    match (op, number(&a), number(&b)) {
+        (_, Some(x), Some(y)) => {
+            let exact = match op {
+                BinOp::Add => x + y,
+                BinOp::Subtract => x - y,
+                _ => x.wrapping_mul(y),
+            };
+            Expr::int(ScalarType::I64, exact)
+        }
+        (BinOp::Add | BinOp::Subtract, _, Some(0)) | (BinOp::Multiply, _, Some(1)) => a,
+        (BinOp::Add, Some(0), _) | (BinOp::Multiply, Some(1), _) => b,
+        (BinOp::Multiply, Some(0), _) | (BinOp::Multiply, _, Some(0)) => {
+            Expr::int(ScalarType::I64, 0)
+        }
+        _ => Expr::binary(op, a, b),
+    }
+}
+
+pub(super) fn zero_offset() -> Expr {
+    Expr::int(ScalarType::I64, 0)
+}
+
+/// The children that are expressions or statements: no type names, attributes, members.
+pub(super) fn operands<'u>(c: Cursor<'u>) -> Vec<Cursor<'u>> {
+    let mut children = c.children();
+    children.retain(|c| is_expression(c.kind()) || is_statement(c.kind()));
+    children
+}
+
+/// The ranges that `Index.h` keeps for them.
+pub(super) fn is_expression(kind: CXCursorKind) -> bool {
+    (100..200).contains(&kind)
+}
+
+pub(super) fn is_statement(kind: CXCursorKind) -> bool {
+    (200..350).contains(&kind)
+}
+
+/// The one operand of a node.
+pub(super) fn operand<'u>(c: Cursor<'u>) -> Result<Cursor<'u>> {
+    match operands(c)[..] {
+        [one] => Ok(one),
+        _ => Err(problem(
+            codes::EXPRESSION,
+            "an expression that is not supported",
+            c,
+        )),
+    }
+}
+
+/// What is inside of parentheses and casts that only libclang shows.
+pub(super) fn peeled(mut c: Cursor<'_>) -> Cursor<'_> {
+    while matches!(c.kind(), CXCursor_ParenExpr | CXCursor_UnexposedExpr) {
+        match operands(c)[..] {
+            [inner] => c = inner,
+            _ => break,
+        }
+    }
+    c
+}
+
+impl<'u, 's> Lower<'u, 's> {
+    /// Lowers a definition.
+    pub fn function(source: &'s super::source::Source<'u>, f: Cursor<'u>) -> Result<Function> {
+        if f.ty().is_variadic() {
+            return Err(problem(
+                codes::VARIADIC,
+                format!("'{}' is variadic", f.spelling()),
+                f,
+            ));
+        }
+        let mut lower = Lower {
+            source,
+            used_names: HashMap::new(),
+            arrays: vec![],
+            bindings: HashMap::new(),
+            pointers: HashMap::new(),
+            in_memory: HashSet::new(),
+            assigned: HashSet::new(),
+            block: vec![],
+            pending: vec![],
+            postpone: false,
+            loops: 0,
+            exits: vec![],
+            read_flags: HashSet::new(),
+            flags: HashSet::new(),
+            frames: vec![],
+            statements: 0,
+        };
+        let ret = match types::read(f.ty().result()) {
+            Ty::Void => None,
+            t => Some(scalar_type(&t, f)?),
+        };
+        lower.frames.push(Frame {
+            function: f,
+            result: None,
+            ret,
+        });
+        lower.scan_variables(f);
+        let mut params = Vec::new();
+        for (i, p) in f.arguments().into_iter().enumerate() {
+            params.push(lower.parameter(i, p)?);
+        }
+        let body = super::source::body(f)
+            .ok_or_else(|| problem(codes::SYNTAX, format!("'{}' has no body", f.spelling()), f))?;
+        let falls = lower.list(&[body])?;
+        if falls && ret.is_some() {
+            let message = format!("'{}' can end without returning a value", f.spelling());
+            return Err(problem(codes::MISSING_RETURN, message, f));
+        }
+        let mut body = std::mem::take(&mut lower.block);
+        let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
+        super::jump::drop_assignments(&mut body, &unread);
+        Ok(Function {
+            name: f.spelling(),
+            params,
+            ret,
+            overflow: Overflow::Undefined,
+            arrays: lower.arrays,
+            body,
+        })
+    }
+
+    fn parameter(&mut self, i: usize, p: Cursor<'u>) -> Result<Param> {
+        let spelled = p.spelling();
+        let name = self.fresh(if spelled.is_empty() {
+            format!("arg{i}")
+        } else {
+            spelled
+        });
+        match types::read(p.ty()) {
+            Ty::Pointer(pointee) => {
+                let (elem, dims) = pointee.flatten();
+                let dims = self.dimensions(p, &dims)?;
+                let is_const = const_elements(p.ty().canonical().pointee());
+                let restrict = p.ty().canonical().is_restrict();
+                let elem = match elem {
+                    Ty::Void => {
+                        let message =
+                            format!("'{name}' points to void, so its elements have no type");
+                        return Err(problem(codes::TYPE, message, p));
+                    }
+                    Ty::Pointer(_) => {
+                        let message = format!("'{name}' is a pointer to pointers");
+                        return Err(problem(codes::TYPE, message, p));
+                    }
+                    Ty::Function => {
+                        let message = format!("'{name}' is a function pointer");
+                        return Err(problem(codes::FUNCTION_POINTER, message, p));
+                    }
+                    t => scalar_type(t, p)?,
+                };
+                let target = Target {
+                    array: name.clone(),
+                    elem,
+                };
+                self.bind_pointer(p, Some((target, dims, zero_offset())))?;
+                Ok(Param::Array {
+                    name,
+                    elem,
+                    is_const,
+                    restrict,
+                })
+            }
+            t => {
+                let ty = scalar_type(&t, p)?;
+                self.bind_scalar_named(p, name.clone(), ty, true)?;
+                Ok(Param::Scalar { name, ty })
+            }
+        }
+    }
+
+    /// A name that nothing else in the function has.
+    pub fn fresh(&mut self, name: impl AsRef<str>) -> Sym {
+        let name = name.as_ref();
+        let count = self.used_names.entry(name.to_string()).or_insert(0);
+        *count += 1;
+        if *count == 1 {
+            name.into()
+        } else {
+            format!("{name}.{count}").into()
+        }
+    }
+
+    /// Appends a statement.
+    pub fn emit(&mut self, s: Stmt) -> Result<()> {
+        self.statements += 1;
+        if self.statements > MAX_STATEMENTS {
+            let f = self.frames[0].function;
+            return Err(problem(
+                codes::TOO_LARGE,
+                format!("'{}' is too large", f.spelling()),
+                f,
+            ));
+        }
+        self.block.push(s);
+        Ok(())
+    }
+
+    pub fn assign_var(&mut self, var: Sym, value: Expr) -> Result<()> {
+        let ty = value.ty();
+        self.emit(Stmt::Assign { var, ty, value })
+    }
+
+    /// Puts a value into a variable of its own, unless it is a literal.
+    pub fn hold(&mut self, name: &str, value: Expr) -> Result<Expr> {
+        if let Expr::Const(_) = value {
+            return Ok(value);
+        }
+        let (var, ty) = (self.fresh(name), value.ty());
+        self.assign_var(var.clone(), value)?;
+        Ok(Expr::Var(var, ty))
+    }
+
+    /// Runs `f` with an empty block, and gives back what it put there.
+    pub fn in_block<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(Vec<Stmt>, T)> {
+        let outer = std::mem::take(&mut self.block);
+        let result = f(self);
+        let inner = std::mem::replace(&mut self.block, outer);
+        Ok((inner, result?))
+    }
+
+    /// Declares a scalar; `initialised` ones of those in memory get the variable's value.
+    pub fn bind_scalar_named(
+        &mut self,
+        c: Cursor<'u>,
+        name: Sym,
+        ty: ScalarType,
+        initialised: bool,
+    ) -> Result<()> {
+        if !self.in_memory.contains(&c) {
+            self.bindings.insert(c, Binding::Scalar(name, ty));
+            return Ok(());
+        }
+        let array = self.fresh(format!("{name}.at"));
+        self.arrays.push(LocalArray {
+            name: array.clone(),
+            elem: ty,
+            len: 1,
+            init: None,
+        });
+        self.bindings.insert(
+            c,
+            Binding::Array(
+                Target {
+                    array: array.clone(),
+                    elem: ty,
+                },
+                vec![],
+            ),
+        );
+        if initialised {
+            let value = Expr::Var(name, ty);
+            self.emit(Stmt::Store {
+                array,
+                index: zero_offset(),
+                value,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Declares a pointer variable, which may point somewhere already.
+    pub fn bind_pointer(
+        &mut self,
+        c: Cursor<'u>,
+        at: Option<(Target, Vec<Expr>, Expr)>,
+    ) -> Result<()> {
+        if self.in_memory.contains(&c) {
+            let message = format!("the address of the pointer '{}' is taken", c.spelling());
+            return Err(problem(codes::POINTER_USE, message, c));
+        }
+        let moves = self.assigned.contains(&c);
+        let offset = match &at {
+            // It stays where it is: no variable needed.
+            Some((_, _, offset @ Expr::Const(_))) if !moves => offset.clone(),
+            _ => {
+                let name = self.fresh(c.spelling());
+                if let Some((_, _, offset)) = &at {
+                    self.assign_var(name.clone(), offset.clone())?;
+                }
+                Expr::Var(name, ScalarType::I64)
+            }
+        };
+        self.bindings.insert(c, Binding::Pointer(offset));
+        match at {
+            Some((target, dims, _)) => self.pointers.insert(c, Base::One(target, dims)),
+            None => self.pointers.remove(&c),
+        };
+        Ok(())
+    }
+}
+
+/// Whether the elements below all array layers are `const`.
+pub(super) fn const_elements(mut t: super::ffi::Type<'_>) -> bool {
+    while matches!(
+        t.kind(),
+        CXType_ConstantArray | CXType_VariableArray | CXType_IncompleteArray
+    ) {
+        if t.is_const() {
+            return true;
+        }
+        t = t.array_element();
+    }
+    t.is_const()
+}

@@ -1,0 +1,139 @@
+//! Functions of <math.h> and <stdlib.h> that are operators.
+
+use tensorize_ir::loopir::Expr;
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+enum Function {
+    Unary(UnOp),
+    Binary(BinOp),
+    /// On integers.
+    IntegerAbs,
+    IsNan,
+    IsInf,
+    IsFinite,
+    /// `isless` and the like, which raise no flags.
+    Compare(CmpOp),
+    /// `__builtin_expect` and its kin: the first argument.
+    First,
+    Constant(f64),
+}
+
+/// The function of this name, and the type that its suffix gives its arguments, if it has one.
+fn lookup(name: &str) -> Option<(Function, Option<ScalarType>)> {
+    use BinOp::*;
+    use Function::*;
+    use UnOp::*;
+    let plain = name.strip_prefix("__builtin_").unwrap_or(name);
+    let builtin = plain.len() != name.len();
+    let exact = match plain {
+        "abs" | "labs" | "llabs" => Some(IntegerAbs),
+        "isnan" => Some(IsNan),
+        "isinf" => Some(IsInf),
+        "isfinite" | "finite" => Some(IsFinite),
+        "__isnan" | "__isnanf" => Some(IsNan),
+        "__finite" | "__finitef" => Some(IsFinite),
+        "isless" => Some(Compare(CmpOp::Lt)),
+        "islessequal" => Some(Compare(CmpOp::Le)),
+        "isgreater" => Some(Compare(CmpOp::Gt)),
+        "isgreaterequal" => Some(Compare(CmpOp::Ge)),
+        "expect" if builtin => Some(First),
+        "expect_with_probability" if builtin => Some(First),
+        "inff" | "huge_valf" | "inf" | "huge_val" if builtin => Some(Constant(f64::INFINITY)),
+        _ => None,
+    };
+    if let Some(f) = exact {
+        return Some((f, None));
+    }
+    let base = |name: &str| {
+        Some(match name {
+            "fabs" => Unary(UnOp::Abs),
+            "sqrt" => Unary(Sqrt),
+            "cbrt" => Unary(Cbrt),
+            "exp" => Unary(Exponential),
+            "exp2" => Unary(Exponential2),
+            "expm1" => Unary(ExponentialMinusOne),
+            "log" => Unary(Log),
+            "log2" => Unary(Log2),
+            "log10" => Unary(Log10),
+            "log1p" => Unary(LogPlusOne),
+            "sin" => Unary(Sine),
+            "cos" => Unary(Cosine),
+            "tan" => Unary(Tan),
+            "asin" => Unary(Asin),
+            "acos" => Unary(Acos),
+            "atan" => Unary(Atan),
+            "sinh" => Unary(Sinh),
+            "cosh" => Unary(Cosh),
+            "tanh" => Unary(Tanh),
+            "floor" => Unary(Floor),
+            "ceil" => Unary(Ceil),
+            "trunc" => Unary(Trunc),
+            "round" => Unary(RoundNearestAfz),
+            "rint" | "nearbyint" => Unary(RoundNearestEven),
+            "fmax" => Binary(MaximumNumber),
+            "fmin" => Binary(MinimumNumber),
+            "fmod" => Binary(Remainder),
+            "pow" => Binary(Power),
+            "atan2" => Binary(Atan2),
+            _ => return None,
+        })
+    };
+    if let Some(f) = base(plain) {
+        return Some((f, Some(ScalarType::F64)));
+    }
+    plain
+        .strip_suffix('f')
+        .and_then(base)
+        .map(|f| (f, Some(ScalarType::F32)))
+}
+
+/// Whether a call of this function is an operator.
+pub(super) fn is_known(name: &str) -> bool {
+    lookup(name).is_some()
+}
+
+/// The call as an expression. `None` if the arguments are not those of the function we know.
+pub(super) fn operator(name: &str, args: &[Expr]) -> Option<Expr> {
+    let (function, ty) = lookup(name)?;
+    if ty.is_some_and(|ty| args.iter().any(|a| a.ty() != ty)) {
+        return None;
+    }
+    let float = |a: &Expr| a.ty().is_float();
+    let constant = |like: &Expr, v: f64| {
+        Expr::Const(if like.ty() == ScalarType::F32 {
+            Scalar::f32(v as f32)
+        } else {
+            Scalar::f64(v)
+        })
+    };
+    Some(match (function, args) {
+        (Function::Unary(op), [a]) => Expr::Unary(op, Box::new(a.clone())),
+        (Function::Binary(op), [a, b]) => Expr::binary(op, a.clone(), b.clone()),
+        (Function::IntegerAbs, [a]) if a.ty().is_signed() => {
+            Expr::Unary(UnOp::Abs, Box::new(a.clone()))
+        }
+        (Function::IsNan, [a]) if float(a) => Expr::compare(CmpOp::Ne, a.clone(), a.clone()),
+        (Function::IsInf, [a]) if float(a) => {
+            let abs = Expr::Unary(UnOp::Abs, Box::new(a.clone()));
+            Expr::compare(CmpOp::Eq, abs, constant(a, f64::INFINITY))
+        }
+        (Function::IsFinite, [a]) if float(a) => {
+            let abs = Expr::Unary(UnOp::Abs, Box::new(a.clone()));
+            Expr::compare(CmpOp::Lt, abs, constant(a, f64::INFINITY))
+        }
+        (Function::Compare(op), [a, b]) if float(a) && a.ty() == b.ty() => {
+            Expr::compare(op, a.clone(), b.clone())
+        }
+        (Function::First, [a, ..]) => a.clone(),
+        (Function::Constant(v), []) => {
+            let single = name.ends_with('f') && !name.ends_with("inf") || name.ends_with("inff");
+            Expr::Const(if single {
+                Scalar::f32(v as f32)
+            } else {
+                Scalar::f64(v)
+            })
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,235 @@
+//! Places that can be read and written: variables, and elements of arrays.
+
+use super::codes;
+use super::ffi::Cursor;
+use super::lower::{
+    Base, Binding, Lower, Result, Target, convert, offset_op, operand, operands, problem,
+    scalar_type,
+};
+use super::operator::{self, Unary};
+use super::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::index::Sym;
+use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::op::BinOp;
+use tensorize_ir::scalar::ScalarType;
+
+/// What an lvalue names.
+#[derive(Clone)]
+pub(super) enum Place {
+    Var(Sym, ScalarType),
+    /// An element, seen as this type, which differs from the array's in its sign at most.
+    Element(Target, Expr, ScalarType),
+    /// A whole array, or a row of one: where it starts, and its lengths.
+    Array(Pointer),
+}
+
+/// A pointer: an array and an offset in elements.
+#[derive(Clone)]
+pub(super) struct Pointer {
+    pub target: Target,
+    pub offset: Expr,
+    /// The lengths of what it points to, outermost first; empty for a pointer to scalars.
+    pub dims: Vec<Expr>,
+    /// The type that elements are seen as.
+    pub view: ScalarType,
+}
+
+impl Pointer {
+    /// How many elements one step is.
+    pub fn stride(&self) -> Expr {
+        product(&self.dims)
+    }
+
+    pub fn moved(mut self, by: Expr) -> Pointer {
+        let step = offset_op(BinOp::Multiply, by, self.stride());
+        self.offset = offset_op(BinOp::Add, self.offset, step);
+        self
+    }
+
+    /// What it points to.
+    pub fn deref(self) -> Place {
+        if self.dims.is_empty() {
+            Place::Element(self.target, self.offset, self.view)
+        } else {
+            Place::Array(self)
+        }
+    }
+
+    /// An array becomes a pointer to its first element.
+    pub fn decayed(mut self) -> Pointer {
+        if !self.dims.is_empty() {
+            self.dims.remove(0);
+        }
+        self
+    }
+}
+
+pub(super) fn product(dims: &[Expr]) -> Expr {
+    dims.iter()
+        .cloned()
+        .fold(Expr::int(ScalarType::I64, 1), |a, b| {
+            offset_op(BinOp::Multiply, a, b)
+        })
+}
+
+impl<'u> Lower<'u, '_> {
+    /// What an lvalue names. Its index is evaluated here.
+    pub fn place(&mut self, c: Cursor<'u>) -> Result<Place> {
+        match c.kind() {
+            CXCursor_ParenExpr => self.place(operand(c)?),
+            CXCursor_DeclRefExpr => self.variable(c),
+            CXCursor_ArraySubscriptExpr => {
+                let [a, b] = operands(c)[..] else {
+                    return Err(problem(
+                        codes::EXPRESSION,
+                        "an expression that is not supported",
+                        c,
+                    ));
+                };
+                let is_pointer =
+                    |c: Cursor<'_>| matches!(types::read(c.ty()), Ty::Pointer(_) | Ty::Array(..));
+                // `2[a]` is `a[2]`.
+                let (p, i) = if is_pointer(a) { (a, b) } else { (b, a) };
+                let pointer = self.pointer(p)?;
+                let index = convert(ScalarType::I64, self.value(i)?);
+                self.check_step(c, &pointer, p)?;
+                Ok(pointer.moved(index).deref())
+            }
+            CXCursor_UnaryOperator if operator::unary(c)? == Unary::Deref => {
+                let inner = operand(c)?;
+                let pointer = self.pointer(inner)?;
+                self.check_step(c, &pointer, inner)?;
+                Ok(pointer.deref())
+            }
+            CXCursor_UnaryOperator if operator::unary(c)? == Unary::Extension => {
+                self.place(operand(c)?)
+            }
+            CXCursor_UnexposedExpr => self.place(operand(c)?),
+            CXCursor_MemberRefExpr => {
+                let message = format!("the member '{}' of a struct or union is used", c.spelling());
+                Err(problem(codes::RECORD, message, c))
+            }
+            CXCursor_StringLiteral => Err(problem(
+                codes::STRING,
+                "a string literal is not supported",
+                c,
+            )),
+            CXCursor_CompoundLiteralExpr => Err(problem(
+                codes::EXPRESSION,
+                "a compound literal is not supported",
+                c,
+            )),
+            _ => Err(problem(
+                codes::EXPRESSION,
+                "this kind of expression is not supported",
+                c,
+            )),
+        }
+    }
+
+    fn variable(&mut self, c: Cursor<'u>) -> Result<Place> {
+        let unknown = || {
+            problem(
+                codes::EXPRESSION,
+                format!("'{}' is not known here", c.spelling()),
+                c,
+            )
+        };
+        let d = c.referenced().ok_or_else(unknown)?;
+        let d = if self.bindings.contains_key(&d) {
+            d
+        } else {
+            self.global(d, c)?
+        };
+        match self.bindings.get(&d).cloned().ok_or_else(unknown)? {
+            Binding::Scalar(name, ty) => Ok(Place::Var(name, ty)),
+            Binding::Array(target, dims) => {
+                let view = target.elem;
+                let pointer = Pointer {
+                    target,
+                    offset: super::lower::zero_offset(),
+                    dims,
+                    view,
+                };
+                Ok(if pointer.dims.is_empty() {
+                    pointer.deref()
+                } else {
+                    Place::Array(pointer)
+                })
+            }
+            Binding::Pointer(_) => Err(problem(
+                codes::POINTER_USE,
+                "a pointer where a number is needed",
+                c,
+            )),
+        }
+    }
+
+    /// The value of a pointer variable.
+    pub fn pointer_variable(&mut self, c: Cursor<'u>) -> Result<Pointer> {
+        let name = c.spelling();
+        let d = c.referenced();
+        let d = d.ok_or_else(|| problem(codes::EXPRESSION, format!("'{name}' is not known"), c))?;
+        let Some(Binding::Pointer(offset)) = self.bindings.get(&d).cloned() else {
+            let message = format!("the pointer '{name}' is a global variable");
+            return Err(problem(codes::GLOBAL, message, c));
+        };
+        match self.pointers.get(&d) {
+            Some(Base::One(target, dims)) => Ok(Pointer {
+                target: target.clone(),
+                offset,
+                dims: dims.clone(),
+                view: match types::read(c.ty()) {
+                    Ty::Pointer(t) => t.flatten().0.as_scalar().unwrap_or(target.elem),
+                    _ => target.elem,
+                },
+            }),
+            Some(Base::Several) => {
+                let message = format!("'{name}' may point into one of several arrays here");
+                Err(problem(codes::POINTER_BASE, message, c))
+            }
+            None => {
+                let message = format!("'{name}' is used before it points anywhere");
+                Err(problem(codes::UNINITIALISED, message, c))
+            }
+        }
+    }
+
+    /// The value that stands at an lvalue.
+    pub fn read_place(&mut self, c: Cursor<'u>) -> Result<Expr> {
+        let place = self.place(c)?;
+        self.load(place, c)
+    }
+
+    /// The value that stands at a place.
+    pub fn load(&mut self, place: Place, c: Cursor<'u>) -> Result<Expr> {
+        match place {
+            Place::Var(name, ty) => Ok(Expr::Var(name, ty)),
+            Place::Element(target, index, ty) => {
+                Ok(convert(ty, Expr::load(target.array, target.elem, index)))
+            }
+            Place::Array(_) => Err(scalar_type(&Ty::Array(Box::new(Ty::Void), None), c)
+                .expect_err("an array is no number")),
+        }
+    }
+
+    /// Writes a value of the place's type.
+    pub fn write(&mut self, place: Place, value: Expr, at: Cursor<'u>) -> Result<()> {
+        match place {
+            Place::Var(var, ty) if value.ty() == ty => self.emit(Stmt::Assign { var, ty, value }),
+            Place::Element(Target { array, elem }, index, ty) if value.ty() == ty => {
+                self.emit(Stmt::Store {
+                    array,
+                    index,
+                    value: convert(elem, value),
+                })
+            }
+            Place::Array(_) => Err(problem(codes::POINTER_USE, "an array is assigned", at)),
+            Place::Var(_, ty) | Place::Element(_, _, ty) => {
+                let message = format!("a value of type {} is stored as {ty}", value.ty());
+                Err(problem(codes::CONVERSION, message, at))
+            }
+        }
+    }
+}

@@ -1,0 +1,477 @@
+//! Pointers: each is an array, known from the program text, and an offset that is computed.
+
+use super::codes;
+use super::expr::{Arith, select};
+use super::ffi::Cursor;
+use super::lower::{
+    Base, Binding, Lower, Result, convert, offset_op, operand, operands, peeled, problem,
+};
+use super::operator::{self, Binary, Unary};
+use super::place::{Place, Pointer};
+use super::types::{self, Ty};
+use clang_sys::*;
+use std::collections::HashMap;
+use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::ScalarType;
+
+impl<'u> Lower<'u, '_> {
+    /// The value of an expression of pointer or array type.
+    pub fn pointer(&mut self, c: Cursor<'u>) -> Result<Pointer> {
+        let unsupported = || {
+            problem(
+                codes::POINTER_USE,
+                "this use of a pointer is not supported",
+                c,
+            )
+        };
+        match types::read(c.ty()) {
+            Ty::Array(..) => {
+                return match self.place(c)? {
+                    Place::Array(p) => Ok(p.decayed()),
+                    _ => Err(unsupported()),
+                };
+            }
+            Ty::Pointer(_) => {}
+            Ty::Other(code, what) => {
+                return Err(problem(code, format!("{what} is not supported"), c));
+            }
+            _ => return Err(unsupported()),
+        }
+        match c.kind() {
+            CXCursor_ParenExpr => self.pointer(operand(c)?),
+            CXCursor_DeclRefExpr => self.pointer_variable(c),
+            CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => self.pointer_cast(c),
+            CXCursor_UnaryOperator => match operator::unary(c)? {
+                Unary::AddressOf => match self.place(operand(c)?)? {
+                    Place::Element(target, offset, view) => Ok(Pointer {
+                        target,
+                        offset,
+                        dims: vec![],
+                        view,
+                    }),
+                    // `&a` points to the whole array, `&a[i]` to the whole row.
+                    Place::Array(p) => Ok(p),
+                    Place::Var(..) => Err(unsupported()),
+                },
+                Unary::Step { by, prefix } => {
+                    let d = self.pointer_decl(operand(c)?)?;
+                    let old = self.pointer_variable(d)?;
+                    let new = old.clone().moved(Expr::int(ScalarType::I64, by));
+                    self.check_step(c, &old, d)?;
+                    if prefix {
+                        self.set_pointer(d, new, false)?;
+                        return self.pointer_variable(d);
+                    }
+                    if self.postpone {
+                        self.set_pointer(d, new, true)?;
+                        return Ok(old);
+                    }
+                    let held = self.hold("t", old.offset.clone())?;
+                    self.set_pointer(d, new, false)?;
+                    Ok(Pointer {
+                        offset: held,
+                        ..old
+                    })
+                }
+                Unary::Extension => self.pointer(operand(c)?),
+                _ => Err(unsupported()),
+            },
+            CXCursor_BinaryOperator => {
+                let [l, r] = operands(c)[..] else {
+                    return Err(unsupported());
+                };
+                match operator::binary(c)? {
+                    Binary::Arithmetic(Arith::Plain(op @ (BinOp::Add | BinOp::Subtract))) => {
+                        let is_pointer = |c: Cursor<'_>| {
+                            matches!(types::read(c.ty()), Ty::Pointer(_) | Ty::Array(..))
+                        };
+                        let (p, i) = if is_pointer(l) { (l, r) } else { (r, l) };
+                        let base = self.pointer(p)?;
+                        self.check_step(c, &base, p)?;
+                        let by = convert(ScalarType::I64, self.value(i)?);
+                        Ok(self.step_by(base, op, by))
+                    }
+                    Binary::Assign => {
+                        self.pointer_assignment(c)?;
+                        let d = self.pointer_decl(l)?;
+                        self.pointer_variable(d)
+                    }
+                    Binary::Comma => {
+                        self.effect(l)?;
+                        self.sequence_point()?;
+                        self.pointer(r)
+                    }
+                    _ => Err(unsupported()),
+                }
+            }
+            CXCursor_CompoundAssignOperator => {
+                self.pointer_compound(c)?;
+                let d = self.pointer_decl(operands(c)[0])?;
+                self.pointer_variable(d)
+            }
+            CXCursor_ConditionalOperator => {
+                let [cond, l, r] = operands(c)[..] else {
+                    return Err(unsupported());
+                };
+                let cond = self.truth(cond)?;
+                self.sequence_point()?;
+                let (then, a) = self.in_branch(|s| s.pointer(l))?;
+                let (otherwise, b) = self.in_branch(|s| s.pointer(r))?;
+                if a.target != b.target || a.dims != b.dims || a.view != b.view {
+                    let message = "'?:' chooses between pointers into two arrays";
+                    return Err(problem(codes::POINTER_BASE, message, c));
+                }
+                if !then.is_empty() || !otherwise.is_empty() {
+                    return Err(unsupported());
+                }
+                Ok(Pointer {
+                    offset: select(cond, a.offset, b.offset),
+                    ..a
+                })
+            }
+            CXCursor_CallExpr => {
+                let message = format!("the pointer that '{}' returns is used", c.spelling());
+                Err(problem(codes::POINTER_USE, message, c))
+            }
+            CXCursor_StringLiteral => Err(problem(
+                codes::STRING,
+                "a string literal is not supported",
+                c,
+            )),
+            CXCursor_MemberRefExpr => {
+                let message = format!("the member '{}' of a struct or union is used", c.spelling());
+                Err(problem(codes::RECORD, message, c))
+            }
+            CXCursor_ArraySubscriptExpr => Err(problem(
+                codes::POINTER_USE,
+                "an array of pointers is used",
+                c,
+            )),
+            _ => Err(unsupported()),
+        }
+    }
+
+    fn step_by(&self, base: Pointer, op: BinOp, by: Expr) -> Pointer {
+        if op == BinOp::Add {
+            return base.moved(by);
+        }
+        let step = offset_op(BinOp::Multiply, by, base.stride());
+        let offset = offset_op(BinOp::Subtract, base.offset.clone(), step);
+        Pointer { offset, ..base }
+    }
+
+    /// Casts, and the implicit conversions that libclang shows.
+    fn pointer_cast(&mut self, c: Cursor<'u>) -> Result<Pointer> {
+        let inner = operand(c)?;
+        match types::read(inner.ty()) {
+            Ty::Pointer(_) | Ty::Array(..) => {}
+            Ty::Function => {
+                return Err(problem(
+                    codes::FUNCTION_POINTER,
+                    "a function is used as a value",
+                    c,
+                ));
+            }
+            _ => {
+                let message = "a number (or NULL) is used as a pointer";
+                return Err(problem(codes::POINTER_USE, message, c));
+            }
+        }
+        let p = self.pointer(inner)?;
+        let Ty::Pointer(to) = types::read(c.ty()) else {
+            return Ok(p);
+        };
+        match to.flatten() {
+            (Ty::Void, _) => Ok(p),
+            (Ty::Scalar(view), lens) => {
+                let same_bits = *view == p.target.elem
+                    || view.is_int()
+                        && p.target.elem.is_int()
+                        && view.bits() == p.target.elem.bits();
+                if !same_bits {
+                    let message = format!(
+                        "{} elements are read through a pointer to {view}",
+                        p.target.elem
+                    );
+                    return Err(problem(codes::POINTER_CAST, message, c));
+                }
+                let constant: Option<Vec<Expr>> = lens
+                    .iter()
+                    .map(|l| l.map(|l| Expr::int(ScalarType::I64, l.into())))
+                    .collect();
+                // Lengths that vary are known from where the pointer comes from, if their number fits.
+                let dims = match constant {
+                    Some(dims) => dims,
+                    None if lens.len() == p.dims.len() => p.dims.clone(),
+                    None => {
+                        let message = "a cast to a pointer to arrays of variable length";
+                        return Err(problem(codes::POINTER_CAST, message, c));
+                    }
+                };
+                Ok(Pointer {
+                    dims,
+                    view: *view,
+                    ..p
+                })
+            }
+            (Ty::Other(code, what), _) => Err(problem(code, format!("{what} is not supported"), c)),
+            _ => Err(problem(
+                codes::POINTER_CAST,
+                "this pointer cast is not supported",
+                c,
+            )),
+        }
+    }
+
+    /// Steps of a `void *` are bytes; all others are elements.
+    pub fn check_step(&self, at: Cursor<'u>, p: &Pointer, c: Cursor<'u>) -> Result<()> {
+        match types::read(c.ty()) {
+            Ty::Pointer(t) if *t == Ty::Void && p.target.elem.bytes() != 1 => Err(problem(
+                codes::POINTER_USE,
+                "a pointer to void is moved",
+                at,
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The variable that an lvalue of pointer type names.
+    pub fn pointer_decl(&self, c: Cursor<'u>) -> Result<Cursor<'u>> {
+        let inner = peeled(c);
+        if inner.kind() == CXCursor_DeclRefExpr {
+            return Ok(inner);
+        }
+        Err(problem(
+            codes::POINTER_USE,
+            "a pointer in memory is changed",
+            c,
+        ))
+    }
+
+    /// Lets a pointer variable point elsewhere, now or at the end of the full expression.
+    fn set_pointer(&mut self, variable: Cursor<'u>, p: Pointer, later: bool) -> Result<()> {
+        let d = variable
+            .referenced()
+            .filter(|d| self.bindings.contains_key(d));
+        let Some(d) = d else {
+            let message = format!("the pointer '{}' is a global variable", variable.spelling());
+            return Err(problem(codes::GLOBAL, message, variable));
+        };
+        let Some(Binding::Pointer(Expr::Var(var, ty))) = self.bindings.get(&d).cloned() else {
+            let message = format!("'{}' cannot be assigned", variable.spelling());
+            return Err(problem(codes::POINTER_USE, message, variable));
+        };
+        self.pointers.insert(d, Base::One(p.target, p.dims));
+        let assign = Stmt::Assign {
+            var,
+            ty,
+            value: p.offset,
+        };
+        if later {
+            self.pending.push(assign);
+            Ok(())
+        } else {
+            self.emit(assign)
+        }
+    }
+
+    /// `p = q`
+    pub fn pointer_assignment(&mut self, c: Cursor<'u>) -> Result<()> {
+        let [l, r] = operands(c)[..] else {
+            return Err(problem(
+                codes::EXPRESSION,
+                "an expression that is not supported",
+                c,
+            ));
+        };
+        let d = self.pointer_decl(l)?;
+        let value = self.pointer(r)?;
+        self.set_pointer(d, value, false)
+    }
+
+    /// `p += n`, `p -= n`
+    pub fn pointer_compound(&mut self, c: Cursor<'u>) -> Result<()> {
+        let [l, r] = operands(c)[..] else {
+            return Err(problem(
+                codes::EXPRESSION,
+                "an expression that is not supported",
+                c,
+            ));
+        };
+        let d = self.pointer_decl(l)?;
+        let Arith::Plain(op @ (BinOp::Add | BinOp::Subtract)) = operator::compound(c)? else {
+            return Err(problem(
+                codes::POINTER_USE,
+                "this operator on a pointer is not supported",
+                c,
+            ));
+        };
+        let by = convert(ScalarType::I64, self.value(r)?);
+        let old = self.pointer_variable(d)?;
+        self.check_step(c, &old, d)?;
+        let new = self.step_by(old, op, by);
+        self.set_pointer(d, new, false)
+    }
+
+    /// `p++` as a statement, and the like.
+    pub fn pointer_step(&mut self, c: Cursor<'u>, by: i128) -> Result<()> {
+        let d = self.pointer_decl(operand(c)?)?;
+        let old = self.pointer_variable(d)?;
+        self.check_step(c, &old, d)?;
+        self.set_pointer(d, old.moved(Expr::int(ScalarType::I64, by)), false)
+    }
+
+    /// Comparison of two pointers into one array.
+    pub fn pointer_compare(
+        &mut self,
+        c: Cursor<'u>,
+        op: CmpOp,
+        l: Cursor<'u>,
+        r: Cursor<'u>,
+    ) -> Result<Expr> {
+        for side in [l, r] {
+            if is_null(side) {
+                let message = "a pointer is compared with NULL, which a proof cannot follow";
+                return Err(problem(codes::POINTER_USE, message, c));
+            }
+        }
+        let (a, b) = (self.pointer(l)?, self.pointer(r)?);
+        if a.target.array != b.target.array {
+            let message = "pointers into two arrays are compared";
+            return Err(problem(codes::POINTER_BASE, message, c));
+        }
+        Ok(Expr::compare(op, a.offset, b.offset))
+    }
+
+    /// `p - q`, in elements.
+    pub fn pointer_difference(
+        &mut self,
+        c: Cursor<'u>,
+        op: Arith,
+        l: Cursor<'u>,
+        r: Cursor<'u>,
+        ty: ScalarType,
+    ) -> Result<Expr> {
+        if op != Arith::Plain(BinOp::Subtract) {
+            return Err(problem(
+                codes::POINTER_USE,
+                "this operator on pointers is not supported",
+                c,
+            ));
+        }
+        let (a, b) = (self.pointer(l)?, self.pointer(r)?);
+        if a.target.array != b.target.array {
+            let message = "pointers into two arrays are subtracted";
+            return Err(problem(codes::POINTER_BASE, message, c));
+        }
+        self.check_step(c, &a, l)?;
+        if a.dims != b.dims {
+            return Err(problem(
+                codes::POINTER_USE,
+                "pointers to different types are subtracted",
+                c,
+            ));
+        }
+        let stride = a.stride();
+        let bytes = offset_op(BinOp::Subtract, a.offset, b.offset);
+        let count = match &stride {
+            Expr::Const(v) if v.as_int() == 1 => bytes,
+            _ => Expr::binary(BinOp::Divide, bytes, stride),
+        };
+        Ok(convert(ty, count))
+    }
+
+    /// After a branch: `other` is the state at the end of the other one.
+    pub fn merge_pointers(&mut self, other: HashMap<Cursor<'u>, Base>) {
+        for (d, base) in other {
+            match self.pointers.get(&d) {
+                // Not set on this side: reading it after this side ran would be undefined.
+                None => {
+                    self.pointers.insert(d, base);
+                }
+                Some(mine) if *mine == base => {}
+                Some(_) => {
+                    self.pointers.insert(d, Base::Several);
+                }
+            }
+        }
+    }
+
+    /// After a loop's body: what was known at its entry must still hold, or the body as it was lowered
+    /// is wrong for the second round.
+    pub fn check_loop_pointers(
+        &mut self,
+        entry: &HashMap<Cursor<'u>, Base>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
+        for (d, base) in entry {
+            if self.pointers.get(d) != Some(base) {
+                let message = format!(
+                    "'{}' points into another array after a round of this loop",
+                    d.spelling()
+                );
+                return Err(problem(codes::POINTER_BASE, message, at));
+            }
+        }
+        Ok(())
+    }
+
+    /// The lengths of the arrays that a parameter points to, outermost first. Those that are not
+    /// constant are evaluated here, as C does on entry.
+    pub fn dimensions(&mut self, p: Cursor<'u>, lens: &[Option<u64>]) -> Result<Vec<Expr>> {
+        if lens.iter().all(Option::is_some) {
+            return Ok(lens
+                .iter()
+                .flatten()
+                .map(|&l| Expr::int(ScalarType::I64, l.into()))
+                .collect());
+        }
+        // libclang lists the sizes as written, the innermost first, after the names of types.
+        let children = p.children();
+        let sizes = operands(p);
+        let named = children
+            .iter()
+            .any(|c| c.kind() == CXCursor_TypeRef && matches!(types::read(c.ty()), Ty::Array(..)));
+        if named || sizes.len() < lens.len() || sizes.len() > lens.len() + 1 {
+            let message = format!("the shape of '{}' is not understood", p.spelling());
+            return Err(problem(codes::TYPE, message, p));
+        }
+        let mut dims = Vec::new();
+        for (len, size) in lens.iter().rev().zip(sizes) {
+            let dim = match len {
+                Some(l) => Expr::int(ScalarType::I64, (*l).into()),
+                None => {
+                    let e = convert(ScalarType::I64, self.value(size)?);
+                    let fixed = peeled(size).referenced().is_some_and(|d| {
+                        !self.assigned.contains(&d) && !self.in_memory.contains(&d)
+                    });
+                    if fixed {
+                        e
+                    } else {
+                        self.hold(&format!("{}.dim", p.spelling()), e)?
+                    }
+                }
+            };
+            dims.push(dim);
+        }
+        dims.reverse();
+        Ok(dims)
+    }
+}
+
+/// `NULL`, `0`
+fn is_null(c: Cursor<'_>) -> bool {
+    let mut c = c;
+    loop {
+        match c.kind() {
+            CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => {
+                match operands(c)[..] {
+                    [inner] => c = inner,
+                    _ => return false,
+                }
+            }
+            _ => return c.kind() == CXCursor_IntegerLiteral,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! A parsed file: its functions, and where clang complained.
+
+use super::ffi::{Cursor, Unit};
+use super::lower::{span, span_between};
+use super::types::{self, Ty};
+use super::{CParam, Parsed, Problem, Signature, codes};
+use clang_sys::*;
+use std::path::PathBuf;
+
+/// A parsed file.
+pub(super) struct Source<'u> {
+    unit: &'u Unit,
+    /// The definitions in all files, headers included.
+    functions: Vec<Cursor<'u>>,
+    errors: Vec<Complaint>,
+}
+
+/// An error of the compiler.
+struct Complaint {
+    /// Spoils every function: where it is, clang guesses types from there on.
+    everywhere: bool,
+    problem: Problem,
+    file: PathBuf,
+    offset: usize,
+}
+
+impl<'u> Source<'u> {
+    pub fn new(unit: &'u Unit) -> Source<'u> {
+        let functions: Vec<Cursor<'u>> = unit
+            .root()
+            .children()
+            .into_iter()
+            .filter(|c| c.kind() == CXCursor_FunctionDecl && c.is_definition())
+            .collect();
+        let diagnostics = unit.errors();
+        let extents: Vec<_> = if diagnostics.is_empty() {
+            vec![]
+        } else {
+            functions.iter().filter_map(|f| f.extent()).collect()
+        };
+        let errors = diagnostics
+            .into_iter()
+            .map(|d| {
+                let inside = d.place.as_ref().is_some_and(|p| {
+                    extents.iter().any(|(start, end)| {
+                        start.file == p.file && start.offset <= p.offset && p.offset <= end.offset
+                    })
+                });
+                let (file, offset) = d
+                    .place
+                    .as_ref()
+                    .map_or_else(Default::default, |p| (p.file.clone(), p.offset));
+                Complaint {
+                    everywhere: d.fatal || !inside,
+                    problem: Problem {
+                        code: codes::SYNTAX,
+                        message: d.message,
+                        span: d.place.map(|p| {
+                            let end = p.offset;
+                            span_between(p, end)
+                        }),
+                        help: Some(
+                            "fix the C, or pass the include paths and definitions that it needs"
+                                .into(),
+                        ),
+                    },
+                    file,
+                    offset,
+                }
+            })
+            .collect();
+        Source {
+            unit,
+            functions,
+            errors,
+        }
+    }
+
+    /// The compiler's first error, if it found any.
+    pub fn first_error(&self) -> Option<&Problem> {
+        self.errors.first().map(|e| &e.problem)
+    }
+
+    /// The definitions in the file itself.
+    pub fn own_functions(&self) -> impl Iterator<Item = Cursor<'u>> + '_ {
+        self.functions.iter().copied().filter(|f| f.in_main_file())
+    }
+
+    /// The compiler's complaint about this function, or about everything.
+    pub fn complaint(&self, f: Cursor<'u>) -> Option<&Problem> {
+        let (start, end) = f.extent()?;
+        self.errors
+            .iter()
+            .find(|e| {
+                e.everywhere
+                    || e.file == start.file && start.offset <= e.offset && e.offset <= end.offset
+            })
+            .map(|e| &e.problem)
+    }
+
+    pub fn lower(&self, f: Cursor<'u>) -> Parsed {
+        let lowered = match self.complaint(f) {
+            Some(p) => Err(p.clone()),
+            None => super::lower::Lower::function(self, f),
+        };
+        let name = f.spelling();
+        Parsed {
+            span: span(f).unwrap_or_else(|| super::Span {
+                file: PathBuf::new(),
+                line: 0,
+                column: 0,
+                start: 0,
+                end: 0,
+            }),
+            annotated: is_annotated(f),
+            is_static: f.storage() == CX_SC_Static || f.canonical().storage() == CX_SC_Static,
+            signature: signature(f),
+            name,
+            lowered,
+        }
+    }
+
+    /// The target triple.
+    pub fn triple(&self) -> String {
+        self.unit.triple()
+    }
+
+    /// Checks what the conversions of the front end rest on.
+    pub fn check_target(&self) -> Result<(), Problem> {
+        let small = ["avr", "msp430"];
+        let triple = self.triple();
+        if small.iter().any(|s| triple.starts_with(s)) {
+            return Err(Problem {
+                code: codes::TYPE,
+                message: format!("the target {triple} has an int of 16 bits"),
+                span: None,
+                help: Some("targets with an int of 32 bits are supported".into()),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The compound statement of a definition.
+pub(super) fn body(f: Cursor<'_>) -> Option<Cursor<'_>> {
+    f.children()
+        .into_iter()
+        .find(|c| c.kind() == CXCursor_CompoundStmt)
+}
+
+fn is_annotated(f: Cursor<'_>) -> bool {
+    [f, f.canonical()].iter().any(|f| {
+        f.children()
+            .iter()
+            .any(|c| c.kind() == CXCursor_AnnotateAttr && c.spelling() == "tensorize")
+    })
+}
+
+fn signature(f: Cursor<'_>) -> Option<Signature> {
+    let params = f
+        .arguments()
+        .into_iter()
+        .enumerate()
+        .map(|(i, p)| {
+            let name = p.spelling();
+            let (scalar, pointer) = match types::read(p.ty()) {
+                Ty::Pointer(inner) => (inner.flatten().0.as_scalar()?, true),
+                t => (t.as_scalar()?, false),
+            };
+            let canonical = p.ty().canonical();
+            Some(CParam {
+                name: if name.is_empty() {
+                    format!("arg{i}")
+                } else {
+                    name
+                },
+                c_type: p.ty().spelling(),
+                scalar,
+                pointer,
+                is_const: pointer && super::lower::const_elements(canonical.pointee()),
+                restrict: pointer && canonical.is_restrict(),
+            })
+        })
+        .collect::<Option<Vec<_>>>()?;
+    let result = f.ty().result();
+    let ret = match types::read(result) {
+        Ty::Void => None,
+        t => Some((result.spelling(), t.as_scalar()?)),
+    };
+    (!f.ty().is_variadic()).then_some(Signature { params, ret })
+}
+
+/// Refuses what a file asks for and does not get: nothing was defined, and something was wrong.
+pub(super) fn nothing_defined(source: &Source<'_>) -> Option<Problem> {
+    if source.own_functions().next().is_some() {
+        return None;
+    }
+    source.first_error().cloned()
+}

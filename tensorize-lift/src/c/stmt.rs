@@ -1,0 +1,429 @@
+//! Statements: declarations, branches, loops.
+
+use super::codes;
+use super::expr::{negation, select};
+use super::ffi::Cursor;
+use super::jump::{Leaves, always_jumps, leaves};
+use super::lower::{ExitKind, Lower, Result, is_expression, operand, operands, problem};
+use clang_sys::*;
+use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
+use tensorize_ir::scalar::Scalar;
+
+impl<'u> Lower<'u, '_> {
+    /// Lowers statements that follow each other. Whether the end can be reached.
+    pub fn list(&mut self, stmts: &[Cursor<'u>]) -> Result<bool> {
+        let Some((&first, rest)) = stmts.split_first() else {
+            return Ok(true);
+        };
+        match first.kind() {
+            CXCursor_CompoundStmt => {
+                // Names are told apart by their declarations, so blocks can be joined.
+                let mut joined = operands(first);
+                joined.extend(rest);
+                self.list(&joined)
+            }
+            CXCursor_IfStmt => self.branch(first, rest),
+            CXCursor_BreakStmt | CXCursor_ContinueStmt => {
+                let (kind, word) = if first.kind() == CXCursor_BreakStmt {
+                    (ExitKind::Break, "break")
+                } else {
+                    (ExitKind::Continue, "continue")
+                };
+                if !self.jump(kind)? {
+                    return Err(problem(
+                        codes::STATEMENT,
+                        format!("'{word}' outside of a loop"),
+                        first,
+                    ));
+                }
+                Ok(false)
+            }
+            CXCursor_ReturnStmt => {
+                self.return_statement(first)?;
+                Ok(false)
+            }
+            _ => {
+                self.statement(first)?;
+                self.rest(leaves(first), rest)
+            }
+        }
+    }
+
+    /// What follows a statement that may have jumped.
+    fn rest(&mut self, l: Leaves, rest: &[Cursor<'u>]) -> Result<bool> {
+        let flags = self.flags_of(l);
+        if flags.is_empty() {
+            return self.list(rest);
+        }
+        self.unless_set(&flags, |s| s.list(rest))
+    }
+
+    fn branch(&mut self, c: Cursor<'u>, rest: &[Cursor<'u>]) -> Result<bool> {
+        let (cond, then, otherwise) = match operands(c)[..] {
+            [cond, then] => (cond, then, None),
+            [cond, then, otherwise] => (cond, then, Some(otherwise)),
+            _ => return Err(problem(codes::STATEMENT, "this 'if' is not supported", c)),
+        };
+        let cond = self.full_value(cond, |s| s.truth(cond))?;
+        self.sequence_point()?;
+        let inlined = self.frames.last().is_some_and(|f| f.result.is_some());
+        // The kernel's own return ends it: what follows need not move.
+        let moves = |c: Cursor<'u>| {
+            let l = leaves(c);
+            always_jumps(c) && (l.breaks || l.continues || inlined && l.returns)
+        };
+        let then_jumps = moves(then);
+        let else_jumps = otherwise.is_some_and(moves);
+        let mut then_list = vec![then];
+        let mut else_list: Vec<_> = otherwise.into_iter().collect();
+        let mut remaining = rest;
+        if then_jumps && !else_jumps {
+            else_list.extend(rest);
+            remaining = &[];
+        } else if else_jumps && !then_jumps {
+            then_list.extend(rest);
+            remaining = &[];
+        }
+        let entry = self.pointers.clone();
+        let (then_block, then_falls) = self.in_block(|s| s.list(&then_list))?;
+        let after_then = std::mem::replace(&mut self.pointers, entry);
+        let (else_block, else_falls) = self.in_block(|s| s.list(&else_list))?;
+        let returned = |b: &[Stmt]| matches!(b.last(), Some(Stmt::Return(_)));
+        if returned(&else_block) {
+            self.pointers = after_then;
+        } else if !returned(&then_block) {
+            self.merge_pointers(after_then);
+        }
+        match (then_block.is_empty(), else_block.is_empty()) {
+            (true, true) => {}
+            (true, false) => self.emit(Stmt::If {
+                cond: negation(cond),
+                then: else_block,
+                otherwise: vec![],
+            })?,
+            _ => self.emit(Stmt::If {
+                cond,
+                then: then_block,
+                otherwise: else_block,
+            })?,
+        }
+        if !then_falls && !else_falls {
+            return Ok(false);
+        }
+        if remaining.is_empty() {
+            return Ok(then_falls || else_falls);
+        }
+        self.rest(leaves(c), remaining)
+    }
+
+    fn statement(&mut self, c: Cursor<'u>) -> Result<()> {
+        match c.kind() {
+            CXCursor_NullStmt => Ok(()),
+            CXCursor_DeclStmt => {
+                for d in c.children() {
+                    self.declaration(d)?;
+                }
+                Ok(())
+            }
+            CXCursor_ForStmt => self.for_loop(c),
+            CXCursor_WhileStmt => {
+                let [cond, body] = operands(c)[..] else {
+                    return Err(problem(
+                        codes::STATEMENT,
+                        "this 'while' is not supported",
+                        c,
+                    ));
+                };
+                self.run_loop(c, Some(cond), None, body, true)
+            }
+            CXCursor_DoStmt => {
+                let [body, cond] = operands(c)[..] else {
+                    return Err(problem(codes::STATEMENT, "this 'do' is not supported", c));
+                };
+                self.run_loop(c, Some(cond), None, body, false)
+            }
+            CXCursor_SwitchStmt => self.switch(c),
+            CXCursor_GotoStmt | CXCursor_IndirectGotoStmt => {
+                Err(problem(codes::GOTO, "goto is not supported", c))
+            }
+            CXCursor_LabelStmt => Err(problem(
+                codes::GOTO,
+                format!("the label '{}' is not supported", c.spelling()),
+                c,
+            )),
+            CXCursor_AsmStmt | CXCursor_MSAsmStmt => Err(problem(
+                codes::INLINE_ASM,
+                "inline assembly is not supported",
+                c,
+            )),
+            CXCursor_CaseStmt | CXCursor_DefaultStmt => Err(problem(
+                codes::SWITCH,
+                "a case label inside of another statement",
+                c,
+            )),
+            CXCursor_UnexposedStmt => {
+                // A statement with an attribute, such as a loop after `#pragma GCC unroll`.
+                let inner = operand(c).map_err(|_| {
+                    problem(
+                        codes::STATEMENT,
+                        "this kind of statement is not supported",
+                        c,
+                    )
+                })?;
+                self.list(&[inner]).map(|_| ())
+            }
+            k if is_expression(k) => self.full(c, |s| s.effect(c)),
+            _ => Err(problem(
+                codes::STATEMENT,
+                "this kind of statement is not supported",
+                c,
+            )),
+        }
+    }
+
+    fn return_statement(&mut self, c: Cursor<'u>) -> Result<()> {
+        let value = match operands(c).first() {
+            Some(&e) if self.frames.last().is_some_and(|f| f.ret.is_none()) => {
+                // `return f();` in a void function.
+                self.full(e, |s| s.effect(e))?;
+                None
+            }
+            Some(&e) => {
+                let v = self.full_value(e, |s| s.value(e))?;
+                Some((v, e))
+            }
+            None => None,
+        };
+        let frame = self.frames.last().expect("a function is being lowered");
+        let result = frame.result.clone();
+        match (frame.ret, &value) {
+            (Some(ty), Some((v, e))) if v.ty() != ty => {
+                let message = format!("a value of type {} is returned as {ty}", v.ty());
+                return Err(problem(codes::CONVERSION, message, *e));
+            }
+            (Some(_), None) => {
+                return Err(problem(
+                    codes::MISSING_RETURN,
+                    "'return' without a value",
+                    c,
+                ));
+            }
+            _ => {}
+        }
+        match result {
+            None => self.emit(Stmt::Return(value.map(|(v, _)| v))),
+            Some(variable) => {
+                if let (Some((var, _)), Some((v, _))) = (variable, value) {
+                    self.assign_var(var, v)?;
+                }
+                self.jump(ExitKind::Return).map(|_| ())
+            }
+        }
+    }
+
+    fn for_loop(&mut self, c: Cursor<'u>) -> Result<()> {
+        let parts = operands(c);
+        let Some((&body, header)) = parts.split_last() else {
+            return Err(problem(codes::STATEMENT, "this 'for' is not supported", c));
+        };
+        let [init, cond, inc] = header_parts(c, header)?;
+        if let Some(init) = init {
+            self.list(&[init])?;
+        }
+        self.run_loop(c, cond, inc, body, true)
+    }
+
+    fn run_loop(
+        &mut self,
+        c: Cursor<'u>,
+        cond: Option<Cursor<'u>>,
+        inc: Option<Cursor<'u>>,
+        body: Cursor<'u>,
+        test_first: bool,
+    ) -> Result<()> {
+        let exits = self.exits.len();
+        let l = leaves(body);
+        self.open_exit(ExitKind::Break)?;
+        let entry = self.pointers.clone();
+        let test = |s: &mut Self| match cond {
+            Some(c) => {
+                let e = s.full_value(c, |s| s.truth(c))?;
+                s.sequence_point()?;
+                Ok(e)
+            }
+            None => Ok(Expr::Const(Scalar::bool(true))),
+        };
+        let id = self.loops;
+        self.loops += 1;
+        let (mut effects, mut condition) = (vec![], None);
+        if test_first {
+            let (e, t) = self.in_block(test)?;
+            (effects, condition) = (e, Some(t));
+        }
+        for s in effects.clone() {
+            self.emit(s)?;
+        }
+        // What leaves the loop before its condition is tested again.
+        let (mut block, ()) = self.in_block(|s| {
+            s.open_exit(ExitKind::Continue)?;
+            s.list(&[body])?;
+            let leaving = s.flags_of(Leaves {
+                continues: false,
+                ..l
+            });
+            s.unless_set(&leaving, |s| {
+                if let Some(inc) = inc {
+                    s.full(inc, |s| s.effect(inc))?;
+                }
+                if !test_first {
+                    let t = test(s)?;
+                    condition = Some(t);
+                }
+                s.renumber(&mut effects);
+                for e in effects {
+                    s.emit(e)?;
+                }
+                Ok(())
+            })
+        })?;
+        let mut condition = condition.expect("tested before or after");
+        let leaving = self.flags_of(Leaves {
+            continues: false,
+            ..l
+        });
+        let once = !test_first && matches!(&condition, Expr::Const(v) if !v.is_true());
+        if let Some(stay) = self.none_set(&leaving)
+            && !once
+        {
+            condition = select(stay, condition, Expr::Const(Scalar::bool(false)));
+        }
+        self.exits.truncate(exits);
+        if once {
+            // `do { … } while (0)`
+            for s in std::mem::take(&mut block) {
+                self.emit(s)?;
+            }
+            return Ok(());
+        }
+        self.check_loop_pointers(&entry, c)?;
+        let line = c.extent().map_or(0, |e| e.0.line);
+        self.emit(Stmt::Loop(Loop {
+            id,
+            cond: condition,
+            test_first,
+            body: block,
+            mode: LoopMode::Sequential,
+            line,
+        }))
+    }
+
+    /// Gives the loops of a second copy their own numbers.
+    fn renumber(&mut self, block: &mut [Stmt]) {
+        for s in block {
+            match s {
+                Stmt::Loop(l) => {
+                    l.id = self.loops;
+                    self.loops += 1;
+                    self.renumber(&mut l.body);
+                }
+                Stmt::If {
+                    then, otherwise, ..
+                } => {
+                    self.renumber(then);
+                    self.renumber(otherwise);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A switch whose cases don't run into each other: a chain of branches.
+    fn switch(&mut self, c: Cursor<'u>) -> Result<()> {
+        let [value, body] = operands(c)[..] else {
+            return Err(problem(
+                codes::STATEMENT,
+                "this 'switch' is not supported",
+                c,
+            ));
+        };
+        let value = self.full_value(value, |s| s.value(value))?;
+        self.sequence_point()?;
+        let value = self.hold("switch", value)?;
+        let exits = self.exits.len();
+        self.open_exit(ExitKind::Break)?;
+        let cases = super::switch::cases(body, value.ty())?;
+        let mut chains = Vec::new();
+        let mut default = Vec::new();
+        let entry = self.pointers.clone();
+        let mut after = Vec::new();
+        for case in cases {
+            self.pointers = entry.clone();
+            let (block, _) = self.in_block(|s| s.list(&case.body))?;
+            after.push(self.pointers.clone());
+            if case.is_default {
+                default = block;
+            } else {
+                chains.push((case.matches(&value), block));
+            }
+        }
+        self.pointers = entry;
+        for state in after {
+            self.merge_pointers(state);
+        }
+        self.exits.truncate(exits);
+        let mut otherwise = default;
+        for (cond, then) in chains.into_iter().rev() {
+            otherwise = vec![Stmt::If {
+                cond,
+                then,
+                otherwise,
+            }];
+        }
+        for s in otherwise {
+            self.emit(s)?;
+        }
+        Ok(())
+    }
+}
+
+/// The three parts of a `for`'s header. libclang leaves out those that are empty, so the semicolons
+/// tell which ones are there.
+fn header_parts<'u>(c: Cursor<'u>, header: &[Cursor<'u>]) -> Result<[Option<Cursor<'u>>; 3]> {
+    if let [init, cond, inc] = *header {
+        return Ok([Some(init), Some(cond), Some(inc)]);
+    }
+    let unclear = || {
+        problem(
+            codes::OPERATOR,
+            "the header of this 'for' is hidden in a macro",
+            c,
+        )
+    };
+    if !c.is_spelled_out() || !header.iter().all(|h| h.is_spelled_out()) {
+        return Err(unclear());
+    }
+    let (mut depth, mut semicolons) = (0, Vec::new());
+    for (_, text, offset) in c.tokens() {
+        match text.as_str() {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            ";" if depth == 1 => semicolons.push(offset),
+            _ => {}
+        }
+        if semicolons.len() == 2 || depth == 0 && !semicolons.is_empty() {
+            break;
+        }
+    }
+    let [first, second] = semicolons[..] else {
+        return Err(unclear());
+    };
+    let mut parts = [None; 3];
+    for &h in header {
+        let at = h.extent().ok_or_else(unclear)?.0.offset;
+        let slot = usize::from(at > first) + usize::from(at > second);
+        if parts[slot].replace(h).is_some() {
+            return Err(unclear());
+        }
+    }
+    Ok(parts)
+}

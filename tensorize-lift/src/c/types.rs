@@ -1,0 +1,143 @@
+//! C types, as the compilation's target lays them out, and C's arithmetic conversions.
+
+use super::codes;
+use super::ffi::Type;
+use clang_sys::*;
+use tensorize_ir::scalar::ScalarType;
+
+/// A C type, typedefs and qualifiers gone.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Ty {
+    Void,
+    Scalar(ScalarType),
+    Pointer(Box<Ty>),
+    /// The length is `None` if it is not a constant.
+    Array(Box<Ty>, Option<u64>),
+    Function,
+    /// No counterpart: the code and the words of the refusal.
+    Other(&'static str, String),
+}
+
+/// Reads a clang type.
+pub(super) fn read(t: Type<'_>) -> Ty {
+    let c = t.canonical();
+    if c.is_volatile() {
+        return Ty::Other(
+            codes::VOLATILE,
+            format!("volatile data ('{}')", t.spelling()),
+        );
+    }
+    match c.kind() {
+        CXType_Void => Ty::Void,
+        CXType_Pointer => Ty::Pointer(Box::new(read(c.pointee()))),
+        CXType_ConstantArray => Ty::Array(Box::new(read(c.array_element())), c.array_size()),
+        CXType_IncompleteArray | CXType_VariableArray => {
+            Ty::Array(Box::new(read(c.array_element())), None)
+        }
+        CXType_Enum => read(c.enum_integer()),
+        CXType_Record => Ty::Other(
+            codes::RECORD,
+            format!("a struct or union ('{}')", t.spelling()),
+        ),
+        CXType_FunctionProto | CXType_FunctionNoProto => Ty::Function,
+        CXType_Atomic => Ty::Other(codes::VOLATILE, format!("atomic data ('{}')", t.spelling())),
+        kind => match scalar(kind, c.size()) {
+            Some(s) => Ty::Scalar(s),
+            None => Ty::Other(codes::TYPE, format!("the type '{}'", t.spelling())),
+        },
+    }
+}
+
+fn scalar(kind: CXTypeKind, size: Option<u64>) -> Option<ScalarType> {
+    let signed = match kind {
+        CXType_Bool => return Some(ScalarType::I1),
+        CXType_Float if size == Some(4) => return Some(ScalarType::F32),
+        CXType_Double if size == Some(8) => return Some(ScalarType::F64),
+        CXType_Char_S | CXType_SChar | CXType_Short | CXType_Int | CXType_Long
+        | CXType_LongLong => true,
+        CXType_Char_U | CXType_UChar | CXType_UShort | CXType_UInt | CXType_ULong
+        | CXType_ULongLong | CXType_Char16 | CXType_Char32 => false,
+        CXType_WChar => return None,
+        _ => return None,
+    };
+    integer(size? * 8, signed)
+}
+
+/// The integer type of this width.
+pub(super) fn integer(bits: u64, signed: bool) -> Option<ScalarType> {
+    use ScalarType::*;
+    Some(match (bits, signed) {
+        (8, true) => I8,
+        (16, true) => I16,
+        (32, true) => I32,
+        (64, true) => I64,
+        (8, false) => U8,
+        (16, false) => U16,
+        (32, false) => U32,
+        (64, false) => U64,
+        _ => return None,
+    })
+}
+
+impl Ty {
+    /// The scalar type below all array layers, and their lengths, outermost first.
+    pub fn flatten(&self) -> (&Ty, Vec<Option<u64>>) {
+        let (mut t, mut dims) = (self, Vec::new());
+        while let Ty::Array(inner, len) = t {
+            dims.push(*len);
+            t = inner;
+        }
+        (t, dims)
+    }
+
+    pub fn as_scalar(&self) -> Option<ScalarType> {
+        match self {
+            Ty::Scalar(s) => Some(*s),
+            _ => None,
+        }
+    }
+}
+
+/// C's integer promotion, for targets whose `int` has 32 bits.
+pub(super) fn promote(t: ScalarType) -> ScalarType {
+    if t.is_int() && t.bits() < 32 {
+        ScalarType::I32
+    } else {
+        t
+    }
+}
+
+/// C's usual arithmetic conversions. Rank plays no part: types of one width differ in their sign
+/// only, and there the unsigned one wins.
+pub(super) fn usual(a: ScalarType, b: ScalarType) -> ScalarType {
+    use ScalarType::*;
+    if a == F64 || b == F64 {
+        return F64;
+    }
+    if a == F32 || b == F32 {
+        return F32;
+    }
+    let (a, b) = (promote(a), promote(b));
+    match a.bits().cmp(&b.bits()) {
+        std::cmp::Ordering::Greater => a,
+        std::cmp::Ordering::Less => b,
+        std::cmp::Ordering::Equal if a.is_signed() => b,
+        std::cmp::Ordering::Equal => a,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ScalarType::*;
+
+    #[test]
+    fn conversions_of_c() {
+        assert_eq!(usual(U8, U8), I32);
+        assert_eq!(usual(I1, I8), I32);
+        assert_eq!(usual(U32, I32), U32);
+        assert_eq!(usual(U32, I64), I64);
+        assert_eq!(usual(I64, U64), U64);
+        assert_eq!(usual(I64, F32), F32);
+    }
+}
