@@ -1,0 +1,441 @@
+//! Index notation to tensors, by its syntax.
+//!
+//! A *context* is a list of indices with their extents: the dimensions of the result, then the bound
+//! indices of the folds around. A subterm becomes a tensor over exactly those indices of the context
+//! that it speaks of, in the context's order, so that it is computed once for each of their values and
+//! not more often. Where two operands meet, both are broadcast to the indices of either.
+
+use super::{Closed, empty, reduction, unraised};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use tensorize_ir::element::{Elem, ElemRef, Fold};
+use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::loopir::Param;
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::tensir::{Function, Node, NodeId, Op, Reducer, TensorType, View, dim};
+
+/// Expressions with more nodes than this, counted as trees, stay as they are.
+const LARGEST_TREE: usize = 20_000;
+
+/// A function over operators, not yet rewritten.
+pub fn vectorise(name: &str, params: &[Param], results: &[Closed]) -> Function {
+    let sizes: Vec<usize> = results.iter().map(|r| tree_size(r.parts().1)).collect();
+    if sizes.iter().any(|&n| n > LARGEST_TREE) {
+        return unraised(name, params, results);
+    }
+    let mut function = empty(name, params);
+    let mut nodes = HashMap::new();
+    for r in results {
+        let (shape, value) = r.parts();
+        let mut v = Vectoriser {
+            function: &mut function,
+            nodes: &mut nodes,
+            context: shape
+                .iter()
+                .enumerate()
+                .map(|(i, n)| (dim(i), n.clone()))
+                .collect(),
+            memo: HashMap::new(),
+            certain: None,
+            root: value.clone(),
+        };
+        let tensor = v.tensor(value);
+        let everything: Vec<Sym> = v.context.iter().map(|(s, _)| s.clone()).collect();
+        let full = v.spread(&tensor, &everything);
+        function.outputs.push(r.output(full));
+    }
+    function.prune();
+    function
+}
+
+/// A tensor whose dimensions run over these indices, in the context's order.
+#[derive(Clone)]
+struct Tensor {
+    node: NodeId,
+    over: Vec<Sym>,
+}
+
+struct Vectoriser<'a> {
+    function: &'a mut Function,
+    nodes: &'a mut HashMap<Node, NodeId>,
+    context: Vec<(Sym, Idx)>,
+    /// By address; the expression is kept so that the address stays its own.
+    memo: HashMap<*const Elem, (ElemRef, Tensor)>,
+    root: ElemRef,
+    /// The reads that the result needs in any case, once somebody has asked.
+    certain: Option<BTreeSet<(Sym, Idx)>>,
+}
+
+impl Vectoriser<'_> {
+    fn tensor(&mut self, e: &ElemRef) -> Tensor {
+        let key = Arc::as_ptr(e);
+        if let Some((_, t)) = self.memo.get(&key) {
+            return t.clone();
+        }
+        let t = match self.operator(e) {
+            Some(t) => t,
+            None => self.index_notation(e),
+        };
+        self.memo.insert(key, (e.clone(), t.clone()));
+        t
+    }
+
+    /// The expression by operators, if its outermost form has one.
+    fn operator(&mut self, e: &ElemRef) -> Option<Tensor> {
+        Some(match &**e {
+            Elem::Const(v) => self.scalar(Op::Constant(*v), v.ty),
+            Elem::Param(name, ty) => self.scalar(Op::Param(name.clone()), *ty),
+            Elem::OfIdx(ty, idx) => self.polynomial(*ty, idx)?,
+            Elem::Read { array, ty, index } => {
+                if index.has_values() {
+                    return None;
+                }
+                let over = self.indices_in(|f| index.for_each_sym(f));
+                let index = index.substitute(&numbered(&over));
+                self.leaf(
+                    Op::View(View {
+                        array: array.clone(),
+                        index,
+                    }),
+                    over,
+                    *ty,
+                )
+            }
+            Elem::Unary(op, a) => self.elementwise(Op::Unary(*op), &[a], a.ty()),
+            Elem::Binary(op, a, b) => self.elementwise(Op::Binary(*op), &[a, b], a.ty()),
+            Elem::Compare(op, a, b) => self.elementwise(Op::Compare(*op), &[a, b], ScalarType::I1),
+            Elem::IndexCompare(op, a, b) => self.index_compare(*op, a, b)?,
+            Elem::Convert(ty, a) => self.elementwise(Op::Convert, &[a], *ty),
+            Elem::Bitcast(ty, a) => self.elementwise(Op::BitcastConvert, &[a], *ty),
+            Elem::Select(c, t, f) => {
+                if self.reads_depend_on_index(c, t, f) {
+                    return None;
+                }
+                self.elementwise(Op::Select, &[c, t, f], t.ty())
+            }
+            Elem::Acc(..) => return None,
+            Elem::Fold(fold) => self.fold(fold)?,
+        })
+    }
+
+    fn add(&mut self, op: Op, args: Vec<NodeId>, over: &[Sym], elem: ScalarType) -> NodeId {
+        let shape = over.iter().map(|s| self.extent(s)).collect();
+        let node = Node {
+            op,
+            args,
+            ty: TensorType::new(shape, elem),
+        };
+        // Not by `Function::add`, which looks at every node.
+        let function = &mut self.function;
+        *self.nodes.entry(node).or_insert_with_key(|node| {
+            function.nodes.push(node.clone());
+            function.nodes.len() - 1
+        })
+    }
+
+    fn extent(&self, s: &Sym) -> Idx {
+        self.context
+            .iter()
+            .find(|(n, _)| n == s)
+            .map(|(_, n)| n.clone())
+            .unwrap_or_default()
+    }
+
+    fn leaf(&mut self, op: Op, over: Vec<Sym>, elem: ScalarType) -> Tensor {
+        Tensor {
+            node: self.add(op, vec![], &over, elem),
+            over,
+        }
+    }
+
+    fn scalar(&mut self, op: Op, elem: ScalarType) -> Tensor {
+        self.leaf(op, vec![], elem)
+    }
+
+    /// Raw index notation for this subterm alone. Its bound names stay.
+    fn index_notation(&mut self, e: &ElemRef) -> Tensor {
+        let over = self.indices_in(|f| e.for_each_free_sym(f));
+        let value = e.substitute(&numbered(&over));
+        self.leaf(Op::Generic(value), over, e.ty())
+    }
+
+    /// The indices of the context among those that `each` goes through, in the context's order.
+    fn indices_in(&self, each: impl FnOnce(&mut dyn FnMut(&Sym))) -> Vec<Sym> {
+        let mut found = BTreeSet::new();
+        each(&mut |s| {
+            found.insert(s.clone());
+        });
+        self.context
+            .iter()
+            .map(|(s, _)| s)
+            .filter(|s| found.contains(*s))
+            .cloned()
+            .collect()
+    }
+
+    fn union(&self, tensors: &[Tensor]) -> Vec<Sym> {
+        let here = |s: &Sym| tensors.iter().any(|t| t.over.contains(s));
+        self.context
+            .iter()
+            .map(|(s, _)| s)
+            .filter(|s| here(s))
+            .cloned()
+            .collect()
+    }
+
+    /// The tensor repeated along the indices that it lacks.
+    fn spread(&mut self, t: &Tensor, over: &[Sym]) -> NodeId {
+        if t.over == over {
+            return t.node;
+        }
+        let place = |s: &Sym| over.iter().position(|o| o == s);
+        let dimensions = t.over.iter().filter_map(place).collect();
+        let elem = self.function.nodes[t.node].ty.elem;
+        self.add(Op::BroadcastInDim { dimensions }, vec![t.node], over, elem)
+    }
+
+    fn elementwise(&mut self, op: Op, args: &[&ElemRef], elem: ScalarType) -> Tensor {
+        let args: Vec<Tensor> = args.iter().map(|a| self.tensor(a)).collect();
+        self.combine(op, &args, elem)
+    }
+
+    fn combine(&mut self, op: Op, args: &[Tensor], elem: ScalarType) -> Tensor {
+        let over = self.union(args);
+        let args = args.iter().map(|a| self.spread(a, &over)).collect();
+        Tensor {
+            node: self.add(op, args, &over, elem),
+            over,
+        }
+    }
+
+    /// A polynomial as a machine value. Modulo 2ⁿ, sums and products can be taken term by term.
+    fn polynomial(&mut self, ty: ScalarType, idx: &Idx) -> Option<Tensor> {
+        let over = self.indices_in(|f| idx.for_each_sym(f));
+        if over.is_empty() && !idx.has_values() {
+            return Some(self.scalar(Op::Size(idx.clone()), ty));
+        }
+        if ty.is_float() {
+            // The exact integer first: rounding is done once.
+            let exact = self.polynomial(ScalarType::I64, idx)?;
+            return Some(self.combine(Op::Convert, &[exact], ty));
+        }
+        if ty == ScalarType::I1 {
+            return None;
+        }
+        // Monomials over indices, each with its coefficient over sizes.
+        let mut terms: Vec<(Vec<Atom>, Idx)> = Vec::new();
+        for (monomial, c) in idx.terms() {
+            let is_size = |a: &Atom| {
+                let one = Idx::atom(a.clone());
+                !one.has_values() && self.indices_in(|f| one.for_each_sym(f)).is_empty()
+            };
+            let (sizes, indices): (Vec<Atom>, Vec<Atom>) =
+                monomial.iter().cloned().partition(is_size);
+            let coefficient = Idx::from_terms([(sizes, c)]);
+            match terms.iter_mut().find(|(m, _)| *m == indices) {
+                Some((_, sum)) => *sum = &*sum + &coefficient,
+                None => terms.push((indices, coefficient)),
+            }
+        }
+        // What is added first and the constant last, as people write it.
+        terms.sort_by_key(|(m, c)| (m.is_empty(), c.as_constant().is_some_and(|c| c < 0)));
+        let mut sum: Option<Tensor> = None;
+        for (factors, coefficient) in terms {
+            let negative = sum.is_some() && coefficient.as_constant().is_some_and(|c| c < 0);
+            let coefficient = if negative { -&coefficient } else { coefficient };
+            let mut product: Option<Tensor> = None;
+            if factors.is_empty() || coefficient.as_constant() != Some(1) {
+                product = Some(match coefficient.as_constant() {
+                    Some(c) => self.scalar(Op::Constant(Scalar::int(ty, c)), ty),
+                    None => self.scalar(Op::Size(coefficient), ty),
+                });
+            }
+            for factor in &factors {
+                let factor = self.factor(ty, factor)?;
+                product = Some(match product {
+                    Some(p) => self.combine(Op::Binary(BinOp::Multiply), &[factor, p], ty),
+                    None => factor,
+                });
+            }
+            let product = product?;
+            let op = if negative {
+                BinOp::Subtract
+            } else {
+                BinOp::Add
+            };
+            sum = Some(match sum {
+                Some(s) => self.combine(Op::Binary(op), &[s, product], ty),
+                None => product,
+            });
+        }
+        sum
+    }
+
+    fn factor(&mut self, ty: ScalarType, atom: &Atom) -> Option<Tensor> {
+        match atom {
+            Atom::Sym(s) => {
+                let over = vec![s.clone()];
+                Some(self.leaf(Op::Iota { dimension: 0 }, over, ty))
+            }
+            Atom::Value(e) => Some(self.tensor(&Elem::convert(ty, e.clone()))),
+            _ => None,
+        }
+    }
+
+    /// Indices are compared as `i64`.
+    fn index_compare(&mut self, op: CmpOp, a: &Idx, b: &Idx) -> Option<Tensor> {
+        let difference = a - b;
+        let is_index = |m: &[Atom]| {
+            m.iter().any(|a| {
+                let one = Idx::atom(a.clone());
+                one.has_values() || !self.indices_in(|f| one.for_each_sym(f)).is_empty()
+            })
+        };
+        let part = |keep: bool| {
+            let terms = difference.terms().filter(|(m, _)| is_index(m) == keep);
+            Idx::from_terms(terms.map(|(m, c)| (m.to_vec(), c)))
+        };
+        let (left, right) = (part(true), -&part(false));
+        // `-i >= 3 - n` reads better as `i <= n - 3`.
+        let negative = !left.is_zero() && left.terms().all(|(_, c)| c < 0);
+        let (op, left, right) = match negative {
+            true => (op.swapped(), -&left, -&right),
+            false if left.is_zero() => (op, a.clone(), b.clone()),
+            false => (op, left, right),
+        };
+        let left = self.polynomial(ScalarType::I64, &left)?;
+        let right = match right.as_constant() {
+            Some(c) => self.scalar(
+                Op::Constant(Scalar::int(ScalarType::I64, c)),
+                ScalarType::I64,
+            ),
+            None => self.polynomial(ScalarType::I64, &right)?,
+        };
+        Some(self.combine(Op::Compare(op), &[left, right], ScalarType::I1))
+    }
+
+    fn fold(&mut self, fold: &Fold) -> Option<Tensor> {
+        if matches!(&*fold.step, Elem::Acc(n, _) if *n == fold.acc) {
+            return Some(self.tensor(&fold.init));
+        }
+        let nest = reduction::recognise(fold)?;
+        for (i, (var, extent)) in nest.loops.iter().enumerate() {
+            let again = self
+                .context
+                .iter()
+                .chain(&nest.loops[..i])
+                .any(|(n, _)| n == var);
+            let bound = self
+                .context
+                .iter()
+                .chain(&nest.loops)
+                .any(|(n, _)| extent.mentions(n));
+            if again || bound || extent.has_values() {
+                return None;
+            }
+        }
+        let ty = fold.init.ty();
+        let mut init = self.tensor(&nest.init);
+        // A reduction starts from one scalar. Integers may add theirs afterwards.
+        let mut afterwards = None;
+        if !init.over.is_empty() {
+            let Reducer::Op(op) = nest.reducer else {
+                return None;
+            };
+            let start = reduction::identity(nest.reducer, ty).filter(|_| !ty.is_float())?;
+            let own = std::mem::replace(&mut init, self.scalar(Op::Constant(start), ty));
+            afterwards = Some((op, own));
+        }
+
+        let depth = self.context.len();
+        self.context.extend(nest.loops.iter().cloned());
+        let element = self.tensor(&nest.element);
+        let is_bound = |s: &Sym| nest.loops.iter().any(|(n, _)| n == s);
+        let over: Vec<Sym> = (self.context.iter().map(|(s, _)| s))
+            .filter(|s| is_bound(s) || element.over.contains(s))
+            .cloned()
+            .collect();
+        let element = self.spread(&element, &over);
+        self.context.truncate(depth);
+        self.memo.retain(|_, (_, t)| !t.over.iter().any(is_bound));
+
+        let kept = over.len() - nest.loops.len();
+        let op = Op::Reduce {
+            reducer: nest.reducer,
+            dimensions: (kept..over.len()).collect(),
+        };
+        let over = over[..kept].to_vec();
+        let node = self.add(op, vec![element, init.node], &over, ty);
+        let sum = Tensor { node, over };
+        Some(match afterwards {
+            Some((op, own)) => self.combine(Op::Binary(op), &[own, sum], ty),
+            None => sum,
+        })
+    }
+
+    /// Whether a read of one branch happens for some indices or sizes only, and nowhere else in any
+    /// case. A view of it would read where the original does not.
+    fn reads_depend_on_index(&mut self, c: &ElemRef, t: &ElemRef, f: &ElemRef) -> bool {
+        let mut by_index = false;
+        c.visit(&mut |e| {
+            by_index |= matches!(
+                &**e,
+                Elem::IndexCompare(..) | Elem::OfIdx(..) | Elem::Fold(_)
+            );
+        });
+        if !by_index {
+            return false;
+        }
+        let root = self.root.clone();
+        let certain = self.certain.get_or_insert_with(|| certain_reads(&root));
+        let mut elsewhere = true;
+        for branch in [t, f] {
+            branch.visit(&mut |e| match &**e {
+                Elem::Read { array, index, .. } => {
+                    elsewhere &= certain.contains(&(array.clone(), index.clone()));
+                }
+                _ => elsewhere &= e.indices().into_iter().all(|i| !i.has_values()),
+            });
+        }
+        !elsewhere
+    }
+}
+
+/// The names `#0`, `#1`, … for these indices.
+fn numbered(over: &[Sym]) -> impl Fn(&Sym) -> Option<Idx> {
+    move |s| over.iter().position(|o| o == s).map(|i| Idx::sym(dim(i)))
+}
+
+/// What the expression reads whichever branches are taken.
+fn certain_reads(e: &ElemRef) -> BTreeSet<(Sym, Idx)> {
+    let mut found = BTreeSet::new();
+    match &**e {
+        Elem::Read { array, index, .. } => {
+            found.insert((array.clone(), index.clone()));
+        }
+        Elem::Select(c, t, f) => {
+            found.extend(certain_reads(t).intersection(&certain_reads(f)).cloned());
+            found.extend(certain_reads(c));
+        }
+        _ => e
+            .children()
+            .into_iter()
+            .for_each(|e| found.extend(certain_reads(e))),
+    }
+    found
+}
+
+/// Nodes of the expression as a tree; shared ones count each time.
+fn tree_size(e: &ElemRef) -> usize {
+    fn size(e: &ElemRef, known: &mut HashMap<*const Elem, usize>) -> usize {
+        if let Some(&n) = known.get(&Arc::as_ptr(e)) {
+            return n;
+        }
+        let below = e.children().into_iter().map(|e| size(e, known));
+        let n = below.fold(1usize, |a, b| a.saturating_add(b));
+        known.insert(Arc::as_ptr(e), n);
+        n
+    }
+    size(e, &mut HashMap::new())
+}
