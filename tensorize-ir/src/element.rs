@@ -203,6 +203,8 @@ impl Elem {
     }
 
     /// `!c` for a truth value.
+    // An associated function, like the other constructors: `!` on an `Arc` cannot be ours.
+    #[allow(clippy::should_implement_trait)]
     pub fn not(c: ElemRef) -> ElemRef {
         match &*c {
             Elem::Unary(UnOp::Not, inner) => inner.clone(),
