@@ -31,20 +31,28 @@ impl Bare {
 
     fn enter(&self, mut command: Command) -> Command {
         let home = std::env::home_dir().expect("a home");
-        let cargo_home = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
+        let cargo_home =
+            std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
         command.env_clear();
         command.env("PATH", self.home.path().join("bin"));
-        command.env("HOME", self.home.path()).env("CARGO_HOME", cargo_home);
+        command
+            .env("HOME", self.home.path())
+            .env("CARGO_HOME", cargo_home);
         command
     }
 }
 
 fn on_path(tool: &str) -> Option<PathBuf> {
-    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(tool)).find(|path| path.is_file())
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(tool))
+        .find(|path| path.is_file())
 }
 
 fn results(printed: &str) -> BTreeSet<&str> {
-    printed.lines().filter(|line| line.starts_with("result ")).collect()
+    printed
+        .lines()
+        .filter(|line| line.starts_with("result "))
+        .collect()
 }
 
 #[test]
@@ -65,13 +73,25 @@ fn the_demo_builds_and_runs_without_libclang_z3_and_python() {
 
     let run = |mode: &str| {
         let mut command = bare.enter(Command::new(&program));
-        succeed(command.env("TENSORIZE", mode).arg("--out").arg(bare.home.path().join("out")))
+        succeed(
+            command
+                .env("TENSORIZE", mode)
+                .arg("--out")
+                .arg(bare.home.path().join("out")),
+        )
     };
     let (off, cpu, numpy) = (run("off"), run("cpu"), run("numpy"));
     let exact = |printed: &str| {
-        results(printed).iter().filter(|line| line.contains(" exact ")).map(|line| line.to_string()).collect::<BTreeSet<_>>()
+        results(printed)
+            .iter()
+            .filter(|line| line.contains(" exact "))
+            .map(|line| line.to_string())
+            .collect::<BTreeSet<_>>()
     };
-    assert!(exact(&off).len() >= 12, "twelve blend modes at least:\n{off}");
+    assert!(
+        exact(&off).len() >= 12,
+        "twelve blend modes at least:\n{off}"
+    );
     assert_eq!(exact(&off), exact(&cpu), "generated code ran");
     // No interpreter: every call falls back to the original, the floats included.
     assert_eq!(results(&off), results(&numpy), "the original answered");

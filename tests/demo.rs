@@ -11,7 +11,12 @@ fn shadow_mode_finds_no_difference() {
     let program = build(cargo().env("TENSORIZE_STRICT", "1"), folder.path(), "demo");
     for mode in ["shadow", "shadow=numpy"] {
         let mut command = Command::new(&program);
-        let printed = succeed(command.env("TENSORIZE", mode).arg("--out").arg(folder.path().join("out")));
+        let printed = succeed(
+            command
+                .env("TENSORIZE", mode)
+                .arg("--out")
+                .arg(folder.path().join("out")),
+        );
         // kernel, tier, compared, differ
         let rows: Vec<Vec<&str>> = printed
             .lines()

@@ -7,14 +7,19 @@ use std::sync::{Mutex, PoisonError};
 
 /// The repository.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests lies in the repository").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests lies in the repository")
+        .to_path_buf()
 }
 
 /// Where these tests build: below the workspace's target folder, one folder for all so that what the projects depend
 /// on is compiled once.
 pub fn target_dir() -> PathBuf {
     let workspace = std::env::var_os("CARGO_TARGET_DIR").filter(|dir| !dir.is_empty());
-    root().join(workspace.map_or_else(|| "target".into(), PathBuf::from)).join("e2e")
+    root()
+        .join(workspace.map_or_else(|| "target".into(), PathBuf::from))
+        .join("e2e")
 }
 
 /// The demo project with its stored results.
@@ -61,7 +66,9 @@ pub fn succeed(command: &mut Command) -> String {
 
 /// Runs `command`, whatever comes of it.
 pub fn run(command: &mut Command) -> Output {
-    command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"))
 }
 
 /// One build at a time: the next one replaces the program before it is copied.
@@ -70,7 +77,9 @@ static BUILDING: Mutex<()> = Mutex::new(());
 /// Builds the project in `folder` with `command` (a cargo in some environment), and returns the program.
 pub fn build(command: &mut Command, folder: &Path, program: &str) -> PathBuf {
     let _one = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-    command.args(["build", "--release", "--manifest-path"]).arg(folder.join("Cargo.toml"));
+    command
+        .args(["build", "--release", "--manifest-path"])
+        .arg(folder.join("Cargo.toml"));
     command.env("CARGO_TARGET_DIR", target_dir());
     succeed(command);
     let built = target_dir().join("release").join(program);
@@ -84,7 +93,8 @@ pub fn cargo() -> Command {
     let mut command = Command::new(env!("CARGO"));
     for (name, _) in std::env::vars_os() {
         let name_text = name.to_string_lossy();
-        let cargos = name_text.starts_with("CARGO_") && !matches!(&*name_text, "CARGO_HOME" | "CARGO_TARGET_DIR");
+        let cargos = name_text.starts_with("CARGO_")
+            && !matches!(&*name_text, "CARGO_HOME" | "CARGO_TARGET_DIR");
         if cargos || name_text.starts_with("TENSORIZE_") {
             command.env_remove(name);
         }

@@ -16,18 +16,15 @@ pub fn run(pictures: &[PathBuf]) -> Result<()> {
     setup::run()?;
     let tool = build_tool()?;
 
+    step("cargo tensorize");
+    let mut tensorize = Command::new(&tool);
+    tensorize.arg("--manifest-path").arg(manifest());
+    run_command(&mut tensorize)?;
+
     step("the project as it was");
     let out = target_dir().join("demo-out");
     let plain = build("plain")?;
     let before = results(&run_demo(&plain, &out.join("plain"), pictures, "auto")?)?;
-
-    step("cargo tensorize");
-    run_command(
-        Command::new(&tool)
-            .args(["--manifest-path"])
-            .arg(manifest())
-            .args(["--target", "cpu", "--target", "numpy"]),
-    )?;
 
     step("the project tensorized");
     let tensorized = build("tensorized")?;
@@ -83,7 +80,8 @@ fn build(kind: &str) -> Result<PathBuf> {
         .arg(manifest());
     command
         .env("CARGO_TARGET_DIR", &target)
-        .env("TENSORIZE_STRICT", "1");
+        .env("TENSORIZE_STRICT", "1")
+        .env("TENSORIZE_BIN", "");
     if kind == "plain" {
         // The originals alone.
         command.env("TENSORIZE_BUILD", "off");
