@@ -1,7 +1,24 @@
 //! The first proposer: symbolic summarisation of the loop nest.
+//!
+//! The prover's executor runs the kernel, and asks for the closed form of each loop ([`closed_form`]).
+//! What it arrives at, raised to library operators, is proposed as the summary. Nothing here is trusted:
+//! the prover checks the closed forms and the summary.
 
-use tensorize_ir::{loopir, tensir};
+use crate::raise::{Closed, raise};
+use tensorize_ir::element::ElemRef;
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::loopir::{self, Param};
+use tensorize_ir::tensir::{self, View, dim};
+use tensorize_prove::chain::{self, Contents};
+use tensorize_prove::context::Context;
+use tensorize_prove::exec::{Executor, Stuck};
+use tensorize_prove::integer_params;
+use tensorize_prove::loops::Oracle;
 use tensorize_prove::solver::Solver;
+
+mod closed_form;
+
+pub use closed_form::Summariser;
 
 /// Why a kernel has no summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,10 +31,91 @@ pub struct Refusal {
     pub line: u32,
 }
 
+impl From<Stuck> for Refusal {
+    fn from(stuck: Stuck) -> Refusal {
+        Refusal { code: "TZ0301", message: stuck.what, line: stuck.line }
+    }
+}
+
 /// Proposes a summary. It is a proposal: the prover has to agree.
-pub fn summarise(
-    kernel: &loopir::Function,
-    _solver: &mut Solver,
-) -> Result<tensir::Function, Refusal> {
-    Err(Refusal { code: "TZ0301", message: format!("no summary of {}", kernel.name), line: 0 })
+pub fn summarise(kernel: &loopir::Function, solver: &mut Solver) -> Result<tensir::Function, Refusal> {
+    let oracle: &dyn Oracle = &Summariser;
+    let ctx = Context::new(solver, integer_params(kernel), vec![]);
+    let mut exec = Executor::new(kernel, oracle, ctx, false);
+    let (state, returned) = exec.run()?;
+    let mut results = Vec::new();
+    for p in &kernel.params {
+        let Param::Array { name, .. } = p else { continue };
+        if let Some(contents) = state.arrays.get(name) {
+            stores(&mut exec.ctx, name, contents, &mut results)?;
+        }
+    }
+    results.extend(returned.map(Closed::Return));
+    if results.is_empty() {
+        return Err(Refusal {
+            code: "TZ0302",
+            message: "it neither writes to an array nor returns a value".into(),
+            line: 0,
+        });
+    }
+    Ok(raise(&kernel.name, &kernel.params, &results))
+}
+
+/// The final contents of an array as tensors: one for each group of places that is written. Later writes
+/// come first, so that what they hide is left out.
+fn stores(
+    ctx: &mut Context,
+    array: &Sym,
+    contents: &Contents,
+    results: &mut Vec<Closed>,
+) -> Result<(), Refusal> {
+    let refuse = |code, message| Err(Refusal { code, message, line: 0 });
+    let mut found: Vec<(Vec<Idx>, View, ElemRef)> = Vec::new();
+    for effect in contents.effects.iter().rev() {
+        for leaf in effect.leaves().iter().rev() {
+            let mark = ctx.mark();
+            for (var, extent) in &leaf.loops {
+                if leaf.loops.iter().any(|(v, _)| extent.mentions(v)) {
+                    return refuse(
+                        "TZ0303",
+                        format!("the rows of {array} that it writes differ in length: {var} < {extent}"),
+                    );
+                }
+                ctx.assume_in_range(var, extent);
+            }
+            let hidden = found.iter().any(|(shape, view, _)| inside(ctx, view, shape, leaf.index));
+            if !hidden {
+                let value = chain::read(ctx, array, contents, leaf.index).map_err(|why| Refusal {
+                    code: "TZ0304",
+                    message: why.0,
+                    line: 0,
+                })?;
+                let value = ctx.settle(&value);
+                let to_dim = |s: &Sym| {
+                    leaf.loops.iter().position(|(v, _)| v == s).map(|i| Idx::sym(dim(i)))
+                };
+                let view = View { array: array.clone(), index: leaf.index.substitute(&to_dim) };
+                let shape = leaf.loops.iter().map(|(_, n)| n.clone()).collect();
+                found.push((shape, view, value.substitute(&to_dim)));
+            }
+            ctx.forget(mark);
+        }
+    }
+    found.reverse();
+    results.extend(
+        found.into_iter().map(|(shape, view, value)| Closed::Store { shape, view, value }),
+    );
+    Ok(())
+}
+
+/// Whether a place is one of the view's; a guess.
+fn inside(ctx: &mut Context, view: &View, shape: &[Idx], index: &Idx) -> bool {
+    let dims: Vec<(Sym, Idx)> = shape.iter().enumerate().map(|(i, n)| (dim(i), n.clone())).collect();
+    if dims.is_empty() {
+        return view.index == *index;
+    }
+    let Some(position) = chain::decode(ctx, &dims, &view.index, index) else { return false };
+    position.iter().zip(shape).all(|(p, n)| {
+        ctx.is_non_negative(p) && ctx.proves(tensorize_ir::op::CmpOp::Lt, p, n)
+    })
 }

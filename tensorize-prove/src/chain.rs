@@ -155,18 +155,22 @@ fn read_before(
     };
     // What this effect may have left at the location: the conditions under which it did, newest first.
     let mut hits: Vec<(ElemRef, ElemRef)> = Vec::new();
-    let mut place: Option<&Leaf> = None;
+    let mut newer: Vec<(&Leaf, Vec<Idx>)> = Vec::new();
     let leaves = contents.effects[last].leaves();
     for leaf in leaves.iter().rev() {
         let Some(hit) = hit(ctx, array, leaf, at)? else { continue };
-        // Two writes of the same round to the same place: the later one wins.
-        let first = *place.get_or_insert(leaf);
-        if first.loops != leaf.loops || first.index != leaf.index {
+        // Of two writes in the same round of the loops that they share, the later one wins.
+        let in_order = newer.iter().all(|(other, position)| {
+            let shared = leaf.loops.iter().zip(&other.loops).take_while(|(a, b)| a == b).count();
+            (0..shared).all(|i| canon::idx(&(&position[i] - &hit.position[i])).is_zero())
+        });
+        if !in_order {
             return Err(Unresolved(format!(
                 "two writes of one loop may both reach {array}[{at}]; which one is the last is not known"
             )));
         }
-        hits.push(hit);
+        newer.push((leaf, hit.position));
+        hits.push((hit.cond, hit.value));
     }
     let certain = hits.iter().any(|(c, _)| matches!(&**c, Elem::Const(v) if v.is_true()));
     let mut value = if certain {
@@ -193,14 +197,20 @@ fn read_before(
     value.ok_or_else(|| Unresolved(format!("{array}[{at}] has no value")))
 }
 
-/// The condition under which a write hits the location, and the value it left there. `None` if it never
-/// does.
+/// A write that may have hit a location: in which round, under which condition, and what it left.
+struct Hit {
+    position: Vec<Idx>,
+    cond: ElemRef,
+    value: ElemRef,
+}
+
+/// How a write hits the location; `None` if it never does.
 fn hit(
     ctx: &mut Context,
     array: &str,
     leaf: &Leaf,
     at: &Idx,
-) -> Result<Option<(ElemRef, ElemRef)>, Unresolved> {
+) -> Result<Option<Hit>, Unresolved> {
     let found = if leaf.loops.is_empty() { Some(vec![]) } else { decode(ctx, &leaf.loops, leaf.index, at) };
     let Some(position) = found else {
         if never_hits(ctx, leaf, at) {
@@ -228,7 +238,8 @@ fn hit(
         None => cond,
     };
     let cond = and(cond, leaf.cond.substitute(&with));
-    Ok(Some((cond, leaf.value.substitute(&with))))
+    let value = leaf.value.substitute(&with);
+    Ok(Some(Hit { position, cond, value }))
 }
 
 fn never_hits(ctx: &mut Context, leaf: &Leaf, at: &Idx) -> bool {

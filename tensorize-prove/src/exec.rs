@@ -132,6 +132,11 @@ impl<'c, 's> Executor<'c, 's> {
         }
     }
 
+    /// The loops around here, outermost first.
+    pub fn loops(&self) -> &[(Sym, Idx)] {
+        &self.loops
+    }
+
     pub(crate) fn stuck<T>(&self, what: impl Into<String>) -> Result<T, Stuck> {
         Err(Stuck { what: what.into(), line: self.line })
     }
@@ -201,7 +206,7 @@ impl<'c, 's> Executor<'c, 's> {
                 let stays = if returns_if { &not_c } else { &c };
                 // An early return on sizes: the original answers those calls.
                 if self.loops.is_empty() && self.path.is_empty() && self.guard_against(stays) {
-                    let (Flow::On(s) | Flow::Return(s, _)) = (if returns_if { no } else { yes });
+                    let (Flow::On(s) | Flow::Return(s, _)) = if returns_if { no } else { yes };
                     return Ok(Flow::On(s));
                 }
                 if !top {

@@ -11,7 +11,7 @@ use crate::{Proof, Verdict};
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Extent, Guard, Tier};
-use tensorize_ir::index::{Fresh, Idx, Sym};
+use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
@@ -168,6 +168,19 @@ fn compare(
             Output::Store { value, view } => stores.push((view, *value)),
         }
     }
+    // An operator that reaches outside of an operand has no meaning there.
+    let mut fresh = std::mem::take(&mut exec.ctx.fresh);
+    let conditions = summary.side_conditions(&mut fresh);
+    exec.ctx.fresh = fresh;
+    for c in conditions {
+        let mark = exec.ctx.mark();
+        let position = arbitrary_position(&mut exec.ctx, &c.shape);
+        let holds = exec.ctx.holds(&tensir::elem_at(&c.holds, &position));
+        exec.ctx.forget(mark);
+        if !holds {
+            return stuck(format!("in the summary, %{}: that {} could not be shown", c.node, c.why));
+        }
+    }
     match (claimed, returned) {
         (None, None) => {}
         (Some(node), Some(value)) => {
@@ -300,17 +313,4 @@ fn keep_apart(ctx: &mut Context, kernel: &loopir::Function, touched: &[Touched])
             }
         }
     }
-}
-
-/// Runs a kernel without checking what the oracle says: the closed form that a proposer makes a summary
-/// of. What comes out is a guess.
-pub fn guess(
-    kernel: &loopir::Function,
-    oracle: &dyn Oracle,
-    solver: &mut Solver,
-) -> Result<(State, Option<ElemRef>, Fresh), Stuck> {
-    let ctx = Context::new(solver, integer_params(kernel), vec![]);
-    let mut exec = Executor::new(kernel, oracle, ctx, false);
-    let (state, returned) = exec.run()?;
-    Ok((state, returned, exec.ctx.fresh.clone()))
 }

@@ -1,0 +1,354 @@
+//! Guessing what a loop does.
+//!
+//! A round is tried twice. First with every variable unknown, to see which ones step by a constant; then,
+//! with these as functions of the round, to see what the others become. A value that depends on its own
+//! past alone is a fold; a write at a place that moves with the round is one element of a tensor, one at a
+//! place that stays is an accumulator in memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::loopir::Loop;
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::ScalarType;
+use tensorize_prove::chain::{self, Contents, Effect};
+use tensorize_prove::exec::{Executor, State, Stuck, as_idx, index_like};
+use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
+
+/// Proposes closed forms by trying a round.
+pub struct Summariser;
+
+impl Oracle for Summariser {
+    fn closed_form(
+        &self,
+        exec: &mut Executor,
+        l: &Loop,
+        state: &State,
+        k: &Sym,
+    ) -> Result<ClosedForm, Stuck> {
+        let (scalars, arrays) = modified(&l.body);
+        let scalars: BTreeMap<Sym, ScalarType> = scalars;
+        let mut start = state.clone();
+        let tokens: BTreeMap<Sym, Sym> =
+            arrays.iter().map(|a| (a.clone(), Sym::from(format!("{a}@{k}")))).collect();
+        for (array, token) in &tokens {
+            if let Some(c) = start.arrays.get_mut(array) {
+                *c = Contents { base: Some(token.clone()), elem: c.elem, effects: vec![] };
+            }
+        }
+        let counters = counters(exec, l, &start, k, &scalars)?;
+        for (var, ty) in &scalars {
+            match counters.get(var) {
+                Some(at) => start.scalars.insert(var.clone(), Elem::of_idx(*ty, at.clone())),
+                None if state.scalars.contains_key(var) => {
+                    start.scalars.insert(var.clone(), Arc::new(Elem::Acc(token(var, k), *ty)))
+                }
+                None => start.scalars.remove(var),
+            };
+        }
+        let trip = trip(exec, l, &start, k)?;
+        let end = exec.probe(l, &start, k, Some(&trip))?;
+
+        let mut guess = Guess { exec, entry: state, k, trip: &trip, tokens: &tokens, line: l.line };
+        let mut form =
+            ClosedForm { trip: trip.clone(), scalars: BTreeMap::new(), arrays: BTreeMap::new() };
+        let carried: Vec<Sym> = scalars.keys().filter(|v| !counters.contains_key(*v)).map(|v| token(v, k)).collect();
+        for (var, ty) in &scalars {
+            let f = match (counters.get(var), end.scalars.get(var)) {
+                (Some(at), _) => ScalarForm::At(Elem::of_idx(*ty, at.clone())),
+                (None, Some(e)) => match guess.scalar(var, e, &carried)? {
+                    Some(f) => f,
+                    None => continue,
+                },
+                (None, None) => continue,
+            };
+            form.scalars.insert(var.clone(), f);
+        }
+        for array in &arrays {
+            let new = end.arrays.get(array).map_or(&[][..], |c| &c.effects[..]);
+            let effects = guess.array(array, new)?;
+            form.arrays.insert(array.clone(), effects);
+        }
+        Ok(form)
+    }
+}
+
+fn token(var: &Sym, k: &Sym) -> Sym {
+    format!("{var}@{k}").into()
+}
+
+/// The integers that step by something that does not change: their value at the start of round `k`.
+fn counters(
+    exec: &mut Executor,
+    l: &Loop,
+    start: &State,
+    k: &Sym,
+    scalars: &BTreeMap<Sym, ScalarType>,
+) -> Result<BTreeMap<Sym, Idx>, Stuck> {
+    let mut state = start.clone();
+    let saved = exec.ctx.save();
+    for (var, ty) in scalars {
+        if !start.scalars.contains_key(var) {
+            continue;
+        }
+        let value = if ty.is_int() {
+            let unknown = token(var, k);
+            // Far from the ends of the type: whether it stays there is for the prover to say.
+            let quarter = Idx::constant(ty.max_value() / 4);
+            exec.ctx.assume_in_range(&unknown, &quarter);
+            Elem::of_idx(*ty, Idx::sym(unknown))
+        } else {
+            Arc::new(Elem::Acc(token(var, k), *ty))
+        };
+        state.scalars.insert(var.clone(), value);
+    }
+    let end = exec.probe(l, &state, k, None);
+    exec.ctx.restore(saved);
+    let end = end?;
+    let mut found = BTreeMap::new();
+    for (var, ty) in scalars {
+        let (Some(first), Some(last)) = (start.scalars.get(var), end.scalars.get(var)) else { continue };
+        let (true, Some(next)) = (ty.is_int(), index_like(last)) else { continue };
+        let step = &next - &Idx::sym(token(var, k));
+        let varies = scalars.keys().any(|v| step.mentions(&token(v, k))) || step.has_values();
+        if !varies {
+            let at = &as_idx(first) + &(&step * &Idx::sym(k.clone()));
+            found.insert(var.clone(), at);
+        }
+    }
+    Ok(found)
+}
+
+/// How often the loop runs: the condition holds up to there.
+fn trip(exec: &mut Executor, l: &Loop, start: &State, k: &Sym) -> Result<Idx, Stuck> {
+    let saved = exec.ctx.save();
+    exec.ctx.assume_non_negative(&Idx::sym(k.clone()));
+    let condition = exec.probe_condition(l, start);
+    exec.ctx.restore(saved);
+    let bounds = condition.ok().and_then(|c| rounds(&c, k));
+    let Some(trip) = bounds.and_then(|b| b.into_iter().reduce(|a, b| a.minimum(&b))) else {
+        return Err(Stuck {
+            what: "the loop has no bound that can be seen: write its condition as a comparison of a counter \
+                   that steps by a constant with a size"
+                .into(),
+            line: l.line,
+        });
+    };
+    let zero = Idx::default();
+    let usable = exec.ctx.is_over_params(&trip) && exec.loops().is_empty();
+    Ok(if usable || exec.ctx.is_non_negative(&trip) { trip } else { trip.maximum(&zero) })
+}
+
+/// The rounds for which each part of a condition holds.
+fn rounds(c: &ElemRef, k: &Sym) -> Option<Vec<Idx>> {
+    match &**c {
+        Elem::IndexCompare(op, a, b) => {
+            let p = a - b;
+            let (slope, rest) = p.linear_in(k)?;
+            let slope = slope.as_constant()?;
+            match op {
+                // rest - s·k >= 0
+                CmpOp::Ge if slope < 0 => {
+                    let s = Idx::constant(-slope);
+                    Some(vec![(&rest + &s).floor_div(&s)])
+                }
+                CmpOp::Ne if slope != 0 => {
+                    let (quotient, left) = chain::divide(&rest, &Idx::constant(-slope));
+                    left.is_zero().then(|| vec![quotient])
+                }
+                _ => None,
+            }
+        }
+        Elem::Binary(BinOp::And, a, b) => {
+            let mut both = rounds(a, k)?;
+            both.extend(rounds(b, k)?);
+            Some(both)
+        }
+        Elem::Select(c, t, f) if matches!(&**f, Elem::Const(v) if !v.is_true()) => {
+            let mut both = rounds(c, k)?;
+            both.extend(rounds(t, k)?);
+            Some(both)
+        }
+        _ => None,
+    }
+}
+
+struct Guess<'g, 'c, 's> {
+    exec: &'g mut Executor<'c, 's>,
+    entry: &'g State,
+    k: &'g Sym,
+    trip: &'g Idx,
+    /// The arrays that the loop changes, and the names of their contents at the start of the round.
+    tokens: &'g BTreeMap<Sym, Sym>,
+    line: u32,
+}
+
+impl Guess<'_, '_, '_> {
+    fn stuck<T>(&self, what: String) -> Result<T, Stuck> {
+        Err(Stuck { what, line: self.line })
+    }
+
+    fn in_round<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Stuck>) -> Result<T, Stuck> {
+        let mark = self.exec.ctx.mark();
+        self.exec.ctx.assume_in_range(self.k, self.trip);
+        let result = f(self);
+        self.exec.ctx.forget(mark);
+        result
+    }
+
+    /// The form of a scalar that a round leaves as `e`; `None` if nothing can be said of it, which matters
+    /// only if somebody reads it.
+    fn scalar(&mut self, var: &Sym, e: &ElemRef, carried: &[Sym]) -> Result<Option<ScalarForm>, Stuck> {
+        let own = token(var, self.k);
+        if matches!(&**e, Elem::Acc(name, _) if *name == own) {
+            return Ok(self.entry.scalars.get(var).map(|v| ScalarForm::At(v.clone())));
+        }
+        let Ok(e) = self.in_round(|g| g.resolve(e)) else { return Ok(None) };
+        if carried.iter().any(|t| *t != own && e.mentions(t)) {
+            return Ok(None);
+        }
+        Ok(Some(if e.mentions(&own) {
+            ScalarForm::Fold { acc: own, step: e }
+        } else {
+            ScalarForm::Last(e)
+        }))
+    }
+
+    /// The writes of the first `k` rounds, from those of round `k`.
+    fn array(&mut self, array: &Sym, new: &[Effect]) -> Result<Vec<Effect>, Stuck> {
+        let stays = !new.is_empty()
+            && new.iter().all(|e| {
+                e.leaves().iter().all(|leaf| {
+                    !leaf.index.mentions(self.k) && leaf.loops.iter().all(|(_, n)| !n.mentions(self.k))
+                })
+            });
+        if stays {
+            return self.in_round(|g| {
+                new.iter().map(|e| g.accumulator(array, e)).collect::<Result<Vec<_>, _>>()
+            });
+        }
+        if new.is_empty() {
+            return Ok(vec![]);
+        }
+        let var = self.exec.ctx.fresh.name(self.k);
+        let body = self.in_round(|g| new.iter().map(|e| g.pointwise(e)).collect::<Result<Vec<_>, _>>())?;
+        let body = body.iter().map(|e| e.replace(self.k, &Idx::sym(var.clone()))).collect();
+        Ok(vec![Effect::Loop { var, extent: Idx::sym(self.k.clone()), body }])
+    }
+
+    fn pointwise(&mut self, e: &Effect) -> Result<Effect, Stuck> {
+        Ok(match e {
+            Effect::Point { cond, index, value } => Effect::Point {
+                cond: self.resolve(cond)?,
+                index: index.clone(),
+                value: self.resolve(value)?,
+            },
+            Effect::Loop { var, extent, body } => {
+                let mark = self.exec.ctx.mark();
+                self.exec.ctx.assume_in_range(var, extent);
+                let body = body.iter().map(|b| self.pointwise(b)).collect::<Result<Vec<_>, _>>();
+                self.exec.ctx.forget(mark);
+                Effect::Loop { var: var.clone(), extent: extent.clone(), body: body? }
+            }
+        })
+    }
+
+    /// A write whose place does not move: what is there is a fold over the rounds.
+    fn accumulator(&mut self, array: &Sym, e: &Effect) -> Result<Effect, Stuck> {
+        match e {
+            Effect::Loop { var, extent, body } => {
+                let mark = self.exec.ctx.mark();
+                self.exec.ctx.assume_in_range(var, extent);
+                let body = body.iter().map(|b| self.accumulator(array, b)).collect::<Result<Vec<_>, _>>();
+                self.exec.ctx.forget(mark);
+                Ok(Effect::Loop { var: var.clone(), extent: extent.clone(), body: body? })
+            }
+            Effect::Point { cond, index, value } => {
+                let (acc, round) = (self.exec.ctx.fresh.name("acc"), self.exec.ctx.fresh.name(self.k));
+                let old: ElemRef = Arc::new(Elem::Acc(acc.clone(), value.ty()));
+                let here = self.tokens.get(array).cloned();
+                let place = index.clone();
+                let value = value.map(&mut |x| match &**x {
+                    Elem::Read { array, index, .. } if Some(array) == here.as_ref() && *index == place => {
+                        Some(old.clone())
+                    }
+                    _ => None,
+                });
+                let step = Elem::select(cond.clone(), value, old);
+                let step = self.resolve(&step)?.replace(self.k, &Idx::sym(round.clone()));
+                let Some(before) = self.entry.arrays.get(array) else {
+                    return self.stuck(format!("there is no array {array}"));
+                };
+                let init = match chain::read(&mut self.exec.ctx, array, before, index) {
+                    Ok(v) => v,
+                    Err(why) => return self.stuck(why.0),
+                };
+                let fold = Fold {
+                    acc,
+                    var: round,
+                    extent: Idx::sym(self.k.clone()),
+                    init,
+                    step,
+                    order: Order::Sequential,
+                };
+                Ok(Effect::Point {
+                    cond: chain::truth(true),
+                    index: index.clone(),
+                    value: Arc::new(Elem::Fold(Arc::new(fold))),
+                })
+            }
+        }
+    }
+
+    /// Reads of a changed array's contents at the start of the round become reads of what it held before
+    /// the loop: the guess is that no earlier round wrote there.
+    fn resolve(&mut self, e: &ElemRef) -> Result<ElemRef, Stuck> {
+        if !self.tokens.values().any(|t| mentions_array(e, t)) {
+            return Ok(e.clone());
+        }
+        match &**e {
+            Elem::Read { array, index, .. } => {
+                let Some((name, _)) = self.tokens.iter().find(|(_, t)| *t == array) else {
+                    return Ok(e.clone());
+                };
+                let Some(before) = self.entry.arrays.get(name) else {
+                    return self.stuck(format!("there is no array {name}"));
+                };
+                chain::read(&mut self.exec.ctx, name, before, index)
+                    .map_err(|why| Stuck { what: why.0, line: self.line })
+            }
+            Elem::Select(c, t, f) => {
+                let c = self.resolve(c)?;
+                let mark = self.exec.ctx.mark();
+                self.exec.ctx.assume(c.clone());
+                let t = self.resolve(t);
+                self.exec.ctx.forget(mark);
+                self.exec.ctx.assume(Elem::not(c.clone()));
+                let f = self.resolve(f);
+                self.exec.ctx.forget(mark);
+                Ok(Elem::select(c, t?, f?))
+            }
+            Elem::Fold(fold) => {
+                let init = self.resolve(&fold.init)?;
+                let mark = self.exec.ctx.mark();
+                self.exec.ctx.assume_in_range(&fold.var, &fold.extent);
+                let step = self.resolve(&fold.step);
+                self.exec.ctx.forget(mark);
+                Ok(e.rebuild(&[init, step?], &[fold.extent.clone()]))
+            }
+            _ => {
+                let children =
+                    e.children().into_iter().map(|c| self.resolve(c)).collect::<Result<Vec<_>, _>>()?;
+                let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+                Ok(e.rebuild(&children, &indices))
+            }
+        }
+    }
+}
+
+fn mentions_array(e: &ElemRef, name: &Sym) -> bool {
+    let mut found = false;
+    e.visit(&mut |x| found |= matches!(&**x, Elem::Read { array, .. } if array == name));
+    found
+}
