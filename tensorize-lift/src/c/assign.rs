@@ -16,13 +16,8 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 impl<'u> Lower<'u, '_> {
     /// A full expression: its effects are done when it ends.
     pub fn full<T>(&mut self, c: Cursor<'u>, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        effects::check_order(self, c)?;
         // Increments may wait for the end if nothing in between is a sequence point.
-        let postpone = !effects::has_sequence_point(self, c);
-        let outer = std::mem::replace(&mut self.postpone, postpone);
-        let result = f(self);
-        self.postpone = outer;
-        let result = result?;
+        let result = self.full_apart(c, f)?;
         self.sequence_point()?;
         Ok(result)
     }
@@ -40,6 +35,20 @@ impl<'u> Lower<'u, '_> {
         result
     }
 
+    /// A full expression whose last effects stay in `pending`, for the caller to place.
+    pub fn full_apart<T>(
+        &mut self,
+        c: Cursor<'u>,
+        f: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        effects::check_order(self, c)?;
+        let postpone = !effects::has_sequence_point(self, c);
+        let outer = std::mem::replace(&mut self.postpone, postpone);
+        let result = f(self);
+        self.postpone = outer;
+        result
+    }
+
     /// Does what is pending.
     pub fn sequence_point(&mut self) -> Result<()> {
         for s in std::mem::take(&mut self.pending) {
@@ -52,7 +61,7 @@ impl<'u> Lower<'u, '_> {
     pub fn effect(&mut self, c: Cursor<'u>) -> Result<()> {
         match c.kind() {
             CXCursor_ParenExpr => return self.effect(operand(c)?),
-            CXCursor_CStyleCastExpr if types::read(c.ty()) == Ty::Void => {
+            CXCursor_CStyleCastExpr if types::of(c) == Ty::Void => {
                 return self.effect(operand(c)?);
             }
             CXCursor_BinaryOperator => match operator::binary(c)? {
@@ -113,7 +122,7 @@ impl<'u> Lower<'u, '_> {
             _ => {}
         }
         // Nothing happens, or what happens is inside; the value is dropped.
-        match types::read(c.ty()) {
+        match types::of(c) {
             Ty::Pointer(_) | Ty::Array(..) => self.pointer(c).map(|_| ()),
             Ty::Void => Err(problem(
                 codes::EXPRESSION,
@@ -141,7 +150,7 @@ impl<'u> Lower<'u, '_> {
                 c,
             ));
         };
-        scalar_type(&types::read(l.ty()), l)?;
+        scalar_type(&types::of(l), l)?;
         let place = self.place(l)?;
         let value = self.value(r)?;
         self.write(place.clone(), value, c)?;
@@ -157,7 +166,7 @@ impl<'u> Lower<'u, '_> {
                 c,
             ));
         };
-        let ty = scalar_type(&types::read(l.ty()), l)?;
+        let ty = scalar_type(&types::of(l), l)?;
         let op = operator::compound(c)?;
         let place = self.place(l)?;
         let right = self.value(r)?;
@@ -191,7 +200,7 @@ impl<'u> Lower<'u, '_> {
         wanted: bool,
     ) -> Result<Option<Expr>> {
         let target = operand(c)?;
-        let ty = scalar_type(&types::read(target.ty()), target)?;
+        let ty = scalar_type(&types::of(target), target)?;
         let place = self.place(target)?;
         let old = self.load(place.clone(), target)?;
         let common = promote(ty);
@@ -236,5 +245,5 @@ fn narrowed(ty: ScalarType, value: Expr) -> Expr {
 }
 
 fn is_pointer(c: Cursor<'_>) -> bool {
-    matches!(types::read(c.ty()), Ty::Pointer(_))
+    matches!(types::of(c), Ty::Pointer(_))
 }

@@ -65,7 +65,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn math_call(&mut self, c: Cursor<'u>, name: &str) -> Result<Expr> {
-        let ty = scalar_type(&types::read(c.ty()), c)?;
+        let ty = scalar_type(&types::of(c), c)?;
         let mut args = Vec::new();
         for a in c.arguments() {
             args.push(self.value(a)?);
@@ -118,16 +118,17 @@ impl<'u> Lower<'u, '_> {
         }
         let mut values = Vec::new();
         for &a in &args {
-            values.push(match types::read(a.ty()) {
+            values.push(match types::of(a) {
                 Ty::Pointer(_) | Ty::Array(..) => Arg::Pointer(self.pointer(a)?),
                 _ => Arg::Value(self.value(a)?),
             });
         }
         self.sequence_point()?;
+        let known: std::collections::HashSet<_> = self.pointers.keys().copied().collect();
         for (&p, value) in params.iter().zip(values) {
             match value {
                 Arg::Value(v) => {
-                    let ty = scalar_type(&types::read(p.ty()), p)?;
+                    let ty = scalar_type(&types::of(p), p)?;
                     if v.ty() != ty {
                         return Err(problem(codes::CONVERSION, "an argument of another type", c));
                     }
@@ -137,7 +138,7 @@ impl<'u> Lower<'u, '_> {
                 }
                 Arg::Pointer(v) => {
                     let mut dims = v.dims;
-                    if let Ty::Pointer(t) = types::read(p.ty()) {
+                    if let Ty::Pointer(t) = types::of(p) {
                         let (_, lens) = t.flatten();
                         if lens.len() != dims.len() {
                             dims = self.dimensions(p, &lens)?;
@@ -172,6 +173,8 @@ impl<'u> Lower<'u, '_> {
         self.exits = outer;
         self.postpone = postpone;
         self.frames.pop();
+        // The helper's own pointers are gone; its next call starts afresh.
+        self.pointers.retain(|d, _| known.contains(d));
         if falls? && result.is_some() {
             let message = format!("'{name}' can end without returning a value");
             return Err(problem(codes::MISSING_RETURN, message, definition));

@@ -40,15 +40,16 @@ impl<'u> Lower<'u, '_> {
             return Ok(());
         }
         let init = d.initializer();
-        match types::read(d.ty()) {
+        match types::of(d) {
             Ty::Scalar(ty) => {
                 let name = self.fresh(d.spelling());
                 let value = match init {
                     Some(e) => {
-                        let v = self.full_value(e, |s| s.value(braced(e)?))?;
-                        let v = self.checked_init(ty, v, e)?;
-                        self.sequence_point()?;
-                        self.assign_var(name.clone(), v)?;
+                        self.full(e, |s| {
+                            let v = s.value(braced(e)?)?;
+                            let v = s.checked_init(ty, v, e)?;
+                            s.assign_var(name.clone(), v)
+                        })?;
                         true
                     }
                     None => false,
@@ -56,15 +57,13 @@ impl<'u> Lower<'u, '_> {
                 self.bind_scalar_named(d, name, ty, value)
             }
             Ty::Pointer(_) => {
-                let at = match init {
-                    Some(e) => {
-                        let p = self.full_value(e, |s| s.pointer(braced(e)?))?;
-                        self.sequence_point()?;
-                        Some((p.target, p.dims, p.offset))
-                    }
-                    None => None,
+                let Some(e) = init else {
+                    return self.bind_pointer(d, None);
                 };
-                self.bind_pointer(d, at)
+                self.full(e, |s| {
+                    let p = s.pointer(braced(e)?)?;
+                    s.bind_pointer(d, Some((p.target, p.dims, p.offset)))
+                })
             }
             t @ Ty::Array(..) => self.local_array(d, &t, init),
             t => scalar_type(&t, d).map(|_| ()),
@@ -232,7 +231,7 @@ impl<'u> Lower<'u, '_> {
         if self.bindings.contains_key(&definition) {
             return Ok(definition);
         }
-        let t = types::read(definition.ty());
+        let t = types::of(definition);
         if let Ty::Other(code, what) = &t {
             return Err(problem(code, format!("{what} is not supported"), at));
         }
@@ -264,17 +263,8 @@ impl<'u> Lower<'u, '_> {
             }
             Ty::Scalar(ty) => {
                 let table = constant_table(init, *ty, &[])?;
-                let array = self.fresh(&name);
-                self.arrays.push(LocalArray {
-                    name: array.clone(),
-                    elem: *ty,
-                    len: 1,
-                    init: Some(table),
-                });
-                self.bindings.insert(
-                    definition,
-                    Binding::Array(Target { array, elem: *ty }, vec![]),
-                );
+                self.bindings
+                    .insert(definition, Binding::Constant(table[0]));
             }
             _ => {
                 let message = format!("'{name}' is a global variable that is not a number");
@@ -317,7 +307,7 @@ fn constant_table(init: Cursor<'_>, elem: ScalarType, lens: &[u64]) -> Result<Ve
 
 fn constant(e: Cursor<'_>, elem: ScalarType) -> Result<Scalar> {
     // Clang has the value in the type of the expression; the conversion to the element is ours.
-    let from = scalar_type(&types::read(e.ty()), e)?;
+    let from = scalar_type(&types::of(e), e)?;
     let value = match (e.evaluate(), from) {
         (Some(Constant::Int(v)), t) if t.is_int() => Scalar::int(t, v),
         (Some(Constant::Float(v)), ScalarType::F32) => Scalar::f32(v as f32),
@@ -367,7 +357,7 @@ fn place_initialisers<'u>(
         // A designator is a node of no kind with several children.
         let plain = item.kind() != CXCursor_InitListExpr
             && (item.kind() != CXCursor_UnexposedExpr || item.children().len() == 1);
-        if !plain || matches!(types::read(item.ty()), Ty::Array(..) | Ty::Pointer(_)) {
+        if !plain || matches!(types::of(item), Ty::Array(..) | Ty::Pointer(_)) {
             return Err(unsupported(item));
         }
         *slots.get_mut(i).ok_or_else(|| unsupported(item))? = Some(item);

@@ -97,6 +97,8 @@ pub(super) fn has_sequence_point<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>) -> bo
 fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Effects<'u>> {
     let mut all = Effects::default();
     match c.kind() {
+        // What sizeof measures is not evaluated.
+        CXCursor_UnaryExpr => {}
         CXCursor_DeclRefExpr => {
             if let Some(d) = c.referenced() {
                 if lower.in_memory.contains(&d) {
@@ -295,7 +297,7 @@ impl<'u> Lower<'u, '_> {
                 }
                 Ok(Unary::AddressOf) => {
                     if let Some(p) = first(c)
-                        && !matches!(types::read(p.ty()), Ty::Array(..))
+                        && !matches!(types::of(p), Ty::Array(..))
                     {
                         self.in_memory.extend(p.referenced());
                     }

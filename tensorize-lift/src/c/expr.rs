@@ -13,7 +13,7 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 impl<'u> Lower<'u, '_> {
     /// The value of a scalar expression, of the type that clang gives it.
     pub fn value(&mut self, c: Cursor<'u>) -> Result<Expr> {
-        let ty = scalar_type(&types::read(c.ty()), c)?;
+        let ty = scalar_type(&types::of(c), c)?;
         let e = self.value_unchecked(c, ty)?;
         if e.ty() != ty {
             let message = format!(
@@ -94,7 +94,7 @@ impl<'u> Lower<'u, '_> {
 
     /// `i1`: whether the value is not zero.
     pub fn truth(&mut self, c: Cursor<'u>) -> Result<Expr> {
-        if let Ty::Pointer(_) | Ty::Array(..) = types::read(c.ty()) {
+        if let Ty::Pointer(_) | Ty::Array(..) = types::of(c) {
             let message = "a pointer is tested for being null, which a proof cannot follow";
             return Err(problem(codes::POINTER_USE, message, c));
         }
@@ -104,7 +104,7 @@ impl<'u> Lower<'u, '_> {
     /// Written casts, and the implicit ones, which libclang shows as nodes of no kind.
     fn cast(&mut self, c: Cursor<'u>, ty: ScalarType) -> Result<Expr> {
         let inner = operand(c)?;
-        match types::read(inner.ty()) {
+        match types::of(inner) {
             Ty::Scalar(_) => {
                 let e = self.value(inner)?;
                 Ok(if ty == ScalarType::I1 {
@@ -164,14 +164,14 @@ impl<'u> Lower<'u, '_> {
                 c,
             ));
         };
-        let pointers = |t| matches!(types::read(t), Ty::Pointer(_) | Ty::Array(..));
+        let pointers = |c| matches!(types::of(c), Ty::Pointer(_) | Ty::Array(..));
         match operator::binary(c)? {
-            Binary::Arithmetic(op) if pointers(l.ty()) => self.pointer_difference(c, op, l, r, ty),
+            Binary::Arithmetic(op) if pointers(l) => self.pointer_difference(c, op, l, r, ty),
             Binary::Arithmetic(op) => {
                 let (a, b) = (self.value(l)?, self.value(r)?);
                 arithmetic(op, a, b, c)
             }
-            Binary::Compare(op) if pointers(l.ty()) || pointers(r.ty()) => {
+            Binary::Compare(op) if pointers(l) || pointers(r) => {
                 Ok(convert(ty, self.pointer_compare(c, op, l, r)?))
             }
             Binary::Compare(op) => {

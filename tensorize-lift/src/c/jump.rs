@@ -22,7 +22,8 @@ pub(super) struct Leaves {
 }
 
 impl Leaves {
-    fn or(self, o: Leaves) -> Leaves {
+    /// Those of both.
+    pub fn or(self, o: Leaves) -> Leaves {
         Leaves {
             breaks: self.breaks || o.breaks,
             continues: self.continues || o.continues,
@@ -162,17 +163,22 @@ impl<'u> Lower<'u, '_> {
     }
 }
 
-/// Drops the assignments to variables that nothing reads.
+/// Drops the assignments to variables that nothing reads, and the branches that are empty then.
 pub(super) fn drop_assignments(block: &mut Vec<Stmt>, unread: &HashSet<Sym>) {
     block.retain_mut(|s| match s {
         Stmt::Assign { var, .. } => !unread.contains(var),
         Stmt::If {
-            then, otherwise, ..
+            cond,
+            then,
+            otherwise,
         } => {
             drop_assignments(then, unread);
             drop_assignments(otherwise, unread);
-            // A branch that only jumped may have left nothing behind.
-            !(then.is_empty() && otherwise.is_empty())
+            if then.is_empty() && !otherwise.is_empty() {
+                *cond = negation(cond.clone());
+                std::mem::swap(then, otherwise);
+            }
+            !then.is_empty()
         }
         Stmt::Loop(l) => {
             drop_assignments(&mut l.body, unread);

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Function, LocalArray, Overflow, Param, Stmt};
 use tensorize_ir::op::{self, BinOp};
-use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 pub(super) type Result<T> = std::result::Result<T, Problem>;
 
@@ -22,6 +22,8 @@ const MAX_STATEMENTS: usize = 20_000;
 #[derive(Clone)]
 pub(super) enum Binding {
     Scalar(Sym, ScalarType),
+    /// A constant of the file.
+    Constant(Scalar),
     /// Lengths are outermost first.
     Array(Target, Vec<Expr>),
     /// The array is in [`Lower::pointers`], where it can change; this is the offset in elements.
@@ -284,12 +286,11 @@ impl<'u, 's> Lower<'u, 's> {
         } else {
             spelled
         });
-        match types::read(p.ty()) {
+        match types::of(p) {
             Ty::Pointer(pointee) => {
                 let (elem, dims) = pointee.flatten();
                 let dims = self.dimensions(p, &dims)?;
-                let is_const = const_elements(p.ty().canonical().pointee());
-                let restrict = p.ty().canonical().is_restrict();
+                let (is_const, restrict) = qualifiers(p);
                 let elem = match elem {
                     Ty::Void => {
                         let message =
@@ -447,6 +448,17 @@ impl<'u, 's> Lower<'u, 's> {
             None => self.pointers.remove(&c),
         };
         Ok(())
+    }
+}
+
+/// Of a pointer parameter: whether it points to `const`, and whether it is `restrict`.
+pub(super) fn qualifiers(p: Cursor<'_>) -> (bool, bool) {
+    let t = p.ty().canonical();
+    if t.kind() == CXType_Pointer {
+        (const_elements(t.pointee()), t.is_restrict())
+    } else {
+        // Declared as an array. libclang does not tell of a `restrict` between the brackets.
+        (const_elements(t), false)
     }
 }
 

@@ -12,12 +12,14 @@ use clang_sys::*;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::BinOp;
-use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// What an lvalue names.
 #[derive(Clone)]
 pub(super) enum Place {
     Var(Sym, ScalarType),
+    /// A constant of the file, which nobody assigns.
+    Constant(Scalar),
     /// An element, seen as this type, which differs from the array's in its sign at most.
     Element(Target, Expr, ScalarType),
     /// A whole array, or a row of one: where it starts, and its lengths.
@@ -88,7 +90,7 @@ impl<'u> Lower<'u, '_> {
                     ));
                 };
                 let is_pointer =
-                    |c: Cursor<'_>| matches!(types::read(c.ty()), Ty::Pointer(_) | Ty::Array(..));
+                    |c: Cursor<'_>| matches!(types::of(c), Ty::Pointer(_) | Ty::Array(..));
                 // `2[a]` is `a[2]`.
                 let (p, i) = if is_pointer(a) { (a, b) } else { (b, a) };
                 let pointer = self.pointer(p)?;
@@ -144,6 +146,7 @@ impl<'u> Lower<'u, '_> {
         };
         match self.bindings.get(&d).cloned().ok_or_else(unknown)? {
             Binding::Scalar(name, ty) => Ok(Place::Var(name, ty)),
+            Binding::Constant(v) => Ok(Place::Constant(v)),
             Binding::Array(target, dims) => {
                 let view = target.elem;
                 let pointer = Pointer {
@@ -180,7 +183,7 @@ impl<'u> Lower<'u, '_> {
                 target: target.clone(),
                 offset,
                 dims: dims.clone(),
-                view: match types::read(c.ty()) {
+                view: match types::of(c) {
                     Ty::Pointer(t) => t.flatten().0.as_scalar().unwrap_or(target.elem),
                     _ => target.elem,
                 },
@@ -206,6 +209,7 @@ impl<'u> Lower<'u, '_> {
     pub fn load(&mut self, place: Place, c: Cursor<'u>) -> Result<Expr> {
         match place {
             Place::Var(name, ty) => Ok(Expr::Var(name, ty)),
+            Place::Constant(v) => Ok(Expr::Const(v)),
             Place::Element(target, index, ty) => {
                 Ok(convert(ty, Expr::load(target.array, target.elem, index)))
             }
@@ -226,6 +230,7 @@ impl<'u> Lower<'u, '_> {
                 })
             }
             Place::Array(_) => Err(problem(codes::POINTER_USE, "an array is assigned", at)),
+            Place::Constant(_) => Err(problem(codes::GLOBAL, "a constant is assigned", at)),
             Place::Var(_, ty) | Place::Element(_, _, ty) => {
                 let message = format!("a value of type {} is stored as {ty}", value.ty());
                 Err(problem(codes::CONVERSION, message, at))

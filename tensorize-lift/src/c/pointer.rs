@@ -25,7 +25,7 @@ impl<'u> Lower<'u, '_> {
                 c,
             )
         };
-        match types::read(c.ty()) {
+        match types::of(c) {
             Ty::Array(..) => {
                 return match self.place(c)? {
                     Place::Array(p) => Ok(p.decayed()),
@@ -52,7 +52,7 @@ impl<'u> Lower<'u, '_> {
                     }),
                     // `&a` points to the whole array, `&a[i]` to the whole row.
                     Place::Array(p) => Ok(p),
-                    Place::Var(..) => Err(unsupported()),
+                    Place::Var(..) | Place::Constant(_) => Err(unsupported()),
                 },
                 Unary::Step { by, prefix } => {
                     let d = self.pointer_decl(operand(c)?)?;
@@ -83,9 +83,8 @@ impl<'u> Lower<'u, '_> {
                 };
                 match operator::binary(c)? {
                     Binary::Arithmetic(Arith::Plain(op @ (BinOp::Add | BinOp::Subtract))) => {
-                        let is_pointer = |c: Cursor<'_>| {
-                            matches!(types::read(c.ty()), Ty::Pointer(_) | Ty::Array(..))
-                        };
+                        let is_pointer =
+                            |c: Cursor<'_>| matches!(types::of(c), Ty::Pointer(_) | Ty::Array(..));
                         let (p, i) = if is_pointer(l) { (l, r) } else { (r, l) };
                         let base = self.pointer(p)?;
                         self.check_step(c, &base, p)?;
@@ -164,7 +163,7 @@ impl<'u> Lower<'u, '_> {
     /// Casts, and the implicit conversions that libclang shows.
     fn pointer_cast(&mut self, c: Cursor<'u>) -> Result<Pointer> {
         let inner = operand(c)?;
-        match types::read(inner.ty()) {
+        match types::of(inner) {
             Ty::Pointer(_) | Ty::Array(..) => {}
             Ty::Function => {
                 return Err(problem(
@@ -179,7 +178,7 @@ impl<'u> Lower<'u, '_> {
             }
         }
         let p = self.pointer(inner)?;
-        let Ty::Pointer(to) = types::read(c.ty()) else {
+        let Ty::Pointer(to) = types::of(c) else {
             return Ok(p);
         };
         match to.flatten() {
@@ -226,7 +225,7 @@ impl<'u> Lower<'u, '_> {
 
     /// Steps of a `void *` are bytes; all others are elements.
     pub fn check_step(&self, at: Cursor<'u>, p: &Pointer, c: Cursor<'u>) -> Result<()> {
-        match types::read(c.ty()) {
+        match types::of(c) {
             Ty::Pointer(t) if *t == Ty::Void && p.target.elem.bytes() != 1 => Err(problem(
                 codes::POINTER_USE,
                 "a pointer to void is moved",
@@ -432,7 +431,7 @@ impl<'u> Lower<'u, '_> {
         let sizes = operands(p);
         let named = children
             .iter()
-            .any(|c| c.kind() == CXCursor_TypeRef && matches!(types::read(c.ty()), Ty::Array(..)));
+            .any(|c| c.kind() == CXCursor_TypeRef && matches!(types::of(*c), Ty::Array(..)));
         if named || sizes.len() < lens.len() || sizes.len() > lens.len() + 1 {
             let message = format!("the shape of '{}' is not understood", p.spelling());
             return Err(problem(codes::TYPE, message, p));

@@ -156,6 +156,27 @@ fn is_annotated(f: Cursor<'_>) -> bool {
     })
 }
 
+/// A parameter's type as it can stand in a prototype: a declared array is the pointer that it means.
+fn parameter_spelling(p: Cursor<'_>) -> String {
+    let mut t = p.ty();
+    let array = |t: super::ffi::Type<'_>| {
+        matches!(
+            t.kind(),
+            CXType_ConstantArray | CXType_VariableArray | CXType_IncompleteArray
+        )
+    };
+    if !array(t.canonical()) {
+        return t.spelling();
+    }
+    if !array(t) {
+        t = t.canonical();
+    }
+    while array(t) {
+        t = t.array_element();
+    }
+    format!("{} *", t.spelling())
+}
+
 fn signature(f: Cursor<'_>) -> Option<Signature> {
     let params = f
         .arguments()
@@ -163,22 +184,26 @@ fn signature(f: Cursor<'_>) -> Option<Signature> {
         .enumerate()
         .map(|(i, p)| {
             let name = p.spelling();
-            let (scalar, pointer) = match types::read(p.ty()) {
+            let (scalar, pointer) = match types::of(p) {
                 Ty::Pointer(inner) => (inner.flatten().0.as_scalar()?, true),
                 t => (t.as_scalar()?, false),
             };
-            let canonical = p.ty().canonical();
+            let (is_const, restrict) = if pointer {
+                super::lower::qualifiers(p)
+            } else {
+                (false, false)
+            };
             Some(CParam {
                 name: if name.is_empty() {
                     format!("arg{i}")
                 } else {
                     name
                 },
-                c_type: p.ty().spelling(),
+                c_type: parameter_spelling(p),
                 scalar,
                 pointer,
-                is_const: pointer && super::lower::const_elements(canonical.pointee()),
-                restrict: pointer && canonical.is_restrict(),
+                is_const,
+                restrict,
             })
         })
         .collect::<Option<Vec<_>>>()?;

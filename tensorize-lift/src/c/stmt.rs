@@ -2,12 +2,30 @@
 
 use super::codes;
 use super::expr::{negation, select};
-use super::ffi::Cursor;
+use super::ffi::{Constant, Cursor};
 use super::jump::{Leaves, always_jumps, leaves};
 use super::lower::{ExitKind, Lower, Result, is_expression, operand, operands, problem};
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
 use tensorize_ir::scalar::Scalar;
+
+/// A loop's condition, and its effects before and after its value is known.
+#[derive(Clone)]
+struct Test {
+    before: Vec<Stmt>,
+    cond: Expr,
+    after: Vec<Stmt>,
+}
+
+impl Default for Test {
+    fn default() -> Self {
+        Test {
+            before: vec![],
+            cond: Expr::Const(Scalar::bool(true)),
+            after: vec![],
+        }
+    }
+}
 
 impl<'u> Lower<'u, '_> {
     /// Lowers statements that follow each other. Whether the end can be reached.
@@ -43,7 +61,9 @@ impl<'u> Lower<'u, '_> {
                 Ok(false)
             }
             _ => {
-                self.statement(first)?;
+                if !self.statement(first)? {
+                    return Ok(false);
+                }
                 self.rest(leaves(first), rest)
             }
         }
@@ -116,14 +136,15 @@ impl<'u> Lower<'u, '_> {
         self.rest(leaves(c), remaining)
     }
 
-    fn statement(&mut self, c: Cursor<'u>) -> Result<()> {
+    /// Whether the end of the statement can be reached.
+    fn statement(&mut self, c: Cursor<'u>) -> Result<bool> {
         match c.kind() {
-            CXCursor_NullStmt => Ok(()),
+            CXCursor_NullStmt => Ok(true),
             CXCursor_DeclStmt => {
                 for d in c.children() {
                     self.declaration(d)?;
                 }
-                Ok(())
+                Ok(true)
             }
             CXCursor_ForStmt => self.for_loop(c),
             CXCursor_WhileStmt => {
@@ -170,9 +191,9 @@ impl<'u> Lower<'u, '_> {
                         c,
                     )
                 })?;
-                self.list(&[inner]).map(|_| ())
+                self.list(&[inner])
             }
-            k if is_expression(k) => self.full(c, |s| s.effect(c)),
+            k if is_expression(k) => self.full(c, |s| s.effect(c)).map(|()| true),
             _ => Err(problem(
                 codes::STATEMENT,
                 "this kind of statement is not supported",
@@ -221,7 +242,7 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
-    fn for_loop(&mut self, c: Cursor<'u>) -> Result<()> {
+    fn for_loop(&mut self, c: Cursor<'u>) -> Result<bool> {
         let parts = operands(c);
         let Some((&body, header)) = parts.split_last() else {
             return Err(problem(codes::STATEMENT, "this 'for' is not supported", c));
@@ -233,6 +254,7 @@ impl<'u> Lower<'u, '_> {
         self.run_loop(c, cond, inc, body, true)
     }
 
+    /// Any loop. Whether its end can be reached.
     fn run_loop(
         &mut self,
         c: Cursor<'u>,
@@ -240,33 +262,40 @@ impl<'u> Lower<'u, '_> {
         inc: Option<Cursor<'u>>,
         body: Cursor<'u>,
         test_first: bool,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let exits = self.exits.len();
-        let l = leaves(body);
+        let mut body = vec![body];
+        let forever = cond.is_none_or(|c| matches!(c.evaluate(), Some(Constant::Int(v)) if v != 0));
+        let mut test = cond.filter(|_| !forever).map(|c| (c, true));
+        if forever
+            && test_first
+            && let Some((stop, rest)) = leading_break(body[0])
+        {
+            test = Some((stop, false));
+            body = rest;
+        }
+        let l = body
+            .iter()
+            .map(|&s| leaves(s))
+            .fold(Leaves::default(), Leaves::or);
         self.open_exit(ExitKind::Break)?;
         let entry = self.pointers.clone();
-        let test = |s: &mut Self| match cond {
-            Some(c) => {
-                let e = s.full_value(c, |s| s.truth(c))?;
-                s.sequence_point()?;
-                Ok(e)
-            }
-            None => Ok(Expr::Const(Scalar::bool(true))),
-        };
         let id = self.loops;
         self.loops += 1;
-        let (mut effects, mut condition) = (vec![], None);
+        let mut head = Test::default();
         if test_first {
-            let (e, t) = self.in_block(test)?;
-            (effects, condition) = (e, Some(t));
+            head = self.loop_test(test, true)?;
         }
-        for s in effects.clone() {
+        for s in head.before.clone() {
             self.emit(s)?;
         }
-        // What leaves the loop before its condition is tested again.
-        let (mut block, ()) = self.in_block(|s| {
+        let (block, ()) = self.in_block(|s| {
+            for e in head.after.clone() {
+                s.emit(e)?;
+            }
             s.open_exit(ExitKind::Continue)?;
-            s.list(&[body])?;
+            s.list(&body)?;
+            // What leaves the loop before its condition is tested again.
             let leaving = s.flags_of(Leaves {
                 continues: false,
                 ..l
@@ -276,45 +305,77 @@ impl<'u> Lower<'u, '_> {
                     s.full(inc, |s| s.effect(inc))?;
                 }
                 if !test_first {
-                    let t = test(s)?;
-                    condition = Some(t);
+                    head = s.loop_test(test, false)?;
                 }
-                s.renumber(&mut effects);
-                for e in effects {
+                s.renumber(&mut head.before);
+                for e in head.before.clone() {
                     s.emit(e)?;
                 }
                 Ok(())
             })
         })?;
-        let mut condition = condition.expect("tested before or after");
         let leaving = self.flags_of(Leaves {
             continues: false,
             ..l
         });
-        let once = !test_first && matches!(&condition, Expr::Const(v) if !v.is_true());
-        if let Some(stay) = self.none_set(&leaving)
-            && !once
-        {
-            condition = select(stay, condition, Expr::Const(Scalar::bool(false)));
-        }
         self.exits.truncate(exits);
-        if once {
+        let mut cond = head.cond;
+        if !test_first && matches!(&cond, Expr::Const(v) if !v.is_true()) {
             // `do { … } while (0)`
-            for s in std::mem::take(&mut block) {
+            for s in block {
                 self.emit(s)?;
             }
-            return Ok(());
+            return Ok(true);
+        }
+        if let Some(stay) = self.none_set(&leaving) {
+            cond = select(stay, cond, Expr::Const(Scalar::bool(false)));
         }
         self.check_loop_pointers(&entry, c)?;
         let line = c.extent().map_or(0, |e| e.0.line);
+        let mode = LoopMode::Sequential;
         self.emit(Stmt::Loop(Loop {
             id,
-            cond: condition,
+            cond,
             test_first,
             body: block,
-            mode: LoopMode::Sequential,
+            mode,
             line,
-        }))
+        }))?;
+        // The test that failed had its effects, too.
+        self.renumber(&mut head.after);
+        let after = head.after;
+        self.unless_set(&leaving, |s| after.into_iter().try_for_each(|e| s.emit(e)))?;
+        Ok(test.is_some() || l.breaks)
+    }
+
+    /// Evaluates a loop's condition; `false` beside it stands for its opposite. Effects that come
+    /// after the value is known may be kept apart from those before.
+    fn loop_test(&mut self, test: Option<(Cursor<'u>, bool)>, apart: bool) -> Result<Test> {
+        let Some((c, sense)) = test else {
+            return Ok(Test::default());
+        };
+        let (before, (cond, after)) = self.in_block(|s| {
+            let cond = if apart {
+                s.full_apart(c, |s| s.truth(c))?
+            } else {
+                s.full_value(c, |s| s.truth(c))?
+            };
+            let after = std::mem::take(&mut s.pending);
+            if s.block.is_empty() || after.is_empty() {
+                return Ok((cond, after));
+            }
+            // Both kinds: the value is kept, so that all effects can come before.
+            let cond = s.hold("t", cond)?;
+            for e in after {
+                s.emit(e)?;
+            }
+            Ok((cond, vec![]))
+        })?;
+        Ok(Test {
+            before,
+            cond: if sense { cond } else { negation(cond) },
+            after,
+        })
     }
 
     /// Gives the loops of a second copy their own numbers.
@@ -338,7 +399,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// A switch whose cases don't run into each other: a chain of branches.
-    fn switch(&mut self, c: Cursor<'u>) -> Result<()> {
+    fn switch(&mut self, c: Cursor<'u>) -> Result<bool> {
         let [value, body] = operands(c)[..] else {
             return Err(problem(
                 codes::STATEMENT,
@@ -353,15 +414,18 @@ impl<'u> Lower<'u, '_> {
         self.open_exit(ExitKind::Break)?;
         let cases = super::switch::cases(body, value.ty())?;
         let mut chains = Vec::new();
-        let mut default = Vec::new();
+        let mut default = None;
         let entry = self.pointers.clone();
         let mut after = Vec::new();
+        let mut falls = false;
         for case in cases {
             self.pointers = entry.clone();
-            let (block, _) = self.in_block(|s| s.list(&case.body))?;
+            falls |= case.body.iter().any(|&s| breaks(s));
+            let (block, end) = self.in_block(|s| s.list(&case.body))?;
+            falls |= end;
             after.push(self.pointers.clone());
             if case.is_default {
-                default = block;
+                default = Some(block);
             } else {
                 chains.push((case.matches(&value), block));
             }
@@ -371,7 +435,8 @@ impl<'u> Lower<'u, '_> {
             self.merge_pointers(state);
         }
         self.exits.truncate(exits);
-        let mut otherwise = default;
+        falls |= default.is_none();
+        let mut otherwise = default.unwrap_or_default();
         for (cond, then) in chains.into_iter().rev() {
             otherwise = vec![Stmt::If {
                 cond,
@@ -382,8 +447,36 @@ impl<'u> Lower<'u, '_> {
         for s in otherwise {
             self.emit(s)?;
         }
-        Ok(())
+        Ok(falls)
     }
+}
+
+/// `if (x) break;` at the start of a loop's body: `x`, and what follows.
+fn leading_break<'u>(body: Cursor<'u>) -> Option<(Cursor<'u>, Vec<Cursor<'u>>)> {
+    if body.kind() != CXCursor_CompoundStmt {
+        return None;
+    }
+    let stmts = operands(body);
+    let (&first, rest) = stmts.split_first()?;
+    let [cond, then] = operands(first)[..] else {
+        return None;
+    };
+    let mut then = then;
+    if first.kind() != CXCursor_IfStmt {
+        return None;
+    }
+    if then.kind() == CXCursor_CompoundStmt {
+        let [inner] = operands(then)[..] else {
+            return None;
+        };
+        then = inner;
+    }
+    (then.kind() == CXCursor_BreakStmt).then(|| (cond, rest.to_vec()))
+}
+
+/// Whether a `break` in a case leaves the switch.
+fn breaks(c: Cursor<'_>) -> bool {
+    leaves(c).breaks
 }
 
 /// The three parts of a `for`'s header. libclang leaves out those that are empty, so the semicolons

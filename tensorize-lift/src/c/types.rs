@@ -1,7 +1,9 @@
 //! C types, as the compilation's target lays them out, and C's arithmetic conversions.
 
 use super::codes;
-use super::ffi::Type;
+use super::ffi::{Cursor, Type};
+use super::lower::peeled;
+use super::operator::{self, Unary};
 use clang_sys::*;
 use tensorize_ir::scalar::ScalarType;
 
@@ -45,6 +47,32 @@ pub(super) fn read(t: Type<'_>) -> Ty {
             Some(s) => Ty::Scalar(s),
             None => Ty::Other(codes::TYPE, format!("the type '{}'", t.spelling())),
         },
+    }
+}
+
+/// The type of an expression or a declaration. libclang shows a parameter that was declared as an array,
+/// and what is computed from it, with the type it was written with; it is a pointer.
+pub(super) fn of(c: Cursor<'_>) -> Ty {
+    match read(c.ty()) {
+        Ty::Array(inner, _) if is_decayed(c) => Ty::Pointer(inner),
+        t => t,
+    }
+}
+
+fn is_decayed(c: Cursor<'_>) -> bool {
+    let inner = peeled(c);
+    match inner.kind() {
+        CXCursor_ParmDecl => true,
+        CXCursor_DeclRefExpr => inner
+            .referenced()
+            .is_some_and(|d| d.kind() == CXCursor_ParmDecl),
+        CXCursor_UnaryOperator => !matches!(operator::unary(inner), Ok(Unary::Deref) | Err(_)),
+        // No rvalue is an array.
+        CXCursor_BinaryOperator
+        | CXCursor_CompoundAssignOperator
+        | CXCursor_ConditionalOperator
+        | CXCursor_CallExpr => true,
+        _ => false,
     }
 }
 
