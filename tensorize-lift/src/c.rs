@@ -18,6 +18,7 @@ mod jump;
 mod library;
 mod lower;
 mod math;
+mod memory;
 mod operator;
 mod place;
 mod pointer;

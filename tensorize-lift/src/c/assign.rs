@@ -42,7 +42,7 @@ impl<'u> Lower<'u, '_> {
         f: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         effects::check_order(self, c)?;
-        let postpone = !effects::has_sequence_point(self, c);
+        let postpone = !effects::has_sequence_point(c);
         let outer = std::mem::replace(&mut self.postpone, postpone);
         let result = f(self);
         self.postpone = outer;

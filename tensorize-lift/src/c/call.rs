@@ -3,8 +3,8 @@
 use super::codes;
 use super::ffi::Cursor;
 use super::lower::{ExitKind, Frame, Lower, Result, convert, problem, scalar_type};
-use super::math;
 use super::types::{self, Ty};
+use super::{math, memory};
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 
@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 32;
 /// The body of the helper that a call is replaced by.
 pub(super) fn inlined_body<'u>(lower: &Lower<'u, '_>, call: Cursor<'u>) -> Option<Cursor<'u>> {
     let callee = call.referenced()?;
-    let definition = helper(lower, callee)?;
+    let definition = helper(callee)?;
     // One that is being inlined already is refused where it is lowered.
     if lower.frames.iter().any(|f| f.function == definition) {
         return None;
@@ -23,9 +23,8 @@ pub(super) fn inlined_body<'u>(lower: &Lower<'u, '_>, call: Cursor<'u>) -> Optio
 }
 
 /// Whether a call is replaced by a body.
-pub(super) fn is_inlined<'u>(lower: &Lower<'u, '_>, call: Cursor<'u>) -> bool {
-    call.referenced()
-        .is_some_and(|c| helper(lower, c).is_some())
+pub(super) fn is_inlined(call: Cursor<'_>) -> bool {
+    call.referenced().is_some_and(|c| helper(c).is_some())
 }
 
 /// Whether a call that is not inlined may write memory.
@@ -35,9 +34,10 @@ pub(super) fn writes_memory(call: Cursor<'_>) -> bool {
         .is_some_and(|c| math::is_known(&c.spelling()))
 }
 
-fn helper<'u>(lower: &Lower<'u, '_>, callee: Cursor<'u>) -> Option<Cursor<'u>> {
-    let _ = lower;
-    if callee.kind() != CXCursor_FunctionDecl || math::is_known(&callee.spelling()) {
+fn helper(callee: Cursor<'_>) -> Option<Cursor<'_>> {
+    let name = callee.spelling();
+    let known = math::is_known(&name) || memory::block_function(&name).is_some();
+    if callee.kind() != CXCursor_FunctionDecl || known {
         return None;
     }
     callee.definition()
@@ -58,7 +58,12 @@ impl<'u> Lower<'u, '_> {
         if math::is_known(&name) {
             return self.math_call(c, &name).map(Some);
         }
-        match helper(self, callee) {
+        if let Some(what) = memory::block_function(&name) {
+            self.block_call(c, what)?;
+            // The returned pointer; whoever uses it is refused elsewhere.
+            return Ok(None);
+        }
+        match helper(callee) {
             Some(definition) => self.inline(c, definition),
             None => Err(refusal(&name, c)),
         }

@@ -77,10 +77,10 @@ fn count_changes(c: Cursor<'_>, count: &mut usize) {
 
 /// Whether something in the expression is ordered before something else: `&&`, `||`, `?:`, a comma,
 /// a call that is inlined.
-pub(super) fn has_sequence_point<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>) -> bool {
+pub(super) fn has_sequence_point(c: Cursor<'_>) -> bool {
     let here = match c.kind() {
         CXCursor_ConditionalOperator => true,
-        CXCursor_CallExpr => super::call::is_inlined(lower, c),
+        CXCursor_CallExpr => super::call::is_inlined(c),
         CXCursor_BinaryOperator => {
             matches!(
                 operator::binary(c),
@@ -89,9 +89,7 @@ pub(super) fn has_sequence_point<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>) -> bo
         }
         _ => false,
     };
-    here || operands(c)
-        .into_iter()
-        .any(|o| has_sequence_point(lower, o))
+    here || operands(c).into_iter().any(has_sequence_point)
 }
 
 fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Effects<'u>> {

@@ -1,5 +1,6 @@
 //! Functions of <math.h> and <stdlib.h> that are operators.
 
+use super::expr::select;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -11,6 +12,8 @@ enum Function {
     IntegerAbs,
     IsNan,
     IsInf,
+    /// -1 or 1 for the infinities
+    InfSign,
     IsFinite,
     /// `isless` and the like, which raise no flags.
     Compare(CmpOp),
@@ -30,6 +33,7 @@ fn lookup(name: &str) -> Option<(Function, Option<ScalarType>)> {
         "abs" | "labs" | "llabs" => Some(IntegerAbs),
         "isnan" => Some(IsNan),
         "isinf" => Some(IsInf),
+        "isinf_sign" if builtin => Some(InfSign),
         "isfinite" | "finite" => Some(IsFinite),
         "__isnan" | "__isnanf" => Some(IsNan),
         "__finite" | "__finitef" => Some(IsFinite),
@@ -117,6 +121,15 @@ pub(super) fn operator(name: &str, args: &[Expr]) -> Option<Expr> {
         (Function::IsInf, [a]) if float(a) => {
             let abs = Expr::Unary(UnOp::Abs, Box::new(a.clone()));
             Expr::compare(CmpOp::Eq, abs, constant(a, f64::INFINITY))
+        }
+        (Function::InfSign, [a]) if float(a) => {
+            let is = |v| Expr::compare(CmpOp::Eq, a.clone(), constant(a, v));
+            let int = |v| Expr::int(ScalarType::I32, v);
+            select(
+                is(f64::INFINITY),
+                int(1),
+                select(is(f64::NEG_INFINITY), int(-1), int(0)),
+            )
         }
         (Function::IsFinite, [a]) if float(a) => {
             let abs = Expr::Unary(UnOp::Abs, Box::new(a.clone()));

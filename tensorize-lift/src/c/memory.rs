@@ -1,0 +1,195 @@
+//! `memcpy` and `memset` as loops.
+
+use super::codes;
+use super::ffi::Cursor;
+use super::lower::{Lower, Result, Target, convert, offset_op, problem};
+use super::place::Pointer;
+use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+/// Which function of <string.h> a name is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Block {
+    Copy,
+    Set,
+}
+
+pub(super) fn block_function(name: &str) -> Option<Block> {
+    match name.strip_prefix("__builtin_").unwrap_or(name) {
+        // Not memmove: it matters there in which order overlapping elements are copied.
+        "memcpy" => Some(Block::Copy),
+        "memset" => Some(Block::Set),
+        _ => None,
+    }
+}
+
+impl<'u> Lower<'u, '_> {
+    /// A call for its effect.
+    pub fn block_call(&mut self, c: Cursor<'u>, what: Block) -> Result<()> {
+        let [to, from, bytes] = c.arguments()[..] else {
+            return Err(problem(
+                codes::SYNTAX,
+                "a call with the wrong number of arguments",
+                c,
+            ));
+        };
+        let dst = self.pointer(to)?;
+        match what {
+            Block::Copy => {
+                let src = self.pointer(from)?;
+                let (d, s) = (dst.target.elem, src.target.elem);
+                if d.bits() != s.bits() {
+                    let message = format!("memcpy from {s} elements to {d} elements");
+                    return Err(problem(codes::POINTER_CAST, message, c));
+                }
+                let count = self.elements(bytes, d)?;
+                self.each(c, dst, count, |k| {
+                    let index = offset_op(BinOp::Add, src.offset.clone(), k);
+                    let v = Expr::load(src.target.array.clone(), s, index);
+                    match (d == s, d.is_int() && s.is_int()) {
+                        (true, _) => v,
+                        (_, true) => convert(d, v),
+                        _ => Expr::Bitcast(d, Box::new(v)),
+                    }
+                })
+            }
+            Block::Set => {
+                let elem = dst.target.elem;
+                let fill = self.value(from)?;
+                let value = match &fill {
+                    Expr::Const(v) => repeated(v.as_int() as u8, elem),
+                    v if elem.bits() == 8 => Some(convert(elem, v.clone())),
+                    _ => None,
+                };
+                let Some(value) = value else {
+                    let message = format!("memset of {elem} elements to this value");
+                    return Err(problem(codes::EXPRESSION, message, c));
+                };
+                let count = self.elements(bytes, elem)?;
+                self.each(c, dst, count, |_| value.clone())
+            }
+        }
+    }
+
+    /// How many elements these bytes are, as an `i64`.
+    fn elements(&mut self, bytes: Cursor<'u>, elem: ScalarType) -> Result<Expr> {
+        let size = elem.bytes() as i128;
+        let count = match self.value(bytes)? {
+            Expr::Const(v) if v.as_int() % size == 0 => {
+                Expr::int(ScalarType::I64, v.as_int() / size)
+            }
+            Expr::Const(_) => {
+                let message = "a number of bytes that is no number of elements";
+                return Err(problem(codes::EXPRESSION, message, bytes));
+            }
+            e if size == 1 => convert(ScalarType::I64, e),
+            e => match scaled(&e) {
+                Some((Some(n), by)) if by % size == 0 => {
+                    offset_op(BinOp::Multiply, n, Expr::int(ScalarType::I64, by / size))
+                }
+                // Exact even if the product wraps: the modulus is a multiple of the size.
+                Some((None, by)) if by % size == 0 => {
+                    let size = Expr::int(e.ty(), size);
+                    convert(ScalarType::I64, Expr::binary(BinOp::Divide, e, size))
+                }
+                _ => {
+                    let message =
+                        format!("a number of bytes that is not 'n * sizeof' of {elem} elements");
+                    return Err(problem(codes::EXPRESSION, message, bytes));
+                }
+            },
+        };
+        Ok(count)
+    }
+
+    /// `for k in 0..count: to[k] = value(k)`
+    fn each(
+        &mut self,
+        c: Cursor<'u>,
+        to: Pointer,
+        count: Expr,
+        value: impl Fn(Expr) -> Expr,
+    ) -> Result<()> {
+        let Target { array, .. } = to.target;
+        if let Expr::Const(n) = &count
+            && (0..=4).contains(&n.as_int())
+        {
+            for k in 0..n.as_int() {
+                let k = Expr::int(ScalarType::I64, k);
+                let index = offset_op(BinOp::Add, to.offset.clone(), k.clone());
+                self.emit(Stmt::Store {
+                    array: array.clone(),
+                    index,
+                    value: value(k),
+                })?;
+            }
+            return Ok(());
+        }
+        let count = self.hold("count", count)?;
+        let var = self.fresh("k");
+        self.assign_var(var.clone(), Expr::int(ScalarType::I64, 0))?;
+        let k = Expr::Var(var.clone(), ScalarType::I64);
+        let next = offset_op(BinOp::Add, k.clone(), Expr::int(ScalarType::I64, 1));
+        let index = offset_op(BinOp::Add, to.offset, k.clone());
+        let body = vec![
+            Stmt::Store {
+                array,
+                index,
+                value: value(k.clone()),
+            },
+            Stmt::Assign {
+                var,
+                ty: ScalarType::I64,
+                value: next,
+            },
+        ];
+        let id = self.loops;
+        self.loops += 1;
+        self.emit(Stmt::Loop(Loop {
+            id,
+            cond: Expr::compare(CmpOp::Lt, k, count),
+            test_first: true,
+            body,
+            mode: LoopMode::Sequential,
+            line: c.extent().map_or(0, |e| e.0.line),
+        }))
+    }
+}
+
+/// `n * constant`: `n` as an `i64`, where the product cannot have wrapped (`n` had 32 bits at most, or
+/// is negative and the size beyond all objects), and the constant.
+fn scaled(e: &Expr) -> Option<(Option<Expr>, i128)> {
+    let Expr::Binary(BinOp::Multiply, a, b) = e else {
+        return None;
+    };
+    let (n, by) = match (&**a, &**b) {
+        (n, Expr::Const(by)) | (Expr::Const(by), n) => (n, by.as_int()),
+        _ => return None,
+    };
+    if e.ty().is_signed() || !(1..=1 << 16).contains(&by) {
+        return None;
+    }
+    Some(match n {
+        Expr::Convert(ScalarType::U64, inner) if inner.ty().is_int() && inner.ty().bits() <= 32 => {
+            (Some(convert(ScalarType::I64, (**inner).clone())), by)
+        }
+        Expr::Binary(BinOp::Multiply, ..) => match scaled(n) {
+            Some((inner, more)) => (inner, more.checked_mul(by)?),
+            None => (None, by),
+        },
+        _ => (None, by),
+    })
+}
+
+/// The element all of whose bytes are this one.
+fn repeated(byte: u8, elem: ScalarType) -> Option<Expr> {
+    if byte == 0 {
+        return Some(Expr::Const(Scalar::zero(elem)));
+    }
+    if elem.is_float() || elem == ScalarType::I1 {
+        return None;
+    }
+    let all = u64::from_ne_bytes([byte; 8]);
+    Some(Expr::int(elem, i128::from(all)))
+}
