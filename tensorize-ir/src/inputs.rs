@@ -61,6 +61,14 @@ impl Spec {
         }
     }
 
+    /// For a kernel of which only the guards are known.
+    pub fn guarded(params: &[Param], guards: &[Guard]) -> Spec {
+        Spec {
+            footprints: None,
+            ..Spec::known(params, guards, &[])
+        }
+    }
+
     /// For a kernel with a proof. An array without a footprint is not touched.
     pub fn known(params: &[Param], guards: &[Guard], footprints: &[Footprint]) -> Spec {
         let mut spec = Spec::unknown(params);
@@ -252,7 +260,10 @@ impl Spec {
                 if let Param::Scalar { name, ty } = p {
                     let value = match spec.sizes.contains(name) {
                         true if rng.below(2) == 0 => Scalar::int(*ty, shared.min(ty.max_value())),
-                        true => Scalar::int(*ty, rng.pick(&LARGE_LENGTHS).min(&ty.max_value()).to_owned()),
+                        true => Scalar::int(
+                            *ty,
+                            rng.pick(&LARGE_LENGTHS).min(&ty.max_value()).to_owned(),
+                        ),
                         false => Palette::Tame.value(*ty, &mut rng),
                     };
                     scalars.insert(name.clone(), value);
@@ -261,7 +272,11 @@ impl Spec {
             let (seed, palette) = (rng.bits(), Palette::Tame);
             let element = &mut |array: &Sym, ty, i| palette.element(seed, array, ty, i);
             if let Some(inputs) = spec.with_arrays(scalars, element) {
-                cases.push(Case { inputs, seed, palette });
+                cases.push(Case {
+                    inputs,
+                    seed,
+                    palette,
+                });
             }
         }
         cases

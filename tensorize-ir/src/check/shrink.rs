@@ -54,13 +54,27 @@ impl Shrinker<'_> {
         }
     }
 
-    /// The best input with another scalar argument, its arrays cut to size.
-    fn with_scalar(&self, name: &str, value: Scalar) -> Option<Inputs> {
+    /// The best input with another scalar argument, its arrays cut to size. What is cut off is the end,
+    /// or else the beginning.
+    fn with_scalar(&self, name: &str, value: Scalar, from_end: bool) -> Option<Inputs> {
         let best = &self.best.0;
         let mut scalars = best.scalars.clone();
         *scalars.get_mut(name)? = value;
+        let ends: BTreeMap<_, _> = best
+            .arrays
+            .keys()
+            .filter_map(|a| Some((a, self.spec.extent(a, &scalars)?.1)))
+            .collect();
         let mut inputs = self.spec.with_arrays(scalars, &mut |array, ty, i| {
-            let old = best.arrays.get(array).and_then(|b| b.get(i.into()));
+            let old = best.arrays.get(array).and_then(|b| {
+                let old_end = b.data.len() as i64 - b.origin;
+                let cut = if from_end {
+                    0
+                } else {
+                    old_end - ends.get(array).unwrap_or(&old_end)
+                };
+                b.get((i + cut).into())
+            });
             old.unwrap_or(Scalar::zero(ty))
         })?;
         for (array, buffer) in &mut inputs.arrays {
@@ -79,8 +93,10 @@ impl Shrinker<'_> {
             loop {
                 let value = self.best.0.scalars[&name];
                 let step = simpler(value).into_iter().any(|v| {
-                    let inputs = self.with_scalar(&name, v);
-                    self.attempt(inputs)
+                    [true, false].into_iter().any(|from_end| {
+                        let inputs = self.with_scalar(&name, v, from_end);
+                        self.attempt(inputs)
+                    })
                 });
                 if !step {
                     break;

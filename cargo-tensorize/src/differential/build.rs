@@ -1,0 +1,387 @@
+//! Compiles C functions together with the driver that runs them.
+
+use super::Error;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tempfile::TempDir;
+use tensorize_ir::scalar::ScalarType;
+use tensorize_lift::c::Signature;
+use wait_timeout::ChildExt;
+
+/// The program that calls the functions.
+const DRIVER: &str = include_str!("driver.c");
+
+/// A compiler that takes longer than this has lost its way.
+const COMPILE_LIMIT: Duration = Duration::from_secs(120);
+
+/// C code beside the original, with an entry of the same signature as one of the original's functions.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// What it is called in reports, such as `cpu`.
+    pub name: String,
+    /// The number of the function that it stands for.
+    pub of: usize,
+    /// The C symbol.
+    pub symbol: String,
+    /// The C source.
+    pub source: String,
+    /// How it is compiled, on top of the defaults.
+    pub flags: Vec<String>,
+}
+
+/// What is compiled.
+pub(super) struct Plan<'a> {
+    pub file: &'a Path,
+    pub dir: &'a Path,
+    pub flags: &'a [String],
+    pub functions: &'a [(String, Signature)],
+    pub variants: &'a [Variant],
+}
+
+/// The compiled program, in a folder that goes away with it.
+pub(super) fn build(plan: &Plan<'_>) -> Result<(TempDir, PathBuf), Error> {
+    if cfg!(target_endian = "big") {
+        return Err(Error::Source(
+            "the driver knows little-endian machines only".into(),
+        ));
+    }
+    let cc = compiler();
+    let folder = tempfile::Builder::new().prefix("tensorize-").tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    let user_flags: Vec<String> = compile_flags(plan.flags);
+    std::fs::write(at("original.c"), original(plan)?)?;
+
+    let mut objects = vec![at("original.o")];
+    let mut original = Vec::from(["-O2", "-ffp-contract=off"].map(String::from));
+    original.extend(user_flags.iter().cloned());
+    let mut running = vec![compile(
+        &cc,
+        plan.dir,
+        &original,
+        &at("original.c"),
+        &at("original.o"),
+    )?];
+    for (i, v) in plan.variants.iter().enumerate() {
+        let (source, object) = (at(&format!("variant{i}.c")), at(&format!("variant{i}.o")));
+        std::fs::write(&source, &v.source)?;
+        let mut flags = Vec::from(["-O2", "-ffp-contract=off", "-fwrapv"].map(String::from));
+        flags.extend(compile_flags(&v.flags));
+        running.push(compile(&cc, plan.dir, &flags, &source, &object)?);
+        objects.push(object);
+    }
+    if !plan.variants.is_empty() {
+        std::fs::write(at("table.c"), table(plan))?;
+        running.push(compile(
+            &cc,
+            plan.dir,
+            &machine_flags(&user_flags),
+            &at("table.c"),
+            &at("table.o"),
+        )?);
+        objects.push(at("table.o"));
+    }
+    // While those compile.
+    let driver = driver(&cc, &machine_flags(&user_flags))?;
+    for child in running {
+        child.finish()?;
+    }
+
+    let program = at("program");
+    let mut flags: Vec<OsString> = user_flags.iter().map(OsString::from).collect();
+    flags.extend(
+        plan.variants
+            .iter()
+            .flat_map(|v| compile_flags(&v.flags))
+            .map(OsString::from),
+    );
+    flags.extend(objects.iter().map(OsString::from));
+    flags.push(driver.path().join("driver.o").into());
+    flags.extend(["-pthread", "-lm", "-o"].map(OsString::from));
+    flags.push(program.clone().into());
+    let link = |more: &[&str]| -> Result<(), Error> {
+        let mut command = Command::new(&cc[0]);
+        command
+            .args(&cc[1..])
+            .arg("-w")
+            .args(&flags)
+            .args(more)
+            .current_dir(plan.dir);
+        spawn(command, at("link.log"))?.finish()
+    };
+    // What other files of the project would define is not there, and no kernel calls it.
+    let unresolved: &[&str] = match cfg!(target_vendor = "apple") {
+        true => &["-Wl,-undefined,dynamic_lookup"],
+        false => &["-no-pie", "-Wl,--unresolved-symbols=ignore-all"],
+    };
+    link(&[]).or_else(|first| link(unresolved).map_err(|_| first))?;
+    Ok((folder, program))
+}
+
+/// `CC` with its arguments, or `cc`.
+fn compiler() -> Vec<String> {
+    let named = std::env::var("CC").unwrap_or_default();
+    let words: Vec<String> = named.split_whitespace().map(String::from).collect();
+    if words.is_empty() {
+        vec!["cc".into()]
+    } else {
+        words
+    }
+}
+
+/// Without what would make the compiler write something else, or somewhere else.
+fn compile_flags(flags: &[String]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut flags = flags.iter();
+    while let Some(flag) = flags.next() {
+        match flag.as_str() {
+            "-c" | "-S" | "-E" | "-fsyntax-only" | "-M" | "-MM" | "-MD" | "-MMD" | "-MP"
+            | "-MG" => {}
+            // Everything here is C, and says so by its name; objects are linked with the same flags.
+            "-o" | "-MF" | "-MT" | "-MQ" | "-x" => {
+                flags.next();
+            }
+            _ => out.push(flag.clone()),
+        }
+    }
+    out
+}
+
+/// The flags that decide which objects can be linked with one another.
+fn machine_flags(flags: &[String]) -> Vec<String> {
+    let mut out = vec!["-O1".to_owned()];
+    let mut flags = flags.iter();
+    while let Some(flag) = flags.next() {
+        if flag == "-target" || flag == "-isysroot" {
+            out.push(flag.clone());
+            out.extend(flags.next().cloned());
+        } else if [
+            "-m",
+            "--target",
+            "--sysroot",
+            "-fsanitize",
+            "-fPI",
+            "-fpi",
+            "-fno-pi",
+        ]
+        .iter()
+        .any(|prefix| flag.starts_with(prefix))
+        {
+            out.push(flag.clone());
+        }
+    }
+    out
+}
+
+/// The original and, after it, a call of each function through untyped pointers.
+fn original(plan: &Plan<'_>) -> Result<String, Error> {
+    let file = std::path::absolute(plan.dir.join(plan.file))?;
+    let file = file.to_str().filter(|f| !f.contains(['"', '\n']));
+    let file = file.ok_or_else(|| {
+        Error::Source(format!(
+            "no #include can name the file {}",
+            plan.file.display()
+        ))
+    })?;
+    let mut c = format!("#define main tensorize_original_main\n#include \"{file}\"\n#undef main\n");
+    let mut entries = String::new();
+    for (i, (name, signature)) in plan.functions.iter().enumerate() {
+        c += &call(&format!("tensorize_original_{i}"), name, signature);
+        let _ = write!(entries, " tensorize_original_{i},");
+    }
+    if plan.variants.is_empty() {
+        c += &call_table(&entries, plan.functions.len());
+    }
+    Ok(c)
+}
+
+/// With variants: the calls of all, in a file of their own, since their names may be anything.
+fn table(plan: &Plan<'_>) -> String {
+    let mut c = String::new();
+    let mut entries = String::new();
+    for i in 0..plan.functions.len() {
+        let _ = writeln!(c, "void tensorize_original_{i}(void **a, void *r);");
+        let _ = write!(entries, " tensorize_original_{i},");
+    }
+    for (i, v) in plan.variants.iter().enumerate() {
+        let signature = &plan.functions[v.of].1;
+        c += &prototype(&v.symbol, signature);
+        c += &call(&format!("tensorize_variant_{i}"), &v.symbol, signature);
+        let _ = write!(entries, " tensorize_variant_{i},");
+    }
+    c + &call_table(&entries, plan.functions.len() + plan.variants.len())
+}
+
+fn call_table(entries: &str, count: usize) -> String {
+    format!(
+        "void (*const tensorize_calls[])(void **, void *) = {{{entries} 0}};\n\
+         const __UINT64_TYPE__ tensorize_call_count = {count};\n"
+    )
+}
+
+/// `a` points to the arguments' values; a pointer argument is in `a` itself.
+fn call(entry: &str, function: &str, signature: &Signature) -> String {
+    let args: Vec<String> = signature
+        .params
+        .iter()
+        .enumerate()
+        .map(|(i, p)| match p.pointer {
+            true => format!("a[{i}]"),
+            false => format!("*({} *)a[{i}]", c_type(p.scalar)),
+        })
+        .collect();
+    let store = signature
+        .ret
+        .as_ref()
+        .map_or(String::new(), |(_, ty)| format!("*({} *)r = ", c_type(*ty)));
+    let args = args.join(", ");
+    format!("void {entry}(void **a, void *r) {{ (void)a; (void)r; {store}{function}({args}); }}\n")
+}
+
+fn prototype(symbol: &str, signature: &Signature) -> String {
+    let params: Vec<String> = signature
+        .params
+        .iter()
+        .map(|p| match (p.pointer, p.is_const) {
+            (true, true) => format!("const {} *", c_type(p.scalar)),
+            (true, false) => format!("{} *", c_type(p.scalar)),
+            (false, _) => c_type(p.scalar).to_owned(),
+        })
+        .collect();
+    let params = if params.is_empty() {
+        "void".to_owned()
+    } else {
+        params.join(", ")
+    };
+    let ret = signature.ret.as_ref().map_or("void", |(_, ty)| c_type(*ty));
+    format!("extern {ret} {symbol}({params});\n")
+}
+
+/// A spelling that needs no header.
+fn c_type(ty: ScalarType) -> &'static str {
+    match ty {
+        ScalarType::I1 => "_Bool",
+        ScalarType::I8 => "__INT8_TYPE__",
+        ScalarType::I16 => "__INT16_TYPE__",
+        ScalarType::I32 => "__INT32_TYPE__",
+        ScalarType::I64 => "__INT64_TYPE__",
+        ScalarType::U8 => "__UINT8_TYPE__",
+        ScalarType::U16 => "__UINT16_TYPE__",
+        ScalarType::U32 => "__UINT32_TYPE__",
+        ScalarType::U64 => "__UINT64_TYPE__",
+        ScalarType::F32 => "float",
+        ScalarType::F64 => "double",
+    }
+}
+
+/// The compiled driver: once for each compiler and machine, for as long as this process lives.
+fn driver(cc: &[String], flags: &[String]) -> Result<Arc<TempDir>, Error> {
+    static DONE: Mutex<Option<HashMap<Vec<String>, Arc<TempDir>>>> = Mutex::new(None);
+    let key: Vec<String> = cc.iter().chain(flags).cloned().collect();
+    let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let done = done.get_or_insert_default();
+    if let Some(folder) = done.get(&key) {
+        return Ok(folder.clone());
+    }
+    let folder = tempfile::Builder::new().prefix("tensorize-").tempdir()?;
+    let (source, object) = (
+        folder.path().join("driver.c"),
+        folder.path().join("driver.o"),
+    );
+    std::fs::write(&source, DRIVER)?;
+    compile(cc, folder.path(), flags, &source, &object)?.finish()?;
+    let folder = Arc::new(folder);
+    done.insert(key, folder.clone());
+    Ok(folder)
+}
+
+fn compile(
+    cc: &[String],
+    dir: &Path,
+    flags: &[String],
+    source: &Path,
+    object: &Path,
+) -> Result<Running, Error> {
+    let mut command = Command::new(&cc[0]);
+    command
+        .args(&cc[1..])
+        .args(flags)
+        .args(["-w", "-g0", "-c"])
+        .arg(source)
+        .arg("-o")
+        .arg(object);
+    command.current_dir(dir);
+    spawn(command, object.with_extension("log"))
+}
+
+/// A compiler at work.
+struct Running {
+    child: Child,
+    command: String,
+    log: PathBuf,
+}
+
+fn spawn(mut command: Command, log: PathBuf) -> Result<Running, Error> {
+    let text = command.get_program().to_string_lossy().into_owned();
+    // A pipe that nobody reads while the compiler runs could fill up.
+    let errors = std::fs::File::create(&log)?;
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(errors);
+    let child = command
+        .spawn()
+        .map_err(|e| Error::Compiler(format!("can't run '{text}': {e}")))?;
+    Ok(Running {
+        child,
+        command: text,
+        log,
+    })
+}
+
+impl Running {
+    fn finish(mut self) -> Result<(), Error> {
+        let Some(status) = self.child.wait_timeout(COMPILE_LIMIT)? else {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            return Err(Error::Compiler(format!(
+                "'{}' does not come to an end",
+                self.command
+            )));
+        };
+        if status.success() {
+            return Ok(());
+        }
+        let log = std::fs::read(&self.log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let first: Vec<&str> = log
+            .lines()
+            .filter(|l| l.contains("error"))
+            .take(3)
+            .collect();
+        let what = if first.is_empty() {
+            log.lines().take(3).collect()
+        } else {
+            first
+        };
+        Err(Error::Compiler(format!(
+            "'{}' failed ({status}): {}",
+            self.command,
+            what.join("; ")
+        )))
+    }
+}
+
+impl Drop for Running {
+    /// A compiler that nobody waits for any more would write into a folder that is gone.
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}

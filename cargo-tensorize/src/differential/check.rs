@@ -1,0 +1,424 @@
+//! One kernel: the compiled original, its summary, and the code generated from it, on the same inputs.
+
+use super::{Differential, Error};
+use tensorize_ir::check::{self, Comparison, Same, Side, Tally};
+use tensorize_ir::guard::Tier;
+use tensorize_ir::inputs::{Case, Palette, Spec};
+use tensorize_ir::loopir::interp::{Program, Stop};
+use tensorize_ir::memory::{Inputs, Outputs};
+use tensorize_ir::{loopir, tensir};
+use tensorize_prove::Proof;
+
+/// A kernel that has a proof.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel<'a> {
+    /// The number of the function in the [`Differential`].
+    pub function: usize,
+    /// What the front end made of it.
+    pub lifted: &'a loopir::Function,
+    /// What it was proven to compute.
+    pub summary: &'a tensir::Function,
+    /// The proof.
+    pub proof: &'a Proof,
+}
+
+/// How much is tried.
+#[derive(Clone, Debug)]
+pub struct Effort {
+    /// How many inputs.
+    pub inputs: usize,
+    /// How many larger ones, for generated code only: the interpreters are slow.
+    pub large_inputs: usize,
+    /// Where the inputs come from.
+    pub seed: u64,
+    /// Runs of the compiled program that may be spent on making a difference smaller.
+    pub shrink_runs: usize,
+    /// What floats may differ by at tier *real*, relative to the larger of them and 1.
+    pub tolerance: f64,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort {
+            inputs: 60,
+            large_inputs: 4,
+            seed: 1,
+            shrink_runs: 300,
+            tolerance: 1e-3,
+        }
+    }
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Inputs on which all agreed.
+    pub compared: usize,
+    /// Inputs on which C leaves the original's behaviour undefined, or which take too long.
+    pub skipped: usize,
+    /// The largest relative error of the summary against the original, of finite floats; 0 where all bits
+    /// agree.
+    pub max_relative_error: f64,
+    /// The same for each variant: its name, and what was seen.
+    pub variants: Vec<(String, Tally)>,
+}
+
+/// Two sides that should agree and don't. It is a bug in this tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// Which two, such as "the lifted loop" and "the compiled original".
+    pub between: (&'static str, &'static str),
+    /// The input and both results, in words.
+    pub text: String,
+    /// The variant that took part.
+    pub variant: Option<String>,
+    /// The input.
+    pub inputs: Inputs,
+}
+
+/// Why there is no evidence.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Something differs.
+    #[error("{} and {} differ: {}", .0.between.0, .0.between.1, .0.text)]
+    Mismatch(Box<Mismatch>),
+    /// Nothing could be run.
+    #[error(transparent)]
+    Unavailable(#[from] Error),
+}
+
+const LOOP: &str = "the lifted loop";
+const SUMMARY: &str = "the summary";
+const ORIGINAL: &str = "the compiled original";
+const GENERATED: &str = "the generated code";
+
+/// Steps that one run of an interpreter may take: what keeps a kernel under 100 ms.
+const STEPS: u64 = 50_000;
+/// The same for the larger inputs.
+const LARGE_STEPS: u64 = 1_000_000;
+
+/// An input with what the loop and the summary make of it.
+struct Tried {
+    case: Case,
+    inputs: Inputs,
+    lifted: Outputs,
+    summary: Outputs,
+}
+
+impl Differential {
+    /// Runs everything that there is for the kernel on the same inputs.
+    pub fn check(&self, kernel: &Kernel<'_>, effort: &Effort) -> Result<Evidence, Failure> {
+        let params = &kernel.lifted.params;
+        let program = Program::new(kernel.lifted).map_err(|stop| {
+            Error::Source(format!("{} is not well-formed: {stop}", kernel.lifted.name))
+        })?;
+        let spec = Spec::known(params, &kernel.proof.guards, &kernel.proof.footprints)
+            .with_constants_of(kernel.lifted);
+        let mut checker = Checker {
+            all: self,
+            kernel,
+            program,
+            spec,
+            how: Comparison {
+                names: (LOOP, SUMMARY),
+                same: match kernel.proof.tier {
+                    Tier::Exact => Same::Exactly,
+                    Tier::Real => Same::Within(effort.tolerance),
+                },
+                limit_steps: STEPS,
+                shrink_runs: effort.shrink_runs,
+                ..Comparison::default()
+            },
+            evidence: Evidence::default(),
+        };
+        let tried = checker.interpreters(effort)?;
+        let originals = checker.original(&tried)?;
+        for (function, name) in self.variants_of(kernel.function) {
+            checker.variant(function, name, &tried, &originals, effort)?;
+        }
+        Ok(checker.evidence)
+    }
+
+    fn run_inputs(
+        &self,
+        function: usize,
+        params: &[loopir::Param],
+        inputs: &[&Inputs],
+    ) -> Result<Vec<Result<Outputs, String>>, Error> {
+        let mut jobs = Vec::new();
+        for (i, inputs) in inputs.iter().enumerate() {
+            let mut job = self.job(function, params, inputs)?;
+            job.front = i % 4 == 3;
+            jobs.push(job);
+        }
+        Ok(self
+            .run(&jobs)?
+            .into_iter()
+            .map(|o| o.outputs(params))
+            .collect())
+    }
+
+    /// One call, as a side of a comparison.
+    fn side<'a>(
+        &'a self,
+        function: usize,
+        params: &'a [loopir::Param],
+    ) -> impl FnMut(&Inputs) -> Result<Outputs, String> + 'a {
+        move |inputs| match self.run_inputs(function, params, &[inputs]) {
+            Ok(mut results) => results.pop().unwrap_or_else(|| Err("no answer".into())),
+            Err(e) => Err(e.to_string()),
+        }
+    }
+}
+
+struct Checker<'a> {
+    all: &'a Differential,
+    kernel: &'a Kernel<'a>,
+    program: Program,
+    spec: Spec,
+    how: Comparison,
+    evidence: Evidence,
+}
+
+impl Checker<'_> {
+    /// The loop against the summary, both interpreted.
+    fn interpreters(&mut self, effort: &Effort) -> Result<Vec<Tried>, Failure> {
+        // Where sums may be re-associated, infinities and huge numbers show nothing.
+        let tame = match self.kernel.proof.tier {
+            Tier::Exact => effort.inputs / 4,
+            Tier::Real => effort.inputs,
+        };
+        let spec = self.spec.clone();
+        let cases = spec
+            .sample(effort.seed, tame, Palette::Tame)
+            .chain(spec.sample(effort.seed ^ 0x5eed, effort.inputs - tame, Palette::All));
+        let mut tried = Vec::new();
+        for case in cases {
+            let mut how = self.how.clone();
+            match self.interpreted(&case, &how, SUMMARY) {
+                Some(t) => tried.push(t?),
+                None => {
+                    self.evidence.skipped += 1;
+                    // A kernel that works on long arrays only would never be run.
+                    how.limit_steps = STEPS * 20;
+                    if tried.is_empty() && self.evidence.skipped % 16 == 1 {
+                        tried.extend(self.interpreted(&case, &how, SUMMARY).transpose()?);
+                    }
+                }
+            }
+        }
+        Ok(tried)
+    }
+
+    /// `None` where C leaves the behaviour undefined, or the run takes too long.
+    fn interpreted(
+        &self,
+        case: &Case,
+        how: &Comparison,
+        right: &'static str,
+    ) -> Option<Result<Tried, Failure>> {
+        let (inputs, lifted) = match check::settle(&self.program, &self.spec, case, how) {
+            Ok(run) => run,
+            Err(Stop::OutOfBounds { .. } | Stop::BadCall(_)) => {
+                let mut nothing = |_: &Inputs| Ok(Outputs::default());
+                return Some(Err(self.mismatch(
+                    (LOOP, right),
+                    case,
+                    &mut nothing,
+                    "it leaves its footprint",
+                )));
+            }
+            Err(_) => return None,
+        };
+        let mut interpreted = |inputs: &Inputs| tensir::interpret(self.kernel.summary, inputs);
+        let summary = match interpreted(&inputs) {
+            Ok(outputs) => outputs,
+            Err(why) => {
+                return Some(Err(self.mismatch(
+                    (LOOP, right),
+                    case,
+                    &mut interpreted,
+                    &why,
+                )));
+            }
+        };
+        let names = Comparison {
+            names: (LOOP, right),
+            ..self.how.clone()
+        };
+        if let Some(text) =
+            check::first_difference(&lifted, &summary, &names, &mut Tally::default())
+        {
+            return Some(Err(self.mismatch(
+                (LOOP, right),
+                case,
+                &mut interpreted,
+                &text,
+            )));
+        }
+        Some(Ok(Tried {
+            case: case.clone(),
+            inputs,
+            lifted,
+            summary,
+        }))
+    }
+
+    /// The compiled original against the summary, and against the loop. What it leaves behind.
+    fn original(&mut self, tried: &[Tried]) -> Result<Vec<Outputs>, Failure> {
+        let params = &self.kernel.lifted.params;
+        let inputs: Vec<&Inputs> = tried.iter().map(|t| &t.inputs).collect();
+        let results = self.all.run_inputs(self.kernel.function, params, &inputs)?;
+        let mut originals = Vec::new();
+        for (t, result) in tried.iter().zip(results) {
+            let mut side = self.all.side(self.kernel.function, params);
+            let original = match result {
+                Ok(outputs) => outputs,
+                Err(why) => return Err(self.mismatch((LOOP, ORIGINAL), &t.case, &mut side, &why)),
+            };
+            let mut tally = Tally::default();
+            let names = Comparison {
+                names: (ORIGINAL, SUMMARY),
+                ..self.how.clone()
+            };
+            let against_summary =
+                check::first_difference(&original, &t.summary, &names, &mut tally);
+            let names = Comparison {
+                names: (LOOP, ORIGINAL),
+                ..self.how.clone()
+            };
+            let against_loop =
+                check::first_difference(&t.lifted, &original, &names, &mut Tally::default());
+            if let Some(text) = against_loop {
+                return Err(self.mismatch((LOOP, ORIGINAL), &t.case, &mut side, &text));
+            }
+            if let Some(text) = against_summary {
+                return Err(self.plain((ORIGINAL, SUMMARY), &t.inputs, &text));
+            }
+            let error = &mut self.evidence.max_relative_error;
+            *error = error.max(tally.max_relative_error);
+            self.evidence.compared += 1;
+            originals.push(original);
+        }
+        Ok(originals)
+    }
+
+    /// Generated code against the compiled original, also on larger inputs.
+    fn variant(
+        &mut self,
+        function: usize,
+        name: &str,
+        tried: &[Tried],
+        originals: &[Outputs],
+        effort: &Effort,
+    ) -> Result<(), Failure> {
+        let params = &self.kernel.lifted.params;
+        let mut tally = Tally::default();
+        let inputs: Vec<&Inputs> = tried.iter().map(|t| &t.inputs).collect();
+        let results = self.all.run_inputs(function, params, &inputs)?;
+        for ((t, original), result) in tried.iter().zip(originals).zip(results) {
+            if let Some(text) = self.differs(original, &result, &mut tally) {
+                let mut side = self.all.side(function, params);
+                let failure = self.mismatch((LOOP, GENERATED), &t.case, &mut side, &text);
+                return Err(named(failure, name));
+            }
+        }
+        let (large, expected) = self.large(effort)?;
+        let large: Vec<&Inputs> = large.iter().collect();
+        let results = self.all.run_inputs(function, params, &large)?;
+        for ((inputs, original), result) in large.iter().zip(&expected).zip(results) {
+            if let Some(text) = self.differs(original, &result, &mut tally) {
+                return Err(named(
+                    self.plain((ORIGINAL, GENERATED), inputs, &text),
+                    name,
+                ));
+            }
+        }
+        self.evidence.variants.push((name.to_owned(), tally));
+        Ok(())
+    }
+
+    fn differs(
+        &self,
+        original: &Outputs,
+        result: &Result<Outputs, String>,
+        tally: &mut Tally,
+    ) -> Option<String> {
+        let names = Comparison {
+            names: (ORIGINAL, GENERATED),
+            ..self.how.clone()
+        };
+        match result {
+            Ok(outputs) => {
+                let text = check::first_difference(original, outputs, &names, tally);
+                tally.compared += usize::from(text.is_none());
+                text
+            }
+            Err(why) => Some(why.clone()),
+        }
+    }
+
+    /// Larger inputs, with what the original makes of them.
+    fn large(&self, effort: &Effort) -> Result<(Vec<Inputs>, Vec<Outputs>), Error> {
+        let how = Comparison {
+            limit_steps: LARGE_STEPS,
+            ..self.how.clone()
+        };
+        let mut inputs = Vec::new();
+        for case in self.spec.sample_large(effort.seed, effort.large_inputs) {
+            match check::settle(&self.program, &self.spec, &case, &how) {
+                Ok((settled, _)) => inputs.push(settled),
+                // Nobody saw undefined behaviour, and tame values make it unlikely.
+                Err(Stop::StepLimit) => inputs.push(case.inputs),
+                Err(_) => {}
+            }
+        }
+        let borrowed: Vec<&Inputs> = inputs.iter().collect();
+        let params = &self.kernel.lifted.params;
+        let results = self
+            .all
+            .run_inputs(self.kernel.function, params, &borrowed)?;
+        let both = inputs.iter().cloned().zip(results);
+        Ok(both.filter_map(|(i, r)| r.ok().map(|o| (i, o))).unzip())
+    }
+
+    /// The difference on this case, made smaller.
+    fn mismatch(
+        &self,
+        between: (&'static str, &'static str),
+        case: &Case,
+        side: &mut Side<'_>,
+        text: &str,
+    ) -> Failure {
+        let how = Comparison {
+            names: between,
+            ..self.how.clone()
+        };
+        match check::compare(&self.program, side, &self.spec, [case.clone()], &how) {
+            Err(d) => Failure::Mismatch(Box::new(Mismatch {
+                between,
+                text: d.text,
+                variant: None,
+                inputs: d.inputs,
+            })),
+            // It went away when run alone: say what was seen.
+            Ok(_) => self.plain(between, &case.inputs, text),
+        }
+    }
+
+    fn plain(&self, between: (&'static str, &'static str), inputs: &Inputs, text: &str) -> Failure {
+        Failure::Mismatch(Box::new(Mismatch {
+            between,
+            text: format!("{}: {text}", check::describe(inputs, &self.spec)),
+            variant: None,
+            inputs: inputs.clone(),
+        }))
+    }
+}
+
+fn named(mut failure: Failure, variant: &str) -> Failure {
+    if let Failure::Mismatch(m) = &mut failure {
+        m.variant = Some(variant.to_owned());
+    }
+    failure
+}
