@@ -7,6 +7,7 @@
 use crate::canon;
 use crate::context::Context;
 use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -289,7 +290,8 @@ pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) ->
         for &j in &order[depth + 1..] {
             inner = &inner + &(&strides[j] * &Idx::sym(loops[j].0.clone()));
         }
-        let inside = ctx.is_non_negative(&inner) && ctx.proves(CmpOp::Lt, &inner, stride);
+        let inside = ctx.is_non_negative(&inner)
+            && (ctx.proves(CmpOp::Lt, &inner, stride) || leading_dimension(ctx, &inner, stride, loops));
         ctx.forget(mark);
         if !inside {
             return None;
@@ -306,6 +308,21 @@ pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) ->
         remainder = left;
     }
     Some(position)
+}
+
+/// A row stride that is a parameter of its own has to be as long as a row: what is shorter is left to the
+/// original, by a guard.
+fn leading_dimension(ctx: &mut Context, inner: &Idx, stride: &Idx, loops: &[(Sym, Idx)]) -> bool {
+    if !ctx.is_over_params(stride) {
+        return false;
+    }
+    let Some(largest) = crate::exec::bound(ctx, inner, loops, true) else { return false };
+    let room = &(stride - &largest) - &Idx::constant(1);
+    if !ctx.is_over_params(&room) || ctx.proves(CmpOp::Lt, &room, &Idx::default()) {
+        return false;
+    }
+    ctx.guard(Guard::NonNegative(room));
+    ctx.proves(CmpOp::Lt, inner, stride)
 }
 
 /// Larger strides have more factors, then larger coefficients.

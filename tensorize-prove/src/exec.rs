@@ -467,6 +467,10 @@ pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> O
             true
         } else if ctx.is_non_negative(&-&slope) {
             false
+        } else if ctx.is_over_params(&slope) {
+            // A stride such as a leading dimension: negative ones are left to the original.
+            ctx.guard(Guard::NonNegative(slope.clone()));
+            true
         } else {
             return None;
         };

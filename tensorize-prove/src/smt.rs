@@ -164,7 +164,11 @@ impl Encoder {
                 format!("(ite ({relation} {a} {b}) {a} {b})")
             }
             Atom::FloorDiv(e, c) => {
-                let symbol = self.constant(&atom.to_string(), "Int");
+                let name = atom.to_string();
+                if self.decls.contains_key(&quoted(&name)) {
+                    return quoted(&name);
+                }
+                let symbol = self.constant(&name, "Int");
                 let cq = self.linear(&(&**c * &Idx::atom(atom.clone())));
                 let (e, c) = (self.linear(e), self.linear(c));
                 let instance = instantiate(FLOOR_DIVISION, &[("CQ", &cq), ("C", &c), ("E", &e)]);

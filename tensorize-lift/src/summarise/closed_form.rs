@@ -117,7 +117,53 @@ fn counters(
             found.insert(var.clone(), at);
         }
     }
+    followers(exec, l, start, k, scalars, &mut found)?;
     Ok(found)
+}
+
+/// Integers that a round sets to a function of the counters, and that held its value for the round before
+/// the first one when the loop began: `t` in `while (t = n--, t > 0)`.
+fn followers(
+    exec: &mut Executor,
+    l: &Loop,
+    start: &State,
+    k: &Sym,
+    scalars: &BTreeMap<Sym, ScalarType>,
+    found: &mut BTreeMap<Sym, Idx>,
+) -> Result<(), Stuck> {
+    let carried =
+        |found: &BTreeMap<Sym, Idx>, v: &Sym| start.scalars.contains_key(v) && !found.contains_key(v);
+    loop {
+        if found.is_empty() || !scalars.iter().any(|(v, ty)| ty.is_int() && carried(found, v)) {
+            return Ok(());
+        }
+        let mut state = start.clone();
+        for (var, ty) in scalars {
+            if let Some(at) = found.get(var) {
+                state.scalars.insert(var.clone(), Elem::of_idx(*ty, at.clone()));
+            } else if start.scalars.contains_key(var) {
+                state.scalars.insert(var.clone(), Arc::new(Elem::Acc(token(var, k), *ty)));
+            }
+        }
+        let end = exec.probe(l, &state, k, None)?;
+        let before = &Idx::sym(k.clone()) - &Idx::constant(1);
+        let mut more = false;
+        for (var, ty) in scalars {
+            if !ty.is_int() || !carried(found, var) {
+                continue;
+            }
+            let (Some(first), Some(last)) = (start.scalars.get(var), end.scalars.get(var)) else { continue };
+            let Some(next) = index_like(last).filter(|i| !i.has_values()) else { continue };
+            let at = next.replace(k, &before);
+            if index_like(first).is_some_and(|f| at.replace(k, &Idx::default()) == f) {
+                found.insert(var.clone(), at);
+                more = true;
+            }
+        }
+        if !more {
+            return Ok(());
+        }
+    }
 }
 
 /// How often the loop runs: the condition holds up to there.
