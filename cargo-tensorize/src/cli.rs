@@ -103,26 +103,7 @@ pub enum Verb {
         clang_args: Vec<String>,
     },
     /// Lift and prove every function of some C files, annotated or not
-    Lift {
-        /// C files
-        #[arg(required = true, value_name = "FILE")]
-        files: Vec<PathBuf>,
-        /// Only this function; may be given several times
-        #[arg(long = "function", short, value_name = "NAME")]
-        functions: Vec<String>,
-        /// See whether code for this target can be generated; may be given several times
-        #[arg(long = "target", short, value_name = "TARGET")]
-        targets: Vec<String>,
-        /// Print each kernel's summary
-        #[arg(long, short)]
-        summary: bool,
-        /// Do not compile and run the original
-        #[arg(long)]
-        no_differential: bool,
-        /// Arguments for the C front end and compiler, such as -I and -D
-        #[arg(last = true, value_name = "CLANG-ARGS")]
-        clang_args: Vec<String>,
-    },
+    Lift(Lift),
     /// List the targets that code can be generated for
     Targets,
     /// Explain a diagnostic's code, such as TZ0203, or an exit code
@@ -130,6 +111,29 @@ pub enum Verb {
         /// The code; all are listed if there is none
         code: Option<String>,
     },
+}
+
+/// What to lift.
+#[derive(Clone, Debug, Args)]
+pub struct Lift {
+    /// C files
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Only this function; may be given several times
+    #[arg(long = "function", short, value_name = "NAME")]
+    pub functions: Vec<String>,
+    /// See whether code for this target can be generated; may be given several times
+    #[arg(long = "target", short, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Print each kernel's summary
+    #[arg(long, short)]
+    pub summary: bool,
+    /// Do not compile and run the original
+    #[arg(long)]
+    pub no_differential: bool,
+    /// Arguments for the C front end and compiler, such as -I and -D
+    #[arg(last = true, value_name = "CLANG-ARGS")]
+    pub clang_args: Vec<String>,
 }
 
 fn file_and_function(s: &str) -> Result<(PathBuf, String), String> {

@@ -14,15 +14,15 @@ pub struct Code {
 }
 
 /// The row of a code, in any case.
-pub fn find(code: &str) -> Option<&'static Code> {
-    CODES.iter().find(|c| c.code.eq_ignore_ascii_case(code))
+pub fn find(code: &str) -> Option<Code> {
+    all().find(|c| c.code.eq_ignore_ascii_case(code))
 }
 
 const fn row(code: &'static str, title: &'static str, explanation: &'static str) -> Code {
     Code { code, title, explanation }
 }
 
-/// All codes. 01 tools and command line, 02 front end, 03 summaries, 04 prover, 05 differential run,
+/// All codes but the front end's (02), which stand where they are used. 01 tools and command line, 03 summaries, 04 prover, 05 differential run,
 /// 06 targets, 07 configuration and stored results.
 pub const CODES: &[Code] = &[
     row(
@@ -56,4 +56,166 @@ pub const CODES: &[Code] = &[
         "No function to work on was found. A kernel is marked with TENSORIZE_KERNEL (from `tensorize.h`) before \
          its definition, or named in `[package.metadata.tensorize]`.",
     ),
+    row(
+        "TZ0107",
+        "the C file does not preprocess",
+        "The C compiler could not preprocess the file with the flags of the build script, so it has no hash. Its own \
+         message says why.",
+    ),
+    row(
+        "TZ0108",
+        "a summary can't be read",
+        "The file of `--summary` must hold one TensIR function in text form: `cargo tensorize lift FILE.c --summary` \
+         prints such functions.",
+    ),
+    row(
+        "TZ0301",
+        "no summary was found",
+        "The kernel's loops have no closed form that we can find: a loop without a bound that can be seen before it \
+         starts, a value that depends on all earlier rounds in a way that is not a reduction, a place in memory that \
+         is not a polynomial of the loop counters. The message says which. The original goes on to run.",
+    ),
+    row(
+        "TZ0302",
+        "a function without a result",
+        "It neither writes to an array nor returns a value, so there is nothing to compute.",
+    ),
+    row(
+        "TZ0303",
+        "rows of different length",
+        "What the kernel writes is not a rectangle: an inner loop's bound depends on an outer loop's counter.",
+    ),
+    row(
+        "TZ0304",
+        "a value that could not be followed",
+        "The kernel reads memory that it has written before, and it could not be decided which write it sees.",
+    ),
+    row(
+        "TZ0311",
+        "a summary of another function",
+        "A summary has the same parameters as the C function: names, types, order, `const` and `restrict`.",
+    ),
+    row(
+        "TZ0312",
+        "a summary that is not well-formed",
+        "Shapes or element types do not fit together. If it is one that we proposed ourselves, please report it.",
+    ),
+    row(
+        "TZ0401",
+        "the summary is wrong",
+        "There are inputs for which the C function and its summary give different results; they are shown. The kernel \
+         is not swapped in.",
+    ),
+    row(
+        "TZ0402",
+        "not proven",
+        "The prover could neither prove nor refute the summary; the message says what is left open. This is no error \
+         in the C. The original goes on to run. With --strict it is a failure.",
+    ),
+    row(
+        "TZ0501",
+        "the compiled original differs",
+        "The summary was proven, but the original, as the C compiler compiles it, gives something else on the inputs \
+         that are shown. This is a bug in cargo-tensorize. The kernel is not swapped in. Please report it.",
+    ),
+    row(
+        "TZ0502",
+        "the original was not run",
+        "The compiled original could not be run against its summary. The proof stands, but nothing is swapped in \
+         without this second check.",
+    ),
+    row("TZ0601", "no such target", "`cargo tensorize targets` lists those that there are."),
+    row(
+        "TZ0602",
+        "generated code that is not proven",
+        "A target generated code, and the prover could not show that it computes the summary. It is not stored; other \
+         targets are not affected.",
+    ),
+    row(
+        "TZ0603",
+        "generated code that differs",
+        "Generated code gives something else than the compiled original on the inputs that are shown. This is a bug in \
+         cargo-tensorize. The code is not stored. Please report it.",
+    ),
+    row(
+        "TZ0701",
+        "wrong configuration",
+        "`[package.metadata.tensorize]` in Cargo.toml knows: kernels = [\"FILE.c::FUNCTION\"], tier = \"real\" or \
+         \"exact\", targets, files, include, define, flags.",
+    ),
+    row(
+        "TZ0702",
+        "no Cargo project",
+        "`cargo metadata` failed, or the workspace has no such package. C files without a project are for \
+         `cargo tensorize lift`.",
+    ),
+    row("TZ0703", "results can't be stored", "`.tensorize/` beside the manifest could not be written."),
+    row(
+        "TZ0704",
+        "stored results are out of date",
+        "A kernel changed, or the tool did, after `cargo tensorize` stored its results. Run it again, and commit \
+         `.tensorize/`.",
+    ),
+    row(
+        "TZ0705",
+        "two kernels of one name",
+        "Results are stored by the kernel's name, so a package can't have two of the same. Rename one.",
+    ),
+    row(
+        "TZ0706",
+        "a stored result that is not used",
+        "An entry of `.tensorize/` is damaged, was edited, or is of another version. It counts as absent.",
+    ),
 ];
+
+/// All rows: those above and the front end's.
+pub fn all() -> impl Iterator<Item = Code> {
+    let front_end = tensorize_lift::c::CODES.iter().map(|(c, t, e)| row(c, t, e));
+    let (before, after): (Vec<Code>, Vec<Code>) = CODES.iter().partition(|c| c.code < "TZ0200");
+    before.into_iter().chain(front_end).chain(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    #[test]
+    fn codes_are_unique_and_in_order() {
+        let codes: Vec<&str> = all().map(|c| c.code).collect();
+        assert!(codes.windows(2).all(|w| w[0] < w[1]), "{codes:?}");
+    }
+
+    /// Every code that some source of ours mentions, tests and fixtures left aside, has a row, and every
+    /// row's code is used.
+    #[test]
+    fn sources_and_table_agree() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut used = BTreeSet::new();
+        for krate in ["cargo-tensorize", "tensorize-lift", "tensorize-prove", "tensorize-build", "backends"] {
+            scan(&root.join(krate).join("src"), &mut used);
+        }
+        let known: BTreeSet<String> = all().map(|c| c.code.to_owned()).collect();
+        assert_eq!(used.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "no row");
+        let own: BTreeSet<String> = CODES.iter().map(|c| c.code.to_owned()).collect();
+        assert_eq!(own.difference(&used).collect::<Vec<_>>(), Vec::<&String>::new(), "not used");
+    }
+
+    fn scan(dir: &Path, used: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(dir).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                scan(&path, used);
+            } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("src/codes.rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                for (at, _) in text.match_indices("\"TZ") {
+                    let code: String = text[at + 1..].chars().take(6).collect();
+                    if code[2..].chars().all(|c| c.is_ascii_digit()) && code.len() == 6 {
+                        used.insert(code);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,13 +1,14 @@
 //! Code for targets, and the checks that it has to pass.
 
+use crate::pipeline::Proven;
 use crate::report::{TargetReport, TargetStatus};
 use backends::{Generated, Target};
 use std::collections::BTreeMap;
 use tensorize_ir::guard::{Guard, Tier};
-use tensorize_ir::tensir;
 use tensorize_lift::c::Signature;
+use tensorize_lift::summarise::Summariser;
 use tensorize_prove::solver::Solver;
-use tensorize_prove::{Proof, Verdict};
+use tensorize_prove::{Options, Verdict};
 
 /// Code for one target that passed every check.
 #[derive(Clone, Debug)]
@@ -26,14 +27,12 @@ pub struct Artefact {
 
 /// A proven kernel, as a target needs it.
 pub struct Subject<'a> {
-    /// The summary.
-    pub summary: &'a tensir::Function,
-    /// Its proof.
-    pub proof: &'a Proof,
+    /// What was proven.
+    pub proven: &'a Proven,
     /// How C spells its types.
     pub signature: Option<&'a Signature>,
     /// `file:line`.
-    pub source: &'a str,
+    pub place: &'a str,
     /// The weakest tier that may be swapped in.
     pub tier: Tier,
 }
@@ -48,46 +47,41 @@ pub fn names() -> Vec<&'static str> {
     backends::targets().iter().map(|t| t.name()).collect()
 }
 
-/// How a target did: the report, and the code if it is good. `run` compares the code with the original and
-/// says what differs.
+/// How a target did: the report, and the code if it is proven.
 pub fn generate(
     name: &str,
     subject: &Subject,
     solver: &mut Solver,
-    run: &mut dyn FnMut(&Generated) -> Result<(), String>,
 ) -> (TargetReport, Option<Artefact>) {
     let report = |status, why: String| (TargetReport { status, why }, None);
+    let Proven { summary, proof, .. } = subject.proven;
     let Some(target) = find(name) else {
         return report(TargetStatus::Unsupported, format!("there is no target `{name}`"));
     };
-    if subject.proof.tier > subject.tier {
-        let why = format!(
-            "the proof is of tier {}, the configuration asks for {}",
-            subject.proof.tier.name(),
-            subject.tier.name()
-        );
+    if proof.tier > subject.tier {
+        let (is, asked) = (proof.tier, subject.tier);
+        let why = format!("the proof is of tier {is}, the configuration asks for {asked}");
         return report(TargetStatus::Unsupported, why);
     }
     let kernel = backends::Kernel {
-        function: subject.summary,
+        function: summary,
         tier: subject.tier,
-        footprints: &subject.proof.footprints,
-        source: subject.source,
+        footprints: &proof.footprints,
+        source: subject.place,
         signature: subject.signature.map(spelling).unwrap_or_default(),
     };
     let generated = match target.generate(&kernel) {
         Ok(generated) => generated,
         Err(unsupported) => return report(TargetStatus::Unsupported, unsupported.why),
     };
-    if let Some(f) = subject.proof.footprints.iter().find(|f| f.reads_depend_on_data)
+    if let Some(f) = proof.footprints.iter().find(|f| f.reads_depend_on_data)
         && generated.eager_reads
     {
         let why = format!("the original reads some of `{}` only on some data", f.extent.array);
         return report(TargetStatus::Unsupported, why);
     }
-    let checked = check(&generated, subject, solver).and_then(|ok| run(&generated).map(|()| ok));
-    let (tier, guards) = match checked {
-        Ok(ok) => ok,
+    let (tier, guards) = match prove(&generated, subject, solver) {
+        Ok(proven) => proven,
         Err(why) => return report(TargetStatus::Failed, why),
     };
     let [(file, text)] = generated.files.as_slice() else {
@@ -105,23 +99,23 @@ pub fn generate(
 }
 
 /// Proves the generated code, if it has a form that can be proven: its tier and the guards it adds.
-fn check(
+fn prove(
     generated: &Generated,
     subject: &Subject,
     solver: &mut Solver,
 ) -> Result<(Tier, Vec<Guard>), String> {
-    let tier = subject.proof.tier.max(generated.tier);
+    let Proven { summary, proof, .. } = subject.proven;
+    let tier = proof.tier.max(generated.tier);
     let Some(code) = &generated.loopir else {
         return Ok((tier, Vec::new()));
     };
-    match crate::pipeline::prove(code, subject.summary, solver) {
-        Verdict::Proven(proof) => {
-            let tier = tier.max(proof.tier);
-            if tier > subject.tier {
-                return Err(format!("its code could only be proven at tier {}", tier.name()));
-            }
-            let known = &subject.proof.guards;
-            Ok((tier, proof.guards.into_iter().filter(|g| !known.contains(g)).collect()))
+    let options = Options { best: generated.tier, worst: subject.tier, ..Options::default() };
+    let verdict =
+        tensorize_prove::prove_generated(code, summary, proof, &Summariser, solver, &options);
+    match verdict {
+        Verdict::Proven(own) => {
+            let added = own.guards.into_iter().filter(|g| !proof.guards.contains(g));
+            Ok((tier.max(own.tier), added.collect()))
         }
         Verdict::Refuted { inputs } => Err(format!("its code is wrong: {inputs}")),
         Verdict::Unknown { obligation, .. } => Err(format!("its code is not proven: {obligation}")),

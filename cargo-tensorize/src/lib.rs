@@ -7,12 +7,15 @@ pub mod cli;
 pub mod codes;
 pub mod commands;
 pub mod diagnostics;
+pub mod differential;
 pub mod exit;
 pub mod generate;
+pub mod original;
 pub mod pipeline;
 pub mod project;
 pub mod report;
 pub mod source;
+pub mod stored;
 pub mod tools;
 pub mod usage;
 

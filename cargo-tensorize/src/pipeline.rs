@@ -5,7 +5,8 @@
 
 use crate::diagnostics::{Diagnostic, line_span};
 use crate::generate::{self, Artefacts, Subject};
-use crate::report::{KernelReport, Status, TargetStatus};
+use crate::original;
+use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
 use crate::source::Source;
 use crate::{tools, usage};
 use std::any::Any;
@@ -14,13 +15,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+use tensorize_build::record::Evidence;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::{self, Expr, Stmt};
 use tensorize_ir::tensir;
 use tensorize_lift::c::{self, Parsed, Problem, Signature, Span};
-use tensorize_lift::summarise;
+use tensorize_lift::summarise::{self, Summariser};
 use tensorize_prove::solver::Solver;
-use tensorize_prove::{Proof, Verdict};
+use tensorize_prove::{Options, Proof, Verdict};
 
 /// Deep expressions mean deep recursion. Only what is touched is taken from memory.
 const STACK: usize = 256 << 20;
@@ -34,6 +36,8 @@ pub struct Job {
     pub parsed: Parsed,
     /// Its share of the time to parse the file.
     pub parse_us: u64,
+    /// Somebody's summary, to be proven in place of ours.
+    pub summary: Option<tensir::Function>,
 }
 
 /// What is asked for.
@@ -56,14 +60,31 @@ pub struct Settings {
 pub struct Kernel {
     /// What there is to tell.
     pub report: KernelReport,
+    /// Where it is from.
+    pub source: Source,
+    /// Where it stands.
+    pub span: Span,
     /// The prototype, if its types are ones we know.
     pub signature: Option<Signature>,
     /// No other file can call it.
     pub is_static: bool,
-    /// The proof, if there is one.
-    pub proof: Option<Proof>,
+    /// What was proven, if anything.
+    pub proven: Option<Proven>,
+    /// What the compiled original showed.
+    pub evidence: Option<Evidence>,
     /// Code that passed every check.
     pub artefacts: Artefacts,
+}
+
+/// A kernel with its proven summary.
+#[derive(Clone, Debug)]
+pub struct Proven {
+    /// What the front end made of it.
+    pub function: loopir::Function,
+    /// What it computes.
+    pub summary: tensir::Function,
+    /// The proof.
+    pub proof: Proof,
 }
 
 /// The results, in the order of the jobs.
@@ -77,6 +98,13 @@ pub struct Run {
     pub solvers_peak: u64,
 }
 
+impl Run {
+    /// What there is to tell.
+    pub fn reports(&self) -> Vec<KernelReport> {
+        self.kernels.iter().map(|k| k.report.clone()).collect()
+    }
+}
+
 /// Parses the files, several at a time.
 pub fn parse(sources: Vec<Source>, threads: NonZeroUsize) -> Vec<(Source, Result<Vec<Job>, Problem>)> {
     in_parallel(sources, threads, || (), |(), source| {
@@ -85,7 +113,7 @@ pub fn parse(sources: Vec<Source>, threads: NonZeroUsize) -> Vec<(Source, Result
         let spent = micros(start.elapsed());
         let jobs = parsed.map(|functions| {
             let share = spent / functions.len().max(1) as u64;
-            let job = |parsed| Job { source: source.clone(), parsed, parse_us: share };
+            let job = |parsed| Job { source: source.clone(), parsed, parse_us: share, summary: None };
             functions.into_iter().map(job).collect()
         });
         (source, jobs)
@@ -96,14 +124,39 @@ pub fn parse(sources: Vec<Source>, threads: NonZeroUsize) -> Vec<(Source, Result
 /// Lifts and proves the functions, and generates code for them. An `Err` is a missing tool.
 pub fn run(jobs: Vec<Job>, settings: &Settings) -> Result<Run, Box<Diagnostic>> {
     // Asked once, so that a missing Z3 is one error and not one for each kernel.
-    let z3_version = tools::solver(&settings.z3)?.version().to_owned();
-    let (kernels, workers) = in_parallel(
+    let first = tools::solver(&settings.z3)?;
+    let z3_version = first.version().to_owned();
+    let first = Mutex::new(Some(first));
+    let solver = || match lock(&first).take() {
+        Some(solver) => Ok(solver),
+        None => tools::solver(&settings.z3),
+    };
+    let (mut kernels, peaks) = in_parallel(
         jobs,
         settings.jobs,
-        || Worker { solver: tools::solver(&settings.z3), peak: 0 },
+        || Worker { solver: solver(), peak: 0 },
         |worker, job| worker.kernel(job, settings),
     );
-    Ok(Run { kernels, z3_version, solvers_peak: workers.into_iter().sum() })
+    if settings.differential {
+        kernels = against_originals(kernels, settings.jobs);
+    }
+    Ok(Run { kernels, z3_version, solvers_peak: peaks.into_iter().sum() })
+}
+
+/// Runs the originals, one program for each file.
+fn against_originals(kernels: Vec<Kernel>, threads: NonZeroUsize) -> Vec<Kernel> {
+    let mut files: Vec<Vec<Kernel>> = Vec::new();
+    for kernel in kernels {
+        match files.last_mut().filter(|f| f[0].source == kernel.source) {
+            Some(file) => file.push(kernel),
+            None => files.push(vec![kernel]),
+        }
+    }
+    let done = in_parallel(files, threads, || (), |(), mut file| {
+        original::check(&mut file);
+        file
+    });
+    done.0.into_iter().flatten().collect()
 }
 
 /// What a thread owns.
@@ -114,14 +167,17 @@ struct Worker {
 
 impl Worker {
     fn kernel(&mut self, job: Job, settings: &Settings) -> Kernel {
-        let Job { source, parsed, parse_us } = job;
+        let Job { source, parsed, parse_us, summary } = job;
         let mut report = KernelReport::new(&parsed.name, source.file.clone(), parsed.span.line);
         report.times_us.parse = parse_us;
         let mut kernel = Kernel {
             report,
+            source,
+            span: parsed.span,
             signature: parsed.signature,
             is_static: parsed.is_static,
-            proof: None,
+            proven: None,
+            evidence: None,
             artefacts: Artefacts::new(),
         };
         let function = match parsed.lowered {
@@ -138,45 +194,71 @@ impl Worker {
                 return kernel;
             }
         };
-        let mut stages = Stages { kernel: &mut kernel, source: &source, span: &parsed.span, solver, settings };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| stages.run(&function))) {
+        let mut stages = Stages { kernel: &mut kernel, solver, settings };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| stages.run(function, summary))) {
             // What the solver was told is not known any more.
             self.solver = tools::solver(&settings.z3);
             let message = format!("cargo-tensorize has a bug: {}", panic_text(&*panic));
-            let d = Diagnostic::error("TZ0104", message).at(Some(parsed.span));
-            kernel.report.fail(Status::Error, d.help("please report it, with the kernel's source"));
-            kernel.report.tier = None;
-            kernel.proof = None;
-            kernel.artefacts.clear();
+            let d = Diagnostic::error("TZ0104", message).at(Some(kernel.span.clone()));
+            kernel.withdraw(d.help("please report it, with the kernel's source"));
         }
-        self.peak = self.peak.max(usage::children_peak());
+        self.peak = self.peak.max(self.solver.as_ref().ok().and_then(Solver::pid).map_or(0, usage::peak_of));
         kernel
     }
 }
 
-/// A file that doesn't parse is an error; what we refuse to read is unsupported.
-fn status_of(_problem: &Problem) -> Status {
-    Status::Unsupported
+/// C that doesn't parse is an error; what we refuse to read is unsupported.
+fn status_of(problem: &Problem) -> Status {
+    if problem.code == "TZ0203" { Status::Error } else { Status::Unsupported }
+}
+
+impl Kernel {
+    /// A bug of ours: nothing that was found counts.
+    pub fn withdraw(&mut self, why: Diagnostic) {
+        self.report.fail(Status::Error, why);
+        self.report.tier = None;
+        self.proven = None;
+        self.evidence = None;
+        let targets: Vec<String> = self.artefacts.keys().cloned().collect();
+        targets.iter().for_each(|t| self.drop_target(t, "the kernel itself did not pass"));
+    }
+
+    /// Code that is not good after all.
+    pub fn drop_target(&mut self, target: &str, why: &str) {
+        self.artefacts.remove(target);
+        let report = TargetReport { status: TargetStatus::Failed, why: why.to_owned() };
+        self.report.targets.insert(target.to_owned(), report);
+    }
 }
 
 /// One kernel's way through the stages.
 struct Stages<'a> {
     kernel: &'a mut Kernel,
-    source: &'a Source,
-    span: &'a Span,
     solver: &'a mut Solver,
     settings: &'a Settings,
 }
 
 impl Stages<'_> {
     /// Takes the kernel as far as it goes.
-    fn run(&mut self, function: &loopir::Function) {
-        let Some(summary) = self.propose(function) else { return };
-        self.kernel.report.summary = summary_text(&summary);
-        let Some(proof) = self.prove(function, &summary) else { return };
-        if self.differential(function, &summary, &proof) {
-            self.generate(&summary, &proof);
-            self.kernel.proof = Some(proof);
+    fn run(&mut self, function: loopir::Function, given: Option<tensir::Function>) {
+        let Some(summary) = given.or_else(|| self.propose(&function)) else { return };
+        self.kernel.report.summary = summary.to_string();
+        if summary.params != function.params {
+            let message = "the summary's parameters are not those of the C function";
+            let d = Diagnostic::error("TZ0311", message).at(self.at(0));
+            let head = parameters(&function);
+            self.kernel.report.fail(Status::Error, d.note(format!("they are ({head})")));
+            return;
+        }
+        if let Err(e) = summary.verify() {
+            let d = Diagnostic::error("TZ0312", format!("the summary is not well-formed: {e}"));
+            self.kernel.report.fail(Status::Error, d.at(self.at(0)));
+            return;
+        }
+        if let Some(proof) = self.prove(&function, &summary) {
+            let proven = Proven { function, summary, proof };
+            self.generate(&proven);
+            self.kernel.proven = Some(proven);
         }
     }
 
@@ -194,24 +276,28 @@ impl Stages<'_> {
 
     fn prove(&mut self, function: &loopir::Function, summary: &tensir::Function) -> Option<Proof> {
         let start = Instant::now();
-        let verdict = prove(function, summary, self.solver);
+        let best = if has_float_arithmetic(function) {
+            self.kernel.source.float_tier()
+        } else {
+            Tier::Exact
+        };
+        let options = Options { best, ..Options::default() };
+        let verdict = tensorize_prove::prove(function, summary, &Summariser, self.solver, &options);
         self.kernel.report.times_us.prove = micros(start.elapsed());
-        let mut proof = match verdict {
+        let proof = match verdict {
             Verdict::Proven(proof) => proof,
             Verdict::Refuted { inputs } => {
-                let d = Diagnostic::error("TZ0401", "the summary is wrong").at(self.at(0)).note(inputs);
-                self.kernel.report.fail(Status::Refuted, d);
+                let d = Diagnostic::error("TZ0401", "the summary is wrong").at(self.at(0));
+                self.kernel.report.fail(Status::Refuted, d.note(inputs));
                 return None;
             }
             Verdict::Unknown { obligation, line } => {
                 let d = Diagnostic::warning("TZ0402", format!("not proven: {obligation}"));
-                self.kernel.report.fail(Status::Unproven, d.at(self.at(line)));
+                let d = d.at(self.at(line)).help("the original goes on to run");
+                self.kernel.report.fail(Status::Unproven, d);
                 return None;
             }
         };
-        if has_float_arithmetic(function) {
-            proof.tier = proof.tier.max(self.source.float_tier());
-        }
         let report = &mut self.kernel.report;
         report.status = Status::Proven;
         report.tier = Some(proof.tier);
@@ -219,25 +305,16 @@ impl Stages<'_> {
         Some(proof)
     }
 
-    /// Whether the compiled original agrees with the summary, or was not asked.
-    fn differential(&mut self, _: &loopir::Function, _: &tensir::Function, _: &Proof) -> bool {
-        true
-    }
-
-    fn generate(&mut self, summary: &tensir::Function, proof: &Proof) {
-        let place = format!("{}:{}", self.source.file.display(), self.span.line);
-        let subject = Subject {
-            summary,
-            proof,
-            signature: self.kernel.signature.as_ref(),
-            source: &place,
-            tier: self.settings.tier,
-        };
+    fn generate(&mut self, proven: &Proven) {
+        let place = format!("{}:{}", self.kernel.source.file.display(), self.kernel.span.line);
+        let signature = self.kernel.signature.clone();
+        let subject =
+            Subject { proven, signature: signature.as_ref(), place: &place, tier: self.settings.tier };
         for target in &self.settings.targets {
-            let (report, artefact) = generate::generate(target, &subject, self.solver, &mut |_| Ok(()));
+            let (report, artefact) = generate::generate(target, &subject, self.solver);
             if report.status == TargetStatus::Failed {
                 let message = format!("no code for {target}: {}", report.why);
-                let d = Diagnostic::warning("TZ0602", message).at(Some(self.span.clone()));
+                let d = Diagnostic::warning("TZ0602", message).at(Some(self.kernel.span.clone()));
                 self.kernel.report.diagnostics.push(d);
             }
             self.kernel.report.targets.insert(target.clone(), report);
@@ -248,19 +325,23 @@ impl Stages<'_> {
     /// A line of the kernel's file, or all of the kernel for line 0.
     fn at(&self, line: u32) -> Option<Span> {
         match line {
-            0 => Some(self.span.clone()),
-            n => Some(line_span(&self.span.file, n)),
+            0 => Some(self.kernel.span.clone()),
+            n => Some(line_span(&self.kernel.span.file, n)),
         }
     }
 }
 
-/// Asks the prover.
-pub fn prove(_function: &loopir::Function, _summary: &tensir::Function, _solver: &mut Solver) -> Verdict {
-    Verdict::Unknown { obligation: "the prover is not there yet".into(), line: 0 }
-}
-
-fn summary_text(summary: &tensir::Function) -> String {
-    format!("{summary:?}")
+/// The parameters, as a summary writes them.
+fn parameters(function: &loopir::Function) -> String {
+    let empty = tensir::Function {
+        name: function.name.clone(),
+        params: function.params.clone(),
+        nodes: vec![],
+        outputs: vec![],
+    };
+    let text = empty.to_string();
+    let inner = text.split_once('(').and_then(|(_, rest)| rest.split_once(") {"));
+    inner.map_or("", |(params, _)| params).to_owned()
 }
 
 /// Whether the function computes with floats, and so what it gives depends on how they are rounded.
@@ -291,7 +372,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it panicked")
 }
 
-fn micros(d: Duration) -> u64 {
+pub(crate) fn micros(d: Duration) -> u64 {
     u64::try_from(d.as_micros()).unwrap_or(u64::MAX)
 }
 
@@ -305,7 +386,7 @@ fn in_parallel<T: Send, S: Leaves, R: Send>(
 ) -> (Vec<R>, Vec<S::Left>) {
     let threads = threads.get().min(items.len());
     let queue = Mutex::new(items.into_iter().enumerate());
-    let next = || queue.lock().unwrap_or_else(|e| e.into_inner()).next();
+    let next = || lock(&queue).next();
     let one_thread = || {
         let mut state = state();
         let mut done = Vec::new();
@@ -333,6 +414,11 @@ fn in_parallel<T: Send, S: Leaves, R: Send>(
     });
     results.sort_by_key(|(i, _)| *i);
     (results.into_iter().map(|(_, r)| r).collect(), left)
+}
+
+/// What a thread that panicked has left is still good: it took an item, or didn't.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 /// A thread's state, and what remains of it.

@@ -250,7 +250,7 @@ fn main_operator(summary: &str) -> String {
     telling.or_else(last).or(operators.last().copied()).unwrap_or("-").to_owned()
 }
 
-/// The operator of a line `%3 = dot_general(…)`.
+/// The operator of a line `%3 = dot_general %0, %1, … : tensor<f32>`.
 fn operator(line: &str) -> Option<&str> {
     let (_, right) = line.split_once(" = ")?;
     let end = right.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(right.len());
@@ -281,10 +281,11 @@ mod tests {
 
     #[test]
     fn the_main_operator_is_not_plumbing() {
-        let text = "kernel f(n: i32)\n%0 = view(a[#0]) : [n] f32\n%1 = constant(0:f32) : f32\n\
-                    %2 = reduce(%0, %1) : f32\n%3 = multiply(%2, %2) : f32\nreturn %3\n";
+        let text = "func @f(a: ptr<f32>, n: i32) {\n  %0 = view a[#0] : tensor<n x f32>\n  \
+                    %1 = constant 0:f32 : tensor<f32>\n  %2 = reduce %0, %1 : tensor<f32>\n  \
+                    %3 = multiply %2, %2 : tensor<f32>\n  return %3\n}\n";
         assert_eq!(main_operator(text), "reduce");
-        assert_eq!(main_operator("%0 = add(%1, %2)\n%1 = convert(%0)"), "add");
+        assert_eq!(main_operator("%0 = add %1, %2 : t\n%1 = convert %0 : t"), "add");
         assert_eq!(main_operator(""), "-");
     }
 

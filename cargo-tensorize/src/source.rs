@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use tensorize_build::Settings;
 use tensorize_ir::guard::Tier;
+use tensorize_lift::c::float_semantics;
 
 /// A C file and how it is compiled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// As the user named it, from the current folder.
     pub file: PathBuf,
@@ -47,22 +48,22 @@ impl Source {
         args
     }
 
+    /// The file, wherever the current folder is.
+    pub fn absolute(&self) -> PathBuf {
+        std::env::current_dir().unwrap_or_default().join(&self.file)
+    }
+
+    /// What the C compiler has to be told, when it runs in the folder of the settings.
+    pub fn compiler_args(&self) -> Vec<String> {
+        self.front_end_args()
+    }
+
     /// The strongest tier that floating-point arithmetic can have under the flags: a compiler that may fuse
     /// or re-associate operations gives other bits than C's abstract machine.
     pub fn float_tier(&self) -> Tier {
-        let mut tier = Tier::Exact;
-        for flag in &self.settings.flags {
-            match flag.as_str() {
-                "-ffast-math" | "-Ofast" | "-funsafe-math-optimizations" | "-fassociative-math"
-                | "-freciprocal-math" | "-ffinite-math-only" | "-fno-signed-zeros" | "-mfpmath=387"
-                | "-ffp-contract=fast" | "-ffp-contract=on" | "-ffp-contract=fast-honor-pragmas" => {
-                    tier = Tier::Real;
-                }
-                // What was turned on before may be turned off again; nothing else is known to be undone.
-                _ => {}
-            }
-        }
-        tier
+        let target = self.settings.target.as_deref().unwrap_or_default();
+        let semantics = float_semantics(&self.front_end_args(), target);
+        if semantics.contract || semantics.fast_math { Tier::Real } else { Tier::Exact }
     }
 }
 
@@ -108,6 +109,6 @@ mod tests {
     fn a_compiler_that_may_fuse_is_not_exact() {
         assert_eq!(source(&["-O3", "-ffp-contract=off"]).float_tier(), Tier::Exact);
         assert_eq!(source(&["-Ofast"]).float_tier(), Tier::Real);
-        assert_eq!(source(&["-ffp-contract=fast"]).float_tier(), Tier::Real);
+        assert_eq!(source(&["-mfma", "-ffp-contract=fast"]).float_tier(), Tier::Real);
     }
 }

@@ -4,7 +4,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use std::fs;
 
 /// The most memory that this process and its children held, in bytes. The solvers run at the same time
-/// as we do and are added (`solvers`, from [`children_peak`]); a compiler runs after them, so of all
+/// as we do and are added (`solvers`, from [`peak_of`]); a compiler runs after them, so of all
 /// children that are gone only the largest counts.
 pub fn peak_rss_bytes(solvers: u64) -> u64 {
     rss(UsageWho::RUSAGE_SELF) + solvers.max(rss(UsageWho::RUSAGE_CHILDREN))
@@ -16,14 +16,12 @@ fn rss(who: UsageWho) -> u64 {
     getrusage(who).map_or(0, |u| u.max_rss().max(0).unsigned_abs() * unit)
 }
 
-/// The peaks of the children that the calling thread has started and that still run, added up; 0 where
-/// `/proc` doesn't tell.
-pub fn children_peak() -> u64 {
-    let children = fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
-    children.split_whitespace().filter_map(high_water).sum()
+/// The peak of another process that still runs; 0 where `/proc` doesn't tell.
+pub fn peak_of(pid: u32) -> u64 {
+    high_water(pid).unwrap_or(0)
 }
 
-fn high_water(pid: &str) -> Option<u64> {
+fn high_water(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

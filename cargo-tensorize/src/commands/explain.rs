@@ -8,16 +8,16 @@ use crate::exit::Code;
 /// Explains one code, or lists all.
 pub fn run(code: Option<&str>, out: &Output) -> Code {
     let Some(code) = code else {
-        codes::CODES.iter().for_each(|c| {
+        codes::all().for_each(|c| {
             out.text(&format!("{}  {}\n", c.code, c.title));
-            out.json(c);
+            out.json(&c);
         });
         out.text(&format!("\n{}", Code::table()));
         return Code::Clean;
     };
     if let Some(c) = codes::find(code) {
         out.text(&format!("{}: {}\n\n{}\n", c.code, c.title, c.explanation));
-        out.json(c);
+        out.json(&c);
         return Code::Clean;
     }
     let exit = Code::ALL.iter().find(|(c, _)| (*c as u8).to_string() == code);

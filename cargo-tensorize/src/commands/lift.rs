@@ -1,7 +1,7 @@
 //! `lift`: any C file, without a Cargo project.
 
 use super::{Output, threads};
-use crate::cli::{Cli, Verb};
+use crate::cli::{Common, Lift};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::pipeline::{self, Settings};
@@ -10,15 +10,15 @@ use tensorize_ir::guard::Tier;
 use crate::tools;
 
 /// Lifts and proves the functions of some files.
-pub fn run(cli: &Cli, out: &Output) -> Code {
-    let Some(Verb::Lift { files, functions, targets, summary, no_differential, clang_args }) =
-        &cli.verb
-    else {
+pub fn run(args: &Lift, common: &Common, out: &Output) -> Code {
+    let Lift { files, functions, targets, summary, no_differential, clang_args } = args;
+    if let Err(d) = super::package::known(targets) {
+        out.diagnostic(&d);
         return Code::Usage;
-    };
+    }
     let settings = Settings {
         z3: tools::find_z3(),
-        jobs: threads(&cli.common),
+        jobs: threads(common),
         targets: targets.clone(),
         tier: Tier::Real,
         differential: !no_differential,
@@ -46,9 +46,11 @@ pub fn run(cli: &Cli, out: &Output) -> Code {
     }
     match pipeline::run(jobs, &settings) {
         Ok(run) => {
-            let summaries = run.kernels.iter().map(|k| &k.report.summary).filter(|s| *summary && !s.is_empty());
-            summaries.for_each(|s| out.text(&format!("{s}\n")));
-            code.worse(out.report(&run, targets, cli.common.strict))
+            if *summary {
+                let texts = run.kernels.iter().map(|k| &k.report.summary);
+                texts.filter(|s| !s.is_empty()).for_each(|s| out.text(&format!("{s}\n")));
+            }
+            code.worse(out.run(&run, targets, common.strict))
         }
         Err(d) => {
             out.diagnostic(&d);

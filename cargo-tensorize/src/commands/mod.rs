@@ -2,6 +2,8 @@
 
 mod explain;
 mod lift;
+mod package;
+mod prove;
 mod targets;
 
 use crate::cli::{Cli, Common, MessageFormat, Project, Verb};
@@ -26,14 +28,16 @@ pub fn run(cli: &Cli) -> Code {
         ));
         return Code::Usage;
     }
+    let common = &cli.common;
     match &cli.verb {
-        Some(Verb::Lift { .. }) => lift::run(cli, &out),
+        None => package::run(&cli.project, common, package::Mode::Store, &out),
+        Some(Verb::Check { project }) => package::run(project, common, package::Mode::Check, &out),
+        Some(Verb::Prove { function: (file, name), summary, clang_args }) => {
+            prove::run((file, name), summary, clang_args, common, &out)
+        }
+        Some(Verb::Lift(args)) => lift::run(args, common, &out),
         Some(Verb::Targets) => targets::run(&out),
         Some(Verb::Explain { code }) => explain::run(code.as_deref(), &out),
-        _ => {
-            out.diagnostic(&Diagnostic::error("TZ0104", "not there yet"));
-            Code::CouldNotRun
-        }
     }
 }
 
@@ -82,23 +86,32 @@ impl Output {
     }
 
     /// Reports on all kernels. The code is the gravest of theirs.
-    pub fn report(&self, run: &Run, targets: &[String], strict: bool) -> Code {
-        let kernels: Vec<KernelReport> = run.kernels.iter().map(|k| k.report.clone()).collect();
-        for k in &kernels {
+    pub fn report(
+        &self,
+        kernels: &[KernelReport],
+        targets: &[String],
+        strict: bool,
+        solvers_peak: u64,
+        z3_version: String,
+    ) -> Code {
+        for k in kernels {
             self.json(k);
             if self.format == MessageFormat::Human {
                 k.diagnostics.iter().for_each(|d| self.diagnostic(d));
             }
         }
-        let summary = Summary::new(
-            &kernels,
-            u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX),
-            usage::peak_rss_bytes(run.solvers_peak),
-            run.z3_version.clone(),
-        );
-        self.text(&table(&kernels, targets));
-        self.text(&format!("\n{}\n", summary.text()));
+        let wall_us = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let summary =
+            Summary::new(kernels, wall_us, usage::peak_rss_bytes(solvers_peak), z3_version);
+        if !kernels.is_empty() {
+            self.text(&format!("{}\n{}\n", table(kernels, targets), summary.text()));
+        }
         self.json(&summary);
         kernels.iter().fold(Code::Clean, |code, k| code.worse(k.exit(strict)))
+    }
+
+    /// Reports on a run.
+    pub fn run(&self, run: &Run, targets: &[String], strict: bool) -> Code {
+        self.report(&run.reports(), targets, strict, run.solvers_peak, run.z3_version.clone())
     }
 }

@@ -183,7 +183,7 @@ fn what_leaves_its_footprint_is_found() {
     for (change, expected) in [
         (
             "for (int32_t i = 0; i <= n; i++) out[i] = x[0] + 1;",
-            "it writes out[",
+            "it reads x[0]",
         ),
         (
             "out[-1] = 3; for (int32_t i = 0; i < n; i++) out[i] = x[i] + 1;",

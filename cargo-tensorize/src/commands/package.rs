@@ -1,0 +1,299 @@
+//! No verb, and `check`: the kernels of a Cargo project.
+
+use super::{Output, threads};
+use crate::cli::{Common, Project};
+use crate::diagnostics::{Diagnostic, line_span};
+use crate::exit::Code;
+use crate::pipeline::{self, Job, Kernel, Settings};
+use crate::project::{self, Package};
+use crate::report::{KernelReport, Status};
+use crate::source::Source;
+use crate::{generate, stored, tools};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use tensorize_build::config;
+use tensorize_build::hash::file_hash;
+use tensorize_build::store::{Entry, Store};
+
+/// What to do with the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Store them.
+    Store,
+    /// Compare them with what is stored.
+    Check,
+}
+
+/// Does the work for every chosen package.
+pub fn run(project: &Project, common: &Common, mode: Mode, out: &Output) -> Code {
+    if let Err(d) = known(&project.targets) {
+        out.diagnostic(&d);
+        return Code::Usage;
+    }
+    let packages = match project::packages(project) {
+        Ok(packages) => packages,
+        Err(d) => {
+            out.diagnostic(&d);
+            return Code::CouldNotRun;
+        }
+    };
+    let z3 = tools::find_z3();
+    let version = match tools::solver(&z3) {
+        Ok(solver) => solver.version().to_owned(),
+        Err(d) => {
+            out.diagnostic(&d);
+            return Code::CouldNotRun;
+        }
+    };
+    let mut all = Total { z3_version: version, ..Total::default() };
+    for package in &packages {
+        let settings = Settings {
+            z3: z3.clone(),
+            jobs: threads(common),
+            targets: wanted_targets(project, package),
+            tier: package.metadata.tier(),
+            differential: true,
+        };
+        if let Err(d) = known(&settings.targets).and_then(|()| {
+            one_package(package, &settings, project.force, mode, &mut all, out)
+        }) {
+            out.diagnostic(&d);
+            all.code = all.code.worse(Code::CouldNotRun);
+        }
+    }
+    finish(all, project, common, mode, out)
+}
+
+fn finish(all: Total, project: &Project, common: &Common, mode: Mode, out: &Output) -> Code {
+    let mut code = all.code;
+    if all.reports.is_empty() && code == Code::Clean {
+        let help = "mark a function with TENSORIZE_KERNEL, or name it in `[package.metadata.tensorize] kernels`";
+        out.diagnostic(&Diagnostic::error("TZ0106", "no kernels were found").help(help));
+        code = Code::NoKernels;
+    }
+    // CI asks for proofs, and for those that are stored.
+    let refuse = mode == Mode::Check && project.locked;
+    let targets: Vec<String> = all.targets.into_iter().collect();
+    let strict = common.strict || refuse;
+    code = code.worse(out.report(&all.reports, &targets, strict, all.solvers_peak, all.z3_version));
+    if refuse && !all.out_of_date.is_empty() {
+        code = code.worse(Code::OutOfDate);
+    }
+    if mode == Mode::Check && !all.out_of_date.is_empty() {
+        let message = format!("stored results are missing or out of date: {}", all.out_of_date.join(", "));
+        let help = "run `cargo tensorize`, and commit `.tensorize/`";
+        let d = if refuse { Diagnostic::error } else { Diagnostic::warning }("TZ0704", message);
+        out.diagnostic(&d.help(help));
+    }
+    code
+}
+
+/// What all packages gave.
+struct Total {
+    reports: Vec<KernelReport>,
+    targets: BTreeSet<String>,
+    out_of_date: Vec<String>,
+    z3_version: String,
+    solvers_peak: u64,
+    code: Code,
+}
+
+impl Default for Total {
+    fn default() -> Total {
+        Total {
+            reports: Vec::new(),
+            targets: BTreeSet::new(),
+            out_of_date: Vec::new(),
+            z3_version: String::new(),
+            solvers_peak: 0,
+            code: Code::Clean,
+        }
+    }
+}
+
+fn wanted_targets(project: &Project, package: &Package) -> Vec<String> {
+    let mut targets =
+        if project.targets.is_empty() { package.metadata.targets() } else { project.targets.clone() };
+    let mut seen = BTreeSet::new();
+    targets.retain(|t| seen.insert(t.clone()));
+    targets
+}
+
+/// An error for the first target that there isn't.
+pub fn known(targets: &[String]) -> Result<(), Box<Diagnostic>> {
+    match targets.iter().find(|t| generate::find(t).is_none()) {
+        Some(t) => {
+            let help = format!("there are: {}", generate::names().join(", "));
+            Err(Box::new(Diagnostic::error("TZ0601", format!("there is no target `{t}`")).help(help)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A kernel with its place in the package.
+struct Found {
+    job: Job,
+    /// Relative to the manifest.
+    file: String,
+    hash: String,
+}
+
+fn one_package(
+    package: &Package,
+    settings: &Settings,
+    force: bool,
+    mode: Mode,
+    all: &mut Total,
+    out: &Output,
+) -> Result<(), Box<Diagnostic>> {
+    let found = find_kernels(package, settings, all, out);
+    let store = Store::of_manifest(&package.dir);
+    let contents = store.load();
+    for warning in contents.warnings {
+        out.diagnostic(&Diagnostic::warning("TZ0706", warning));
+    }
+    let entries: BTreeMap<&str, &Entry> =
+        contents.entries.iter().map(|e| (e.record.name.as_str(), e)).collect();
+    let current = |f: &Found| {
+        let entry = entries.get(f.job.parsed.name.as_str()).filter(|_| !force)?;
+        stored::is_current(&entry.record, &f.hash, &all.z3_version, &settings.targets).then_some(*entry)
+    };
+
+    // What is stored and current keeps its place among the others.
+    let mut reports: Vec<Option<KernelReport>> = Vec::new();
+    let mut work = Vec::new();
+    for f in found {
+        reports.push(current(&f).map(|entry| {
+            let p = &f.job.parsed;
+            stored::report(&entry.record, f.job.source.file.clone(), p.span.line)
+        }));
+        if reports.last().is_some_and(Option::is_none) {
+            work.push(f);
+        }
+    }
+    let jobs = work.iter().map(|f| f.job.clone()).collect();
+    let run = pipeline::run(jobs, settings)?;
+    all.solvers_peak = all.solvers_peak.max(run.solvers_peak);
+
+    let mut names: BTreeSet<String> =
+        reports.iter().flatten().map(|r| r.name.clone()).collect();
+    let mut done = Vec::new();
+    for (f, mut kernel) in work.iter().zip(run.kernels) {
+        if !names.insert(kernel.report.name.clone()) {
+            let message = format!("the package has two kernels called `{}`", kernel.report.name);
+            let d = Diagnostic::error("TZ0705", message).at(Some(f.job.parsed.span.clone()));
+            kernel.report.fail(Status::Error, d.help("give one of them another name"));
+        } else if mode == Mode::Store {
+            save(&store, f, &kernel, &all.z3_version)?;
+        } else if !same_result(entries.get(kernel.report.name.as_str()).copied(), f, &kernel, &all.z3_version) {
+            all.out_of_date.push(kernel.report.name.clone());
+        }
+        done.push(kernel.report);
+    }
+    let gone = contents.entries.iter().filter(|e| !names.contains(&e.record.name));
+    for entry in gone.filter(|_| all.code == Code::Clean) {
+        if mode == Mode::Store {
+            store.remove(entry).map_err(|e| cannot_write(&store, &e))?;
+        } else {
+            all.out_of_date.push(entry.record.name.clone());
+        }
+    }
+    let mut done = done.into_iter();
+    all.reports.extend(reports.into_iter().filter_map(|r| r.or_else(|| done.next())));
+    all.targets.extend(settings.targets.iter().cloned());
+    Ok(())
+}
+
+fn save(store: &Store, f: &Found, kernel: &Kernel, z3: &str) -> Result<(), Box<Diagnostic>> {
+    let (record, sources) = stored::record(kernel, &f.file, &f.hash, z3);
+    store.save(&record, &sources).map(|_| ()).map_err(|e| cannot_write(store, &e))
+}
+
+fn cannot_write(store: &Store, e: &std::io::Error) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error("TZ0703", format!("cannot write to {}: {e}", store.dir().display())))
+}
+
+/// Whether the store has what was just found out. A measured error differs from run to run.
+fn same_result(entry: Option<&Entry>, f: &Found, kernel: &Kernel, z3: &str) -> bool {
+    let Some(entry) = entry else { return false };
+    let (mut new, sources) = stored::record(kernel, &f.file, &f.hash, z3);
+    let mut old = entry.record.clone();
+    for r in [&mut new, &mut old] {
+        r.evidence = None;
+        r.checksum.clear();
+        r.targets.values_mut().for_each(|t| t.source_hash = None);
+    }
+    new == old && sources == entry.sources
+}
+
+/// The annotated and the named functions of all files, in order.
+fn find_kernels(package: &Package, settings: &Settings, all: &mut Total, out: &Output) -> Vec<Found> {
+    let mut sources = Vec::new();
+    let mut seen = BTreeSet::new();
+    for library in &package.libraries {
+        let how = tensorize_build::Settings::of(&package.dir, library);
+        for file in &library.files {
+            if seen.insert(file.clone()) {
+                let from_here = from_current_dir(&package.dir.join(file));
+                sources.push((file.clone(), Source { file: from_here, settings: how.clone() }));
+            }
+        }
+    }
+    let (files, sources): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
+    let mut found = Vec::new();
+    let mut named: BTreeSet<&str> = package.metadata.kernels.iter().map(String::as_str).collect();
+    for (file, (source, parsed)) in files.iter().zip(pipeline::parse(sources, settings.jobs)) {
+        let parsed = match parsed {
+            Ok(parsed) => parsed,
+            Err(problem) => {
+                named.retain(|k| !is_in(k, file));
+                out.diagnostic(&problem.into());
+                all.code = all.code.worse(Code::CouldNotRun);
+                continue;
+            }
+        };
+        let names: Vec<&str> = package.metadata.kernels_of(file).collect();
+        named.retain(|k| {
+            !(is_in(k, file) && parsed.iter().any(|j| k.ends_with(&format!("::{}", j.parsed.name))))
+        });
+        let chosen: Vec<Job> = parsed
+            .into_iter()
+            .filter(|j| j.parsed.annotated || names.contains(&j.parsed.name.as_str()))
+            .collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        match file_hash(&source.settings, Path::new(file)) {
+            Ok(hash) => found.extend(chosen.into_iter().map(|job| Found {
+                job,
+                file: config::relative_to(&package.dir, Path::new(file)),
+                hash: hash.clone(),
+            })),
+            Err(why) => {
+                let d = Diagnostic::error("TZ0107", why).at(Some(line_span(&source.file, 1)));
+                out.diagnostic(&d);
+                all.code = all.code.worse(Code::CouldNotRun);
+            }
+        }
+    }
+    for kernel in named {
+        let message = format!("package `{}` names the kernel `{kernel}`, but there is none", package.name);
+        let help = "see `kernels` in `[package.metadata.tensorize]`; the file must be one that the build script \
+                    compiles, or listed under `files`";
+        out.diagnostic(&Diagnostic::error("TZ0701", message).help(help));
+        all.code = all.code.worse(Code::CouldNotRun);
+    }
+    found
+}
+
+/// Whether `FILE.c::NAME` speaks of this file.
+fn is_in(kernel: &str, file: &str) -> bool {
+    let clean = |p: &str| config::relative_to(Path::new(""), Path::new(p));
+    kernel.rsplit_once("::").is_some_and(|(f, _)| clean(f) == clean(file))
+}
+
+/// The path as it is shown: relative to the current folder if it is below it.
+fn from_current_dir(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    here.and_then(|h| path.strip_prefix(h).ok().map(Path::to_owned)).unwrap_or_else(|| path.to_owned())
+}

@@ -1,0 +1,109 @@
+//! The compiled original against summaries and generated code, for all proven kernels of one file.
+
+use crate::diagnostics::Diagnostic;
+use crate::differential::{self, Differential, Effort, Failure, Mismatch, Variant};
+use crate::pipeline::{Kernel, micros};
+use std::time::Instant;
+use tensorize_build::record::Evidence;
+
+/// Runs the originals. What differs is withdrawn; what can't be run is not swapped in.
+pub fn check(kernels: &mut [Kernel]) {
+    let mut todo: Vec<&mut Kernel> = kernels.iter_mut().filter(|k| k.proven.is_some()).collect();
+    // A kernel without a signature can't be called. (All of its types are known if it was proven.)
+    todo.retain(|k| k.signature.is_some());
+    // Once more without the targets that failed.
+    while !todo.is_empty() {
+        let start = Instant::now();
+        let built = build(&todo);
+        let share = micros(start.elapsed()) / todo.len() as u64;
+        todo.iter_mut().for_each(|k| k.report.times_us.differential += share);
+        match built {
+            Ok(program) => todo.retain_mut(|k| one(k, &program)),
+            Err(e) => {
+                todo.iter_mut().for_each(|k| not_run(k, &e.to_string()));
+                return;
+            }
+        }
+    }
+}
+
+fn build(kernels: &[&mut Kernel]) -> Result<Differential, differential::Error> {
+    let functions: Vec<_> = kernels
+        .iter()
+        .filter_map(|k| Some((k.report.name.clone(), k.signature.clone()?)))
+        .collect();
+    let mut variants = Vec::new();
+    for (of, k) in kernels.iter().enumerate() {
+        for (target, artefact) in k.artefacts.iter().filter(|(_, a)| a.extension == "c") {
+            variants.push(Variant {
+                name: target.clone(),
+                of,
+                symbol: artefact.entry.clone(),
+                source: artefact.text.clone(),
+                flags: backends::cpu::CFLAGS.iter().map(|f| (*f).to_owned()).collect(),
+            });
+        }
+    }
+    let Some(source) = kernels.first().map(|k| &k.source) else {
+        return Err(differential::Error::Source("there is nothing to run".into()));
+    };
+    let dir = &source.settings.dir;
+    Differential::build(&source.absolute(), dir, &source.compiler_args(), &functions, &variants)
+}
+
+/// Whether the kernel has to be run once more, because a target failed.
+fn one(kernel: &mut Kernel, program: &Differential) -> bool {
+    let Some((proven, function)) = kernel.proven.as_ref().zip(program.function(&kernel.report.name))
+    else {
+        return false;
+    };
+    let start = Instant::now();
+    let subject = differential::Kernel {
+        function,
+        lifted: &proven.function,
+        summary: &proven.summary,
+        proof: &proven.proof,
+    };
+    let result = program.check(&subject, &Effort::default());
+    kernel.report.times_us.differential += micros(start.elapsed());
+    match result {
+        Ok(evidence) if evidence.compared == 0 => {
+            not_run(kernel, "C leaves its behaviour undefined on every input that was tried");
+        }
+        Ok(evidence) => {
+            let errors = evidence.variants.iter().map(|(_, t)| t.max_relative_error);
+            kernel.evidence = Some(Evidence {
+                inputs: evidence.compared as u64,
+                max_rel_error: errors.fold(evidence.max_relative_error, f64::max),
+            });
+        }
+        Err(Failure::Mismatch(m)) => return differs(kernel, &m),
+        Err(Failure::Unavailable(e)) => not_run(kernel, &e.to_string()),
+    }
+    false
+}
+
+fn differs(kernel: &mut Kernel, m: &Mismatch) -> bool {
+    let (a, b) = m.between;
+    let help = "this is a bug in cargo-tensorize: please report it, with the kernel's source and these inputs";
+    let at = Some(kernel.span.clone());
+    if let Some(target) = m.variant.clone().filter(|t| kernel.artefacts.contains_key(t)) {
+        let why = format!("{a} and {b} differ: {}", m.text);
+        let message = format!("the code for {target} gives something else than the original");
+        let d = Diagnostic::error("TZ0603", message).at(at).note(why.clone()).help(help);
+        kernel.report.diagnostics.push(d);
+        kernel.drop_target(&target, &why);
+        return true;
+    }
+    let message = format!("proven, but {a} and {b} differ");
+    kernel.withdraw(Diagnostic::error("TZ0501", message).at(at).note(m.text.clone()).help(help));
+    false
+}
+
+/// The proof stands. What was not run is not swapped in.
+fn not_run(kernel: &mut Kernel, why: &str) {
+    let d = Diagnostic::warning("TZ0502", format!("`{}` was not run: {why}", kernel.report.name));
+    kernel.report.diagnostics.push(d.at(Some(kernel.span.clone())));
+    let targets: Vec<String> = kernel.artefacts.keys().cloned().collect();
+    targets.iter().for_each(|t| kernel.drop_target(t, "the original was not run"));
+}

@@ -1,0 +1,129 @@
+//! Between a kernel's result and its record in `.tensorize/`.
+
+use crate::generate::Artefact;
+use crate::pipeline::Kernel;
+use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tensorize_build::record::{self, CType, Param, Prototype, Record, StoredFootprint, TargetRecord};
+use tensorize_ir::guard::{Footprint, Tier};
+use tensorize_lift::c::Signature;
+
+/// The record of a kernel, and the sources that go with it.
+pub fn record(kernel: &Kernel, file: &str, hash: &str, z3: &str) -> (Record, BTreeMap<String, String>) {
+    let r = &kernel.report;
+    let text = |s: &str| (!s.is_empty()).then(|| s.to_owned());
+    let mut record = Record::new(&r.name, file, r.line, hash, stored_status(r.status));
+    record.tier = r.tier.map(|t| t.name().into());
+    record.code = r.code.map(Into::into);
+    record.why = r.why.clone();
+    record.guards = r.guards.clone();
+    record.z3 = text(z3);
+    record.summary = text(&r.summary);
+    record.prototype = kernel.signature.as_ref().map(|s| prototype(s, kernel.is_static));
+    let footprints = kernel.proven.iter().flat_map(|p| &p.proof.footprints);
+    record.footprints = footprints.map(stored_footprint).collect();
+    record.evidence = kernel.evidence.clone();
+    for (name, report) in &r.targets {
+        let artefact = kernel.artefacts.get(name);
+        record.targets.insert(name.clone(), target(name, &r.name, report, artefact));
+    }
+    let sources = kernel.artefacts.iter().map(|(t, a)| (t.clone(), a.text.clone())).collect();
+    (record, sources)
+}
+
+/// Whether the record still answers for a file with this hash. What isn't proven is never final: a later
+/// version, or a luckier solver, may prove it.
+pub fn is_current(record: &Record, hash: &str, z3: &str, targets: &[String]) -> bool {
+    let fresh = Record::new("", "", 0, "", record::Status::Proven);
+    let done = |t: &String| {
+        record.targets.get(t).is_some_and(|t| t.status != record::TargetStatus::Failed)
+    };
+    record.status == record::Status::Proven
+        && record.hash == hash
+        && record.tool == fresh.tool
+        && record.z3.as_deref() == Some(z3)
+        && record.targets.len() == targets.len()
+        && targets.iter().all(done)
+}
+
+/// What the record says, as a report. No time was spent.
+pub fn report(record: &Record, file: PathBuf, line: u32) -> KernelReport {
+    let mut report = KernelReport::new(&record.name, file, line);
+    report.status = Status::Proven;
+    report.tier = match record.tier.as_deref() {
+        Some("exact") => Some(Tier::Exact),
+        _ => Some(Tier::Real),
+    };
+    report.guards = record.guards.clone();
+    report.summary = record.summary.clone().unwrap_or_default();
+    let target = |t: &TargetRecord| TargetReport {
+        status: match t.status {
+            record::TargetStatus::Generated => TargetStatus::Generated,
+            record::TargetStatus::Unsupported => TargetStatus::Unsupported,
+            record::TargetStatus::Failed => TargetStatus::Failed,
+        },
+        why: t.why.clone().unwrap_or_default(),
+    };
+    report.targets = record.targets.iter().map(|(name, t)| (name.clone(), target(t))).collect();
+    report
+}
+
+fn stored_status(status: Status) -> record::Status {
+    match status {
+        Status::Proven => record::Status::Proven,
+        Status::Refuted => record::Status::Refuted,
+        Status::Unproven => record::Status::Unproven,
+        Status::Unsupported => record::Status::Unsupported,
+        Status::Error => record::Status::Error,
+    }
+}
+
+fn prototype(signature: &Signature, is_static: bool) -> Prototype {
+    let param = |p: &tensorize_lift::c::CParam| Param {
+        name: p.name.clone(),
+        c: p.c_type.clone(),
+        scalar: p.scalar.to_string(),
+        pointer: p.pointer,
+        is_const: p.is_const,
+        restrict: p.restrict,
+    };
+    Prototype {
+        ret: signature.ret.as_ref().map(|(c, ty)| CType { c: c.clone(), scalar: ty.to_string() }),
+        is_static,
+        params: signature.params.iter().map(param).collect(),
+    }
+}
+
+fn stored_footprint(f: &Footprint) -> StoredFootprint {
+    StoredFootprint {
+        array: f.extent.array.to_string(),
+        lo: f.extent.lo.to_string(),
+        hi: f.extent.hi.to_string(),
+        reads: f.reads,
+        writes: f.writes,
+        reads_depend_on_data: f.reads_depend_on_data,
+        writes_depend_on_data: f.writes_depend_on_data,
+    }
+}
+
+fn target(
+    name: &str,
+    kernel: &str,
+    report: &TargetReport,
+    artefact: Option<&Artefact>,
+) -> TargetRecord {
+    TargetRecord {
+        status: match report.status {
+            TargetStatus::Generated => record::TargetStatus::Generated,
+            TargetStatus::Unsupported => record::TargetStatus::Unsupported,
+            TargetStatus::Failed => record::TargetStatus::Failed,
+        },
+        tier: artefact.map(|a| a.tier.name().into()),
+        file: artefact.map(|a| format!("{name}/{kernel}.{}", a.extension)),
+        entry: artefact.map(|a| a.entry.clone()),
+        source_hash: None,
+        guards: artefact.map_or_else(Vec::new, |a| a.guards.iter().map(ToString::to_string).collect()),
+        why: (!report.why.is_empty()).then(|| report.why.clone()),
+    }
+}
