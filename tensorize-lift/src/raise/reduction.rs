@@ -70,7 +70,7 @@ fn own_step(fold: &Fold) -> Option<Step> {
     })
 }
 
-/// On integers a conditional take is a maximum or minimum, so these forms are for floats.
+/// On integers a conditional take is a maximum or minimum. Floats have NaN, truth values no maximum.
 fn candidates(ty: ScalarType) -> impl Iterator<Item = Reducer> {
     use BinOp::*;
     let ops = [
@@ -88,7 +88,7 @@ fn candidates(ty: ScalarType) -> impl Iterator<Item = Reducer> {
     let by_comparison = orders
         .into_iter()
         .flat_map(|c| [Reducer::TakeIf(c), Reducer::KeepIf(c)])
-        .filter(move |_| ty.is_float());
+        .filter(move |r| as_extremum(*r, ty) == *r);
     ops.into_iter()
         .filter(move |op| op.accepts(ty))
         .map(Reducer::Op)
@@ -307,7 +307,7 @@ fn is_acc(e: &ElemRef, acc: &Sym) -> bool {
 pub fn as_extremum(reducer: Reducer, ty: ScalarType) -> Reducer {
     use CmpOp::*;
     match reducer {
-        _ if ty.is_float() => reducer,
+        _ if ty.is_float() || ty == ScalarType::I1 => reducer,
         Reducer::TakeIf(Gt | Ge) | Reducer::KeepIf(Gt | Ge) => Reducer::Op(BinOp::Maximum),
         Reducer::TakeIf(Lt | Le) | Reducer::KeepIf(Lt | Le) => Reducer::Op(BinOp::Minimum),
         other => other,
@@ -369,5 +369,63 @@ fn push_convert(to: ScalarType, e: &ElemRef) -> Option<ElemRef> {
         }
         Elem::Select(c, t, f) => Some(Arc::new(Elem::Select(c.clone(), down(t), down(f)))),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tensorize_ir::inputs::edge_values;
+    use tensorize_ir::op;
+
+    fn value(e: &Elem) -> Scalar {
+        match e {
+            Elem::Const(v) => *v,
+            other => panic!("{other} is not folded"),
+        }
+    }
+
+    #[test]
+    fn identities_change_nothing() {
+        for ty in ScalarType::ALL {
+            let mut known = 0;
+            for reducer in candidates(ty) {
+                let Some(e) = identity(reducer, ty) else {
+                    continue;
+                };
+                known += 1;
+                for acc in edge_values(ty) {
+                    let after = reducer.combine(Elem::constant(acc), Elem::constant(e));
+                    assert!(value(&after).same(acc), "{reducer:?} on {acc}: {after}");
+                }
+            }
+            assert!(known > 0, "{ty}");
+        }
+    }
+
+    #[test]
+    fn conversions_that_are_skipped_had_no_effect() {
+        for from in ScalarType::ALL {
+            for mid in ScalarType::ALL {
+                for to in ScalarType::ALL {
+                    for x in edge_values(from) {
+                        if skips(from, mid, to) {
+                            let (once, twice) = (
+                                op::eval_convert(to, x),
+                                op::eval_convert(to, op::eval_convert(mid, x)),
+                            );
+                            assert!(once.same(twice), "{x} by {mid} to {to}: {once}, {twice}");
+                        }
+                        if widens(from, mid) {
+                            let there = op::eval_convert(mid, x);
+                            let back = op::eval_convert(from, there);
+                            assert!(back.same(x), "{x} to {mid} and back: {back}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(skips(ScalarType::U8, ScalarType::I32, ScalarType::U8));
+        assert!(!skips(ScalarType::I32, ScalarType::U8, ScalarType::I32));
     }
 }

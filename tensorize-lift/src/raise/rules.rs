@@ -12,7 +12,7 @@ use tensorize_ir::tensir::Reducer;
 #[derive(Clone, Copy)]
 enum If {
     Always,
-    /// The operand is of an integer type (truth values included).
+    /// The operand is of an integer type, and no truth value.
     Int(&'static str),
     /// The operand is this literal.
     Truth(&'static str, bool),
@@ -91,15 +91,12 @@ const EQUATIONS: &[(&str, &str, If)] = &[
 ];
 
 impl If {
-    fn holds(self, graph: &Graph, subst: &Subst) -> bool {
-        let known = |var: &str| {
-            let var: Option<Var> = var.parse().ok();
-            var.and_then(|v| subst.get(v)).map(|id| &graph[*id].data)
-        };
-        let value = |var: &str| known(var).and_then(|k| k.splat);
+    /// Whether it holds, where `known` tells a variable's type, and its value if that is fixed.
+    fn holds(self, known: &dyn Fn(&str) -> Option<(ScalarType, Option<Scalar>)>) -> bool {
+        let value = |var| known(var).and_then(|(_, v)| v);
         match self {
             Always => true,
-            Int(a) => known(a).is_some_and(|k| k.ty.elem.is_int()),
+            Int(a) => known(a).is_some_and(|(ty, _)| ty.is_int() && ty != ScalarType::I1),
             Truth(a, b) => value(a) == Some(Scalar::bool(b)),
             Neutral(e, op) => value(e).is_some_and(|v| identity(Reducer::Op(op), v.ty) == Some(v)),
             Equals(e, n) => value(e).is_some_and(|v| v == Scalar::int(v.ty, n)),
@@ -123,11 +120,127 @@ pub fn elementwise() -> Vec<Rewrite<Term, Facts>> {
         let name = format!("{lhs} = {rhs}");
         let when = *when;
         let applier = egg::ConditionalApplier {
-            condition: move |g: &mut Graph, _: Id, s: &Subst| when.holds(g, s),
+            condition: move |g: &mut Graph, _: Id, s: &Subst| {
+                when.holds(&|var| {
+                    let var: Var = var.parse().ok()?;
+                    let known = &g[*s.get(var)?].data;
+                    Some((known.ty.elem, known.splat))
+                })
+            },
             applier: pattern(rhs),
         };
         Rewrite::new(name.clone(), pattern(lhs), applier)
             .unwrap_or_else(|e| panic!("rule '{name}': {e}"))
     };
     EQUATIONS.iter().map(compile).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use egg::{ENodeOrVar, RecExpr};
+    use std::collections::BTreeMap;
+    use tensorize_ir::inputs::{edge_values, small_values};
+    use tensorize_ir::op;
+    use tensorize_ir::tensir::Op;
+
+    type Values = BTreeMap<Var, Scalar>;
+
+    /// The value of a pattern; nothing if it has no meaning at these types.
+    fn eval(pattern: &RecExpr<ENodeOrVar<Term>>, values: &Values) -> Option<Scalar> {
+        let mut done: Vec<Scalar> = vec![];
+        for node in pattern.as_ref() {
+            let v = match node {
+                ENodeOrVar::Var(v) => values[v],
+                ENodeOrVar::ENode(term) => {
+                    let a: Vec<Scalar> = term.args.iter().map(|&i| done[usize::from(i)]).collect();
+                    let same = a[a.len() - 1].ty == a[a.len().saturating_sub(2)].ty;
+                    match &term.op {
+                        Op::Unary(op) if op.accepts(a[0].ty) => op::eval_unary(*op, a[0]),
+                        Op::Binary(op) if same && op.accepts(a[0].ty) => {
+                            op::eval_binary(*op, a[0], a[1])
+                        }
+                        Op::Compare(op) if same => Scalar::bool(op::eval_compare(*op, a[0], a[1])),
+                        Op::Select if same && a[0].ty == ScalarType::I1 => {
+                            if a[0].is_true() {
+                                a[1]
+                            } else {
+                                a[2]
+                            }
+                        }
+                        _ => return None,
+                    }
+                }
+            };
+            done.push(v);
+        }
+        done.last().copied()
+    }
+
+    /// Calls `f` with every way to give the variables values of interest.
+    fn each_value(vars: &[Var], values: &mut Values, f: &mut dyn FnMut(&Values)) {
+        let Some((first, rest)) = vars.split_first() else {
+            return f(values);
+        };
+        for ty in ScalarType::ALL {
+            // Two types are all that any rule has: truth values and another one.
+            let other = values
+                .values()
+                .any(|v| v.ty != ty && v.ty != ScalarType::I1);
+            if ty != ScalarType::I1 && other {
+                continue;
+            }
+            let mut all = edge_values(ty);
+            all.truncate(14);
+            all.extend(small_values(ty).into_iter().take(4));
+            all.extend([0, 1, -1].map(|n| Scalar::int(ty, n)));
+            if ty.is_float() {
+                let negated = |v: Scalar| op::eval_unary(op::UnOp::Negate, v);
+                all.extend([negated(Scalar::zero(ty)), Scalar::zero(ty)]);
+            }
+            for v in all {
+                values.insert(*first, v);
+                each_value(rest, values, f);
+            }
+            values.remove(first);
+        }
+    }
+
+    #[test]
+    fn every_equation_holds_on_the_edges_of_every_type() {
+        for (lhs, rhs, when) in EQUATIONS {
+            let [l, r] = [lhs, rhs].map(|t| t.parse::<Pattern<Term>>().unwrap());
+            let mut checked = 0;
+            each_value(&l.ast.vars_of(), &mut Values::new(), &mut |values| {
+                let known = |var: &str| values.get(&var.parse().ok()?).map(|v| (v.ty, Some(*v)));
+                let Some(a) = eval(&l.ast, values).filter(|_| when.holds(&known)) else {
+                    return;
+                };
+                let b = eval(&r.ast, values);
+                assert!(
+                    b.is_some_and(|b| a.same(b)),
+                    "{lhs} = {a}, {rhs} = {b:?}: {values:?}"
+                );
+                checked += 1;
+            });
+            assert!(checked > 1, "{lhs}: the condition never holds");
+        }
+    }
+
+    trait VarsOf {
+        fn vars_of(&self) -> Vec<Var>;
+    }
+
+    impl VarsOf for RecExpr<ENodeOrVar<Term>> {
+        fn vars_of(&self) -> Vec<Var> {
+            let mut vars = vec![];
+            for node in self.as_ref() {
+                match node {
+                    ENodeOrVar::Var(v) if !vars.contains(v) => vars.push(*v),
+                    _ => {}
+                }
+            }
+            vars
+        }
+    }
 }

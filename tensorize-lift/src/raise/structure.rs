@@ -110,11 +110,14 @@ fn unspread(graph: &Graph, id: Id) -> (Id, Vec<usize>) {
         _ => None,
     });
     let itself = (id, (0..rank).collect());
-    spreads
-        .into_iter()
-        .chain([itself])
-        .min_by_key(|(_, d): &(Id, Vec<usize>)| d.len())
-        .unwrap()
+    let shorter = |best: (Id, Vec<usize>), one: (Id, Vec<usize>)| {
+        if one.1.len() < best.1.len() {
+            one
+        } else {
+            best
+        }
+    };
+    spreads.into_iter().fold(itself, shorter)
 }
 
 /// Σₖ a[i, k]·b[j, k] is a `dot_general`; the order of summation is the same.
@@ -132,12 +135,38 @@ fn sum_of_products(graph: &mut Graph, term: &Term) -> Vec<Id> {
         Op::Binary(BinOp::Multiply) => Some((t.args[0], t.args[1])),
         _ => None,
     });
-    let both = products.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]);
-    both.filter_map(|(a, b)| dot(graph, rank, summed, init, a, b))
-        .collect()
+    let mut equal = vec![];
+    for (a, b) in products {
+        // As written, unless the result comes out transposed that way.
+        for (a, b) in [(a, b), (b, a)] {
+            match dot(graph, rank, summed, init, a, b) {
+                Some((dot, order)) if order.is_sorted() => {
+                    equal.push(dot);
+                    break;
+                }
+                Some((dot, order)) => {
+                    // Where each of the kept dimensions ended up.
+                    let mut permutation: Vec<usize> = (0..order.len()).collect();
+                    permutation.sort_by_key(|&i| order[i]);
+                    let ty = ty(graph, dot);
+                    equal.push(add(graph, Op::Transpose { permutation }, vec![dot], &ty));
+                }
+                None => break,
+            }
+        }
+    }
+    equal
 }
 
-fn dot(graph: &mut Graph, rank: usize, summed: &[usize], init: Id, a: Id, b: Id) -> Option<Id> {
+/// The contraction, and which dimension of the product each of its dimensions is.
+fn dot(
+    graph: &mut Graph,
+    rank: usize,
+    summed: &[usize],
+    init: Id,
+    a: Id,
+    b: Id,
+) -> Option<(Id, Vec<usize>)> {
     let ((a, in_a), (b, in_b)) = (unspread(graph, a), unspread(graph, b));
     let place = |d: usize, list: &[usize]| list.iter().position(|&x| x == d);
     let (mut batch, mut contracting, mut order) = (vec![], vec![], vec![]);
@@ -163,19 +192,7 @@ fn dot(graph: &mut Graph, rank: usize, summed: &[usize], init: Id, a: Id, b: Id)
         // Its type follows from its operands.
         &TensorType::scalar(ScalarType::I1),
     );
-    // Kept dimensions in ascending order: where each of them ended up.
-    let mut kept = order.clone();
-    kept.sort_unstable();
-    if kept == order {
-        return Some(dot);
-    }
-    let permutation = kept.iter().filter_map(|d| place(*d, &order)).collect();
-    Some(add(
-        graph,
-        Op::Transpose { permutation },
-        vec![dot],
-        &TensorType::scalar(ScalarType::I1),
-    ))
+    Some((dot, order))
 }
 
 /// An operand of a `dot_general` may have its dimensions in any order; memory's is best.
