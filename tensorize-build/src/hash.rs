@@ -183,11 +183,7 @@ fn system_dirs(log: &str, dir: &Path, given: &[PathBuf]) -> Vec<PathBuf> {
         .skip_while(|l| !l.starts_with("#include <...>"))
         .skip(1)
         .take_while(|l| l.starts_with(' '))
-        .map(|l| {
-            real(Path::new(
-                l.trim().trim_end_matches(" (framework directory)"),
-            ))
-        })
+        .map(|l| real(&dir.join(l.trim().trim_end_matches(" (framework directory)"))))
         .filter(|p| !given.contains(p))
         .collect()
 }

@@ -3,10 +3,15 @@
 //! Deliberately absent: the solver and libclang. Whoever builds a crate with tensorized kernels needs a
 //! C compiler and nothing more.
 
+mod arithmetic;
+mod bindings;
+mod builder;
 pub mod compiler;
 pub mod config;
 pub mod hash;
+mod prototype;
 pub mod record;
 pub mod store;
 
+pub use builder::{Build, Error};
 pub use compiler::{Settings, include_dir};

@@ -1,0 +1,139 @@
+//! Polynomials and guards as Rust that can't overflow: an overflow is `None`, which counts as a guard that
+//! fails.
+
+use tensorize_ir::guard::{Extent, Guard};
+use tensorize_ir::index::{Atom, Idx};
+use tensorize_ir::scalar::ScalarType;
+
+/// An expression of type `i64`, for a body that returns an `Option`. `name_of` gives the Rust name of an
+/// integer parameter, an `i64`.
+pub fn polynomial(idx: &Idx, name_of: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    // The terms in the order in which the text form has them.
+    let mut terms: Vec<_> = idx.terms().collect();
+    terms.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    let mut sum = String::new();
+    for (atoms, coefficient) in terms {
+        let mut product = String::new();
+        for atom in atoms {
+            let factor = self::atom(atom, name_of)?;
+            product = if product.is_empty() {
+                factor
+            } else {
+                format!("{product}.checked_mul({factor})?")
+            };
+        }
+        let magnitude = i64::try_from(coefficient.unsigned_abs())
+            .map_err(|_| format!("{coefficient} is too large"))?;
+        if product.is_empty() {
+            product = format!("{magnitude}i64");
+        } else if magnitude != 1 {
+            product = format!("{product}.checked_mul({magnitude})?");
+        }
+        sum = match (sum.is_empty(), coefficient < 0) {
+            (true, false) => product,
+            (true, true) => format!("0i64.checked_sub({product})?"),
+            (false, false) => format!("{sum}.checked_add({product})?"),
+            (false, true) => format!("{sum}.checked_sub({product})?"),
+        };
+    }
+    Ok(if sum.is_empty() { "0i64".into() } else { sum })
+}
+
+fn atom(atom: &Atom, name_of: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    let two =
+        |a: &Idx, b: &Idx| Ok::<_, String>((polynomial(a, name_of)?, polynomial(b, name_of)?));
+    match atom {
+        Atom::Sym(s) => name_of(s).ok_or_else(|| format!("`{s}` is no integer parameter")),
+        Atom::FloorDiv(a, b) => two(a, b).map(|(a, b)| format!("rt::floor_div({a}, {b})?")),
+        Atom::Mod(a, b) => two(a, b).map(|(a, b)| format!("rt::modulo({a}, {b})?")),
+        Atom::Max(a, b) => two(a, b).map(|(a, b)| format!("{a}.max({b})")),
+        Atom::Min(a, b) => two(a, b).map(|(a, b)| format!("{a}.min({b})")),
+        Atom::Value(_) => Err("it depends on what is in memory".into()),
+    }
+}
+
+/// The integer parameters that a polynomial speaks of.
+pub fn symbols(idx: &Idx, into: &mut Vec<String>) {
+    idx.for_each_sym(&mut |s| {
+        if !into.iter().any(|known| **known == **s) {
+            into.push(s.to_string());
+        }
+    });
+}
+
+/// A guard over sizes alone as an expression of type `bool`; `None` for the others.
+pub fn size_guard(
+    guard: &Guard,
+    name_of: &dyn Fn(&str) -> Option<String>,
+) -> Option<Result<String, String>> {
+    let (idx, test) = match guard {
+        Guard::NonNegative(idx) => (idx, " >= 0".to_string()),
+        Guard::Fits(idx, ty) => {
+            let test = match ty {
+                ScalarType::I64 => " >= i64::MIN".to_string(),
+                ScalarType::U64 => " >= 0".to_string(),
+                ScalarType::F32 | ScalarType::F64 => {
+                    return Some(Err(format!("`{guard}` is about a float")));
+                }
+                ty => format!(" >= {} && EXPR <= {}", ty.min_value(), ty.max_value()),
+            };
+            (idx, test)
+        }
+        Guard::Disjoint(..) => return None,
+    };
+    Some(
+        polynomial(idx, name_of).map(|e| match test.split_once("EXPR") {
+            Some((low, high)) => format!("{{ let value = {e}; value{low}value{high} }}"),
+            None => format!("{e}{test}"),
+        }),
+    )
+}
+
+/// The extent's ends as Rust.
+pub fn extent(
+    extent: &Extent,
+    name_of: &dyn Fn(&str) -> Option<String>,
+) -> Result<(String, String), String> {
+    Ok((
+        polynomial(&extent.lo, name_of)?,
+        polynomial(&extent.hi, name_of)?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rust(text: &str) -> Result<String, String> {
+        polynomial(&text.parse().unwrap(), &|n| {
+            (n != "p").then(|| n.to_string())
+        })
+    }
+
+    #[test]
+    fn polynomials_are_checked() {
+        assert_eq!(
+            rust("rows*cols - 1").unwrap(),
+            "cols.checked_mul(rows)?.checked_sub(1i64)?"
+        );
+        assert_eq!(
+            rust("-2*n").unwrap(),
+            "0i64.checked_sub(n.checked_mul(2)?)?"
+        );
+        assert_eq!(rust("0").unwrap(), "0i64");
+        assert_eq!(rust("floordiv(n, 2)").unwrap(), "rt::floor_div(n, 2i64)?");
+        assert!(rust("p + 1").is_err());
+        assert!(rust("9223372036854775808").is_err());
+    }
+
+    #[test]
+    fn guards_are_conditions() {
+        let guard = |text: &str| size_guard(&text.parse().unwrap(), &|n| Some(n.into()));
+        assert_eq!(guard("n >= 0").unwrap().unwrap(), "n >= 0");
+        assert_eq!(
+            guard("n + 1 fits i8").unwrap().unwrap(),
+            "{ let value = n.checked_add(1i64)?; value >= -128 && value <= 127 }"
+        );
+        assert!(guard("a[0 .. n] disjoint b[0 .. n]").is_none());
+    }
+}

@@ -1,0 +1,728 @@
+//! What a build script calls.
+
+use crate::bindings::{self, Binding, Code, Proven, TargetCode, original_name};
+use crate::compiler::{Settings, include_dir};
+use crate::config::{BuildManifest, Library, Metadata, relative_to};
+use crate::hash::{Preprocessed, preprocess};
+use crate::prototype;
+use crate::record::{Prototype, Record, Status, TargetStatus};
+use crate::store::{Entry, Store, write_atomic};
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
+
+/// Compiles C kernels and what was generated from them, in the manner of `cc::Build`:
+///
+/// ```no_run
+/// fn main() -> Result<(), tensorize_build::Error> {
+///     tensorize_build::Build::new().file("kernels/blend.c").compile("kernels")
+/// }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Build {
+    files: Vec<String>,
+    include: Vec<String>,
+    define: Vec<String>,
+    flags: Vec<String>,
+}
+
+/// Why a build failed.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Not in a build script.
+    #[error("{0} is not set; tensorize_build::Build::compile is for build scripts")]
+    NotABuildScript(&'static str),
+    /// A mistake in the manifest.
+    #[error("{0}")]
+    Configuration(String),
+    /// A C file that can't be read.
+    #[error("{0}")]
+    Preprocess(String),
+    /// The C compiler failed on an original.
+    #[error("{0}")]
+    Compile(#[from] cc::Error),
+    /// A file could not be written.
+    #[error("{path}: {source}", path = path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// `TENSORIZE_STRICT=1`, and some kernels have no result.
+    #[error(
+        "no current result for {0}; run `cargo tensorize` and commit `.tensorize/`, or unset TENSORIZE_STRICT"
+    )]
+    Strict(String),
+}
+
+impl fmt::Debug for Error {
+    /// As [`fmt::Display`]: it is what a build script's `main` prints.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Build {
+    /// No files yet.
+    pub fn new() -> Build {
+        Build::default()
+    }
+
+    /// Adds a C file, relative to the manifest's folder.
+    pub fn file(mut self, path: impl AsRef<Path>) -> Build {
+        self.files
+            .push(path.as_ref().to_string_lossy().into_owned());
+        self
+    }
+
+    /// Adds C files.
+    pub fn files<P: AsRef<Path>>(self, paths: impl IntoIterator<Item = P>) -> Build {
+        paths.into_iter().fold(self, |build, path| build.file(path))
+    }
+
+    /// Adds a folder for `#include`.
+    pub fn include(mut self, dir: impl AsRef<Path>) -> Build {
+        self.include
+            .push(dir.as_ref().to_string_lossy().into_owned());
+        self
+    }
+
+    /// Defines a macro, as `-DNAME` or `-DNAME=VALUE`.
+    pub fn define<'a>(mut self, name: &str, value: impl Into<Option<&'a str>>) -> Build {
+        self.define.push(match value.into() {
+            Some(value) => format!("{name}={value}"),
+            None => name.to_string(),
+        });
+        self
+    }
+
+    /// Adds an argument of the C compiler.
+    pub fn flag(mut self, flag: impl AsRef<str>) -> Build {
+        self.flags.push(flag.as_ref().to_string());
+        self
+    }
+
+    /// Compiles the files into a static library of this name, and writes `OUT_DIR/NAME.rs` for
+    /// `tensorize_rt::include_kernels!`.
+    pub fn compile(self, name: &str) -> Result<(), Error> {
+        let var = |name| {
+            env::var_os(name)
+                .map(PathBuf::from)
+                .ok_or(Error::NotABuildScript(name))
+        };
+        let dir = var("CARGO_MANIFEST_DIR")?;
+        let out = var("OUT_DIR")?;
+        let relative = |paths: &[String]| -> Vec<String> {
+            paths
+                .iter()
+                .map(|p| relative_to(&dir, Path::new(p)))
+                .collect()
+        };
+        let library = Library {
+            name: name.into(),
+            files: relative(&self.files),
+            include: relative(&self.include),
+            define: self.define,
+            flags: self.flags,
+        };
+        let result = Session::new(dir, out, library).and_then(Session::run);
+        if let Err(e) = &result {
+            for line in e.to_string().lines() {
+                println!("cargo::error={line}");
+            }
+        }
+        result
+    }
+}
+
+/// One `compile`.
+struct Session {
+    dir: PathBuf,
+    out: PathBuf,
+    library: Library,
+    settings: Settings,
+    metadata: Metadata,
+    store: Store,
+}
+
+/// A C file with the kernels in it.
+struct Source {
+    file: String,
+    kernels: Vec<Kernel>,
+}
+
+struct Kernel {
+    name: String,
+    binding: Binding,
+    /// The generated C, if it is to be linked in.
+    native: Option<(String, String)>,
+}
+
+fn warn(message: &str) {
+    for line in message.lines() {
+        println!("cargo::warning={line}");
+    }
+}
+
+impl Session {
+    fn new(dir: PathBuf, out: PathBuf, library: Library) -> Result<Session, Error> {
+        println!("cargo::rerun-if-changed=Cargo.toml");
+        for name in [
+            "TENSORIZE_STRICT",
+            "TENSORIZE_BIN",
+            "TENSORIZE_CACHE",
+            "DOCS_RS",
+        ] {
+            println!("cargo::rerun-if-env-changed={name}");
+        }
+        println!(
+            "cargo::rerun-if-changed={}",
+            include_dir().join("tensorize.h").display()
+        );
+        let metadata = Metadata::load(&dir).map_err(Error::Configuration)?;
+        let scratch = out.join("tensorize").join(&library.name);
+        fs::create_dir_all(&scratch).map_err(|source| Error::Write {
+            path: scratch,
+            source,
+        })?;
+        let settings = Settings::of(&dir, &library);
+        let store = Store::of_manifest(&dir);
+        Ok(Session {
+            dir,
+            out,
+            library,
+            settings,
+            metadata,
+            store,
+        })
+    }
+
+    fn scratch(&self) -> PathBuf {
+        self.out.join("tensorize").join(&self.library.name)
+    }
+
+    fn run(self) -> Result<(), Error> {
+        // A read-only source is no error: the subcommand has the metadata, too.
+        if may_write(&self.dir) {
+            BuildManifest::note(&self.dir, &self.library).ok();
+        }
+        let mut files = Vec::new();
+        for file in &self.library.files {
+            let path = self.dir.join(file);
+            println!("cargo::rerun-if-changed={}", path.display());
+            let seen = preprocess(&self.settings, Path::new(file)).map_err(Error::Preprocess)?;
+            for input in &seen.inputs {
+                println!("cargo::rerun-if-changed={}", input.display());
+            }
+            files.push((file.clone(), seen));
+        }
+        let entries = self.entries(&files)?;
+        if self.store.dir().exists() {
+            println!("cargo::rerun-if-changed={}", self.store.dir().display());
+        }
+        let mut sources: Vec<Source> = files
+            .into_iter()
+            .map(|(file, seen)| self.source(file, &seen, &entries))
+            .collect();
+        self.confirm_prototypes(&mut sources);
+        let mut objects = self.compile_generated(&mut sources)?;
+        objects.extend(self.compile_originals(&sources)?);
+        cc::Build::new()
+            .cargo_warnings(false)
+            .objects(objects)
+            .try_compile(&self.library.name)?;
+        self.write_bindings(&sources)
+    }
+
+    /// The names of the kernels that a file has, as far as that can be told without a parser.
+    fn wanted<'a>(&'a self, file: &'a str, seen: &Preprocessed) -> BTreeSet<String> {
+        let annotated = prototype::annotated(&seen.text).into_iter();
+        annotated
+            .chain(self.metadata.kernels_of(file).map(String::from))
+            .collect()
+    }
+
+    /// Everything that is stored; the subcommand is run if something is missing.
+    fn entries(&self, files: &[(String, Preprocessed)]) -> Result<Vec<Entry>, Error> {
+        let mut entries = self.load(files);
+        let mut missing = self.missing(files, &entries);
+        if !missing.is_empty() && self.run_subcommand() {
+            entries = self.load(files);
+            missing = self.missing(files, &entries);
+        }
+        if missing.is_empty() {
+            return Ok(entries);
+        }
+        let list = missing.join(", ");
+        if env::var_os("TENSORIZE_STRICT").is_some_and(|v| v == "1") {
+            return Err(Error::Strict(list));
+        }
+        warn(&format!(
+            "no current result for {list}: the original C is compiled alone; run `cargo tensorize`"
+        ));
+        Ok(entries)
+    }
+
+    fn load(&self, files: &[(String, Preprocessed)]) -> Vec<Entry> {
+        let contents = self.store.load();
+        contents.warnings.iter().for_each(|w| warn(w));
+        let mut entries = contents.entries;
+        for (file, seen) in files {
+            let Some(cache) = Store::of_cache(&seen.hash) else {
+                continue;
+            };
+            for entry in cache.load().entries {
+                let record = &entry.record;
+                let known = entries
+                    .iter()
+                    .any(|e| e.record.name == record.name && e.record.hash == record.hash);
+                if record.hash == seen.hash && record.file == *file && !known {
+                    entries.push(entry);
+                }
+            }
+        }
+        entries
+    }
+
+    fn missing(&self, files: &[(String, Preprocessed)], entries: &[Entry]) -> Vec<String> {
+        let mut missing = Vec::new();
+        for (file, seen) in files {
+            for name in self.wanted(file, seen) {
+                if !entries
+                    .iter()
+                    .any(|e| is_current(&e.record, file, seen, &name))
+                {
+                    missing.push(format!("{file}::{name}"));
+                }
+            }
+        }
+        missing
+    }
+
+    /// Whether `cargo tensorize` ran and may have written something.
+    fn run_subcommand(&self) -> bool {
+        // A nested run, a documentation build, or a source that isn't ours to write to.
+        let nested = ["TENSORIZE_NESTED", "DOCS_RS"]
+            .iter()
+            .any(|v| env::var_os(v).is_some());
+        if nested || !may_write(&self.dir) {
+            return false;
+        }
+        let Some(tool) = find_tool() else {
+            return false;
+        };
+        let mut command = std::process::Command::new(&tool);
+        // The tool must not call `cargo build`, which would wait for the lock that our caller holds.
+        command
+            .args(["--color", "never", "--manifest-path"])
+            .arg(self.dir.join("Cargo.toml"))
+            .env("TENSORIZE_NESTED", "1")
+            .stdin(std::process::Stdio::null());
+        // For the tool these would be the user's own settings.
+        for name in [
+            "TARGET",
+            "HOST",
+            "OUT_DIR",
+            "OPT_LEVEL",
+            "DEBUG",
+            "PROFILE",
+            "NUM_JOBS",
+        ] {
+            command.env_remove(name);
+        }
+        match command.output() {
+            Ok(output) => {
+                // Refusals are no errors here: they are stored, and the originals are compiled.
+                print!(
+                    "{}",
+                    String::from_utf8_lossy(&output.stderr).replace("cargo:", "cargo :")
+                );
+                true
+            }
+            Err(e) => {
+                warn(&format!("{} can't be started: {e}", tool.display()));
+                false
+            }
+        }
+    }
+
+    fn source(&self, file: String, seen: &Preprocessed, entries: &[Entry]) -> Source {
+        let mut names = self.wanted(&file, seen);
+        names.extend(
+            entries
+                .iter()
+                .filter(|e| e.record.file == file)
+                .map(|e| e.record.name.clone()),
+        );
+        let kernels = names
+            .into_iter()
+            .map(|name| {
+                let current = entries
+                    .iter()
+                    .find(|e| is_current(&e.record, &file, seen, &name));
+                let stale = entries
+                    .iter()
+                    .find(|e| e.record.file == file && e.record.name == name);
+                self.kernel(&file, seen, name, current, stale)
+            })
+            .collect();
+        Source { file, kernels }
+    }
+
+    fn kernel(
+        &self,
+        file: &str,
+        seen: &Preprocessed,
+        name: String,
+        current: Option<&Entry>,
+        stale: Option<&Entry>,
+    ) -> Kernel {
+        let any = current.or(stale);
+        let guess = || prototype::guess(&seen.text, &name);
+        let stored = |e: &Entry| e.record.prototype.clone();
+        // A stored prototype spells the types as the user does, but only a current one is sure to fit.
+        let prototype: Option<Prototype> = current
+            .and_then(stored)
+            .or_else(guess)
+            .or_else(|| stale.and_then(stored));
+        let mut native = None;
+        let (proven, targets) = match current {
+            None if stale.is_some() => (
+                Err("it has changed since it was proven".to_string()),
+                vec![],
+            ),
+            None => (Err("`cargo tensorize` has not seen it".to_string()), vec![]),
+            Some(entry) => match self.proven(&entry.record) {
+                Err(why) => (Err(why), vec![]),
+                Ok(proven) => {
+                    let targets = self.targets(entry, &mut native);
+                    (Ok(proven), targets)
+                }
+            },
+        };
+        let line = any.map_or(0, |e| e.record.line);
+        let binding = Binding {
+            name: name.clone(),
+            file: file.into(),
+            line,
+            prototype,
+            proven,
+            targets,
+        };
+        Kernel {
+            name,
+            binding,
+            native,
+        }
+    }
+
+    /// What is proven of a kernel, if the user allows its tier.
+    fn proven(&self, record: &Record) -> Result<Proven, String> {
+        if record.status != Status::Proven {
+            let why = record
+                .why
+                .clone()
+                .unwrap_or_else(|| record.status.name().into());
+            return Err(match &record.code {
+                Some(code) => format!("{code}: {why}"),
+                None => why,
+            });
+        }
+        let text = |e: &dyn fmt::Display| format!("its record can't be read: {e}");
+        let guards: Result<Vec<Guard>, _> = record.guards.iter().map(|g| g.parse()).collect();
+        let mut footprints = Vec::new();
+        for f in &record.footprints {
+            let parse = |t: &str| t.parse::<tensorize_ir::index::Idx>().map_err(|e| text(&e));
+            footprints.push(Footprint {
+                extent: Extent {
+                    array: f.array.as_str().into(),
+                    lo: parse(&f.lo)?,
+                    hi: parse(&f.hi)?,
+                },
+                reads: f.reads,
+                writes: f.writes,
+                reads_depend_on_data: f.reads_depend_on_data,
+                writes_depend_on_data: f.writes_depend_on_data,
+            });
+        }
+        let tier = record.tier.clone().ok_or("its record has no tier")?;
+        Ok(Proven {
+            tier,
+            guards: guards.map_err(|e| text(&e))?,
+            footprints,
+        })
+    }
+
+    fn targets(&self, entry: &Entry, native: &mut Option<(String, String)>) -> Vec<TargetCode> {
+        let allowed = self.metadata.targets();
+        let mut list = Vec::new();
+        for (target, t) in &entry.record.targets {
+            let tier = t.tier.clone().unwrap_or_else(|| "real".into());
+            let why_absent = || {
+                t.why
+                    .clone()
+                    .unwrap_or_else(|| "it was not generated".into())
+            };
+            let code = match (t.status, entry.sources.get(target), &t.entry) {
+                _ if !allowed.contains(target) => continue,
+                (TargetStatus::Generated, Some(_), Some(_))
+                    if tier != "exact" && self.metadata.tier() == Tier::Exact =>
+                {
+                    Code::Absent("it is of tier real, and the configuration wants exact".into())
+                }
+                (TargetStatus::Generated, Some(source), Some(function)) => match extension(&t.file)
+                {
+                    "c" if native.is_none() => {
+                        *native = Some((function.clone(), source.clone()));
+                        Code::Native {
+                            entry: function.clone(),
+                        }
+                    }
+                    "py" => {
+                        let file = format!(
+                            "tensorize/{}/{target}_{}.py",
+                            self.library.name, entry.record.name
+                        );
+                        match write_atomic(&self.out.join(&file), source.as_bytes()) {
+                            Ok(()) => Code::Python {
+                                file,
+                                entry: function.clone(),
+                            },
+                            Err(e) => Code::Absent(e.to_string()),
+                        }
+                    }
+                    other => Code::Absent(format!("this version does not run .{other} files")),
+                },
+                _ => Code::Absent(why_absent()),
+            };
+            list.push(TargetCode {
+                target: target.clone(),
+                tier,
+                code,
+            });
+        }
+        list
+    }
+
+    /// Nothing is built on a prototype that the C compiler doesn't confirm.
+    fn confirm_prototypes(&self, sources: &mut [Source]) {
+        for source in sources {
+            let list: Vec<(&str, &Prototype)> = source
+                .kernels
+                .iter()
+                .filter_map(|k| Some((k.name.as_str(), k.binding.prototype.as_ref()?)))
+                .collect();
+            let file = Path::new(&source.file);
+            let agreed = prototype::agree(&self.settings, file, &list, &self.scratch());
+            let wrong: BTreeSet<String> = list
+                .iter()
+                .zip(agreed)
+                .filter(|(_, a)| !a)
+                .map(|((n, _), _)| n.to_string())
+                .collect();
+            for kernel in source
+                .kernels
+                .iter_mut()
+                .filter(|k| wrong.contains(&k.name))
+            {
+                kernel.binding.prototype = None;
+                kernel.binding.proven = Err("its prototype is not the stored one".into());
+                kernel.native = None;
+            }
+        }
+    }
+
+    /// Compiles the generated C. What doesn't compile is left out: the originals are there.
+    fn compile_generated(&self, sources: &mut [Source]) -> Result<Vec<PathBuf>, Error> {
+        let mut kernels: Vec<&mut Kernel> = sources
+            .iter_mut()
+            .flat_map(|s| &mut s.kernels)
+            .filter(|k| k.native.is_some())
+            .collect();
+        if kernels.is_empty() {
+            return Ok(vec![]);
+        }
+        let build = self.generated_flags();
+        let mut paths = Vec::new();
+        for kernel in &kernels {
+            let path = self.scratch().join(format!("{}__generated.c", kernel.name));
+            let text = kernel.native.as_ref().map_or("", |(_, source)| source);
+            write_atomic(&path, text.as_bytes()).map_err(|source| Error::Write {
+                path: path.clone(),
+                source,
+            })?;
+            paths.push(path);
+        }
+        if let Ok(objects) = build.clone().files(&paths).try_compile_intermediates() {
+            return Ok(objects);
+        }
+        let mut objects = Vec::new();
+        for (kernel, path) in kernels.iter_mut().zip(&paths) {
+            match build.clone().file(path).try_compile_intermediates() {
+                Ok(made) => objects.extend(made),
+                Err(e) => {
+                    warn(&format!(
+                        "the code that was generated for {} does not compile: {e}",
+                        kernel.name
+                    ));
+                    kernel.native = None;
+                    for t in &mut kernel.binding.targets {
+                        if matches!(t.code, Code::Native { .. }) {
+                            t.code = Code::Absent("the C compiler does not take it".into());
+                        }
+                    }
+                }
+            }
+        }
+        Ok(objects)
+    }
+
+    fn generated_flags(&self) -> cc::Build {
+        let mut build = cc::Build::new();
+        build
+            .cargo_metadata(false)
+            .cargo_warnings(false)
+            .warnings(false)
+            .opt_level(3);
+        for flag in [
+            "-std=gnu11",
+            "-fwrapv",
+            "-ffp-contract=off",
+            "-fno-math-errno",
+        ] {
+            build.flag_if_supported(flag);
+        }
+        if let Some(library) = openmp(&build, &self.scratch()) {
+            build.flag("-fopenmp");
+            println!("cargo::rustc-link-lib={library}");
+        }
+        build
+    }
+
+    /// Compiles the originals: a dispatched kernel becomes a weak symbol, which the dispatcher of that name
+    /// overrides for every caller, those in the same file too, and keeps another name for the dispatcher.
+    fn compile_originals(&self, sources: &[Source]) -> Result<Vec<PathBuf>, Error> {
+        let mut build = self.settings.cc();
+        build
+            .cargo_metadata(true)
+            .cargo_warnings(true)
+            .emit_rerun_if_env_changed(true);
+        let apple = env::var("CARGO_CFG_TARGET_VENDOR").is_ok_and(|v| v == "apple");
+        for source in sources {
+            let swapped: Vec<&str> = source
+                .kernels
+                .iter()
+                .filter(|k| k.binding.is_dispatched())
+                .map(|k| k.name.as_str())
+                .collect();
+            let original = self.dir.join(&source.file);
+            if swapped.is_empty() {
+                build.file(original);
+                continue;
+            }
+            let text = wrapper(&original, &swapped, apple);
+            let stem = source
+                .file
+                .replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+            let path = self.scratch().join(format!("{stem}__original.c"));
+            write_atomic(&path, text.as_bytes()).map_err(|source| Error::Write {
+                path: path.clone(),
+                source,
+            })?;
+            build.file(path);
+        }
+        Ok(build.try_compile_intermediates()?)
+    }
+
+    fn write_bindings(&self, sources: &[Source]) -> Result<(), Error> {
+        // A name stands for one function of the program.
+        let mut by_name = BTreeMap::new();
+        for kernel in sources.iter().flat_map(|s| &s.kernels) {
+            by_name
+                .entry(kernel.name.clone())
+                .or_insert_with(|| kernel.binding.clone());
+        }
+        let mut list: Vec<Binding> = by_name.into_values().collect();
+        list.sort_by(|a, b| (&a.file, a.line, &a.name).cmp(&(&b.file, b.line, &b.name)));
+        let path = self.out.join(format!("{}.rs", self.library.name));
+        write_atomic(&path, bindings::write(&list).as_bytes())
+            .map_err(|source| Error::Write { path, source })
+    }
+}
+
+fn is_current(record: &Record, file: &str, seen: &Preprocessed, name: &str) -> bool {
+    record.name == name && record.file == file && record.hash == seen.hash
+}
+
+fn extension(file: &Option<String>) -> &str {
+    file.as_deref()
+        .and_then(|f| f.rsplit_once('.'))
+        .map_or("", |(_, e)| e)
+}
+
+fn wrapper(original: &Path, swapped: &[&str], rename: bool) -> String {
+    let include = format!("#include \"{}\"\n", prototype::c_string(original));
+    let mut text = String::from("/* Written by tensorize-build. */\n");
+    if rename {
+        // No aliases there: callers in the same file call the original.
+        for name in swapped {
+            text += &format!("#define {name} {}\n", original_name(name));
+        }
+        return text + &include;
+    }
+    for name in swapped {
+        text += &format!("#pragma weak {name}\n");
+    }
+    text += &include;
+    text += "#pragma GCC diagnostic ignored \"-Wmissing-attributes\"\n";
+    for name in swapped {
+        let alias = original_name(name);
+        text += &format!("extern __typeof__({name}) {alias} __attribute__((alias(\"{name}\")));\n");
+    }
+    text
+}
+
+/// The library to link for OpenMP, if a program with it can be made.
+fn openmp(build: &cc::Build, scratch: &Path) -> Option<&'static str> {
+    let tool = build.try_get_compiler().ok()?;
+    let source = scratch.join("openmp.c");
+    let text = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n";
+    write_atomic(&source, text.as_bytes()).ok()?;
+    let library = if tool.is_like_clang() { "omp" } else { "gomp" };
+    let mut command = tool.to_command();
+    command
+        .args(["-fopenmp", "-w"])
+        .arg(&source)
+        .arg("-o")
+        .arg(scratch.join("openmp.out"));
+    command.output().ok()?.status.success().then_some(library)
+}
+
+/// `TENSORIZE_BIN`, else `cargo-tensorize` among the programs.
+fn find_tool() -> Option<PathBuf> {
+    if let Some(tool) = env::var_os("TENSORIZE_BIN") {
+        return (!tool.is_empty()).then(|| tool.into());
+    }
+    let name = format!("cargo-tensorize{}", env::consts::EXE_SUFFIX);
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|dir| dir.join(&name))
+        .find(|p| p.is_file())
+}
+
+fn may_write(dir: &Path) -> bool {
+    let store = dir.join(".tensorize");
+    let place = if store.exists() {
+        store
+    } else {
+        dir.to_path_buf()
+    };
+    // Sources that cargo unpacked are as good as read-only.
+    let unpacked =
+        dir.components().any(|c| c.as_os_str() == "registry") && dir.join(".cargo-ok").exists();
+    !unpacked && fs::metadata(place).is_ok_and(|m| !m.permissions().readonly())
+}

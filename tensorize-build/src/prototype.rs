@@ -1,0 +1,468 @@
+//! C prototypes: in Rust's words, checked by the C compiler, and read off the text where nothing is stored.
+
+use crate::compiler::Settings;
+use crate::hash::MARKER;
+use crate::record::{CType, Param, Prototype};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use tensorize_ir::scalar::ScalarType;
+
+/// The Rust type of a C scalar type: as bindgen gives it for C's own types, of fixed width otherwise.
+pub fn rust_type(c: &str, scalar: ScalarType) -> String {
+    let mut words: Vec<&str> = c
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|w| !w.is_empty() && !QUALIFIERS.contains(w))
+        .collect();
+    words.sort_unstable();
+    let ffi = match words.as_slice() {
+        ["char"] => "c_char",
+        ["char", "signed"] => "c_schar",
+        ["char", "unsigned"] => "c_uchar",
+        ["short"] | ["int", "short"] | ["short", "signed"] | ["int", "short", "signed"] => {
+            "c_short"
+        }
+        ["short", "unsigned"] | ["int", "short", "unsigned"] => "c_ushort",
+        ["int"] | ["signed"] | ["int", "signed"] => "c_int",
+        ["unsigned"] | ["int", "unsigned"] => "c_uint",
+        ["long"] | ["int", "long"] | ["long", "signed"] | ["int", "long", "signed"] => "c_long",
+        ["long", "unsigned"] | ["int", "long", "unsigned"] => "c_ulong",
+        ["long", "long"] | ["int", "long", "long"] | ["long", "long", "signed"] => "c_longlong",
+        ["long", "long", "unsigned"] | ["int", "long", "long", "unsigned"] => "c_ulonglong",
+        ["size_t"] | ["uintptr_t"] => return "usize".into(),
+        ["ssize_t"] | ["ptrdiff_t"] | ["intptr_t"] => return "isize".into(),
+        _ => return scalar.rust_name().into(),
+    };
+    format!("::core::ffi::{ffi}")
+}
+
+const QUALIFIERS: &[&str] = &[
+    "const",
+    "volatile",
+    "restrict",
+    "__restrict",
+    "__restrict__",
+    "__const",
+    "register",
+];
+
+/// A C type as the type of a parameter in a prototype without names.
+fn type_name(c: &str) -> String {
+    let (head, array) = match c.split_once('[') {
+        Some((head, _)) => (head, " *"),
+        None => (c, ""),
+    };
+    let mut words = String::new();
+    for word in head.replace('*', " * ").split_whitespace() {
+        if !word.contains("restrict") {
+            write!(words, "{word} ").ok();
+        }
+    }
+    words.trim_end().to_string() + array
+}
+
+/// A C expression that is 1 if the file's function has this prototype, and its types are what we think.
+fn check(name: &str, prototype: &Prototype) -> Option<String> {
+    let types: Vec<String> = prototype.params.iter().map(|p| type_name(&p.c)).collect();
+    let ret = prototype
+        .ret
+        .as_ref()
+        .map_or("void".into(), |r| type_name(&r.c));
+    let list = if types.is_empty() {
+        "void".into()
+    } else {
+        types.join(", ")
+    };
+    let mut checks = format!("__builtin_types_compatible_p(__typeof__({name}), {ret} ({list}))");
+    let scalars = prototype
+        .params
+        .iter()
+        .map(|p| (&p.c, &p.scalar, p.pointer));
+    for (c, scalar, pointer) in
+        scalars.chain(prototype.ret.iter().map(|r| (&r.c, &r.scalar, false)))
+    {
+        let scalar: ScalarType = scalar.parse().ok()?;
+        let c = type_name(c);
+        if c.contains('(') || pointer != c.contains('*') {
+            return None;
+        }
+        let elem = if pointer {
+            format!("__typeof__(*({c})0)")
+        } else {
+            c
+        };
+        let value = |v: &str| format!("({elem}){v}");
+        match scalar {
+            ScalarType::I1 => {
+                write!(checks, " && __builtin_types_compatible_p({elem}, _Bool)").ok()?;
+            }
+            _ => {
+                let (float, signed) = (scalar.is_float(), scalar.is_float() || scalar.is_signed());
+                write!(checks, " && sizeof({elem}) == {}", scalar.bytes()).ok()?;
+                write!(
+                    checks,
+                    " && ({} < {}) == {}",
+                    value("-1"),
+                    value("0"),
+                    signed as u8
+                )
+                .ok()?;
+                write!(
+                    checks,
+                    " && ({} != {}) == {}",
+                    value("0.5"),
+                    value("0"),
+                    float as u8
+                )
+                .ok()?;
+                write!(checks, " && !__builtin_types_compatible_p({elem}, _Bool)").ok()?;
+            }
+        }
+    }
+    Some(checks)
+}
+
+/// Asks the C compiler which of these prototypes are those of the file's functions. `scratch` is a folder
+/// to write to.
+pub fn agree(
+    settings: &Settings,
+    file: &Path,
+    list: &[(&str, &Prototype)],
+    scratch: &Path,
+) -> Vec<bool> {
+    if list.is_empty() || holds(settings, file, list, scratch) {
+        return vec![true; list.len()];
+    }
+    list.iter()
+        .map(|one| holds(settings, file, &[*one], scratch))
+        .collect()
+}
+
+fn holds(settings: &Settings, file: &Path, list: &[(&str, &Prototype)], scratch: &Path) -> bool {
+    let mut source = format!("#include \"{}\"\n", c_string(&settings.dir.join(file)));
+    for (name, prototype) in list {
+        let Some(check) = check(name, prototype) else {
+            return false;
+        };
+        // Also a wrong prototype must not look like a right one for lack of a definition.
+        source += &format!("_Static_assert({check}, \"prototype of {name}\");\n");
+    }
+    let path = scratch.join("prototypes.c");
+    if fs::write(&path, source).is_err() {
+        return false;
+    }
+    let Ok(mut command) = settings.command(&settings.cc()) else {
+        return false;
+    };
+    command.args(["-fsyntax-only", "-w"]).arg(&path);
+    command.output().is_ok_and(|o| o.status.success())
+}
+
+/// A path as it stands within `"` in C.
+pub fn c_string(path: &Path) -> String {
+    path.to_string_lossy()
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+}
+
+/// The names of annotated functions in preprocessed text.
+pub fn annotated(text: &str) -> Vec<String> {
+    let tokens = tokens(text);
+    let marks = tokens
+        .iter()
+        .enumerate()
+        .filter(|(_, t)| **t == MARKER)
+        .map(|(i, _)| i + 1);
+    let names = marks.filter_map(|start| name_of_declared(&tokens[start..]));
+    let mut names: Vec<String> = names.map(String::from).collect();
+    names.dedup();
+    names
+}
+
+/// The identifier before the first parenthesis that is no attribute's.
+fn name_of_declared<'a>(tokens: &[&'a str]) -> Option<&'a str> {
+    let mut i = 0;
+    while i < tokens.len() {
+        match tokens[i] {
+            "{" | ";" | "}" => return None,
+            "__attribute__" | "__attribute" | "__declspec" => {
+                i = closing(tokens, i + 1)?;
+            }
+            "(" => {
+                return tokens
+                    .get(i.checked_sub(1)?)
+                    .copied()
+                    .filter(|n| crate::record::is_c_name(n));
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+    None
+}
+
+/// The place of the parenthesis that closes the one at `open`.
+fn closing(tokens: &[&str], open: usize) -> Option<usize> {
+    if *tokens.get(open)? != "(" {
+        return None;
+    }
+    let mut depth = 0;
+    for (i, t) in tokens.iter().enumerate().skip(open) {
+        match *t {
+            "(" => depth += 1,
+            ")" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(i);
+        }
+    }
+    None
+}
+
+/// Reads a simple prototype off preprocessed text. It is a guess for [`agree`] to confirm.
+pub fn guess(text: &str, name: &str) -> Option<Prototype> {
+    let tokens = tokens(text);
+    let mut depth = 0;
+    let mut start = 0;
+    for (i, t) in tokens.iter().enumerate() {
+        match *t {
+            "{" => depth += 1,
+            "}" => depth -= 1,
+            _ => {}
+        }
+        if depth != 0 {
+            continue;
+        }
+        if matches!(*t, ";" | "}") || t.starts_with('#') {
+            start = i + 1;
+        }
+        if *t != name || tokens.get(i + 1) != Some(&"(") {
+            continue;
+        }
+        let end = closing(&tokens, i + 1)?;
+        if tokens.get(end + 1) == Some(&"{") {
+            return prototype(&tokens, &tokens[start..i], &tokens[i + 2..end]);
+        }
+    }
+    None
+}
+
+fn prototype(all: &[&str], before: &[&str], params: &[&str]) -> Option<Prototype> {
+    let is_static = before.contains(&"static");
+    let mut words = Vec::new();
+    let mut i = 0;
+    while i < before.len() {
+        match before[i] {
+            "__attribute__" | "__attribute" => i = closing(before, i + 1)?,
+            "static" | "inline" | "extern" | "__inline" | "__inline__" | "_Noreturn" | MARKER => {}
+            word => words.push(word),
+        }
+        i += 1;
+    }
+    let ret = match words.as_slice() {
+        ["void"] => None,
+        words if !words.contains(&"*") => {
+            let c = words.join(" ");
+            Some(CType {
+                scalar: scalar(all, words, 0)?.name().into(),
+                c,
+            })
+        }
+        _ => return None,
+    };
+    let mut list = Vec::new();
+    if !matches!(params, [] | ["void"]) {
+        for param in params.split(|t| *t == ",") {
+            list.push(parameter(all, param)?);
+        }
+    }
+    Some(Prototype {
+        ret,
+        is_static,
+        params: list,
+    })
+}
+
+fn parameter(all: &[&str], tokens: &[&str]) -> Option<Param> {
+    let bracket = tokens
+        .iter()
+        .position(|t| *t == "[")
+        .unwrap_or(tokens.len());
+    let (name, words) = tokens[..bracket].split_last()?;
+    let stars = words.iter().filter(|t| **t == "*").count() + usize::from(bracket < tokens.len());
+    let inner_arrays = tokens[bracket..].iter().filter(|t| **t == "[").count() > 1;
+    if stars > 1 || inner_arrays || words.is_empty() || tokens.contains(&"(") {
+        return None;
+    }
+    let star = words.iter().position(|t| *t == "*").unwrap_or(words.len());
+    let scalar = scalar(all, &words[..star], 0)?;
+    Some(Param {
+        name: (*name).into(),
+        c: words.join(" ") + if bracket < tokens.len() { " *" } else { "" },
+        scalar: scalar.name().into(),
+        pointer: stars == 1,
+        is_const: stars == 1 && words[..star].contains(&"const"),
+        restrict: tokens.iter().any(|t| t.contains("restrict")),
+    })
+}
+
+/// The scalar type of C's words, through the text's own typedefs. Sizes are those of LP64; where they
+/// differ, [`agree`] says no.
+fn scalar(all: &[&str], words: &[&str], depth: usize) -> Option<ScalarType> {
+    use ScalarType::*;
+    let mut words: Vec<&str> = words
+        .iter()
+        .copied()
+        .filter(|w| !QUALIFIERS.contains(w))
+        .collect();
+    words.sort_unstable();
+    let unsigned = words.contains(&"unsigned");
+    let longs = words.iter().filter(|w| **w == "long").count();
+    let pick = |signed, other| Some(if unsigned { other } else { signed });
+    if words
+        .iter()
+        .all(|w| ["unsigned", "signed", "long", "int", "short", "char"].contains(w))
+    {
+        return match () {
+            () if words.is_empty() => None,
+            () if words.contains(&"char") => pick(I8, U8),
+            () if words.contains(&"short") => pick(I16, U16),
+            () if longs > 0 => pick(I64, U64),
+            () => pick(I32, U32),
+        };
+    }
+    let [word] = words.as_slice() else {
+        return None;
+    };
+    let known = match *word {
+        "_Bool" | "bool" => I1,
+        "float" => F32,
+        "double" => F64,
+        "size_t" | "uintptr_t" | "uint64_t" => U64,
+        "ssize_t" | "ptrdiff_t" | "intptr_t" | "int64_t" => I64,
+        "int8_t" => I8,
+        "int16_t" => I16,
+        "int32_t" => I32,
+        "uint8_t" => U8,
+        "uint16_t" => U16,
+        "uint32_t" => U32,
+        _ => {
+            // `typedef WORDS word ;`, a few steps deep.
+            let end = all
+                .windows(2)
+                .position(|w| w[0] == *word && w[1] == ";")
+                .filter(|_| depth < 8)?;
+            let start = all[..end]
+                .iter()
+                .rposition(|t| matches!(*t, ";" | "}" | "typedef"))?;
+            (all[start] == "typedef").then_some(())?;
+            return scalar(all, &all[start + 1..end], depth + 1);
+        }
+    };
+    Some(known)
+}
+
+/// Identifiers, numbers and literals, and everything else one character at a time; a `#pragma` is one token.
+fn tokens(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let mut tokens = Vec::new();
+    let mut i = 0;
+    while i < bytes.len() {
+        let start = i;
+        match bytes[i] {
+            b' ' | b'\n' => {
+                i += 1;
+                continue;
+            }
+            b'#' => i += text[i..].find('\n').unwrap_or(text.len() - i),
+            quote @ (b'"' | b'\'') => {
+                i += 1;
+                while i < bytes.len() && bytes[i] != quote {
+                    i += if bytes[i] == b'\\' { 2 } else { 1 };
+                }
+                i = (i + 1).min(bytes.len());
+            }
+            c if c.is_ascii_alphanumeric() || c == b'_' => {
+                while i < bytes.len() && (bytes[i].is_ascii_alphanumeric() || bytes[i] == b'_') {
+                    i += 1;
+                }
+            }
+            _ => i += text[i..].chars().next().map_or(1, char::len_utf8),
+        }
+        tokens.push(text.get(start..i).unwrap_or(""));
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "typedef unsigned char pixel ; typedef pixel px ; static inline int h(int v) { return v; } \
+        __tensorize_kernel__ void blend(const px *restrict a, float w[], unsigned long n, _Bool on) \
+        { h(1); } long long sum(const int *x, int n) { return 0; } void proto(int); void bad(int (*f)(int)) {}";
+
+    #[test]
+    fn simple_prototypes_are_read() {
+        let p = guess(SOURCE, "blend").unwrap();
+        let params: Vec<_> = p
+            .params
+            .iter()
+            .map(|p| (p.name.as_str(), p.scalar.as_str(), p.pointer))
+            .collect();
+        assert_eq!(
+            params,
+            [
+                ("a", "ui8", true),
+                ("w", "f32", true),
+                ("n", "ui64", false),
+                ("on", "i1", false)
+            ]
+        );
+        assert!(p.params[0].is_const && p.params[0].restrict && !p.params[1].is_const);
+        assert!(guess(SOURCE, "h").unwrap().is_static);
+        assert_eq!(guess(SOURCE, "sum").unwrap().ret.unwrap().scalar, "i64");
+        assert_eq!(guess(SOURCE, "proto"), None);
+        assert_eq!(guess(SOURCE, "bad"), None);
+        assert_eq!(annotated(SOURCE), ["blend"]);
+    }
+
+    #[test]
+    fn the_compiler_has_the_last_word() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("k.c"), SOURCE.replace(MARKER, "")).unwrap();
+        let settings = Settings {
+            dir: dir.path().to_path_buf(),
+            ..Settings::default()
+        };
+        let right = guess(SOURCE, "blend").unwrap();
+        let mut wrong = right.clone();
+        wrong.params[0].scalar = "i8".into();
+        let mut fewer = right.clone();
+        fewer.params.pop();
+        let sum = guess(SOURCE, "sum").unwrap();
+        let list = [
+            ("blend", &right),
+            ("blend", &wrong),
+            ("blend", &fewer),
+            ("sum", &sum),
+            ("none", &sum),
+        ];
+        let answers = agree(&settings, Path::new("k.c"), &list, dir.path());
+        assert_eq!(answers, [true, false, false, true, false]);
+    }
+
+    #[test]
+    fn rust_types_are_as_bindgen_gives_them() {
+        assert_eq!(
+            rust_type("const unsigned char *", ScalarType::U8),
+            "::core::ffi::c_uchar"
+        );
+        assert_eq!(rust_type("uint8_t", ScalarType::U8), "u8");
+        assert_eq!(rust_type("int", ScalarType::I32), "::core::ffi::c_int");
+        assert_eq!(rust_type("size_t", ScalarType::U64), "usize");
+        assert_eq!(rust_type("float *restrict", ScalarType::F32), "f32");
+        assert_eq!(rust_type("real_t", ScalarType::F64), "f64");
+    }
+}

@@ -1,0 +1,399 @@
+//! A project of a user's, with results written by hand: built by cargo, and run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{LazyLock, Mutex};
+use tensorize_build::Settings;
+use tensorize_build::config::Library;
+use tensorize_build::hash::file_hash;
+use tensorize_build::record::{
+    CType, Param, Prototype, Record, Status, StoredFootprint, TargetRecord, TargetStatus,
+};
+use tensorize_build::store::Store;
+
+/// A copy of `tests/project`.
+struct Project {
+    dir: tempfile::TempDir,
+}
+
+/// One target folder for all projects, so that their dependencies are compiled once. Cargo locks it.
+static TARGET: LazyLock<PathBuf> = LazyLock::new(|| {
+    let exe = std::env::current_exe().unwrap();
+    exe.ancestors().nth(3).unwrap().join("end-to-end")
+});
+
+/// The programs have one name.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+impl Project {
+    fn new() -> Project {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let dir = tempfile::tempdir().unwrap();
+        copy(&here.join("tests/project"), dir.path());
+        let workspace = here.parent().unwrap();
+        let manifest = format!(
+            "[package]\nname = 'project'\nversion = '0.1.0'\nedition = '2024'\n[workspace]\n\
+             [package.metadata.tensorize]\nkernels = ['kernels/other.c::twice']\n\
+             [dependencies]\ntensorize-rt = {{ path = '{0}/tensorize-rt' }}\n\
+             [build-dependencies]\ntensorize-build = {{ path = '{0}/tensorize-build' }}\n",
+            workspace.display()
+        );
+        fs::write(dir.path().join("Cargo.toml"), manifest).unwrap();
+        fs::copy(workspace.join("Cargo.lock"), dir.path().join("Cargo.lock")).unwrap();
+        Project { dir }
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn hash(&self) -> String {
+        let library = Library {
+            include: vec!["kernels".into()],
+            define: vec!["HALF=2".into()],
+            ..Library::default()
+        };
+        file_hash(
+            &Settings::of(self.path(), &library),
+            Path::new("kernels/halve.c"),
+        )
+        .unwrap()
+    }
+
+    /// Stores what `cargo tensorize` would.
+    fn store(&self) {
+        let pointer = |name: &str, c: &str, scalar: &str| Param {
+            name: name.into(),
+            c: c.into(),
+            scalar: scalar.into(),
+            pointer: true,
+            is_const: c.contains("const"),
+            restrict: c.contains("restrict"),
+        };
+        let size = |name: &str, c: &str, scalar: &str| Param {
+            name: name.into(),
+            c: c.into(),
+            scalar: scalar.into(),
+            pointer: false,
+            is_const: false,
+            restrict: false,
+        };
+        let footprint = |array: &str, hi: &str, writes: bool| StoredFootprint {
+            array: array.into(),
+            lo: "0".into(),
+            hi: hi.into(),
+            reads: !writes,
+            writes,
+            reads_depend_on_data: false,
+            writes_depend_on_data: false,
+        };
+        let mut halve = Record::new("halve", "kernels/halve.c", 5, &self.hash(), Status::Proven);
+        halve.tier = Some("exact".into());
+        halve.guards = vec![
+            "rows >= 0".into(),
+            "cols >= 0".into(),
+            "rows*cols fits i32".into(),
+            "out[0 .. rows*cols] disjoint in[0 .. rows*cols]".into(),
+        ];
+        halve.prototype = Some(Prototype {
+            ret: None,
+            is_static: false,
+            params: vec![
+                pointer("in", "const uint8_t *restrict", "ui8"),
+                pointer("out", "uint8_t *", "ui8"),
+                size("rows", "int", "i32"),
+                size("cols", "int", "i32"),
+            ],
+        });
+        halve.footprints = vec![
+            footprint("in", "rows*cols", false),
+            footprint("out", "rows*cols", true),
+        ];
+        self.save(halve, "exact");
+
+        let mut total = Record::new("total", "kernels/halve.c", 13, &self.hash(), Status::Proven);
+        total.tier = Some("real".into());
+        total.guards = vec!["n fits i64".into()];
+        total.prototype = Some(Prototype {
+            ret: Some(CType {
+                c: "float".into(),
+                scalar: "f32".into(),
+            }),
+            is_static: false,
+            params: vec![
+                pointer("x", "const float *", "f32"),
+                size("n", "size_t", "ui64"),
+            ],
+        });
+        total.footprints = vec![footprint("x", "n", false)];
+        self.save(total, "real");
+    }
+
+    fn save(&self, mut record: Record, tier: &str) {
+        let mut sources = BTreeMap::new();
+        for (target, extension, entry) in [
+            ("cpu", "c", format!("{}__cpu", record.name)),
+            ("numpy", "py", record.name.clone()),
+        ] {
+            let file = format!("{}.{extension}", record.name);
+            let from = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/stored")
+                .join(&file);
+            sources.insert(target.to_string(), fs::read_to_string(from).unwrap());
+            let stored = TargetRecord {
+                status: TargetStatus::Generated,
+                tier: Some(tier.into()),
+                file: Some(format!("{target}/{file}")),
+                entry: Some(entry),
+                source_hash: None,
+                guards: vec![],
+                why: None,
+            };
+            record.targets.insert(target.into(), stored);
+        }
+        Store::of_manifest(self.path())
+            .save(&record, &sources)
+            .unwrap();
+    }
+
+    fn cargo(&self, env: &[(&str, &str)]) -> (bool, String) {
+        let output = Command::new(env!("CARGO"))
+            .args(["build", "--offline", "--color", "never"])
+            .current_dir(self.path())
+            .env("CARGO_TARGET_DIR", &*TARGET)
+            .env("TENSORIZE_BIN", "")
+            .env("TENSORIZE_CACHE", self.path().join("cache"))
+            .env_remove("TENSORIZE_STRICT")
+            .env_remove("RUSTFLAGS")
+            .envs(env.iter().copied())
+            .output()
+            .unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&text).into_owned(),
+        )
+    }
+
+    /// Builds it; a program of its own to run.
+    fn build(&self) -> Program {
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+        let (built, log) = self.cargo(&[]);
+        assert!(built, "{log}");
+        let program = self.path().join("program");
+        fs::copy(TARGET.join("debug/project"), &program).unwrap();
+        Program { path: program, log }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            fs::create_dir_all(&to).unwrap();
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), &to).unwrap();
+        }
+    }
+}
+
+struct Program {
+    path: PathBuf,
+    log: String,
+}
+
+impl Program {
+    fn run(&self, env: &[(&str, &str)], verbs: &[&str]) -> String {
+        let output = Command::new(&self.path)
+            .args(verbs)
+            .env_remove("TENSORIZE")
+            .envs(env.iter().copied())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success(),
+            "{text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        text
+    }
+
+    /// Runs and looks for each of these at the start of a line.
+    fn expect(&self, env: &[(&str, &str)], verbs: &[&str], lines: &[&str]) {
+        let text = self.run(env, verbs);
+        for line in lines {
+            assert!(
+                text.lines().any(|l| l.starts_with(line)),
+                "{line}\n--- is not in\n{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn proven_kernels_are_swapped_in_for_every_caller() {
+    let project = Project::new();
+    project.store();
+    let program = project.build();
+    assert!(
+        program.log.contains("kernels/other.c::twice"),
+        "{}",
+        program.log
+    );
+
+    program.expect(
+        &[],
+        &[],
+        &["halve exact - original=0", "total real -", "twice - -"],
+    );
+    for caller in ["raw", "same-file", "other-file"] {
+        program.expect(&[], &[caller], &["halve exact cpu original=0 target=1"]);
+        program.expect(
+            &[("TENSORIZE", "off")],
+            &[caller],
+            &["halve exact original original=1 target=0"],
+        );
+    }
+    program.expect(
+        &[],
+        &["safe"],
+        &[
+            "halve: `in` has 5 elements and needs 6 at these sizes",
+            "halve: `out` has 1 elements and needs 6 at these sizes",
+            "halve: with these sizes, `cols*rows fits i32` does not hold",
+            "total 4",
+            "total real cpu original=0 target=1",
+        ],
+    );
+    program.expect(&[], &["unproven"], &["twice: it is not known how long"]);
+    program.expect(
+        &[],
+        &["overlap"],
+        &["halve exact original original=1 target=0 guard_failed=1"],
+    );
+    program.expect(
+        &[],
+        &["no-size"],
+        &["halve exact original original=2 target=1 guard_failed=2"],
+    );
+    program.expect(
+        &[],
+        &["threads"],
+        &["halve exact cpu original=0 target=1600"],
+    );
+    program.expect(
+        &[],
+        &["raw", "forked", "raw"],
+        &["halve exact cpu original=0 target=2"],
+    );
+    program.expect(
+        &[("TENSORIZE", "shadow")],
+        &["raw", "safe", "overlap"],
+        &[
+            "halve exact original original=3 target=0 guard_failed=1 differed=0",
+            "total real original original=1 target=0 guard_failed=0 differed=0",
+        ],
+    );
+
+    the_worker(&program);
+}
+
+fn the_worker(program: &Program) {
+    let numpy = ("TENSORIZE", "numpy");
+    program.expect(
+        &[numpy],
+        &["warm-up", "raw", "safe"],
+        &[
+            "halve exact numpy original=0 target=2",
+            "total 4",
+            "total real numpy original=0 target=1",
+        ],
+    );
+    program.expect(
+        &[("TENSORIZE", "shadow=numpy")],
+        &["raw", "safe"],
+        &["halve exact original original=2 target=0 guard_failed=0 differed=0"],
+    );
+    program.expect(
+        &[numpy],
+        &["overlap", "no-size"],
+        &["halve exact original original=3 target=1 guard_failed=3"],
+    );
+    program.expect(
+        &[numpy],
+        &["threads"],
+        &["halve exact numpy original=0 target=1600"],
+    );
+    program.expect(&[numpy], &["raw", "kill", "raw", "same-file"], &[
+        "killed: true",
+        "halve exact original original=2 target=1 guard_failed=0 differed=0 why=numpy: the worker was ended by signal 9",
+    ]);
+    program.expect(&[numpy, ("TENSORIZE_PYTHON", "/no/such/python")], &["raw", "raw"], &[
+        "halve exact original original=2 target=0 guard_failed=0 differed=0 why=numpy: /no/such/python can't be started",
+    ]);
+    program.expect(
+        &[numpy, ("PYTHONHOME", "/no/such/home")],
+        &["raw"],
+        &["halve exact original original=1 target=0"],
+    );
+    program.expect(&[("TENSORIZE", "torch")], &["raw"], &[
+        "halve exact original original=1 target=0 guard_failed=0 differed=0 why=there is no code for torch",
+    ]);
+}
+
+#[test]
+fn without_a_current_result_the_original_runs() {
+    let project = Project::new();
+    project.store();
+    let source = project.path().join("kernels/halve.c");
+    let text = fs::read_to_string(&source).unwrap();
+    fs::write(&source, text.replace("/ HALF", "/ HALF + 0")).unwrap();
+    let program = project.build();
+    assert!(
+        program.log.contains("kernels/halve.c::halve"),
+        "{}",
+        program.log
+    );
+    program.expect(
+        &[],
+        &["raw", "same-file", "other-file"],
+        &["halve - - original=0 target=0"],
+    );
+
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    let (built, log) = project.cargo(&[("TENSORIZE_STRICT", "1")]);
+    assert!(!built && log.contains("kernels/halve.c::halve"), "{log}");
+}
+
+#[test]
+fn a_wrong_prototype_is_not_believed() {
+    let project = Project::new();
+    project.store();
+    let store = Store::of_manifest(project.path());
+    let mut entry = store.load().entries.remove(0);
+    if let Some(p) = &mut entry.record.prototype {
+        p.params.pop();
+    }
+    entry.record.guards.clear();
+    entry.record.footprints.clear();
+    store.save(&entry.record, &entry.sources).unwrap();
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    // The program calls `halve`, of which there is no binding now; nothing worse happens.
+    let (built, log) = project.cargo(&[]);
+    assert!(!built && log.contains("halve"), "{log}");
+}
+
+#[test]
+fn without_any_result_it_builds() {
+    let program = Project::new().build();
+    program.expect(
+        &[],
+        &["raw", "same-file"],
+        &["halve - - original=0 target=0 guard_failed=0 differed=0 why=`cargo"],
+    );
+}
