@@ -202,6 +202,21 @@ impl Elem {
         }
     }
 
+    /// The element of a constant table: selections that halve it. There is at least one value; an index
+    /// outside of the table gives the first or the last.
+    pub fn table(values: &[Scalar], at: &Idx) -> ElemRef {
+        fn part(values: &[Scalar], first: i128, at: &Idx) -> ElemRef {
+            let (low, high) = values.split_at(values.len() / 2);
+            if low.is_empty() {
+                return Elem::constant(high[0]);
+            }
+            let middle = first + low.len() as i128;
+            let in_low = Elem::index_compare(CmpOp::Lt, at.clone(), Idx::constant(middle));
+            Elem::select(in_low, part(low, first, at), part(high, middle, at))
+        }
+        part(values, 0, at)
+    }
+
     /// `!c` for a truth value.
     // An associated function, like the other constructors: `!` on an `Arc` cannot be ours.
     #[allow(clippy::should_implement_trait)]

@@ -30,7 +30,7 @@ pub struct ParseError {
 }
 
 /// Deeper nesting is refused, so that no text can exhaust the stack.
-const MAX_DEPTH: usize = 250;
+const MAX_DEPTH: usize = 400;
 
 /// A place in a text, and the names that are known there.
 #[derive(Clone)]

@@ -25,7 +25,7 @@ impl Function {
             Op::Size(idx) => Elem::of_idx(elem, idx.clone()),
             Op::Constant(value) => Elem::constant(*value),
             Op::Table(values) if values.is_empty() => Elem::constant(Scalar::zero(elem)),
-            Op::Table(values) => table(values, 0, &position[0]),
+            Op::Table(values) => Elem::table(values, &position[0]),
             Op::Iota { dimension } => Elem::of_idx(elem, position[*dimension].clone()),
             Op::Unary(op) => Elem::unary(*op, arg(0, position)),
             Op::Binary(op) => {
@@ -138,21 +138,6 @@ impl Function {
             ),
         }
     }
-}
-
-/// `values[at - first]`, by halving.
-fn table(values: &[Scalar], first: i128, at: &Idx) -> ElemRef {
-    if let Some(i) = at.as_constant() {
-        let last = values.len() as i128 - 1;
-        return Elem::constant(values[(i - first).clamp(0, last) as usize]);
-    }
-    if values.len() == 1 {
-        return Elem::constant(values[0]);
-    }
-    let (low, high) = values.split_at(values.len() / 2);
-    let middle = first + low.len() as i128;
-    let in_low = Elem::index_compare(CmpOp::Lt, at.clone(), Idx::constant(middle));
-    Elem::select(in_low, table(low, first, at), table(high, middle, at))
 }
 
 /// Where the element at `position` of the shape `to` stands in the shape `from`, in row-major order.
