@@ -235,3 +235,98 @@ fn arguments_are_checked() {
     assert!(bad(Inputs::default().array("x", ints(I32, &[]))));
     assert!(!bad(n(0).array("x", ints(I32, &[]))));
 }
+
+/// Any well-typed expression.
+fn any_expr(rng: &mut crate::inputs::Rng, ty: ScalarType, depth: u32) -> Expr {
+    use crate::inputs::{Palette, edge_values};
+    let of = |rng: &mut _, ty| any_expr(rng, ty, depth - 1);
+    let any_type = |rng: &mut crate::inputs::Rng| *rng.pick(&ScalarType::ALL);
+    if depth == 0 {
+        return match rng.below(4) {
+            0 => Expr::Const(*rng.pick(&edge_values(ty))),
+            1 => Expr::Const(Palette::All.value(ty, rng)),
+            _ => Expr::var(format!("v_{ty}"), ty),
+        };
+    }
+    match rng.below(9) {
+        0 => any_expr(rng, ty, 0),
+        1 => {
+            let index = of(rng, I64);
+            Expr::load(format!("a_{ty}"), ty, index)
+        }
+        2 => {
+            let from = any_type(rng);
+            Expr::Convert(ty, of(rng, from).into())
+        }
+        3 => {
+            let all = ScalarType::ALL;
+            let same: Vec<_> = all.into_iter().filter(|t| t.bits() == ty.bits()).collect();
+            let from = *rng.pick(&same);
+            Expr::Bitcast(ty, of(rng, from).into())
+        }
+        4 => {
+            let c = of(rng, I1);
+            Expr::Select(c.into(), of(rng, ty).into(), of(rng, ty).into())
+        }
+        5 => {
+            let ops: Vec<_> = UnOp::ALL.iter().filter(|o| o.accepts(ty)).collect();
+            Expr::Unary(**rng.pick(&ops), of(rng, ty).into())
+        }
+        6 if ty == I1 => {
+            let of_type = any_type(rng);
+            let op = *rng.pick(CmpOp::ALL);
+            Expr::compare(op, of(rng, of_type), of(rng, of_type))
+        }
+        _ => {
+            let ops: Vec<_> = BinOp::ALL.iter().filter(|o| o.accepts(ty)).collect();
+            Expr::binary(**rng.pick(&ops), of(rng, ty), of(rng, ty))
+        }
+    }
+}
+
+#[test]
+fn any_expression_reads_back() {
+    let mut params = Vec::new();
+    for ty in ScalarType::ALL {
+        params.push(Param::Scalar {
+            name: format!("v_{ty}").into(),
+            ty,
+        });
+        let name = format!("a_{ty}").into();
+        params.push(Param::Array {
+            name,
+            elem: ty,
+            is_const: false,
+            restrict: false,
+        });
+    }
+    let mut rng = crate::inputs::Rng::new(1);
+    for round in 0..3000 {
+        let ty = *rng.pick(&ScalarType::ALL);
+        let value = any_expr(&mut rng, ty, 1 + round % 5);
+        let body = vec![
+            Stmt::Store {
+                array: format!("a_{ty}").into(),
+                index: any_expr(&mut rng, I64, round % 3),
+                value: value.clone(),
+            },
+            Stmt::Assign {
+                var: "w".into(),
+                ty,
+                value: value.clone(),
+            },
+            Stmt::Return(Some(value)),
+        ];
+        let f = Function {
+            name: "any".into(),
+            params: params.clone(),
+            ret: Some(ty),
+            overflow: Overflow::Undefined,
+            arrays: vec![],
+            body,
+        };
+        assert_eq!(f.validate(), Ok(()));
+        let text = f.to_string();
+        assert_eq!(parse(&text), f, "{text}");
+    }
+}

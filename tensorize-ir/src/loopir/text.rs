@@ -321,7 +321,9 @@ impl<'f, 'g> Printer<'f, 'g> {
         write!(self.out, "{}[", Name(array))?;
         match index {
             // The reader puts this conversion back.
-            Expr::Convert(ScalarType::I64, inner) if inner.ty() != ScalarType::I64 => {
+            Expr::Convert(ScalarType::I64, inner)
+                if inner.ty().is_int() && inner.ty() != ScalarType::I64 =>
+            {
                 self.expr(inner, TERNARY, None)?;
             }
             _ => self.expr(index, TERNARY, Some(ScalarType::I64))?,
