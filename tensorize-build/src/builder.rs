@@ -175,6 +175,7 @@ impl Session {
         for name in [
             "TENSORIZE_STRICT",
             "TENSORIZE_BIN",
+            "TENSORIZE_BUILD",
             "TENSORIZE_CACHE",
             "DOCS_RS",
         ] {
@@ -460,6 +461,8 @@ impl Session {
 
     fn targets(&self, entry: &Entry, native: &mut Option<(String, String)>) -> Vec<TargetCode> {
         let allowed = self.metadata.targets();
+        // For a comparison: the program with its originals alone, called directly.
+        let off = env::var_os("TENSORIZE_BUILD").is_some_and(|v| v == "off");
         let mut list = Vec::new();
         for (target, t) in &entry.record.targets {
             let tier = t.tier.clone().unwrap_or_else(|| "real".into());
@@ -470,6 +473,7 @@ impl Session {
             };
             let code = match (t.status, entry.sources.get(target), &t.entry) {
                 _ if !allowed.contains(target) => continue,
+                _ if off => Code::Absent("built with TENSORIZE_BUILD=off".into()),
                 (TargetStatus::Generated, Some(_), Some(_))
                     if tier != "exact" && self.metadata.tier() == Tier::Exact =>
                 {
