@@ -5,14 +5,14 @@
 //! it is run against the original before it ships.
 
 pub mod cpu;
-mod elements;
 mod names;
 pub mod numpy;
+mod summary;
 
 use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_ir::{loopir, tensir};
 
-use elements::{element, summary_lines, tables};
+use summary::summary_lines;
 
 /// Something that kernels can be compiled for.
 pub trait Target: Sync {

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::{Atom, Idx, Sym};
-use tensorize_ir::loopir::{self, Expr, LocalArray, Loop, LoopMode, Overflow, Param, Stmt};
+use tensorize_ir::loopir::{self, Expr, Loop, LoopMode, Overflow, Param, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
-use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir;
 
 const I64: ScalarType = ScalarType::I64;
@@ -57,7 +57,7 @@ pub fn lower(function: &tensir::Function, allowed: Tier) -> Result<Lowered, Unsu
             params: function.params.clone(),
             ret,
             overflow: Overflow::Wraps,
-            arrays: plan.tables,
+            arrays: vec![],
             body: b.sizes_first,
         },
         tier: b.tier,
@@ -734,14 +734,4 @@ fn has_loop(stmts: &[Stmt]) -> bool {
         } => has_loop(then) || has_loop(otherwise),
         _ => false,
     })
-}
-
-/// A table of literals as an array of the function.
-pub(super) fn table(name: Sym, values: &[Scalar], elem: ScalarType) -> LocalArray {
-    LocalArray {
-        name,
-        elem,
-        len: values.len(),
-        init: Some(values.to_vec()),
-    }
 }

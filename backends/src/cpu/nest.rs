@@ -4,11 +4,10 @@
 //! after the other, so what is read must not have been overwritten yet. Where that can't be arranged,
 //! the kernel is refused. (The prover checks it again.)
 
-use super::{lower, term};
+use super::term;
 use crate::Unsupported;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Fresh, Idx, Sym};
-use tensorize_ir::loopir::LocalArray;
 use tensorize_ir::scalar::Scalar;
 use tensorize_ir::tensir::{self, Output};
 
@@ -18,8 +17,6 @@ pub(super) struct Plan {
     pub ret: Option<ElemRef>,
     /// In this order.
     pub nests: Vec<Nest>,
-    /// Constant tables.
-    pub tables: Vec<LocalArray>,
 }
 
 /// Loops over the dimensions of some results of one shape.
@@ -96,15 +93,12 @@ const STEMS: [&str; 6] = ["i", "j", "k", "l", "m", "o"];
 
 /// Plans a kernel's nests.
 pub(super) fn plan(function: &tensir::Function) -> Result<Plan, Unsupported> {
+    crate::summary::check(function)?;
     let mut fresh = Fresh::default();
     let mut plan = Plan {
         ret: None,
         nests: Vec::new(),
-        tables: Vec::new(),
     };
-    for (name, values, elem) in crate::tables(function) {
-        plan.tables.push(lower::table(name, &values, elem));
-    }
     let mut single = Vec::new();
     for output in &function.outputs {
         match output {
@@ -114,7 +108,7 @@ pub(super) fn plan(function: &tensir::Function) -> Result<Plan, Unsupported> {
                         "a tensor is returned where C returns a scalar",
                     ));
                 }
-                plan.ret = Some(crate::element(function, *value, &[], &mut fresh)?);
+                plan.ret = Some(function.element(*value, &[], &mut fresh));
             }
             Output::Store { value, view } => {
                 let extents = function.nodes[*value].ty.shape.clone();
@@ -123,7 +117,7 @@ pub(super) fn plan(function: &tensir::Function) -> Result<Plan, Unsupported> {
                     .collect();
                 let dims: Vec<Sym> = stems.iter().map(|s| fresh.name(s)).collect();
                 let position: Vec<Idx> = dims.iter().map(|d| Idx::sym(d.clone())).collect();
-                let value = crate::element(function, *value, &position, &mut fresh)?;
+                let value = function.element(*value, &position, &mut fresh);
                 let index = tensir::at(&view.index, &position);
                 let array = view.array.clone();
                 let old = Elem::Read {

@@ -2,115 +2,105 @@
 
 #![allow(dead_code)]
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 use tensorize_backends::{Generated, Kernel, Signature, Target};
-use tensorize_ir::element::{Elem, ElemRef, Env};
 use tensorize_ir::guard::{Extent, Footprint, Tier};
-use tensorize_ir::index::{Fresh, Idx, Sym};
+use tensorize_ir::index::Idx;
 use tensorize_ir::loopir::Param;
+use tensorize_ir::memory::{Buffer, Inputs, Outputs};
 use tensorize_ir::scalar::{Scalar, ScalarType};
-use tensorize_ir::tensir::{self, Function, Output, at};
+use tensorize_ir::tensir::{self, Function, Output};
 
-pub mod kernels;
-
-/// One call's arguments.
-#[derive(Clone, Debug)]
-pub struct Call {
-    pub scalars: BTreeMap<Sym, Scalar>,
-    pub arrays: BTreeMap<Sym, Vec<Scalar>>,
+/// A summary from `tests/summaries`.
+pub fn summary(name: &str) -> Function {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/summaries")
+        .join(name);
+    let path = path.with_extension("tir");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    text.parse()
+        .unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// What a call leaves behind.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    pub arrays: BTreeMap<Sym, Vec<Scalar>>,
-    pub ret: Option<Scalar>,
+/// What the summary says.
+pub fn expected(function: &Function, inputs: &Inputs) -> Outputs {
+    tensir::interpret(function, inputs).unwrap_or_else(|e| panic!("{}: {e}", function.name))
 }
 
-impl Env for Call {
-    fn sym(&self, name: &Sym) -> Option<i128> {
-        self.scalars.get(name).map(|v| v.as_int())
-    }
-    fn param(&self, name: &Sym) -> Option<Scalar> {
-        self.scalars.get(name).copied()
-    }
-    fn read(&mut self, array: &Sym, index: i128) -> Option<Scalar> {
-        self.arrays
-            .get(array)?
-            .get(usize::try_from(index).ok()?)
-            .copied()
-    }
-}
-
-/// What the summary says, by its element view.
-pub fn expected(function: &Function, call: &Call) -> Outcome {
-    let mut out = Outcome {
-        arrays: call.arrays.clone(),
-        ret: None,
-    };
-    for output in &function.outputs {
-        let shape = &function.nodes[output.value()].ty.shape;
-        let extents: Vec<i128> = shape
-            .iter()
-            .map(|e| e.eval_sizes(&|s| call.sym(s)).unwrap().max(0))
-            .collect();
-        for position in positions(&extents) {
-            let position: Vec<Idx> = position.into_iter().map(Idx::constant).collect();
-            let mut fresh = Fresh::default();
-            let e = element(function, output.value(), &position, &mut fresh);
-            let value = e
-                .eval(&mut call.clone())
-                .expect("the element view has a value");
-            match output {
-                Output::Return { .. } => out.ret = Some(value),
-                Output::Store { view, .. } => {
-                    let at = at(&view.index, &position)
-                        .eval_sizes(&|s| call.sym(s))
-                        .unwrap();
-                    out.arrays.get_mut(&view.array).unwrap()[at as usize] = value;
-                }
-            }
+/// A call with these sizes and random arrays, as long as each view of them needs.
+pub fn call(f: &Function, sizes: &[(&str, i128)], random: &mut Random, tame: bool) -> Inputs {
+    let mut inputs = Inputs::default();
+    for p in &f.params {
+        if let Param::Scalar { name, ty } = p {
+            let size = sizes.iter().find(|(n, _)| *n == &**name);
+            let value = match size {
+                Some((_, v)) => Scalar::int(*ty, *v),
+                None => random.tame(*ty),
+            };
+            inputs.scalars.insert(name.clone(), value);
         }
     }
-    out
-}
-
-fn element(f: &Function, node: usize, position: &[Idx], _fresh: &mut Fresh) -> ElemRef {
-    match &f.nodes[node].op {
-        tensir::Op::Generic(e) => tensir::elem_at(e, position),
-        other => panic!("{other:?}"),
+    for p in &f.params {
+        if let Param::Array { name, elem, .. } = p {
+            let len = needed(f, name, &inputs);
+            let value = |_| {
+                if tame {
+                    random.tame(*elem)
+                } else {
+                    random.scalar(*elem)
+                }
+            };
+            inputs.arrays.insert(
+                name.clone(),
+                Buffer::new(*elem, (0..len).map(value).collect()),
+            );
+        }
     }
+    inputs
 }
 
-fn positions(extents: &[i128]) -> Vec<Vec<i128>> {
-    let mut out = vec![vec![]];
-    for &n in extents {
-        out = out
-            .into_iter()
-            .flat_map(|p| (0..n).map(move |i| p.iter().copied().chain([i]).collect()))
+/// How many elements of an array the views of it cover.
+fn needed(f: &Function, array: &str, inputs: &Inputs) -> usize {
+    let inner = f.nodes.iter().filter_map(|n| match &n.op {
+        tensir::Op::View(v) => Some((v, &n.ty.shape)),
+        _ => None,
+    });
+    let outer = f.outputs.iter().filter_map(|o| match o {
+        Output::Store { value, view } => Some((view, &f.nodes[*value].ty.shape)),
+        Output::Return { .. } => None,
+    });
+    let mut len = 1;
+    for (view, shape) in inner.chain(outer).filter(|(v, _)| &*v.array == array) {
+        let last: Option<Vec<Idx>> = shape
+            .iter()
+            .map(|e| e.eval_sizes(&|s| inputs.size(s)).filter(|n| *n > 0))
+            .map(|n| n.map(|n| Idx::constant(n - 1)))
             .collect();
+        if let Some(at) = last.map(|l| tensir::at(&view.index, &l)) {
+            len = len.max(at.eval_sizes(&|s| inputs.size(s)).unwrap_or(0) + 1);
+        }
     }
-    out
+    len as usize
 }
 
-/// Footprints that cover the arrays of a call.
-pub fn footprints(function: &Function, call: &Call) -> Vec<Footprint> {
-    let written = |name: &Sym| {
+/// Footprints that cover all of the arrays.
+pub fn footprints(function: &Function, inputs: &Inputs) -> Vec<Footprint> {
+    let written = |name: &str| {
         function
             .outputs
             .iter()
-            .any(|o| matches!(o, Output::Store { view, .. } if view.array == *name))
+            .any(|o| matches!(o, Output::Store { view, .. } if &*view.array == name))
     };
-    call.arrays
+    inputs
+        .arrays
         .iter()
-        .map(|(name, values)| Footprint {
+        .map(|(name, b)| Footprint {
             extent: Extent {
                 array: name.clone(),
-                lo: Idx::constant(0),
-                hi: Idx::constant(values.len() as i128),
+                lo: Idx::constant((-b.origin).into()),
+                hi: Idx::constant(b.data.len() as i128 - i128::from(b.origin)),
             },
             reads: true,
             writes: written(name),
@@ -122,13 +112,15 @@ pub fn footprints(function: &Function, call: &Call) -> Vec<Footprint> {
 
 /// Runs a back end.
 pub fn generate(target: &dyn Target, function: &Function, tier: Tier) -> Generated {
-    try_generate(target, function, tier).unwrap_or_else(|why| panic!("{}: {why}", function.name))
+    try_generate(target, function, tier, &[])
+        .unwrap_or_else(|why| panic!("{}: {why}", function.name))
 }
 
 pub fn try_generate(
     target: &dyn Target,
     function: &Function,
     tier: Tier,
+    footprints: &[Footprint],
 ) -> Result<Generated, String> {
     let params = function.params.iter().map(|p| match p {
         Param::Scalar { name, ty } => (name.to_string(), ty.c_name().to_string()),
@@ -142,10 +134,7 @@ pub fn try_generate(
             (name.to_string(), format!("{constant}{} *", elem.c_name()))
         }
     });
-    let ret = function.outputs.iter().find_map(|o| match o {
-        Output::Return { value } => Some(function.nodes[*value].ty.elem.c_name().to_string()),
-        Output::Store { .. } => None,
-    });
+    let ret = returned(function).map(|ty| ty.c_name().to_string());
     let signature = Signature {
         params: params.collect(),
         ret,
@@ -153,15 +142,22 @@ pub fn try_generate(
     let kernel = Kernel {
         function,
         tier,
-        footprints: &[],
+        footprints,
         source: "kernels/test.c:1",
         signature,
     };
     target.generate(&kernel).map_err(|u| u.why)
 }
 
+pub fn returned(function: &Function) -> Option<ScalarType> {
+    function.outputs.iter().find_map(|o| match o {
+        Output::Return { value } => Some(function.nodes[*value].ty.elem),
+        Output::Store { .. } => None,
+    })
+}
+
 /// Compiles generated C with a driver that makes the calls, and runs it.
-pub fn run_c(function: &Function, entry: &str, c: &str, calls: &[Call]) -> Vec<Outcome> {
+pub fn run_c(function: &Function, entry: &str, c: &str, calls: &[Inputs]) -> Vec<Outputs> {
     let dir = tempfile::tempdir().unwrap();
     let (kernel, driver, exe) = (
         dir.path().join("kernel.c"),
@@ -201,12 +197,9 @@ fn hex(values: &[Scalar]) -> Vec<String> {
     values.iter().map(|v| format!("0x{:x}", v.bits)).collect()
 }
 
-fn driver_text(function: &Function, entry: &str, calls: &[Call]) -> String {
+fn driver_text(function: &Function, entry: &str, calls: &[Inputs]) -> String {
     let mut s = String::from("#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n");
-    let ret = function.outputs.iter().find_map(|o| match o {
-        Output::Return { value } => Some(function.nodes[*value].ty.elem),
-        Output::Store { .. } => None,
-    });
+    let ret = returned(function);
     let params: Vec<_> = function
         .params
         .iter()
@@ -231,7 +224,7 @@ fn driver_text(function: &Function, entry: &str, calls: &[Call]) -> String {
             let name = p.name();
             let (ty, values) = match p {
                 Param::Scalar { ty, .. } => (*ty, vec![call.scalars[name]]),
-                Param::Array { elem, .. } => (*elem, call.arrays[name].clone()),
+                Param::Array { elem, .. } => (*elem, call.arrays[name].data.clone()),
             };
             let values = if values.is_empty() {
                 vec![Scalar::zero(ty)]
@@ -266,7 +259,7 @@ fn driver_text(function: &Function, entry: &str, calls: &[Call]) -> String {
         writeln!(body, "  {result}{entry}({});", args.join(", ")).unwrap();
         for p in &function.params {
             if let Param::Array { name, .. } = p {
-                let (name, len) = (name, call.arrays[name].len());
+                let (name, len) = (name, call.arrays[name].data.len());
                 writeln!(body, "  for (int i = 0; i < {len}; i++) printf(\"%llx \", (unsigned long long)a{n}_{name}[i]);").unwrap();
                 writeln!(body, "  puts(\"\");").unwrap();
             }
@@ -280,7 +273,7 @@ fn driver_text(function: &Function, entry: &str, calls: &[Call]) -> String {
 }
 
 /// Reads what a run printed: an array a line, then the result, for each call.
-pub fn outcomes(function: &Function, calls: &[Call], stdout: &str) -> Vec<Outcome> {
+pub fn outcomes(function: &Function, calls: &[Inputs], stdout: &str) -> Vec<Outputs> {
     let mut lines = stdout.lines();
     let mut read = |ty: ScalarType| -> Vec<Scalar> {
         let line = lines.next().expect("a line for each array");
@@ -292,24 +285,24 @@ pub fn outcomes(function: &Function, calls: &[Call], stdout: &str) -> Vec<Outcom
             .collect()
     };
     let mut out = Vec::new();
-    for _ in calls {
-        let mut arrays = BTreeMap::new();
+    for call in calls {
+        let mut outputs = Outputs {
+            arrays: call.arrays.clone(),
+            returned: None,
+        };
         for p in &function.params {
             if let Param::Array { name, elem, .. } = p {
-                arrays.insert(name.clone(), read(*elem));
+                outputs.arrays.get_mut(name).unwrap().data = read(*elem);
             }
         }
-        let ret = function.outputs.iter().find_map(|o| match o {
-            Output::Return { value } => Some(read(function.nodes[*value].ty.elem)[0]),
-            Output::Store { .. } => None,
-        });
-        out.push(Outcome { arrays, ret });
+        outputs.returned = returned(function).map(|ty| read(ty)[0]);
+        out.push(outputs);
     }
     out
 }
 
 /// Compares, bit for bit or, for tier real, with a tolerance.
-pub fn assert_same(name: &str, tier: Tier, got: &Outcome, want: &Outcome) {
+pub fn assert_same(name: &str, tier: Tier, got: &Outputs, want: &Outputs) {
     let close = |a: Scalar, b: Scalar| {
         a.same(b)
             || (tier == Tier::Real && a.ty.is_float() && {
@@ -318,13 +311,13 @@ pub fn assert_same(name: &str, tier: Tier, got: &Outcome, want: &Outcome) {
             })
     };
     for (array, want) in &want.arrays {
-        let got = &got.arrays[array];
+        let (got, want) = (&got.arrays[array].data, &want.data);
         assert_eq!(got.len(), want.len(), "{name}: length of {array}");
         for (i, (g, w)) in got.iter().zip(want).enumerate() {
             assert!(close(*g, *w), "{name}: {array}[{i}] is {g}, should be {w}");
         }
     }
-    match (got.ret, want.ret) {
+    match (got.returned, want.returned) {
         (Some(g), Some(w)) => assert!(close(g, w), "{name} gives {g}, should give {w}"),
         (g, w) => assert_eq!(g, w, "{name}"),
     }
@@ -390,9 +383,4 @@ impl Random {
             _ => Scalar::int(ty, (self.next() % 100).into()),
         }
     }
-}
-
-/// Whether `e` is a literal; keeps `Elem` in use for the kernels.
-pub fn is_literal(e: &ElemRef) -> bool {
-    matches!(&**e, Elem::Const(_))
 }

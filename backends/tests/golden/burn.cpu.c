@@ -7,7 +7,23 @@
  *
  * Summary:
  *
- *     Generic(Select(Compare(Gt, Convert(I32, Read { array: "active", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } }), Const(100:i32)), Convert(U8, Binary(Divide, Binary(Multiply, Convert(I32, Read { array: "base", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } }), Const(255:i32)), Convert(I32, Read { array: "active", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } }))), Read { array: "out", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } }))
+ *     func @burn_some(base: const ptr<ui8>, active: const ptr<ui8>, out: ptr<ui8>, rows: i32, cols: i32) {
+ *       %0 = view base[#0*cols + #1] : tensor<rows x cols x ui8>
+ *       %1 = convert %0 : tensor<rows x cols x i32>
+ *       %2 = view active[#0*cols + #1] : tensor<rows x cols x ui8>
+ *       %3 = convert %2 : tensor<rows x cols x i32>
+ *       %4 = constant 0:i32 : tensor<i32>
+ *       %5 = broadcast_in_dim %4, dimensions = [] : tensor<rows x cols x i32>
+ *       %6 = compare NE, %3, %5 : tensor<rows x cols x i1>
+ *       %7 = constant 255:i32 : tensor<i32>
+ *       %8 = broadcast_in_dim %7, dimensions = [] : tensor<rows x cols x i32>
+ *       %9 = multiply %1, %8 : tensor<rows x cols x i32>
+ *       %10 = divide %9, %3 : tensor<rows x cols x i32>
+ *       %11 = convert %10 : tensor<rows x cols x ui8>
+ *       %12 = view out[#0*cols + #1] : tensor<rows x cols x ui8>
+ *       %13 = select %6, %11, %12 : tensor<rows x cols x ui8>
+ *       store out[#0*cols + #1] = %13
+ *     }
  */
 #include <math.h>
 #include <stdint.h>
@@ -37,7 +53,7 @@ static void burn_some__tensorize_cpu_rounds(const uint8_t *restrict base, const 
         TZ_PRAGMA(omp simd)
         for (int64_t j = 0; j < cols_64; j++) {
             int32_t active_at = active[cols_64 * i + j];
-            if (active_at > 100) {
+            if (active_at != 0) {
                 out[cols_64 * i + j] = (uint8_t)div_i32(base[cols_64 * i + j] * 255, active_at);
             }
         }

@@ -7,7 +7,13 @@
  *
  * Summary:
  *
- *     Generic(Select(Compare(Gt, Convert(I32, Read { array: "base", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } }), Convert(I32, Read { array: "active", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } })), Read { array: "active", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } }, Read { array: "base", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } }))
+ *     func @darken_blend(base: const ptr<ui8>, active: const ptr<ui8>, out: ptr<ui8>, rows: i32, cols: i32) {
+ *       %0 = view base[#0*cols + #1] : tensor<rows x cols x ui8>
+ *       %1 = view active[#0*cols + #1] : tensor<rows x cols x ui8>
+ *       %2 = compare GT, %0, %1 : tensor<rows x cols x i1>
+ *       %3 = select %2, %1, %0 : tensor<rows x cols x ui8>
+ *       store out[#0*cols + #1] = %3
+ *     }
  */
 #include <math.h>
 #include <stdint.h>

@@ -7,7 +7,13 @@
  *
  * Summary:
  *
- *     Generic(Fold(Fold { acc: "val'1", var: "j'1", extent: Idx { terms: {[Sym("n")]: 1} }, init: Const(0.0:f32), step: Binary(Add, Acc("val'1", F32), Binary(Multiply, Read { array: "w", ty: F32, index: Idx { terms: {[Sym("#0"), Sym("n")]: 1, [Sym("j'1")]: 1} } }, Read { array: "x", ty: F32, index: Idx { terms: {[Sym("j'1")]: 1} } })), order: Sequential }))
+ *     func @matvec(out: ptr<f32>, x: const ptr<f32>, w: const ptr<f32>, n: i32, d: i32) {
+ *       %0 = view w[#0*n + #1] : tensor<d x n x f32>
+ *       %1 = view x[#0] : tensor<n x f32>
+ *       %2 = constant 0.0:f32 : tensor<f32>
+ *       %3 = dot_general %0, %1, %2, contracting = [1 x 0] : tensor<d x f32>
+ *       store out[#0] = %3
+ *     }
  */
 #include <math.h>
 #include <stdint.h>
@@ -30,11 +36,11 @@
 TZ_CLONES
 static void matvec__tensorize_cpu_rounds(float *restrict out, const float *restrict x, const float *restrict w, int64_t n_64, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
-        float val = 0.0f;
-        for (int64_t j = 0; j < n_64; j++) {
-            val = val + w[i * n_64 + j] * x[j];
+        float acc = 0.0f;
+        for (int64_t r = 0; r < n_64; r++) {
+            acc = acc + w[i * n_64 + r] * x[r];
         }
-        out[i] = val;
+        out[i] = acc;
     }
 }
 

@@ -7,7 +7,20 @@
  *
  * Summary:
  *
- *     Generic(Convert(U8, Binary(Subtract, Binary(Add, Convert(I32, Read { array: "base", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } }), Convert(I32, Read { array: "active", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } })), Binary(Divide, Binary(Multiply, Convert(I32, Read { array: "base", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } }), Convert(I32, Read { array: "active", ty: U8, index: Idx { terms: {[Sym("#0"), Sym("cols")]: 1, [Sym("#1")]: 1} } })), Const(255:i32)))))
+ *     func @screen_blend(base: const ptr<ui8>, active: const ptr<ui8>, out: ptr<ui8>, rows: i32, cols: i32) {
+ *       %0 = view base[#0*cols + #1] : tensor<rows x cols x ui8>
+ *       %1 = convert %0 : tensor<rows x cols x i32>
+ *       %2 = view active[#0*cols + #1] : tensor<rows x cols x ui8>
+ *       %3 = convert %2 : tensor<rows x cols x i32>
+ *       %4 = add %1, %3 : tensor<rows x cols x i32>
+ *       %5 = multiply %1, %3 : tensor<rows x cols x i32>
+ *       %6 = constant 255:i32 : tensor<i32>
+ *       %7 = broadcast_in_dim %6, dimensions = [] : tensor<rows x cols x i32>
+ *       %8 = divide %5, %7 : tensor<rows x cols x i32>
+ *       %9 = subtract %4, %8 : tensor<rows x cols x i32>
+ *       %10 = convert %9 : tensor<rows x cols x ui8>
+ *       store out[#0*cols + #1] = %10
+ *     }
  */
 #include <math.h>
 #include <stdint.h>

@@ -7,7 +7,20 @@
  *
  * Summary:
  *
- *     Generic(Binary(Divide, Unary(Exponential, Binary(Subtract, Read { array: "x", ty: F32, index: Idx { terms: {[Sym("#0")]: 1} } }, Fold(Fold { acc: "max'1", var: "i'1", extent: Idx { terms: {[]: -1, [Sym("n")]: 1} }, init: Read { array: "x", ty: F32, index: Idx { terms: {} } }, step: Select(Compare(Gt, Read { array: "x", ty: F32, index: Idx { terms: {[]: 1, [Sym("i'1")]: 1} } }, Acc("max'1", F32)), Read { array: "x", ty: F32, index: Idx { terms: {[]: 1, [Sym("i'1")]: 1} } }, Acc("max'1", F32)), order: Sequential }))), Fold(Fold { acc: "sum'3", var: "i'3", extent: Idx { terms: {[Sym("n")]: 1} }, init: Const(0.0:f32), step: Binary(Add, Acc("sum'3", F32), Unary(Exponential, Binary(Subtract, Read { array: "x", ty: F32, index: Idx { terms: {[Sym("i'3")]: 1} } }, Fold(Fold { acc: "max'3", var: "i'4", extent: Idx { terms: {[]: -1, [Sym("n")]: 1} }, init: Read { array: "x", ty: F32, index: Idx { terms: {} } }, step: Select(Compare(Gt, Read { array: "x", ty: F32, index: Idx { terms: {[]: 1, [Sym("i'4")]: 1} } }, Acc("max'3", F32)), Read { array: "x", ty: F32, index: Idx { terms: {[]: 1, [Sym("i'4")]: 1} } }, Acc("max'3", F32)), order: Sequential })))), order: Sequential })))
+ *     func @softmax(x: ptr<f32>, n: i32) {
+ *       %0 = view x[#0] : tensor<n x f32>
+ *       %1 = view x[0] : tensor<f32>
+ *       %2 = slice %0, start = [1], stride = [1] : tensor<(n - 1) x f32>
+ *       %3 = reduce %2, %1, reducer = take_if(GT), dimensions = [0] : tensor<f32>
+ *       %4 = broadcast_in_dim %3, dimensions = [] : tensor<n x f32>
+ *       %5 = subtract %0, %4 : tensor<n x f32>
+ *       %6 = exponential %5 : tensor<n x f32>
+ *       %7 = constant 0.0:f32 : tensor<f32>
+ *       %8 = reduce %6, %7, reducer = add, dimensions = [0] : tensor<f32>
+ *       %9 = broadcast_in_dim %8, dimensions = [] : tensor<n x f32>
+ *       %10 = divide %6, %9 : tensor<n x f32>
+ *       store x[#0] = %10
+ *     }
  */
 #include <math.h>
 #include <stdint.h>
@@ -28,10 +41,10 @@
 #endif
 
 TZ_CLONES
-static void softmax__tensorize_cpu_rounds(float *restrict x, float max, float sum, int64_t begin, int64_t end) {
+static void softmax__tensorize_cpu_rounds(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
     TZ_PRAGMA(omp simd)
     for (int64_t i = begin; i < end; i++) {
-        x[i] = expf(x[i] - max) / sum;
+        x[i] = expf(x[i] - acc) / acc2;
     }
 }
 
@@ -39,25 +52,25 @@ TZ_CLONES
 void softmax__tensorize_cpu(float *restrict x, int32_t n) {
     int64_t n_64 = (int64_t)n;
     if (n_64 > 0) {
-        float max = x[0];
-        for (int64_t i2 = 0; i2 < n_64 - 1; i2++) {
-            float x_at = x[i2 + 1];
-            max = x_at > max ? x_at : max;
+        float acc = x[0];
+        for (int64_t r = 0; r < n_64 - 1; r++) {
+            float x_at = x[r + 1];
+            acc = x_at > acc ? x_at : acc;
         }
-        float sum = 0.0f;
-        TZ_PRAGMA(omp simd reduction(+:sum))
-        for (int64_t i3 = 0; i3 < n_64; i3++) {
-            sum = sum + expf(x[i3] - max);
+        float acc2 = 0.0f;
+        TZ_PRAGMA(omp simd reduction(+:acc2))
+        for (int64_t r2 = 0; r2 < n_64; r2++) {
+            acc2 = acc2 + expf(x[r2] - acc);
         }
         #if defined(_OPENMP)
         if (n_64 > 32768) {
             int64_t chunk = (n_64 - 1) / 64 + 1;
             TZ_PRAGMA(omp parallel for schedule(static))
             for (int64_t begin = 0; begin < n_64; begin += chunk) {
-                softmax__tensorize_cpu_rounds(x, max, sum, begin, n_64 - begin > chunk ? begin + chunk : n_64);
+                softmax__tensorize_cpu_rounds(x, acc, acc2, begin, n_64 - begin > chunk ? begin + chunk : n_64);
             }
         } else
         #endif
-        softmax__tensorize_cpu_rounds(x, max, sum, 0, n_64);
+        softmax__tensorize_cpu_rounds(x, acc, acc2, 0, n_64);
     }
 }

@@ -1,0 +1,332 @@
+//! Index notation over whole arrays: each bound index is an axis.
+
+use super::node::{Emitter, compare, convert, infix, linear, select};
+use super::py::{Code, Level, dtype, literal};
+use crate::Unsupported;
+use std::collections::BTreeMap;
+use tensorize_ir::element::{Elem, ElemRef, Fold};
+use tensorize_ir::guard::Tier;
+use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::op::BinOp;
+use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::tensir::{Reducer, dim};
+
+/// What is bound: axes, counters of Python loops, accumulators.
+#[derive(Clone, Default)]
+struct Scope {
+    /// Names and extents of the axes, in order.
+    axes: Vec<(Sym, Idx)>,
+    /// Counters and accumulators in Python variables.
+    variables: BTreeMap<Sym, Variable>,
+}
+
+#[derive(Clone)]
+struct Variable {
+    name: String,
+    /// How many axes there were where it got its value.
+    rank: usize,
+}
+
+impl Emitter<'_> {
+    /// The tensor of this shape whose element at `(#0, #1, …)` is `e`.
+    pub(super) fn generic(&mut self, e: &ElemRef, shape: &[Idx]) -> Result<Code, Unsupported> {
+        self.element(e, &Scope::of(shape))
+    }
+
+    /// An index over the sizes alone, as a Python integer.
+    pub(super) fn scalar_index(&mut self, idx: &Idx) -> Result<String, Unsupported> {
+        let code = self.index(idx, &Scope::default())?;
+        Ok(
+            if idx
+                .terms()
+                .flat_map(|(m, _)| m)
+                .all(|a| matches!(a, Atom::Sym(_)))
+            {
+                code.s
+            } else {
+                format!("int({})", code.s)
+            },
+        )
+    }
+
+    /// An index over the dimensions `#0`, `#1`, … of a shape.
+    pub(super) fn dims_index(&mut self, idx: &Idx, shape: &[Idx]) -> Result<Code, Unsupported> {
+        self.index(idx, &Scope::of(shape))
+    }
+
+    fn element(&mut self, e: &ElemRef, scope: &Scope) -> Result<Code, Unsupported> {
+        Ok(match &**e {
+            Elem::Const(v) => Code::atom(literal(*v), scope.axes.is_empty()),
+            Elem::Param(name, _) => Code::atom(self.param_name(name), scope.axes.is_empty()),
+            Elem::OfIdx(ty, idx) => {
+                let value = self.index(idx, scope)?;
+                Code::atom(format!("_int({}, {})", value.s, dtype(*ty)), value.full)
+            }
+            Elem::Read { array, index, .. } => self.read(array, index, scope)?,
+            Elem::Unary(op, a) => {
+                let a = self.element(a, scope)?;
+                self.unary(*op, e.ty(), &a)?
+            }
+            Elem::Binary(op, a, b) => {
+                let known = match &**b {
+                    Elem::Const(v) => Some(*v),
+                    _ => None,
+                };
+                let (a, b) = (self.element(a, scope)?, self.element(b, scope)?);
+                self.binary(*op, e.ty(), &a, &b, known)?
+            }
+            Elem::Compare(op, a, b) => {
+                let (a, b) = (self.element(a, scope)?, self.element(b, scope)?);
+                compare(*op, &a, &b)
+            }
+            Elem::IndexCompare(op, a, b) => {
+                let (a, b) = (self.index(a, scope)?, self.index(b, scope)?);
+                // Two Python integers would compare to a Python truth value.
+                Code::atom(
+                    format!("np.bool_({})", compare(*op, &a, &b).s),
+                    a.full || b.full,
+                )
+            }
+            Elem::Convert(ty, a) => convert(*ty, &self.element(a, scope)?),
+            Elem::Bitcast(ty, a) => {
+                let a = self.element(a, scope)?;
+                Code::atom(
+                    format!("{}.view({})", a.at(Level::Atom), dtype(*ty)),
+                    a.full,
+                )
+            }
+            Elem::Select(c, t, f) => {
+                let (c, t, f) = (
+                    self.element(c, scope)?,
+                    self.element(t, scope)?,
+                    self.element(f, scope)?,
+                );
+                select(&c, &t, &f)
+            }
+            Elem::Acc(name, _) => match scope.variables.get(name) {
+                Some(var) => {
+                    let inner = scope.axes.len() - var.rank;
+                    let lacks = if var.rank > 0 && inner > 0 {
+                        format!("[...{}]", ", None".repeat(inner))
+                    } else {
+                        String::new()
+                    };
+                    Code::atom(format!("{}{lacks}", var.name), scope.axes.is_empty())
+                }
+                None => {
+                    return Err(Unsupported::new(format!(
+                        "accumulator {name} outside of its fold"
+                    )));
+                }
+            },
+            Elem::Fold(f) => self.fold(f, scope)?,
+        })
+    }
+
+    fn read(&mut self, array: &Sym, index: &Idx, scope: &Scope) -> Result<Code, Unsupported> {
+        let stem = format!("{}_at", self.param_name(array));
+        let index = self.from_first(array, index);
+        let names: Vec<Sym> = scope.axes.iter().map(|(n, _)| n.clone()).collect();
+        let regular = linear(&index, &names)
+            .filter(|(strides, rest)| strides.iter().chain([rest]).all(|i| scope.is_fixed(i)));
+        let code = match regular {
+            Some((strides, offset)) => {
+                let shape: Vec<Idx> = scope.axes.iter().map(|(_, e)| e.clone()).collect();
+                let offset_code = self.index(&offset, scope)?;
+                let fixed = self.strided(array, &shape, &strides, &Idx::default())?;
+                let offset = match offset.is_zero() {
+                    true => String::new(),
+                    false => format!(", offset={}", offset_code.s),
+                };
+                Code::atom(format!("_read({fixed}{offset})"), true)
+            }
+            None => {
+                let at = self.index(&index, scope)?;
+                Code::atom(
+                    format!("_gather({}, {})", self.param_name(array), at.s),
+                    at.full,
+                )
+            }
+        };
+        Ok(self.body.hold(&stem, code))
+    }
+
+    fn fold(&mut self, f: &Fold, scope: &Scope) -> Result<Code, Unsupported> {
+        let ty = f.init.ty();
+        let init = self.element(&f.init, scope)?;
+        let constant_extent =
+            scope.is_fixed(&f.extent) && scope.variables.keys().all(|n| !f.extent.mentions(n));
+        let vector = as_reducer(f).filter(|(reducer, _)| {
+            let exact = ty.is_int()
+                || self.allowed == Tier::Real
+                || matches!(reducer, Reducer::Op(BinOp::Add | BinOp::Multiply))
+                || matches!(reducer, Reducer::TakeIf(_) | Reducer::KeepIf(_));
+            exact && constant_extent
+        });
+        if let Some((reducer, x)) = vector {
+            let mut inner = scope.clone();
+            inner.axes.push((f.var.clone(), f.extent.clone()));
+            let x = self.element(&x, &inner)?;
+            let x = self.all_of(x, &inner)?;
+            let zero = matches!(&*f.init, Elem::Const(v) if v.as_f64() == 0.0);
+            let zero = zero && reducer == Reducer::Op(BinOp::Add);
+            let axis = [inner.axes.len() - 1];
+            let code = self.reduction(reducer, ty, (!zero).then_some(&init), &x, &axis)?;
+            return Ok(self.body.hold(&stem(f), code));
+        }
+        if !scope.is_fixed(&f.extent) && !scope.axes.is_empty() {
+            return Err(Unsupported::new(format!(
+                "a sum over {} terms, which differs from element to element, has no form over whole arrays",
+                f.extent
+            )));
+        }
+        // One step after the other, each for all elements at once.
+        let extent = self.index(&f.extent, scope)?.s;
+        let acc = self.body.names.fresh(&f.acc);
+        let var = self.body.names.fresh(&f.var);
+        self.body.line(&format!("{acc} = {}", init.s));
+        self.body.open(&format!("for {var} in range({extent}):"));
+        let mut inner = scope.clone();
+        let rank = scope.axes.len();
+        inner.variables.insert(
+            f.acc.clone(),
+            Variable {
+                name: acc.clone(),
+                rank,
+            },
+        );
+        inner
+            .variables
+            .insert(f.var.clone(), Variable { name: var, rank: 0 });
+        let step = self.element(&f.step, &inner)?;
+        self.body.line(&format!("{acc} = {}", step.s));
+        self.body.close();
+        Ok(Code::atom(acc, scope.axes.is_empty()))
+    }
+
+    /// `x` with the whole shape of the axes.
+    fn all_of(&mut self, x: Code, scope: &Scope) -> Result<Code, Unsupported> {
+        if x.full {
+            return Ok(x);
+        }
+        let shape: Vec<Idx> = scope.axes.iter().map(|(_, e)| e.clone()).collect();
+        Ok(Code::atom(
+            format!("_full({}, {})", x.s, self.shape(&shape)?),
+            true,
+        ))
+    }
+
+    fn index(&mut self, idx: &Idx, scope: &Scope) -> Result<Code, Unsupported> {
+        let mut terms: Vec<_> = idx.terms().collect();
+        terms.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        terms.sort_by_key(|(_, c)| *c < 0);
+        let mut sum: Option<Code> = None;
+        for (monomial, c) in terms {
+            let magnitude = c.unsigned_abs();
+            let mut product = (magnitude != 1 || monomial.is_empty())
+                .then(|| Code::atom(magnitude.to_string(), scope.axes.is_empty()));
+            for atom in monomial {
+                let factor = self.atom(atom, scope)?;
+                product = Some(match product {
+                    Some(p) => infix("*", Level::Product, &p, &factor),
+                    None => factor,
+                });
+            }
+            let product = product.unwrap_or_else(|| Code::atom("1", scope.axes.is_empty()));
+            sum = Some(match (sum, c < 0) {
+                (None, false) => product,
+                (None, true) => Code {
+                    s: format!("-{}", product.at(Level::Unary)),
+                    level: Level::Unary,
+                    full: product.full,
+                },
+                (Some(s), false) => infix("+", Level::Sum, &s, &product),
+                (Some(s), true) => infix("-", Level::Sum, &s, &product),
+            });
+        }
+        Ok(sum.unwrap_or_else(|| Code::atom("0", scope.axes.is_empty())))
+    }
+
+    fn atom(&mut self, atom: &Atom, scope: &Scope) -> Result<Code, Unsupported> {
+        let rank = scope.axes.len();
+        let scalar = rank == 0;
+        let (name, a, b) = match atom {
+            Atom::Sym(s) => {
+                if let Some(var) = scope.variables.get(s) {
+                    return Ok(Code::atom(var.name.clone(), scalar));
+                }
+                let Some(axis) = scope.axes.iter().position(|(n, _)| n == s) else {
+                    return Ok(Code::atom(self.param_name(s), scalar));
+                };
+                let extent = self.index(&scope.axes[axis].1, &Scope::default())?.s;
+                let stem = ["i", "j", "k", "l"].get(axis).copied().unwrap_or("m");
+                let code = Code::atom(format!("_axis({extent}, {axis}, {rank})"), rank == 1);
+                return Ok(self.body.hold(stem, code));
+            }
+            Atom::Value(e) => {
+                let value = self.element(e, scope)?;
+                return Ok(convert(ScalarType::I64, &value));
+            }
+            Atom::FloorDiv(a, b) => ("_floor_div", a, b),
+            Atom::Mod(a, b) => ("_floor_mod", a, b),
+            Atom::Max(a, b) => ("np.maximum", a, b),
+            Atom::Min(a, b) => ("np.minimum", a, b),
+        };
+        let positive = b.as_constant().is_some_and(|b| b > 0);
+        let (a, b) = (self.index(a, scope)?, self.index(b, scope)?);
+        Ok(match name {
+            "_floor_div" if positive => infix("//", Level::Product, &a, &b),
+            "_floor_mod" if positive => infix("%", Level::Product, &a, &b),
+            _ => Code::atom(format!("{name}({}, {})", a.s, b.s), a.full || b.full),
+        })
+    }
+}
+
+impl Scope {
+    fn of(shape: &[Idx]) -> Scope {
+        let axes = shape.iter().enumerate().map(|(d, e)| (dim(d), e.clone()));
+        Scope {
+            axes: axes.collect(),
+            ..Scope::default()
+        }
+    }
+
+    /// Whether the index is a Python integer: free of axes and of values from memory.
+    fn is_fixed(&self, idx: &Idx) -> bool {
+        let plain = idx
+            .terms()
+            .flat_map(|(m, _)| m)
+            .all(|a| matches!(a, Atom::Sym(_)));
+        plain && self.axes.iter().all(|(n, _)| !idx.mentions(n))
+    }
+}
+
+fn stem(f: &Fold) -> String {
+    f.acc
+        .split('\'')
+        .next()
+        .filter(|s| !s.is_empty())
+        .unwrap_or("acc")
+        .to_string()
+}
+
+/// The fold's step as a reducer and an element that is free of the accumulator.
+fn as_reducer(f: &Fold) -> Option<(Reducer, ElemRef)> {
+    if let Some((op, x)) = f.as_reduction() {
+        return Some((Reducer::Op(op), x));
+    }
+    let is_acc = |e: &ElemRef| matches!(&**e, Elem::Acc(n, _) if *n == f.acc);
+    let Elem::Select(c, t, e) = &*f.step else {
+        return None;
+    };
+    let Elem::Compare(op, a, b) = &**c else {
+        return None;
+    };
+    let take = t == a && is_acc(b) && is_acc(e);
+    let keep = is_acc(a) && is_acc(t) && b == e;
+    match (take, keep) {
+        (true, _) if !t.mentions(&f.acc) => Some((Reducer::TakeIf(*op), t.clone())),
+        (_, true) if !e.mentions(&f.acc) => Some((Reducer::KeepIf(*op), e.clone())),
+        _ => None,
+    }
+}

@@ -1,0 +1,186 @@
+def _shape(shape):
+    """C's sizes as a shape: a negative one is empty."""
+    return tuple(max(int(n), 0) for n in shape)
+
+
+def _row_major(shape):
+    strides = [1] * len(shape)
+    for d in range(len(shape) - 1, 0, -1):
+        strides[d - 1] = strides[d] * shape[d]
+    return strides
+
+
+def _view(array, shape, strides=None, offset=0):
+    """The elements array[offset + i*strides[0] + j*strides[1] + ...], not copied."""
+    shape = _shape(shape)
+    if 0 in shape:
+        return np.empty(shape, array.dtype)
+    strides = _row_major(shape) if strides is None else strides
+    reach = [(n - 1) * s for n, s in zip(shape, strides)]
+    first = offset + sum(r for r in reach if r < 0)
+    last = offset + sum(r for r in reach if r > 0)
+    if first < 0 or last >= array.size:
+        raise IndexError(f"elements {first} to {last} of an array of {array.size}")
+    steps = [s * array.strides[0] for s in strides]
+    return np.lib.stride_tricks.as_strided(array[offset:], shape, steps)
+
+
+def _read(array, shape, strides=None, offset=0):
+    """As _view, to read from. What lies outside of the array has any value: nobody uses it."""
+    try:
+        return _view(array, shape, strides, offset)
+    except IndexError:
+        shape = _shape(shape)
+        strides = _row_major(shape) if strides is None else strides
+        at = offset + sum(_axis(n, d, len(shape)) * s for d, (n, s) in enumerate(zip(shape, strides)))
+        return _gather(array, np.broadcast_to(at, shape))
+
+
+def _gather(array, at):
+    """array[at]; any value where that is outside."""
+    if array.size == 0:
+        return np.zeros(np.shape(at), array.dtype)
+    return np.take(array, np.asarray(at).astype(np.int64), mode="clip")
+
+
+def _axis(n, axis, rank):
+    """0, 1, ... n-1 along one axis of `rank`."""
+    return np.arange(max(n, 0)).reshape([-1 if d == axis else 1 for d in range(rank)])
+
+
+def _full(x, shape):
+    """All of `shape`, where x may still lack axes to be broadcast."""
+    return np.broadcast_to(x, _shape(shape))
+
+
+def _slice(x, start, shape, stride):
+    """x[start + i*stride] along each axis; any value outside of x."""
+    for d, (first, n, step) in enumerate(zip(start, _shape(shape), stride)):
+        if first >= 0 and first + (n - 1) * step < x.shape[d]:
+            x = x[(slice(None),) * d + (slice(first, first + n * step, step),)]
+        elif x.shape[d] == 0:
+            x = np.zeros(x.shape[:d] + (n,) + x.shape[d + 1 :], x.dtype)
+        else:
+            x = np.take(x, first + step * np.arange(n), axis=d, mode="clip")
+    return x
+
+
+def _pad(x, value, low, shape):
+    """x, beginning at `low`, surrounded by value."""
+    out = np.full(_shape(shape), value, x.dtype)
+    into, of = [], []
+    for before, size, n in zip(low, x.shape, out.shape):
+        begin, end = max(before, 0), max(min(before + size, n), max(before, 0))
+        into.append(slice(begin, end))
+        of.append(slice(begin - before, end - before))
+    out[tuple(into)] = x[tuple(of)]
+    return out
+
+
+def _int(value, dtype):
+    """An integer, wrapped to the width of dtype; for a float type, the nearest value."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        value = np.int64((value + 2**63) % 2**64 - 2**63) if value < 2**63 else np.uint64(value)
+    return value.astype(dtype)
+
+
+def _c_div(a, b):
+    """C's quotient, rounded towards zero. By zero it is all ones, or 1 for a negative dividend."""
+    if np.ndim(b) == 0 and b > 0:
+        return a // b if a.dtype.kind == "u" else (a + (a < 0) * (b - b.dtype.type(1))) // b
+    one = b.dtype.type(1)
+    divisor = np.where(b == 0, one, b)
+    by_zero = np.where(a < 0, one, ~b.dtype.type(0))
+    return np.where(b == 0, by_zero, (a - np.fmod(a, divisor)) // divisor)
+
+
+def _c_rem(a, b):
+    """C's remainder, with the dividend's sign. By zero it is the dividend."""
+    return np.where(b == 0, a, np.fmod(a, np.where(b == 0, b.dtype.type(1), b)))
+
+
+def _shr(a, b):
+    """a >> b with zeros, whatever the type."""
+    unsigned = np.dtype(f"u{a.dtype.itemsize}")
+    return (a.view(unsigned) >> b.view(unsigned)).view(a.dtype)
+
+
+def _sar(a, b):
+    """a >> b with copies of the topmost bit, whatever the type."""
+    signed = np.dtype(f"i{a.dtype.itemsize}")
+    bits = b.view(np.dtype(f"u{b.dtype.itemsize}"))
+    count = np.minimum(bits, bits.dtype.type(8 * a.dtype.itemsize - 1)).view(signed)
+    return (a.view(signed) >> count).view(a.dtype)
+
+
+def _maximum(a, b):
+    """The larger; NaN if there is one; of two zeros, the positive one."""
+    return np.where(a == b, np.where(np.signbit(a), b, a), np.maximum(a, b))
+
+
+def _minimum(a, b):
+    """The smaller; NaN if there is one; of two zeros, the negative one."""
+    return np.where(a == b, np.where(np.signbit(a), a, b), np.minimum(a, b))
+
+
+def _round(x):
+    """To the nearest integer, halves away from zero."""
+    t = np.trunc(x)
+    return t + np.copysign((np.abs(x - t) >= 0.5).astype(x.dtype), x)
+
+
+def _floor_div(a, b):
+    """Rounded down; 0 where b is 0."""
+    return np.where(b == 0, 0, a // np.where(b == 0, 1, b))
+
+
+def _floor_mod(a, b):
+    """What _floor_div leaves; a where b is 0."""
+    return np.where(b == 0, a, a % np.where(b == 0, 1, b))
+
+
+def _lines(init, x, axes):
+    """x with these axes as one last axis, in order, and init before its first element."""
+    kept = [d for d in range(x.ndim) if d not in axes]
+    x = np.transpose(x, kept + list(axes))
+    outer = x.shape[: len(kept)]
+    count = 1
+    for n in x.shape[len(kept) :]:
+        count *= n
+    start = np.broadcast_to(np.asarray(init, x.dtype), outer)[..., None]
+    return np.concatenate([start, x.reshape(outer + (count,))], axis=-1)
+
+
+def _in_order(ufunc, init, x, axes):
+    """init, then x[0], x[1], ...: one after the other, as C does."""
+    return ufunc.accumulate(_lines(init, x, axes), axis=-1)[..., -1]
+
+
+def _one_by_one(step, init, x, axes):
+    """As _in_order, for any step."""
+    lines = _lines(init, x, axes)
+    acc = lines[..., 0]
+    for k in range(1, lines.shape[-1]):
+        acc = step(acc, lines[..., k])
+    return acc
+
+
+def _extreme(init, x, axes, larger, first, keep):
+    """The result of `if (x > m) m = x;`, or with keep of `m = m > x ? m : x;`, for floats: which of
+    two equal values it is (their zeros may differ in sign), and what NaN does."""
+    y = _lines(init, x, axes)
+    y = y if larger else -y
+    nan = np.isnan(y)
+    dropped = np.logical_or.accumulate(nan[..., ::-1], axis=-1)[..., ::-1] if keep else nan
+    key = np.where(dropped, y.dtype.type(-np.inf), y)
+    at = key.argmax(-1) if first else key.shape[-1] - 1 - key[..., ::-1].argmax(-1)
+    best = np.take_along_axis(key, np.asarray(at)[..., None], -1)[..., 0]
+    best = np.where(nan[..., -1] if keep else nan[..., 0], y.dtype.type(np.nan), best)
+    return best if larger else -best
+
+
+def _in_any_order(ufunc, init, x, axis):
+    """The largest or smallest of init and x along these axes; x may be empty."""
+    limits = (False, True) if x.dtype == np.bool_ else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+    start = limits[0] if ufunc is np.maximum else limits[1]
+    return ufunc(init, ufunc.reduce(x, axis=axis, initial=start))
