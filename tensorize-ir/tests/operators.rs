@@ -138,6 +138,32 @@ proptest! {
     }
 
     #[test]
+    fn damaged_text_is_an_error_or_a_function(
+        seed in any::<u64>(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), 0..5u8), 1..4),
+    ) {
+        for kind in KINDS {
+            let mut text: Vec<char> = Case::new(kind, seed).function.to_string().chars().collect();
+            for (index, how) in &damage {
+                let at = index.index(text.len());
+                match how {
+                    0 => drop(text.remove(at)),
+                    1 => text.insert(at, 'é'),
+                    2 => text.truncate(at + 1),
+                    3 => text.insert(at, text[text.len() / 2]),
+                    _ => text.swap(at, at / 2),
+                }
+            }
+            let text: String = text.into_iter().collect();
+            match text.parse::<Function>() {
+                // What still reads is well-formed and reads back.
+                Ok(f) => text_reads_back(&f),
+                Err(e) => prop_assert!(e.line >= 1 && e.offset <= text.len(), "{}", e),
+            }
+        }
+    }
+
+    #[test]
     fn every_operator_reads_back(seed in any::<u64>()) {
         for kind in KINDS {
             text_reads_back(&Case::new(kind, seed).function);
