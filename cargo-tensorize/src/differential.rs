@@ -48,6 +48,8 @@ pub struct Differential {
     program: PathBuf,
     functions: Vec<(String, Signature)>,
     variants: Vec<Variant>,
+    /// For each variant, why it does not compile, if it doesn't.
+    broken: Vec<Option<String>>,
     next_run: AtomicU64,
 }
 
@@ -132,7 +134,7 @@ impl Differential {
                 v.name
             )));
         }
-        let (folder, program) = build::build(&build::Plan {
+        let built = build::build(&build::Plan {
             file,
             dir,
             flags,
@@ -140,8 +142,9 @@ impl Differential {
             variants,
         })?;
         Ok(Differential {
-            folder,
-            program,
+            folder: built.folder,
+            program: built.program,
+            broken: built.broken,
             functions: functions.to_vec(),
             variants: variants.to_vec(),
             next_run: AtomicU64::new(0),
@@ -159,6 +162,12 @@ impl Differential {
         numbered
             .filter(move |(_, v)| v.of == function)
             .map(|(i, v)| (self.functions.len() + i, v.name.as_str()))
+    }
+
+    /// Why the variant with this number does not compile, if it doesn't. The others run without it.
+    pub fn broken(&self, function: usize) -> Option<&str> {
+        let variant = function.checked_sub(self.functions.len())?;
+        self.broken.get(variant)?.as_deref()
     }
 
     fn signature(&self, function: usize) -> Option<&Signature> {

@@ -297,8 +297,10 @@ macro_rules! float_binary {
             BinOp::Minimum if a == b => if a.is_sign_negative() { a } else { b },
             BinOp::Maximum => if a > b { a } else { b },
             BinOp::Minimum => if a < b { a } else { b },
-            BinOp::MaximumNumber => a.max(b),
-            BinOp::MinimumNumber => a.min(b),
+            // C leaves open which of two zeros is the larger one; libm gives the first operand, and
+            // Rust's `max` gives either, depending on how it is compiled.
+            BinOp::MaximumNumber => if b.is_nan() || a >= b { a } else { b },
+            BinOp::MinimumNumber => if b.is_nan() || a <= b { a } else { b },
             BinOp::Power => a.powf(b),
             BinOp::Atan2 => a.atan2(b),
             _ => a,
@@ -471,6 +473,16 @@ mod tests {
         assert!(binary_undefined(BinOp::Divide, int(1), int(0)).is_some());
         assert!(binary_undefined(BinOp::Add, int(i32::MAX.into()), int(1)).is_some());
         assert!(binary_undefined(BinOp::Add, Scalar::int(U8, 255), Scalar::int(U8, 1)).is_none());
+    }
+
+    #[test]
+    fn fmax_passes_over_nan_and_keeps_the_first_of_two_zeros() {
+        let max = |a, b| eval_binary(BinOp::MaximumNumber, Scalar::f32(a), Scalar::f32(b));
+        let min = |a, b| eval_binary(BinOp::MinimumNumber, Scalar::f32(a), Scalar::f32(b));
+        assert_eq!((max(f32::NAN, 1.0), max(1.0, f32::NAN)), (Scalar::f32(1.0), Scalar::f32(1.0)));
+        assert_eq!((max(1.0, 2.0), min(1.0, 2.0)), (Scalar::f32(2.0), Scalar::f32(1.0)));
+        assert_eq!((max(-0.0, 0.0), min(0.0, -0.0)), (Scalar::f32(-0.0), Scalar::f32(0.0)));
+        assert_eq!((min(f32::NAN, 1.0), min(1.0, f32::NAN)), (Scalar::f32(1.0), Scalar::f32(1.0)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Compiles C functions together with the driver that runs them.
 
 use super::Error;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -43,8 +43,16 @@ pub(super) struct Plan<'a> {
     pub variants: &'a [Variant],
 }
 
-/// The compiled program, in a folder that goes away with it.
-pub(super) fn build(plan: &Plan<'_>) -> Result<(TempDir, PathBuf), Error> {
+/// The compiled program.
+pub(super) struct Built {
+    /// Goes away with the value.
+    pub folder: TempDir,
+    pub program: PathBuf,
+    /// For each variant, why it does not compile, if it doesn't.
+    pub broken: Vec<Option<String>>,
+}
+
+pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
     if cfg!(target_endian = "big") {
         return Err(Error::Source(
             "the driver knows little-endian machines only".into(),
@@ -56,39 +64,38 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<(TempDir, PathBuf), Error> {
     let user_flags: Vec<String> = compile_flags(plan.flags);
     std::fs::write(at("original.c"), original(plan)?)?;
 
-    let mut objects = vec![at("original.o")];
     let mut original = Vec::from(["-O2", "-ffp-contract=off"].map(String::from));
     original.extend(user_flags.iter().cloned());
-    let mut running = vec![compile(
-        &cc,
-        plan.dir,
-        &original,
-        &at("original.c"),
-        &at("original.o"),
-    )?];
+    let mut queue = vec![(at("original"), original)];
     for (i, v) in plan.variants.iter().enumerate() {
-        let (source, object) = (at(&format!("variant{i}.c")), at(&format!("variant{i}.o")));
-        std::fs::write(&source, &v.source)?;
+        let path = at(&format!("variant{i}"));
+        std::fs::write(path.with_extension("c"), &v.source)?;
         let mut flags = Vec::from(["-O2", "-ffp-contract=off", "-fwrapv"].map(String::from));
         flags.extend(compile_flags(&v.flags));
-        running.push(compile(&cc, plan.dir, &flags, &source, &object)?);
-        objects.push(object);
+        queue.push((path, flags));
     }
     if !plan.variants.is_empty() {
         std::fs::write(at("table.c"), table(plan))?;
-        running.push(compile(
-            &cc,
-            plan.dir,
-            &machine_flags(&user_flags),
-            &at("table.c"),
-            &at("table.o"),
-        )?);
-        objects.push(at("table.o"));
+        queue.push((at("table"), machine_flags(&user_flags)));
     }
-    // While those compile.
     let driver = driver(&cc, &machine_flags(&user_flags))?;
-    for child in running {
-        child.finish()?;
+    let mut objects = Vec::new();
+    let mut broken = Vec::new();
+    for (i, (path, result)) in compile_all(&cc, plan.dir, queue).into_iter().enumerate() {
+        // The first is the original, then come the variants.
+        let is_variant = (1..=plan.variants.len()).contains(&i);
+        match result {
+            Ok(()) => objects.push(path.with_extension("o")),
+            // The rest can be run without it.
+            Err(Error::Compiler(why)) if is_variant => {
+                broken.push(Some(why));
+                continue;
+            }
+            Err(e) => return Err(e),
+        }
+        if is_variant {
+            broken.push(None);
+        }
     }
 
     let program = at("program");
@@ -119,7 +126,11 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<(TempDir, PathBuf), Error> {
         false => &["-no-pie", "-Wl,--unresolved-symbols=ignore-all"],
     };
     link(&[]).or_else(|first| link(unresolved).map_err(|_| first))?;
-    Ok((folder, program))
+    Ok(Built {
+        folder,
+        program,
+        broken,
+    })
 }
 
 /// `CC` with its arguments, or `cc`.
@@ -258,7 +269,8 @@ fn prototype(symbol: &str, signature: &Signature) -> String {
         params.join(", ")
     };
     let ret = signature.ret.as_ref().map_or("void", |(_, ty)| c_type(*ty));
-    format!("extern {ret} {symbol}({params});\n")
+    // Weak: a variant that does not compile is not there.
+    format!("extern {ret} {symbol}({params}) __attribute__((weak));\n")
 }
 
 /// A spelling that needs no header.
@@ -297,6 +309,32 @@ fn driver(cc: &[String], flags: &[String]) -> Result<Arc<TempDir>, Error> {
     let folder = Arc::new(folder);
     done.insert(key, folder.clone());
     Ok(folder)
+}
+
+/// Compiles `path.c` to `path.o`, for every path with its flags, a few at a time.
+fn compile_all(
+    cc: &[String],
+    dir: &Path,
+    queue: Vec<(PathBuf, Vec<String>)>,
+) -> Vec<(PathBuf, Result<(), Error>)> {
+    let at_once = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(8);
+    let mut queue: VecDeque<_> = queue.into();
+    let mut running = VecDeque::new();
+    let mut done = Vec::new();
+    loop {
+        while running.len() < at_once
+            && let Some((path, flags)) = queue.pop_front()
+        {
+            let (source, object) = (path.with_extension("c"), path.with_extension("o"));
+            running.push_back((path, compile(cc, dir, &flags, &source, &object)));
+        }
+        let Some((path, child)) = running.pop_front() else {
+            return done;
+        };
+        done.push((path, child.and_then(Running::finish)));
+    }
 }
 
 fn compile(

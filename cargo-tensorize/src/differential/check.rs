@@ -133,8 +133,13 @@ impl Differential {
         };
         let tried = checker.interpreters(effort)?;
         let originals = checker.original(&tried)?;
+        let edges = checker.edges(effort);
+        checker.faultless(kernel.function, ORIGINAL, &edges)?;
         for (function, name) in self.variants_of(kernel.function) {
             checker.variant(function, name, &tried, &originals, effort)?;
+            checker
+                .faultless(function, GENERATED, &edges)
+                .map_err(|f| named(f, name))?;
         }
         Ok(checker.evidence)
     }
@@ -312,12 +317,20 @@ impl Checker<'_> {
         originals: &[Outputs],
         effort: &Effort,
     ) -> Result<(), Failure> {
+        if let Some(why) = self.all.broken(function) {
+            return Err(Failure::Mismatch(Box::new(Mismatch {
+                between: (ORIGINAL, GENERATED),
+                text: format!("{GENERATED} does not compile: {why}"),
+                variant: Some(name.to_owned()),
+                inputs: Inputs::default(),
+            })));
+        }
         let params = &self.kernel.lifted.params;
         let mut tally = Tally::default();
         let inputs: Vec<&Inputs> = tried.iter().map(|t| &t.inputs).collect();
         let results = self.all.run_inputs(function, params, &inputs)?;
         for ((t, original), result) in tried.iter().zip(originals).zip(results) {
-            if let Some(text) = self.differs(original, &result, &mut tally) {
+            if let Some(text) = differs(original, &result, self.how.same, &mut tally) {
                 let mut side = self.all.side(function, params);
                 let failure = self.mismatch((LOOP, GENERATED), &t.case, &mut side, &text);
                 return Err(named(failure, name));
@@ -327,7 +340,13 @@ impl Checker<'_> {
         let large: Vec<&Inputs> = large.iter().collect();
         let results = self.all.run_inputs(function, params, &large)?;
         for ((inputs, original), result) in large.iter().zip(&expected).zip(results) {
-            if let Some(text) = self.differs(original, &result, &mut tally) {
+            // The rounding errors of a long sum add up like a random walk.
+            let elements: usize = inputs.arrays.values().map(|b| b.data.len()).sum();
+            let same = match self.how.same {
+                Same::Within(t) => Same::Within(t * (elements as f64).sqrt().max(16.0) / 16.0),
+                Same::Exactly => Same::Exactly,
+            };
+            if let Some(text) = differs(original, &result, same, &mut tally) {
                 return Err(named(
                     self.plain((ORIGINAL, GENERATED), inputs, &text),
                     name,
@@ -338,23 +357,41 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn differs(
+    /// At tier *real*, inputs with the edges of float types: what they give may differ, but nothing may
+    /// crash or leave its arrays. (At tier *exact* such inputs are compared, too.)
+    fn edges(&self, effort: &Effort) -> Vec<Inputs> {
+        if self.kernel.proof.tier == Tier::Exact {
+            return Vec::new();
+        }
+        let cases = self
+            .spec
+            .sample(effort.seed ^ 0xed6e, effort.inputs / 3, Palette::All);
+        let settled = cases.map(|c| check::settle(&self.program, &self.spec, &c, &self.how));
+        settled
+            .filter_map(|run| run.ok().map(|(inputs, _)| inputs))
+            .collect()
+    }
+
+    /// Every run comes to its end.
+    fn faultless(
         &self,
-        original: &Outputs,
-        result: &Result<Outputs, String>,
-        tally: &mut Tally,
-    ) -> Option<String> {
-        let names = Comparison {
-            names: (ORIGINAL, GENERATED),
-            ..self.how.clone()
-        };
-        match result {
-            Ok(outputs) => {
-                let text = check::first_difference(original, outputs, &names, tally);
-                tally.compared += usize::from(text.is_none());
-                text
+        function: usize,
+        who: &'static str,
+        inputs: &[Inputs],
+    ) -> Result<(), Failure> {
+        let borrowed: Vec<&Inputs> = inputs.iter().collect();
+        let results = self
+            .all
+            .run_inputs(function, &self.kernel.lifted.params, &borrowed)?;
+        match inputs
+            .iter()
+            .zip(results)
+            .find_map(|(i, r)| r.err().map(|why| (i, why)))
+        {
+            Some((inputs, why)) => {
+                Err(self.plain((LOOP, who), inputs, &format!("{who} fails: {why}")))
             }
-            Err(why) => Some(why.clone()),
+            None => Ok(()),
         }
     }
 
@@ -413,6 +450,28 @@ impl Checker<'_> {
             variant: None,
             inputs: inputs.clone(),
         }))
+    }
+}
+
+/// What the generated code does unlike the original.
+fn differs(
+    original: &Outputs,
+    result: &Result<Outputs, String>,
+    same: Same,
+    tally: &mut Tally,
+) -> Option<String> {
+    let how = Comparison {
+        names: (ORIGINAL, GENERATED),
+        same,
+        ..Comparison::default()
+    };
+    match result {
+        Ok(outputs) => {
+            let text = check::first_difference(original, outputs, &how, tally);
+            tally.compared += usize::from(text.is_none());
+            text
+        }
+        Err(why) => Some(format!("{GENERATED} fails: {why}")),
     }
 }
 

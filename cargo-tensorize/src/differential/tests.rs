@@ -343,6 +343,15 @@ fn variants_are_compared_with_the_original() {
         "n = 1, x = [0], out = [0]: out[0]: the lifted loop gives 1, the generated code 0";
     assert_eq!(m.text, expected);
 
+    let broken = variant("return undeclared;");
+    let m = mismatch(check(C, 1, &[broken]));
+    assert_eq!(m.variant.as_deref(), Some("cpu"));
+    assert!(
+        m.text.contains("does not compile") && m.text.contains("undeclared"),
+        "{}",
+        m.text
+    );
+
     let bad_when_long = variant("for (int i = 0; i < n; i++) out[i] = x[i] + 1 - (i == 64);");
     let m = mismatch(check(C, 1, &[bad_when_long]));
     assert!(m.text.contains("out[64]"), "{}", m.text);

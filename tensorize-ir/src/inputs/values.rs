@@ -116,9 +116,21 @@ fn small_int(ty: ScalarType, rng: &mut Rng) -> Scalar {
 }
 
 fn random_bits(ty: ScalarType, rng: &mut Rng) -> Scalar {
-    Scalar {
+    let v = Scalar {
         ty,
         bits: rng.bits() >> (64 - ty.bits()),
+    };
+    match ty {
+        // A signalling NaN is nothing that C's arithmetic makes, and `fmax` of one is anyone's guess.
+        ScalarType::F32 if v.as_f64().is_nan() => Scalar {
+            bits: v.bits | 1 << 22,
+            ..v
+        },
+        ScalarType::F64 if v.as_f64().is_nan() => Scalar {
+            bits: v.bits | 1 << 51,
+            ..v
+        },
+        _ => v,
     }
 }
 
