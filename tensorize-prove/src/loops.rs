@@ -148,7 +148,7 @@ impl Executor<'_, '_> {
         let one = Idx::constant(1);
         let over_params = trip.as_constant().is_none() && self.ctx.is_over_params(trip);
         let plain = over_params && !trip.terms().any(|(m, _)| m.is_empty());
-        if plain && self.loops.is_empty() && !self.ctx.proves(CmpOp::Ge, trip, &one) {
+        if plain && !self.ctx.proves(CmpOp::Ge, trip, &one) {
             self.ctx.guard(Guard::NonNegative(trip - &one));
         } else if !self.ctx.proves(CmpOp::Ge, trip, &least) {
             if !over_params {

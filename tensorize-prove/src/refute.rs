@@ -18,7 +18,7 @@ pub fn refute(
     tier: Tier,
 ) -> Option<String> {
     let program = Program::new(kernel).ok()?;
-    let spec = Spec::known(&kernel.params, guards, &[]).with_constants_of(kernel);
+    let spec = Spec::guarded(&kernel.params, guards).with_constants_of(kernel);
     let same = if tier == Tier::Exact { Same::Exactly } else { Same::Within(1e-3) };
     let how = Comparison { same, may_leave_extents: true, ..Comparison::default() };
     let mut other = |inputs: &tensorize_ir::memory::Inputs| tensir::interpret(summary, inputs);

@@ -182,7 +182,8 @@ fn trip(exec: &mut Executor, l: &Loop, start: &State, k: &Sym) -> Result<Idx, St
         });
     };
     let zero = Idx::default();
-    let usable = exec.ctx.is_over_params(&trip) && exec.loops().is_empty();
+    // A count over the sizes alone can be guarded not to be negative.
+    let usable = exec.ctx.is_over_params(&trip);
     Ok(if usable || exec.ctx.is_non_negative(&trip) { trip } else { trip.maximum(&zero) })
 }
 
