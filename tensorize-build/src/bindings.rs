@@ -103,7 +103,7 @@ pub fn write(bindings: &[Binding]) -> String {
         }
         safe += &writer.safe();
     }
-    format!(
+    indented(&format!(
         "// Written by tensorize-build.\n\
          #[allow(unsafe_code, missing_docs, dead_code, non_snake_case, non_upper_case_globals, unused, clippy::all)]\n\
          mod generated {{\n\
@@ -124,7 +124,47 @@ pub fn write(bindings: &[Binding]) -> String {
          {sys}}}\n\n\
          {safe}}}\n\
          pub use generated::*;\n"
-    )
+    ))
+}
+
+/// Indents by brackets, one step a line, which is all that generated code needs to be read.
+fn indented(text: &str) -> String {
+    let mut out = String::new();
+    // For each line that a bracket is open from: how many.
+    let mut open: Vec<usize> = Vec::new();
+    fn close(open: &mut Vec<usize>, mut count: usize) {
+        while let Some(last) = open.last_mut().filter(|_| count > 0) {
+            let closed = count.min(*last);
+            *last -= closed;
+            count -= closed;
+            if *last == 0 {
+                open.pop();
+            }
+        }
+    }
+    for line in text.lines() {
+        let code = line.split("//").next().unwrap_or("");
+        let leading = code.chars().take_while(|c| ")]}".contains(*c)).count();
+        close(&mut open, leading);
+        if !line.is_empty() {
+            out += &"    ".repeat(open.len());
+            out += line;
+        }
+        out.push('\n');
+        let count = |set: &str| {
+            code.chars()
+                .skip(leading)
+                .filter(|c| set.contains(*c))
+                .count()
+        };
+        let (opened, closed) = (count("([{"), count(")]}"));
+        if opened > closed {
+            open.push(opened - closed);
+        } else {
+            close(&mut open, closed - opened);
+        }
+    }
+    out
 }
 
 fn kernel_static(name: &str) -> String {
@@ -600,5 +640,95 @@ fn parameter_name(name: &str) -> String {
             format!("{name}_")
         }
         _ => function_name(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prototype::guess;
+
+    /// `tensorize-rt` measures the dispatch of this one.
+    #[test]
+    fn bindings_are_as_on_the_golden_page() {
+        let text = "void halve(const uint8_t *in, uint8_t *out, int rows, int cols) {} \
+                    void twice(float *x, size_t n) {}";
+        let footprint = |text: &str| text.parse().unwrap();
+        let halve = Binding {
+            name: "halve".into(),
+            file: "kernels/halve.c".into(),
+            line: 5,
+            prototype: guess(text, "halve"),
+            proven: Ok(Proven {
+                tier: "exact".into(),
+                guards: [
+                    "rows*cols >= 0",
+                    "rows*cols fits i32",
+                    "out[0 .. rows*cols] disjoint in[0 .. rows*cols]",
+                ]
+                .map(|g| g.parse().unwrap())
+                .into(),
+                footprints: vec![
+                    footprint("in[0 .. rows*cols]: reads"),
+                    footprint("out[0 .. rows*cols]: writes"),
+                ],
+            }),
+            targets: vec![
+                TargetCode {
+                    target: "cpu".into(),
+                    tier: "exact".into(),
+                    code: Code::Native {
+                        entry: "halve__cpu".into(),
+                    },
+                },
+                TargetCode {
+                    target: "numpy".into(),
+                    tier: "exact".into(),
+                    code: Code::Absent("it has no \"halves\"".into()),
+                },
+            ],
+        };
+        let twice = Binding {
+            name: "twice".into(),
+            line: 20,
+            prototype: guess(text, "twice"),
+            proven: Err("it has changed since it was proven".into()),
+            targets: vec![],
+            ..halve.clone()
+        };
+        assert!(halve.is_dispatched() && !twice.is_dispatched());
+        let written = write(&[halve, twice]);
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/bindings.rs");
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(path, &written).unwrap();
+        }
+        let golden = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            golden == written,
+            "UPDATE_GOLDEN=1 rewrites {path}; now it is\n{written}"
+        );
+    }
+
+    #[test]
+    fn rust_keywords_are_names_in_c() {
+        let text = "int match(const int *in, int type, int self, int p) { }";
+        let binding = Binding {
+            name: "match".into(),
+            file: "m.c".into(),
+            line: 1,
+            prototype: guess(text, "match"),
+            proven: Err("no".into()),
+            targets: vec![],
+        };
+        let written = write(&[binding]);
+        assert!(written.contains("#[link_name = \"match\"]"), "{written}");
+        assert!(
+            written.contains("pub fn r#match(r#in: *const ::core::ffi::c_int, r#type:"),
+            "{written}"
+        );
+        assert!(
+            written.contains("self_: ::core::ffi::c_int, p_:"),
+            "{written}"
+        );
     }
 }

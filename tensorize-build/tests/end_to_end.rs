@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use tensorize_build::Settings;
 use tensorize_build::config::Library;
 use tensorize_build::hash::file_hash;
@@ -179,7 +179,7 @@ impl Project {
 
     /// Builds it; a program of its own to run.
     fn build(&self) -> Program {
-        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let (built, log) = self.cargo(&[]);
         assert!(built, "{log}");
         let program = self.path().join("program");
@@ -365,7 +365,7 @@ fn without_a_current_result_the_original_runs() {
         &["halve - - original=0 target=0"],
     );
 
-    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let (built, log) = project.cargo(&[("TENSORIZE_STRICT", "1")]);
     assert!(!built && log.contains("kernels/halve.c::halve"), "{log}");
 }
@@ -382,7 +382,7 @@ fn a_wrong_prototype_is_not_believed() {
     entry.record.guards.clear();
     entry.record.footprints.clear();
     store.save(&entry.record, &entry.sources).unwrap();
-    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // The program calls `halve`, of which there is no binding now; nothing worse happens.
     let (built, log) = project.cargo(&[]);
     assert!(!built && log.contains("halve"), "{log}");
@@ -390,7 +390,8 @@ fn a_wrong_prototype_is_not_believed() {
 
 #[test]
 fn without_any_result_it_builds() {
-    let program = Project::new().build();
+    let project = Project::new();
+    let program = project.build();
     program.expect(
         &[],
         &["raw", "same-file"],

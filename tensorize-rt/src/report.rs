@@ -14,6 +14,8 @@ pub struct KernelReport {
     pub line: u32,
     /// `exact` or `real`, if it is proven.
     pub tier: Option<&'static str>,
+    /// The tier of the code that answered most calls, which may be weaker; `None` for the original.
+    pub target_tier: Option<&'static str>,
     /// What has to hold at a call.
     pub guards: Vec<&'static str>,
     /// The targets there is code for.
@@ -57,6 +59,10 @@ fn one(kernel: &'static Kernel) -> KernelReport {
         (python, named(|c| matches!(c, Code::Python { .. }))),
     ];
     let most = candidates.into_iter().max_by_key(|(calls, _)| *calls);
+    let target = most
+        .filter(|(calls, _)| *calls > 0)
+        .map_or("-", |(_, name)| name);
+    let ran = kernel.targets.iter().find(|t| t.name == target);
     let notes = kernel.notes();
     let out = notes
         .out
@@ -68,6 +74,7 @@ fn one(kernel: &'static Kernel) -> KernelReport {
         file: kernel.file,
         line: kernel.line,
         tier: kernel.tier.map(|t| t.name()),
+        target_tier: ran.map(|t| t.tier.name()),
         guards: kernel.guards.to_vec(),
         targets: kernel
             .targets
@@ -75,9 +82,7 @@ fn one(kernel: &'static Kernel) -> KernelReport {
             .filter(|t| !matches!(t.code, Code::Absent { .. }))
             .map(|t| t.name)
             .collect(),
-        target: most
-            .filter(|(calls, _)| *calls > 0)
-            .map_or("-", |(_, name)| name),
+        target,
         calls: (original, native + python),
         guard_failed,
         compared,
@@ -127,7 +132,7 @@ fn table(reports: &[KernelReport]) -> String {
         let line = format!(
             "{:width$}  {:5}  {:8}  {:8}  {:8}  {notes}",
             r.name,
-            r.tier.unwrap_or("-"),
+            r.target_tier.or(r.tier).unwrap_or("-"),
             r.target,
             r.calls.0 + r.calls.1,
             r.calls.0,

@@ -235,26 +235,14 @@ impl Worker {
         ret: Option<Elem>,
     ) -> Result<Outcome, Trouble> {
         let too_large = || Trouble::Call("its sizes are too large".into());
-        // The module sees each array from its element 0 on.
+        // The module sees each array from the first element that is touched on.
         let mut end = 0usize;
         let mut places = Vec::new();
         for array in arrays {
-            let touched = array.hi > array.lo;
-            if touched && array.lo < 0 {
-                return Err(Trouble::Call(format!(
-                    "it touches elements before `{}`",
-                    array.name
-                )));
-            }
-            let len = if touched {
-                usize::try_from(array.hi).map_err(|_| too_large())?
-            } else {
-                0
-            };
-            let bytes = len.checked_mul(array.elem.size()).ok_or_else(too_large)?;
+            let len = array.len().ok_or_else(too_large)?;
             places.push((end, len));
             end = end
-                .checked_add(bytes)
+                .checked_add(len * array.elem.size())
                 .and_then(|e| e.checked_next_multiple_of(ALIGN))
                 .ok_or_else(too_large)?;
         }
@@ -279,8 +267,7 @@ impl Worker {
                         return Err(Trouble::Call("its arguments don't fit together".into()));
                     };
                     if *len > 0 {
-                        let first = offset + array.lo as usize * array.elem.size();
-                        let window = &mut map[first..offset + len * array.elem.size()];
+                        let window = &mut map[*offset..offset + len * array.elem.size()];
                         // SAFETY: handed on.
                         unsafe { array.read(window) }.map_err(Trouble::Call)?;
                         if array.writes {
@@ -288,7 +275,7 @@ impl Worker {
                                 Trouble::Call("there is not enough memory".into())
                             })?;
                             before.as_mut_slice().copy_from_slice(window);
-                            befores.push((next, first, before));
+                            befores.push((next, *offset, before));
                         }
                     }
                     let mode = if array.writes { 'w' } else { 'r' };

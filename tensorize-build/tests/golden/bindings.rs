@@ -1,0 +1,133 @@
+// Written by tensorize-build.
+#[allow(unsafe_code, missing_docs, dead_code, non_snake_case, non_upper_case_globals, unused, clippy::all)]
+mod generated {
+    use ::tensorize_rt as rt;
+
+    static __KERNEL_halve: rt::Kernel = rt::Kernel::new(
+        "halve", ("kernels/halve.c", 5), Some(rt::Tier::Exact),
+        &["cols*rows >= 0", "cols*rows fits i32", "out[0 .. cols*rows] disjoint in[0 .. cols*rows]"],
+        None,
+        &[rt::Target { name: "cpu", tier: rt::Tier::Exact, code: rt::Code::Native },
+            rt::Target { name: "numpy", tier: rt::Tier::Exact, code: rt::Code::Absent { why: "it has no \"halves\"" } }],
+    );
+
+    #[inline(always)]
+    fn guards_halve(r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) -> Option<()> {
+        let cols = rt::int(cols)?;
+        let rows = rt::int(rows)?;
+        // cols*rows >= 0
+        if !(cols.checked_mul(rows)? >= 0) { return None; }
+        // cols*rows fits i32
+        if !({ let value = cols.checked_mul(rows)?; value >= -2147483648 && value <= 2147483647 }) { return None; }
+        // out[0 .. cols*rows] disjoint in[0 .. cols*rows]
+        if !(rt::apart(out.cast_const(), 0i64, cols.checked_mul(rows)?, r#in.cast_mut().cast_const(), 0i64, cols.checked_mul(rows)?)?) { return None; }
+        Some(())
+    }
+
+    fn arrays_halve(r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) -> Option<[rt::Array; 2]> {
+        let cols = rt::int(cols)?;
+        let rows = rt::int(rows)?;
+        Some([
+            rt::Array { name: "in", pointer: r#in.cast_mut().cast(), elem: rt::Elem::U8, lo: 0i64, hi: cols.checked_mul(rows)?, writes: false, depends_on_data: false },
+            rt::Array { name: "out", pointer: out.cast(), elem: rt::Elem::U8, lo: 0i64, hi: cols.checked_mul(rows)?, writes: true, depends_on_data: false },
+        ])
+    }
+
+    static __KERNEL_twice: rt::Kernel = rt::Kernel::new(
+        "twice", ("kernels/halve.c", 20), None,
+        &[],
+        Some("it has changed since it was proven"),
+        &[],
+    );
+
+    static __LIBRARY: rt::Library = rt::Library::new(&[&__KERNEL_halve, &__KERNEL_twice, ]);
+
+    #[used]
+    #[cfg_attr(all(unix, not(target_vendor = "apple")), unsafe(link_section = ".init_array"))]
+    #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+    #[cfg_attr(windows, unsafe(link_section = ".CRT$XCU"))]
+    static __REGISTER: extern "C" fn() = {
+        extern "C" fn register() { __LIBRARY.register(); }
+        register
+    };
+
+    /// The C functions under their own names.
+    pub mod sys {
+        use super::rt;
+        unsafe extern "C" {
+            fn halve__tensorize_original(r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int);
+            fn halve__cpu(r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int);
+        }
+
+        /// `halve` in kernels/halve.c: the original, or code that was generated from its proven summary.
+        ///
+        /// # Safety
+        /// As in C.
+        #[unsafe(export_name = "halve")]
+        pub unsafe extern "C" fn halve(r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) {
+            let kernel = &super::__KERNEL_halve;
+            let route = kernel.route();
+            if route != rt::Route::Original {
+                if super::guards_halve(r#in, out, rows, cols).is_none() {
+                    kernel.count_guard_failed();
+                } else if route == rt::Route::Native {
+                    kernel.count_native();
+                    return unsafe { halve__cpu(r#in, out, rows, cols) };
+                } else {
+                    let arrays = super::arrays_halve(r#in, out, rows, cols);
+                    return unsafe { rt::run_elsewhere(
+                        kernel,
+                        arrays.as_ref().map(|a| a.as_slice()),
+                        &[rt::Argument::Array, rt::Argument::Array, rt::Argument::of(rows), rt::Argument::of(cols), ],
+                        |p| unsafe { halve__tensorize_original(p[0].cast(), p[1].cast(), rows, cols, ) },
+                        |p| unsafe { halve__cpu(p[0].cast(), p[1].cast(), rows, cols, ) },
+                        &[r#in.cast_mut().cast(), out.cast(), ],
+                        ) };
+                }
+            }
+            kernel.count_original();
+            unsafe { halve__tensorize_original(r#in, out, rows, cols) }
+        }
+        unsafe extern "C" {
+            /// `twice` in kernels/halve.c.
+            #[link_name = "twice"]
+            pub fn twice(x: *mut f32, n: usize);
+        }
+    }
+
+    /// `halve` on slices, whose lengths are checked against what is proven that it touches.
+    pub fn halve(r#in: &[u8], out: &mut [u8], rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) -> Result<(), rt::Error> {
+        rt::hold("halve", "cols*rows >= 0", (|| {
+            let cols = rt::int(cols)?;
+            let rows = rt::int(rows)?;
+            Some(cols.checked_mul(rows)? >= 0)
+            })())?;
+        rt::hold("halve", "cols*rows fits i32", (|| {
+            let cols = rt::int(cols)?;
+            let rows = rt::int(rows)?;
+            Some({ let value = cols.checked_mul(rows)?; value >= -2147483648 && value <= 2147483647 })
+            })())?;
+        // in[0 .. cols*rows]
+        rt::fit("halve", "in", (|| {
+            let cols = rt::int(cols)?;
+            let rows = rt::int(rows)?;
+            Some((0i64, cols.checked_mul(rows)?))
+            })(), r#in.len())?;
+        // out[0 .. cols*rows]
+        rt::fit("halve", "out", (|| {
+            let cols = rt::int(cols)?;
+            let rows = rt::int(rows)?;
+            Some((0i64, cols.checked_mul(rows)?))
+            })(), out.len())?;
+        // SAFETY: the slices hold every element that the kernel touches at these sizes, and those that
+        // are written overlap with no other.
+        Ok(unsafe { sys::halve(r#in.as_ptr(), out.as_mut_ptr(), rows, cols) })
+    }
+
+    /// `twice` can't be called safely.
+    pub fn twice(x: impl rt::AnySlice<f32>, n: usize) -> Result<(), rt::Error> {
+        Err(rt::Error::NotProven { kernel: "twice", why: "it has changed since it was proven" })
+    }
+
+}
+pub use generated::*;
