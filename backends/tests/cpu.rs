@@ -5,13 +5,29 @@ mod common;
 use common::{Random, assert_same, call, expected, generate, golden, run_c, summary};
 use tensorize_backends::cpu::Cpu;
 use tensorize_ir::guard::Tier;
-use tensorize_ir::memory::Inputs;
+use tensorize_ir::loopir::interp::Program;
+use tensorize_ir::memory::{Inputs, Outputs};
 use tensorize_ir::tensir::Function;
 
 /// Generates, compiles, runs, compares with the interpreter.
 fn check(f: &Function, tier: Tier, calls: &[Inputs]) -> String {
     let generated = generate(&Cpu, f, tier);
     let text = &generated.files[0].1;
+    let loops = generated.loopir.as_ref().unwrap();
+    loops
+        .validate()
+        .unwrap_or_else(|e| panic!("{}: {e}\n{loops}", f.name));
+    let program = Program::new(loops).unwrap();
+    for call in calls {
+        let mut after = call.clone();
+        let returned = program.run(&mut after, 10_000_000);
+        let returned = returned.unwrap_or_else(|e| panic!("{}: {e:?}\n{loops}", f.name));
+        let got = Outputs {
+            arrays: after.arrays,
+            returned,
+        };
+        assert_same(&f.name, generated.tier, &got, &expected(f, call));
+    }
     let got = run_c(f, &generated.entry, text, calls);
     for (call, got) in calls.iter().zip(got) {
         assert_same(&f.name, generated.tier, &got, &expected(f, call));

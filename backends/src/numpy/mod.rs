@@ -88,6 +88,7 @@ fn module(functions: &[String]) -> String {
     for helper in helpers_for(&text) {
         text += "\n\n";
         text += helper;
+        text += "\n";
     }
     text
 }
@@ -168,7 +169,7 @@ fn function(kernel: &Kernel) -> Result<Function, Unsupported> {
 fn docstring(kernel: &Kernel, tier: Tier) -> String {
     let tier = match tier {
         Tier::Exact => "exact: the same bits as the summary",
-        Tier::Real => "real: float sums in another order, or NumPy's own exp, sin, ...",
+        Tier::Real => "real: float sums in another order, or NumPy's own exp and the like",
     };
     let mut text = format!("    \"\"\"{}, tier {tier}.\n\n", kernel.source);
     for line in crate::summary_lines(kernel.function) {

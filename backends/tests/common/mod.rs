@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod python;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;

@@ -43,11 +43,13 @@ def _shape(shape):
     """C's sizes as a shape: a negative one is empty."""
     return tuple(max(int(n), 0) for n in shape)
 
+
 def _row_major(shape):
     strides = [1] * len(shape)
     for d in range(len(shape) - 1, 0, -1):
         strides[d - 1] = strides[d] * shape[d]
     return strides
+
 
 def _view(array, shape, strides=None, offset=0):
     """The elements array[offset + i*strides[0] + j*strides[1] + ...], not copied."""
@@ -63,6 +65,7 @@ def _view(array, shape, strides=None, offset=0):
     steps = [s * array.strides[0] for s in strides]
     return np.lib.stride_tricks.as_strided(array[offset:], shape, steps)
 
+
 def _read(array, shape, strides=None, offset=0):
     """As _view, to read from. What lies outside of the array has any value: nobody uses it."""
     try:
@@ -73,15 +76,18 @@ def _read(array, shape, strides=None, offset=0):
         at = offset + sum(_axis(n, d, len(shape)) * s for d, (n, s) in enumerate(zip(shape, strides)))
         return _gather(array, np.broadcast_to(at, shape))
 
+
 def _gather(array, at):
     """array[at]; any value where that is outside."""
     if array.size == 0:
         return np.zeros(np.shape(at), array.dtype)
     return np.take(array, np.asarray(at).astype(np.int64), mode="clip")
 
+
 def _axis(n, axis, rank):
     """0, 1, ... n-1 along one axis of `rank`."""
     return np.arange(max(n, 0)).reshape([-1 if d == axis else 1 for d in range(rank)])
+
 
 def _c_div(a, b):
     """C's quotient, rounded towards zero. By zero it is all ones, or 1 for a negative dividend."""

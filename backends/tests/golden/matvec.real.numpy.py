@@ -9,7 +9,7 @@ import numpy as np
 
 @np.errstate(all="ignore")
 def matvec(out, x, w, n, d):
-    """kernels/test.c:1, tier real: float sums in another order, or NumPy's own exp, sin, ....
+    """kernels/test.c:1, tier real: float sums in another order, or NumPy's own exp and the like.
 
     func @matvec(out: ptr<f32>, x: const ptr<f32>, w: const ptr<f32>, n: i32, d: i32) {
       %0 = view w[#0*n + #1] : tensor<d x n x f32>
@@ -30,11 +30,13 @@ def _shape(shape):
     """C's sizes as a shape: a negative one is empty."""
     return tuple(max(int(n), 0) for n in shape)
 
+
 def _row_major(shape):
     strides = [1] * len(shape)
     for d in range(len(shape) - 1, 0, -1):
         strides[d - 1] = strides[d] * shape[d]
     return strides
+
 
 def _view(array, shape, strides=None, offset=0):
     """The elements array[offset + i*strides[0] + j*strides[1] + ...], not copied."""
@@ -50,6 +52,7 @@ def _view(array, shape, strides=None, offset=0):
     steps = [s * array.strides[0] for s in strides]
     return np.lib.stride_tricks.as_strided(array[offset:], shape, steps)
 
+
 def _read(array, shape, strides=None, offset=0):
     """As _view, to read from. What lies outside of the array has any value: nobody uses it."""
     try:
@@ -60,11 +63,13 @@ def _read(array, shape, strides=None, offset=0):
         at = offset + sum(_axis(n, d, len(shape)) * s for d, (n, s) in enumerate(zip(shape, strides)))
         return _gather(array, np.broadcast_to(at, shape))
 
+
 def _gather(array, at):
     """array[at]; any value where that is outside."""
     if array.size == 0:
         return np.zeros(np.shape(at), array.dtype)
     return np.take(array, np.asarray(at).astype(np.int64), mode="clip")
+
 
 def _axis(n, axis, rank):
     """0, 1, ... n-1 along one axis of `rank`."""
