@@ -114,14 +114,29 @@ pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
     }
     let mut all = flags::for_libclang(args);
     all.extend(library::resource_headers(library, args));
-    let unit = ffi::Unit::parse(file, &all).map_err(|why| unreadable(file, &why))?;
-    let source = source::Source::new(&unit);
-    source.check_target()?;
-    if let Some(p) = source::nothing_defined(&source) {
-        return Err(p);
-    }
-    Ok(source.own_functions().map(|f| source.lower(f)).collect())
+    let lower = || {
+        let unit = ffi::Unit::parse(file, &all).map_err(|why| unreadable(file, &why))?;
+        let source = source::Source::new(&unit, flags::overflow(args));
+        source.check_target()?;
+        if let Some(p) = source::nothing_defined(&source) {
+            return Err(p);
+        }
+        Ok(source.own_functions().map(|f| source.lower(f)).collect())
+    };
+    // Syntax trees are walked by recursion; a long expression is a deep tree.
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .name("parse".into())
+            .stack_size(STACK)
+            .spawn_scoped(scope, lower)
+            .map_err(|e| unreadable(file, &e.to_string()))?
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
+
+/// Only what is used of it takes memory.
+const STACK: usize = 256 << 20;
 
 fn unreadable(file: &Path, why: &str) -> Problem {
     Problem {

@@ -34,13 +34,11 @@ pub(super) fn writes_memory(call: Cursor<'_>) -> bool {
         .is_some_and(|c| math::is_known(&c.spelling()))
 }
 
+/// The definition of a function, which counts more than its name.
 fn helper(callee: Cursor<'_>) -> Option<Cursor<'_>> {
-    let name = callee.spelling();
-    let known = math::is_known(&name) || memory::block_function(&name).is_some();
-    if callee.kind() != CXCursor_FunctionDecl || known {
-        return None;
-    }
-    callee.definition()
+    (callee.kind() == CXCursor_FunctionDecl)
+        .then(|| callee.definition())
+        .flatten()
 }
 
 impl<'u> Lower<'u, '_> {
@@ -55,6 +53,9 @@ impl<'u> Lower<'u, '_> {
             ));
         };
         let name = callee.spelling();
+        if let Some(definition) = helper(callee) {
+            return self.inline(c, definition);
+        }
         if math::is_known(&name) {
             return self.math_call(c, &name).map(Some);
         }
@@ -63,10 +64,7 @@ impl<'u> Lower<'u, '_> {
             // The returned pointer; whoever uses it is refused elsewhere.
             return Ok(None);
         }
-        match helper(callee) {
-            Some(definition) => self.inline(c, definition),
-            None => Err(refusal(&name, c)),
-        }
+        Err(refusal(&name, c))
     }
 
     fn math_call(&mut self, c: Cursor<'u>, name: &str) -> Result<Expr> {

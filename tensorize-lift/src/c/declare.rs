@@ -1,11 +1,11 @@
 //! Declarations: local variables and arrays, and constants of the file.
 
-use super::codes;
 use super::ffi::{Constant, Cursor};
 use super::lower::{
     Binding, Lower, Result, Target, const_elements, convert, operands, peeled, problem, scalar_type,
 };
 use super::types::{self, Ty};
+use super::{codes, effects};
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, LocalArray, Loop, LoopMode, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
@@ -96,8 +96,10 @@ impl<'u> Lower<'u, '_> {
             .collect();
         self.bindings.insert(d, Binding::Array(target, dims));
         let constant = const_elements(d.ty().canonical());
-        if constant && let Some(init) = init {
-            let table = constant_table(init, elem, &lens)?;
+        if constant
+            && let Some(init) = init
+            && let Ok(table) = constant_table(init, elem, &lens)
+        {
             self.arrays.push(LocalArray {
                 name,
                 elem,
@@ -123,7 +125,7 @@ impl<'u> Lower<'u, '_> {
             let literal_zeros = slots
                 .iter()
                 .flatten()
-                .all(|&e| matches!(e.evaluate(), Some(Constant::Int(0))));
+                .all(|&e| effects::is_pure(e) && matches!(e.evaluate(), Some(Constant::Int(0))));
             let from = if literal_zeros { 0 } else { given };
             filled = from;
             self.zero_fill(&name, from, len, zero.clone(), d)?;
@@ -308,7 +310,7 @@ fn constant_table(init: Cursor<'_>, elem: ScalarType, lens: &[u64]) -> Result<Ve
 fn constant(e: Cursor<'_>, elem: ScalarType) -> Result<Scalar> {
     // Clang has the value in the type of the expression; the conversion to the element is ours.
     let from = scalar_type(&types::of(e), e)?;
-    let value = match (e.evaluate(), from) {
+    let value = match (e.evaluate().filter(|_| effects::is_pure(e)), from) {
         (Some(Constant::Int(v)), t) if t.is_int() => Scalar::int(t, v),
         (Some(Constant::Float(v)), ScalarType::F32) => Scalar::f32(v as f32),
         (Some(Constant::Float(v)), ScalarType::F64) => Scalar::f64(v),

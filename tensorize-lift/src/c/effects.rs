@@ -68,6 +68,13 @@ fn changes_something(c: Cursor<'_>) -> bool {
     }
 }
 
+/// Whether nothing in the expression changes anything.
+pub(super) fn is_pure(c: Cursor<'_>) -> bool {
+    let mut changes = 0;
+    count_changes(c, &mut changes);
+    changes == 0
+}
+
 fn count_changes(c: Cursor<'_>, count: &mut usize) {
     *count += usize::from(changes_something(c));
     for child in c.children() {
@@ -79,7 +86,7 @@ fn count_changes(c: Cursor<'_>, count: &mut usize) {
 /// a call that is inlined.
 pub(super) fn has_sequence_point(c: Cursor<'_>) -> bool {
     let here = match c.kind() {
-        CXCursor_ConditionalOperator => true,
+        CXCursor_ConditionalOperator | CXCursor_StmtExpr => true,
         CXCursor_CallExpr => super::call::is_inlined(c),
         CXCursor_BinaryOperator => {
             matches!(
@@ -161,9 +168,32 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
                 (all.reads_memory, all.writes_memory) = (true, true);
             }
         }
+        // Its statements have an order; for what is around it, it is one piece.
+        CXCursor_StmtExpr => everything(lower, c, &mut all),
         _ => all = unordered(lower, c, &operands(c), depth)?,
     }
     Ok(all)
+}
+
+/// All that statements may read and write.
+fn everything<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>) {
+    memory_effects(lower, c, all, 0);
+    let mut pending = vec![c];
+    while let Some(c) = pending.pop() {
+        if c.kind() == CXCursor_DeclRefExpr {
+            all.reads.extend(c.referenced());
+        }
+        let writes = !matches!(operator::binary(c), Ok(b) if b != Binary::Assign);
+        let target = match c.kind() {
+            CXCursor_BinaryOperator if writes => operands(c).first().copied(),
+            CXCursor_CompoundAssignOperator => operands(c).first().copied(),
+            CXCursor_UnaryOperator => operands(c).first().copied(),
+            _ => None,
+        };
+        all.writes
+            .extend(target.and_then(|t| peeled(t).referenced()));
+        pending.extend(c.children());
+    }
 }
 
 /// Operands in no order.

@@ -2,7 +2,10 @@
 
 use super::codes;
 use super::ffi::{Constant, Cursor};
-use super::lower::{Lower, Result, convert, operand, operands, problem, scalar_type};
+use super::jump::{Leaves, leaves};
+use super::lower::{
+    Lower, Result, convert, is_expression, operand, operands, problem, scalar_type,
+};
 use super::operator::{self, Binary, Unary};
 use super::types::{self, Ty};
 use clang_sys::*;
@@ -10,11 +13,24 @@ use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
+/// Deeper expressions would overflow the stack of whoever walks them.
+const MAX_DEPTH: usize = 400;
+
 impl<'u> Lower<'u, '_> {
     /// The value of a scalar expression, of the type that clang gives it.
     pub fn value(&mut self, c: Cursor<'u>) -> Result<Expr> {
         let ty = scalar_type(&types::of(c), c)?;
-        let e = self.value_unchecked(c, ty)?;
+        if self.depth > MAX_DEPTH {
+            return Err(problem(
+                codes::TOO_LARGE,
+                "this expression is nested too deeply",
+                c,
+            ));
+        }
+        self.depth += 1;
+        let e = self.value_unchecked(c, ty);
+        self.depth -= 1;
+        let e = e?;
         if e.ty() != ty {
             let message = format!(
                 "this expression has the type '{}' for clang and {} for us",
@@ -30,9 +46,10 @@ impl<'u> Lower<'u, '_> {
         match c.kind() {
             CXCursor_ParenExpr => self.value(operand(c)?),
             CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => self.cast(c, ty),
-            CXCursor_IntegerLiteral | CXCursor_FloatingLiteral | CXCursor_CharacterLiteral => {
-                literal(c, ty)
-            }
+            CXCursor_IntegerLiteral
+            | CXCursor_FloatingLiteral
+            | CXCursor_CharacterLiteral
+            | CXCursor_CXXBoolLiteralExpr => literal(c, ty),
             CXCursor_UnaryExpr => {
                 // sizeof, _Alignof; clang has no value for those of variable length.
                 let fails = || problem(codes::EXPRESSION, "a sizeof that is not constant", c);
@@ -69,11 +86,7 @@ impl<'u> Lower<'u, '_> {
             CXCursor_GenericSelectionExpr => {
                 Err(problem(codes::EXPRESSION, "_Generic is not supported", c))
             }
-            CXCursor_StmtExpr => Err(problem(
-                codes::EXPRESSION,
-                "a statement expression is not supported",
-                c,
-            )),
+            CXCursor_StmtExpr => self.statement_expression(c),
             CXCursor_CompoundLiteralExpr => Err(problem(
                 codes::EXPRESSION,
                 "a compound literal is not supported",
@@ -263,6 +276,28 @@ impl<'u> Lower<'u, '_> {
             otherwise,
         })?;
         Ok(Expr::Var(var, ty))
+    }
+
+    /// GNU's `({ …; value; })`, which macros are made of.
+    fn statement_expression(&mut self, c: Cursor<'u>) -> Result<Expr> {
+        let unsupported = || {
+            problem(
+                codes::EXPRESSION,
+                "this statement expression is not supported",
+                c,
+            )
+        };
+        let block = operand(c)?;
+        if leaves(block) != Leaves::default() {
+            return Err(unsupported());
+        }
+        let stmts = operands(block);
+        let (&last, before) = stmts.split_last().ok_or_else(unsupported)?;
+        if !is_expression(last.kind()) {
+            return Err(unsupported());
+        }
+        self.list(before)?;
+        self.full_value(last, |s| s.value(last))
     }
 
     /// Like [`Lower::in_block`], for an operand that is not always evaluated.

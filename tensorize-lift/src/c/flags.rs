@@ -1,5 +1,7 @@
 //! Compiler flags: what libclang should see, and what they do to floating point.
 
+use tensorize_ir::loopir::Overflow;
+
 /// What the compiler may do with floating point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FloatSemantics {
@@ -52,30 +54,80 @@ pub fn float_semantics(args: &[String], target: &str) -> FloatSemantics {
             _ => {}
         }
     }
+    // The x87 computes with more precision than the types have.
+    let x87 = x86 && arch != "x86_64" && arch != "amd64";
+    let sse = args.iter().any(|a| a == "-mfpmath=sse" || a == "-msse2");
+    fast |= x87 && !sse;
     FloatSemantics {
         contract: contract.unwrap_or(true) && machine_has_fma,
         fast_math: fast,
     }
 }
 
+/// What signed overflow means under these flags.
+pub(super) fn overflow(args: &[String]) -> Overflow {
+    let mut overflow = Overflow::Undefined;
+    for arg in args {
+        match arg.as_str() {
+            "-fwrapv" | "-fno-strict-overflow" => overflow = Overflow::Wraps,
+            "-fno-wrapv" | "-fstrict-overflow" | "-ftrapv" => overflow = Overflow::Undefined,
+            _ => {}
+        }
+    }
+    overflow
+}
+
 /// The arguments that libclang understands and that matter for the meaning. Pragmas of OpenMP stay
 /// what they are without the flag: hints.
+///
+/// GCC has flags that clang takes for mistakes, so those that choose optimisations and warnings are left
+/// out, and those that choose the language, the target and the headers stay.
 pub(super) fn for_libclang(args: &[String]) -> Vec<String> {
+    const LANGUAGE: &[&str] = &[
+        "-fsigned-char",
+        "-funsigned-char",
+        "-fno-signed-char",
+        "-fno-unsigned-char",
+        "-fshort-enums",
+        "-fno-short-enums",
+        "-ffreestanding",
+        "-fno-builtin",
+        "-fgnu89-inline",
+        "-fms-extensions",
+        "-ffast-math",
+        "-ffinite-math-only",
+    ];
     let mut kept = Vec::new();
     let mut rest = args.iter();
     while let Some(a) = rest.next() {
         match a.as_str() {
-            "-c" | "-fopenmp" | "-fopenmp-simd" | "-MD" | "-MMD" | "-MP" => {}
             "-o" | "-MF" | "-MT" | "-MQ" => {
                 rest.next();
             }
-            "-Werror" => {}
-            a if a.starts_with("-Werror=") || a.starts_with("-O") || a.starts_with("-g") => {}
-            _ => kept.push(a.clone()),
+            a if a.starts_with("-f") => {
+                kept.extend(LANGUAGE.contains(&a).then(|| a.to_string()));
+            }
+            // `-W…` are warnings, but `-Wp,-D…` are for the preprocessor.
+            a if a.starts_with("-Wp,") => kept.push(a.to_string()),
+            a if [
+                "-c",
+                "-S",
+                "-E",
+                "-pipe",
+                "-w",
+                "-pedantic",
+                "-pedantic-errors",
+                "-s",
+            ]
+            .contains(&a) => {}
+            a if ["-W", "-O", "-g", "-M", "-L", "-l"]
+                .iter()
+                .any(|p| a.starts_with(p)) => {}
+            a => kept.push(a.to_string()),
         }
     }
-    // A limit would hide errors, and an unknown flag of GCC is none.
-    kept.extend(["-ferror-limit=0", "-Wno-everything", "-Wno-error"].map(String::from));
+    // A limit would hide errors.
+    kept.extend(["-ferror-limit=0", "-Wno-everything"].map(String::from));
     kept
 }
 

@@ -9,7 +9,7 @@ use super::{Problem, Span, codes};
 use clang_sys::*;
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Function, LocalArray, Overflow, Param, Stmt};
+use tensorize_ir::loopir::{Expr, Function, LocalArray, Param, Stmt};
 use tensorize_ir::op::{self, BinOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -89,6 +89,10 @@ pub(super) struct Lower<'u, 's> {
     pub flags: HashSet<Sym>,
     pub frames: Vec<Frame<'u>>,
     statements: usize,
+    /// Expressions that are being lowered, one inside of the other.
+    pub depth: usize,
+    /// Arrays that are written.
+    pub written: HashSet<Sym>,
 }
 
 /// A problem with this piece of code.
@@ -244,6 +248,8 @@ impl<'u, 's> Lower<'u, 's> {
             flags: HashSet::new(),
             frames: vec![],
             statements: 0,
+            depth: 0,
+            written: HashSet::new(),
         };
         let ret = match types::read(f.ty().result()) {
             Ty::Void => None,
@@ -269,11 +275,17 @@ impl<'u, 's> Lower<'u, 's> {
         let mut body = std::mem::take(&mut lower.block);
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
+        for p in &mut params {
+            // A cast can take `const` away.
+            if let Param::Array { name, is_const, .. } = p {
+                *is_const &= !lower.written.contains(name);
+            }
+        }
         Ok(Function {
             name: f.spelling(),
             params,
             ret,
-            overflow: Overflow::Undefined,
+            overflow: source.overflow,
             arrays: lower.arrays,
             body,
         })

@@ -112,6 +112,7 @@ impl<'u> Lower<'u, '_> {
         value: impl Fn(Expr) -> Expr,
     ) -> Result<()> {
         let Target { array, .. } = to.target;
+        self.written.insert(array.clone());
         if let Expr::Const(n) = &count
             && (0..=4).contains(&n.as_int())
         {

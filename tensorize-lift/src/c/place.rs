@@ -223,6 +223,7 @@ impl<'u> Lower<'u, '_> {
         match place {
             Place::Var(var, ty) if value.ty() == ty => self.emit(Stmt::Assign { var, ty, value }),
             Place::Element(Target { array, elem }, index, ty) if value.ty() == ty => {
+                self.written.insert(array.clone());
                 self.emit(Stmt::Store {
                     array,
                     index,

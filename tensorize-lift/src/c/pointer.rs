@@ -130,6 +130,8 @@ impl<'u> Lower<'u, '_> {
                 })
             }
             CXCursor_CallExpr => {
+                // The call itself may be what is wrong.
+                self.call(c)?;
                 let message = format!("the pointer that '{}' returns is used", c.spelling());
                 Err(problem(codes::POINTER_USE, message, c))
             }

@@ -6,6 +6,7 @@ use super::types::{self, Ty};
 use super::{CParam, Parsed, Problem, Signature, codes};
 use clang_sys::*;
 use std::path::PathBuf;
+use tensorize_ir::loopir::Overflow;
 
 /// A parsed file.
 pub(super) struct Source<'u> {
@@ -13,6 +14,8 @@ pub(super) struct Source<'u> {
     /// The definitions in all files, headers included.
     functions: Vec<Cursor<'u>>,
     errors: Vec<Complaint>,
+    /// What signed overflow means under the flags.
+    pub overflow: Overflow,
 }
 
 /// An error of the compiler.
@@ -25,7 +28,7 @@ struct Complaint {
 }
 
 impl<'u> Source<'u> {
-    pub fn new(unit: &'u Unit) -> Source<'u> {
+    pub fn new(unit: &'u Unit, overflow: Overflow) -> Source<'u> {
         let functions: Vec<Cursor<'u>> = unit
             .root()
             .children()
@@ -73,6 +76,7 @@ impl<'u> Source<'u> {
             unit,
             functions,
             errors,
+            overflow,
         }
     }
 

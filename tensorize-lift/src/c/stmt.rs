@@ -1,10 +1,10 @@
 //! Statements: declarations, branches, loops.
 
-use super::codes;
 use super::expr::{negation, select};
 use super::ffi::{Constant, Cursor};
 use super::jump::{Leaves, always_jumps, leaves};
 use super::lower::{ExitKind, Lower, Result, is_expression, operand, operands, problem};
+use super::{codes, effects};
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
 use tensorize_ir::scalar::Scalar;
@@ -30,55 +30,62 @@ impl Default for Test {
 impl<'u> Lower<'u, '_> {
     /// Lowers statements that follow each other. Whether the end can be reached.
     pub fn list(&mut self, stmts: &[Cursor<'u>]) -> Result<bool> {
-        let Some((&first, rest)) = stmts.split_first() else {
-            return Ok(true);
-        };
-        match first.kind() {
-            CXCursor_CompoundStmt => {
-                // Names are told apart by their declarations, so blocks can be joined.
-                let mut joined = operands(first);
-                joined.extend(rest);
-                self.list(&joined)
-            }
-            CXCursor_IfStmt => self.branch(first, rest),
-            CXCursor_BreakStmt | CXCursor_ContinueStmt => {
-                let (kind, word) = if first.kind() == CXCursor_BreakStmt {
-                    (ExitKind::Break, "break")
-                } else {
-                    (ExitKind::Continue, "continue")
-                };
-                if !self.jump(kind)? {
-                    return Err(problem(
-                        codes::STATEMENT,
-                        format!("'{word}' outside of a loop"),
-                        first,
-                    ));
+        let mut stmts = stmts.to_vec();
+        stmts.reverse();
+        while let Some(first) = stmts.pop() {
+            let l = match first.kind() {
+                CXCursor_CompoundStmt => {
+                    // Names are told apart by their declarations, so blocks can be joined.
+                    stmts.extend(operands(first).into_iter().rev());
+                    continue;
                 }
-                Ok(false)
-            }
-            CXCursor_ReturnStmt => {
-                self.return_statement(first)?;
-                Ok(false)
-            }
-            _ => {
-                if !self.statement(first)? {
+                CXCursor_IfStmt => match self.branch(first, &mut stmts)? {
+                    Some(l) => l,
+                    None => return Ok(false),
+                },
+                CXCursor_BreakStmt => {
+                    self.leave(ExitKind::Break, "break", first)?;
                     return Ok(false);
                 }
-                self.rest(leaves(first), rest)
+                CXCursor_ContinueStmt => {
+                    self.leave(ExitKind::Continue, "continue", first)?;
+                    return Ok(false);
+                }
+                CXCursor_ReturnStmt => {
+                    self.return_statement(first)?;
+                    return Ok(false);
+                }
+                _ => {
+                    if !self.statement(first)? {
+                        return Ok(false);
+                    }
+                    leaves(first)
+                }
+            };
+            // What follows a statement that may have jumped.
+            let flags = self.flags_of(l);
+            if !flags.is_empty() {
+                stmts.reverse();
+                return self.unless_set(&flags, |s| s.list(&stmts));
             }
         }
+        Ok(true)
     }
 
-    /// What follows a statement that may have jumped.
-    fn rest(&mut self, l: Leaves, rest: &[Cursor<'u>]) -> Result<bool> {
-        let flags = self.flags_of(l);
-        if flags.is_empty() {
-            return self.list(rest);
+    fn leave(&mut self, kind: ExitKind, word: &str, at: Cursor<'u>) -> Result<()> {
+        if self.jump(kind)? {
+            return Ok(());
         }
-        self.unless_set(&flags, |s| s.list(rest))
+        Err(problem(
+            codes::STATEMENT,
+            format!("'{word}' outside of a loop"),
+            at,
+        ))
     }
 
-    fn branch(&mut self, c: Cursor<'u>, rest: &[Cursor<'u>]) -> Result<bool> {
+    /// An `if`; `rest`, in reverse, is what follows, which it may take into one of its branches. The
+    /// jumps that what is left of `rest` has to be kept from; `None` if nothing gets there.
+    fn branch(&mut self, c: Cursor<'u>, rest: &mut Vec<Cursor<'u>>) -> Result<Option<Leaves>> {
         let (cond, then, otherwise) = match operands(c)[..] {
             [cond, then] => (cond, then, None),
             [cond, then, otherwise] => (cond, then, Some(otherwise)),
@@ -96,13 +103,10 @@ impl<'u> Lower<'u, '_> {
         let else_jumps = otherwise.is_some_and(moves);
         let mut then_list = vec![then];
         let mut else_list: Vec<_> = otherwise.into_iter().collect();
-        let mut remaining = rest;
         if then_jumps && !else_jumps {
-            else_list.extend(rest);
-            remaining = &[];
+            else_list.extend(std::mem::take(rest).into_iter().rev());
         } else if else_jumps && !then_jumps {
-            then_list.extend(rest);
-            remaining = &[];
+            then_list.extend(std::mem::take(rest).into_iter().rev());
         }
         let entry = self.pointers.clone();
         let (then_block, then_falls) = self.in_block(|s| s.list(&then_list))?;
@@ -127,13 +131,7 @@ impl<'u> Lower<'u, '_> {
                 otherwise: else_block,
             })?,
         }
-        if !then_falls && !else_falls {
-            return Ok(false);
-        }
-        if remaining.is_empty() {
-            return Ok(then_falls || else_falls);
-        }
-        self.rest(leaves(c), remaining)
+        Ok((then_falls || else_falls).then(|| leaves(c)))
     }
 
     /// Whether the end of the statement can be reached.
@@ -265,7 +263,7 @@ impl<'u> Lower<'u, '_> {
     ) -> Result<bool> {
         let exits = self.exits.len();
         let mut body = vec![body];
-        let forever = cond.is_none_or(|c| matches!(c.evaluate(), Some(Constant::Int(v)) if v != 0));
+        let forever = cond.is_none_or(always_true);
         let mut test = cond.filter(|_| !forever).map(|c| (c, true));
         if forever
             && test_first
@@ -449,6 +447,11 @@ impl<'u> Lower<'u, '_> {
         }
         Ok(falls)
     }
+}
+
+/// `while (1)`
+fn always_true(c: Cursor<'_>) -> bool {
+    effects::is_pure(c) && matches!(c.evaluate(), Some(Constant::Int(v)) if v != 0)
 }
 
 /// `if (x) break;` at the start of a loop's body: `x`, and what follows.

@@ -1,0 +1,329 @@
+//! What is refused, with which code, on which line, and that the rest of the file goes on.
+
+use std::path::Path;
+use tensorize_lift::c::{CODES, Parsed, parse};
+
+fn parsed(source: &str, args: &[&str]) -> Vec<Parsed> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("kernel.c");
+    std::fs::write(&file, source).unwrap();
+    let args: Vec<String> = args.iter().map(|a| a.to_string()).collect();
+    parse(&file, &args).unwrap()
+}
+
+/// The function `f` is refused with this code, on the line that contains `here`, in words that
+/// contain `word`; the function after it is not.
+fn refuses(source: &str, code: &str, here: &str, word: &str) {
+    let all = format!("{source}\nint after(int x) {{ return x + 1; }}\n");
+    let functions = parsed(&all, &[]);
+    let f = functions
+        .iter()
+        .find(|f| f.name == "f")
+        .unwrap_or_else(|| panic!("{source}"));
+    let problem = f.lowered.as_ref().expect_err(source);
+    assert_eq!(problem.code, code, "{source}\n{}", problem.message);
+    let line = all[..all.find(here).unwrap()].lines().count().max(1);
+    let starts_line = all.find(here).unwrap() > 0 && all[..all.find(here).unwrap()].ends_with('\n');
+    let line = (line + usize::from(starts_line)) as u32;
+    assert_eq!(
+        problem.span.as_ref().map(|s| s.line),
+        Some(line),
+        "{source}\n{}",
+        problem.message
+    );
+    assert!(problem.message.contains(word), "{}", problem.message);
+    assert!(problem.help.is_some(), "{source}");
+    let after = functions.iter().find(|f| f.name == "after").unwrap();
+    if !problem.message.contains("after") {
+        assert!(after.lowered.is_ok(), "{source}");
+    }
+}
+
+#[test]
+fn constructs_without_a_counterpart() {
+    refuses(
+        "int f(int n) {\n return n < 2 ? n : f(n - 1); }",
+        "TZ0204",
+        "return n",
+        "'f' calls itself",
+    );
+    refuses(
+        "int g(int);\nint f(int n) { return g(n); }\nint g(int n) {\n return f(n); }",
+        "TZ0204",
+        "return f(n)",
+        "'f' calls itself",
+    );
+    refuses(
+        "int f(int n) {\nagain: if (n--) goto again; return n; }",
+        "TZ0205",
+        "again:",
+        "label",
+    );
+    refuses(
+        "int f(int n) { if (n)\n goto out; n++; out: return n; }",
+        "TZ0205",
+        "goto out",
+        "goto",
+    );
+    refuses(
+        "void f(volatile int *p, int n) {\n for (int i = 0; i < n; i++) p[i] = 0; }",
+        "TZ0206",
+        "volatile int",
+        "volatile",
+    );
+    refuses(
+        "void f(int n) {\n volatile int x = n; }",
+        "TZ0206",
+        "volatile int x",
+        "volatile",
+    );
+    refuses(
+        "void f(_Atomic int *p) { *p = 1; }",
+        "TZ0206",
+        "_Atomic",
+        "atomic",
+    );
+    refuses(
+        "int other(int);\nint f(int n) { return other(n); }",
+        "TZ0207",
+        "return other",
+        "'other'",
+    );
+    refuses(
+        "#include <stdio.h>\nvoid f(int n) { printf(\"%d\", n); }",
+        "TZ0208",
+        "printf(\"",
+        "'printf' does input",
+    );
+    refuses(
+        "int f(int (*g)(int), int n) { return g(n); }",
+        "TZ0209",
+        "int f(",
+        "function pointer",
+    );
+    refuses(
+        "static int g(int n) { return n; }\nint f(int n) { int (*h)(int) = g;\n return h(n); }",
+        "TZ0209",
+        "int (*h)",
+        "function",
+    );
+    refuses(
+        "#include <setjmp.h>\njmp_buf b;\nint f(int n) { return setjmp(b); }",
+        "TZ0210",
+        "return setjmp",
+        "jumps",
+    );
+    refuses(
+        "int f(int n) {\n __asm__(\"nop\"); return n; }",
+        "TZ0211",
+        "__asm__",
+        "assembly",
+    );
+    refuses(
+        "int f(int n, ...) { return n; }",
+        "TZ0212",
+        "int f(",
+        "variadic",
+    );
+    refuses(
+        "struct s { int x; };\nint f(struct s *p) { return p->x; }",
+        "TZ0213",
+        "int f(",
+        "struct",
+    );
+    refuses(
+        "struct s { int x; };\nint f(int n) { struct s v;\n v.x = n; return v.x; }",
+        "TZ0213",
+        "struct s v",
+        "struct",
+    );
+    refuses(
+        "void f(int n) {\n int t[n]; t[0] = 1; }",
+        "TZ0214",
+        "int t[n]",
+        "variable length",
+    );
+    refuses(
+        "int count;\nvoid f(int n) {\n count += n; }",
+        "TZ0215",
+        "count += n",
+        "'count'",
+    );
+    refuses(
+        "int f(int n) { static int calls; return n + calls++; }",
+        "TZ0215",
+        "int f(",
+        "'calls'",
+    );
+    refuses(
+        "int f(int n) {\n return \"abc\"[n]; }",
+        "TZ0216",
+        "return \"",
+        "string",
+    );
+    refuses(
+        "long double f(long double x) { return x; }",
+        "TZ0217",
+        "long double f",
+        "long double",
+    );
+    refuses(
+        "double f(_Complex double x) { return x; }",
+        "TZ0217",
+        "double f(",
+        "_Complex",
+    );
+    refuses(
+        "__int128 f(__int128 x) { return x; }",
+        "TZ0217",
+        "__int128 f",
+        "__int128",
+    );
+    refuses(
+        "void f(float *a, float *b, int n) { float *p = n > 3 ? a :\n b; *p = 1; }",
+        "TZ0218",
+        "void f(",
+        "two arrays",
+    );
+    refuses(
+        "void f(float *a, float *b, int n) { for (int i = 0; i < n; i++) {\n float *t = a; a = b; b = t; a[0]++; } }",
+        "TZ0218",
+        "void f(",
+        "another array",
+    );
+    refuses(
+        "int f(const float *x) {\n return *(const int *)x; }",
+        "TZ0219",
+        "return *",
+        "f32",
+    );
+    refuses(
+        "int f(const float *x) { if (!x)\n return 0; return 1; }",
+        "TZ0220",
+        "int f(",
+        "null",
+    );
+    refuses(
+        "int f(const float *x) { if (x == 0)\n return 0; return 1; }",
+        "TZ0220",
+        "int f(",
+        "NULL",
+    );
+    refuses(
+        "int f(int i) {\n i = i++ + 1; return i; }",
+        "TZ0221",
+        "i = i++",
+        "order",
+    );
+    refuses(
+        "void f(int *a, int i) {\n a[i] = i++; }",
+        "TZ0221",
+        "a[i] =",
+        "order",
+    );
+    refuses(
+        "static int set(int *p) { return *p = 3; }\nint f(int *a) {\n return set(a) + a[0]; }",
+        "TZ0221",
+        "return set",
+        "order",
+    );
+    refuses(
+        "int f(int n) { switch (n) { case 1: n = 2;\n case 2: n = 4; break; } return n; }",
+        "TZ0226",
+        "case 2",
+        "runs into",
+    );
+    refuses(
+        "void f(int n) { int t[4] = { [2] = n };\n t[0]++; }",
+        "TZ0227",
+        "void f(",
+        "initialiser",
+    );
+    refuses(
+        "#include <math.h>\nfloat f(float x) { return fmaf(x, x, x); }",
+        "TZ0229",
+        "return fmaf",
+        "rounds",
+    );
+    refuses(
+        "#include <stdlib.h>\nvoid f(int n) { int *p = malloc(n); p[0] = 1; }",
+        "TZ0230",
+        "int *p",
+        "manages memory",
+    );
+    refuses(
+        "int f(int n) { int *p;\n return *p + n; }",
+        "TZ0231",
+        "return *p",
+        "'p'",
+    );
+    refuses(
+        "int f(int n) { if (n) return 1; }",
+        "TZ0232",
+        "int f(",
+        "without returning",
+    );
+}
+
+#[test]
+fn what_does_not_parse_spoils_its_own_function() {
+    refuses(
+        "int f(int n) {\n return n +; }",
+        "TZ0203",
+        "return n +",
+        "expected expression",
+    );
+    refuses(
+        "int f(int n) {\n return m; }",
+        "TZ0203",
+        "return m",
+        "undeclared",
+    );
+    let bad_helper = "static int g(int n) { return m; }\nint f(int n) { return g(n); }";
+    refuses(bad_helper, "TZ0203", "static int g", "undeclared");
+}
+
+#[test]
+fn an_error_outside_of_functions_spoils_all() {
+    // `missing_t` becomes `int` for clang, silently in all that follows.
+    let functions = parsed("typedef missing_t word;\nint f(word x) { return x; }", &[]);
+    assert_eq!(functions[0].lowered.as_ref().unwrap_err().code, "TZ0203");
+    let functions = parsed("#include \"missing.h\"\nint f(int x) { return x; }", &[]);
+    assert!(
+        functions[0]
+            .lowered
+            .as_ref()
+            .unwrap_err()
+            .message
+            .contains("missing.h")
+    );
+}
+
+#[test]
+fn a_missing_file_is_an_error() {
+    assert_eq!(
+        parse(Path::new("/nonexistent/kernel.c"), &[])
+            .unwrap_err()
+            .code,
+        "TZ0202"
+    );
+}
+
+#[test]
+fn a_very_long_expression_is_refused_not_a_crash() {
+    // At some 13 000 terms libclang itself runs out of stack, as clang does.
+    let sum = vec!["x"; 5_000].join(" + ");
+    let functions = parsed(&format!("int f(int x) {{ return {sum}; }}"), &[]);
+    assert_eq!(functions[0].lowered.as_ref().unwrap_err().code, "TZ0233");
+}
+
+#[test]
+fn every_code_has_a_title() {
+    assert!(
+        CODES
+            .iter()
+            .all(|(code, title, text)| code.starts_with("TZ02")
+                && !title.is_empty()
+                && !text.is_empty())
+    );
+}
