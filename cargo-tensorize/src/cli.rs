@@ -39,7 +39,7 @@ pub struct Common {
     /// How many kernels to work on at a time [default: the number of cores]
     #[arg(long, short, global = true, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
-    /// Whatever is not proven, or a target that is not generated, is a failure
+    /// A kernel that is not proven, or generated code that fails, is a failure
     #[arg(long, global = true)]
     pub strict: bool,
 }

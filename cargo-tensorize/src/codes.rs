@@ -138,6 +138,12 @@ pub const CODES: &[Code] = &[
          cargo-tensorize. The code is not stored. Please report it.",
     ),
     row(
+        "TZ0604",
+        "generated code that could not be run",
+        "Generated code is run against the original before it is stored. For Python targets that takes a Python with \
+         NumPy: TENSORIZE_PYTHON, else the one that `cargo xtask setup` installs, else `python3`.",
+    ),
+    row(
         "TZ0701",
         "wrong configuration",
         "`[package.metadata.tensorize]` in Cargo.toml knows: kernels = [\"FILE.c::FUNCTION\"], tier = \"real\" or \

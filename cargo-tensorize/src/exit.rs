@@ -17,7 +17,7 @@ pub enum Code {
     Refuted = 100,
     /// The work could not be done: a tool is missing, a file can't be read, a bug in this program.
     CouldNotRun = 101,
-    /// Under `--strict`: something is not proven, or a target was not generated.
+    /// Under `--strict`: something is not proven, or generated code failed.
     NotProven = 102,
     /// A kernel uses what is not supported.
     Unsupported = 103,
@@ -33,7 +33,7 @@ impl Code {
         (Code::NoKernels, "no kernels were found"),
         (Code::Refuted, "a summary is refuted"),
         (Code::CouldNotRun, "the work could not be done (tool missing, unreadable file, bug)"),
-        (Code::NotProven, "with --strict: a kernel is not proven, or a target not generated"),
+        (Code::NotProven, "with --strict: a kernel is not proven, or code that was generated failed"),
         (Code::Unsupported, "a kernel is not supported; the others were done"),
         (Code::OutOfDate, "check: stored results are missing or out of date"),
     ];

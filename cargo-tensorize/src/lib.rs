@@ -13,6 +13,7 @@ pub mod generate;
 pub mod original;
 pub mod pipeline;
 pub mod project;
+pub mod python;
 pub mod report;
 pub mod source;
 pub mod stored;

@@ -2,12 +2,57 @@
 
 use crate::diagnostics::Diagnostic;
 use crate::differential::{self, Differential, Effort, Failure, Mismatch, Variant};
+use crate::generate::Artefact;
 use crate::pipeline::{Kernel, micros};
+use crate::python;
 use std::time::Instant;
 use tensorize_build::record::Evidence;
 
+const REPORT_IT: &str =
+    "this is a bug in cargo-tensorize: please report it, with the kernel's source and these inputs";
+
 /// Runs the originals. What differs is withdrawn; what can't be run is not swapped in.
 pub fn check(kernels: &mut [Kernel]) {
+    compiled(kernels);
+    interpreted(kernels);
+}
+
+/// Generated Python, for the kernels that passed.
+fn interpreted(kernels: &mut [Kernel]) {
+    let start = Instant::now();
+    let is_python = |a: &&Artefact| a.extension == "py";
+    let find = |k: &Kernel| k.artefacts.iter().find(|(_, a)| is_python(a)).map(|(t, _)| t.clone());
+    // The kernel's number and the target, for those that were run.
+    let todo: Vec<(usize, String)> =
+        kernels.iter().enumerate().filter_map(|(i, k)| Some((i, find(k)?))).collect();
+    if todo.is_empty() {
+        return;
+    }
+    let work: Vec<_> = todo.iter().map(|(i, t)| (&kernels[*i], &kernels[*i].artefacts[t])).collect();
+    let verdicts = python::check(&work);
+    let share = micros(start.elapsed()) / todo.len() as u64;
+    for (n, (i, target)) in todo.iter().enumerate() {
+        let kernel = &mut kernels[*i];
+        kernel.report.times_us.differential += share;
+        match verdicts.as_ref().map(|v| &v[n]) {
+            Ok(Ok(tally)) => {
+                if let Some(e) = &mut kernel.evidence {
+                    e.max_rel_error = e.max_rel_error.max(tally.max_relative_error);
+                }
+            }
+            Ok(Err(why)) => bad_code(kernel, target, why),
+            Err(why) => {
+                let why = format!("the code could not be run: {why}");
+                let d = Diagnostic::warning("TZ0604", format!("no code for {target}: {why}"));
+                let help = "run `cargo xtask setup`, or set TENSORIZE_PYTHON to a Python with NumPy";
+                kernel.report.diagnostics.push(d.at(Some(kernel.span.clone())).help(help));
+                kernel.drop_target(target, &why);
+            }
+        }
+    }
+}
+
+fn compiled(kernels: &mut [Kernel]) {
     let mut todo: Vec<&mut Kernel> = kernels.iter_mut().filter(|k| k.proven.is_some()).collect();
     // A kernel without a signature can't be called. (All of its types are known if it was proven.)
     todo.retain(|k| k.signature.is_some());
@@ -85,19 +130,22 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
 
 fn differs(kernel: &mut Kernel, m: &Mismatch) -> bool {
     let (a, b) = m.between;
-    let help = "this is a bug in cargo-tensorize: please report it, with the kernel's source and these inputs";
     let at = Some(kernel.span.clone());
     if let Some(target) = m.variant.clone().filter(|t| kernel.artefacts.contains_key(t)) {
         let why = format!("{a} and {b} differ: {}", m.text);
-        let message = format!("the code for {target} gives something else than the original");
-        let d = Diagnostic::error("TZ0603", message).at(at).note(why.clone()).help(help);
-        kernel.report.diagnostics.push(d);
-        kernel.drop_target(&target, &why);
+        bad_code(kernel, &target, &why);
         return true;
     }
     let message = format!("proven, but {a} and {b} differ");
-    kernel.withdraw(Diagnostic::error("TZ0501", message).at(at).note(m.text.clone()).help(help));
+    kernel.withdraw(Diagnostic::error("TZ0501", message).at(at).note(m.text.clone()).help(REPORT_IT));
     false
+}
+
+fn bad_code(kernel: &mut Kernel, target: &str, why: &str) {
+    let message = format!("the code for {target} gives something else than the original");
+    let d = Diagnostic::error("TZ0603", message).at(Some(kernel.span.clone())).note(why);
+    kernel.report.diagnostics.push(d.help(REPORT_IT));
+    kernel.drop_target(target, why);
 }
 
 /// The proof stands. What was not run is not swapped in.

@@ -98,6 +98,9 @@ pub struct KernelReport {
     pub times_us: Times,
     /// By name.
     pub targets: BTreeMap<String, TargetReport>,
+    /// It was not proven now: the stored result is current.
+    #[serde(skip)]
+    pub stored: bool,
     /// What there is to tell.
     #[serde(skip)]
     pub diagnostics: Vec<Diagnostic>,
@@ -123,6 +126,7 @@ impl KernelReport {
             why: None,
             times_us: Times::default(),
             targets: BTreeMap::new(),
+            stored: false,
             diagnostics: Vec::new(),
         }
     }
@@ -137,7 +141,7 @@ impl KernelReport {
 
     /// The exit code that this kernel alone would give.
     pub fn exit(&self, strict: bool) -> Code {
-        let target_failed = self.targets.values().any(|t| t.status != TargetStatus::Generated);
+        let target_failed = self.targets.values().any(|t| t.status == TargetStatus::Failed);
         match self.status {
             Status::Error => Code::CouldNotRun,
             Status::Refuted => Code::Refuted,
@@ -214,7 +218,7 @@ pub fn table(kernels: &[KernelReport], targets: &[String]) -> String {
             k.status.name().into(),
             k.tier.map_or("-", Tier::name).into(),
             if k.summary.is_empty() { "-".into() } else { main_operator(&k.summary) },
-            format!("{:.1} ms", lifting as f64 / 1e3),
+            if k.stored { "stored".into() } else { format!("{:.1} ms", lifting as f64 / 1e3) },
         ];
         row.extend(targets.iter().map(|t| match k.targets.get(t).map(|r| r.status) {
             Some(TargetStatus::Generated) => "generated".into(),

@@ -51,6 +51,7 @@ pub fn is_current(record: &Record, hash: &str, z3: &str, targets: &[String]) -> 
 pub fn report(record: &Record, file: PathBuf, line: u32) -> KernelReport {
     let mut report = KernelReport::new(&record.name, file, line);
     report.status = Status::Proven;
+    report.stored = true;
     report.tier = match record.tier.as_deref() {
         Some("exact") => Some(Tier::Exact),
         _ => Some(Tier::Real),

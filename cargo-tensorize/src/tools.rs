@@ -3,7 +3,10 @@
 use crate::diagnostics::Diagnostic;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
 use tensorize_prove::solver::{Solver, SolverError};
+use wait_timeout::ChildExt;
 
 /// What to do about a missing or old Z3.
 const Z3_HELP: &str = "run `cargo xtask setup` in the sources of cargo-tensorize, or `pip install z3-solver` \
@@ -36,6 +39,25 @@ pub fn find_cc() -> Result<PathBuf, Box<Diagnostic>> {
     let message = format!("no C compiler: `{}` is not on PATH", name.to_string_lossy());
     let help = "install one (Debian: `apt install gcc`), or set CC to its path";
     Err(Box::new(Diagnostic::error("TZ0103", message).help(help)))
+}
+
+/// The Python that runs generated modules: `TENSORIZE_PYTHON`, else the one of our set-up, else `python3`.
+pub fn find_python() -> PathBuf {
+    if let Some(path) = std::env::var_os("TENSORIZE_PYTHON").filter(|v| !v.is_empty()) {
+        return path.into();
+    }
+    let ours = data_dir().map(|d| d.join("venv/bin/python3")).filter(|p| p.is_file());
+    ours.unwrap_or_else(|| "python3".into())
+}
+
+/// Waits for a child, and ends it if it takes too long.
+pub fn wait(child: &mut Child, limit: Duration) -> std::io::Result<ExitStatus> {
+    if let Some(status) = child.wait_timeout(limit)? {
+        return Ok(status);
+    }
+    child.kill()?;
+    child.wait()?;
+    Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "it does not end"))
 }
 
 /// A solver, or what to do to get one.

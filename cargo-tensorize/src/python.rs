@@ -1,0 +1,275 @@
+//! Generated Python modules against the lifted loop, on the inputs that the compiled original gets, too.
+//!
+//! One interpreter serves all kernels of a file. A person may not have one: then there is no evidence, and
+//! nothing for these targets is stored.
+
+use crate::differential::Effort;
+use crate::generate::Artefact;
+use crate::pipeline::{Kernel, Proven};
+use crate::tools;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tensorize_ir::check::{self, Comparison, Same, Tally};
+use tensorize_ir::guard::Tier;
+use tensorize_ir::inputs::{Palette, Spec};
+use tensorize_ir::loopir::Param;
+use tensorize_ir::loopir::interp::Program;
+use tensorize_ir::memory::{Buffer, Inputs, Outputs};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+const SCRIPT: &str = include_str!("python/run.py");
+/// Inputs a kernel: an interpreter in Python is slow.
+const INPUTS: usize = 24;
+const STEPS: u64 = 50_000;
+/// An interpreter that takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What became of one module: the comparison's tally, or why it is not good.
+pub type Verdict = Result<Tally, String>;
+
+/// Runs the modules of these kernels (`(kernel, target)`), in order. An `Err` says why none could be run.
+pub fn check(work: &[(&Kernel, &Artefact)]) -> Result<Vec<Verdict>, String> {
+    let prepared: Vec<Prepared> =
+        work.iter().filter_map(|(k, a)| Some(Prepared::new(k.proven.as_ref()?, a))).collect();
+    let modules: Vec<&Module> = prepared.iter().map(|p| &p.module).collect();
+    let results = run(&modules)?;
+    if results.len() != prepared.len() {
+        return Err("Python gave no answer for some modules".into());
+    }
+    Ok(prepared.iter().zip(results).map(|(p, r)| p.compare(&r)).collect())
+}
+
+#[derive(Serialize)]
+struct Module {
+    source: String,
+    entry: String,
+    calls: Vec<Vec<Argument>>,
+}
+
+#[derive(Serialize)]
+struct Argument {
+    kind: &'static str,
+    dtype: String,
+    value: String,
+    writeable: bool,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    error: Option<String>,
+    #[serde(default)]
+    arrays: Vec<String>,
+    #[serde(default)]
+    returned: Option<String>,
+    #[serde(default)]
+    dtype: Option<String>,
+}
+
+struct Prepared<'a> {
+    proven: &'a Proven,
+    spec: Spec,
+    how: Comparison,
+    cases: Vec<(Inputs, Outputs)>,
+    module: Module,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(proven: &'a Proven, artefact: &Artefact) -> Prepared<'a> {
+        let params = &proven.function.params;
+        let mut guards = proven.proof.guards.clone();
+        guards.extend(artefact.guards.iter().cloned());
+        let spec =
+            Spec::known(params, &guards, &proven.proof.footprints).with_constants_of(&proven.function);
+        let effort = Effort::default();
+        let how = Comparison {
+            names: ("the lifted loop", "the generated code"),
+            same: match artefact.tier {
+                Tier::Exact => Same::Exactly,
+                Tier::Real => Same::Within(effort.tolerance),
+            },
+            limit_steps: STEPS,
+            ..Comparison::default()
+        };
+        // Where sums may be re-associated, infinities and huge numbers show nothing.
+        let tame = if artefact.tier == Tier::Exact { INPUTS / 4 } else { INPUTS };
+        let cases = match Program::new(&proven.function) {
+            Ok(program) => spec
+                .sample(effort.seed, tame, Palette::Tame)
+                .chain(spec.sample(effort.seed ^ 0x5eed, INPUTS - tame, Palette::All))
+                .filter_map(|case| check::settle(&program, &spec, &case, &how).ok())
+                .collect(),
+            Err(_) => Vec::new(),
+        };
+        let calls = cases.iter().map(|(inputs, _)| arguments(params, inputs)).collect();
+        let module = Module { source: artefact.text.clone(), entry: artefact.entry.clone(), calls };
+        Prepared { proven, spec, how, cases, module }
+    }
+
+    fn compare(&self, answers: &[Answer]) -> Verdict {
+        let mut tally = Tally::default();
+        for ((inputs, expected), answer) in self.cases.iter().zip(answers) {
+            let at = |why: String| format!("{}: {why}", check::describe(inputs, &self.spec));
+            let found = self.outputs(inputs, answer).map_err(at)?;
+            if let Some(text) = check::first_difference(expected, &found, &self.how, &mut tally) {
+                return Err(at(text));
+            }
+            tally.compared += 1;
+        }
+        if tally.compared == 0 {
+            return Err("no input could be tried".into());
+        }
+        Ok(tally)
+    }
+
+    fn outputs(&self, inputs: &Inputs, answer: &Answer) -> Result<Outputs, String> {
+        if let Some(e) = &answer.error {
+            return Err(e.clone());
+        }
+        let names = self.proven.function.params.iter().filter_map(|p| match p {
+            Param::Array { name, .. } => Some(name),
+            Param::Scalar { .. } => None,
+        });
+        let mut arrays = BTreeMap::new();
+        for (name, hex) in names.zip(&answer.arrays) {
+            let before = inputs.arrays.get(name).ok_or("an array is missing")?;
+            let data = scalars(hex, before.elem).ok_or("its answer can't be read")?;
+            arrays.insert(name.clone(), Buffer { data, ..before.clone() });
+        }
+        let returned = match (&answer.returned, self.proven.function.ret) {
+            (Some(hex), Some(ty)) => {
+                let is = answer.dtype.as_deref().unwrap_or_default();
+                if is != dtype(ty) {
+                    return Err(format!("it returns {is} instead of {}", dtype(ty)));
+                }
+                scalars(hex, ty).and_then(|v| v.first().copied())
+            }
+            _ => None,
+        };
+        Ok(Outputs { arrays, returned })
+    }
+}
+
+fn arguments(params: &[Param], inputs: &Inputs) -> Vec<Argument> {
+    let none = Buffer::zeros(ScalarType::U8, 0);
+    let argument = |p: &Param| match p {
+        Param::Scalar { name, ty } => {
+            let value = inputs.scalars.get(name).copied().unwrap_or(Scalar::zero(*ty));
+            let float = ty.is_float();
+            Argument {
+                kind: if float { "float" } else { "int" },
+                dtype: dtype(*ty),
+                value: if float { hex(&[value]) } else { value.as_int().to_string() },
+                writeable: false,
+            }
+        }
+        Param::Array { name, elem, is_const, .. } => Argument {
+            kind: "array",
+            dtype: dtype(*elem),
+            value: hex(&inputs.arrays.get(name).unwrap_or(&none).data),
+            writeable: !is_const,
+        },
+    };
+    params.iter().map(argument).collect()
+}
+
+/// NumPy's name of a type.
+fn dtype(ty: ScalarType) -> String {
+    match ty {
+        ScalarType::I1 => "bool".into(),
+        ScalarType::F32 | ScalarType::F64 => format!("float{}", ty.bits()),
+        _ if ty.is_signed() => format!("int{}", ty.bits()),
+        _ => format!("uint{}", ty.bits()),
+    }
+}
+
+fn hex(values: &[Scalar]) -> String {
+    let bytes = values.iter().flat_map(|v| v.bits.to_ne_bytes_of(v.ty.bytes()));
+    bytes.map(|b| format!("{b:02x}")).collect()
+}
+
+trait NeBytes {
+    fn to_ne_bytes_of(self, size: usize) -> Vec<u8>;
+}
+
+impl NeBytes for u64 {
+    fn to_ne_bytes_of(self, size: usize) -> Vec<u8> {
+        let mut bytes = self.to_le_bytes()[..size].to_vec();
+        if cfg!(target_endian = "big") {
+            bytes.reverse();
+        }
+        bytes
+    }
+}
+
+fn scalars(hex: &str, ty: ScalarType) -> Option<Vec<Scalar>> {
+    let digits = hex.as_bytes();
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+    let value = |chunk: &[u8]| {
+        let add = |bits: u64, b: &u8| bits << 8 | u64::from(*b);
+        let bits = if cfg!(target_endian = "big") {
+            chunk.iter().fold(0, add)
+        } else {
+            chunk.iter().rev().fold(0, add)
+        };
+        Scalar { ty, bits }
+    };
+    Some(bytes?.chunks(ty.bytes()).map(value).collect())
+}
+
+fn run(modules: &[&Module]) -> Result<Vec<Vec<Answer>>, String> {
+    let python = tools::find_python();
+    let name = python.display();
+    let mut output = tempfile::tempfile().map_err(|e| format!("no temporary file: {e}"))?;
+    let errors = output.try_clone().map_err(|e| format!("no temporary file: {e}"))?;
+    let results = tempfile::NamedTempFile::new().map_err(|e| format!("no temporary file: {e}"))?;
+    let to = results.reopen().map_err(|e| format!("no temporary file: {e}"))?;
+    let mut child = Command::new(&python)
+        .args(["-c", SCRIPT])
+        .stdin(Stdio::piped())
+        .stdout(to)
+        .stderr(errors)
+        .spawn()
+        .map_err(|e| format!("{name} can't be started: {e}"))?;
+    // It reads all of this before it writes anything.
+    if let Some(mut input) = child.stdin.take() {
+        let text = serde_json::to_vec(modules).map_err(|e| e.to_string())?;
+        // An interpreter without NumPy is gone already; its status says so.
+        let _ = input.write_all(&text);
+    }
+    let status = tools::wait(&mut child, LIMIT).map_err(|e| format!("{name}: {e}"))?;
+    if !status.success() {
+        let mut log = String::new();
+        let _ = std::io::Seek::rewind(&mut output);
+        let _ = std::io::Read::read_to_string(&mut output, &mut log);
+        let last = log.lines().last().unwrap_or("it said nothing");
+        return Err(format!("{name} failed: {last}"));
+    }
+    let text = std::fs::read(results.path()).map_err(|e| e.to_string())?;
+    serde_json::from_slice(&text).map_err(|e| format!("{name}: its answer can't be read: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_read_back() {
+        let values = [Scalar::int(ScalarType::I16, -2), Scalar::int(ScalarType::I16, 300)];
+        assert_eq!(scalars(&hex(&values), ScalarType::I16).unwrap(), values);
+        let one = [Scalar::f32(1.5)];
+        assert_eq!(scalars(&hex(&one), ScalarType::F32).unwrap(), one);
+    }
+
+    #[test]
+    fn numpy_knows_the_types_under_these_names() {
+        assert_eq!(dtype(ScalarType::U8), "uint8");
+        assert_eq!(dtype(ScalarType::I64), "int64");
+        assert_eq!(dtype(ScalarType::F32), "float32");
+        assert_eq!(dtype(ScalarType::I1), "bool");
+    }
+}
