@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tensorize_ir::check::{self, Comparison};
 use tensorize_ir::inputs::{Palette, Spec};
 use tensorize_ir::loopir::interp::Program;
+use tensorize_ir::memory::Inputs;
 use tensorize_lift::c;
 
 const NAMES: (&str, &str) = ("the lifted loop", "the compiled original");
@@ -56,7 +57,7 @@ fn agree(file: &Path, flags: &[String]) -> usize {
             settled.len() > 5,
             "{name}: almost every input is undefined\n{text}"
         );
-        let job = |inputs| compiled.job(number, &lifted.params, inputs).unwrap();
+        let job = |inputs: &Inputs| compiled.job(number, &lifted.params, inputs).unwrap();
         let jobs: Vec<_> = settled.iter().map(|(_, (inputs, _))| job(inputs)).collect();
         let outcomes = compiled.run(&jobs).unwrap();
         for ((case, (_, expected)), outcome) in settled.into_iter().zip(outcomes) {
@@ -64,7 +65,7 @@ fn agree(file: &Path, flags: &[String]) -> usize {
                 check::first_difference(&expected, &found, &how, &mut Default::default()).is_none()
             });
             if !same {
-                let mut side = |inputs: &_| {
+                let mut side = |inputs: &Inputs| {
                     let outcome = compiled
                         .run(&[job(inputs)])
                         .map_err(|e| e.to_string())?
