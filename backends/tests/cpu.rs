@@ -117,3 +117,11 @@ fn results_that_read_each_other() {
     let f = summary("swap_scaled");
     check(&f, Tier::Exact, &vectors(&f, false));
 }
+
+#[test]
+fn shapes_and_index_notation() {
+    for name in ["shapes", "notation"] {
+        let f = summary(name);
+        check(&f, Tier::Exact, &vectors(&f, false));
+    }
+}

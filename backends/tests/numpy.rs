@@ -108,3 +108,11 @@ fn integers_and_rows() {
         check(&f, Tier::Exact, &vectors(&f, false));
     }
 }
+
+#[test]
+fn shapes_and_index_notation() {
+    for name in ["shapes", "notation"] {
+        let f = summary(name);
+        check(&f, Tier::Exact, &vectors(&f, false));
+    }
+}

@@ -1,7 +1,8 @@
 //! Index notation over whole arrays: each bound index is an axis.
 
-use super::node::{Emitter, compare, convert, infix, linear, select};
+use super::node::{Emitter, linear};
 use super::py::{Code, Level, dtype, literal};
+use super::scalar_op::{compare, convert, infix, select};
 use crate::Unsupported;
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
@@ -125,7 +126,7 @@ impl Emitter<'_> {
 
     fn read(&mut self, array: &Sym, index: &Idx, scope: &Scope) -> Result<Code, Unsupported> {
         let stem = format!("{}_at", self.param_name(array));
-        let index = self.from_first(array, index);
+        let index = self.since_first(array, index);
         let names: Vec<Sym> = scope.axes.iter().map(|(n, _)| n.clone()).collect();
         let regular = linear(&index, &names)
             .filter(|(strides, rest)| strides.iter().chain([rest]).all(|i| scope.is_fixed(i)));

@@ -1,6 +1,7 @@
 //! NumPy: a module with a readable function for each kernel.
 //!
 //! * `node`: operators of TensIR.
+//! * `scalar_op`: scalar operators, with C's meaning.
 //! * `element`: index notation, over whole arrays at once.
 //! * `fold`: reductions, in the order that the tier asks for.
 //! * `helpers.py`: what NumPy lacks: C's division, total shifts, folds in order.
@@ -13,6 +14,7 @@ mod element;
 mod fold;
 mod node;
 mod py;
+mod scalar_op;
 
 use crate::names::Names;
 use crate::{Generated, Kernel, Target, Unsupported};

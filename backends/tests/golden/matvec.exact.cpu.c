@@ -49,7 +49,7 @@ void matvec__tensorize_cpu(float *restrict out, const float *restrict x, const f
     int64_t d_64 = (int64_t)d;
     int64_t n_64 = (int64_t)n;
     #if defined(_OPENMP)
-    if ((double)d_64 * n_64 > 32768) {
+    if ((double)d_64 * n_64 > 1048576) {
         int64_t chunk = (d_64 - 1) / 64 + 1;
         TZ_PRAGMA(omp parallel for schedule(static))
         for (int64_t begin = 0; begin < d_64; begin += chunk) {

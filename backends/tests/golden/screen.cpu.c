@@ -57,7 +57,7 @@ void screen_blend__tensorize_cpu(const uint8_t *restrict base, const uint8_t *re
     int64_t rows_64 = (int64_t)rows;
     int64_t cols_64 = (int64_t)cols;
     #if defined(_OPENMP)
-    if ((double)rows_64 * cols_64 > 32768) {
+    if ((double)rows_64 * cols_64 > 1048576) {
         int64_t chunk = (rows_64 - 1) / 64 + 1;
         TZ_PRAGMA(omp parallel for schedule(static))
         for (int64_t begin = 0; begin < rows_64; begin += chunk) {

@@ -63,7 +63,7 @@ void softmax__tensorize_cpu(float *restrict x, int32_t n) {
             acc2 = acc2 + expf(x[r2] - acc);
         }
         #if defined(_OPENMP)
-        if (n_64 > 32768) {
+        if (n_64 > 65536) {
             int64_t chunk = (n_64 - 1) / 64 + 1;
             TZ_PRAGMA(omp parallel for schedule(static))
             for (int64_t begin = 0; begin < n_64; begin += chunk) {

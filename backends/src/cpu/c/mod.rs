@@ -10,15 +10,19 @@
 mod expr;
 mod helper;
 mod scope;
+mod walk;
 
 use crate::names::{C_WORDS, Names, is_math_name};
 use expr::ExprPrinter;
 use scope::{Node, Place};
 use std::collections::BTreeMap;
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Function, LocalArray, Loop, LoopMode, Param, Stmt};
-use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::loopir::{Expr, Function, LocalArray, LoopMode, Param, Stmt};
+use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType;
+use walk::{
+    assigned_in, count_nodes, counted, has_loop, inner_loops, is_int, is_slow, is_var, used_names,
+};
 
 /// How to print.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,8 +86,12 @@ const PREAMBLE: &str = "\
 #endif
 ";
 
-/// From how many elements on a second core is worth its start-up.
-const WORTH_A_TEAM: u32 = 32768;
+/// From how many innermost rounds on a second core is worth its start-up: some 10 microseconds on an
+/// idle machine, milliseconds on a busy one.
+const WORTH_A_TEAM: u32 = 1 << 20;
+
+/// The same for rounds that call the C library.
+const WORTH_A_TEAM_IF_SLOW: u32 = 1 << 16;
 
 struct Text {
     s: String,
@@ -418,10 +426,10 @@ impl<'a> Printer<'a> {
         let number = self.next - 1;
         let name = self.names.fresh(&format!("{}_rounds", self.function.name));
         // What it uses, in the order of declaration.
-        let (mut inside, mut used) = (Vec::new(), Vec::new());
+        let mut inside = Vec::new();
         assigned_in(&looped.body, &mut inside);
+        let used = used_names(&looped.body);
         let inside: Vec<Sym> = inside.into_iter().cloned().collect();
-        names_in(&looped.body, &mut |n| used.push(n.clone()));
         let mut params = Vec::new();
         let mut args = Vec::new();
         for p in &self.function.params {
@@ -453,6 +461,11 @@ impl<'a> Printer<'a> {
         }
         let rounds = self.expr.print(bound);
         let work = self.work(node, &inside);
+        let worth = if is_slow(&looped.body) {
+            WORTH_A_TEAM_IF_SLOW
+        } else {
+            WORTH_A_TEAM
+        };
 
         let mut worker = Text::new(1);
         if !has_loop(body) {
@@ -475,7 +488,7 @@ impl<'a> Printer<'a> {
             format!("{name}({});", args.join(", "))
         };
         out.line("#if defined(_OPENMP)");
-        out.line(&format!("if ({} > {WORTH_A_TEAM}) {{", work));
+        out.line(&format!("if ({work} > {worth}) {{"));
         out.line(&format!("    int64_t chunk = ({rounds} - 1) / 64 + 1;"));
         out.line("    TZ_PRAGMA(omp parallel for schedule(static))");
         out.line(&format!(
@@ -531,137 +544,6 @@ impl<'a> Printer<'a> {
         }
         out.append(&mut deepest);
     }
-}
-
-fn inner_loops<'n, 'a>(nodes: &'n [Node<'a>]) -> Vec<&'n Node<'a>> {
-    let mut out = Vec::new();
-    for n in nodes {
-        match n {
-            Node::Plain(_) => {}
-            Node::If {
-                then, otherwise, ..
-            } => {
-                out.extend(inner_loops(then));
-                out.extend(inner_loops(otherwise));
-            }
-            Node::For { .. } | Node::While { .. } => out.push(n),
-        }
-    }
-    out
-}
-
-fn has_loop(nodes: &[Node]) -> bool {
-    !inner_loops(nodes).is_empty()
-}
-
-fn loads(e: &Expr) -> bool {
-    matches!(e, Expr::Load { .. }) || e.children().into_iter().any(loads)
-}
-
-fn count_nodes(nodes: &[Node]) -> usize {
-    nodes
-        .iter()
-        .map(|n| match n {
-            Node::Plain(_) => 1,
-            Node::If {
-                then, otherwise, ..
-            } => 1 + count_nodes(then) + count_nodes(otherwise),
-            Node::For { body, .. } | Node::While { body, .. } => 1 + count_nodes(body),
-        })
-        .sum()
-}
-
-fn assigned_in<'s>(stmts: &'s [Stmt], out: &mut Vec<&'s Sym>) {
-    for s in stmts {
-        match s {
-            Stmt::Assign { var, .. } => out.push(var),
-            Stmt::If {
-                then, otherwise, ..
-            } => {
-                assigned_in(then, out);
-                assigned_in(otherwise, out);
-            }
-            Stmt::Loop(l) => assigned_in(&l.body, out),
-            _ => {}
-        }
-    }
-}
-
-/// Every variable and array that occurs.
-fn names_in(stmts: &[Stmt], f: &mut dyn FnMut(&Sym)) {
-    fn of_expr(e: &Expr, f: &mut dyn FnMut(&Sym)) {
-        if let Expr::Var(n, _) | Expr::Load { array: n, .. } = e {
-            f(n);
-        }
-        e.children().into_iter().for_each(|c| of_expr(c, f));
-    }
-    for s in stmts {
-        match s {
-            Stmt::Assign { var, value, .. } => {
-                f(var);
-                of_expr(value, f);
-            }
-            Stmt::Store {
-                array,
-                index,
-                value,
-            } => {
-                f(array);
-                of_expr(index, f);
-                of_expr(value, f);
-            }
-            Stmt::If {
-                cond,
-                then,
-                otherwise,
-            } => {
-                of_expr(cond, f);
-                names_in(then, f);
-                names_in(otherwise, f);
-            }
-            Stmt::Loop(Loop { cond, body, .. }) => {
-                of_expr(cond, f);
-                names_in(body, f);
-            }
-            Stmt::Return(e) => e.iter().for_each(|e| of_expr(e, f)),
-        }
-    }
-}
-
-/// The bound of a loop that counts from 0 by 1 to a bound that it doesn't change.
-fn counted<'n>(node: &Node<'n>) -> Option<&'n Expr> {
-    let Node::For {
-        var,
-        start,
-        step,
-        looped,
-        ..
-    } = node
-    else {
-        return None;
-    };
-    let Expr::Compare(CmpOp::Lt, a, bound) = &looped.cond else {
-        return None;
-    };
-    let Expr::Binary(BinOp::Add, s, by) = *step else {
-        return None;
-    };
-    let canonical = is_int(start, 0) && is_var(a, var) && is_var(s, var) && is_int(by, 1);
-    let (_, body) = looped.body.split_last()?;
-    let mut assigned = Vec::new();
-    assigned_in(body, &mut assigned);
-    let changes = |v: &Sym| assigned.contains(&v);
-    let mut steady = !changes(var) && !scope::mentions(bound, var) && !loads(bound);
-    scope::for_each_var(bound, &mut |v, _| steady &= !changes(v));
-    (canonical && steady).then_some(bound)
-}
-
-fn is_var(e: &Expr, var: &Sym) -> bool {
-    matches!(e, Expr::Var(v, _) if v == var)
-}
-
-fn is_int(e: &Expr, value: i128) -> bool {
-    matches!(e, Expr::Const(v) if v.ty.is_int() && v.as_int() == value)
 }
 
 fn looks_like_helper(name: &str) -> bool {

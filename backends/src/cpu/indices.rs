@@ -1,0 +1,142 @@
+//! Indices as `i64` expressions.
+
+use super::lower::Builder;
+use crate::Unsupported;
+use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::scalar::ScalarType;
+
+const I64: ScalarType = ScalarType::I64;
+
+impl Builder {
+    /// An index as an `i64`.
+    pub(super) fn index(&mut self, idx: &Idx) -> Result<Expr, Unsupported> {
+        let mut terms: Vec<_> = idx.terms().collect();
+        terms.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        let mut sum: Option<Expr> = None;
+        // What is subtracted comes last, so that nothing starts with a minus.
+        terms.sort_by_key(|(_, c)| *c < 0);
+        for (monomial, c) in terms {
+            let magnitude = c.unsigned_abs();
+            let too_big = || Unsupported::new(format!("{c} does not fit an index"));
+            let magnitude = i64::try_from(magnitude).map_err(|_| too_big())?;
+            let mut product: Option<Expr> =
+                (magnitude != 1 || monomial.is_empty()).then(|| Expr::int(I64, magnitude.into()));
+            for atom in monomial {
+                let factor = self.atom(atom)?;
+                product = Some(match product {
+                    Some(p) => Expr::binary(BinOp::Multiply, p, factor),
+                    None => factor,
+                });
+            }
+            let product = product.unwrap_or_else(|| Expr::int(I64, 1));
+            sum = Some(match (sum, c < 0) {
+                (None, false) => product,
+                (None, true) => Expr::Unary(UnOp::Negate, Box::new(product)),
+                (Some(s), false) => Expr::binary(BinOp::Add, s, product),
+                (Some(s), true) => Expr::binary(BinOp::Subtract, s, product),
+            });
+        }
+        Ok(sum.unwrap_or_else(|| Expr::int(I64, 0)))
+    }
+
+    fn atom(&mut self, atom: &Atom) -> Result<Expr, Unsupported> {
+        Ok(match atom {
+            Atom::Sym(s) => self.size(s)?,
+            Atom::Value(e) => {
+                let value = self.value(e)?;
+                Expr::convert(I64, value)
+            }
+            Atom::FloorDiv(a, b) => self.floor_div(a, b)?.0,
+            Atom::Mod(a, b) => self.floor_div(a, b)?.1,
+            Atom::Max(a, b) => {
+                let (a, b) = (self.index(a)?, self.index(b)?);
+                Expr::binary(BinOp::Maximum, a, b)
+            }
+            Atom::Min(a, b) => {
+                let (a, b) = (self.index(a)?, self.index(b)?);
+                Expr::binary(BinOp::Minimum, a, b)
+            }
+        })
+    }
+
+    /// Quotient and remainder, rounded towards minus infinity; 0 and the dividend where the divisor is 0.
+    fn floor_div(&mut self, a: &Idx, b: &Idx) -> Result<(Expr, Expr), Unsupported> {
+        let counts = self.not_negative(a);
+        let divisor = b.as_constant();
+        let (a, b) = (self.index(a)?, self.index(b)?);
+        let zero = || Expr::int(I64, 0);
+        let select =
+            |c: Expr, t: Expr, f: Expr| Expr::Select(Box::new(c), Box::new(t), Box::new(f));
+        let quotient = Expr::binary(BinOp::Divide, a.clone(), b.clone());
+        let remainder = Expr::binary(BinOp::Remainder, a.clone(), b.clone());
+        if counts && divisor.is_some_and(|d| d > 0) {
+            return Ok((quotient, remainder));
+        }
+        // Off by one where the remainder is not zero and its sign is not the divisor's.
+        let other_sign = match divisor {
+            Some(d) if d > 0 => Expr::compare(CmpOp::Lt, remainder.clone(), zero()),
+            _ => Expr::binary(
+                BinOp::And,
+                Expr::compare(CmpOp::Ne, remainder.clone(), zero()),
+                Expr::compare(
+                    CmpOp::Ne,
+                    Expr::compare(CmpOp::Lt, remainder.clone(), zero()),
+                    Expr::compare(CmpOp::Lt, b.clone(), zero()),
+                ),
+            ),
+        };
+        let one_less = Expr::binary(BinOp::Subtract, quotient.clone(), Expr::int(I64, 1));
+        let wrapped = Expr::binary(BinOp::Add, remainder.clone(), b.clone());
+        let q = select(other_sign.clone(), one_less, quotient);
+        let r = select(other_sign, wrapped, remainder);
+        if divisor.is_some_and(|d| d != 0) {
+            return Ok((q, r));
+        }
+        let is_zero = Expr::compare(CmpOp::Eq, b, zero());
+        Ok((select(is_zero.clone(), zero(), q), select(is_zero, a, r)))
+    }
+
+    /// Whether the polynomial is made of loop counters and constants that are not negative.
+    fn not_negative(&self, idx: &Idx) -> bool {
+        idx.terms().all(|(m, c)| {
+            c >= 0
+                && m.iter().all(|a| match a {
+                    Atom::Sym(s) => self.bound.contains_key(s),
+                    Atom::FloorDiv(a, b) | Atom::Mod(a, b) => {
+                        self.not_negative(a) && self.not_negative(b)
+                    }
+                    _ => false,
+                })
+        })
+    }
+
+    /// A size or a counter, as an `i64`.
+    fn size(&mut self, s: &Sym) -> Result<Expr, Unsupported> {
+        if let Some((_, value)) = self.bound.get(s) {
+            return Ok(value.clone());
+        }
+        if let Some((_, value)) = self.sizes.get(s) {
+            return Ok(value.clone());
+        }
+        let Some(&ty) = self.params.get(s) else {
+            return Err(Unsupported::new(format!("nothing is known as {s}")));
+        };
+        let param = Expr::Var(s.clone(), ty);
+        let value = if ty == I64 {
+            param
+        } else {
+            let var = self.fresh(&format!("{s}_64"));
+            let value = Expr::convert(I64, param);
+            self.sizes_first.push(Stmt::Assign {
+                var: var.clone(),
+                ty: I64,
+                value,
+            });
+            Expr::Var(var, I64)
+        };
+        self.sizes.insert(s.clone(), (ty, value.clone()));
+        Ok(value)
+    }
+}
