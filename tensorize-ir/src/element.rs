@@ -4,12 +4,16 @@
 //! view*), and what the prover compares. A reduction is a [`Fold`]: it has a
 //! bound index, a bound accumulator, and an order.
 
-use crate::index::{Atom, Fresh, Idx, Sym};
+use crate::index::{Fresh, Idx, Sym};
 use crate::op::{self, BinOp, CmpOp, UnOp};
 use crate::scalar::{Scalar, ScalarType};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+
+mod renaming;
+
+use renaming::Renaming;
 
 /// A shared expression.
 pub type ElemRef = Arc<Elem>;
@@ -461,81 +465,6 @@ fn is_exact_unary(op: UnOp) -> bool {
     )
 }
 
-/// Substitution in progress.
-struct Renaming<'a> {
-    with: &'a dyn Fn(&Sym) -> Option<Idx>,
-    /// If there, every bound name is replaced.
-    fresh: Option<&'a mut Fresh>,
-    /// What the variables of the enclosing folds have become, innermost last.
-    vars: Vec<(Sym, Sym)>,
-    accs: Vec<(Sym, Sym)>,
-}
-
-impl<'a> Renaming<'a> {
-    fn new(with: &'a dyn Fn(&Sym) -> Option<Idx>, fresh: Option<&'a mut Fresh>) -> Renaming<'a> {
-        Renaming {
-            with,
-            fresh,
-            vars: Vec::new(),
-            accs: Vec::new(),
-        }
-    }
-
-    fn bound(scope: &[(Sym, Sym)], name: &Sym) -> Option<Sym> {
-        scope
-            .iter()
-            .rev()
-            .find(|(n, _)| n == name)
-            .map(|(_, new)| new.clone())
-    }
-
-    fn idx(&mut self, idx: &Idx) -> Idx {
-        idx.map_atoms(&mut |a| match a {
-            Atom::Sym(s) => match Self::bound(&self.vars, s) {
-                Some(new) => Some(Idx::sym(new)),
-                None => (self.with)(s),
-            },
-            Atom::Value(e) => Some(Idx::value(self.elem(e))),
-            _ => None,
-        })
-    }
-
-    fn elem(&mut self, e: &Elem) -> ElemRef {
-        match e {
-            Elem::Acc(name, ty) => {
-                let name = Self::bound(&self.accs, name).unwrap_or_else(|| name.clone());
-                Arc::new(Elem::Acc(name, *ty))
-            }
-            Elem::Fold(fold) => {
-                let (extent, init) = (self.idx(&fold.extent), self.elem(&fold.init));
-                let (mut acc, mut var) = (fold.acc.clone(), fold.var.clone());
-                if let Some(fresh) = &mut self.fresh {
-                    (acc, var) = (fresh.name(&acc), fresh.name(&var));
-                }
-                self.vars.push((fold.var.clone(), var.clone()));
-                self.accs.push((fold.acc.clone(), acc.clone()));
-                let step = self.elem(&fold.step);
-                self.vars.pop();
-                self.accs.pop();
-                let order = fold.order;
-                Arc::new(Elem::Fold(Arc::new(Fold {
-                    acc,
-                    var,
-                    extent,
-                    init,
-                    step,
-                    order,
-                })))
-            }
-            _ => {
-                let children: Vec<_> = e.children().into_iter().map(|c| self.elem(c)).collect();
-                let indices: Vec<_> = e.indices().into_iter().map(|i| self.idx(i)).collect();
-                e.rebuild(&children, &indices)
-            }
-        }
-    }
-}
-
 #[derive(Default)]
 struct Bound {
     syms: BTreeMap<Sym, i128>,
@@ -614,104 +543,4 @@ impl fmt::Display for Elem {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use ScalarType::{I32, U8};
-
-    struct Nothing;
-
-    impl Env for Nothing {
-        fn sym(&self, name: &Sym) -> Option<i128> {
-            (&**name == "n").then_some(3)
-        }
-        fn param(&self, _: &Sym) -> Option<Scalar> {
-            None
-        }
-        fn read(&mut self, _: &Sym, index: i128) -> Option<Scalar> {
-            Some(Scalar::int(U8, 250 + index))
-        }
-    }
-
-    fn int(v: i128) -> ElemRef {
-        Elem::constant(Scalar::int(I32, v))
-    }
-
-    /// `acc = 0; for k in 0..extent { acc += body }`
-    fn sum(extent: Idx, body: ElemRef) -> ElemRef {
-        Arc::new(Elem::Fold(Arc::new(Fold {
-            acc: "s".into(),
-            var: "k".into(),
-            extent,
-            init: int(0),
-            step: Elem::binary(BinOp::Add, Arc::new(Elem::Acc("s".into(), I32)), body),
-            order: Order::Sequential,
-        })))
-    }
-
-    fn eval(e: &ElemRef) -> i128 {
-        e.eval(&mut Nothing).unwrap().as_int()
-    }
-
-    #[test]
-    fn substitution_does_not_capture() {
-        // sum over k of (k + i), where i becomes an outer k with the value 10.
-        let body = Elem::of_idx(I32, &Idx::sym("k") + &Idx::sym("i"));
-        let inner = sum(Idx::sym("n"), body).replace("i", &Idx::sym("k"));
-        assert_eq!(eval(&inner.replace("k", &Idx::constant(10))), 33);
-        assert_eq!(inner.replace("i", &Idx::constant(1)), inner);
-    }
-
-    #[test]
-    fn bound_variables_are_not_substituted() {
-        let e = sum(Idx::sym("k"), Elem::of_idx(I32, Idx::sym("k")));
-        assert_eq!(eval(&e.replace("k", &Idx::constant(4))), 6);
-    }
-
-    #[test]
-    fn inner_folds_may_reuse_names() {
-        let inner = sum(Idx::sym("k"), Elem::of_idx(I32, Idx::sym("k")));
-        let twice = Elem::binary(BinOp::Add, inner, Elem::of_idx(I32, Idx::sym("k")));
-        let outer = sum(Idx::sym("n"), twice);
-        // Σ_{k<3} (Σ_{j<k} j) + k = (0 + 0) + (0 + 1) + (1 + 2)
-        assert_eq!(eval(&outer), 4);
-        let renamed = outer.freshen(&mut Fresh::default());
-        assert_ne!(renamed, outer);
-        assert_eq!(eval(&renamed), 4);
-    }
-
-    #[test]
-    fn a_wrapped_value_is_not_its_polynomial() {
-        let wrapped = Idx::value(Elem::of_idx(U8, Idx::sym("i")));
-        let e = Elem::of_idx(I32, wrapped.replace("i", &Idx::sym("j")));
-        assert_eq!(eval(&e.replace("j", &Idx::constant(258))), 2);
-    }
-
-    #[test]
-    fn map_and_visit_reach_into_indices() {
-        let at = Idx::value(Elem::read("p", U8, Idx::constant(1)));
-        let e = Elem::read("x", U8, at);
-        let mut arrays = Vec::new();
-        e.visit(&mut |e| {
-            if let Elem::Read { array, .. } = &**e {
-                arrays.push(array.to_string());
-            }
-        });
-        assert_eq!(arrays, ["x", "p"]);
-        let mapped = e.map(&mut |e| match &**e {
-            Elem::Read { array, .. } if &**array == "p" => Some(Elem::constant(Scalar::int(U8, 4))),
-            _ => None,
-        });
-        assert_eq!(mapped.to_string(), "x[4]");
-        assert_eq!(eval(&e), (250 + 251) % 256);
-    }
-
-    #[test]
-    fn library_functions_are_not_folded() {
-        let one = Elem::constant(Scalar::f32(1.0));
-        assert!(matches!(
-            &*Elem::unary(UnOp::Exponential, one.clone()),
-            Elem::Unary(..)
-        ));
-        assert!(matches!(&*Elem::unary(UnOp::Sqrt, one), Elem::Const(_)));
-    }
-}
+mod tests;

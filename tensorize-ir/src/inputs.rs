@@ -26,7 +26,7 @@ pub struct Spec {
     sizes: BTreeSet<Sym>,
     /// Numbers that the kernel may treat in a way of its own.
     constants: BTreeSet<i128>,
-    /// No input has more elements than this.
+    /// No random input has more elements than this, if there are any that have fewer.
     pub max_elements: usize,
 }
 
@@ -185,10 +185,19 @@ impl Spec {
         scalars: BTreeMap<Sym, Scalar>,
         element: &mut dyn FnMut(&Sym, ScalarType, i64) -> Scalar,
     ) -> Option<Inputs> {
+        self.with_arrays_up_to(self.max_elements.max(1 << 22), scalars, element)
+    }
+
+    fn with_arrays_up_to(
+        &self,
+        max_elements: usize,
+        scalars: BTreeMap<Sym, Scalar>,
+        element: &mut dyn FnMut(&Sym, ScalarType, i64) -> Scalar,
+    ) -> Option<Inputs> {
         if !self.admits(&scalars) {
             return None;
         }
-        let mut left = self.max_elements;
+        let mut left = max_elements;
         let mut arrays = BTreeMap::new();
         for p in &self.params {
             if let Param::Array { name, elem, .. } = p {
@@ -223,7 +232,13 @@ impl Spec {
                 }
             }
             let element = &mut |array: &Sym, ty, i| palette.element(seed, array, ty, i);
-            if let Some(inputs) = self.with_arrays(scalars, element) {
+            // A kernel may have arrays of a fixed size that is large.
+            let max_elements = if attempt < 300 {
+                self.max_elements
+            } else {
+                1 << 20
+            };
+            if let Some(inputs) = self.with_arrays_up_to(max_elements, scalars, element) {
                 return Some(Case {
                     inputs,
                     seed,
@@ -244,10 +259,6 @@ impl Spec {
 
     /// Up to `count` inputs with long arrays of tame values.
     pub fn sample_large(&self, seed: u64, count: usize) -> Vec<Case> {
-        let spec = Spec {
-            max_elements: self.max_elements.max(1 << 18),
-            ..self.clone()
-        };
         let mut rng = Rng::new(seed);
         let mut cases = Vec::new();
         for _ in 0..count * 20 {
@@ -256,9 +267,9 @@ impl Spec {
             }
             let mut scalars = BTreeMap::new();
             let shared = LARGE_LENGTHS[rng.below(LARGE_LENGTHS.len() as u64) as usize];
-            for p in &spec.params {
+            for p in &self.params {
                 if let Param::Scalar { name, ty } = p {
-                    let value = match spec.sizes.contains(name) {
+                    let value = match self.sizes.contains(name) {
                         true if rng.below(2) == 0 => Scalar::int(*ty, shared.min(ty.max_value())),
                         true => Scalar::int(
                             *ty,
@@ -271,7 +282,7 @@ impl Spec {
             }
             let (seed, palette) = (rng.bits(), Palette::Tame);
             let element = &mut |array: &Sym, ty, i| palette.element(seed, array, ty, i);
-            if let Some(inputs) = spec.with_arrays(scalars, element) {
+            if let Some(inputs) = self.with_arrays_up_to(1 << 18, scalars, element) {
                 cases.push(Case {
                     inputs,
                     seed,

@@ -293,14 +293,50 @@ macro_rules! float_binary {
             BinOp::Maximum if a.is_nan() || b.is_nan() => <$f>::NAN,
             BinOp::Minimum if a.is_nan() || b.is_nan() => <$f>::NAN,
             // +0 counts as larger than -0.
-            BinOp::Maximum if a == b => if a.is_sign_positive() { a } else { b },
-            BinOp::Minimum if a == b => if a.is_sign_negative() { a } else { b },
-            BinOp::Maximum => if a > b { a } else { b },
-            BinOp::Minimum => if a < b { a } else { b },
+            BinOp::Maximum if a == b => {
+                if a.is_sign_positive() {
+                    a
+                } else {
+                    b
+                }
+            }
+            BinOp::Minimum if a == b => {
+                if a.is_sign_negative() {
+                    a
+                } else {
+                    b
+                }
+            }
+            BinOp::Maximum => {
+                if a > b {
+                    a
+                } else {
+                    b
+                }
+            }
+            BinOp::Minimum => {
+                if a < b {
+                    a
+                } else {
+                    b
+                }
+            }
             // C leaves open which of two zeros is the larger one; libm gives the first operand, and
             // Rust's `max` gives either, depending on how it is compiled.
-            BinOp::MaximumNumber => if b.is_nan() || a >= b { a } else { b },
-            BinOp::MinimumNumber => if b.is_nan() || a <= b { a } else { b },
+            BinOp::MaximumNumber => {
+                if b.is_nan() || a >= b {
+                    a
+                } else {
+                    b
+                }
+            }
+            BinOp::MinimumNumber => {
+                if b.is_nan() || a <= b {
+                    a
+                } else {
+                    b
+                }
+            }
             BinOp::Power => a.powf(b),
             BinOp::Atan2 => a.atan2(b),
             _ => a,
@@ -327,7 +363,12 @@ pub fn eval_unary(op: UnOp, a: Scalar) -> Scalar {
 
 /// Applies `op` to `a` and `b`, which are of one type.
 pub fn eval_binary(op: BinOp, a: Scalar, b: Scalar) -> Scalar {
-    debug_assert!(a.ty == b.ty && op.accepts(a.ty), "{op} on {} and {}", a.ty, b.ty);
+    debug_assert!(
+        a.ty == b.ty && op.accepts(a.ty),
+        "{op} on {} and {}",
+        a.ty,
+        b.ty
+    );
     let ty = a.ty;
     match ty {
         ScalarType::F32 => return Scalar::f32(float_binary!(f32, op, a.as_f32(), b.as_f32())),
@@ -342,7 +383,11 @@ pub fn eval_binary(op: BinOp, a: Scalar, b: Scalar) -> Scalar {
         BinOp::Subtract => x - y,
         BinOp::Multiply => x.wrapping_mul(y),
         BinOp::Divide if y == 0 => {
-            if ty.is_signed() && x < 0 { 1 } else { -1 }
+            if ty.is_signed() && x < 0 {
+                1
+            } else {
+                -1
+            }
         }
         BinOp::Divide => x / y,
         BinOp::Remainder if y == 0 => x,
@@ -358,7 +403,11 @@ pub fn eval_binary(op: BinOp, a: Scalar, b: Scalar) -> Scalar {
         BinOp::ShiftRightLogical => i128::from(a.bits >> count),
         BinOp::ShiftRightArithmetic => {
             // On an unsigned type the topmost bit counts as the sign all the same.
-            let signed = if a.bits >> (width - 1) & 1 == 1 && x >= 0 { x - (1 << width) } else { x };
+            let signed = if a.bits >> (width - 1) & 1 == 1 && x >= 0 {
+                x - (1 << width)
+            } else {
+                x
+            };
             signed >> count.min(127)
         }
         _ => x,
@@ -420,10 +469,8 @@ pub fn binary_undefined(op: BinOp, a: Scalar, b: Scalar) -> Option<&'static str>
 
 /// Why C leaves `op a` undefined, if it does.
 pub fn unary_undefined(op: UnOp, a: Scalar) -> Option<&'static str> {
-    (matches!(op, UnOp::Negate | UnOp::Abs)
-        && a.ty.is_signed()
-        && a.as_int() == a.ty.min_value())
-    .then_some("signed overflow")
+    (matches!(op, UnOp::Negate | UnOp::Abs) && a.ty.is_signed() && a.as_int() == a.ty.min_value())
+        .then_some("signed overflow")
 }
 
 /// Why C leaves the conversion of `a` to `to` undefined, if it does.
@@ -447,9 +494,21 @@ mod tests {
 
     #[test]
     fn names_read_back() {
-        assert!(UnOp::ALL.iter().all(|o| UnOp::from_name(o.name()) == Some(*o)));
-        assert!(BinOp::ALL.iter().all(|o| BinOp::from_name(o.name()) == Some(*o)));
-        assert!(CmpOp::ALL.iter().all(|o| CmpOp::from_name(o.name()) == Some(*o)));
+        assert!(
+            UnOp::ALL
+                .iter()
+                .all(|o| UnOp::from_name(o.name()) == Some(*o))
+        );
+        assert!(
+            BinOp::ALL
+                .iter()
+                .all(|o| BinOp::from_name(o.name()) == Some(*o))
+        );
+        assert!(
+            CmpOp::ALL
+                .iter()
+                .all(|o| CmpOp::from_name(o.name()) == Some(*o))
+        );
     }
 
     #[test]
@@ -457,9 +516,15 @@ mod tests {
         assert_eq!(bin(BinOp::Add, U8, 200, 100), 44);
         assert_eq!(bin(BinOp::Divide, I32, -7, 2), -3);
         assert_eq!(bin(BinOp::Remainder, I32, -7, 2), -1);
-        assert_eq!(bin(BinOp::Divide, I32, i32::MIN.into(), -1), i32::MIN.into());
+        assert_eq!(
+            bin(BinOp::Divide, I32, i32::MIN.into(), -1),
+            i32::MIN.into()
+        );
         assert_eq!(bin(BinOp::ShiftRightArithmetic, I32, -8, 1), -4);
-        assert_eq!(bin(BinOp::ShiftRightLogical, U32, 0xffff_fff8, 1), 0x7fff_fffc);
+        assert_eq!(
+            bin(BinOp::ShiftRightLogical, U32, 0xffff_fff8, 1),
+            0x7fff_fffc
+        );
     }
 
     #[test]
@@ -479,10 +544,22 @@ mod tests {
     fn fmax_passes_over_nan_and_keeps_the_first_of_two_zeros() {
         let max = |a, b| eval_binary(BinOp::MaximumNumber, Scalar::f32(a), Scalar::f32(b));
         let min = |a, b| eval_binary(BinOp::MinimumNumber, Scalar::f32(a), Scalar::f32(b));
-        assert_eq!((max(f32::NAN, 1.0), max(1.0, f32::NAN)), (Scalar::f32(1.0), Scalar::f32(1.0)));
-        assert_eq!((max(1.0, 2.0), min(1.0, 2.0)), (Scalar::f32(2.0), Scalar::f32(1.0)));
-        assert_eq!((max(-0.0, 0.0), min(0.0, -0.0)), (Scalar::f32(-0.0), Scalar::f32(0.0)));
-        assert_eq!((min(f32::NAN, 1.0), min(1.0, f32::NAN)), (Scalar::f32(1.0), Scalar::f32(1.0)));
+        assert_eq!(
+            (max(f32::NAN, 1.0), max(1.0, f32::NAN)),
+            (Scalar::f32(1.0), Scalar::f32(1.0))
+        );
+        assert_eq!(
+            (max(1.0, 2.0), min(1.0, 2.0)),
+            (Scalar::f32(2.0), Scalar::f32(1.0))
+        );
+        assert_eq!(
+            (max(-0.0, 0.0), min(0.0, -0.0)),
+            (Scalar::f32(-0.0), Scalar::f32(0.0))
+        );
+        assert_eq!(
+            (min(f32::NAN, 1.0), min(1.0, f32::NAN)),
+            (Scalar::f32(1.0), Scalar::f32(1.0))
+        );
     }
 
     #[test]

@@ -3,12 +3,12 @@
 
 use super::{Function, Node, Op, Output, Reducer, View, dim_number};
 use crate::element::{Elem, Env};
-use crate::index::{Idx, Sym};
+use crate::index::{Atom, Idx, Sym};
 use crate::loopir::Param;
 use crate::memory::{Inputs, Outputs};
 use crate::op::{self, BinOp};
 use crate::scalar::Scalar;
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 /// A tensor of values, row-major.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
         arrays: inputs.arrays.clone(),
         returned: None,
     };
-    let mut written = BTreeSet::new();
+    let mut written = HashSet::new();
     for output in &function.outputs {
         let tensor = &values[output.value()];
         match output {
@@ -43,9 +43,11 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
                     .arrays
                     .get_mut(&view.array)
                     .ok_or_else(|| format!("there is no array '{}'", view.array))?;
+                let address = Address::new(view, inputs);
                 for (position, v) in positions(&tensor.shape).zip(&tensor.data) {
                     let v = v.ok_or_else(|| undefined(*value, &position))?;
-                    let place = view_index(view, &position, inputs)
+                    let place = address
+                        .at(&position)
                         .ok_or_else(|| format!("{view} has no value at {position:?}"))?;
                     buffer.set(place, v).ok_or_else(|| {
                         format!("{}[{place}] lies outside of the array", view.array)
@@ -145,11 +147,49 @@ impl Tensor {
     }
 }
 
-fn view_index(view: &View, position: &[i128], inputs: &Inputs) -> Option<i128> {
-    view.index.eval_sizes(&|s| match dim_number(s) {
-        Some(d) => position.get(d).copied(),
-        None => inputs.size(s),
-    })
+/// The index of a view for given sizes: a polynomial over positions, if it is no more than that.
+struct Address<'a> {
+    view: &'a View,
+    inputs: &'a Inputs,
+    /// Coefficients, each with the dimensions that are multiplied.
+    terms: Option<Vec<(i128, Vec<usize>)>>,
+}
+
+impl<'a> Address<'a> {
+    fn new(view: &'a View, inputs: &'a Inputs) -> Address<'a> {
+        let term = |(monomial, c): (&[Atom], i128)| {
+            let (mut c, mut dims) = (c, Vec::new());
+            for atom in monomial {
+                let Atom::Sym(s) = atom else { return None };
+                match dim_number(s) {
+                    Some(d) => dims.push(d),
+                    None => c = c.checked_mul(inputs.size(s)?)?,
+                }
+            }
+            Some((c, dims))
+        };
+        let terms = view.index.terms().map(term).collect();
+        Address {
+            view,
+            inputs,
+            terms,
+        }
+    }
+
+    fn at(&self, position: &[i128]) -> Option<i128> {
+        let Some(terms) = &self.terms else {
+            return self.view.index.eval_sizes(&|s| match dim_number(s) {
+                Some(d) => position.get(d).copied(),
+                None => self.inputs.size(s),
+            });
+        };
+        terms.iter().try_fold(0i128, |sum, (c, dims)| {
+            let product = dims
+                .iter()
+                .try_fold(*c, |p, &d| p.checked_mul(*position.get(d)?))?;
+            sum.checked_add(product)
+        })
+    }
 }
 
 fn apply(
@@ -181,9 +221,8 @@ fn apply(
     match &node.op {
         Op::View(view) => {
             let buffer = &inputs.arrays[&view.array];
-            Ok(Tensor::build(shape, |p| {
-                buffer.get(view_index(view, p, inputs)?)
-            }))
+            let address = Address::new(view, inputs);
+            Ok(Tensor::build(shape, |p| buffer.get(address.at(p)?)))
         }
         Op::Param(name) => one(inputs.scalars[name]),
         Op::Size(idx) => one(Scalar::int(elem, size(idx, inputs)?)),

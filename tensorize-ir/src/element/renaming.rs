@@ -1,0 +1,83 @@
+//! Substitution that keeps bound variables apart.
+
+use super::{Elem, ElemRef, Fold};
+use crate::index::{Atom, Fresh, Idx, Sym};
+use std::sync::Arc;
+
+/// Substitution in progress.
+pub(super) struct Renaming<'a> {
+    with: &'a dyn Fn(&Sym) -> Option<Idx>,
+    /// If there, every bound name is replaced.
+    fresh: Option<&'a mut Fresh>,
+    /// What the variables of the enclosing folds have become, innermost last.
+    vars: Vec<(Sym, Sym)>,
+    accs: Vec<(Sym, Sym)>,
+}
+
+impl<'a> Renaming<'a> {
+    pub(super) fn new(
+        with: &'a dyn Fn(&Sym) -> Option<Idx>,
+        fresh: Option<&'a mut Fresh>,
+    ) -> Renaming<'a> {
+        Renaming {
+            with,
+            fresh,
+            vars: Vec::new(),
+            accs: Vec::new(),
+        }
+    }
+
+    fn bound(scope: &[(Sym, Sym)], name: &Sym) -> Option<Sym> {
+        scope
+            .iter()
+            .rev()
+            .find(|(n, _)| n == name)
+            .map(|(_, new)| new.clone())
+    }
+
+    fn idx(&mut self, idx: &Idx) -> Idx {
+        idx.map_atoms(&mut |a| match a {
+            Atom::Sym(s) => match Self::bound(&self.vars, s) {
+                Some(new) => Some(Idx::sym(new)),
+                None => (self.with)(s),
+            },
+            Atom::Value(e) => Some(Idx::value(self.elem(e))),
+            _ => None,
+        })
+    }
+
+    pub(super) fn elem(&mut self, e: &Elem) -> ElemRef {
+        match e {
+            Elem::Acc(name, ty) => {
+                let name = Self::bound(&self.accs, name).unwrap_or_else(|| name.clone());
+                Arc::new(Elem::Acc(name, *ty))
+            }
+            Elem::Fold(fold) => {
+                let (extent, init) = (self.idx(&fold.extent), self.elem(&fold.init));
+                let (mut acc, mut var) = (fold.acc.clone(), fold.var.clone());
+                if let Some(fresh) = &mut self.fresh {
+                    (acc, var) = (fresh.name(&acc), fresh.name(&var));
+                }
+                self.vars.push((fold.var.clone(), var.clone()));
+                self.accs.push((fold.acc.clone(), acc.clone()));
+                let step = self.elem(&fold.step);
+                self.vars.pop();
+                self.accs.pop();
+                let order = fold.order;
+                Arc::new(Elem::Fold(Arc::new(Fold {
+                    acc,
+                    var,
+                    extent,
+                    init,
+                    step,
+                    order,
+                })))
+            }
+            _ => {
+                let children: Vec<_> = e.children().into_iter().map(|c| self.elem(c)).collect();
+                let indices: Vec<_> = e.indices().into_iter().map(|i| self.idx(i)).collect();
+                e.rebuild(&children, &indices)
+            }
+        }
+    }
+}
