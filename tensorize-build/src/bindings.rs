@@ -42,6 +42,8 @@ pub struct TargetCode {
     pub target: String,
     /// `exact` or `real`.
     pub tier: String,
+    /// What has to hold at a call beyond the kernel's guards.
+    pub guards: Vec<Guard>,
     /// Where it is.
     pub code: Code,
 }
@@ -385,8 +387,20 @@ impl<'a> Writer<'a> {
     /// A function of all parameters: `Some(())` if the guards hold.
     fn guards(&self, proven: &Proven) -> Result<String, String> {
         let name_of = |s: &str| self.integer(s);
-        let mut body = self.lets(&proven.guards.iter().collect::<Vec<_>>(), &[]);
-        for guard in &proven.guards {
+        // Those of all targets together: what one of them needs always holds in practice.
+        let usable = self
+            .b
+            .targets
+            .iter()
+            .filter(|t| !matches!(t.code, Code::Absent(_)));
+        let mut guards: Vec<&Guard> = proven.guards.iter().collect();
+        for guard in usable.flat_map(|t| &t.guards) {
+            if !guards.contains(&guard) {
+                guards.push(guard);
+            }
+        }
+        let mut body = self.lets(&guards, &[]);
+        for guard in guards {
             let condition = match arithmetic::size_guard(guard, &name_of) {
                 Some(condition) => condition?,
                 None => {
@@ -501,11 +515,11 @@ impl<'a> Writer<'a> {
              {native}\
              }} else {{\n\
              let arrays = super::arrays_{name}({names});\n\
-             return unsafe {{ rt::run_elsewhere(\n\
+             return unsafe {{\nrt::run_elsewhere(\n\
              kernel,\narrays.as_ref().map(|a| a.as_slice()),\n&[{descriptions}],\n\
              |p| unsafe {{ {original}({arguments}) }},\n\
              |p| unsafe {{ {elsewhere}({arguments}) }},\n\
-             &[{pointers}],\n) }};\n\
+             &[{pointers}],\n)\n}};\n\
              }}\n}}\n\
              kernel.count_original();\n\
              unsafe {{ {original}({names}) }}\n}}\n",
@@ -677,6 +691,7 @@ mod tests {
                 TargetCode {
                     target: "cpu".into(),
                     tier: "exact".into(),
+                    guards: vec!["rows*cols - 1 fits i64".parse().unwrap()],
                     code: Code::Native {
                         entry: "halve__cpu".into(),
                     },
@@ -684,6 +699,7 @@ mod tests {
                 TargetCode {
                     target: "numpy".into(),
                     tier: "exact".into(),
+                    guards: vec![],
                     code: Code::Absent("it has no \"halves\"".into()),
                 },
             ],

@@ -1,6 +1,6 @@
 //! What a build script calls.
 
-use crate::bindings::{self, Binding, Code, Proven, TargetCode, original_name};
+use crate::bindings::{self, Binding, Code, Proven, TargetCode};
 use crate::compiler::{Settings, include_dir};
 use crate::config::{BuildManifest, Library, Metadata, relative_to};
 use crate::hash::{Preprocessed, preprocess};
@@ -141,29 +141,29 @@ impl Build {
 }
 
 /// One `compile`.
-struct Session {
-    dir: PathBuf,
+pub(crate) struct Session {
+    pub(crate) dir: PathBuf,
     out: PathBuf,
-    library: Library,
-    settings: Settings,
+    pub(crate) library: Library,
+    pub(crate) settings: Settings,
     metadata: Metadata,
     store: Store,
 }
 
 /// A C file with the kernels in it.
-struct Source {
-    file: String,
-    kernels: Vec<Kernel>,
+pub(crate) struct Source {
+    pub(crate) file: String,
+    pub(crate) kernels: Vec<Kernel>,
 }
 
-struct Kernel {
-    name: String,
-    binding: Binding,
+pub(crate) struct Kernel {
+    pub(crate) name: String,
+    pub(crate) binding: Binding,
     /// The generated C, if it is to be linked in.
-    native: Option<(String, String)>,
+    pub(crate) native: Option<(String, String)>,
 }
 
-fn warn(message: &str) {
+pub(crate) fn warn(message: &str) {
     for line in message.lines() {
         println!("cargo::warning={line}");
     }
@@ -203,7 +203,7 @@ impl Session {
         })
     }
 
-    fn scratch(&self) -> PathBuf {
+    pub(crate) fn scratch(&self) -> PathBuf {
         self.out.join("tensorize").join(&self.library.name)
     }
 
@@ -231,12 +231,16 @@ impl Session {
             .map(|(file, seen)| self.source(file, &seen, &entries))
             .collect();
         self.confirm_prototypes(&mut sources);
-        let mut objects = self.compile_generated(&mut sources)?;
+        let (mut objects, openmp) = self.compile_generated(&mut sources)?;
         objects.extend(self.compile_originals(&sources)?);
         cc::Build::new()
             .cargo_warnings(false)
             .objects(objects)
             .try_compile(&self.library.name)?;
+        // After the archive that needs it, as linkers want it.
+        if let Some(library) = openmp {
+            println!("cargo::rustc-link-lib={library}");
+        }
         self.write_bindings(&sources)
     }
 
@@ -471,8 +475,10 @@ impl Session {
                     .clone()
                     .unwrap_or_else(|| "it was not generated".into())
             };
+            let guards: Result<Vec<Guard>, _> = t.guards.iter().map(|g| g.parse()).collect();
             let code = match (t.status, entry.sources.get(target), &t.entry) {
                 _ if !allowed.contains(target) => continue,
+                _ if guards.is_err() => Code::Absent("its guards can't be read".into()),
                 _ if off => Code::Absent("built with TENSORIZE_BUILD=off".into()),
                 (TargetStatus::Generated, Some(_), Some(_))
                     if tier != "exact" && self.metadata.tier() == Tier::Exact =>
@@ -507,6 +513,7 @@ impl Session {
             list.push(TargetCode {
                 target: target.clone(),
                 tier,
+                guards: guards.unwrap_or_default(),
                 code,
             });
         }
@@ -536,111 +543,10 @@ impl Session {
             {
                 kernel.binding.prototype = None;
                 kernel.binding.proven = Err("its prototype is not the stored one".into());
+                kernel.binding.targets.clear();
                 kernel.native = None;
             }
         }
-    }
-
-    /// Compiles the generated C. What doesn't compile is left out: the originals are there.
-    fn compile_generated(&self, sources: &mut [Source]) -> Result<Vec<PathBuf>, Error> {
-        let mut kernels: Vec<&mut Kernel> = sources
-            .iter_mut()
-            .flat_map(|s| &mut s.kernels)
-            .filter(|k| k.native.is_some())
-            .collect();
-        if kernels.is_empty() {
-            return Ok(vec![]);
-        }
-        let build = self.generated_flags();
-        let mut paths = Vec::new();
-        for kernel in &kernels {
-            let path = self.scratch().join(format!("{}__generated.c", kernel.name));
-            let text = kernel.native.as_ref().map_or("", |(_, source)| source);
-            write_atomic(&path, text.as_bytes()).map_err(|source| Error::Write {
-                path: path.clone(),
-                source,
-            })?;
-            paths.push(path);
-        }
-        if let Ok(objects) = build.clone().files(&paths).try_compile_intermediates() {
-            return Ok(objects);
-        }
-        let mut objects = Vec::new();
-        for (kernel, path) in kernels.iter_mut().zip(&paths) {
-            match build.clone().file(path).try_compile_intermediates() {
-                Ok(made) => objects.extend(made),
-                Err(e) => {
-                    warn(&format!(
-                        "the code that was generated for {} does not compile: {e}",
-                        kernel.name
-                    ));
-                    kernel.native = None;
-                    for t in &mut kernel.binding.targets {
-                        if matches!(t.code, Code::Native { .. }) {
-                            t.code = Code::Absent("the C compiler does not take it".into());
-                        }
-                    }
-                }
-            }
-        }
-        Ok(objects)
-    }
-
-    fn generated_flags(&self) -> cc::Build {
-        let mut build = cc::Build::new();
-        build
-            .cargo_metadata(false)
-            .cargo_warnings(false)
-            .warnings(false)
-            .opt_level(3);
-        for flag in [
-            "-std=gnu11",
-            "-fwrapv",
-            "-ffp-contract=off",
-            "-fno-math-errno",
-        ] {
-            build.flag_if_supported(flag);
-        }
-        if let Some(library) = openmp(&build, &self.scratch()) {
-            build.flag("-fopenmp");
-            println!("cargo::rustc-link-lib={library}");
-        }
-        build
-    }
-
-    /// Compiles the originals: a dispatched kernel becomes a weak symbol, which the dispatcher of that name
-    /// overrides for every caller, those in the same file too, and keeps another name for the dispatcher.
-    fn compile_originals(&self, sources: &[Source]) -> Result<Vec<PathBuf>, Error> {
-        let mut build = self.settings.cc();
-        build
-            .cargo_metadata(true)
-            .cargo_warnings(true)
-            .emit_rerun_if_env_changed(true);
-        let apple = env::var("CARGO_CFG_TARGET_VENDOR").is_ok_and(|v| v == "apple");
-        for source in sources {
-            let swapped: Vec<&str> = source
-                .kernels
-                .iter()
-                .filter(|k| k.binding.is_dispatched())
-                .map(|k| k.name.as_str())
-                .collect();
-            let original = self.dir.join(&source.file);
-            if swapped.is_empty() {
-                build.file(original);
-                continue;
-            }
-            let text = wrapper(&original, &swapped, apple);
-            let stem = source
-                .file
-                .replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-            let path = self.scratch().join(format!("{stem}__original.c"));
-            write_atomic(&path, text.as_bytes()).map_err(|source| Error::Write {
-                path: path.clone(),
-                source,
-            })?;
-            build.file(path);
-        }
-        Ok(build.try_compile_intermediates()?)
     }
 
     fn write_bindings(&self, sources: &[Source]) -> Result<(), Error> {
@@ -667,44 +573,6 @@ fn extension(file: &Option<String>) -> &str {
     file.as_deref()
         .and_then(|f| f.rsplit_once('.'))
         .map_or("", |(_, e)| e)
-}
-
-fn wrapper(original: &Path, swapped: &[&str], rename: bool) -> String {
-    let include = format!("#include \"{}\"\n", prototype::c_string(original));
-    let mut text = String::from("/* Written by tensorize-build. */\n");
-    if rename {
-        // No aliases there: callers in the same file call the original.
-        for name in swapped {
-            text += &format!("#define {name} {}\n", original_name(name));
-        }
-        return text + &include;
-    }
-    for name in swapped {
-        text += &format!("#pragma weak {name}\n");
-    }
-    text += &include;
-    text += "#pragma GCC diagnostic ignored \"-Wmissing-attributes\"\n";
-    for name in swapped {
-        let alias = original_name(name);
-        text += &format!("extern __typeof__({name}) {alias} __attribute__((alias(\"{name}\")));\n");
-    }
-    text
-}
-
-/// The library to link for OpenMP, if a program with it can be made.
-fn openmp(build: &cc::Build, scratch: &Path) -> Option<&'static str> {
-    let tool = build.try_get_compiler().ok()?;
-    let source = scratch.join("openmp.c");
-    let text = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n";
-    write_atomic(&source, text.as_bytes()).ok()?;
-    let library = if tool.is_like_clang() { "omp" } else { "gomp" };
-    let mut command = tool.to_command();
-    command
-        .args(["-fopenmp", "-w"])
-        .arg(&source)
-        .arg("-o")
-        .arg(scratch.join("openmp.out"));
-    command.output().ok()?.status.success().then_some(library)
 }
 
 /// `TENSORIZE_BIN`, else `cargo-tensorize` among the programs.

@@ -9,6 +9,7 @@ mod builder;
 pub mod compiler;
 pub mod config;
 pub mod hash;
+mod native;
 mod prototype;
 pub mod record;
 pub mod store;

@@ -179,8 +179,12 @@ impl Project {
 
     /// Builds it; a program of its own to run.
     fn build(&self) -> Program {
+        self.build_with(&[])
+    }
+
+    fn build_with(&self, env: &[(&str, &str)]) -> Program {
         let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let (built, log) = self.cargo(&[]);
+        let (built, log) = self.cargo(env);
         assert!(built, "{log}");
         let program = self.path().join("program");
         fs::copy(TARGET.join("debug/project"), &program).unwrap();
@@ -396,5 +400,46 @@ fn without_any_result_it_builds() {
         &[],
         &["raw", "same-file"],
         &["halve - - original=0 target=0 guard_failed=0 differed=0 why=`cargo"],
+    );
+}
+
+/// A tool that stores what was prepared. It runs while cargo holds its lock.
+#[test]
+#[cfg(unix)]
+fn on_a_miss_the_subcommand_is_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::new();
+    project.store();
+    let here = project.path();
+    fs::rename(here.join(".tensorize"), here.join("prepared")).unwrap();
+    let tool = here.join("tool");
+    let script = "#!/bin/sh\ncd \"$(dirname \"$4\")\" && test \"$TENSORIZE_NESTED\" = 1 && cp -r prepared/. .tensorize\n";
+    fs::write(&tool, script).unwrap();
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = project.build_with(&[("TENSORIZE_BIN", tool.to_str().unwrap())]);
+    program.expect(&[], &["raw"], &["halve exact cpu original=0 target=1"]);
+}
+
+#[test]
+fn the_shared_cache_is_as_good_as_the_store() {
+    let project = Project::new();
+    project.store();
+    let here = project.path();
+    fs::create_dir_all(here.join("cache/v1")).unwrap();
+    fs::rename(
+        here.join(".tensorize"),
+        here.join("cache/v1").join(project.hash()),
+    )
+    .unwrap();
+    let program = project.build();
+    program.expect(
+        &[],
+        &["same-file"],
+        &["halve exact cpu original=0 target=1"],
+    );
+    program.expect(
+        &[("TENSORIZE", "numpy")],
+        &["safe"],
+        &["halve exact numpy original=0 target=1"],
     );
 }

@@ -21,6 +21,8 @@ mod generated {
         if !({ let value = cols.checked_mul(rows)?; value >= -2147483648 && value <= 2147483647 }) { return None; }
         // out[0 .. cols*rows] disjoint in[0 .. cols*rows]
         if !(rt::apart(out.cast_const(), 0i64, cols.checked_mul(rows)?, r#in.cast_mut().cast_const(), 0i64, cols.checked_mul(rows)?)?) { return None; }
+        // cols*rows - 1 fits i64
+        if !(cols.checked_mul(rows)?.checked_sub(1i64)? >= i64::MIN) { return None; }
         Some(())
     }
 
@@ -75,14 +77,16 @@ mod generated {
                     return unsafe { halve__cpu(r#in, out, rows, cols) };
                 } else {
                     let arrays = super::arrays_halve(r#in, out, rows, cols);
-                    return unsafe { rt::run_elsewhere(
-                        kernel,
-                        arrays.as_ref().map(|a| a.as_slice()),
-                        &[rt::Argument::Array, rt::Argument::Array, rt::Argument::of(rows), rt::Argument::of(cols), ],
-                        |p| unsafe { halve__tensorize_original(p[0].cast(), p[1].cast(), rows, cols, ) },
-                        |p| unsafe { halve__cpu(p[0].cast(), p[1].cast(), rows, cols, ) },
-                        &[r#in.cast_mut().cast(), out.cast(), ],
-                        ) };
+                    return unsafe {
+                        rt::run_elsewhere(
+                            kernel,
+                            arrays.as_ref().map(|a| a.as_slice()),
+                            &[rt::Argument::Array, rt::Argument::Array, rt::Argument::of(rows), rt::Argument::of(cols), ],
+                            |p| unsafe { halve__tensorize_original(p[0].cast(), p[1].cast(), rows, cols, ) },
+                            |p| unsafe { halve__cpu(p[0].cast(), p[1].cast(), rows, cols, ) },
+                            &[r#in.cast_mut().cast(), out.cast(), ],
+                        )
+                    };
                 }
             }
             kernel.count_original();
