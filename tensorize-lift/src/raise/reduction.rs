@@ -132,7 +132,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// The `x`, free of the accumulator, with `e = acc ∘ x`.
     fn contribution(&self, e: &ElemRef) -> Option<ElemRef> {
-        if is_acc(e, self.acc) {
+        if is_acc(e, self.acc) && !self.ty.is_float() {
             return identity(self.reducer, self.ty).map(Elem::constant);
         }
         if !e.mentions(self.acc) {
@@ -140,6 +140,11 @@ impl Reading<'_> {
         }
         if let Some(x) = self.combined(e) {
             return Some(x);
+        }
+        // What follows is right for floats too, with -0.0 as the neutral element of a sum, but the prover
+        // then has to read floats as real numbers: a conditional sum stays index notation, and exact.
+        if self.ty.is_float() {
+            return None;
         }
         match &**e {
             Elem::Select(c, t, f) => self.choice(c, t, f),
@@ -167,9 +172,9 @@ impl Reading<'_> {
                     None
                 }
             }
-            // acc - x = acc + -x, for floats too.
+            // acc - x = acc + -x
             (Elem::Binary(BinOp::Subtract, a, b), Reducer::Op(BinOp::Add))
-                if is_acc(a, self.acc) =>
+                if is_acc(a, self.acc) && !self.ty.is_float() =>
             {
                 free(b).map(|x| Elem::unary(UnOp::Negate, x))
             }

@@ -337,10 +337,10 @@ impl Vectoriser<'_> {
         }
         let ty = fold.init.ty();
         let mut init = self.tensor(&nest.init);
-        // A reduction starts from one scalar. Integers may add theirs afterwards.
+        // A reduction starts from one scalar. Integer sums may add theirs afterwards, as the prover knows.
         let mut afterwards = None;
         if !init.over.is_empty() {
-            let Reducer::Op(op) = nest.reducer else {
+            let Reducer::Op(op @ BinOp::Add) = nest.reducer else {
                 return None;
             };
             let start = reduction::identity(nest.reducer, ty).filter(|_| !ty.is_float())?;
