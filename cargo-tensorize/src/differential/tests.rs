@@ -127,6 +127,7 @@ fn proof(tier: Tier) -> Proof {
         tier,
         guards: vec![Guard::NonNegative(Idx::sym("n"))],
         footprints: vec![footprint("x", false), footprint("out", true)],
+        accesses: vec![],
     }
 }
 
@@ -432,4 +433,34 @@ fn a_real_sum_has_a_measured_error() {
             .as_deref(),
         Some("cpu")
     );
+}
+
+#[test]
+fn a_kernel_that_works_on_large_arrays_only_is_run() {
+    let loops = |body: &str| format!("for (IT i = 0; i < 40000; INC) {body}");
+    let c = loops("out[i] = x[i] + 1;")
+        .replace("IT", "int")
+        .replace("INC", "i++");
+    let c = format!("void f(int n, const int *x, int *out) {{ {c} }}");
+    let lifted = loops("{ out[i] = x[i] + 1; }")
+        .replace("IT", "i32")
+        .replace("INC", "i = i + 1");
+    let lifted = format!("void f(i32 n, const i32 *x, i32 *out) {{ {lifted} }}");
+    let lifted: loopir::Function = lifted.parse().unwrap();
+    let d = build(&c, &[("f", map_signature())], &[]);
+    let mut proof = proof(Tier::Exact);
+    for f in &mut proof.footprints {
+        f.extent.hi = Idx::constant(40_000);
+    }
+    let mut summary = summary(1);
+    for node in &mut summary.nodes {
+        node.ty.shape = vec![Idx::constant(40_000)];
+    }
+    let kernel = Kernel {
+        function: 0,
+        lifted: &lifted,
+        summary: &summary,
+        proof: &proof,
+    };
+    assert!(d.check(&kernel, &Effort::default()).unwrap().compared > 0);
 }
