@@ -8,7 +8,7 @@ use crate::loopir::Param;
 use crate::memory::{Inputs, Outputs};
 use crate::op::{self, BinOp};
 use crate::scalar::Scalar;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A tensor of values, row-major.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
         arrays: inputs.arrays.clone(),
         returned: None,
     };
-    let mut written = HashSet::new();
+    let mut written: HashMap<&Sym, HashSet<i128>> = HashMap::new();
     for output in &function.outputs {
         let tensor = &values[output.value()];
         match output {
@@ -44,6 +44,7 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
                     .get_mut(&view.array)
                     .ok_or_else(|| format!("there is no array '{}'", view.array))?;
                 let address = Address::new(view, inputs);
+                let written = written.entry(&view.array).or_default();
                 for (position, v) in positions(&tensor.shape).zip(&tensor.data) {
                     let v = v.ok_or_else(|| undefined(*value, &position))?;
                     let place = address
@@ -52,7 +53,7 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
                     buffer.set(place, v).ok_or_else(|| {
                         format!("{}[{place}] lies outside of the array", view.array)
                     })?;
-                    if !written.insert((&view.array, place)) {
+                    if !written.insert(place) {
                         return Err(format!("{}[{place}] is stored twice", view.array));
                     }
                 }
@@ -130,9 +131,26 @@ pub fn positions(shape: &[usize]) -> impl Iterator<Item = Vec<i128>> {
     })
 }
 
+/// Calls `f` at every position, in the order of [`positions`].
+fn each_position(shape: &[usize], mut f: impl FnMut(&[i128])) {
+    let count: usize = shape.iter().product();
+    let mut position = vec![0i128; shape.len()];
+    for _ in 0..count {
+        f(&position);
+        for (p, &extent) in position.iter_mut().zip(shape).rev() {
+            *p += 1;
+            if *p < extent as i128 {
+                break;
+            }
+            *p = 0;
+        }
+    }
+}
+
 impl Tensor {
     fn build(shape: Vec<usize>, mut element: impl FnMut(&[i128]) -> Option<Scalar>) -> Tensor {
-        let data = positions(&shape).map(|p| element(&p)).collect();
+        let mut data = Vec::with_capacity(shape.iter().product());
+        each_position(&shape, |p| data.push(element(p)));
         Tensor { shape, data }
     }
 
@@ -395,15 +413,17 @@ fn reduce(
     dimensions: &[usize],
 ) -> Tensor {
     let mut data = vec![init; shape.iter().product()];
-    for (position, x) in positions(&operand.shape).zip(&operand.data) {
+    let mut elements = operand.data.iter();
+    each_position(&operand.shape, |position| {
         let mut place = 0;
         for (d, &p) in position.iter().enumerate() {
             if !dimensions.contains(&d) {
                 place = place * operand.shape[d] + p as usize;
             }
         }
-        data[place] = data[place].zip(*x).map(|(acc, x)| combine(reducer, acc, x));
-    }
+        let x = elements.next().copied().flatten();
+        data[place] = data[place].zip(x).map(|(acc, x)| combine(reducer, acc, x));
+    });
     Tensor { shape, data }
 }
 
@@ -435,14 +455,15 @@ fn dot_general(
             .zip(of_right)
             .for_each(|(&d, &i)| r[d] = i);
         let mut sum = init;
-        for k in positions(&summed) {
-            contracting
-                .iter()
-                .zip(&k)
-                .for_each(|(&(a, b), &i)| (l[a], r[b]) = (i, i));
-            let product = op::eval_binary(BinOp::Multiply, left.get(&l)?, right.get(&r)?);
-            sum = Some(op::eval_binary(BinOp::Add, sum?, product));
-        }
+        each_position(&summed, |k| {
+            for (&(a, b), &i) in contracting.iter().zip(k) {
+                (l[a], r[b]) = (i, i);
+            }
+            let both = sum.zip(left.get(&l)).zip(right.get(&r));
+            sum = both.map(|((sum, a), b)| {
+                op::eval_binary(BinOp::Add, sum, op::eval_binary(BinOp::Multiply, a, b))
+            });
+        });
         sum
     })
 }
