@@ -4,19 +4,22 @@ use std::process::Command;
 
 use tensorize_e2e::{build, cargo, copy_of_demo, succeed};
 
+/// Kernels for which there is no NumPy code: of `dissolve_blend` and `attention_scores`, the original reads some memory
+/// only on some data, which NumPy's whole-array reads may not.
+const NOT_IN_NUMPY: usize = 2;
+
 #[test]
 fn shadow_mode_finds_no_difference() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     copy_of_demo(folder.path());
     let program = build(cargo().env("TENSORIZE_STRICT", "1"), folder.path(), "demo");
-    for mode in ["shadow", "shadow=numpy"] {
+    for (mode, uncompared) in [("shadow", 0), ("shadow=numpy", NOT_IN_NUMPY)] {
         let mut command = Command::new(&program);
-        let printed = succeed(
-            command
-                .env("TENSORIZE", mode)
-                .arg("--out")
-                .arg(folder.path().join("out")),
-        );
+        command
+            .env("TENSORIZE", mode)
+            .arg("--out")
+            .arg(folder.path().join("out"));
+        let printed = succeed(&mut command);
         // kernel, tier, compared, differ
         let rows: Vec<Vec<&str>> = printed
             .lines()
@@ -25,9 +28,13 @@ fn shadow_mode_finds_no_difference() {
             .map(|line| line.split_whitespace().collect())
             .collect();
         assert!(rows.len() >= 28, "every kernel of the demo:\n{printed}");
-        for row in rows {
+        for row in &rows {
             assert!(row.len() == 4 && row[3] == "0", "{mode}: {row:?}");
-            assert_ne!(row[2], "0", "{mode}: {} was never compared", row[0]);
         }
+        let never = rows.iter().filter(|row| row[2] == "0").count();
+        assert_eq!(
+            never, uncompared,
+            "{mode}: kernels that were never compared:\n{printed}"
+        );
     }
 }

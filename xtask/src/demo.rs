@@ -40,8 +40,17 @@ pub fn run(pictures: &[PathBuf]) -> Result<()> {
     compare(&before, &results(&shadow)?)
         .context("the program in shadow mode computed something else")?;
 
+    step("in NumPy (TENSORIZE=numpy)");
+    let numpy = run_demo(&tensorized, &out.join("numpy"), pictures, "numpy")?;
+    compare(&before, &results(&numpy)?).context("NumPy computed something else")?;
+    let there = numpy
+        .lines()
+        .filter(|line| line.contains("  numpy  "))
+        .count();
+    println!("{there} kernels ran in NumPy.");
+
     println!(
-        "\n{} results are the same as it was, tensorized and in shadow mode.",
+        "\n{} results are the same: as it was, tensorized, in shadow mode and in NumPy.",
         before.len()
     );
     println!("Pictures: {}", out.join("tensorized/contact.png").display());
