@@ -36,9 +36,15 @@ pub fn run(what: What, json: bool, runs: usize) -> Result<()> {
     setup::run()?;
     match what {
         What::Lift => lift(json, runs),
-        What::Dispatch => {
-            run_command(cargo().args(["bench", "--quiet", "--package", "tensorize-rt"]))
-        }
+        What::Dispatch => run_command(cargo().args([
+            "run",
+            "--release",
+            "--quiet",
+            "--package",
+            "tensorize-rt",
+            "--example",
+            "dispatch_overhead",
+        ])),
         What::Demo => demo::bench(),
     }
 }
