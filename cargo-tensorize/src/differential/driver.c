@@ -33,7 +33,7 @@ typedef void tensorize_call(void **args, void *ret);
 extern tensorize_call *const tensorize_calls[];
 extern const uint64_t tensorize_call_count;
 
-enum { MAX_ARGS = 128, PATTERN = 0xa5, SECONDS = 2 };
+enum { MAX_ARGS = 128, PATTERN = 0xa5, SECONDS = 4 };
 
 struct array {
     unsigned char *map, *page, *data, *pointer;

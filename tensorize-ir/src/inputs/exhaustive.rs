@@ -32,10 +32,15 @@ impl Default for Limits {
     }
 }
 
+/// Contents that are tried for each choice of sizes where nobody knows how long the arrays are.
+const UNKNOWN_ROUNDS: u64 = 24;
+
 /// Every small input in turn.
 pub struct Exhaustive<'a> {
     spec: &'a Spec,
     limits: Limits,
+    /// What [`Limits::values`] says of each array's elements.
+    values: BTreeMap<ScalarType, Vec<Scalar>>,
     scalars: Vec<BTreeMap<Sym, Scalar>>,
     at: usize,
     /// Which combination of elements comes next, of how many.
@@ -82,9 +87,15 @@ impl Spec {
             complete = false;
             all = thinned(all, limits.max_scalars);
         }
+        let elems = self.params.iter().filter_map(|p| match p {
+            Param::Array { elem, .. } => Some(*elem),
+            Param::Scalar { .. } => None,
+        });
+        let values = elems.map(|ty| (ty, (limits.values)(ty))).collect();
         Exhaustive {
             spec: self,
             limits,
+            values,
             scalars: all,
             at: 0,
             next: 0,
@@ -113,7 +124,7 @@ impl Exhaustive<'_> {
         for p in self.spec.params() {
             if let Param::Array { name, elem, .. } = p {
                 let (lo, hi) = self.spec.extent(name, scalars).unwrap_or((0, 0));
-                let values = (self.limits.values)(*elem).len() as u64;
+                let values = self.values[elem].len() as u64;
                 let len = u32::try_from(hi.checked_sub(lo)?).ok()?;
                 product = product.checked_mul(values.checked_pow(len)?)?;
             }
@@ -128,10 +139,17 @@ impl Iterator for Exhaustive<'_> {
     fn next(&mut self) -> Option<Case> {
         loop {
             let scalars = self.scalars.get(self.at)?.clone();
+            let extents_known = self.spec.footprints.is_some() || self.values.is_empty();
             let total = self
                 .combinations(&scalars)
-                .filter(|t| *t <= self.limits.per_size);
-            if self.next == total.unwrap_or(self.limits.per_size) {
+                .filter(|t| *t <= self.limits.per_size && extents_known);
+            let rounds = match total {
+                Some(t) => t,
+                None if extents_known => self.limits.per_size,
+                // Arrays grow during the run; the seed decides what they hold.
+                None => self.limits.per_size.min(UNKNOWN_ROUNDS),
+            };
+            if self.next == rounds {
                 self.complete &= total.is_some();
                 self.at += 1;
                 self.next = 0;
@@ -142,10 +160,10 @@ impl Iterator for Exhaustive<'_> {
             let mut rng = Rng::new(seed);
             self.next += 1;
             let element = &mut |_: &Sym, ty, _| {
-                let values = (self.limits.values)(ty);
+                let values = &self.values[&ty];
                 let n = values.len() as u64;
                 if total.is_none() {
-                    return *rng.pick(&values);
+                    return *rng.pick(values);
                 }
                 let digit = digits % n;
                 digits /= n;
@@ -156,7 +174,7 @@ impl Iterator for Exhaustive<'_> {
                     return Some(Case {
                         inputs,
                         seed,
-                        palette: Palette::All,
+                        palette: Palette::Small,
                     });
                 }
                 None => {

@@ -125,3 +125,18 @@ fn exhaustive_runs_try_everything_small() {
     assert!(run.by_ref().count() > 100);
     assert!(!run.is_complete());
 }
+
+#[test]
+fn arrays_of_unknown_length_get_several_contents() {
+    let spec = Spec::guarded(spec(&[]).params(), &[at_least(Idx::sym("n"), 0)]);
+    let one = |ty| vec![Scalar::int(ty, 0)];
+    let mut run = spec.exhaustive(Limits {
+        max_size: 1,
+        values: one,
+        ..Limits::default()
+    });
+    let seeds: BTreeSet<_> = run.by_ref().map(|c| c.seed).collect();
+    // n is 0 or 1; m is -1, 0 or 1.
+    assert_eq!(seeds.len(), 2 * 3 * 24);
+    assert!(!run.is_complete());
+}

@@ -50,6 +50,8 @@ pub enum Palette {
     All,
     /// Floats between -2 and 2 and small integers: sums stay finite and integers don't overflow.
     Tame,
+    /// [`small_values`] only.
+    Small,
 }
 
 impl Palette {
@@ -68,6 +70,9 @@ impl Palette {
     }
 
     fn styled(self, style: u64, ty: ScalarType, rng: &mut Rng) -> Scalar {
+        if self == Palette::Small {
+            return *rng.pick(&small_values(ty));
+        }
         let tame = self == Palette::Tame;
         if ty.is_float() {
             return match style % 10 {
