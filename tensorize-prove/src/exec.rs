@@ -50,6 +50,21 @@ pub struct Access {
     pub write: bool,
 }
 
+/// An integer division or a shift that C leaves undefined for some operands, and that may trap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hazard {
+    /// The operator.
+    pub op: BinOp,
+    /// Dividend or shifted value.
+    pub left: ElemRef,
+    /// Divisor or count.
+    pub right: ElemRef,
+    /// The loops around it, outermost first: counter and trip count.
+    pub loops: Vec<(Sym, Idx)>,
+    /// The conditions under which it happens.
+    pub path: Vec<ElemRef>,
+}
+
 /// How a list of statements ends.
 pub enum Flow {
     /// It falls off its end.
@@ -70,6 +85,8 @@ pub struct Executor<'c, 's> {
     pub(crate) checking: bool,
     /// Recorded while checking.
     pub accesses: Vec<Access>,
+    /// Recorded while checking.
+    pub hazards: Vec<Hazard>,
     pub(crate) loops: Vec<(Sym, Idx)>,
     pub(crate) path: Vec<ElemRef>,
     pub(crate) line: u32,
@@ -90,6 +107,7 @@ impl<'c, 's> Executor<'c, 's> {
             oracle,
             checking,
             accesses: vec![],
+            hazards: vec![],
             loops: vec![],
             path: vec![],
             line: 0,
@@ -153,6 +171,7 @@ impl<'c, 's> Executor<'c, 's> {
                     let at = self.index(index, &state)?;
                     let value = self.eval(value, &state)?;
                     self.record(array, &at, true);
+                    self.within_local(array, &at)?;
                     let Some(contents) = state.arrays.get_mut(array) else {
                         return self.stuck(format!("there is no array {array}"));
                     };
@@ -289,6 +308,43 @@ impl<'c, 's> Executor<'c, 's> {
         }
     }
 
+    fn record_hazard(&mut self, op: BinOp, left: &ElemRef, right: &ElemRef) {
+        use BinOp::*;
+        let ty = left.ty();
+        let safe = match (op, &**right) {
+            (Divide | Remainder, _) if ty.is_float() => true,
+            (Divide | Remainder, Elem::Const(v)) => v.is_true() && !(ty.is_signed() && v.as_int() == -1),
+            (ShiftLeft | ShiftRightArithmetic | ShiftRightLogical, Elem::Const(v)) => {
+                (0..ty.bits().into()).contains(&v.as_int())
+            }
+            (Divide | Remainder | ShiftLeft | ShiftRightArithmetic | ShiftRightLogical, _) => false,
+            _ => true,
+        };
+        if self.checking && !safe {
+            self.hazards.push(Hazard {
+                op,
+                left: left.clone(),
+                right: right.clone(),
+                loops: self.loops.clone(),
+                path: self.path.clone(),
+            });
+        }
+    }
+
+    /// Generated code stays inside of its own arrays; of the original, C says so.
+    fn within_local(&mut self, array: &Sym, at: &Idx) -> Result<(), Stuck> {
+        if !self.checking || self.kernel.overflow == Overflow::Undefined {
+            return Ok(());
+        }
+        let Some(local) = self.kernel.arrays.iter().find(|a| a.name == *array) else { return Ok(()) };
+        let len = Idx::constant(local.len as i128);
+        if self.ctx.is_non_negative(at) && self.ctx.proves(CmpOp::Lt, at, &len) {
+            Ok(())
+        } else {
+            self.stuck(format!("that {array}[{at}] lies inside of the local array could not be shown"))
+        }
+    }
+
     /// The value of a condition, a literal if it is known.
     pub fn condition(&mut self, e: &Expr, state: &State) -> Result<ElemRef, Stuck> {
         let c = canon::elem(&self.eval(e, state)?);
@@ -316,9 +372,17 @@ impl<'c, 's> Executor<'c, 's> {
             Expr::Load { array, index, .. } => {
                 let at = self.index(index, state)?;
                 self.record(array, &at, false);
+                self.within_local(array, &at)?;
                 let Some(contents) = state.arrays.get(array) else {
                     return self.stuck(format!("there is no array {array}"));
                 };
+                let table = self.kernel.arrays.iter().find(|a| a.name == *array).and_then(|a| a.init.as_ref());
+                if let (Some(values), true) = (table, contents.effects.is_empty())
+                    && !values.is_empty()
+                {
+                    let selected = Elem::table(values, &at);
+                    return Ok(self.ctx.settle(&selected));
+                }
                 match chain::read(&mut self.ctx, array, contents, &at) {
                     Ok(v) => v,
                     Err(chain::Unresolved(why)) => return self.stuck(why),
@@ -333,6 +397,7 @@ impl<'c, 's> Executor<'c, 's> {
             }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.eval(a, state)?, self.eval(b, state)?);
+                self.record_hazard(*op, &a, &b);
                 self.binary(*op, a, b)
             }
             Expr::Compare(op, a, b) => {

@@ -4,13 +4,14 @@ use crate::canon;
 use crate::chain::{self, truth};
 use crate::context::Context;
 use crate::equal::same;
-use crate::exec::{Access, Executor, Stuck, bound};
+use crate::exec::{Access, Executor, Hazard, Stuck, bound};
 use crate::Proof;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Extent, Footprint, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::Param;
-use tensorize_ir::op::{CmpOp, UnOp};
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// What happens to one array parameter.
 pub struct Touched {
@@ -252,4 +253,78 @@ fn holds_on_data(ctx: &mut Context, c: &ElemRef) -> bool {
         _ => c,
     };
     same(ctx, c, &truth(true), Tier::Exact)
+}
+
+/// Shows that generated code divides and shifts by nothing that C leaves undefined: it is ruled out by the
+/// conditions at hand, or the original does the same under conditions that hold then, too.
+pub fn no_new_hazards(ctx: &mut Context, generated: &[Hazard], original: &[Hazard]) -> Result<(), Stuck> {
+    for g in generated {
+        let mark = ctx.mark();
+        for (var, extent) in &g.loops {
+            ctx.assume_in_range(var, extent);
+        }
+        for condition in &g.path {
+            ctx.assume(condition.clone());
+        }
+        let ok = same(ctx, &defined(g), &truth(true), Tier::Exact)
+            || original.iter().any(|o| same_hazard(ctx, g, o));
+        ctx.forget(mark);
+        if !ok {
+            return Err(Stuck {
+                what: format!(
+                    "the generated code computes {}({}, {}), which may be undefined where the original does not",
+                    g.op, g.left, g.right
+                ),
+                line: 0,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The condition under which C defines the operation.
+fn defined(h: &Hazard) -> ElemRef {
+    let ty = h.left.ty();
+    let number = |v: i128| Elem::constant(Scalar::int(ty, v));
+    if !matches!(h.op, BinOp::Divide | BinOp::Remainder) {
+        let unsigned = |e: &ElemRef| Elem::convert(unsigned(ty), e.clone());
+        return Elem::compare(CmpOp::Lt, unsigned(&h.right), unsigned(&number(ty.bits().into())));
+    }
+    let not_zero = Elem::compare(CmpOp::Ne, h.right.clone(), number(0));
+    if !ty.is_signed() {
+        return not_zero;
+    }
+    let overflows = chain::and(
+        Elem::compare(CmpOp::Eq, h.left.clone(), number(ty.min_value())),
+        Elem::compare(CmpOp::Eq, h.right.clone(), number(-1)),
+    );
+    chain::and(not_zero, Elem::not(overflows))
+}
+
+fn unsigned(ty: ScalarType) -> ScalarType {
+    match ty {
+        ScalarType::I8 => ScalarType::U8,
+        ScalarType::I16 => ScalarType::U16,
+        ScalarType::I32 => ScalarType::U32,
+        ScalarType::I64 => ScalarType::U64,
+        other => other,
+    }
+}
+
+/// Whether the original, in the same rounds of as many loops, does the same.
+fn same_hazard(ctx: &mut Context, g: &Hazard, o: &Hazard) -> bool {
+    if g.op != o.op || g.loops.len() != o.loops.len() || g.left.ty() != o.left.ty() {
+        return false;
+    }
+    let with = |s: &Sym| {
+        o.loops.iter().position(|(v, _)| v == s).map(|i| Idx::sym(g.loops[i].0.clone()))
+    };
+    o.loops.iter().zip(&g.loops).all(|((_, n), (v, _))| {
+        ctx.proves(CmpOp::Lt, &Idx::sym(v.clone()), &n.substitute(&with))
+    }) && same(ctx, &o.left.substitute(&with), &g.left, Tier::Exact)
+        && same(ctx, &o.right.substitute(&with), &g.right, Tier::Exact)
+        && o.path.iter().all(|c| {
+            let c = c.substitute(&with);
+            ctx.holds(&c) || holds_on_data(ctx, &c)
+        })
 }

@@ -30,6 +30,8 @@ pub struct Proof {
     pub footprints: Vec<Footprint>,
     /// Every access, for arbitrary rounds of the loops around it.
     pub accesses: Vec<exec::Access>,
+    /// Every integer division and shift that C may leave undefined.
+    pub hazards: Vec<exec::Hazard>,
 }
 
 /// The answer to "is this summary right?"

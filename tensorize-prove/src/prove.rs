@@ -130,6 +130,7 @@ fn attempt(
     let touched = footprint::touched(&mut exec)?;
     if let Some(original) = original {
         footprint::within(&mut exec.ctx, &touched, original)?;
+        footprint::no_new_hazards(&mut exec.ctx, &exec.hazards, &original.hazards)?;
     } else {
         keep_apart(&mut exec.ctx, kernel, &touched);
     }
@@ -141,6 +142,7 @@ fn attempt(
             guards: guards.clone(),
             footprints: touched.iter().map(|t| t.footprint.clone()).collect(),
             accesses: exec.accesses,
+            hazards: exec.hazards,
         }),
         Answer::Unsat => stuck("the guards and lemmas in use contradict each other, so they prove nothing"),
         Answer::Unknown => stuck("that the guards and lemmas in use do not contradict each other could not be shown"),

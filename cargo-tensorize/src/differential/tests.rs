@@ -128,6 +128,7 @@ fn proof(tier: Tier) -> Proof {
         guards: vec![Guard::NonNegative(Idx::sym("n"))],
         footprints: vec![footprint("x", false), footprint("out", true)],
         accesses: vec![],
+        hazards: vec![],
     }
 }
 
