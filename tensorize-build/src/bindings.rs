@@ -456,11 +456,39 @@ impl<'a> Writer<'a> {
             )
             .ok();
         }
+        let size = self.size(proven)?;
         Ok(format!(
-            "fn arrays_{}({}) -> Option<[rt::Array; {}]> {{\n{body}\n])\n}}\n\n",
+            "{size}fn arrays_{}({}) -> Option<[rt::Array; {}]> {{\n{body}\n])\n}}\n\n",
             self.b.name,
             self.raw_params(),
             arrays.len()
+        ))
+    }
+
+    /// A function of all parameters: how many elements are touched.
+    fn size(&self, proven: &Proven) -> Result<String, String> {
+        let name_of = |s: &str| self.integer(s);
+        let mut body = self.lets(&[], &proven.footprints.iter().collect::<Vec<_>>());
+        let mut sum = "0i64".to_string();
+        for f in &proven.footprints {
+            let (lo, hi) = arithmetic::extent(&f.extent, &name_of)?;
+            let len = if lo == "0i64" {
+                hi
+            } else {
+                format!("{hi}.checked_sub({lo})?")
+            };
+            sum = if sum == "0i64" {
+                len
+            } else {
+                format!("{sum}.checked_add({len})?")
+            };
+        }
+        writeln!(body, "Some({sum})").ok();
+        Ok(format!(
+            "#[inline(always)]\nfn size_{}({}) -> i64 {{\nlet size = || -> Option<i64> {{\n{body}}};\n\
+             size().unwrap_or(i64::MAX)\n}}\n\n",
+            self.b.name,
+            self.raw_params()
         ))
     }
 
@@ -494,7 +522,12 @@ impl<'a> Writer<'a> {
             Some(entry) => {
                 foreign += &declare(entry);
                 format!(
-                    "}} else if route == rt::Route::Native {{\nkernel.count_native();\n\
+                    "}} else if route == rt::Route::Faster {{\n\
+                     let size = super::size_{name}({names});\n\
+                     return kernel.run_faster(\nsize,\n\
+                     || unsafe {{ {entry}({names}) }},\n\
+                     || unsafe {{ {original}({names}) }},\n);\n\
+                     }} else if route == rt::Route::Native {{\nkernel.count_native();\n\
                      return unsafe {{ {entry}({names}) }};\n"
                 )
             }

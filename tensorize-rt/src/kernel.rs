@@ -1,6 +1,7 @@
 //! A kernel of the program, and which of its versions is to run.
 
 use crate::choice::{Choice, choice, watch_for_forks};
+use crate::pace::Pace;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -83,6 +84,7 @@ struct State {
     python: AtomicU64,
     shadowed: AtomicU64,
     guard_failed: AtomicU64,
+    pace: Pace,
     notes: Mutex<Notes>,
 }
 
@@ -109,6 +111,8 @@ pub enum Route {
     Native = 2,
     /// [`crate::run_elsewhere`] sees to it.
     Elsewhere = 3,
+    /// The code that is linked in or the original, whichever is faster at the size.
+    Faster = 4,
 }
 
 const UNDECIDED: u8 = 0;
@@ -130,6 +134,7 @@ impl Kernel {
             python: AtomicU64::new(0),
             shadowed: AtomicU64::new(0),
             guard_failed: AtomicU64::new(0),
+            pace: Pace::new(),
             notes: Mutex::new(Notes {
                 out: Vec::new(),
                 why: None,
@@ -156,6 +161,7 @@ impl Kernel {
             1 => Route::Original,
             2 => Route::Native,
             3 => Route::Elsewhere,
+            4 => Route::Faster,
             _ => self.decide(),
         }
     }
@@ -180,7 +186,7 @@ impl Kernel {
             Choice::Off => return Route::Original,
             Choice::Auto => {
                 return if self.native().is_some() {
-                    Route::Native
+                    Route::Faster
                 } else {
                     Route::Original
                 };
@@ -245,6 +251,29 @@ impl Kernel {
     #[inline(always)]
     pub fn count_native(&self) {
         self.state.native.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Runs the faster of the two, on [`Route::Faster`]. `size` is how many elements the call touches.
+    #[inline(always)]
+    pub fn run_faster<R>(
+        &self,
+        size: i64,
+        native: impl FnOnce() -> R,
+        original: impl FnOnce() -> R,
+    ) -> R {
+        let turn = self.state.pace.turn(size);
+        let counter = if turn.native {
+            &self.state.native
+        } else {
+            &self.state.original
+        };
+        let calls = counter.fetch_add(1, Ordering::Relaxed);
+        if turn.timed {
+            let run = || if turn.native { native() } else { original() };
+            return self.state.pace.timed(size, turn.native, run);
+        }
+        self.state.pace.after(size, calls);
+        if turn.native { native() } else { original() }
     }
 
     /// Counts a call whose guards failed.

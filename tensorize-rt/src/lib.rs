@@ -5,7 +5,7 @@
 //!
 //! | value | what runs |
 //! |---|---|
-//! | `auto` (default) | `cpu` code where there is some, else the original |
+//! | `auto` (default) | `cpu` code where there is some and it is faster at the size, else the original |
 //! | `off` | the original |
 //! | `cpu`, `numpy` | that target where there is one, else the original |
 //! | `shadow`, `shadow=TARGET` | the original and the target; they are compared, the original answers |
@@ -17,6 +17,7 @@ mod elsewhere;
 mod error;
 mod kernel;
 mod memory;
+mod pace;
 mod report;
 mod shadow;
 mod slices;

@@ -94,6 +94,10 @@ fn one(kernel: &'static Kernel) -> KernelReport {
             .or(out)
             .or_else(|| notes.why.clone())
             .or_else(|| {
+                let slower = guard_failed == 0 && original > native && native > 0 && compared == 0;
+                slower.then(|| "the original is faster at most of these sizes".into())
+            })
+            .or_else(|| {
                 (guard_failed > 0).then(|| format!("guards failed in {guard_failed} calls"))
             }),
     }

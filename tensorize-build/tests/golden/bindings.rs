@@ -26,6 +26,16 @@ mod generated {
         Some(())
     }
 
+    #[inline(always)]
+    fn size_halve(r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) -> i64 {
+        let size = || -> Option<i64> {
+            let cols = rt::int(cols)?;
+            let rows = rt::int(rows)?;
+            Some(cols.checked_mul(rows)?.checked_add(cols.checked_mul(rows)?)?)
+        };
+        size().unwrap_or(i64::MAX)
+    }
+
     fn arrays_halve(r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) -> Option<[rt::Array; 2]> {
         let cols = rt::int(cols)?;
         let rows = rt::int(rows)?;
@@ -72,6 +82,13 @@ mod generated {
             if route != rt::Route::Original {
                 if super::guards_halve(r#in, out, rows, cols).is_none() {
                     kernel.count_guard_failed();
+                } else if route == rt::Route::Faster {
+                    let size = super::size_halve(r#in, out, rows, cols);
+                    return kernel.run_faster(
+                        size,
+                        || unsafe { halve__cpu(r#in, out, rows, cols) },
+                        || unsafe { halve__tensorize_original(r#in, out, rows, cols) },
+                    );
                 } else if route == rt::Route::Native {
                     kernel.count_native();
                     return unsafe { halve__cpu(r#in, out, rows, cols) };
