@@ -31,7 +31,13 @@ pub struct Cli {
 #[command(next_help_heading = "Output")]
 pub struct Common {
     /// How to report: a table and diagnostics, or one JSON object a line
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT"
+    )]
     pub message_format: MessageFormat,
     /// When to use colours
     #[arg(long, global = true, default_value_t, value_name = "WHEN")]
@@ -157,7 +163,10 @@ mod tests {
 
     #[test]
     fn a_function_is_named_after_its_file() {
-        assert_eq!(file_and_function("a/b.c::f"), Ok(("a/b.c".into(), "f".into())));
+        assert_eq!(
+            file_and_function("a/b.c::f"),
+            Ok(("a/b.c".into(), "f".into()))
+        );
         assert!(file_and_function("b.c").is_err());
         assert!(file_and_function("b.c::").is_err());
     }

@@ -19,7 +19,11 @@ pub fn find(code: &str) -> Option<Code> {
 }
 
 const fn row(code: &'static str, title: &'static str, explanation: &'static str) -> Code {
-    Code { code, title, explanation }
+    Code {
+        code,
+        title,
+        explanation,
+    }
 }
 
 /// All codes but the front end's (02), which stand where they are used. 01 tools and command line, 03 summaries, 04 prover, 05 differential run,
@@ -49,7 +53,11 @@ pub const CODES: &[Code] = &[
         "Something happened that should not. The kernel is left as it is. Please report it with the kernel's \
          source.",
     ),
-    row("TZ0105", "wrong use of the command line", "See `cargo tensorize --help`."),
+    row(
+        "TZ0105",
+        "wrong use of the command line",
+        "See `cargo tensorize --help`.",
+    ),
     row(
         "TZ0106",
         "no kernels",
@@ -124,7 +132,11 @@ pub const CODES: &[Code] = &[
         "The compiled original could not be run against its summary. The proof stands, but nothing is swapped in \
          without this second check.",
     ),
-    row("TZ0601", "no such target", "`cargo tensorize targets` lists those that there are."),
+    row(
+        "TZ0601",
+        "no such target",
+        "`cargo tensorize targets` lists those that there are.",
+    ),
     row(
         "TZ0602",
         "generated code that is not proven",
@@ -155,7 +167,11 @@ pub const CODES: &[Code] = &[
         "`cargo metadata` failed, or the workspace has no such package. C files without a project are for \
          `cargo tensorize lift`.",
     ),
-    row("TZ0703", "results can't be stored", "`.tensorize/` beside the manifest could not be written."),
+    row(
+        "TZ0703",
+        "results can't be stored",
+        "`.tensorize/` beside the manifest could not be written.",
+    ),
     row(
         "TZ0704",
         "stored results are out of date",
@@ -176,7 +192,9 @@ pub const CODES: &[Code] = &[
 
 /// All rows: those above and the front end's.
 pub fn all() -> impl Iterator<Item = Code> {
-    let front_end = tensorize_lift::c::CODES.iter().map(|(c, t, e)| row(c, t, e));
+    let front_end = tensorize_lift::c::CODES
+        .iter()
+        .map(|(c, t, e)| row(c, t, e));
     let (before, after): (Vec<Code>, Vec<Code>) = CODES.iter().partition(|c| c.code < "TZ0200");
     before.into_iter().chain(front_end).chain(after)
 }
@@ -199,13 +217,27 @@ mod tests {
     fn sources_and_table_agree() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut used = BTreeSet::new();
-        for krate in ["cargo-tensorize", "tensorize-lift", "tensorize-prove", "tensorize-build", "backends"] {
+        for krate in [
+            "cargo-tensorize",
+            "tensorize-lift",
+            "tensorize-prove",
+            "tensorize-build",
+            "backends",
+        ] {
             scan(&root.join(krate).join("src"), &mut used);
         }
         let known: BTreeSet<String> = all().map(|c| c.code.to_owned()).collect();
-        assert_eq!(used.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "no row");
+        assert_eq!(
+            used.difference(&known).collect::<Vec<_>>(),
+            Vec::<&String>::new(),
+            "no row"
+        );
         let own: BTreeSet<String> = CODES.iter().map(|c| c.code.to_owned()).collect();
-        assert_eq!(own.difference(&used).collect::<Vec<_>>(), Vec::<&String>::new(), "not used");
+        assert_eq!(
+            own.difference(&used).collect::<Vec<_>>(),
+            Vec::<&String>::new(),
+            "not used"
+        );
     }
 
     fn scan(dir: &Path, used: &mut BTreeSet<String>) {
@@ -213,7 +245,8 @@ mod tests {
             let path = entry.path();
             if path.is_dir() {
                 scan(&path, used);
-            } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("src/codes.rs") {
+            } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("src/codes.rs")
+            {
                 let text = std::fs::read_to_string(&path).unwrap();
                 for (at, _) in text.match_indices("\"TZ") {
                     let code: String = text[at + 1..].chars().take(6).collect();

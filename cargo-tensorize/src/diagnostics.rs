@@ -47,12 +47,18 @@ impl Diagnostic {
 
     /// A warning.
     pub fn warning(code: &'static str, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message) }
+        Diagnostic {
+            severity: Severity::Warning,
+            ..Diagnostic::error(code, message)
+        }
     }
 
     /// With what to do.
     pub fn help(self, help: impl Into<String>) -> Diagnostic {
-        Diagnostic { help: Some(help.into()), ..self }
+        Diagnostic {
+            help: Some(help.into()),
+            ..self
+        }
     }
 
     /// With a place.
@@ -94,7 +100,14 @@ impl Diagnostic {
 
 impl From<Problem> for Diagnostic {
     fn from(p: Problem) -> Diagnostic {
-        let d = Diagnostic::error(p.code, p.message).at(p.span);
+        // The message speaks of the case at hand; the title names the construct.
+        let title = crate::codes::find(p.code).map_or("", |c| c.title);
+        let message = if p.message.to_lowercase().contains(&title.to_lowercase()) {
+            p.message
+        } else {
+            format!("{} ({title})", p.message)
+        };
+        let d = Diagnostic::error(p.code, message).at(p.span);
         Diagnostic { help: p.help, ..d }
     }
 }
@@ -108,7 +121,9 @@ struct Place {
 
 impl Place {
     fn read(span: &Span) -> Place {
-        let text = std::fs::read(&span.file).ok().and_then(|b| String::from_utf8(b).ok());
+        let text = std::fs::read(&span.file)
+            .ok()
+            .and_then(|b| String::from_utf8(b).ok());
         let source = text.and_then(|text| Some((one_line(&text, span)?, text)));
         Place {
             path: span.file.display().to_string(),
@@ -138,7 +153,9 @@ fn one_line(text: &str, span: &Span) -> Option<std::ops::Range<usize>> {
         (span.start, span.end)
     } else {
         // Only the line is known.
-        let line = text.split_inclusive('\n').nth(span.line.checked_sub(1)? as usize)?;
+        let line = text
+            .split_inclusive('\n')
+            .nth(span.line.checked_sub(1)? as usize)?;
         let start = line.as_ptr() as usize - text.as_ptr() as usize;
         let indent = line.len() - line.trim_start().len();
         (start + indent, start + line.trim_end().len().max(indent))
@@ -151,7 +168,13 @@ fn one_line(text: &str, span: &Span) -> Option<std::ops::Range<usize>> {
 
 /// A span of which only the line is known.
 pub fn line_span(file: impl Into<PathBuf>, line: u32) -> Span {
-    Span { file: file.into(), line, column: 1, start: 0, end: 0 }
+    Span {
+        file: file.into(),
+        line,
+        column: 1,
+        start: 0,
+        end: 0,
+    }
 }
 
 #[cfg(test)]
@@ -162,14 +185,24 @@ mod tests {
     fn shows_the_line_the_code_and_the_remedy() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("k.c");
-        std::fs::write(&file, "int f(void)\n{\n    goto out;\nout:\n    return 0;\n}\n").unwrap();
+        std::fs::write(
+            &file,
+            "int f(void)\n{\n    goto out;\nout:\n    return 0;\n}\n",
+        )
+        .unwrap();
         let text = Diagnostic::error("TZ0203", "`goto` is not supported")
             .at(Some(line_span(&file, 3)))
             .help("write it as a loop")
             .render(&Renderer::plain());
-        assert!(text.contains("error[TZ0203]: `goto` is not supported"), "{text}");
+        assert!(
+            text.contains("error[TZ0203]: `goto` is not supported"),
+            "{text}"
+        );
         assert!(text.contains("k.c:3:5"), "{text}");
-        assert!(text.contains("goto out;\n") && text.contains("^^^^^^^^^"), "{text}");
+        assert!(
+            text.contains("goto out;\n") && text.contains("^^^^^^^^^"),
+            "{text}"
+        );
         assert!(text.contains("help: write it as a loop"), "{text}");
     }
 
@@ -178,8 +211,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("k.c");
         std::fs::write(&file, "int x;\n").unwrap();
-        let span = Span { file, line: 9, column: 1, start: 900, end: 950 };
-        let text = Diagnostic::error("TZ0203", "gone").at(Some(span)).render(&Renderer::plain());
+        let span = Span {
+            file,
+            line: 9,
+            column: 1,
+            start: 900,
+            end: 950,
+        };
+        let text = Diagnostic::error("TZ0203", "gone")
+            .at(Some(span))
+            .render(&Renderer::plain());
         assert!(text.contains("k.c:9"), "{text}");
     }
 }

@@ -28,14 +28,29 @@ pub enum Code {
 impl Code {
     /// All of them, with what they mean.
     pub const ALL: [(Code, &'static str); 8] = [
-        (Code::Clean, "clean: everything was done, nothing is refuted"),
+        (
+            Code::Clean,
+            "clean: everything was done, nothing is refuted",
+        ),
         (Code::Usage, "usage: the arguments make no sense"),
         (Code::NoKernels, "no kernels were found"),
         (Code::Refuted, "a summary is refuted"),
-        (Code::CouldNotRun, "the work could not be done (tool missing, unreadable file, bug)"),
-        (Code::NotProven, "with --strict: a kernel is not proven, or code that was generated failed"),
-        (Code::Unsupported, "a kernel is not supported; the others were done"),
-        (Code::OutOfDate, "check: stored results are missing or out of date"),
+        (
+            Code::CouldNotRun,
+            "the work could not be done (tool missing, unreadable file, bug)",
+        ),
+        (
+            Code::NotProven,
+            "with --strict: a kernel is not proven, or code that was generated failed",
+        ),
+        (
+            Code::Unsupported,
+            "a kernel is not supported; the others were done",
+        ),
+        (
+            Code::OutOfDate,
+            "check: stored results are missing or out of date",
+        ),
     ];
 
     fn gravity(self) -> u8 {
@@ -53,15 +68,21 @@ impl Code {
 
     /// The graver of two.
     pub fn worse(self, other: Code) -> Code {
-        if other.gravity() > self.gravity() { other } else { self }
+        if other.gravity() > self.gravity() {
+            other
+        } else {
+            self
+        }
     }
 
     /// The list that `--help` ends with.
     pub fn table() -> String {
-        Code::ALL.iter().fold("Exit codes:\n".to_owned(), |mut s, (code, what)| {
-            let _ = writeln!(s, "  {:>3}  {what}", *code as u8);
-            s
-        })
+        Code::ALL
+            .iter()
+            .fold("Exit codes:\n".to_owned(), |mut s, (code, what)| {
+                let _ = writeln!(s, "  {:>3}  {what}", *code as u8);
+                s
+            })
     }
 }
 

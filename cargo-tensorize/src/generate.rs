@@ -39,7 +39,10 @@ pub struct Subject<'a> {
 
 /// The target of that name.
 pub fn find(name: &str) -> Option<&'static dyn Target> {
-    backends::targets().iter().copied().find(|t| t.name() == name)
+    backends::targets()
+        .iter()
+        .copied()
+        .find(|t| t.name() == name)
 }
 
 /// The names of all targets.
@@ -56,7 +59,10 @@ pub fn generate(
     let report = |status, why: String| (TargetReport { status, why }, None);
     let Proven { summary, proof, .. } = subject.proven;
     let Some(target) = find(name) else {
-        return report(TargetStatus::Unsupported, format!("there is no target `{name}`"));
+        return report(
+            TargetStatus::Unsupported,
+            format!("there is no target `{name}`"),
+        );
     };
     if proof.tier > subject.tier {
         let (is, asked) = (proof.tier, subject.tier);
@@ -77,7 +83,10 @@ pub fn generate(
     if let Some(f) = proof.footprints.iter().find(|f| f.reads_depend_on_data)
         && generated.eager_reads
     {
-        let why = format!("the original reads some of `{}` only on some data", f.extent.array);
+        let why = format!(
+            "the original reads some of `{}` only on some data",
+            f.extent.array
+        );
         return report(TargetStatus::Unsupported, why);
     }
     let (tier, guards) = match prove(&generated, subject, solver) {
@@ -85,7 +94,10 @@ pub fn generate(
         Err(why) => return report(TargetStatus::Failed, why),
     };
     let [(file, text)] = generated.files.as_slice() else {
-        let why = format!("{} files were generated; one is expected", generated.files.len());
+        let why = format!(
+            "{} files were generated; one is expected",
+            generated.files.len()
+        );
         return report(TargetStatus::Failed, why);
     };
     let artefact = Artefact {
@@ -95,7 +107,13 @@ pub fn generate(
         tier,
         guards,
     };
-    (TargetReport { status: TargetStatus::Generated, why: String::new() }, Some(artefact))
+    (
+        TargetReport {
+            status: TargetStatus::Generated,
+            why: String::new(),
+        },
+        Some(artefact),
+    )
 }
 
 /// Proves the generated code, if it has a form that can be proven: its tier and the guards it adds.
@@ -109,7 +127,11 @@ fn prove(
     let Some(code) = &generated.loopir else {
         return Ok((tier, Vec::new()));
     };
-    let options = Options { best: generated.tier, worst: subject.tier, ..Options::default() };
+    let options = Options {
+        best: generated.tier,
+        worst: subject.tier,
+        ..Options::default()
+    };
     let verdict =
         tensorize_prove::prove_generated(code, summary, proof, &Summariser, solver, &options);
     match verdict {
@@ -124,7 +146,11 @@ fn prove(
 
 fn spelling(signature: &Signature) -> backends::Signature {
     backends::Signature {
-        params: signature.params.iter().map(|p| (p.name.clone(), p.c_type.clone())).collect(),
+        params: signature
+            .params
+            .iter()
+            .map(|p| (p.name.clone(), p.c_type.clone()))
+            .collect(),
         ret: signature.ret.as_ref().map(|(c, _)| c.clone()),
     }
 }

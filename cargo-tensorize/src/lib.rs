@@ -37,7 +37,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             let failed = e.use_stderr();
             // A closed pipe on the other side is no reason to fail.
             let _ = e.print();
-            return if failed { exit::Code::Usage.into() } else { exit::Code::Clean.into() };
+            return if failed {
+                exit::Code::Usage.into()
+            } else {
+                exit::Code::Clean.into()
+            };
         }
     };
     commands::run(&cli).into()

@@ -21,14 +21,25 @@ pub fn check(kernels: &mut [Kernel]) {
 fn interpreted(kernels: &mut [Kernel]) {
     let start = Instant::now();
     let is_python = |a: &&Artefact| a.extension == "py";
-    let find = |k: &Kernel| k.artefacts.iter().find(|(_, a)| is_python(a)).map(|(t, _)| t.clone());
+    let find = |k: &Kernel| {
+        k.artefacts
+            .iter()
+            .find(|(_, a)| is_python(a))
+            .map(|(t, _)| t.clone())
+    };
     // The kernel's number and the target, for those that were run.
-    let todo: Vec<(usize, String)> =
-        kernels.iter().enumerate().filter_map(|(i, k)| Some((i, find(k)?))).collect();
+    let todo: Vec<(usize, String)> = kernels
+        .iter()
+        .enumerate()
+        .filter_map(|(i, k)| Some((i, find(k)?)))
+        .collect();
     if todo.is_empty() {
         return;
     }
-    let work: Vec<_> = todo.iter().map(|(i, t)| (&kernels[*i], &kernels[*i].artefacts[t])).collect();
+    let work: Vec<_> = todo
+        .iter()
+        .map(|(i, t)| (&kernels[*i], &kernels[*i].artefacts[t]))
+        .collect();
     let verdicts = python::check(&work);
     let share = micros(start.elapsed()) / todo.len() as u64;
     for (n, (i, target)) in todo.iter().enumerate() {
@@ -44,8 +55,12 @@ fn interpreted(kernels: &mut [Kernel]) {
             Err(why) => {
                 let why = format!("the code could not be run: {why}");
                 let d = Diagnostic::warning("TZ0604", format!("no code for {target}: {why}"));
-                let help = "run `cargo xtask setup`, or set TENSORIZE_PYTHON to a Python with NumPy";
-                kernel.report.diagnostics.push(d.at(Some(kernel.span.clone())).help(help));
+                let help =
+                    "run `cargo xtask setup`, or set TENSORIZE_PYTHON to a Python with NumPy";
+                kernel
+                    .report
+                    .diagnostics
+                    .push(d.at(Some(kernel.span.clone())).help(help));
                 kernel.drop_target(target, &why);
             }
         }
@@ -61,7 +76,8 @@ fn compiled(kernels: &mut [Kernel]) {
         let start = Instant::now();
         let built = build(&todo);
         let share = micros(start.elapsed()) / todo.len() as u64;
-        todo.iter_mut().for_each(|k| k.report.times_us.differential += share);
+        todo.iter_mut()
+            .for_each(|k| k.report.times_us.differential += share);
         match built {
             Ok(program) => todo.retain_mut(|k| one(k, &program)),
             Err(e) => {
@@ -85,20 +101,34 @@ fn build(kernels: &[&mut Kernel]) -> Result<Differential, differential::Error> {
                 of,
                 symbol: artefact.entry.clone(),
                 source: artefact.text.clone(),
-                flags: backends::cpu::CFLAGS.iter().map(|f| (*f).to_owned()).collect(),
+                flags: backends::cpu::CFLAGS
+                    .iter()
+                    .map(|f| (*f).to_owned())
+                    .collect(),
             });
         }
     }
     let Some(source) = kernels.first().map(|k| &k.source) else {
-        return Err(differential::Error::Source("there is nothing to run".into()));
+        return Err(differential::Error::Source(
+            "there is nothing to run".into(),
+        ));
     };
     let dir = &source.settings.dir;
-    Differential::build(&source.absolute(), dir, &source.compiler_args(), &functions, &variants)
+    Differential::build(
+        &source.absolute(),
+        dir,
+        &source.compiler_args(),
+        &functions,
+        &variants,
+    )
 }
 
 /// Whether the kernel has to be run once more, because a target failed.
 fn one(kernel: &mut Kernel, program: &Differential) -> bool {
-    let Some((proven, function)) = kernel.proven.as_ref().zip(program.function(&kernel.report.name))
+    let Some((proven, function)) = kernel
+        .proven
+        .as_ref()
+        .zip(program.function(&kernel.report.name))
     else {
         return false;
     };
@@ -113,7 +143,10 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
     kernel.report.times_us.differential += micros(start.elapsed());
     match result {
         Ok(evidence) if evidence.compared == 0 => {
-            not_run(kernel, "C leaves its behaviour undefined on every input that was tried");
+            not_run(
+                kernel,
+                "C leaves its behaviour undefined on every input that was tried",
+            );
         }
         Ok(evidence) => {
             let errors = evidence.variants.iter().map(|(_, t)| t.max_relative_error);
@@ -131,27 +164,46 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
 fn differs(kernel: &mut Kernel, m: &Mismatch) -> bool {
     let (a, b) = m.between;
     let at = Some(kernel.span.clone());
-    if let Some(target) = m.variant.clone().filter(|t| kernel.artefacts.contains_key(t)) {
+    if let Some(target) = m
+        .variant
+        .clone()
+        .filter(|t| kernel.artefacts.contains_key(t))
+    {
         let why = format!("{a} and {b} differ: {}", m.text);
         bad_code(kernel, &target, &why);
         return true;
     }
     let message = format!("proven, but {a} and {b} differ");
-    kernel.withdraw(Diagnostic::error("TZ0501", message).at(at).note(m.text.clone()).help(REPORT_IT));
+    kernel.withdraw(
+        Diagnostic::error("TZ0501", message)
+            .at(at)
+            .note(m.text.clone())
+            .help(REPORT_IT),
+    );
     false
 }
 
 fn bad_code(kernel: &mut Kernel, target: &str, why: &str) {
     let message = format!("the code for {target} gives something else than the original");
-    let d = Diagnostic::error("TZ0603", message).at(Some(kernel.span.clone())).note(why);
+    let d = Diagnostic::error("TZ0603", message)
+        .at(Some(kernel.span.clone()))
+        .note(why);
     kernel.report.diagnostics.push(d.help(REPORT_IT));
     kernel.drop_target(target, why);
 }
 
 /// The proof stands. What was not run is not swapped in.
 fn not_run(kernel: &mut Kernel, why: &str) {
-    let d = Diagnostic::warning("TZ0502", format!("`{}` was not run: {why}", kernel.report.name));
-    kernel.report.diagnostics.push(d.at(Some(kernel.span.clone())));
+    let d = Diagnostic::warning(
+        "TZ0502",
+        format!("`{}` was not run: {why}", kernel.report.name),
+    );
+    kernel
+        .report
+        .diagnostics
+        .push(d.at(Some(kernel.span.clone())));
     let targets: Vec<String> = kernel.artefacts.keys().cloned().collect();
-    targets.iter().for_each(|t| kernel.drop_target(t, "the original was not run"));
+    targets
+        .iter()
+        .for_each(|t| kernel.drop_target(t, "the original was not run"));
 }

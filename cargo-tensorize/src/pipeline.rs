@@ -106,18 +106,40 @@ impl Run {
 }
 
 /// Parses the files, several at a time.
-pub fn parse(sources: Vec<Source>, threads: NonZeroUsize) -> Vec<(Source, Result<Vec<Job>, Problem>)> {
-    in_parallel(sources, threads, || (), |(), source| {
-        let start = Instant::now();
-        let parsed = c::parse(&source.file, &source.front_end_args());
-        let spent = micros(start.elapsed());
-        let jobs = parsed.map(|functions| {
-            let share = spent / functions.len().max(1) as u64;
-            let job = |parsed| Job { source: source.clone(), parsed, parse_us: share, summary: None };
-            functions.into_iter().map(job).collect()
-        });
-        (source, jobs)
-    })
+pub fn parse(
+    sources: Vec<Source>,
+    threads: NonZeroUsize,
+) -> Vec<(Source, Result<Vec<Job>, Problem>)> {
+    in_parallel(
+        sources,
+        threads,
+        || (),
+        |(), source| {
+            let start = Instant::now();
+            let args = source.front_end_args();
+            let parse = || c::parse(&source.file, &args);
+            let parsed = catch_unwind(AssertUnwindSafe(parse)).unwrap_or_else(|panic| {
+                Err(Problem {
+                    code: "TZ0104",
+                    message: format!("cargo-tensorize has a bug: {}", panic_text(&*panic)),
+                    span: Some(line_span(&source.file, 1)),
+                    help: Some("please report it, with the file".into()),
+                })
+            });
+            let spent = micros(start.elapsed());
+            let jobs = parsed.map(|functions| {
+                let share = spent / functions.len().max(1) as u64;
+                let job = |parsed| Job {
+                    source: source.clone(),
+                    parsed,
+                    parse_us: share,
+                    summary: None,
+                };
+                functions.into_iter().map(job).collect()
+            });
+            (source, jobs)
+        },
+    )
     .0
 }
 
@@ -134,13 +156,20 @@ pub fn run(jobs: Vec<Job>, settings: &Settings) -> Result<Run, Box<Diagnostic>> 
     let (mut kernels, peaks) = in_parallel(
         jobs,
         settings.jobs,
-        || Worker { solver: solver(), peak: 0 },
+        || Worker {
+            solver: solver(),
+            peak: 0,
+        },
         |worker, job| worker.kernel(job, settings),
     );
     if settings.differential {
         kernels = against_originals(kernels, settings.jobs);
     }
-    Ok(Run { kernels, z3_version, solvers_peak: peaks.into_iter().sum() })
+    Ok(Run {
+        kernels,
+        z3_version,
+        solvers_peak: peaks.into_iter().sum(),
+    })
 }
 
 /// Runs the originals, one program for each file.
@@ -152,10 +181,15 @@ fn against_originals(kernels: Vec<Kernel>, threads: NonZeroUsize) -> Vec<Kernel>
             None => files.push(vec![kernel]),
         }
     }
-    let done = in_parallel(files, threads, || (), |(), mut file| {
-        original::check(&mut file);
-        file
-    });
+    let done = in_parallel(
+        files,
+        threads,
+        || (),
+        |(), mut file| {
+            original::check(&mut file);
+            file
+        },
+    );
     done.0.into_iter().flatten().collect()
 }
 
@@ -167,7 +201,12 @@ struct Worker {
 
 impl Worker {
     fn kernel(&mut self, job: Job, settings: &Settings) -> Kernel {
-        let Job { source, parsed, parse_us, summary } = job;
+        let Job {
+            source,
+            parsed,
+            parse_us,
+            summary,
+        } = job;
         let mut report = KernelReport::new(&parsed.name, source.file.clone(), parsed.span.line);
         report.times_us.parse = parse_us;
         let mut kernel = Kernel {
@@ -194,7 +233,11 @@ impl Worker {
                 return kernel;
             }
         };
-        let mut stages = Stages { kernel: &mut kernel, solver, settings };
+        let mut stages = Stages {
+            kernel: &mut kernel,
+            solver,
+            settings,
+        };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| stages.run(function, summary))) {
             // What the solver was told is not known any more.
             self.solver = tools::solver(&settings.z3);
@@ -202,14 +245,24 @@ impl Worker {
             let d = Diagnostic::error("TZ0104", message).at(Some(kernel.span.clone()));
             kernel.withdraw(d.help("please report it, with the kernel's source"));
         }
-        self.peak = self.peak.max(self.solver.as_ref().ok().and_then(Solver::pid).map_or(0, usage::peak_of));
+        self.peak = self.peak.max(
+            self.solver
+                .as_ref()
+                .ok()
+                .and_then(Solver::pid)
+                .map_or(0, usage::peak_of),
+        );
         kernel
     }
 }
 
 /// C that doesn't parse is an error; what we refuse to read is unsupported.
 fn status_of(problem: &Problem) -> Status {
-    if problem.code == "TZ0203" { Status::Error } else { Status::Unsupported }
+    if problem.code == "TZ0203" {
+        Status::Error
+    } else {
+        Status::Unsupported
+    }
 }
 
 impl Kernel {
@@ -220,13 +273,18 @@ impl Kernel {
         self.proven = None;
         self.evidence = None;
         let targets: Vec<String> = self.artefacts.keys().cloned().collect();
-        targets.iter().for_each(|t| self.drop_target(t, "the kernel itself did not pass"));
+        targets
+            .iter()
+            .for_each(|t| self.drop_target(t, "the kernel itself did not pass"));
     }
 
     /// Code that is not good after all.
     pub fn drop_target(&mut self, target: &str, why: &str) {
         self.artefacts.remove(target);
-        let report = TargetReport { status: TargetStatus::Failed, why: why.to_owned() };
+        let report = TargetReport {
+            status: TargetStatus::Failed,
+            why: why.to_owned(),
+        };
         self.report.targets.insert(target.to_owned(), report);
     }
 }
@@ -241,13 +299,17 @@ struct Stages<'a> {
 impl Stages<'_> {
     /// Takes the kernel as far as it goes.
     fn run(&mut self, function: loopir::Function, given: Option<tensir::Function>) {
-        let Some(summary) = given.or_else(|| self.propose(&function)) else { return };
+        let Some(summary) = given.or_else(|| self.propose(&function)) else {
+            return;
+        };
         self.kernel.report.summary = summary.to_string();
         if summary.params != function.params {
             let message = "the summary's parameters are not those of the C function";
             let d = Diagnostic::error("TZ0311", message).at(self.at(0));
             let head = parameters(&function);
-            self.kernel.report.fail(Status::Error, d.note(format!("they are ({head})")));
+            self.kernel
+                .report
+                .fail(Status::Error, d.note(format!("they are ({head})")));
             return;
         }
         if let Err(e) = summary.verify() {
@@ -256,7 +318,11 @@ impl Stages<'_> {
             return;
         }
         if let Some(proof) = self.prove(&function, &summary) {
-            let proven = Proven { function, summary, proof };
+            let proven = Proven {
+                function,
+                summary,
+                proof,
+            };
             self.generate(&proven);
             self.kernel.proven = Some(proven);
         }
@@ -281,7 +347,10 @@ impl Stages<'_> {
         } else {
             Tier::Exact
         };
-        let options = Options { best, ..Options::default() };
+        let options = Options {
+            best,
+            ..Options::default()
+        };
         let verdict = tensorize_prove::prove(function, summary, &Summariser, self.solver, &options);
         self.kernel.report.times_us.prove = micros(start.elapsed());
         let proof = match verdict {
@@ -306,10 +375,18 @@ impl Stages<'_> {
     }
 
     fn generate(&mut self, proven: &Proven) {
-        let place = format!("{}:{}", self.kernel.source.file.display(), self.kernel.span.line);
+        let place = format!(
+            "{}:{}",
+            self.kernel.source.file.display(),
+            self.kernel.span.line
+        );
         let signature = self.kernel.signature.clone();
-        let subject =
-            Subject { proven, signature: signature.as_ref(), place: &place, tier: self.settings.tier };
+        let subject = Subject {
+            proven,
+            signature: signature.as_ref(),
+            place: &place,
+            tier: self.settings.tier,
+        };
         for target in &self.settings.targets {
             let (report, artefact) = generate::generate(target, &subject, self.solver);
             if report.status == TargetStatus::Failed {
@@ -318,7 +395,9 @@ impl Stages<'_> {
                 self.kernel.report.diagnostics.push(d);
             }
             self.kernel.report.targets.insert(target.clone(), report);
-            self.kernel.artefacts.extend(artefact.map(|a| (target.clone(), a)));
+            self.kernel
+                .artefacts
+                .extend(artefact.map(|a| (target.clone(), a)));
         }
     }
 
@@ -340,7 +419,9 @@ fn parameters(function: &loopir::Function) -> String {
         outputs: vec![],
     };
     let text = empty.to_string();
-    let inner = text.split_once('(').and_then(|(_, rest)| rest.split_once(") {"));
+    let inner = text
+        .split_once('(')
+        .and_then(|(_, rest)| rest.split_once(") {"));
     inner.map_or("", |(params, _)| params).to_owned()
 }
 
@@ -359,7 +440,11 @@ fn has_float_arithmetic(function: &loopir::Function) -> bool {
         match s {
             Stmt::Assign { value, .. } => expr(value),
             Stmt::Store { index, value, .. } => expr(index) || expr(value),
-            Stmt::If { cond, then, otherwise } => expr(cond) || then.iter().chain(otherwise).any(stmt),
+            Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } => expr(cond) || then.iter().chain(otherwise).any(stmt),
             Stmt::Loop(l) => expr(&l.cond) || l.body.iter().any(stmt),
             Stmt::Return(value) => value.as_ref().is_some_and(expr),
         }
@@ -369,7 +454,8 @@ fn has_float_arithmetic(function: &loopir::Function) -> bool {
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it panicked")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("it panicked")
 }
 
 pub(crate) fn micros(d: Duration) -> u64 {
@@ -397,7 +483,11 @@ fn in_parallel<T: Send, S: Leaves, R: Send>(
     };
     let (mut results, mut left) = (Vec::new(), Vec::new());
     std::thread::scope(|scope| {
-        let spawn = |_| std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, one_thread);
+        let spawn = |_| {
+            std::thread::Builder::new()
+                .stack_size(STACK)
+                .spawn_scoped(scope, one_thread)
+        };
         let handles: Vec<_> = (0..threads).map(spawn).collect();
         let mut take = |(done, l): (Vec<(usize, R)>, S::Left)| {
             results.extend(done);

@@ -37,13 +37,20 @@ pub fn packages(project: &Project) -> Result<Vec<Package>, Box<Diagnostic>> {
         if uses_build_script {
             run_build_script(&dir, project);
         }
-        let noted = BuildManifest::load(&dir).map(|m| m.libraries).unwrap_or_default();
+        let noted = BuildManifest::load(&dir)
+            .map(|m| m.libraries)
+            .unwrap_or_default();
         let libraries = if noted.is_empty() {
             table.as_library().into_iter().collect()
         } else {
             noted
         };
-        found.push(Package { name: p.name.to_string(), dir, metadata: table, libraries });
+        found.push(Package {
+            name: p.name.to_string(),
+            dir,
+            metadata: table,
+            libraries,
+        });
     }
     Ok(found)
 }
@@ -68,7 +75,11 @@ fn cargo_metadata(project: &Project) -> Result<Metadata, Box<Diagnostic>> {
 
 fn cargo_flags(project: &Project) -> Vec<String> {
     let flags = [(project.offline, "--offline"), (project.locked, "--locked")];
-    flags.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()).collect()
+    flags
+        .into_iter()
+        .filter(|(on, _)| *on)
+        .map(|(_, flag)| flag.to_owned())
+        .collect()
 }
 
 /// As cargo chooses: `-p`, `--workspace`, else the package of the manifest, else the default members.
@@ -91,12 +102,18 @@ fn chosen<'a>(
     if !found.is_empty() {
         return Ok(found);
     }
-    let manifest = project.manifest_path.as_ref().and_then(|p| p.canonicalize().ok());
+    let manifest = project
+        .manifest_path
+        .as_ref()
+        .and_then(|p| p.canonicalize().ok());
     let here = std::env::current_dir().and_then(|d| d.canonicalize()).ok();
     // The innermost member that the current folder lies in.
     let contains = |p: &&&cargo_metadata::Package| match (&manifest, &here) {
         (Some(m), _) => p.manifest_path.as_std_path() == m,
-        (None, Some(h)) => p.manifest_path.parent().is_some_and(|d| h.starts_with(d.as_std_path())),
+        (None, Some(h)) => p
+            .manifest_path
+            .parent()
+            .is_some_and(|d| h.starts_with(d.as_std_path())),
         (None, None) => false,
     };
     let depth = |p: &&&cargo_metadata::Package| p.manifest_path.as_str().len();
@@ -110,10 +127,17 @@ fn chosen<'a>(
 /// When cargo runs us from a build script, it holds its locks: nothing is run then, and the script has
 /// made its notes.
 fn run_build_script(dir: &Path, project: &Project) {
-    let modified = |p: &Path| p.metadata().and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    let modified = |p: &Path| {
+        p.metadata()
+            .and_then(|m| m.modified())
+            .unwrap_or(SystemTime::UNIX_EPOCH)
+    };
     let noted = BuildManifest::path(dir);
     let up_to_date = noted.exists() && modified(&dir.join("build.rs")) <= modified(&noted);
-    if up_to_date || std::env::var_os("OUT_DIR").is_some() {
+    let nested = ["TENSORIZE_NESTED", "OUT_DIR"]
+        .iter()
+        .any(|v| std::env::var_os(v).is_some());
+    if up_to_date || nested {
         return;
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -124,7 +148,8 @@ fn run_build_script(dir: &Path, project: &Project) {
         .arg("--manifest-path")
         .arg(dir.join("Cargo.toml"))
         .args(cargo_flags(project))
-        .env("TENSORIZE_NOTE_ONLY", "1")
+        // Its notes are wanted, not that it calls us.
+        .env("TENSORIZE_BIN", "")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -32,14 +32,20 @@ pub type Verdict = Result<Tally, String>;
 
 /// Runs the modules of these kernels (`(kernel, target)`), in order. An `Err` says why none could be run.
 pub fn check(work: &[(&Kernel, &Artefact)]) -> Result<Vec<Verdict>, String> {
-    let prepared: Vec<Prepared> =
-        work.iter().filter_map(|(k, a)| Some(Prepared::new(k.proven.as_ref()?, a))).collect();
+    let prepared: Vec<Prepared> = work
+        .iter()
+        .filter_map(|(k, a)| Some(Prepared::new(k.proven.as_ref()?, a)))
+        .collect();
     let modules: Vec<&Module> = prepared.iter().map(|p| &p.module).collect();
     let results = run(&modules)?;
     if results.len() != prepared.len() {
         return Err("Python gave no answer for some modules".into());
     }
-    Ok(prepared.iter().zip(results).map(|(p, r)| p.compare(&r)).collect())
+    Ok(prepared
+        .iter()
+        .zip(results)
+        .map(|(p, r)| p.compare(&r))
+        .collect())
 }
 
 #[derive(Serialize)]
@@ -82,8 +88,8 @@ impl<'a> Prepared<'a> {
         let params = &proven.function.params;
         let mut guards = proven.proof.guards.clone();
         guards.extend(artefact.guards.iter().cloned());
-        let spec =
-            Spec::known(params, &guards, &proven.proof.footprints).with_constants_of(&proven.function);
+        let spec = Spec::known(params, &guards, &proven.proof.footprints)
+            .with_constants_of(&proven.function);
         let effort = Effort::default();
         let how = Comparison {
             names: ("the lifted loop", "the generated code"),
@@ -95,7 +101,11 @@ impl<'a> Prepared<'a> {
             ..Comparison::default()
         };
         // Where sums may be re-associated, infinities and huge numbers show nothing.
-        let tame = if artefact.tier == Tier::Exact { INPUTS / 4 } else { INPUTS };
+        let tame = if artefact.tier == Tier::Exact {
+            INPUTS / 4
+        } else {
+            INPUTS
+        };
         let cases = match Program::new(&proven.function) {
             Ok(program) => spec
                 .sample(effort.seed, tame, Palette::Tame)
@@ -104,9 +114,22 @@ impl<'a> Prepared<'a> {
                 .collect(),
             Err(_) => Vec::new(),
         };
-        let calls = cases.iter().map(|(inputs, _)| arguments(params, inputs)).collect();
-        let module = Module { source: artefact.text.clone(), entry: artefact.entry.clone(), calls };
-        Prepared { proven, spec, how, cases, module }
+        let calls = cases
+            .iter()
+            .map(|(inputs, _)| arguments(params, inputs))
+            .collect();
+        let module = Module {
+            source: artefact.text.clone(),
+            entry: artefact.entry.clone(),
+            calls,
+        };
+        Prepared {
+            proven,
+            spec,
+            how,
+            cases,
+            module,
+        }
     }
 
     fn compare(&self, answers: &[Answer]) -> Verdict {
@@ -137,7 +160,13 @@ impl<'a> Prepared<'a> {
         for (name, hex) in names.zip(&answer.arrays) {
             let before = inputs.arrays.get(name).ok_or("an array is missing")?;
             let data = scalars(hex, before.elem).ok_or("its answer can't be read")?;
-            arrays.insert(name.clone(), Buffer { data, ..before.clone() });
+            arrays.insert(
+                name.clone(),
+                Buffer {
+                    data,
+                    ..before.clone()
+                },
+            );
         }
         let returned = match (&answer.returned, self.proven.function.ret) {
             (Some(hex), Some(ty)) => {
@@ -157,16 +186,29 @@ fn arguments(params: &[Param], inputs: &Inputs) -> Vec<Argument> {
     let none = Buffer::zeros(ScalarType::U8, 0);
     let argument = |p: &Param| match p {
         Param::Scalar { name, ty } => {
-            let value = inputs.scalars.get(name).copied().unwrap_or(Scalar::zero(*ty));
+            let value = inputs
+                .scalars
+                .get(name)
+                .copied()
+                .unwrap_or(Scalar::zero(*ty));
             let float = ty.is_float();
             Argument {
                 kind: if float { "float" } else { "int" },
                 dtype: dtype(*ty),
-                value: if float { hex(&[value]) } else { value.as_int().to_string() },
+                value: if float {
+                    hex(&[value])
+                } else {
+                    value.as_int().to_string()
+                },
                 writeable: false,
             }
         }
-        Param::Array { name, elem, is_const, .. } => Argument {
+        Param::Array {
+            name,
+            elem,
+            is_const,
+            ..
+        } => Argument {
             kind: "array",
             dtype: dtype(*elem),
             value: hex(&inputs.arrays.get(name).unwrap_or(&none).data),
@@ -187,7 +229,9 @@ fn dtype(ty: ScalarType) -> String {
 }
 
 fn hex(values: &[Scalar]) -> String {
-    let bytes = values.iter().flat_map(|v| v.bits.to_ne_bytes_of(v.ty.bytes()));
+    let bytes = values
+        .iter()
+        .flat_map(|v| v.bits.to_ne_bytes_of(v.ty.bytes()));
     bytes.map(|b| format!("{b:02x}")).collect()
 }
 
@@ -225,9 +269,13 @@ fn run(modules: &[&Module]) -> Result<Vec<Vec<Answer>>, String> {
     let python = tools::find_python();
     let name = python.display();
     let mut output = tempfile::tempfile().map_err(|e| format!("no temporary file: {e}"))?;
-    let errors = output.try_clone().map_err(|e| format!("no temporary file: {e}"))?;
+    let errors = output
+        .try_clone()
+        .map_err(|e| format!("no temporary file: {e}"))?;
     let results = tempfile::NamedTempFile::new().map_err(|e| format!("no temporary file: {e}"))?;
-    let to = results.reopen().map_err(|e| format!("no temporary file: {e}"))?;
+    let to = results
+        .reopen()
+        .map_err(|e| format!("no temporary file: {e}"))?;
     let mut child = Command::new(&python)
         .args(["-c", SCRIPT])
         .stdin(Stdio::piped())
@@ -259,7 +307,10 @@ mod tests {
 
     #[test]
     fn bytes_read_back() {
-        let values = [Scalar::int(ScalarType::I16, -2), Scalar::int(ScalarType::I16, 300)];
+        let values = [
+            Scalar::int(ScalarType::I16, -2),
+            Scalar::int(ScalarType::I16, 300),
+        ];
         assert_eq!(scalars(&hex(&values), ScalarType::I16).unwrap(), values);
         let one = [Scalar::f32(1.5)];
         assert_eq!(scalars(&hex(&one), ScalarType::F32).unwrap(), one);

@@ -78,6 +78,7 @@ pub struct KernelReport {
     /// The C name.
     pub name: String,
     /// As it was named on the command line or in the configuration.
+    #[serde(serialize_with = "lossy")]
     pub file: PathBuf,
     /// Of the function's head.
     pub line: u32,
@@ -108,6 +109,11 @@ pub struct KernelReport {
 
 fn tier_name<S: Serializer>(tier: &Option<Tier>, s: S) -> Result<S::Ok, S::Error> {
     tier.map(Tier::name).serialize(s)
+}
+
+/// A path that is not UTF-8 must not spoil the report.
+fn lossy<S: Serializer>(path: &std::path::Path, s: S) -> Result<S::Ok, S::Error> {
+    path.to_string_lossy().serialize(s)
 }
 
 impl KernelReport {
@@ -141,7 +147,10 @@ impl KernelReport {
 
     /// The exit code that this kernel alone would give.
     pub fn exit(&self, strict: bool) -> Code {
-        let target_failed = self.targets.values().any(|t| t.status == TargetStatus::Failed);
+        let target_failed = self
+            .targets
+            .values()
+            .any(|t| t.status == TargetStatus::Failed);
         match self.status {
             Status::Error => Code::CouldNotRun,
             Status::Refuted => Code::Refuted,
@@ -187,8 +196,7 @@ impl Summary {
 
     /// One line for people.
     pub fn text(&self) -> String {
-        let errors =
-            self.kernels - self.proven - self.refuted - self.unproven - self.unsupported;
+        let errors = self.kernels - self.proven - self.refuted - self.unproven - self.unsupported;
         let mut text = format!("{} kernels: {} proven", self.kernels, self.proven);
         let rest = [
             (self.refuted, "refuted"),
@@ -207,7 +215,9 @@ impl Summary {
 /// The table that people see.
 pub fn table(kernels: &[KernelReport], targets: &[String]) -> String {
     let mut rows: Vec<Vec<String>> = vec![
-        ["kernel", "status", "tier", "summary", "time"].map(String::from).to_vec(),
+        ["kernel", "status", "tier", "summary", "time"]
+            .map(String::from)
+            .to_vec(),
     ];
     rows[0].extend(targets.iter().cloned());
     for k in kernels {
@@ -217,15 +227,27 @@ pub fn table(kernels: &[KernelReport], targets: &[String]) -> String {
             k.name.clone(),
             k.status.name().into(),
             k.tier.map_or("-", Tier::name).into(),
-            if k.summary.is_empty() { "-".into() } else { main_operator(&k.summary) },
-            if k.stored { "stored".into() } else { format!("{:.1} ms", lifting as f64 / 1e3) },
+            if k.summary.is_empty() {
+                "-".into()
+            } else {
+                main_operator(&k.summary)
+            },
+            if k.stored {
+                "stored".into()
+            } else {
+                format!("{:.1} ms", lifting as f64 / 1e3)
+            },
         ];
-        row.extend(targets.iter().map(|t| match k.targets.get(t).map(|r| r.status) {
-            Some(TargetStatus::Generated) => "generated".into(),
-            Some(TargetStatus::Unsupported) => "unsupported".into(),
-            Some(TargetStatus::Failed) => "failed".into(),
-            None => "-".into(),
-        }));
+        row.extend(
+            targets
+                .iter()
+                .map(|t| match k.targets.get(t).map(|r| r.status) {
+                    Some(TargetStatus::Generated) => "generated".into(),
+                    Some(TargetStatus::Unsupported) => "unsupported".into(),
+                    Some(TargetStatus::Failed) => "failed".into(),
+                    None => "-".into(),
+                }),
+        );
         rows.push(row);
     }
     let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
@@ -246,18 +268,37 @@ pub fn table(kernels: &[KernelReport], targets: &[String]) -> String {
 fn main_operator(summary: &str) -> String {
     const TELLING: [&str; 5] = ["dot_general", "reduce", "gather", "generic", "concatenate"];
     const PLUMBING: [&str; 8] = [
-        "view", "param", "size", "constant", "table", "broadcast_in_dim", "convert", "reshape",
+        "view",
+        "param",
+        "size",
+        "constant",
+        "table",
+        "broadcast_in_dim",
+        "convert",
+        "reshape",
     ];
     let operators: Vec<&str> = summary.lines().filter_map(operator).collect();
     let telling = TELLING.iter().find(|t| operators.contains(t)).copied();
-    let last = || operators.iter().rev().find(|o| !PLUMBING.contains(o)).copied();
-    telling.or_else(last).or(operators.last().copied()).unwrap_or("-").to_owned()
+    let last = || {
+        operators
+            .iter()
+            .rev()
+            .find(|o| !PLUMBING.contains(o))
+            .copied()
+    };
+    telling
+        .or_else(last)
+        .or(operators.last().copied())
+        .unwrap_or("-")
+        .to_owned()
 }
 
 /// The operator of a line `%3 = dot_general %0, %1, … : tensor<f32>`.
 fn operator(line: &str) -> Option<&str> {
     let (_, right) = line.split_once(" = ")?;
-    let end = right.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(right.len());
+    let end = right
+        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .unwrap_or(right.len());
     (end > 0).then(|| &right[..end])
 }
 
@@ -271,7 +312,10 @@ mod tests {
         k.tier = Some(Tier::Exact);
         k.targets.insert(
             "numpy".into(),
-            TargetReport { status: TargetStatus::Generated, why: String::new() },
+            TargetReport {
+                status: TargetStatus::Generated,
+                why: String::new(),
+            },
         );
         assert_eq!(
             serde_json::to_string(&k).unwrap(),
@@ -289,7 +333,10 @@ mod tests {
                     %1 = constant 0:f32 : tensor<f32>\n  %2 = reduce %0, %1 : tensor<f32>\n  \
                     %3 = multiply %2, %2 : tensor<f32>\n  return %3\n}\n";
         assert_eq!(main_operator(text), "reduce");
-        assert_eq!(main_operator("%0 = add %1, %2 : t\n%1 = convert %0 : t"), "add");
+        assert_eq!(
+            main_operator("%0 = add %1, %2 : t\n%1 = convert %0 : t"),
+            "add"
+        );
         assert_eq!(main_operator(""), "-");
     }
 

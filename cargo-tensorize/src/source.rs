@@ -18,8 +18,15 @@ impl Source {
     /// A file without a project, compiled with these arguments in the current folder.
     pub fn alone(file: &Path, args: &[String]) -> Source {
         let dir = std::env::current_dir().unwrap_or_default();
-        let settings = Settings { dir, flags: args.to_vec(), ..Settings::default() };
-        Source { file: file.to_owned(), settings }
+        let settings = Settings {
+            dir,
+            flags: args.to_vec(),
+            ..Settings::default()
+        };
+        Source {
+            file: file.to_owned(),
+            settings,
+        }
     }
 
     /// What the front end has to be told. As the C compiler gets it: contraction is off unless the user's
@@ -34,13 +41,19 @@ impl Source {
         args.extend(s.target.iter().map(|t| format!("--target={t}")));
         let mut flags = s.flags.iter();
         while let Some(flag) = flags.next() {
-            match ["-isystem", "-iquote", "-idirafter", "-include", "-I"].iter().find(|o| flag.starts_with(**o)) {
+            match ["-isystem", "-iquote", "-idirafter", "-include", "-I"]
+                .iter()
+                .find(|o| flag.starts_with(**o))
+            {
                 Some(option) if flag == option => {
                     args.push(flag.clone());
                     args.extend(flags.next().map(|path| relative_to(&s.dir, option, path)));
                 }
                 Some(option) => {
-                    args.push(format!("{option}{}", relative_to(&s.dir, option, &flag[option.len()..])));
+                    args.push(format!(
+                        "{option}{}",
+                        relative_to(&s.dir, option, &flag[option.len()..])
+                    ));
                 }
                 None => args.push(flag.clone()),
             }
@@ -63,7 +76,11 @@ impl Source {
     pub fn float_tier(&self) -> Tier {
         let target = self.settings.target.as_deref().unwrap_or_default();
         let semantics = float_semantics(&self.front_end_args(), target);
-        if semantics.contract || semantics.fast_math { Tier::Real } else { Tier::Exact }
+        if semantics.contract || semantics.fast_math {
+            Tier::Real
+        } else {
+            Tier::Exact
+        }
     }
 }
 
@@ -71,7 +88,11 @@ impl Source {
 /// also be on the search path.
 fn relative_to(dir: &Path, option: &str, path: &str) -> String {
     let joined = dir.join(path);
-    if option == "-include" && !joined.exists() { path.to_owned() } else { joined.display().to_string() }
+    if option == "-include" && !joined.exists() {
+        path.to_owned()
+    } else {
+        joined.display().to_string()
+    }
 }
 
 #[cfg(test)]
@@ -100,15 +121,24 @@ mod tests {
         s.settings.include = vec!["inc".into()];
         s.settings.define = vec!["N=1".into()];
         let args = s.front_end_args();
-        assert!(args.contains(&"-I/p/inc".into()) && args.contains(&"-DN=1".into()), "{args:?}");
+        assert!(
+            args.contains(&"-I/p/inc".into()) && args.contains(&"-DN=1".into()),
+            "{args:?}"
+        );
         let tail = ["-I/p/a", "-isystem", "/p/b", "-I", "/c", "-O2"].map_to_strings();
         assert!(args.ends_with(&tail), "{args:?}");
     }
 
     #[test]
     fn a_compiler_that_may_fuse_is_not_exact() {
-        assert_eq!(source(&["-O3", "-ffp-contract=off"]).float_tier(), Tier::Exact);
+        assert_eq!(
+            source(&["-O3", "-ffp-contract=off"]).float_tier(),
+            Tier::Exact
+        );
         assert_eq!(source(&["-Ofast"]).float_tier(), Tier::Real);
-        assert_eq!(source(&["-mfma", "-ffp-contract=fast"]).float_tier(), Tier::Real);
+        assert_eq!(
+            source(&["-mfma", "-ffp-contract=fast"]).float_tier(),
+            Tier::Real
+        );
     }
 }

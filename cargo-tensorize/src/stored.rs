@@ -5,12 +5,19 @@ use crate::pipeline::Kernel;
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tensorize_build::record::{self, CType, Param, Prototype, Record, StoredFootprint, TargetRecord};
+use tensorize_build::record::{
+    self, CType, Param, Prototype, Record, StoredFootprint, TargetRecord,
+};
 use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_lift::c::Signature;
 
 /// The record of a kernel, and the sources that go with it.
-pub fn record(kernel: &Kernel, file: &str, hash: &str, z3: &str) -> (Record, BTreeMap<String, String>) {
+pub fn record(
+    kernel: &Kernel,
+    file: &str,
+    hash: &str,
+    z3: &str,
+) -> (Record, BTreeMap<String, String>) {
     let r = &kernel.report;
     let text = |s: &str| (!s.is_empty()).then(|| s.to_owned());
     let mut record = Record::new(&r.name, file, r.line, hash, stored_status(r.status));
@@ -20,15 +27,24 @@ pub fn record(kernel: &Kernel, file: &str, hash: &str, z3: &str) -> (Record, BTr
     record.guards = r.guards.clone();
     record.z3 = text(z3);
     record.summary = text(&r.summary);
-    record.prototype = kernel.signature.as_ref().map(|s| prototype(s, kernel.is_static));
+    record.prototype = kernel
+        .signature
+        .as_ref()
+        .map(|s| prototype(s, kernel.is_static));
     let footprints = kernel.proven.iter().flat_map(|p| &p.proof.footprints);
     record.footprints = footprints.map(stored_footprint).collect();
     record.evidence = kernel.evidence.clone();
     for (name, report) in &r.targets {
         let artefact = kernel.artefacts.get(name);
-        record.targets.insert(name.clone(), target(name, &r.name, report, artefact));
+        record
+            .targets
+            .insert(name.clone(), target(name, &r.name, report, artefact));
     }
-    let sources = kernel.artefacts.iter().map(|(t, a)| (t.clone(), a.text.clone())).collect();
+    let sources = kernel
+        .artefacts
+        .iter()
+        .map(|(t, a)| (t.clone(), a.text.clone()))
+        .collect();
     (record, sources)
 }
 
@@ -37,7 +53,10 @@ pub fn record(kernel: &Kernel, file: &str, hash: &str, z3: &str) -> (Record, BTr
 pub fn is_current(record: &Record, hash: &str, z3: &str, targets: &[String]) -> bool {
     let fresh = Record::new("", "", 0, "", record::Status::Proven);
     let done = |t: &String| {
-        record.targets.get(t).is_some_and(|t| t.status != record::TargetStatus::Failed)
+        record
+            .targets
+            .get(t)
+            .is_some_and(|t| t.status != record::TargetStatus::Failed)
     };
     record.status == record::Status::Proven
         && record.hash == hash
@@ -66,7 +85,11 @@ pub fn report(record: &Record, file: PathBuf, line: u32) -> KernelReport {
         },
         why: t.why.clone().unwrap_or_default(),
     };
-    report.targets = record.targets.iter().map(|(name, t)| (name.clone(), target(t))).collect();
+    report.targets = record
+        .targets
+        .iter()
+        .map(|(name, t)| (name.clone(), target(t)))
+        .collect();
     report
 }
 
@@ -90,7 +113,10 @@ fn prototype(signature: &Signature, is_static: bool) -> Prototype {
         restrict: p.restrict,
     };
     Prototype {
-        ret: signature.ret.as_ref().map(|(c, ty)| CType { c: c.clone(), scalar: ty.to_string() }),
+        ret: signature.ret.as_ref().map(|(c, ty)| CType {
+            c: c.clone(),
+            scalar: ty.to_string(),
+        }),
         is_static,
         params: signature.params.iter().map(param).collect(),
     }
@@ -124,7 +150,9 @@ fn target(
         file: artefact.map(|a| format!("{name}/{kernel}.{}", a.extension)),
         entry: artefact.map(|a| a.entry.clone()),
         source_hash: None,
-        guards: artefact.map_or_else(Vec::new, |a| a.guards.iter().map(ToString::to_string).collect()),
+        guards: artefact.map_or_else(Vec::new, |a| {
+            a.guards.iter().map(ToString::to_string).collect()
+        }),
         why: (!report.why.is_empty()).then(|| report.why.clone()),
     }
 }

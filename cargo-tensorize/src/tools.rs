@@ -14,7 +14,11 @@ const Z3_HELP: &str = "run `cargo xtask setup` in the sources of cargo-tensorize
 
 /// Where our own set-up puts tools: `$XDG_DATA_HOME/cargo-tensorize`, or `~/.local/share/…`.
 pub fn data_dir() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let set = |name| {
+        std::env::var_os(name)
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+    };
     let base = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
     Some(base.join("cargo-tensorize"))
 }
@@ -24,8 +28,11 @@ pub fn find_z3() -> PathBuf {
     if let Some(path) = std::env::var_os("TENSORIZE_Z3").filter(|v| !v.is_empty()) {
         return path.into();
     }
-    let ours = data_dir().map(|d| d.join("venv/bin/z3")).filter(|p| p.is_file());
-    ours.or_else(|| on_path("z3")).unwrap_or_else(|| "z3".into())
+    let ours = data_dir()
+        .map(|d| d.join("venv/bin/z3"))
+        .filter(|p| p.is_file());
+    ours.or_else(|| on_path("z3"))
+        .unwrap_or_else(|| "z3".into())
 }
 
 /// The C compiler, or why there is none: `CC`, else `cc` on `PATH`.
@@ -46,7 +53,9 @@ pub fn find_python() -> PathBuf {
     if let Some(path) = std::env::var_os("TENSORIZE_PYTHON").filter(|v| !v.is_empty()) {
         return path.into();
     }
-    let ours = data_dir().map(|d| d.join("venv/bin/python3")).filter(|p| p.is_file());
+    let ours = data_dir()
+        .map(|d| d.join("venv/bin/python3"))
+        .filter(|p| p.is_file());
     ours.unwrap_or_else(|| "python3".into())
 }
 
@@ -57,7 +66,10 @@ pub fn wait(child: &mut Child, limit: Duration) -> std::io::Result<ExitStatus> {
     }
     child.kill()?;
     child.wait()?;
-    Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "it does not end"))
+    Err(std::io::Error::new(
+        std::io::ErrorKind::TimedOut,
+        "it does not end",
+    ))
 }
 
 /// A solver, or what to do to get one.
@@ -77,7 +89,9 @@ fn on_path(name: impl AsRef<OsStr>) -> Option<PathBuf> {
         return name.is_file().then(|| name.to_owned());
     }
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|p| p.is_file())
+    std::env::split_paths(&path)
+        .map(|dir| dir.join(name))
+        .find(|p| p.is_file())
 }
 
 #[cfg(test)]

@@ -20,7 +20,9 @@ pub fn run(code: Option<&str>, out: &Output) -> Code {
         out.json(&c);
         return Code::Clean;
     }
-    let exit = Code::ALL.iter().find(|(c, _)| (*c as u8).to_string() == code);
+    let exit = Code::ALL
+        .iter()
+        .find(|(c, _)| (*c as u8).to_string() == code);
     if let Some((code, what)) = exit {
         out.text(&format!("exit code {}: {what}\n", *code as u8));
         return Code::Clean;

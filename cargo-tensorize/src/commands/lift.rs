@@ -6,12 +6,19 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::pipeline::{self, Settings};
 use crate::source::Source;
-use tensorize_ir::guard::Tier;
 use crate::tools;
+use tensorize_ir::guard::Tier;
 
 /// Lifts and proves the functions of some files.
 pub fn run(args: &Lift, common: &Common, out: &Output) -> Code {
-    let Lift { files, functions, targets, summary, no_differential, clang_args } = args;
+    let Lift {
+        files,
+        functions,
+        targets,
+        summary,
+        no_differential,
+        clang_args,
+    } = args;
     if let Err(d) = super::package::known(targets) {
         out.diagnostic(&d);
         return Code::Usage;
@@ -35,20 +42,31 @@ pub fn run(args: &Lift, common: &Common, out: &Output) -> Code {
             }
         }
     }
-    for name in functions.iter().filter(|n| jobs.iter().all(|j| j.parsed.name != **n)) {
-        out.diagnostic(&Diagnostic::error("TZ0106", format!("there is no function `{name}`")));
+    for name in functions
+        .iter()
+        .filter(|n| jobs.iter().all(|j| j.parsed.name != **n))
+    {
+        out.diagnostic(&Diagnostic::error(
+            "TZ0106",
+            format!("there is no function `{name}`"),
+        ));
         code = code.worse(Code::NoKernels);
     }
     jobs.retain(|j| functions.is_empty() || functions.contains(&j.parsed.name));
     if jobs.is_empty() && code == Code::Clean {
-        out.diagnostic(&Diagnostic::error("TZ0106", "there are no functions in these files"));
+        out.diagnostic(&Diagnostic::error(
+            "TZ0106",
+            "there are no functions in these files",
+        ));
         code = Code::NoKernels;
     }
     match pipeline::run(jobs, &settings) {
         Ok(run) => {
             if *summary {
                 let texts = run.kernels.iter().map(|k| &k.report.summary);
-                texts.filter(|s| !s.is_empty()).for_each(|s| out.text(&format!("{s}\n")));
+                texts
+                    .filter(|s| !s.is_empty())
+                    .for_each(|s| out.text(&format!("{s}\n")));
             }
             code.worse(out.run(&run, targets, common.strict))
         }

@@ -20,7 +20,10 @@ use std::time::Instant;
 /// Does what the command line asks for.
 pub fn run(cli: &Cli) -> Code {
     set_color(cli.common.color);
-    let out = Output { format: cli.common.message_format, start: Instant::now() };
+    let out = Output {
+        format: cli.common.message_format,
+        start: Instant::now(),
+    };
     if cli.verb.is_some() && cli.project != Project::default() {
         out.diagnostic(&Diagnostic::error(
             "TZ0105",
@@ -32,9 +35,11 @@ pub fn run(cli: &Cli) -> Code {
     match &cli.verb {
         None => package::run(&cli.project, common, package::Mode::Store, &out),
         Some(Verb::Check { project }) => package::run(project, common, package::Mode::Check, &out),
-        Some(Verb::Prove { function: (file, name), summary, clang_args }) => {
-            prove::run((file, name), summary, clang_args, common, &out)
-        }
+        Some(Verb::Prove {
+            function: (file, name),
+            summary,
+            clang_args,
+        }) => prove::run((file, name), summary, clang_args, common, &out),
         Some(Verb::Lift(args)) => lift::run(args, common, &out),
         Some(Verb::Targets) => targets::run(&out),
         Some(Verb::Explain { code }) => explain::run(code.as_deref(), &out),
@@ -51,7 +56,10 @@ fn set_color(choice: clap::ColorChoice) {
 }
 
 fn threads(common: &Common) -> NonZeroUsize {
-    common.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+    common
+        .jobs
+        .or_else(|| std::thread::available_parallelism().ok())
+        .unwrap_or(NonZeroUsize::MIN)
 }
 
 /// Where reports go: JSON or text on standard output, diagnostics for people on standard error.
@@ -101,17 +109,33 @@ impl Output {
             }
         }
         let wall_us = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let summary =
-            Summary::new(kernels, wall_us, usage::peak_rss_bytes(solvers_peak), z3_version);
+        let summary = Summary::new(
+            kernels,
+            wall_us,
+            usage::peak_rss_bytes(solvers_peak),
+            z3_version,
+        );
         if !kernels.is_empty() {
-            self.text(&format!("{}\n{}\n", table(kernels, targets), summary.text()));
+            self.text(&format!(
+                "{}\n{}\n",
+                table(kernels, targets),
+                summary.text()
+            ));
         }
         self.json(&summary);
-        kernels.iter().fold(Code::Clean, |code, k| code.worse(k.exit(strict)))
+        kernels
+            .iter()
+            .fold(Code::Clean, |code, k| code.worse(k.exit(strict)))
     }
 
     /// Reports on a run.
     pub fn run(&self, run: &Run, targets: &[String], strict: bool) -> Code {
-        self.report(&run.reports(), targets, strict, run.solvers_peak, run.z3_version.clone())
+        self.report(
+            &run.reports(),
+            targets,
+            strict,
+            run.solvers_peak,
+            run.z3_version.clone(),
+        )
     }
 }

@@ -45,7 +45,10 @@ pub fn run(project: &Project, common: &Common, mode: Mode, out: &Output) -> Code
             return Code::CouldNotRun;
         }
     };
-    let mut all = Total { z3_version: version, ..Total::default() };
+    let mut all = Total {
+        z3_version: version,
+        ..Total::default()
+    };
     for package in &packages {
         let settings = Settings {
             z3: z3.clone(),
@@ -54,9 +57,9 @@ pub fn run(project: &Project, common: &Common, mode: Mode, out: &Output) -> Code
             tier: package.metadata.tier(),
             differential: true,
         };
-        if let Err(d) = known(&settings.targets).and_then(|()| {
-            one_package(package, &settings, project.force, mode, &mut all, out)
-        }) {
+        if let Err(d) = known(&settings.targets)
+            .and_then(|()| one_package(package, &settings, project.force, mode, &mut all, out))
+        {
             out.diagnostic(&d);
             all.code = all.code.worse(Code::CouldNotRun);
         }
@@ -75,14 +78,27 @@ fn finish(all: Total, project: &Project, common: &Common, mode: Mode, out: &Outp
     let refuse = mode == Mode::Check && project.locked;
     let targets: Vec<String> = all.targets.into_iter().collect();
     let strict = common.strict || refuse;
-    code = code.worse(out.report(&all.reports, &targets, strict, all.solvers_peak, all.z3_version));
+    code = code.worse(out.report(
+        &all.reports,
+        &targets,
+        strict,
+        all.solvers_peak,
+        all.z3_version,
+    ));
     if refuse && !all.out_of_date.is_empty() {
         code = code.worse(Code::OutOfDate);
     }
     if mode == Mode::Check && !all.out_of_date.is_empty() {
-        let message = format!("stored results are missing or out of date: {}", all.out_of_date.join(", "));
+        let message = format!(
+            "stored results are missing or out of date: {}",
+            all.out_of_date.join(", ")
+        );
         let help = "run `cargo tensorize`, and commit `.tensorize/`";
-        let d = if refuse { Diagnostic::error } else { Diagnostic::warning }("TZ0704", message);
+        let d = if refuse {
+            Diagnostic::error
+        } else {
+            Diagnostic::warning
+        }("TZ0704", message);
         out.diagnostic(&d.help(help));
     }
     code
@@ -112,8 +128,11 @@ impl Default for Total {
 }
 
 fn wanted_targets(project: &Project, package: &Package) -> Vec<String> {
-    let mut targets =
-        if project.targets.is_empty() { package.metadata.targets() } else { project.targets.clone() };
+    let mut targets = if project.targets.is_empty() {
+        package.metadata.targets()
+    } else {
+        project.targets.clone()
+    };
     let mut seen = BTreeSet::new();
     targets.retain(|t| seen.insert(t.clone()));
     targets
@@ -124,7 +143,9 @@ pub fn known(targets: &[String]) -> Result<(), Box<Diagnostic>> {
     match targets.iter().find(|t| generate::find(t).is_none()) {
         Some(t) => {
             let help = format!("there are: {}", generate::names().join(", "));
-            Err(Box::new(Diagnostic::error("TZ0601", format!("there is no target `{t}`")).help(help)))
+            Err(Box::new(
+                Diagnostic::error("TZ0601", format!("there is no target `{t}`")).help(help),
+            ))
         }
         None => Ok(()),
     }
@@ -152,11 +173,15 @@ fn one_package(
     for warning in contents.warnings {
         out.diagnostic(&Diagnostic::warning("TZ0706", warning));
     }
-    let entries: BTreeMap<&str, &Entry> =
-        contents.entries.iter().map(|e| (e.record.name.as_str(), e)).collect();
+    let entries: BTreeMap<&str, &Entry> = contents
+        .entries
+        .iter()
+        .map(|e| (e.record.name.as_str(), e))
+        .collect();
     let current = |f: &Found| {
         let entry = entries.get(f.job.parsed.name.as_str()).filter(|_| !force)?;
-        stored::is_current(&entry.record, &f.hash, &all.z3_version, &settings.targets).then_some(*entry)
+        stored::is_current(&entry.record, &f.hash, &all.z3_version, &settings.targets)
+            .then_some(*entry)
     };
 
     // What is stored and current keeps its place among the others.
@@ -175,22 +200,34 @@ fn one_package(
     let run = pipeline::run(jobs, settings)?;
     all.solvers_peak = all.solvers_peak.max(run.solvers_peak);
 
-    let mut names: BTreeSet<String> =
-        reports.iter().flatten().map(|r| r.name.clone()).collect();
+    let mut names: BTreeSet<String> = reports.iter().flatten().map(|r| r.name.clone()).collect();
     let mut done = Vec::new();
     for (f, mut kernel) in work.iter().zip(run.kernels) {
         if !names.insert(kernel.report.name.clone()) {
-            let message = format!("the package has two kernels called `{}`", kernel.report.name);
+            let message = format!(
+                "the package has two kernels called `{}`",
+                kernel.report.name
+            );
             let d = Diagnostic::error("TZ0705", message).at(Some(f.job.parsed.span.clone()));
-            kernel.report.fail(Status::Error, d.help("give one of them another name"));
+            kernel
+                .report
+                .fail(Status::Error, d.help("give one of them another name"));
         } else if mode == Mode::Store {
             save(&store, f, &kernel, &all.z3_version)?;
-        } else if !same_result(entries.get(kernel.report.name.as_str()).copied(), f, &kernel, &all.z3_version) {
+        } else if !same_result(
+            entries.get(kernel.report.name.as_str()).copied(),
+            f,
+            &kernel,
+            &all.z3_version,
+        ) {
             all.out_of_date.push(kernel.report.name.clone());
         }
         done.push(kernel.report);
     }
-    let gone = contents.entries.iter().filter(|e| !names.contains(&e.record.name));
+    let gone = contents
+        .entries
+        .iter()
+        .filter(|e| !names.contains(&e.record.name));
     for entry in gone.filter(|_| all.code == Code::Clean) {
         if mode == Mode::Store {
             store.remove(entry).map_err(|e| cannot_write(&store, &e))?;
@@ -199,18 +236,28 @@ fn one_package(
         }
     }
     let mut done = done.into_iter();
-    all.reports.extend(reports.into_iter().filter_map(|r| r.or_else(|| done.next())));
+    all.reports.extend(
+        reports
+            .into_iter()
+            .filter_map(|r| r.or_else(|| done.next())),
+    );
     all.targets.extend(settings.targets.iter().cloned());
     Ok(())
 }
 
 fn save(store: &Store, f: &Found, kernel: &Kernel, z3: &str) -> Result<(), Box<Diagnostic>> {
     let (record, sources) = stored::record(kernel, &f.file, &f.hash, z3);
-    store.save(&record, &sources).map(|_| ()).map_err(|e| cannot_write(store, &e))
+    store
+        .save(&record, &sources)
+        .map(|_| ())
+        .map_err(|e| cannot_write(store, &e))
 }
 
 fn cannot_write(store: &Store, e: &std::io::Error) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error("TZ0703", format!("cannot write to {}: {e}", store.dir().display())))
+    Box::new(Diagnostic::error(
+        "TZ0703",
+        format!("cannot write to {}: {e}", store.dir().display()),
+    ))
 }
 
 /// Whether the store has what was just found out. A measured error differs from run to run.
@@ -227,7 +274,12 @@ fn same_result(entry: Option<&Entry>, f: &Found, kernel: &Kernel, z3: &str) -> b
 }
 
 /// The annotated and the named functions of all files, in order.
-fn find_kernels(package: &Package, settings: &Settings, all: &mut Total, out: &Output) -> Vec<Found> {
+fn find_kernels(
+    package: &Package,
+    settings: &Settings,
+    all: &mut Total,
+    out: &Output,
+) -> Vec<Found> {
     let mut sources = Vec::new();
     let mut seen = BTreeSet::new();
     for library in &package.libraries {
@@ -235,13 +287,24 @@ fn find_kernels(package: &Package, settings: &Settings, all: &mut Total, out: &O
         for file in &library.files {
             if seen.insert(file.clone()) {
                 let from_here = from_current_dir(&package.dir.join(file));
-                sources.push((file.clone(), Source { file: from_here, settings: how.clone() }));
+                sources.push((
+                    file.clone(),
+                    Source {
+                        file: from_here,
+                        settings: how.clone(),
+                    },
+                ));
             }
         }
     }
     let (files, sources): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
     let mut found = Vec::new();
-    let mut named: BTreeSet<&str> = package.metadata.kernels.iter().map(String::as_str).collect();
+    let mut named: BTreeSet<&str> = package
+        .metadata
+        .kernels
+        .iter()
+        .map(String::as_str)
+        .collect();
     for (file, (source, parsed)) in files.iter().zip(pipeline::parse(sources, settings.jobs)) {
         let parsed = match parsed {
             Ok(parsed) => parsed,
@@ -254,7 +317,10 @@ fn find_kernels(package: &Package, settings: &Settings, all: &mut Total, out: &O
         };
         let names: Vec<&str> = package.metadata.kernels_of(file).collect();
         named.retain(|k| {
-            !(is_in(k, file) && parsed.iter().any(|j| k.ends_with(&format!("::{}", j.parsed.name))))
+            !(is_in(k, file)
+                && parsed
+                    .iter()
+                    .any(|j| k.ends_with(&format!("::{}", j.parsed.name))))
         });
         let chosen: Vec<Job> = parsed
             .into_iter()
@@ -277,7 +343,10 @@ fn find_kernels(package: &Package, settings: &Settings, all: &mut Total, out: &O
         }
     }
     for kernel in named {
-        let message = format!("package `{}` names the kernel `{kernel}`, but there is none", package.name);
+        let message = format!(
+            "package `{}` names the kernel `{kernel}`, but there is none",
+            package.name
+        );
         let help = "see `kernels` in `[package.metadata.tensorize]`; the file must be one that the build script \
                     compiles, or listed under `files`";
         out.diagnostic(&Diagnostic::error("TZ0701", message).help(help));
@@ -289,11 +358,14 @@ fn find_kernels(package: &Package, settings: &Settings, all: &mut Total, out: &O
 /// Whether `FILE.c::NAME` speaks of this file.
 fn is_in(kernel: &str, file: &str) -> bool {
     let clean = |p: &str| config::relative_to(Path::new(""), Path::new(p));
-    kernel.rsplit_once("::").is_some_and(|(f, _)| clean(f) == clean(file))
+    kernel
+        .rsplit_once("::")
+        .is_some_and(|(f, _)| clean(f) == clean(file))
 }
 
 /// The path as it is shown: relative to the current folder if it is below it.
 fn from_current_dir(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
-    here.and_then(|h| path.strip_prefix(h).ok().map(Path::to_owned)).unwrap_or_else(|| path.to_owned())
+    here.and_then(|h| path.strip_prefix(h).ok().map(Path::to_owned))
+        .unwrap_or_else(|| path.to_owned())
 }

@@ -7,9 +7,9 @@ use crate::exit::Code;
 use crate::pipeline::{self, Settings};
 use crate::source::Source;
 use crate::tools;
+use std::path::Path;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::tensir;
-use std::path::Path;
 
 /// Proves or refutes the summary of one function.
 pub fn run(
@@ -41,7 +41,10 @@ pub fn run(
         Ok(proposal) => proposal,
         Err(e) => {
             let d = Diagnostic::error("TZ0108", format!("{}: {e}", summary.display()));
-            return fail(d.help("see docs/tensir.md for the text form"), Code::CouldNotRun);
+            return fail(
+                d.help("`cargo tensorize lift FILE.c --summary` shows how summaries are written"),
+                Code::CouldNotRun,
+            );
         }
     };
     let source = Source::alone(file, clang_args);
@@ -56,7 +59,8 @@ pub fn run(
         let message = format!("{} has no function `{name}`", file.display());
         return fail(Diagnostic::error("TZ0106", message), Code::NoKernels);
     }
-    jobs.iter_mut().for_each(|j| j.summary = Some(proposal.clone()));
+    jobs.iter_mut()
+        .for_each(|j| j.summary = Some(proposal.clone()));
     match pipeline::run(jobs, &settings) {
         Ok(run) => out.run(&run, &[], common.strict),
         Err(d) => fail(*d, Code::CouldNotRun),

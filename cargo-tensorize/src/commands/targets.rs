@@ -14,7 +14,11 @@ pub fn run(out: &Output) -> Code {
     }
     for t in backends::targets() {
         out.text(&format!("{:8} {}\n", t.name(), t.describe()));
-        out.json(&Row { reason: "target", name: t.name(), description: t.describe() });
+        out.json(&Row {
+            reason: "target",
+            name: t.name(),
+            description: t.describe(),
+        });
     }
     Code::Clean
 }

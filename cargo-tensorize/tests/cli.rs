@@ -1,0 +1,380 @@
+//! The command line as a user meets it: the built program, its output and its exit code.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
+}
+
+fn tensorize(args: &[&str]) -> Output {
+    tensorize_in(&fixtures(), args)
+}
+
+fn tensorize_in(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))
+        .args(args)
+        .current_dir(dir)
+        .output()
+        .unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or(-1)
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Every line of JSON output; anything else on standard output is a failure.
+fn json(output: &Output) -> Vec<Value> {
+    let parse = |l: &str| serde_json::from_str(l).unwrap_or_else(|e| panic!("{e}: {l}"));
+    stdout(output).lines().map(parse).collect()
+}
+
+fn kernel<'a>(lines: &'a [Value], name: &str) -> &'a Value {
+    lines
+        .iter()
+        .find(|l| l["reason"] == "kernel" && l["name"] == name)
+        .unwrap_or_else(|| panic!("no kernel {name} in {lines:?}"))
+}
+
+/// The C files of a folder with the words of their first line, `// expect: …`.
+fn expectations(folder: &str) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(fixtures().join(folder))
+        .unwrap()
+        .flatten()
+    {
+        let path = entry.path();
+        if path.extension().is_some_and(|e| e == "c") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let first = text.lines().next().unwrap_or_default();
+            let words = first
+                .strip_prefix("// expect: ")
+                .unwrap_or_else(|| panic!("{path:?}: {first}"));
+            let words = words
+                .split_whitespace()
+                .map(|w| w.trim_matches('"').to_owned())
+                .collect();
+            let name = entry.file_name().into_string().unwrap();
+            found.push((format!("{folder}/{name}"), words));
+        }
+    }
+    assert!(!found.is_empty(), "{folder} is empty");
+    found.sort();
+    found
+}
+
+#[test]
+fn fixtures_that_are_proven() {
+    for (file, expect) in expectations("proven") {
+        let out = tensorize(&[
+            "lift",
+            &file,
+            "--message-format",
+            "json",
+            "--no-differential",
+        ]);
+        assert_eq!(code(&out), 0, "{file}: {}", stderr(&out));
+        let lines = json(&out);
+        let k = kernel(&lines, &expect[0]);
+        assert_eq!(k["status"], "proven", "{file}: {k}");
+        assert_eq!(k["tier"], expect[1].as_str(), "{file}: {k}");
+        if let Some(operator) = expect.get(2) {
+            assert!(
+                k["summary"].as_str().unwrap().contains(operator.as_str()),
+                "{file}: {k}"
+            );
+        }
+    }
+}
+
+#[test]
+fn fixtures_that_are_unsupported_say_what_where_and_how_the_others_go_on() {
+    for (file, expect) in expectations("unsupported") {
+        let out = tensorize(&[
+            "lift",
+            &file,
+            "--message-format",
+            "json",
+            "--no-differential",
+        ]);
+        let lines = json(&out);
+        let k = kernel(&lines, &expect[0]);
+        assert_eq!(k["code"], expect[1].as_str(), "{file}: {k}");
+        let why = k["why"].as_str().unwrap().to_lowercase();
+        assert!(
+            why.contains(&expect[2..].join(" ").to_lowercase()),
+            "{file}: {k}"
+        );
+        let (status, exit) = if expect[1] == "TZ0203" {
+            ("error", 101)
+        } else {
+            ("unsupported", 103)
+        };
+        assert_eq!(k["status"], status, "{file}: {k}");
+        assert_eq!(code(&out), exit, "{file}");
+        assert_eq!(kernel(&lines, "fine")["status"], "proven", "{file}");
+
+        // For people: the line of the construct.
+        let human = tensorize(&["lift", &file, "--no-differential"]);
+        let text = stderr(&human);
+        assert!(
+            text.contains(&format!("error[{}]", expect[1])),
+            "{file}: {text}"
+        );
+        assert!(text.contains(&format!("{file}:")), "{file}: {text}");
+    }
+}
+
+#[test]
+fn summaries_of_somebody_else_are_proven_or_refuted() {
+    for folder in ["proven", "refuted"] {
+        let mut tried = 0;
+        for (file, expect) in expectations(folder) {
+            let summary = file.replace(".c", ".tir");
+            if !fixtures().join(&summary).exists() {
+                continue;
+            }
+            tried += 1;
+            let function = format!("{file}::{}", expect[0]);
+            let out = tensorize(&[
+                "prove",
+                &function,
+                "--summary",
+                &summary,
+                "--message-format",
+                "json",
+            ]);
+            let lines = json(&out);
+            assert_eq!(
+                kernel(&lines, &expect[0])["status"],
+                folder,
+                "{file}: {}",
+                stderr(&out)
+            );
+            assert_eq!(
+                code(&out),
+                if folder == "proven" { 0 } else { 100 },
+                "{file}"
+            );
+        }
+        assert!(tried > 0, "{folder} has no summary");
+    }
+}
+
+#[test]
+fn a_refutation_comes_with_inputs() {
+    let out = tensorize(&[
+        "prove",
+        "refuted/add.c::add",
+        "--summary",
+        "refuted/add.tir",
+    ]);
+    let text = stderr(&out);
+    assert!(
+        text.contains("error[TZ0401]") && text.contains("n = "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_summary_with_other_parameters_is_an_error() {
+    let out = tensorize(&["prove", "proven/dot.c::dot", "--summary", "proven/add.tir"]);
+    assert_eq!(code(&out), 101);
+    assert!(stderr(&out).contains("TZ0311"), "{}", stderr(&out));
+}
+
+#[test]
+fn json_has_the_promised_keys_and_nothing_else() {
+    let out = tensorize(&[
+        "lift",
+        "proven/add.c",
+        "unsupported/goto.c",
+        "--target",
+        "cpu",
+        "--message-format",
+        "json",
+    ]);
+    let text = stdout(&out);
+    let lines = json(&out);
+    assert_eq!(lines.len(), 4, "{text}");
+    let keys = [
+        "reason", "name", "file", "line", "status", "tier", "guards", "summary", "code", "why",
+        "times_us", "targets",
+    ];
+    for line in text.lines().take(3) {
+        let at: Vec<_> = keys
+            .iter()
+            .map(|k| line.find(&format!("\"{k}\":")).unwrap())
+            .collect();
+        assert!(at.is_sorted(), "{line}");
+    }
+    let names: Vec<_> = lines.iter().filter_map(|l| l["name"].as_str()).collect();
+    assert_eq!(names, ["add", "jumps", "fine"], "the order of the sources");
+    let add = kernel(&lines, "add");
+    assert_eq!(add["file"], "proven/add.c");
+    assert_eq!(add["line"], 2);
+    assert_eq!(add["targets"]["cpu"]["status"], "generated", "{add}");
+    for stage in ["parse", "propose", "prove", "differential"] {
+        assert!(
+            add["times_us"][stage].as_u64().unwrap() > 0,
+            "{stage}: {add}"
+        );
+    }
+    assert!(kernel(&lines, "jumps")["tier"].is_null());
+    let last = &lines[3];
+    assert_eq!(last["reason"], "summary");
+    assert_eq!(
+        (&last["kernels"], &last["proven"], &last["unsupported"]),
+        (&3.into(), &2.into(), &1.into())
+    );
+    assert!(last["peak_rss_bytes"].as_u64().unwrap() > 1 << 20, "{last}");
+    assert!(
+        last["z3_version"]
+            .as_str()
+            .unwrap()
+            .starts_with(|c: char| c.is_ascii_digit()),
+        "{last}"
+    );
+}
+
+#[test]
+fn only_the_named_function_is_lifted() {
+    let args = [
+        "lift",
+        "unsupported/goto.c",
+        "--function",
+        "fine",
+        "--no-differential",
+        "--message-format",
+        "json",
+    ];
+    let out = tensorize(&args);
+    assert_eq!(code(&out), 0);
+    assert_eq!(json(&out).len(), 2);
+    let out = tensorize(&["lift", "unsupported/goto.c", "--function", "nobody"]);
+    assert_eq!(code(&out), 4);
+    assert!(stderr(&out).contains("nobody"), "{}", stderr(&out));
+}
+
+#[test]
+fn arguments_after_two_dashes_go_to_clang() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("k.c"), "int f(int a) { return a + N; }\n").unwrap();
+    let lift = |extra: &[&str]| {
+        tensorize_in(
+            dir.path(),
+            &[&["lift", "k.c", "--message-format", "json"], extra].concat(),
+        )
+    };
+    assert_eq!(
+        kernel(&json(&lift(&["--", "-DN=3"])), "f")["status"],
+        "proven"
+    );
+    assert_ne!(kernel(&json(&lift(&[])), "f")["status"], "proven");
+}
+
+#[test]
+fn fast_math_is_not_exact() {
+    let args = |flag| {
+        [
+            "lift",
+            "proven/dot.c",
+            "--no-differential",
+            "--message-format",
+            "json",
+            "--",
+            flag,
+        ]
+    };
+    let tier = |flag| kernel(&json(&tensorize(&args(flag))), "dot")["tier"].clone();
+    assert_eq!(tier("-O2"), "exact");
+    assert_eq!(tier("-ffast-math"), "real");
+}
+
+#[test]
+fn both_ways_to_call_it() {
+    for args in [&["--version"][..], &["tensorize", "--version"]] {
+        let out = tensorize(args);
+        assert_eq!(code(&out), 0);
+        assert!(stdout(&out).contains("tensorize"), "{}", stdout(&out));
+    }
+}
+
+#[test]
+fn help_lists_the_exit_codes() {
+    let text = stdout(&tensorize(&["--help"]));
+    for code in [0, 2, 4, 100, 101, 102, 103, 104] {
+        assert!(text.contains(&format!("{code:>5}  ")), "{code}: {text}");
+    }
+}
+
+#[test]
+fn usage_errors_have_a_code_of_their_own() {
+    for args in [
+        &["lift"][..],
+        &["frobnicate"],
+        &["prove", "x.c", "--summary", "y"],
+        &["--jobs", "0"],
+    ] {
+        assert_eq!(code(&tensorize(args)), 2, "{args:?}");
+    }
+    let out = tensorize(&["lift", "proven/add.c", "--target", "abacus"]);
+    assert_eq!(code(&out), 2);
+    assert!(
+        stderr(&out).contains("cpu"),
+        "the targets that there are: {}",
+        stderr(&out)
+    );
+}
+
+#[test]
+fn codes_are_explained() {
+    let out = tensorize(&["explain", "tz0204"]);
+    assert!(stdout(&out).contains("recursion"), "{}", stdout(&out));
+    assert_eq!(code(&tensorize(&["explain", "TZ9999"])), 2);
+    assert!(stdout(&tensorize(&["explain", "103"])).contains("not supported"));
+    assert!(stdout(&tensorize(&["targets"])).contains("numpy"));
+}
+
+#[test]
+fn missing_tools_are_named_with_a_remedy() {
+    let run = |variable: &str, value: &str| {
+        Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))
+            .args(["lift", "proven/add.c"])
+            .env(variable, value)
+            .current_dir(fixtures())
+            .output()
+            .unwrap()
+    };
+    let out = run("TENSORIZE_Z3", "/nowhere/z3");
+    assert_eq!(code(&out), 101);
+    assert!(
+        stderr(&out).contains("TZ0101") && stderr(&out).contains("xtask setup"),
+        "{}",
+        stderr(&out)
+    );
+    let out = run("LIBCLANG_PATH", "/nowhere");
+    assert_eq!(code(&out), 101);
+    assert!(
+        stderr(&out).contains("TZ0201") && stderr(&out).contains("xtask setup"),
+        "{}",
+        stderr(&out)
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there() {
+    let out = tensorize(&["lift", "no_such.c", "--message-format", "json"]);
+    assert_eq!(code(&out), 101);
+    assert!(stderr(&out).contains("no_such.c"), "{}", stderr(&out));
+    assert_eq!(json(&out).last().unwrap()["reason"], "summary");
+}

@@ -1,0 +1,174 @@
+//! A Cargo project: results are stored, found again, and checked.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const KERNELS: &str = "#include \"tensorize.h\"
+static int twice(int x) { return 2 * x; }
+TENSORIZE_KERNEL
+void scale(const int *a, int *out, int n) { for (int i = 0; i < n; i++) out[i] = twice(a[i]); }
+int plain(int a) { return a; }
+int named(int a, int b) { return a + b; }
+";
+
+/// A package whose build script has made its notes.
+fn project(kernels: &str) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write(
+        "Cargo.toml",
+        "[package]\nname = \"p\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n\
+         [package.metadata.tensorize]\nkernels = [\"c/k.c::named\"]\nfiles = [\"c/k.c\"]\ntargets = [\"cpu\"]\n",
+    );
+    write("src/lib.rs", "");
+    write("c/k.c", kernels);
+    dir
+}
+
+fn tensorize(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))
+        .args(args)
+        .args(["--message-format", "json"])
+        .current_dir(dir)
+        .output()
+        .unwrap()
+}
+
+fn kernels(output: &Output) -> Vec<(String, String)> {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    text.lines()
+        .map(|l| serde_json::from_str::<Value>(l).unwrap())
+        .filter(|l| l["reason"] == "kernel")
+        .map(|l| {
+            (
+                l["name"].as_str().unwrap().into(),
+                l["status"].as_str().unwrap().into(),
+            )
+        })
+        .collect()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or(-1)
+}
+
+fn proven(names: &[&str]) -> Vec<(String, String)> {
+    names
+        .iter()
+        .map(|n| ((*n).to_owned(), "proven".to_owned()))
+        .collect()
+}
+
+#[test]
+fn annotated_and_named_kernels_are_stored_and_found_again() {
+    let p = project(KERNELS);
+    let check = tensorize(p.path(), &["check"]);
+    assert_eq!(
+        kernels(&check),
+        proven(&["scale", "named"]),
+        "{}",
+        String::from_utf8_lossy(&check.stderr)
+    );
+    assert!(
+        !p.path().join(".tensorize").exists(),
+        "check writes nothing"
+    );
+
+    let first = tensorize(p.path(), &[]);
+    assert_eq!(
+        code(&first),
+        0,
+        "{}",
+        String::from_utf8_lossy(&first.stderr)
+    );
+    assert_eq!(kernels(&first), proven(&["scale", "named"]));
+    let record = p.path().join(".tensorize/scale.toml");
+    let before = fs::read_to_string(&record).unwrap();
+    assert!(
+        before.contains("status = \"proven\"") && before.contains("[evidence]"),
+        "{before}"
+    );
+    assert!(p.path().join(".tensorize/cpu/scale.c").exists());
+
+    let second = tensorize(p.path(), &[]);
+    assert_eq!(kernels(&second), kernels(&first));
+    assert_eq!(
+        fs::read_to_string(&record).unwrap(),
+        before,
+        "nothing changed"
+    );
+    let forced = tensorize(p.path(), &["--force"]);
+    assert_eq!(
+        fs::read_to_string(&record).unwrap(),
+        before,
+        "the same again: {forced:?}"
+    );
+}
+
+#[test]
+fn a_changed_kernel_is_out_of_date_and_a_removed_one_goes() {
+    let p = project(KERNELS);
+    assert_eq!(code(&tensorize(p.path(), &[])), 0);
+    let locked = ["check", "--locked", "--offline"];
+    assert_eq!(code(&tensorize(p.path(), &locked)), 0);
+
+    fs::write(p.path().join("c/k.c"), KERNELS.replace("2 * x", "3 * x")).unwrap();
+    let out = tensorize(p.path(), &locked);
+    assert_eq!(code(&out), 104);
+    assert!(
+        String::from_utf8_lossy(&out.stderr).contains("TZ0704"),
+        "{out:?}"
+    );
+
+    fs::write(
+        p.path().join("c/k.c"),
+        KERNELS.replace("TENSORIZE_KERNEL\n", ""),
+    )
+    .unwrap();
+    assert_eq!(kernels(&tensorize(p.path(), &[])), proven(&["named"]));
+    assert!(!p.path().join(".tensorize/scale.toml").exists());
+    assert!(!p.path().join(".tensorize/cpu/scale.c").exists());
+}
+
+#[test]
+fn an_unsupported_kernel_is_recorded_and_the_others_go_on() {
+    let p = project(&KERNELS.replace("return 2 * x;", "static int y; y += x; return y;"));
+    let out = tensorize(p.path(), &[]);
+    assert_eq!(code(&out), 103, "{out:?}");
+    assert_eq!(kernels(&out)[0], ("scale".into(), "unsupported".into()));
+    assert_eq!(kernels(&out)[1], ("named".into(), "proven".into()));
+    let record = fs::read_to_string(p.path().join(".tensorize/scale.toml")).unwrap();
+    assert!(record.contains("TZ02"), "{record}");
+}
+
+#[test]
+fn a_kernel_that_is_named_but_not_there_is_an_error() {
+    let p = project(&KERNELS.replace("named", "renamed"));
+    let out = tensorize(p.path(), &[]);
+    assert_eq!(code(&out), 101);
+    assert!(
+        String::from_utf8_lossy(&out.stderr).contains("c/k.c::named"),
+        "{out:?}"
+    );
+}
+
+#[test]
+fn no_kernels_and_no_project_have_codes_of_their_own() {
+    let p = project("int f(int a) { return a; }\n");
+    let manifest = fs::read_to_string(p.path().join("Cargo.toml")).unwrap();
+    fs::write(
+        p.path().join("Cargo.toml"),
+        manifest.replace("kernels = [\"c/k.c::named\"]", ""),
+    )
+    .unwrap();
+    assert_eq!(code(&tensorize(p.path(), &[])), 4);
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(code(&tensorize(empty.path(), &[])), 101);
+}
