@@ -266,6 +266,22 @@ fn constructs_without_a_counterpart() {
 }
 
 #[test]
+fn a_pointer_whose_assignment_may_be_skipped() {
+    refuses(
+        "void f(int *a, int *b, int n) { int *p = a; do { if (n > 1) { if (n > 2) break; n++; } p = b; } while (0);\n *p = n; }",
+        "TZ0218",
+        "*p = n",
+        "several",
+    );
+    refuses(
+        "void f(int *a, int *b, int n) { int *p = a; if (n && (p = b, n > 2)) n++;\n *p = n; }",
+        "TZ0218",
+        "*p = n",
+        "several",
+    );
+}
+
+#[test]
 fn what_does_not_parse_spoils_its_own_function() {
     refuses(
         "int f(int n) {\n return n +; }",

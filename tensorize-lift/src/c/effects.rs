@@ -311,10 +311,9 @@ impl<'u> Lower<'u, '_> {
                 .filter(|p| p.kind() == CXCursor_DeclRefExpr)
         };
         match c.kind() {
-            CXCursor_BinaryOperator => {
-                if !matches!(operator::binary(c), Ok(b) if b != Binary::Assign) {
-                    self.assigned.extend(first(c).and_then(|p| p.referenced()));
-                }
+            CXCursor_BinaryOperator if !matches!(operator::binary(c), Ok(b) if b != Binary::Assign) =>
+            {
+                self.assigned.extend(first(c).and_then(|p| p.referenced()));
             }
             CXCursor_CompoundAssignOperator => {
                 self.assigned.extend(first(c).and_then(|p| p.referenced()));

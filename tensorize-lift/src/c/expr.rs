@@ -212,7 +212,9 @@ impl<'u> Lower<'u, '_> {
     fn logical(&mut self, l: Cursor<'u>, r: Cursor<'u>, and: bool) -> Result<Expr> {
         let left = self.truth(l)?;
         self.sequence_point()?;
+        let entry = self.pointers.clone();
         let (effects, right) = self.in_branch(|s| s.truth(r))?;
+        self.merge_pointers(entry);
         let constant = Expr::int(ScalarType::I1, i128::from(!and));
         if effects.is_empty() {
             return Ok(if and {

@@ -143,7 +143,12 @@ impl<'u> Lower<'u, '_> {
         flags: &[Sym],
         f: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
+        let before = self.pointers.clone();
         let (then, value) = self.in_block(f)?;
+        if !flags.is_empty() {
+            // It may not have run.
+            self.merge_pointers(before);
+        }
         if then.is_empty() {
             return Ok(value);
         }
