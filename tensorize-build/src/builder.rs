@@ -210,7 +210,7 @@ impl Session {
     fn run(self) -> Result<(), Error> {
         // A read-only source is no error: the subcommand has the metadata, too.
         if may_write(&self.dir) {
-            BuildManifest::note(&self.dir, &self.library).ok();
+            self.note_library();
         }
         let mut files = Vec::new();
         for file in &self.library.files {
@@ -242,6 +242,25 @@ impl Session {
             println!("cargo::rustc-link-lib={library}");
         }
         self.write_bindings(&sources)
+    }
+
+    /// Tells the subcommand what is compiled here. Cargo compares the times of what is below `.tensorize/`
+    /// with the start of this script, so what it writes itself is dated back: it is no reason to run again.
+    fn note_library(&self) {
+        let file = BuildManifest::path(&self.dir);
+        let store = self.store.dir();
+        let time = |path: &Path| fs::metadata(path).and_then(|m| m.modified());
+        let Ok(before) = time(store).or_else(|_| time(&self.dir.join("Cargo.toml"))) else {
+            return;
+        };
+        let old = fs::read(&file).ok();
+        if BuildManifest::note(&self.dir, &self.library).is_ok() && fs::read(&file).ok() != old {
+            for path in [file.as_path(), store] {
+                fs::File::open(path)
+                    .and_then(|f| f.set_modified(before))
+                    .ok();
+            }
+        }
     }
 
     /// The names of the kernels that a file has, as far as that can be told without a parser.

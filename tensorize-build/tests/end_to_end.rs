@@ -404,6 +404,10 @@ fn without_any_result_it_builds() {
         &["raw", "same-file"],
         &["halve - - original=0 target=0 guard_failed=0 differed=0 why=`cargo"],
     );
+    // What the build script itself writes is no reason to run it again.
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let (built, log) = project.cargo(&[]);
+    assert!(built && !log.contains("Compiling"), "{log}");
 }
 
 /// A tool that stores what was prepared. It runs while cargo holds its lock.
