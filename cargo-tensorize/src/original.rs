@@ -207,3 +207,81 @@ fn not_run(kernel: &mut Kernel, why: &str) {
         .iter()
         .for_each(|t| kernel.drop_target(t, "the original was not run"));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::{self, Settings};
+    use crate::report::{Status, TargetStatus};
+    use crate::source::Source;
+    use crate::tools;
+    use std::num::NonZeroUsize;
+    use tensorize_ir::guard::Tier;
+
+    /// A proven kernel with code for both targets, not yet run; and the folder of its source.
+    fn proven() -> (tempfile::TempDir, Kernel) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("k.c");
+        let c = "void add(const int *a, const int *b, int *out, int n)\n\
+                 { for (int i = 0; i < n; i++) out[i] = a[i] + b[i]; }\n";
+        std::fs::write(&file, c).unwrap();
+        let jobs = NonZeroUsize::MIN;
+        let parsed = pipeline::parse(vec![Source::alone(&file, &[])], jobs);
+        let settings = Settings {
+            z3: tools::find_z3(),
+            jobs,
+            targets: vec!["cpu".into(), "numpy".into()],
+            tier: Tier::Real,
+            differential: false,
+        };
+        let jobs = parsed.into_iter().flat_map(|(_, p)| p.unwrap()).collect();
+        let mut kernels = pipeline::run(jobs, &settings).unwrap().kernels;
+        let kernel = kernels.pop().unwrap();
+        assert_eq!(kernel.artefacts.len(), 2, "{:?}", kernel.report);
+        (dir, kernel)
+    }
+
+    #[test]
+    fn what_agrees_stays() {
+        let (_dir, mut kernel) = proven();
+        check(std::slice::from_mut(&mut kernel));
+        assert_eq!(kernel.artefacts.len(), 2, "{:?}", kernel.report);
+        assert!(kernel.evidence.is_some_and(|e| e.inputs > 0));
+    }
+
+    #[test]
+    fn a_proof_about_another_program_is_caught() {
+        let (_dir, mut kernel) = proven();
+        let proven = kernel.proven.as_mut().unwrap();
+        let wrong = proven.summary.to_string().replace("= add ", "= subtract ");
+        proven.summary = wrong.parse().unwrap();
+        check(std::slice::from_mut(&mut kernel));
+        assert_eq!(
+            (kernel.report.status, kernel.report.code),
+            (Status::Error, Some("TZ0501"))
+        );
+        assert!(kernel.artefacts.is_empty() && kernel.proven.is_none());
+    }
+
+    #[test]
+    fn wrong_code_is_not_stored_and_the_other_target_is() {
+        for (bad, good) in [("cpu", "numpy"), ("numpy", "cpu")] {
+            let (_dir, mut kernel) = proven();
+            let code = kernel.artefacts.get_mut(bad).unwrap();
+            let text = match bad {
+                "cpu" => code.text.replace(" + ", " - "),
+                _ => code.text.replace("_view + b_view", "_view - b_view"),
+            };
+            assert_ne!(text, code.text, "{}", code.text);
+            code.text = text;
+            check(std::slice::from_mut(&mut kernel));
+            assert_eq!(
+                kernel.report.targets[bad].status,
+                TargetStatus::Failed,
+                "{bad}"
+            );
+            assert_eq!(kernel.artefacts.keys().collect::<Vec<_>>(), [good]);
+            assert_eq!(kernel.report.status, Status::Proven);
+        }
+    }
+}

@@ -74,7 +74,7 @@ pub fn wait(child: &mut Child, limit: Duration) -> std::io::Result<ExitStatus> {
 
 /// A solver, or what to do to get one.
 pub fn solver(z3: &Path) -> Result<Solver, Box<Diagnostic>> {
-    Solver::new(z3.to_owned()).map_err(|e| {
+    Solver::new(z3).map_err(|e| {
         let code = match &e {
             SolverError::NotFound { .. } => "TZ0101",
             SolverError::TooOld { .. } => "TZ0102",
