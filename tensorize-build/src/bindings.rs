@@ -523,8 +523,7 @@ impl<'a> Writer<'a> {
                 foreign += &declare(entry);
                 format!(
                     "}} else if route == rt::Route::Faster {{\n\
-                     let size = super::size_{name}({names});\n\
-                     return kernel.run_faster(\nsize,\n\
+                     return kernel.run_faster(\nsuper::size_{name}({names}),\n\
                      || unsafe {{ {entry}({names}) }},\n\
                      || unsafe {{ {original}({names}) }},\n);\n\
                      }} else if route == rt::Route::Native {{\nkernel.count_native();\n\

@@ -83,9 +83,8 @@ mod generated {
                 if super::guards_halve(r#in, out, rows, cols).is_none() {
                     kernel.count_guard_failed();
                 } else if route == rt::Route::Faster {
-                    let size = super::size_halve(r#in, out, rows, cols);
                     return kernel.run_faster(
-                        size,
+                        super::size_halve(r#in, out, rows, cols),
                         || unsafe { halve__cpu(r#in, out, rows, cols) },
                         || unsafe { halve__tensorize_original(r#in, out, rows, cols) },
                     );
