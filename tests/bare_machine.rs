@@ -62,14 +62,14 @@ fn the_demo_builds_and_runs_without_libclang_z3_and_python() {
         assert!(!bare.home.path().join("bin").join(tool).exists());
     }
     let folder = bare.home.path().join("project");
-    copy_of_demo(&folder);
+    copy_of_demo(&folder, "demo-bare");
 
     // The real programs: what is on the PATH may be rustup's, which wants a home of its own.
     let mut real = bare.enter(cargo());
     let rustc = Path::new(env!("CARGO")).with_file_name("rustc");
     // Strict: a kernel whose stored result isn't found is an error.
     real.env("RUSTC", rustc).env("TENSORIZE_STRICT", "1");
-    let program = build(&mut real, &folder, "demo");
+    let program = build(&mut real, &folder, "demo-bare");
 
     let run = |mode: &str| {
         let mut command = bare.enter(Command::new(&program));

@@ -12,7 +12,7 @@ fn program() -> &'static PathBuf {
     static BUILT: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
     let (_, program) = BUILT.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        copy_of_demo(folder.path());
+        copy_of_demo(folder.path(), "demo-calls");
         let own = root().join("tests/projects/calls");
         fs::remove_dir_all(folder.path().join("src")).expect("the demo's program");
         fs::create_dir(folder.path().join("src")).expect("a writable copy");
@@ -31,7 +31,11 @@ fn program() -> &'static PathBuf {
             "the build script has the form that this test expects"
         );
         fs::write(script, more).expect("a writable copy");
-        let program = build(cargo().env("TENSORIZE_STRICT", "1"), folder.path(), "demo");
+        let program = build(
+            cargo().env("TENSORIZE_STRICT", "1"),
+            folder.path(),
+            "demo-calls",
+        );
         (folder, program)
     });
     program

@@ -11,8 +11,12 @@ const NOT_IN_NUMPY: usize = 2;
 #[test]
 fn shadow_mode_finds_no_difference() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    copy_of_demo(folder.path());
-    let program = build(cargo().env("TENSORIZE_STRICT", "1"), folder.path(), "demo");
+    copy_of_demo(folder.path(), "demo-shadow");
+    let program = build(
+        cargo().env("TENSORIZE_STRICT", "1"),
+        folder.path(),
+        "demo-shadow",
+    );
     for (mode, uncompared) in [("shadow", 0), ("shadow=numpy", NOT_IN_NUMPY)] {
         let mut command = Command::new(&program);
         command

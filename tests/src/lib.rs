@@ -28,12 +28,14 @@ pub fn demo() -> PathBuf {
 }
 
 /// A copy of the demo project, stored results and all, that a test may change. Its paths to our crates are absolute.
-pub fn copy_of_demo(to: &Path) {
+/// It has a name of its own, since cargo takes two projects of one name in one target folder for the same.
+pub fn copy_of_demo(to: &Path, name: &str) {
     copy(&demo(), to);
     let manifest = to.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("the demo has a manifest");
-    let ours = root();
-    fs::write(&manifest, text.replace("../..", &ours.to_string_lossy())).expect("a writable copy");
+    let text = text.replace("../..", &root().to_string_lossy());
+    let text = text.replace("name = \"demo\"", &format!("name = \"{name}\""));
+    fs::write(&manifest, text).expect("a writable copy");
 }
 
 fn copy(from: &Path, to: &Path) {
