@@ -89,10 +89,15 @@ pub fn generate(
         );
         return report(TargetStatus::Unsupported, why);
     }
-    let (tier, guards) = match prove(&generated, subject, solver) {
+    let (tier, mut guards) = match prove(&generated, subject, solver) {
         Ok(proven) => proven,
         Err(why) => return report(TargetStatus::Failed, why),
     };
+    if generated.eager_reads {
+        // What it fetches beforehand is touched by the original only if these loops run.
+        let eager = proof.eager_guards.iter().map(|(_, guard)| guard.clone());
+        guards.extend(eager.filter(|g| !proof.guards.contains(g)));
+    }
     let [(file, text)] = generated.files.as_slice() else {
         let why = format!(
             "{} files were generated; one is expected",

@@ -33,19 +33,28 @@ pub struct Refusal {
 
 impl From<Stuck> for Refusal {
     fn from(stuck: Stuck) -> Refusal {
-        Refusal { code: "TZ0301", message: stuck.what, line: stuck.line }
+        Refusal {
+            code: "TZ0301",
+            message: stuck.what,
+            line: stuck.line,
+        }
     }
 }
 
 /// Proposes a summary. It is a proposal: the prover has to agree.
-pub fn summarise(kernel: &loopir::Function, solver: &mut Solver) -> Result<tensir::Function, Refusal> {
+pub fn summarise(
+    kernel: &loopir::Function,
+    solver: &mut Solver,
+) -> Result<tensir::Function, Refusal> {
     let oracle: &dyn Oracle = &Summariser;
     let ctx = Context::new(solver, integer_params(kernel), vec![]);
     let mut exec = Executor::new(kernel, oracle, ctx, false);
     let (state, returned) = exec.run()?;
     let mut results = Vec::new();
     for p in &kernel.params {
-        let Param::Array { name, .. } = p else { continue };
+        let Param::Array { name, .. } = p else {
+            continue;
+        };
         if let Some(contents) = state.arrays.get(name) {
             stores(&mut exec.ctx, name, contents, &mut results)?;
         }
@@ -69,7 +78,13 @@ fn stores(
     contents: &Contents,
     results: &mut Vec<Closed>,
 ) -> Result<(), Refusal> {
-    let refuse = |code, message| Err(Refusal { code, message, line: 0 });
+    let refuse = |code, message| {
+        Err(Refusal {
+            code,
+            message,
+            line: 0,
+        })
+    };
     let mut found: Vec<(Vec<Idx>, View, ElemRef)> = Vec::new();
     for effect in contents.effects.iter().rev() {
         for leaf in effect.leaves().iter().rev() {
@@ -78,23 +93,34 @@ fn stores(
                 if leaf.loops.iter().any(|(v, _)| extent.mentions(v)) {
                     return refuse(
                         "TZ0303",
-                        format!("the rows of {array} that it writes differ in length: {var} < {extent}"),
+                        format!(
+                            "the rows of {array} that it writes differ in length: {var} < {extent}"
+                        ),
                     );
                 }
                 ctx.assume_in_range(var, extent);
             }
-            let hidden = found.iter().any(|(shape, view, _)| inside(ctx, view, shape, leaf.index));
+            let hidden = found
+                .iter()
+                .any(|(shape, view, _)| inside(ctx, view, shape, leaf.index));
             if !hidden {
-                let value = chain::read(ctx, array, contents, leaf.index).map_err(|why| Refusal {
-                    code: "TZ0304",
-                    message: why.0,
-                    line: 0,
-                })?;
+                let value =
+                    chain::read(ctx, array, contents, leaf.index).map_err(|why| Refusal {
+                        code: "TZ0304",
+                        message: why.0,
+                        line: 0,
+                    })?;
                 let value = ctx.settle(&value);
                 let to_dim = |s: &Sym| {
-                    leaf.loops.iter().position(|(v, _)| v == s).map(|i| Idx::sym(dim(i)))
+                    leaf.loops
+                        .iter()
+                        .position(|(v, _)| v == s)
+                        .map(|i| Idx::sym(dim(i)))
                 };
-                let view = View { array: array.clone(), index: leaf.index.substitute(&to_dim) };
+                let view = View {
+                    array: array.clone(),
+                    index: leaf.index.substitute(&to_dim),
+                };
                 let shape = leaf.loops.iter().map(|(_, n)| n.clone()).collect();
                 found.push((shape, view, value.substitute(&to_dim)));
             }
@@ -102,20 +128,29 @@ fn stores(
         }
     }
     found.reverse();
-    results.extend(
-        found.into_iter().map(|(shape, view, value)| Closed::Store { shape, view, value }),
-    );
+    results.extend(found.into_iter().map(|(shape, view, value)| Closed::Store {
+        shape,
+        view,
+        value,
+    }));
     Ok(())
 }
 
 /// Whether a place is one of the view's; a guess.
 fn inside(ctx: &mut Context, view: &View, shape: &[Idx], index: &Idx) -> bool {
-    let dims: Vec<(Sym, Idx)> = shape.iter().enumerate().map(|(i, n)| (dim(i), n.clone())).collect();
+    let dims: Vec<(Sym, Idx)> = shape
+        .iter()
+        .enumerate()
+        .map(|(i, n)| (dim(i), n.clone()))
+        .collect();
     if dims.is_empty() {
         return view.index == *index;
     }
-    let Some(position) = chain::decode(ctx, &dims, &view.index, index) else { return false };
-    position.iter().zip(shape).all(|(p, n)| {
-        ctx.is_non_negative(p) && ctx.proves(tensorize_ir::op::CmpOp::Lt, p, n)
-    })
+    let Some(position) = chain::decode(ctx, &dims, &view.index, index) else {
+        return false;
+    };
+    position
+        .iter()
+        .zip(shape)
+        .all(|(p, n)| ctx.is_non_negative(p) && ctx.proves(tensorize_ir::op::CmpOp::Lt, p, n))
 }

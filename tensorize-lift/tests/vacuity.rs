@@ -35,26 +35,36 @@ fn z3() -> std::path::PathBuf {
     if let Some(path) = std::env::var_os("TENSORIZE_Z3") {
         return path.into();
     }
-    let data = std::env::var_os("XDG_DATA_HOME").map(std::path::PathBuf::from).or_else(|| {
-        std::env::var_os("HOME").map(|home| std::path::PathBuf::from(home).join(".local/share"))
-    });
+    let data = std::env::var_os("XDG_DATA_HOME")
+        .map(std::path::PathBuf::from)
+        .or_else(|| {
+            std::env::var_os("HOME").map(|home| std::path::PathBuf::from(home).join(".local/share"))
+        });
     let installed = data.map(|d| d.join("cargo-tensorize/venv/bin/z3"));
-    installed.filter(|p| p.exists()).unwrap_or_else(|| "z3".into())
+    installed
+        .filter(|p| p.exists())
+        .unwrap_or_else(|| "z3".into())
 }
 
 fn ask(summary: &str, planted: &[&str]) -> Verdict {
-    let mut solver = Solver::new(z3()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
+    let mut solver =
+        Solver::new(z3()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
     let kernel: loopir::Function = SUM.parse().expect("LoopIR");
     let summary: tensir::Function = summary.parse().expect("TensIR");
     let planted_lemmas = planted.iter().map(|s| s.to_string()).collect();
-    let options = Options { planted_lemmas, ..Options::default() };
+    let options = Options {
+        planted_lemmas,
+        ..Options::default()
+    };
     prove(&kernel, &summary, &Summariser, &mut solver, &options)
 }
 
 #[test]
 fn without_a_planted_lemma_the_answers_are_right() {
     assert!(matches!(ask(RIGHT, &[]), Verdict::Proven(_)));
-    let Verdict::Refuted { inputs } = ask(WRONG, &[]) else { panic!("a wrong summary") };
+    let Verdict::Refuted { inputs } = ask(WRONG, &[]) else {
+        panic!("a wrong summary")
+    };
     assert!(inputs.contains("12345"), "{inputs}");
 }
 
@@ -67,7 +77,10 @@ fn a_planted_contradiction_is_seen() {
             }
             other => panic!("{planted}: {other:?}"),
         }
-        assert!(!matches!(ask(WRONG, &[planted]), Verdict::Proven(_)), "{planted}");
+        assert!(
+            !matches!(ask(WRONG, &[planted]), Verdict::Proven(_)),
+            "{planted}"
+        );
     }
 }
 

@@ -11,7 +11,10 @@ use tensorize_ir::scalar::ScalarType;
 
 /// The canonical form of a polynomial: `mod(a, c)` is written `a - c·⌊a / c⌋`.
 pub fn idx(i: &Idx) -> Idx {
-    if !i.terms().any(|(m, _)| m.iter().any(|a| !matches!(a, Atom::Sym(_)))) {
+    if !i
+        .terms()
+        .any(|(m, _)| m.iter().any(|a| !matches!(a, Atom::Sym(_))))
+    {
         return i.clone();
     }
     let mut out = Idx::default();
@@ -67,10 +70,20 @@ fn fold(f: &Fold, extent: Idx) -> ElemRef {
     if step == new || extent.as_constant().is_some_and(|n| n <= 0) {
         return init;
     }
-    let mut fold = Fold { acc, var, extent, init, step, order: f.order };
+    let mut fold = Fold {
+        acc,
+        var,
+        extent,
+        init,
+        step,
+        order: f.order,
+    };
     // Where grouping makes no difference, an open order is as good as any.
     let ty = fold.init.ty();
-    if fold.as_reduction().is_some_and(|(op, _)| op.is_commutative() && op.is_associative(ty)) {
+    if fold
+        .as_reduction()
+        .is_some_and(|(op, _)| op.is_commutative() && op.is_associative(ty))
+    {
         fold.order = Order::Sequential;
     }
     Arc::new(Elem::Fold(Arc::new(fold)))
@@ -78,7 +91,12 @@ fn fold(f: &Fold, extent: Idx) -> ElemRef {
 
 fn height(e: &ElemRef) -> usize {
     let below = e.children().into_iter().map(height).max().unwrap_or(0);
-    let inside = e.indices().into_iter().map(height_in_idx).max().unwrap_or(0);
+    let inside = e
+        .indices()
+        .into_iter()
+        .map(height_in_idx)
+        .max()
+        .unwrap_or(0);
     below.max(inside) + usize::from(matches!(&**e, Elem::Fold(_)))
 }
 
@@ -124,7 +142,11 @@ fn compare(op: CmpOp, a: &ElemRef, b: &ElemRef) -> Option<ElemRef> {
         && inner.ty() == ScalarType::I1
         && zero.bits == 0
     {
-        return Some(if op == CmpOp::Ne { inner.clone() } else { simplify(Elem::not(inner.clone())) });
+        return Some(if op == CmpOp::Ne {
+            inner.clone()
+        } else {
+            simplify(Elem::not(inner.clone()))
+        });
     }
     Some(match op {
         CmpOp::Gt | CmpOp::Ge => simplify(Elem::compare(op.swapped(), b.clone(), a.clone())),
@@ -184,7 +206,9 @@ fn convert(to: ScalarType, a: &ElemRef) -> Option<ElemRef> {
             Some(inner.clone())
         }
         // The polynomial is wrapped to the width in either case.
-        Elem::OfIdx(mid, p) if to.is_int() && to != ScalarType::I1 && mid.is_int() && to.bits() <= mid.bits() => {
+        Elem::OfIdx(mid, p)
+            if to.is_int() && to != ScalarType::I1 && mid.is_int() && to.bits() <= mid.bits() =>
+        {
             Some(Elem::of_idx(to, p.clone()))
         }
         _ => None,
@@ -219,9 +243,7 @@ fn select(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Option<ElemRef> {
 fn assume(e: &ElemRef, c: &ElemRef, truth: bool) -> ElemRef {
     match &**e {
         Elem::Select(d, t, f) if d == c => assume(if truth { t } else { f }, c, truth),
-        Elem::Select(d, t, f) => {
-            Elem::select(d.clone(), assume(t, c, truth), assume(f, c, truth))
-        }
+        Elem::Select(d, t, f) => Elem::select(d.clone(), assume(t, c, truth), assume(f, c, truth)),
         Elem::Convert(ty, a) => Elem::convert(*ty, assume(a, c, truth)),
         _ => e.clone(),
     }
@@ -239,7 +261,11 @@ mod tests {
     #[test]
     fn forms_meet() {
         let (a, b) = (read("i"), read("j"));
-        let gt = Elem::select(Elem::compare(CmpOp::Gt, a.clone(), b.clone()), a.clone(), b.clone());
+        let gt = Elem::select(
+            Elem::compare(CmpOp::Gt, a.clone(), b.clone()),
+            a.clone(),
+            b.clone(),
+        );
         let max = Elem::binary(BinOp::Maximum, b.clone(), a.clone());
         assert_eq!(elem(&gt), elem(&max));
         let wide = Elem::convert(U8, Elem::convert(I32, a.clone()));

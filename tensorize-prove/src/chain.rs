@@ -67,7 +67,11 @@ impl Effect {
     }
 
     /// The same effect with every index and value replaced.
-    pub fn map(&self, on_idx: &dyn Fn(&Idx) -> Idx, on_elem: &mut dyn FnMut(&ElemRef) -> ElemRef) -> Effect {
+    pub fn map(
+        &self,
+        on_idx: &dyn Fn(&Idx) -> Idx,
+        on_elem: &mut dyn FnMut(&ElemRef) -> ElemRef,
+    ) -> Effect {
         match self {
             Effect::Point { cond, index, value } => Effect::Point {
                 cond: on_elem(cond),
@@ -107,7 +111,12 @@ impl Effect {
 fn collect<'a>(e: &'a Effect, loops: &mut Vec<(Sym, Idx)>, out: &mut Vec<Leaf<'a>>) {
     match e {
         Effect::Point { cond, index, value } => {
-            out.push(Leaf { loops: loops.clone(), cond, index, value });
+            out.push(Leaf {
+                loops: loops.clone(),
+                cond,
+                index,
+                value,
+            });
         }
         Effect::Loop { var, extent, body } => {
             loops.push((var.clone(), extent.clone()));
@@ -120,8 +129,20 @@ fn collect<'a>(e: &'a Effect, loops: &mut Vec<(Sym, Idx)>, out: &mut Vec<Leaf<'a
 /// `a && b`
 pub fn and(a: ElemRef, b: ElemRef) -> ElemRef {
     match (&*a, &*b) {
-        (Elem::Const(v), _) => if v.is_true() { b } else { a },
-        (_, Elem::Const(v)) => if v.is_true() { a } else { b },
+        (Elem::Const(v), _) => {
+            if v.is_true() {
+                b
+            } else {
+                a
+            }
+        }
+        (_, Elem::Const(v)) => {
+            if v.is_true() {
+                a
+            } else {
+                b
+            }
+        }
         _ if a == b => a,
         _ => Elem::binary(BinOp::And, a, b),
     }
@@ -137,7 +158,12 @@ pub fn truth(v: bool) -> ElemRef {
 pub struct Unresolved(pub String);
 
 /// What `array[at]` is.
-pub fn read(ctx: &mut Context, array: &str, contents: &Contents, at: &Idx) -> Result<ElemRef, Unresolved> {
+pub fn read(
+    ctx: &mut Context,
+    array: &str,
+    contents: &Contents,
+    at: &Idx,
+) -> Result<ElemRef, Unresolved> {
     read_before(ctx, array, contents, contents.effects.len(), at)
 }
 
@@ -151,7 +177,9 @@ fn read_before(
     let Some(last) = end.checked_sub(1) else {
         return match &contents.base {
             Some(base) => Ok(Elem::read(base.clone(), contents.elem, at.clone())),
-            None => Err(Unresolved(format!("{array}[{at}] is read before it is written"))),
+            None => Err(Unresolved(format!(
+                "{array}[{at}] is read before it is written"
+            ))),
         };
     };
     // What this effect may have left at the location: the conditions under which it did, newest first.
@@ -159,10 +187,17 @@ fn read_before(
     let mut newer: Vec<(&Leaf, Vec<Idx>)> = Vec::new();
     let leaves = contents.effects[last].leaves();
     for leaf in leaves.iter().rev() {
-        let Some(hit) = hit(ctx, array, leaf, at)? else { continue };
+        let Some(hit) = hit(ctx, array, leaf, at)? else {
+            continue;
+        };
         // Of two writes in the same round of the loops that they share, the later one wins.
         let in_order = newer.iter().all(|(other, position)| {
-            let shared = leaf.loops.iter().zip(&other.loops).take_while(|(a, b)| a == b).count();
+            let shared = leaf
+                .loops
+                .iter()
+                .zip(&other.loops)
+                .take_while(|(a, b)| a == b)
+                .count();
             (0..shared).all(|i| canon::idx(&(&position[i] - &hit.position[i])).is_zero())
         });
         if !in_order {
@@ -173,7 +208,9 @@ fn read_before(
         newer.push((leaf, hit.position));
         hits.push((hit.cond, hit.value));
     }
-    let certain = hits.iter().any(|(c, _)| matches!(&**c, Elem::Const(v) if v.is_true()));
+    let certain = hits
+        .iter()
+        .any(|(c, _)| matches!(&**c, Elem::Const(v) if v.is_true()));
     let mut value = if certain {
         None
     } else {
@@ -206,13 +243,12 @@ struct Hit {
 }
 
 /// How a write hits the location; `None` if it never does.
-fn hit(
-    ctx: &mut Context,
-    array: &str,
-    leaf: &Leaf,
-    at: &Idx,
-) -> Result<Option<Hit>, Unresolved> {
-    let found = if leaf.loops.is_empty() { Some(vec![]) } else { decode(ctx, &leaf.loops, leaf.index, at) };
+fn hit(ctx: &mut Context, array: &str, leaf: &Leaf, at: &Idx) -> Result<Option<Hit>, Unresolved> {
+    let found = if leaf.loops.is_empty() {
+        Some(vec![])
+    } else {
+        decode(ctx, &leaf.loops, leaf.index, at)
+    };
     let Some(position) = found else {
         if never_hits(ctx, leaf, at) {
             return Ok(None);
@@ -222,7 +258,12 @@ fn hit(
             leaf.index
         )));
     };
-    let with = |s: &Sym| leaf.loops.iter().position(|(v, _)| v == s).map(|i| position[i].clone());
+    let with = |s: &Sym| {
+        leaf.loops
+            .iter()
+            .position(|(v, _)| v == s)
+            .map(|i| position[i].clone())
+    };
     let mut cond = if leaf.loops.is_empty() {
         Elem::index_compare(CmpOp::Eq, leaf.index.clone(), at.clone())
     } else {
@@ -230,8 +271,14 @@ fn hit(
     };
     for (i, (_, extent)) in leaf.loops.iter().enumerate() {
         let extent = extent.substitute(&with);
-        cond = and(cond, Elem::index_compare(CmpOp::Ge, position[i].clone(), Idx::default()));
-        cond = and(cond, Elem::index_compare(CmpOp::Lt, position[i].clone(), extent));
+        cond = and(
+            cond,
+            Elem::index_compare(CmpOp::Ge, position[i].clone(), Idx::default()),
+        );
+        cond = and(
+            cond,
+            Elem::index_compare(CmpOp::Lt, position[i].clone(), extent),
+        );
     }
     cond = match ctx.decide(&cond) {
         Some(false) => return Ok(None),
@@ -240,7 +287,11 @@ fn hit(
     };
     let cond = and(cond, leaf.cond.substitute(&with));
     let value = leaf.value.substitute(&with);
-    Ok(Some(Hit { position, cond, value }))
+    Ok(Some(Hit {
+        position,
+        cond,
+        value,
+    }))
 }
 
 fn never_hits(ctx: &mut Context, leaf: &Leaf, at: &Idx) -> bool {
@@ -291,7 +342,8 @@ pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) ->
             inner = &inner + &(&strides[j] * &Idx::sym(loops[j].0.clone()));
         }
         let inside = ctx.is_non_negative(&inner)
-            && (ctx.proves(CmpOp::Lt, &inner, stride) || leading_dimension(ctx, &inner, stride, loops));
+            && (ctx.proves(CmpOp::Lt, &inner, stride)
+                || leading_dimension(ctx, &inner, stride, loops));
         ctx.forget(mark);
         if !inside {
             return None;
@@ -316,7 +368,9 @@ fn leading_dimension(ctx: &mut Context, inner: &Idx, stride: &Idx, loops: &[(Sym
     if !ctx.is_over_params(stride) {
         return false;
     }
-    let Some(largest) = crate::exec::bound(ctx, inner, loops, true) else { return false };
+    let Some(largest) = crate::exec::bound(ctx, inner, loops, true) else {
+        return false;
+    };
     let room = &(stride - &largest) - &Idx::constant(1);
     if !ctx.is_over_params(&room) || ctx.proves(CmpOp::Lt, &room, &Idx::default()) {
         return false;
@@ -327,7 +381,11 @@ fn leading_dimension(ctx: &mut Context, inner: &Idx, stride: &Idx, loops: &[(Sym
 
 /// Larger strides have more factors, then larger coefficients.
 fn size_rank(stride: &Idx) -> (usize, i128) {
-    stride.terms().map(|(m, c)| (m.len(), c.abs())).max().unwrap_or((0, 0))
+    stride
+        .terms()
+        .map(|(m, c)| (m.len(), c.abs()))
+        .max()
+        .unwrap_or((0, 0))
 }
 
 /// `remainder / stride` where that is a polynomial, and the stride is not zero.

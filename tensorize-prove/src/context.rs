@@ -35,7 +35,11 @@ pub struct Mark(usize);
 
 impl<'s> Context<'s> {
     /// Nothing is known but the types of the integer parameters.
-    pub fn new(solver: &'s mut Solver, params: BTreeMap<Sym, ScalarType>, planted: Vec<String>) -> Self {
+    pub fn new(
+        solver: &'s mut Solver,
+        params: BTreeMap<Sym, ScalarType>,
+        planted: Vec<String>,
+    ) -> Self {
         Context {
             solver,
             facts: Vec::new(),
@@ -126,7 +130,8 @@ impl<'s> Context<'s> {
         let mut all = true;
         idx.for_each_sym(&mut |s| all &= self.params.contains_key(s));
         all && !idx.terms().any(|(m, _)| {
-            m.iter().any(|a| matches!(a, tensorize_ir::index::Atom::Value(_)))
+            m.iter()
+                .any(|a| matches!(a, tensorize_ir::index::Atom::Value(_)))
         })
     }
 
@@ -210,7 +215,11 @@ impl<'s> Context<'s> {
 
     /// What is known here about elements of arrays and float parameters.
     pub fn element_facts(&self) -> Vec<ElemRef> {
-        self.facts.iter().filter(|f| !is_index_condition(f)).cloned().collect()
+        self.facts
+            .iter()
+            .filter(|f| !is_index_condition(f))
+            .cloned()
+            .collect()
     }
 
     /// Asks the solver whether `formulas`, encoded by `encoder`, can hold here.
@@ -237,7 +246,10 @@ impl<'s> Context<'s> {
         }
         let declarations = encoder.declarations();
         self.lemma_declarations.extend(
-            declarations.lines().filter(|l| l.ends_with(" Int)")).map(str::to_string),
+            declarations
+                .lines()
+                .filter(|l| l.ends_with(" Int)"))
+                .map(str::to_string),
         );
         let mut script = declarations;
         for line in ranges.iter().chain(&lemmas).chain(&assertions) {
@@ -251,7 +263,11 @@ impl<'s> Context<'s> {
         let mut out = Vec::new();
         let mut bound = |symbol: &str, ty: ScalarType| {
             let low = ty.min_value();
-            let low = if low < 0 { format!("(- {})", low.unsigned_abs()) } else { low.to_string() };
+            let low = if low < 0 {
+                format!("(- {})", low.unsigned_abs())
+            } else {
+                low.to_string()
+            };
             out.push(format!("(<= {low} {symbol} {})", ty.max_value()));
         };
         for s in &encoder.syms {

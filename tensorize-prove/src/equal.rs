@@ -71,9 +71,18 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
         (Elem::Unary(p, _), Elem::Unary(q, _)) => p == q,
         (Elem::Binary(p, ..), Elem::Binary(q, ..)) => p == q,
         (Elem::Compare(p, ..), Elem::Compare(q, ..)) => p == q,
-        (Elem::Convert(p, _), Elem::Convert(q, _)) | (Elem::Bitcast(p, _), Elem::Bitcast(q, _)) => p == q,
+        (Elem::Convert(p, _), Elem::Convert(q, _)) | (Elem::Bitcast(p, _), Elem::Bitcast(q, _)) => {
+            p == q
+        }
         (Elem::OfIdx(p, _), Elem::OfIdx(q, _)) => p == q,
-        (Elem::Read { array: p, ty: s, .. }, Elem::Read { array: q, ty: t, .. }) => p == q && s == t,
+        (
+            Elem::Read {
+                array: p, ty: s, ..
+            },
+            Elem::Read {
+                array: q, ty: t, ..
+            },
+        ) => p == q && s == t,
         (Elem::Select(..), Elem::Select(..)) => true,
         _ => false,
     };
@@ -122,10 +131,11 @@ fn same_step(ctx: &mut Context, f: &Fold, g: &Fold, x: &ElemRef, y: &ElemRef, ti
     let var = ctx.fresh.name("k");
     let acc: ElemRef = Arc::new(Elem::Acc(ctx.fresh.name("acc"), f.init.ty()));
     let open = |e: &ElemRef, fold: &Fold| {
-        e.replace(&fold.var, &Idx::sym(var.clone())).map(&mut |x| match &**x {
-            Elem::Acc(n, _) if *n == fold.acc => Some(acc.clone()),
-            _ => None,
-        })
+        e.replace(&fold.var, &Idx::sym(var.clone()))
+            .map(&mut |x| match &**x {
+                Elem::Acc(n, _) if *n == fold.acc => Some(acc.clone()),
+                _ => None,
+            })
     };
     let (x, y) = (open(x, f), open(y, g));
     let mark = ctx.mark();
@@ -142,7 +152,11 @@ fn residual(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     if a.ty().is_float() != b.ty().is_float() || (a.ty().is_int() && a.ty() != b.ty()) {
         return false;
     }
-    let mut theory = Theory { encoder: Encoder::default(), tier, folds: vec![] };
+    let mut theory = Theory {
+        encoder: Encoder::default(),
+        tier,
+        folds: vec![],
+    };
     let (x, y) = (theory.encode(ctx, a), theory.encode(ctx, b));
     let mut formulas = vec![format!("(not (= {x} {y}))")];
     for fact in ctx.element_facts() {
@@ -245,7 +259,8 @@ impl Theory {
         }
         let symbol = known.unwrap_or_else(|| {
             let symbol = self.opaque(&format!("fold {}", self.folds.len()), ty);
-            self.folds.push((f.clone(), reduction.clone(), symbol.clone()));
+            self.folds
+                .push((f.clone(), reduction.clone(), symbol.clone()));
             symbol
         });
         match reduction {
@@ -288,7 +303,11 @@ impl Theory {
 
     /// Over the reals, `float` and `double` functions are the same.
     fn function_name(&self, op: &str, ty: ScalarType) -> String {
-        if self.tier == Tier::Real { op.to_string() } else { format!("{op} {ty}") }
+        if self.tier == Tier::Real {
+            op.to_string()
+        } else {
+            format!("{op} {ty}")
+        }
     }
 
     fn binary(&mut self, op: BinOp, x: String, y: String, ty: ScalarType) -> String {
@@ -318,7 +337,11 @@ impl Theory {
                 BinOp::ShiftRightLogical => "bvlshr",
                 BinOp::Maximum | BinOp::Minimum => {
                     let less = if signed { "bvslt" } else { "bvult" };
-                    let (t, f) = if op == BinOp::Minimum { (&x, &y) } else { (&y, &x) };
+                    let (t, f) = if op == BinOp::Minimum {
+                        (&x, &y)
+                    } else {
+                        (&y, &x)
+                    };
                     return format!("(ite ({less} {x} {y}) {t} {f})");
                 }
                 _ => return self.apply(&format!("{op} {ty}"), &[(x, ty), (y, ty)], ty),
@@ -331,8 +354,12 @@ impl Theory {
                 BinOp::Subtract => "-",
                 BinOp::Multiply => "*",
                 BinOp::Divide => "/",
-                BinOp::Maximum | BinOp::MaximumNumber => return format!("(ite (< {x} {y}) {y} {x})"),
-                BinOp::Minimum | BinOp::MinimumNumber => return format!("(ite (< {x} {y}) {x} {y})"),
+                BinOp::Maximum | BinOp::MaximumNumber => {
+                    return format!("(ite (< {x} {y}) {y} {x})");
+                }
+                BinOp::Minimum | BinOp::MinimumNumber => {
+                    return format!("(ite (< {x} {y}) {x} {y})");
+                }
                 _ => "",
             };
             if !name.is_empty() {
@@ -386,12 +413,20 @@ impl Theory {
                 let zero = self.literal(Scalar::zero(from));
                 return self.compare(CmpOp::Ne, x, zero, from);
             }
-            let target = if self.tier == Tier::Real && to.is_float() { "real" } else { to.name() };
+            let target = if self.tier == Tier::Real && to.is_float() {
+                "real"
+            } else {
+                to.name()
+            };
             return self.apply(&format!("convert {from} {target}"), &[(x, from)], to);
         }
         let (m, n) = (from.bits(), to.bits());
         if to == ScalarType::I1 {
-            return if from == to { x } else { format!("(not (= {x} (_ bv0 {m})))") };
+            return if from == to {
+                x
+            } else {
+                format!("(not (= {x} (_ bv0 {m})))")
+            };
         }
         if from == ScalarType::I1 {
             return format!("(ite {x} (_ bv1 {n}) (_ bv0 {n}))");
@@ -432,5 +467,9 @@ fn rational(v: Scalar) -> Option<String> {
     } else {
         format!("(/ {mantissa}.0 {power}.0)")
     };
-    Some(if x < 0.0 { format!("(- {magnitude})") } else { magnitude })
+    Some(if x < 0.0 {
+        format!("(- {magnitude})")
+    } else {
+        magnitude
+    })
 }

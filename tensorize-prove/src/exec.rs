@@ -129,13 +129,27 @@ impl<'c, 's> Executor<'c, 's> {
                 }
                 Param::Array { name, elem, .. } => {
                     let base = Some(name.clone());
-                    state.arrays.insert(name.clone(), Contents { base, elem: *elem, effects: vec![] });
+                    state.arrays.insert(
+                        name.clone(),
+                        Contents {
+                            base,
+                            elem: *elem,
+                            effects: vec![],
+                        },
+                    );
                 }
             }
         }
         for a in &self.kernel.arrays {
             let base = a.init.as_ref().map(|_| a.name.clone());
-            state.arrays.insert(a.name.clone(), Contents { base, elem: a.elem, effects: vec![] });
+            state.arrays.insert(
+                a.name.clone(),
+                Contents {
+                    base,
+                    elem: a.elem,
+                    effects: vec![],
+                },
+            );
         }
         state
     }
@@ -156,7 +170,10 @@ impl<'c, 's> Executor<'c, 's> {
     }
 
     pub(crate) fn stuck<T>(&self, what: impl Into<String>) -> Result<T, Stuck> {
-        Err(Stuck { what: what.into(), line: self.line })
+        Err(Stuck {
+            what: what.into(),
+            line: self.line,
+        })
     }
 
     /// Runs statements. `top`: nothing is left to do after them.
@@ -167,7 +184,11 @@ impl<'c, 's> Executor<'c, 's> {
                     let value = self.eval(value, &state)?;
                     state.scalars.insert(var.clone(), value);
                 }
-                Stmt::Store { array, index, value } => {
+                Stmt::Store {
+                    array,
+                    index,
+                    value,
+                } => {
                     let at = self.index(index, &state)?;
                     let value = self.eval(value, &state)?;
                     self.record(array, &at, true);
@@ -175,14 +196,22 @@ impl<'c, 's> Executor<'c, 's> {
                     let Some(contents) = state.arrays.get_mut(array) else {
                         return self.stuck(format!("there is no array {array}"));
                     };
-                    contents.effects.push(Effect::Point { cond: truth(true), index: at, value });
+                    contents.effects.push(Effect::Point {
+                        cond: truth(true),
+                        index: at,
+                        value,
+                    });
                 }
                 Stmt::Loop(l) => self.run_loop(l, &mut state)?,
                 Stmt::Return(value) => {
                     let value = value.as_ref().map(|v| self.eval(v, &state)).transpose()?;
                     return Ok(Flow::Return(state, value));
                 }
-                Stmt::If { cond, then, otherwise } => {
+                Stmt::If {
+                    cond,
+                    then,
+                    otherwise,
+                } => {
                     let rest = &stmts[i + 1..];
                     match self.branch(cond, then, otherwise, rest, state, top)? {
                         Flow::On(s) => state = s,
@@ -210,7 +239,9 @@ impl<'c, 's> Executor<'c, 's> {
         }
         let not_c = Elem::not(c.clone());
         let yes = self.under(&c, |x| x.block(then, state.clone(), top && rest.is_empty()))?;
-        let no = self.under(&not_c, |x| x.block(otherwise, state.clone(), top && rest.is_empty()))?;
+        let no = self.under(&not_c, |x| {
+            x.block(otherwise, state.clone(), top && rest.is_empty())
+        })?;
         match (yes, no) {
             (Flow::On(a), Flow::On(b)) => Ok(Flow::On(merge(&c, &state, a, b))),
             (Flow::Return(a, x), Flow::Return(b, y)) => {
@@ -229,7 +260,9 @@ impl<'c, 's> Executor<'c, 's> {
                     return Ok(Flow::On(s));
                 }
                 if !top {
-                    return self.stuck("a return in the middle of the function lies in a loop or a branch");
+                    return self.stuck(
+                        "a return in the middle of the function lies in a loop or a branch",
+                    );
                 }
                 // What follows runs in the branch that goes on.
                 let (returned, goes_on) = if returns_if { (yes, no) } else { (no, yes) };
@@ -240,7 +273,11 @@ impl<'c, 's> Executor<'c, 's> {
                     Flow::On(b) => (b, None),
                     Flow::Return(b, y) => (b, y),
                 };
-                let (first, second) = if returns_if { ((a, x), (b, y)) } else { ((b, y), (a, x)) };
+                let (first, second) = if returns_if {
+                    ((a, x), (b, y))
+                } else {
+                    ((b, y), (a, x))
+                };
                 let value = match (first.1, second.1) {
                     (Some(x), Some(y)) => Some(Elem::select(c.clone(), x, y)),
                     _ => None,
@@ -259,7 +296,11 @@ impl<'c, 's> Executor<'c, 's> {
             }
             Elem::IndexCompare(CmpOp::Ne, p, _) if self.ctx.is_over_params(p) => {
                 let one = Idx::constant(1);
-                let p = if self.ctx.is_non_negative(&-p) { -p } else { p.clone() };
+                let p = if self.ctx.is_non_negative(&-p) {
+                    -p
+                } else {
+                    p.clone()
+                };
                 self.ctx.guard(Guard::NonNegative(&p - &one));
                 true
             }
@@ -273,7 +314,8 @@ impl<'c, 's> Executor<'c, 's> {
             }
             Elem::Unary(UnOp::Not, inner) => match &**inner {
                 Elem::Select(c, t, f) if matches!(&**t, Elem::Const(v) if v.is_true()) => {
-                    self.guard_against(&Elem::not(c.clone())) && self.guard_against(&Elem::not(f.clone()))
+                    self.guard_against(&Elem::not(c.clone()))
+                        && self.guard_against(&Elem::not(f.clone()))
                 }
                 _ => false,
             },
@@ -313,7 +355,9 @@ impl<'c, 's> Executor<'c, 's> {
         let ty = left.ty();
         let safe = match (op, &**right) {
             (Divide | Remainder, _) if ty.is_float() => true,
-            (Divide | Remainder, Elem::Const(v)) => v.is_true() && !(ty.is_signed() && v.as_int() == -1),
+            (Divide | Remainder, Elem::Const(v)) => {
+                v.is_true() && !(ty.is_signed() && v.as_int() == -1)
+            }
             (ShiftLeft | ShiftRightArithmetic | ShiftRightLogical, Elem::Const(v)) => {
                 (0..ty.bits().into()).contains(&v.as_int())
             }
@@ -336,12 +380,16 @@ impl<'c, 's> Executor<'c, 's> {
         if !self.checking || self.kernel.overflow == Overflow::Undefined {
             return Ok(());
         }
-        let Some(local) = self.kernel.arrays.iter().find(|a| a.name == *array) else { return Ok(()) };
+        let Some(local) = self.kernel.arrays.iter().find(|a| a.name == *array) else {
+            return Ok(());
+        };
         let len = Idx::constant(local.len as i128);
         if self.ctx.is_non_negative(at) && self.ctx.proves(CmpOp::Lt, at, &len) {
             Ok(())
         } else {
-            self.stuck(format!("that {array}[{at}] lies inside of the local array could not be shown"))
+            self.stuck(format!(
+                "that {array}[{at}] lies inside of the local array could not be shown"
+            ))
         }
     }
 
@@ -367,7 +415,10 @@ impl<'c, 's> Executor<'c, 's> {
             Expr::Const(v) => Elem::constant(*v),
             Expr::Var(name, _) => match state.scalars.get(name) {
                 Some(v) => v.clone(),
-                None => return self.stuck(format!("the value of {name} is not known where it is read")),
+                None => {
+                    return self
+                        .stuck(format!("the value of {name} is not known where it is read"));
+                }
             },
             Expr::Load { array, index, .. } => {
                 let at = self.index(index, state)?;
@@ -376,7 +427,12 @@ impl<'c, 's> Executor<'c, 's> {
                 let Some(contents) = state.arrays.get(array) else {
                     return self.stuck(format!("there is no array {array}"));
                 };
-                let table = self.kernel.arrays.iter().find(|a| a.name == *array).and_then(|a| a.init.as_ref());
+                let table = self
+                    .kernel
+                    .arrays
+                    .iter()
+                    .find(|a| a.name == *array)
+                    .and_then(|a| a.init.as_ref());
                 if let (Some(values), true) = (table, contents.effects.is_empty())
                     && !values.is_empty()
                 {
@@ -391,7 +447,9 @@ impl<'c, 's> Executor<'c, 's> {
             Expr::Unary(op, a) => {
                 let a = self.eval(a, state)?;
                 match (op, index_like(&a)) {
-                    (UnOp::Negate, Some(p)) if self.keeps(a.ty(), &-&p) => Elem::of_idx(a.ty(), -&p),
+                    (UnOp::Negate, Some(p)) if self.keeps(a.ty(), &-&p) => {
+                        Elem::of_idx(a.ty(), -&p)
+                    }
                     _ => Elem::unary(*op, a),
                 }
             }
@@ -413,7 +471,11 @@ impl<'c, 's> Executor<'c, 's> {
             }
             Expr::Bitcast(to, a) => {
                 let a = self.eval(a, state)?;
-                if a.ty() == *to { a } else { Elem::Bitcast(*to, a).into() }
+                if a.ty() == *to {
+                    a
+                } else {
+                    Elem::Bitcast(*to, a).into()
+                }
             }
             Expr::Select(c, t, f) => {
                 let c = self.condition(c, state)?;
@@ -450,9 +512,14 @@ impl<'c, 's> Executor<'c, 's> {
                 return Elem::of_idx(ty, p.floor_div(&Idx::constant(1 << small.unwrap_or(0))));
             }
             BinOp::Divide | BinOp::Remainder
-                if self.ctx.is_non_negative(&p) && self.ctx.proves(CmpOp::Ge, &q, &Idx::constant(1)) =>
+                if self.ctx.is_non_negative(&p)
+                    && self.ctx.proves(CmpOp::Ge, &q, &Idx::constant(1)) =>
             {
-                let idx = if op == BinOp::Divide { p.floor_div(&q) } else { p.modulo(&q) };
+                let idx = if op == BinOp::Divide {
+                    p.floor_div(&q)
+                } else {
+                    p.modulo(&q)
+                };
                 return Elem::of_idx(ty, canon::idx(&idx));
             }
             BinOp::And
@@ -466,16 +533,20 @@ impl<'c, 's> Executor<'c, 's> {
             BinOp::Minimum => p.minimum(&q),
             _ => return Elem::binary(op, a, b),
         };
-        if self.keeps(ty, &result) { Elem::of_idx(ty, result) } else { Elem::binary(op, a, b) }
+        if self.keeps(ty, &result) {
+            Elem::of_idx(ty, result)
+        } else {
+            Elem::binary(op, a, b)
+        }
     }
 
     fn convert(&mut self, to: ScalarType, a: ElemRef) -> ElemRef {
         let from = a.ty();
         match index_like(&a) {
-            Some(p) if to == ScalarType::I1 => {
-                Elem::index_compare(CmpOp::Ne, p, Idx::default())
+            Some(p) if to == ScalarType::I1 => Elem::index_compare(CmpOp::Ne, p, Idx::default()),
+            Some(p) if to.is_int() && (from.fits_in(to) || self.fits(to, &p)) => {
+                Elem::of_idx(to, p)
             }
-            Some(p) if to.is_int() && (from.fits_in(to) || self.fits(to, &p)) => Elem::of_idx(to, p),
             _ => Elem::convert(to, a),
         }
     }
@@ -490,8 +561,14 @@ impl<'c, 's> Executor<'c, 's> {
         let low = p - &Idx::constant(ty.min_value());
         if !self.ctx.is_non_negative(&low) {
             // A difference of sizes is a guard; anything else may well be meant to wrap.
-            let lower = if ty.is_signed() { self.bound(p, false) } else { Some(p.clone()) };
-            let Some(lower) = lower.filter(|l| self.ctx.is_over_params(l)) else { return false };
+            let lower = if ty.is_signed() {
+                self.bound(p, false)
+            } else {
+                Some(p.clone())
+            };
+            let Some(lower) = lower.filter(|l| self.ctx.is_over_params(l)) else {
+                return false;
+            };
             if ty.is_signed() {
                 self.ctx.guard(Guard::Fits(lower, ty));
             } else {
@@ -539,7 +616,11 @@ pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> O
         } else {
             return None;
         };
-        p = if rises == upper { &rest + &(&slope * &(extent - &Idx::constant(1))) } else { rest };
+        p = if rises == upper {
+            &rest + &(&slope * &(extent - &Idx::constant(1)))
+        } else {
+            rest
+        };
     }
     Some(p)
 }
@@ -563,7 +644,9 @@ pub fn as_idx(e: &ElemRef) -> Idx {
 
 /// `p >= 0 ? t : f` as a maximum or minimum of index-like values, where it is one.
 fn larger_or_smaller(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Option<ElemRef> {
-    let Elem::IndexCompare(CmpOp::Ge, p, zero) = &**c else { return None };
+    let Elem::IndexCompare(CmpOp::Ge, p, zero) = &**c else {
+        return None;
+    };
     let (x, y) = (index_like(t)?, index_like(f)?);
     let (p, one) = (p - zero, Idx::constant(1));
     let (up, down) = (&x - &y, &y - &x);
@@ -590,11 +673,20 @@ fn merge(c: &ElemRef, before: &State, yes: State, no: State) -> State {
     }
     let mut arrays = BTreeMap::new();
     for (name, a) in yes.arrays {
-        let Some(b) = no.arrays.get(&name) else { continue };
+        let Some(b) = no.arrays.get(&name) else {
+            continue;
+        };
         let common = before.arrays.get(&name).map_or(0, |x| x.effects.len());
         let mut effects = a.effects[..common].to_vec();
         effects.extend(merge_effects(c, &a.effects[common..], &b.effects[common..]));
-        arrays.insert(name, Contents { base: a.base, elem: a.elem, effects });
+        arrays.insert(
+            name,
+            Contents {
+                base: a.base,
+                elem: a.elem,
+                effects,
+            },
+        );
     }
     State { scalars, arrays }
 }
@@ -607,8 +699,16 @@ fn merge_effects(c: &ElemRef, yes: &[Effect], no: &[Effect]) -> Vec<Effect> {
                 .zip(no)
                 .map(|(a, b)| match (a, b) {
                     (
-                        Effect::Point { cond: p, index: i, value: v },
-                        Effect::Point { cond: q, index: j, value: w },
+                        Effect::Point {
+                            cond: p,
+                            index: i,
+                            value: v,
+                        },
+                        Effect::Point {
+                            cond: q,
+                            index: j,
+                            value: w,
+                        },
                     ) if i == j && p == q => Some(Effect::Point {
                         cond: p.clone(),
                         index: i.clone(),
@@ -621,6 +721,9 @@ fn merge_effects(c: &ElemRef, yes: &[Effect], no: &[Effect]) -> Vec<Effect> {
         .flatten();
     paired.unwrap_or_else(|| {
         let not_c = Elem::not(c.clone());
-        yes.iter().map(|e| e.under(c)).chain(no.iter().map(|e| e.under(&not_c))).collect()
+        yes.iter()
+            .map(|e| e.under(c))
+            .chain(no.iter().map(|e| e.under(&not_c)))
+            .collect()
     })
 }

@@ -1,13 +1,13 @@
 //! Which memory a kernel touches.
 
+use crate::Proof;
 use crate::canon;
 use crate::chain::{self, truth};
 use crate::context::Context;
 use crate::equal::same;
 use crate::exec::{Access, Executor, Hazard, Stuck, bound};
-use crate::Proof;
 use tensorize_ir::element::{Elem, ElemRef};
-use tensorize_ir::guard::{Extent, Footprint, Tier};
+use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::Param;
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
@@ -17,6 +17,8 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 pub struct Touched {
     /// As an interval.
     pub footprint: Footprint,
+    /// Loops that have to run for all of it to be touched.
+    pub eager_guards: Vec<Guard>,
     accesses: Vec<Access>,
 }
 
@@ -24,8 +26,15 @@ pub struct Touched {
 pub fn touched(exec: &mut Executor) -> Result<Vec<Touched>, Stuck> {
     let mut out = Vec::new();
     for p in &exec.kernel.params {
-        let Param::Array { name, .. } = p else { continue };
-        let accesses: Vec<Access> = exec.accesses.iter().filter(|a| a.array == *name).cloned().collect();
+        let Param::Array { name, .. } = p else {
+            continue;
+        };
+        let accesses: Vec<Access> = exec
+            .accesses
+            .iter()
+            .filter(|a| a.array == *name)
+            .cloned()
+            .collect();
         if !accesses.is_empty() {
             out.push(one(&mut exec.ctx, name, accesses)?);
         }
@@ -41,7 +50,10 @@ fn one(ctx: &mut Context, array: &Sym, accesses: Vec<Access>) -> Result<Touched,
     for access in ordered {
         let Some((low, high)) = interval(ctx, access, lo.as_ref(), hi.as_ref()) else {
             return Err(Stuck {
-                what: format!("how far {array}[{}] reaches could not be bounded by the sizes", access.index),
+                what: format!(
+                    "how far {array}[{}] reaches could not be bounded by the sizes",
+                    access.index
+                ),
                 line: 0,
             });
         };
@@ -50,20 +62,41 @@ fn one(ctx: &mut Context, array: &Sym, accesses: Vec<Access>) -> Result<Touched,
     }
     let reads: Vec<&Access> = accesses.iter().filter(|a| !a.write).collect();
     let writes: Vec<&Access> = accesses.iter().filter(|a| a.write).collect();
+    let mut eager_guards = Vec::new();
+    let mut depends = |some: &[&Access]| {
+        let mut any = false;
+        for a in some {
+            any |= !always(ctx, a, &accesses, &mut eager_guards);
+        }
+        any
+    };
+    let (reads_depend_on_data, writes_depend_on_data) = (depends(&reads), depends(&writes));
     let footprint = Footprint {
-        extent: Extent { array: array.clone(), lo: lo.unwrap_or_default(), hi: hi.unwrap_or_default() },
+        extent: Extent {
+            array: array.clone(),
+            lo: lo.unwrap_or_default(),
+            hi: hi.unwrap_or_default(),
+        },
         reads: !reads.is_empty(),
         writes: !writes.is_empty(),
-        reads_depend_on_data: reads.iter().any(|a| !always(ctx, a, &accesses)),
-        writes_depend_on_data: writes.iter().any(|a| !always(ctx, a, &accesses)),
+        reads_depend_on_data,
+        writes_depend_on_data,
     };
-    Ok(Touched { footprint, accesses })
+    Ok(Touched {
+        footprint,
+        eager_guards,
+        accesses,
+    })
 }
 
 /// The smaller (or larger) of two bounds.
 fn pick(ctx: &mut Context, known: Option<Idx>, new: Idx, larger: bool) -> Idx {
     let Some(known) = known else { return new };
-    let (op, other) = if larger { (CmpOp::Ge, CmpOp::Le) } else { (CmpOp::Le, CmpOp::Ge) };
+    let (op, other) = if larger {
+        (CmpOp::Ge, CmpOp::Le)
+    } else {
+        (CmpOp::Le, CmpOp::Ge)
+    };
     if ctx.proves(op, &known, &new) {
         known
     } else if ctx.proves(other, &known, &new) {
@@ -76,7 +109,12 @@ fn pick(ctx: &mut Context, known: Option<Idx>, new: Idx, larger: bool) -> Idx {
 }
 
 /// An interval `[lo, hi)` over the sizes that holds the access in all rounds.
-fn interval(ctx: &mut Context, a: &Access, lo: Option<&Idx>, hi: Option<&Idx>) -> Option<(Idx, Idx)> {
+fn interval(
+    ctx: &mut Context,
+    a: &Access,
+    lo: Option<&Idx>,
+    hi: Option<&Idx>,
+) -> Option<(Idx, Idx)> {
     let one = Idx::constant(1);
     let mark = ctx.mark();
     assume(ctx, a);
@@ -88,7 +126,10 @@ fn interval(ctx: &mut Context, a: &Access, lo: Option<&Idx>, hi: Option<&Idx>) -
         .chain([&zero])
         .find(|l| ctx.proves(CmpOp::Ge, &a.index, l))
         .cloned();
-    let high = hi.into_iter().find(|h| ctx.proves(CmpOp::Lt, &a.index, h)).cloned();
+    let high = hi
+        .into_iter()
+        .find(|h| ctx.proves(CmpOp::Lt, &a.index, h))
+        .cloned();
     let by_ranges = |ctx: &mut Context, upper| {
         bound(ctx, &a.index, &a.loops, upper).filter(|b| ctx.is_over_params(b))
     };
@@ -118,8 +159,8 @@ fn assume(ctx: &mut Context, a: &Access) {
 }
 
 /// Whether the place is accessed on every run that meets the guards: under no condition, or under
-/// conditions that together leave nothing out, and in loops that run.
-fn always(ctx: &mut Context, a: &Access, all: &[Access]) -> bool {
+/// conditions that together leave nothing out, and in loops that run if the `guards` hold.
+fn always(ctx: &mut Context, a: &Access, all: &[Access], guards: &mut Vec<Guard>) -> bool {
     let mut paths: Vec<Vec<ElemRef>> = all
         .iter()
         .filter(|b| b.index == a.index && b.loops == a.loops && (b.write || !a.write))
@@ -129,10 +170,13 @@ fn always(ctx: &mut Context, a: &Access, all: &[Access]) -> bool {
     loop {
         let mut shorter = None;
         for (i, p) in paths.iter().enumerate() {
-            let Some((last, prefix)) = p.split_last() else { continue };
+            let Some((last, prefix)) = p.split_last() else {
+                continue;
+            };
             let negated = canon::elem(&Elem::not(last.clone()));
             let other = paths[..i].iter().position(|q| {
-                q.split_last().is_some_and(|(l, rest)| *l == negated && rest == prefix)
+                q.split_last()
+                    .is_some_and(|(l, rest)| *l == negated && rest == prefix)
             });
             if let Some(j) = other {
                 shorter = Some((i, j, prefix.to_vec()));
@@ -144,18 +188,32 @@ fn always(ctx: &mut Context, a: &Access, all: &[Access]) -> bool {
         paths.remove(j);
         paths.push(prefix);
     }
+    if !paths.iter().any(Vec::is_empty) {
+        return false;
+    }
     let one = Idx::constant(1);
-    paths.iter().any(Vec::is_empty)
-        && a.loops.iter().enumerate().all(|(i, (var, extent))| {
-            // A loop that may not run leaves nothing out if its counter is part of the place.
-            let mark = ctx.mark();
-            for (v, n) in &a.loops[..i] {
-                ctx.assume_in_range(v, n);
+    for (i, (var, extent)) in a.loops.iter().enumerate() {
+        // A loop that does not run leaves nothing out if its counter is part of the place.
+        if a.index.mentions(var) {
+            continue;
+        }
+        let mark = ctx.mark();
+        for (v, n) in &a.loops[..i] {
+            ctx.assume_in_range(v, n);
+        }
+        let runs = ctx.proves(CmpOp::Ge, extent, &one);
+        ctx.forget(mark);
+        if !runs {
+            if !ctx.is_over_params(extent) {
+                return false;
             }
-            let runs = a.index.mentions(var) || ctx.proves(CmpOp::Ge, extent, &one);
-            ctx.forget(mark);
-            runs
-        })
+            let guard = Guard::NonNegative(extent - &one);
+            if !guards.contains(&guard) {
+                guards.push(guard);
+            }
+        }
+    }
+    true
 }
 
 /// Shows that generated code touches only what the original does: arrays, extents, and, where the
@@ -164,7 +222,10 @@ pub fn within(ctx: &mut Context, generated: &[Touched], original: &Proof) -> Res
     for g in generated {
         let name = &g.footprint.extent.array;
         let fail = |why: &str| {
-            Err(Stuck { what: format!("the generated code {why} {name}, which the original does not"), line: 0 })
+            Err(Stuck {
+                what: format!("the generated code {why} {name}, which the original does not"),
+                line: 0,
+            })
         };
         let Some(o) = original.footprints.iter().find(|o| o.extent.array == *name) else {
             return fail("touches");
@@ -181,11 +242,13 @@ pub fn within(ctx: &mut Context, generated: &[Touched], original: &Proof) -> Res
             return fail("may leave the extent of");
         }
         for access in &g.accesses {
-            let conditional = if access.write {
-                o.writes_depend_on_data
-            } else {
-                o.reads_depend_on_data || !o.reads
-            };
+            let may_be_empty = original.eager_guards.iter().any(|(array, _)| array == name);
+            let conditional = may_be_empty
+                || if access.write {
+                    o.writes_depend_on_data
+                } else {
+                    o.reads_depend_on_data || !o.reads
+                };
             if conditional && !matched(ctx, access, &original.accesses) {
                 return fail(if access.write {
                     "writes, under other conditions, a place of"
@@ -212,8 +275,12 @@ fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> bool {
 
 fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
     // Loops whose counter is not part of the place run anyway, or their first round will do.
-    let relevant: Vec<(Sym, Idx)> =
-        o.loops.iter().filter(|(v, _)| o.index.mentions(v)).cloned().collect();
+    let relevant: Vec<(Sym, Idx)> = o
+        .loops
+        .iter()
+        .filter(|(v, _)| o.index.mentions(v))
+        .cloned()
+        .collect();
     let position = if relevant.is_empty() {
         if !ctx.proves(CmpOp::Eq, &o.index, &g.index) {
             return false;
@@ -237,8 +304,7 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
         let (v, n) = (Idx::sym(v.clone()).substitute(&with), n.substitute(&with));
         ctx.is_non_negative(&v) && ctx.proves(CmpOp::Lt, &v, &n)
     });
-    hits
-        && in_range
+    hits && in_range
         && o.path.iter().all(|c| {
             let c = c.substitute(&with);
             ctx.holds(&c) || holds_on_data(ctx, &c)
@@ -257,7 +323,11 @@ fn holds_on_data(ctx: &mut Context, c: &ElemRef) -> bool {
 
 /// Shows that generated code divides and shifts by nothing that C leaves undefined: it is ruled out by the
 /// conditions at hand, or the original does the same under conditions that hold then, too.
-pub fn no_new_hazards(ctx: &mut Context, generated: &[Hazard], original: &[Hazard]) -> Result<(), Stuck> {
+pub fn no_new_hazards(
+    ctx: &mut Context,
+    generated: &[Hazard],
+    original: &[Hazard],
+) -> Result<(), Stuck> {
     for g in generated {
         let mark = ctx.mark();
         for (var, extent) in &g.loops {
@@ -288,7 +358,11 @@ fn defined(h: &Hazard) -> ElemRef {
     let number = |v: i128| Elem::constant(Scalar::int(ty, v));
     if !matches!(h.op, BinOp::Divide | BinOp::Remainder) {
         let unsigned = |e: &ElemRef| Elem::convert(unsigned(ty), e.clone());
-        return Elem::compare(CmpOp::Lt, unsigned(&h.right), unsigned(&number(ty.bits().into())));
+        return Elem::compare(
+            CmpOp::Lt,
+            unsigned(&h.right),
+            unsigned(&number(ty.bits().into())),
+        );
     }
     let not_zero = Elem::compare(CmpOp::Ne, h.right.clone(), number(0));
     if !ty.is_signed() {
@@ -317,11 +391,16 @@ fn same_hazard(ctx: &mut Context, g: &Hazard, o: &Hazard) -> bool {
         return false;
     }
     let with = |s: &Sym| {
-        o.loops.iter().position(|(v, _)| v == s).map(|i| Idx::sym(g.loops[i].0.clone()))
+        o.loops
+            .iter()
+            .position(|(v, _)| v == s)
+            .map(|i| Idx::sym(g.loops[i].0.clone()))
     };
-    o.loops.iter().zip(&g.loops).all(|((_, n), (v, _))| {
-        ctx.proves(CmpOp::Lt, &Idx::sym(v.clone()), &n.substitute(&with))
-    }) && same(ctx, &o.left.substitute(&with), &g.left, Tier::Exact)
+    o.loops
+        .iter()
+        .zip(&g.loops)
+        .all(|((_, n), (v, _))| ctx.proves(CmpOp::Lt, &Idx::sym(v.clone()), &n.substitute(&with)))
+        && same(ctx, &o.left.substitute(&with), &g.left, Tier::Exact)
         && same(ctx, &o.right.substitute(&with), &g.right, Tier::Exact)
         && o.path.iter().all(|c| {
             let c = c.substitute(&with);

@@ -6,6 +6,7 @@
 pub use prove::{Options, integer_params, prove, prove_generated};
 
 use tensorize_ir::guard::{Footprint, Guard, Tier};
+use tensorize_ir::index::Sym;
 
 pub mod canon;
 pub mod chain;
@@ -28,6 +29,9 @@ pub struct Proof {
     pub guards: Vec<Guard>,
     /// The memory that is touched, an entry for each array parameter that is.
     pub footprints: Vec<Footprint>,
+    /// What besides has to hold for a target that fetches all of an array's footprint beforehand: loops
+    /// that have to run for the original to touch it at all.
+    pub eager_guards: Vec<(Sym, Guard)>,
     /// Every access, for arbitrary rounds of the loops around it.
     pub accesses: Vec<exec::Access>,
     /// Every integer division and shift that C may leave undefined.

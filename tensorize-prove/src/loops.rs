@@ -70,7 +70,9 @@ pub fn modified(stmts: &[Stmt]) -> (BTreeMap<Sym, ScalarType>, BTreeSet<Sym>) {
                 Stmt::Store { array, .. } => {
                     arrays.insert(array.clone());
                 }
-                Stmt::If { then, otherwise, .. } => {
+                Stmt::If {
+                    then, otherwise, ..
+                } => {
                     walk(then, scalars, arrays);
                     walk(otherwise, scalars, arrays);
                 }
@@ -85,7 +87,13 @@ pub fn modified(stmts: &[Stmt]) -> (BTreeMap<Sym, ScalarType>, BTreeSet<Sym>) {
 
 impl Executor<'_, '_> {
     /// Runs one round from `state`, believing everything and keeping nothing: what the oracle learns from.
-    pub fn probe(&mut self, l: &Loop, state: &State, k: &Sym, trip: Option<&Idx>) -> Result<State, Stuck> {
+    pub fn probe(
+        &mut self,
+        l: &Loop,
+        state: &State,
+        k: &Sym,
+        trip: Option<&Idx>,
+    ) -> Result<State, Stuck> {
         let saved = self.ctx.save();
         let checking = std::mem::replace(&mut self.checking, false);
         let result = match trip {
@@ -141,17 +149,11 @@ impl Executor<'_, '_> {
         Ok(())
     }
 
-    /// The trip count is not negative: shown, or made a guard. A count that is a plain product of sizes is
-    /// guarded to be at least one, so that what the loop reads is read on every run.
+    /// The trip count is not negative: shown, or made a guard.
     fn require_trips(&mut self, l: &Loop, trip: &Idx) -> Result<(), Stuck> {
         let least = Idx::constant(if l.test_first { 0 } else { 1 });
-        let one = Idx::constant(1);
-        let over_params = trip.as_constant().is_none() && self.ctx.is_over_params(trip);
-        let plain = over_params && !trip.terms().any(|(m, _)| m.is_empty());
-        if plain && !self.ctx.proves(CmpOp::Ge, trip, &one) {
-            self.ctx.guard(Guard::NonNegative(trip - &one));
-        } else if !self.ctx.proves(CmpOp::Ge, trip, &least) {
-            if !over_params {
+        if !self.ctx.proves(CmpOp::Ge, trip, &least) {
+            if trip.as_constant().is_some() || !self.ctx.is_over_params(trip) {
                 return self.stuck(format!("how often the loop runs, {trip}, may be negative"));
             }
             self.ctx.guard(Guard::NonNegative(trip - &least));
@@ -180,7 +182,8 @@ impl Executor<'_, '_> {
             self.apply_to(&mut end, k, form, &form.trip)?;
             let c = self.condition(&l.cond, &end)?;
             if !self.ctx.holds(&Elem::not(c)) {
-                return self.stuck("that the loop ends when its closed form says so could not be shown");
+                return self
+                    .stuck("that the loop ends when its closed form says so could not be shown");
             }
         }
         Ok(())
@@ -195,7 +198,9 @@ impl Executor<'_, '_> {
                     None => false,
                 };
                 if !same {
-                    return self.stuck(format!("the closed form of {var} does not hold when the loop begins"));
+                    return self.stuck(format!(
+                        "the closed form of {var} does not hold when the loop begins"
+                    ));
                 }
             }
         }
@@ -206,7 +211,9 @@ impl Executor<'_, '_> {
             for effect in effects {
                 let effect = effect.replace(k, &Idx::default());
                 if !self.changes_nothing(array, before, &effect)? {
-                    return self.stuck(format!("the closed form of {array} does not hold when the loop begins"));
+                    return self.stuck(format!(
+                        "the closed form of {array} does not hold when the loop begins"
+                    ));
                 }
             }
         }
@@ -214,7 +221,12 @@ impl Executor<'_, '_> {
     }
 
     /// Whether an effect writes nothing, or just what is there.
-    fn changes_nothing(&mut self, array: &Sym, before: &Contents, e: &Effect) -> Result<bool, Stuck> {
+    fn changes_nothing(
+        &mut self,
+        array: &Sym,
+        before: &Contents,
+        e: &Effect,
+    ) -> Result<bool, Stuck> {
         Ok(match e {
             Effect::Loop { extent, .. } if extent.as_constant().is_some_and(|n| n <= 0) => true,
             Effect::Loop { var, extent, body } => {
@@ -236,13 +248,21 @@ impl Executor<'_, '_> {
         })
     }
 
-    fn verify_step(&mut self, l: &Loop, entry: &State, k: &Sym, form: &ClosedForm) -> Result<(), Stuck> {
+    fn verify_step(
+        &mut self,
+        l: &Loop,
+        entry: &State,
+        k: &Sym,
+        form: &ClosedForm,
+    ) -> Result<(), Stuck> {
         let start = self.at_round(l, entry, k, form)?;
         let next_k = &Idx::sym(k.clone()) + &Idx::constant(1);
         if l.test_first {
             let c = self.condition(&l.cond, &start)?;
             if !self.ctx.holds(&c) {
-                return self.stuck("that the loop goes on as long as its closed form says could not be shown");
+                return self.stuck(
+                    "that the loop goes on as long as its closed form says could not be shown",
+                );
             }
         }
         let end = match self.block(&l.body, start.clone(), false)? {
@@ -255,7 +275,8 @@ impl Executor<'_, '_> {
             let goes_on = self.under(&Elem::not(last.clone()), |x| Ok(x.ctx.holds(&c)))?;
             let ends = self.under(&last, |x| Ok(x.ctx.holds(&Elem::not(c.clone()))))?;
             if !goes_on || !ends {
-                return self.stuck("that the loop ends when its closed form says so could not be shown");
+                return self
+                    .stuck("that the loop ends when its closed form says so could not be shown");
             }
         }
         for (var, f) in &form.scalars {
@@ -278,7 +299,10 @@ impl Executor<'_, '_> {
                 return self.stuck(format!("no closed form for the array {array}"));
             };
             let before = start.arrays.get(array).map_or(0, |c| c.effects.len());
-            let new = end.arrays.get(array).map_or(&[][..], |c| &c.effects[before..]);
+            let new = end
+                .arrays
+                .get(array)
+                .map_or(&[][..], |c| &c.effects[before..]);
             if !self.is_one_more_round(effects, new, k)? {
                 return self.stuck(format!("the closed form of {array} is not kept by a round"));
             }
@@ -287,7 +311,13 @@ impl Executor<'_, '_> {
     }
 
     /// The state at the start of round `k`.
-    fn at_round(&mut self, l: &Loop, entry: &State, k: &Sym, form: &ClosedForm) -> Result<State, Stuck> {
+    fn at_round(
+        &mut self,
+        l: &Loop,
+        entry: &State,
+        k: &Sym,
+        form: &ClosedForm,
+    ) -> Result<State, Stuck> {
         let mut state = entry.clone();
         for (var, ty) in modified(&l.body).0 {
             match form.scalars.get(&var) {
@@ -296,21 +326,29 @@ impl Executor<'_, '_> {
                     if !entry.scalars.contains_key(&var) {
                         return self.stuck(format!("{var} is accumulated without a first value"));
                     }
-                    state.scalars.insert(var, Arc::new(Elem::Acc(acc.clone(), ty)))
+                    state
+                        .scalars
+                        .insert(var, Arc::new(Elem::Acc(acc.clone(), ty)))
                 }
                 Some(ScalarForm::Last(_)) | None => state.scalars.remove(&var),
             };
         }
         for (array, effects) in &form.arrays {
             if let Some(c) = state.arrays.get_mut(array) {
-                c.effects.extend(effects.iter().map(|e| e.replace(k, &Idx::sym(k.clone()))));
+                c.effects
+                    .extend(effects.iter().map(|e| e.replace(k, &Idx::sym(k.clone()))));
             }
         }
         Ok(state)
     }
 
     /// Whether the writes `new` of round `k` turn `effects(k)` into `effects(k + 1)`.
-    fn is_one_more_round(&mut self, effects: &[Effect], new: &[Effect], k: &Sym) -> Result<bool, Stuck> {
+    fn is_one_more_round(
+        &mut self,
+        effects: &[Effect],
+        new: &[Effect],
+        k: &Sym,
+    ) -> Result<bool, Stuck> {
         let this = Idx::sym(k.clone());
         match effects {
             // One loop over the rounds: round k is its body at k.
@@ -352,18 +390,37 @@ impl Executor<'_, '_> {
     fn same_effect(&mut self, a: &Effect, b: &Effect) -> bool {
         match (a, b) {
             (
-                Effect::Point { cond: p, index: i, value: v },
-                Effect::Point { cond: q, index: j, value: w },
+                Effect::Point {
+                    cond: p,
+                    index: i,
+                    value: v,
+                },
+                Effect::Point {
+                    cond: q,
+                    index: j,
+                    value: w,
+                },
             ) => {
                 (canon::idx(&(i - j)).is_zero() || self.ctx.proves(CmpOp::Eq, i, j))
                     && same(&mut self.ctx, p, q, Tier::Exact)
                     && same(&mut self.ctx, v, w, Tier::Exact)
             }
             (
-                Effect::Loop { var: x, extent: n, body: b1 },
-                Effect::Loop { var: y, extent: m, body: b2 },
+                Effect::Loop {
+                    var: x,
+                    extent: n,
+                    body: b1,
+                },
+                Effect::Loop {
+                    var: y,
+                    extent: m,
+                    body: b2,
+                },
             ) => {
-                let renamed: Vec<Effect> = b2.iter().map(|e| e.replace(y, &Idx::sym(x.clone()))).collect();
+                let renamed: Vec<Effect> = b2
+                    .iter()
+                    .map(|e| e.replace(y, &Idx::sym(x.clone())))
+                    .collect();
                 let mark = self.ctx.mark();
                 self.ctx.assume_in_range(x, n);
                 let ok = canon::idx(&(n - m)).is_zero() && self.same_effects(b1, &renamed);
@@ -396,7 +453,9 @@ impl Executor<'_, '_> {
                     let fold = bind(acc, k, &form.trip, step, step, Order::Any);
                     let op = fold.as_reduction().map(|(op, _)| op);
                     if !reductions.iter().any(|(o, v)| v == var && Some(*o) == op) {
-                        return self.stuck(format!("{var} is carried from round to round of a parallel loop"));
+                        return self.stuck(format!(
+                            "{var} is carried from round to round of a parallel loop"
+                        ));
                     }
                 }
             }
@@ -411,7 +470,9 @@ impl Executor<'_, '_> {
             }
             let one_loop = matches!(effects.as_slice(), [Effect::Loop { extent, .. }] if *extent == Idx::sym(k.clone()));
             if !one_loop {
-                return self.stuck(format!("the rounds of a parallel loop write the same places of {array}"));
+                return self.stuck(format!(
+                    "the rounds of a parallel loop write the same places of {array}"
+                ));
             }
             // `effects` at k = trip: all that the loop writes.
             for effect in effects {
@@ -444,14 +505,24 @@ impl Executor<'_, '_> {
             Some(position) => {
                 let mut in_range = truth(true);
                 let with = |s: &Sym| {
-                    leaf.loops.iter().position(|(v, _)| v == s).map(|i| position[i].clone())
+                    leaf.loops
+                        .iter()
+                        .position(|(v, _)| v == s)
+                        .map(|i| position[i].clone())
                 };
                 for (p, (_, n)) in position.iter().zip(&leaf.loops) {
-                    in_range = chain::and(in_range, Elem::index_compare(CmpOp::Ge, p.clone(), Idx::default()));
-                    in_range = chain::and(in_range, Elem::index_compare(CmpOp::Lt, p.clone(), n.substitute(&with)));
+                    in_range = chain::and(
+                        in_range,
+                        Elem::index_compare(CmpOp::Ge, p.clone(), Idx::default()),
+                    );
+                    in_range = chain::and(
+                        in_range,
+                        Elem::index_compare(CmpOp::Lt, p.clone(), n.substitute(&with)),
+                    );
                 }
                 self.ctx.assume(in_range);
-                self.ctx.proves(CmpOp::Eq, &position[0], &Idx::sym(k.clone()))
+                self.ctx
+                    .proves(CmpOp::Eq, &position[0], &Idx::sym(k.clone()))
             }
             None => {
                 for (var, extent) in &leaf.loops {
@@ -465,7 +536,13 @@ impl Executor<'_, '_> {
     }
 
     /// The state after the loop.
-    fn apply(&mut self, l: &Loop, state: &mut State, k: &Sym, form: &ClosedForm) -> Result<(), Stuck> {
+    fn apply(
+        &mut self,
+        l: &Loop,
+        state: &mut State,
+        k: &Sym,
+        form: &ClosedForm,
+    ) -> Result<(), Stuck> {
         for var in modified(&l.body).0.keys() {
             if !form.scalars.contains_key(var) {
                 state.scalars.remove(var);
@@ -479,9 +556,15 @@ impl Executor<'_, '_> {
         self.apply_to(state, k, form, &form.trip)?;
         for (var, f) in &form.scalars {
             if let (ScalarForm::Fold { acc, step }, Some(init)) = (f, before.scalars.get(var)) {
-                let order = if any.contains(var) { Order::Any } else { Order::Sequential };
+                let order = if any.contains(var) {
+                    Order::Any
+                } else {
+                    Order::Sequential
+                };
                 let fold = bind(acc, k, &form.trip, init, step, order);
-                state.scalars.insert(var.clone(), Arc::new(Elem::Fold(Arc::new(fold))));
+                state
+                    .scalars
+                    .insert(var.clone(), Arc::new(Elem::Fold(Arc::new(fold))));
             }
         }
         Ok(())
@@ -512,7 +595,8 @@ impl Executor<'_, '_> {
         }
         for (array, effects) in &form.arrays {
             if let Some(c) = state.arrays.get_mut(array) {
-                c.effects.extend(effects.iter().map(|e| e.replace(k, rounds)));
+                c.effects
+                    .extend(effects.iter().map(|e| e.replace(k, rounds)));
             }
         }
         Ok(())

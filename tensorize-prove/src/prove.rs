@@ -31,7 +31,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { best: Tier::Exact, worst: Tier::Real, planted_lemmas: vec![] }
+        Options {
+            best: Tier::Exact,
+            worst: Tier::Real,
+            planted_lemmas: vec![],
+        }
     }
 }
 
@@ -67,7 +71,10 @@ fn verdict(
     solver: &mut Solver,
     options: &Options,
 ) -> Verdict {
-    let unknown = |what: String, line| Verdict::Unknown { obligation: what, line };
+    let unknown = |what: String, line| Verdict::Unknown {
+        obligation: what,
+        line,
+    };
     if let Err(e) = kernel.validate() {
         return unknown(format!("the kernel is not well-formed: {e}"), 0);
     }
@@ -78,7 +85,15 @@ fn verdict(
         return unknown("the summary's parameters are not the kernel's".into(), 0);
     }
     let mut guards = Vec::new();
-    match attempt(kernel, summary, original, oracle, solver, options, &mut guards) {
+    match attempt(
+        kernel,
+        summary,
+        original,
+        oracle,
+        solver,
+        options,
+        &mut guards,
+    ) {
         Ok(proof) => Verdict::Proven(proof),
         Err(stuck) => match crate::refute::refute(kernel, summary, &guards, options.worst) {
             Some(inputs) => Verdict::Refuted { inputs },
@@ -118,7 +133,11 @@ fn attempt(
     options: &Options,
     guards: &mut Vec<Guard>,
 ) -> Result<Proof, Stuck> {
-    let mut ctx = Context::new(solver, integer_params(kernel), options.planted_lemmas.clone());
+    let mut ctx = Context::new(
+        solver,
+        integer_params(kernel),
+        options.planted_lemmas.clone(),
+    );
     for guard in original.iter().flat_map(|p| &p.guards) {
         ctx.guard(guard.clone());
     }
@@ -141,16 +160,31 @@ fn attempt(
             tier,
             guards: guards.clone(),
             footprints: touched.iter().map(|t| t.footprint.clone()).collect(),
+            eager_guards: touched
+                .iter()
+                .flat_map(|t| {
+                    t.eager_guards
+                        .iter()
+                        .map(|g| (t.footprint.extent.array.clone(), g.clone()))
+                })
+                .collect(),
             accesses: exec.accesses,
             hazards: exec.hazards,
         }),
-        Answer::Unsat => stuck("the guards and lemmas in use contradict each other, so they prove nothing"),
-        Answer::Unknown => stuck("that the guards and lemmas in use do not contradict each other could not be shown"),
+        Answer::Unsat => {
+            stuck("the guards and lemmas in use contradict each other, so they prove nothing")
+        }
+        Answer::Unknown => stuck(
+            "that the guards and lemmas in use do not contradict each other could not be shown",
+        ),
     }
 }
 
 fn stuck<T>(what: impl Into<String>) -> Result<T, Stuck> {
-    Err(Stuck { what: what.into(), line: 0 })
+    Err(Stuck {
+        what: what.into(),
+        line: 0,
+    })
 }
 
 /// Shows that the final state is what the summary says.
@@ -180,7 +214,10 @@ fn compare(
         let holds = exec.ctx.holds(&tensir::elem_at(&c.holds, &position));
         exec.ctx.forget(mark);
         if !holds {
-            return stuck(format!("in the summary, %{}: that {} could not be shown", c.node, c.why));
+            return stuck(format!(
+                "in the summary, %{}: that {} could not be shown",
+                c.node, c.why
+            ));
         }
     }
     match (claimed, returned) {
@@ -189,10 +226,19 @@ fn compare(
             let mut fresh = std::mem::take(&mut exec.ctx.fresh);
             let expected = summary.element(node, &[], &mut fresh);
             exec.ctx.fresh = fresh;
-            tier = tier.max(same_at(&mut exec.ctx, value, &expected, tier, options, "the returned value")?);
+            tier = tier.max(same_at(
+                &mut exec.ctx,
+                value,
+                &expected,
+                tier,
+                options,
+                "the returned value",
+            )?);
         }
         (None, Some(_)) => return stuck("the summary leaves out the returned value"),
-        (Some(_), None) => return stuck("the summary returns a value, the kernel does not on every path"),
+        (Some(_), None) => {
+            return stuck("the summary returns a value, the kernel does not on every path");
+        }
     }
     for (view, node) in &stores {
         let Some(contents) = state.arrays.get(&view.array) else {
@@ -210,7 +256,14 @@ fn compare(
         let expected = summary.element(*node, &position, &mut fresh);
         exec.ctx.fresh = fresh;
         let what = format!("{}[{}]", view.array, view.index);
-        tier = tier.max(same_at(&mut exec.ctx, &found, &expected, tier, options, &what)?);
+        tier = tier.max(same_at(
+            &mut exec.ctx,
+            &found,
+            &expected,
+            tier,
+            options,
+            &what,
+        )?);
         exec.ctx.forget(mark);
     }
     let params: Vec<Sym> = exec
@@ -253,7 +306,9 @@ fn same_at(
     if options.worst == Tier::Real && same(ctx, found, expected, Tier::Real) {
         return Ok(Tier::Real);
     }
-    stuck(format!("that {what} is what the summary says could not be shown"))
+    stuck(format!(
+        "that {what} is what the summary says could not be shown"
+    ))
 }
 
 /// Shows that every write of the kernel is at a place that the summary covers.
@@ -277,7 +332,10 @@ fn nothing_else_changes(
             }
             exec.ctx.forget(mark);
             if !covered {
-                return stuck(format!("the kernel writes {array}[{}], which the summary leaves alone", leaf.index));
+                return stuck(format!(
+                    "the kernel writes {array}[{}], which the summary leaves alone",
+                    leaf.index
+                ));
             }
         }
     }
@@ -289,12 +347,21 @@ fn covers(ctx: &mut Context, view: &View, shape: &[Idx], location: &Idx) -> bool
     if shape.is_empty() {
         return ctx.proves(CmpOp::Eq, &view.index, location);
     }
-    let dims: Vec<(Sym, Idx)> = shape.iter().enumerate().map(|(i, n)| (dim(i), n.clone())).collect();
-    let Some(position) = chain::decode(ctx, &dims, &view.index, location) else { return false };
+    let dims: Vec<(Sym, Idx)> = shape
+        .iter()
+        .enumerate()
+        .map(|(i, n)| (dim(i), n.clone()))
+        .collect();
+    let Some(position) = chain::decode(ctx, &dims, &view.index, location) else {
+        return false;
+    };
     let hits = crate::canon::idx(&(&at(&view.index, &position) - location)).is_zero();
     let mut inside = truth(true);
     for (p, n) in position.iter().zip(shape) {
-        inside = chain::and(inside, Elem::index_compare(CmpOp::Ge, p.clone(), Idx::default()));
+        inside = chain::and(
+            inside,
+            Elem::index_compare(CmpOp::Ge, p.clone(), Idx::default()),
+        );
         inside = chain::and(inside, Elem::index_compare(CmpOp::Lt, p.clone(), n.clone()));
     }
     hits && ctx.holds(&inside)
@@ -303,10 +370,15 @@ fn covers(ctx: &mut Context, view: &View, shape: &[Idx], location: &Idx) -> bool
 /// What a write could change under another name has to be kept from it: by `restrict`, or by a guard.
 fn keep_apart(ctx: &mut Context, kernel: &loopir::Function, touched: &[Touched]) {
     let restricted = |name: &Sym| {
-        kernel.params.iter().any(|p| matches!(p, Param::Array { name: n, restrict: true, .. } if n == name))
+        kernel
+            .params
+            .iter()
+            .any(|p| matches!(p, Param::Array { name: n, restrict: true, .. } if n == name))
     };
-    let extents: Vec<(Extent, bool)> =
-        touched.iter().map(|t| (t.footprint.extent.clone(), t.footprint.writes)).collect();
+    let extents: Vec<(Extent, bool)> = touched
+        .iter()
+        .map(|t| (t.footprint.extent.clone(), t.footprint.writes))
+        .collect();
     for (i, (a, a_writes)) in extents.iter().enumerate() {
         for (b, b_writes) in &extents[i + 1..] {
             if (*a_writes || *b_writes) && !restricted(&a.array) && !restricted(&b.array) {

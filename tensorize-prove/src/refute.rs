@@ -19,8 +19,16 @@ pub fn refute(
 ) -> Option<String> {
     let program = Program::new(kernel).ok()?;
     let spec = Spec::guarded(&kernel.params, guards).with_constants_of(kernel);
-    let same = if tier == Tier::Exact { Same::Exactly } else { Same::Within(1e-3) };
-    let how = Comparison { same, may_leave_extents: true, ..Comparison::default() };
+    let same = if tier == Tier::Exact {
+        Same::Exactly
+    } else {
+        Same::Within(1e-3)
+    };
+    let how = Comparison {
+        same,
+        may_leave_extents: true,
+        ..Comparison::default()
+    };
     let mut other = |inputs: &tensorize_ir::memory::Inputs| tensir::interpret(summary, inputs);
     for (palette, seed) in [(Palette::Tame, 1), (Palette::All, 2)] {
         let cases = spec.sample(seed, TRIES / 2, palette);

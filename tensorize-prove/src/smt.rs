@@ -39,28 +39,37 @@ pub fn quoted(name: &str) -> String {
 }
 
 fn number(n: i128) -> String {
-    if n < 0 { format!("(- {})", n.unsigned_abs()) } else { n.to_string() }
+    if n < 0 {
+        format!("(- {})", n.unsigned_abs())
+    } else {
+        n.to_string()
+    }
 }
 
 impl Encoder {
     /// Declares a constant and gives its symbol.
     pub fn constant(&mut self, name: &str, sort: &str) -> String {
         let symbol = quoted(name);
-        self.decls.insert(symbol.clone(), format!("(declare-const {symbol} {sort})"));
+        self.decls
+            .insert(symbol.clone(), format!("(declare-const {symbol} {sort})"));
         symbol
     }
 
     /// Declares a function and gives its symbol.
     pub fn function(&mut self, name: &str, args: &str, sort: &str) -> String {
         let symbol = quoted(name);
-        self.decls.insert(symbol.clone(), format!("(declare-fun {symbol} ({args}) {sort})"));
+        self.decls.insert(
+            symbol.clone(),
+            format!("(declare-fun {symbol} ({args}) {sort})"),
+        );
         symbol
     }
 
     /// Declares a sort.
     pub fn sort(&mut self, name: &str) -> String {
         // Sorts have to come before what uses them: the space sorts first.
-        self.decls.insert(format!(" {name}"), format!("(declare-sort {name} 0)"));
+        self.decls
+            .insert(format!(" {name}"), format!("(declare-sort {name} 0)"));
         name.to_string()
     }
 
@@ -76,7 +85,12 @@ impl Encoder {
         let mut instances = BTreeSet::new();
         for (i, (m, (a, b))) in products.iter().enumerate() {
             for (n, (c, d)) in &products[..i] {
-                for (common, x, y) in [(a == c, b, d), (a == d, b, c), (b == c, a, d), (b == d, a, c)] {
+                for (common, x, y) in [
+                    (a == c, b, d),
+                    (a == d, b, c),
+                    (b == c, a, d),
+                    (b == d, a, c),
+                ] {
                     if !common {
                         continue;
                     }
@@ -84,8 +98,14 @@ impl Encoder {
                     let f = self.linear(factor);
                     let (x, y) = (self.linear(x), self.linear(y));
                     for lemma in [PRODUCT_MONOTONE, PRODUCT_STEPS] {
-                        instances.insert(instantiate(lemma, &[("CX", m), ("CY", n), ("C", &f), ("X", &x), ("Y", &y)]));
-                        instances.insert(instantiate(lemma, &[("CX", n), ("CY", m), ("C", &f), ("X", &y), ("Y", &x)]));
+                        instances.insert(instantiate(
+                            lemma,
+                            &[("CX", m), ("CY", n), ("C", &f), ("X", &x), ("Y", &y)],
+                        ));
+                        instances.insert(instantiate(
+                            lemma,
+                            &[("CX", n), ("CY", m), ("C", &f), ("X", &y), ("Y", &x)],
+                        ));
                     }
                 }
             }
@@ -117,7 +137,11 @@ impl Encoder {
                 continue;
             }
             let product = self.product(monomial);
-            sum.push(if c == 1 { product } else { format!("(* {} {product})", number(c)) });
+            sum.push(if c == 1 {
+                product
+            } else {
+                format!("(* {} {product})", number(c))
+            });
         }
         match sum.len() {
             0 => "0".into(),
@@ -127,19 +151,25 @@ impl Encoder {
     }
 
     fn product(&mut self, monomial: &[Atom]) -> String {
-        let Some((first, rest)) = monomial.split_first() else { return "1".into() };
+        let Some((first, rest)) = monomial.split_first() else {
+            return "1".into();
+        };
         if rest.is_empty() {
             return self.atom(first);
         }
         let text: Vec<String> = monomial.iter().map(Atom::to_string).collect();
         let symbol = self.constant(&text.join("*"), "Int");
         if !self.products.contains_key(&symbol) {
-            let (a, b) = (Idx::atom(first.clone()), Idx::from_terms([(rest.to_vec(), 1)]));
+            let (a, b) = (
+                Idx::atom(first.clone()),
+                Idx::from_terms([(rest.to_vec(), 1)]),
+            );
             self.products.insert(symbol.clone(), (a.clone(), b.clone()));
             let (x, y) = (self.linear(&a), self.linear(&b));
             for (x, y) in [(&x, &y), (&y, &x)] {
                 for lemma in [PRODUCT_NON_NEGATIVE, PRODUCT_GROWS] {
-                    self.lemmas.insert(instantiate(lemma, &[("XY", &symbol), ("X", x), ("Y", y)]));
+                    self.lemmas
+                        .insert(instantiate(lemma, &[("XY", &symbol), ("X", x), ("Y", y)]));
                 }
             }
         }
@@ -159,7 +189,11 @@ impl Encoder {
                 symbol
             }
             Atom::Max(a, b) | Atom::Min(a, b) => {
-                let relation = if matches!(atom, Atom::Max(..)) { ">=" } else { "<=" };
+                let relation = if matches!(atom, Atom::Max(..)) {
+                    ">="
+                } else {
+                    "<="
+                };
                 let (a, b) = (self.linear(a), self.linear(b));
                 format!("(ite ({relation} {a} {b}) {a} {b})")
             }
@@ -212,6 +246,9 @@ mod tests {
         let text = e.compare(CmpOp::Ge, &(&Idx::sym("i") * &n), &n);
         assert_eq!(text, "(>= (+ |i*n| (* (- 1) |n|)) 0)");
         let lemmas = e.take_lemmas();
-        assert!(lemmas.contains("(=> (and (>= |i| 1) (>= |n| 0)) (>= |i*n| |n|))"), "{lemmas:?}");
+        assert!(
+            lemmas.contains("(=> (and (>= |i| 1) (>= |n| 0)) (>= |i*n| |n|))"),
+            "{lemmas:?}"
+        );
     }
 }

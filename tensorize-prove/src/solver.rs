@@ -74,9 +74,14 @@ impl Solver {
             .arg("--version")
             .stdin(Stdio::null())
             .output()
-            .map_err(|source| SolverError::NotFound { path: path.clone(), source })?;
+            .map_err(|source| SolverError::NotFound {
+                path: path.clone(),
+                source,
+            })?;
         let found = String::from_utf8_lossy(&output.stdout).trim().to_string();
-        let version = found.strip_prefix("Z3 version ").and_then(|v| v.split_whitespace().next());
+        let version = found
+            .strip_prefix("Z3 version ")
+            .and_then(|v| v.split_whitespace().next());
         let numbers = version.map(|v| {
             let mut parts = v.split('.').map(|p| p.parse::<u32>().unwrap_or(0));
             [(); 3].map(|()| parts.next().unwrap_or(0))
@@ -173,5 +178,9 @@ fn start(z3: &Path) -> Option<Process> {
         }
     });
     writeln!(stdin, "(set-option :timeout {SOFT_LIMIT_MS})").ok()?;
-    Some(Process { child, stdin, lines })
+    Some(Process {
+        child,
+        stdin,
+        lines,
+    })
 }

@@ -16,11 +16,15 @@ mod testing {
         if let Some(path) = std::env::var_os("TENSORIZE_Z3") {
             return path.into();
         }
-        let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).or_else(|| {
-            std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"))
-        });
+        let data = std::env::var_os("XDG_DATA_HOME")
+            .map(PathBuf::from)
+            .or_else(|| {
+                std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"))
+            });
         let installed = data.map(|d| d.join("cargo-tensorize/venv/bin/z3"));
-        installed.filter(|p| p.exists()).unwrap_or_else(|| "z3".into())
+        installed
+            .filter(|p| p.exists())
+            .unwrap_or_else(|| "z3".into())
     }
 }
 
@@ -30,9 +34,12 @@ fn theorem(lemma: &str) -> String {
     for name in ["X", "Y", "C", "E"] {
         script.push_str(&format!("(declare-const {name} Int)\n"));
     }
-    for (name, meaning) in
-        [("XY", "(* X Y)"), ("CX", "(* C X)"), ("CY", "(* C Y)"), ("CQ", "(* C (div E C))")]
-    {
+    for (name, meaning) in [
+        ("XY", "(* X Y)"),
+        ("CX", "(* C X)"),
+        ("CY", "(* C Y)"),
+        ("CQ", "(* C (div E C))"),
+    ] {
         script.push_str(&format!("(define-fun {name} () Int {meaning})\n"));
     }
     script.push_str(&format!("(assert (not {lemma}))"));
@@ -69,7 +76,8 @@ fn a_wrong_lemma_is_none() {
 /// What `chain::decode` rests on: quotient and remainder are unique.
 #[test]
 fn positional_notation_is_unique() {
-    let script = "(declare-const q Int)(declare-const p Int)(declare-const r Int)(declare-const s Int)
+    let script =
+        "(declare-const q Int)(declare-const p Int)(declare-const r Int)(declare-const s Int)
         (declare-const c Int)
         (assert (and (<= 0 r) (< r c) (<= 0 s) (< s c)))
         (assert (= (+ (* q c) r) (+ (* p c) s)))
@@ -88,8 +96,12 @@ fn a_solver_that_dies_answers_unknown_and_comes_back() {
 
 #[test]
 fn what_is_no_z3_is_refused() {
-    let Err(error) = Solver::new("/bin/true") else { panic!("/bin/true is no solver") };
+    let Err(error) = Solver::new("/bin/true") else {
+        panic!("/bin/true is no solver")
+    };
     assert!(error.to_string().contains("4.13.3"), "{error}");
-    let Err(error) = Solver::new("/nonexistent/z3") else { panic!("nothing is no solver") };
+    let Err(error) = Solver::new("/nonexistent/z3") else {
+        panic!("nothing is no solver")
+    };
     assert!(error.to_string().contains("/nonexistent/z3"), "{error}");
 }

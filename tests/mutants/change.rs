@@ -14,7 +14,10 @@ pub fn kernels(kernel: &Function) -> Vec<(String, Function)> {
     let mut at = 0;
     loop {
         let mut mutant = kernel.clone();
-        let mut changer = Changer { skip: at, what: None };
+        let mut changer = Changer {
+            skip: at,
+            what: None,
+        };
         changer.stmts(&mut mutant.body);
         let Some(what) = changer.what else { return out };
         at += 1;
@@ -67,7 +70,11 @@ impl Changer {
                 self.expr(index);
                 self.expr(value);
             }
-            Stmt::If { cond, then, otherwise } => {
+            Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } => {
                 if self.turn(|| "branches swapped".into()) {
                     std::mem::swap(then, otherwise);
                     return;
@@ -99,14 +106,21 @@ impl Changer {
             Expr::Load { index, .. } => {
                 for step in [1, -1] {
                     if self.turn(|| format!("a load {step} further")) {
-                        **index = Expr::binary(BinOp::Add, (**index).clone(), Expr::int(ScalarType::I64, step));
+                        **index = Expr::binary(
+                            BinOp::Add,
+                            (**index).clone(),
+                            Expr::int(ScalarType::I64, step),
+                        );
                         return;
                     }
                 }
             }
             Expr::Unary(op, _) => {
                 for other in [UnOp::Negate, UnOp::Abs, UnOp::Sqrt, UnOp::Exponential] {
-                    if other != *op && other.accepts(ty) && self.turn(|| format!("{op} becomes {other}")) {
+                    if other != *op
+                        && other.accepts(ty)
+                        && self.turn(|| format!("{op} becomes {other}"))
+                    {
                         *op = other;
                         return;
                     }
@@ -114,8 +128,19 @@ impl Changer {
             }
             Expr::Binary(op, a, b) => {
                 use BinOp::*;
-                for other in [Add, Subtract, Multiply, Divide, Minimum, ShiftRightArithmetic, And] {
-                    if other != *op && other.accepts(ty) && self.turn(|| format!("{op} becomes {other}")) {
+                for other in [
+                    Add,
+                    Subtract,
+                    Multiply,
+                    Divide,
+                    Minimum,
+                    ShiftRightArithmetic,
+                    And,
+                ] {
+                    if other != *op
+                        && other.accepts(ty)
+                        && self.turn(|| format!("{op} becomes {other}"))
+                    {
                         *op = other;
                         return;
                     }
@@ -172,7 +197,10 @@ fn constants(v: Scalar) -> Vec<Scalar> {
         ScalarType::I1 => vec![Scalar::bool(!v.is_true())],
         ScalarType::F32 => vec![Scalar::f32(v.as_f32() + 1.0), Scalar::f32(-v.as_f32())],
         ScalarType::F64 => vec![Scalar::f64(v.as_f64() + 1.0), Scalar::f64(-v.as_f64())],
-        ty => vec![Scalar::int(ty, v.as_int() + 1), Scalar::int(ty, v.as_int() - 1)],
+        ty => vec![
+            Scalar::int(ty, v.as_int() + 1),
+            Scalar::int(ty, v.as_int() - 1),
+        ],
     };
     changed.into_iter().filter(|c| *c != v).collect()
 }
@@ -198,7 +226,10 @@ pub fn summaries(summary: &tensir::Function) -> Vec<(String, tensir::Function)> 
             let mut mutant = summary.clone();
             let mut moved = view.clone();
             moved.index = &moved.index + &Idx::constant(1);
-            mutant.outputs[i] = Output::Store { value: *value, view: moved };
+            mutant.outputs[i] = Output::Store {
+                value: *value,
+                view: moved,
+            };
             out.push((format!("output {i}: one further"), mutant));
         }
         if summary.outputs.len() > 1 {
@@ -223,10 +254,26 @@ fn operators(op: &Op) -> Vec<Op> {
             .collect(),
         Op::Constant(v) => constants(*v).into_iter().map(Op::Constant).collect(),
         Op::Size(i) => vec![Op::Size(i + &Idx::constant(1))],
-        Op::Unary(o) => UnOp::ALL.iter().filter(|x| *x != o).take(3).map(|x| Op::Unary(*x)).collect(),
-        Op::Binary(o) => BinOp::ALL.iter().filter(|x| *x != o).map(|x| Op::Binary(*x)).collect(),
-        Op::Compare(o) => CmpOp::ALL.iter().filter(|x| *x != o).map(|x| Op::Compare(*x)).collect(),
-        Op::Reduce { reducer, dimensions } => [
+        Op::Unary(o) => UnOp::ALL
+            .iter()
+            .filter(|x| *x != o)
+            .take(3)
+            .map(|x| Op::Unary(*x))
+            .collect(),
+        Op::Binary(o) => BinOp::ALL
+            .iter()
+            .filter(|x| *x != o)
+            .map(|x| Op::Binary(*x))
+            .collect(),
+        Op::Compare(o) => CmpOp::ALL
+            .iter()
+            .filter(|x| *x != o)
+            .map(|x| Op::Compare(*x))
+            .collect(),
+        Op::Reduce {
+            reducer,
+            dimensions,
+        } => [
             Reducer::Op(BinOp::Add),
             Reducer::Op(BinOp::Multiply),
             Reducer::Op(BinOp::Maximum),
@@ -235,9 +282,15 @@ fn operators(op: &Op) -> Vec<Op> {
         ]
         .into_iter()
         .filter(|r| r != reducer)
-        .map(|reducer| Op::Reduce { reducer, dimensions: dimensions.clone() })
+        .map(|reducer| Op::Reduce {
+            reducer,
+            dimensions: dimensions.clone(),
+        })
         .collect(),
-        Op::Generic(e) => vec![Op::Generic(std::sync::Arc::new(Elem::Unary(UnOp::Negate, e.clone())))],
+        Op::Generic(e) => vec![Op::Generic(std::sync::Arc::new(Elem::Unary(
+            UnOp::Negate,
+            e.clone(),
+        )))],
         _ => vec![],
     }
 }

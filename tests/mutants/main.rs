@@ -7,11 +7,10 @@
 
 mod change;
 
+use backends::{Kernel, Target, cpu};
 use std::path::{Path, PathBuf};
-use tensorize_backends::{Kernel, cpu};
-use tensorize_backends::Target;
 use tensorize_ir::check::{Comparison, compare};
-use tensorize_ir::guard::{Guard, Tier};
+use tensorize_ir::guard::Tier;
 use tensorize_ir::inputs::{Limits, Palette, Spec};
 use tensorize_ir::loopir::interp::Program;
 use tensorize_ir::{loopir, tensir};
@@ -47,10 +46,17 @@ fn kernels(solver: &mut Solver) -> Vec<Proven> {
         let parsed = tensorize_lift::c::parse(&root().join(file), std::slice::from_ref(&include))
             .unwrap_or_else(|p| panic!("{file}: {}", p.message));
         for f in parsed.into_iter().filter(|f| !f.is_static) {
-            let kernel = f.lowered.unwrap_or_else(|p| panic!("{}: {}", f.name, p.message));
-            let summary = summarise(&kernel, solver).unwrap_or_else(|r| panic!("{}: {}", f.name, r.message));
+            let kernel = f
+                .lowered
+                .unwrap_or_else(|p| panic!("{}: {}", f.name, p.message));
+            let summary =
+                summarise(&kernel, solver).unwrap_or_else(|r| panic!("{}: {}", f.name, r.message));
             match prove(&kernel, &summary, &Summariser, solver, &Options::default()) {
-                Verdict::Proven(proof) => out.push(Proven { kernel, summary, proof }),
+                Verdict::Proven(proof) => out.push(Proven {
+                    kernel,
+                    summary,
+                    proof,
+                }),
                 other => panic!("{}: {other:?}", f.name),
             }
         }
@@ -60,20 +66,33 @@ fn kernels(solver: &mut Solver) -> Vec<Proven> {
 
 /// Runs a kernel and a summary on small and on random inputs that meet the guards; what differs, if
 /// something does.
-fn difference(kernel: &loopir::Function, summary: &tensir::Function, guards: &[Guard], tier: Tier) -> Option<String> {
+fn difference(
+    kernel: &loopir::Function,
+    summary: &tensir::Function,
+    proof: &Proof,
+) -> Option<String> {
     let program = Program::new(kernel).expect("a well-formed kernel");
-    let spec = Spec::guarded(&kernel.params, guards).with_constants_of(kernel);
-    let same = match tier {
-        Tier::Exact => tensorize_ir::check::Same::Exactly,
-        Tier::Real => tensorize_ir::check::Same::Within(1e-3),
+    let spec = Spec::known(&kernel.params, &proof.guards, &proof.footprints);
+    let spec = spec.with_constants_of(kernel);
+    let (same, palette) = match proof.tier {
+        Tier::Exact => (tensorize_ir::check::Same::Exactly, Palette::All),
+        Tier::Real => (tensorize_ir::check::Same::Within(1e-3), Palette::Tame),
     };
-    let how = Comparison { same, may_leave_extents: true, shrink_runs: 200, ..Comparison::default() };
+    let how = Comparison {
+        same,
+        may_leave_extents: true,
+        shrink_runs: 200,
+        ..Comparison::default()
+    };
     let mut other = |inputs: &tensorize_ir::memory::Inputs| tensir::interpret(summary, inputs);
-    let limits = Limits { max_size: 2, ..Limits::default() };
-    let small = spec.exhaustive(limits).take(2_000);
-    let palette = if tier == Tier::Exact { Palette::All } else { Palette::Tame };
+    let small = spec.exhaustive(Limits {
+        per_size: 50,
+        ..Limits::default()
+    });
     let larger = spec.sample(7, 60, palette);
-    compare(&program, &mut other, &spec, small.chain(larger), &how).err().map(|d| d.text)
+    compare(&program, &mut other, &spec, small.chain(larger), &how)
+        .err()
+        .map(|d| d.text)
 }
 
 #[derive(Default)]
@@ -85,12 +104,19 @@ struct Count {
 }
 
 impl Count {
-    fn add(&mut self, what: String, verdict: &Verdict, check: impl FnOnce(&Proof) -> Option<String>) {
+    fn add(
+        &mut self,
+        what: String,
+        verdict: &Verdict,
+        check: impl FnOnce(&Proof) -> Option<String>,
+    ) {
         self.mutants += 1;
         match verdict {
             Verdict::Proven(proof) => match check(proof) {
                 None => self.equivalent += 1,
-                Some(difference) => self.wrong.push(format!("{what}\n  accepted, but {difference}")),
+                Some(difference) => self
+                    .wrong
+                    .push(format!("{what}\n  accepted, but {difference}")),
             },
             _ => self.refused += 1,
         }
@@ -101,9 +127,20 @@ impl Count {
             "{what}: {} mutants, {} refused, {} accepted and equivalent on all inputs tried",
             self.mutants, self.refused, self.equivalent
         );
-        assert!(self.wrong.is_empty(), "accepted, but wrong:\n{}", self.wrong.join("\n"));
-        assert!(self.mutants >= least, "{} mutants of the {what} are too few", self.mutants);
-        assert!(self.refused * 2 > self.mutants, "most mutants of the {what} should be refused");
+        assert!(
+            self.wrong.is_empty(),
+            "accepted, but wrong:\n{}",
+            self.wrong.join("\n")
+        );
+        assert!(
+            self.mutants >= least,
+            "{} mutants of the {what} are too few",
+            self.mutants
+        );
+        assert!(
+            self.refused * 2 > self.mutants,
+            "most mutants of the {what} should be refused"
+        );
     }
 }
 
@@ -113,9 +150,15 @@ fn mutants_of_kernels_do_not_pass_for_the_original() {
     let mut count = Count::default();
     for p in kernels(&mut solver) {
         for (what, mutant) in change::kernels(&p.kernel) {
-            let verdict = prove(&mutant, &p.summary, &Summariser, &mut solver, &Options::default());
+            let verdict = prove(
+                &mutant,
+                &p.summary,
+                &Summariser,
+                &mut solver,
+                &Options::default(),
+            );
             count.add(format!("{}: {what}", p.kernel.name), &verdict, |proof| {
-                difference(&mutant, &p.summary, &proof.guards, proof.tier)
+                difference(&mutant, &p.summary, proof)
             });
         }
     }
@@ -128,9 +171,15 @@ fn mutants_of_summaries_are_not_proven() {
     let mut count = Count::default();
     for p in kernels(&mut solver) {
         for (what, mutant) in change::summaries(&p.summary) {
-            let verdict = prove(&p.kernel, &mutant, &Summariser, &mut solver, &Options::default());
+            let verdict = prove(
+                &p.kernel,
+                &mutant,
+                &Summariser,
+                &mut solver,
+                &Options::default(),
+            );
             count.add(format!("{}: {what}", p.kernel.name), &verdict, |proof| {
-                difference(&p.kernel, &mutant, &proof.guards, proof.tier)
+                difference(&p.kernel, &mutant, proof)
             });
         }
     }
@@ -153,15 +202,31 @@ fn mutants_of_generated_code_are_not_proven() {
             .unwrap_or_else(|u| panic!("{}: {}", p.kernel.name, u.why));
         let code = generated.loopir.expect("the cpu target lowers to LoopIR");
         let options = Options::default();
-        match prove_generated(&code, &p.summary, &p.proof, &Summariser, &mut solver, &options) {
+        match prove_generated(
+            &code,
+            &p.summary,
+            &p.proof,
+            &Summariser,
+            &mut solver,
+            &options,
+        ) {
             Verdict::Proven(_) => {}
             other => panic!("{}: {other:?}\n{code}", p.kernel.name),
         }
         for (what, mutant) in change::kernels(&code) {
-            let verdict = prove_generated(&mutant, &p.summary, &p.proof, &Summariser, &mut solver, &options);
-            count.add(format!("generated {}: {what}", p.kernel.name), &verdict, |proof| {
-                difference(&mutant, &p.summary, &proof.guards, proof.tier)
-            });
+            let verdict = prove_generated(
+                &mutant,
+                &p.summary,
+                &p.proof,
+                &Summariser,
+                &mut solver,
+                &options,
+            );
+            count.add(
+                format!("generated {}: {what}", p.kernel.name),
+                &verdict,
+                |proof| difference(&mutant, &p.summary, proof),
+            );
         }
     }
     count.report("generated code", 300);

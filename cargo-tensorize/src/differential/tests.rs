@@ -127,6 +127,7 @@ fn proof(tier: Tier) -> Proof {
         tier,
         guards: vec![Guard::NonNegative(Idx::sym("n"))],
         footprints: vec![footprint("x", false), footprint("out", true)],
+        eager_guards: vec![],
         accesses: vec![],
         hazards: vec![],
     }

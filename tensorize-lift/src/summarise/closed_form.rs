@@ -30,30 +30,52 @@ impl Oracle for Summariser {
         let (scalars, arrays) = modified(&l.body);
         let scalars: BTreeMap<Sym, ScalarType> = scalars;
         let mut start = state.clone();
-        let tokens: BTreeMap<Sym, Sym> =
-            arrays.iter().map(|a| (a.clone(), Sym::from(format!("{a}@{k}")))).collect();
+        let tokens: BTreeMap<Sym, Sym> = arrays
+            .iter()
+            .map(|a| (a.clone(), Sym::from(format!("{a}@{k}"))))
+            .collect();
         for (array, token) in &tokens {
             if let Some(c) = start.arrays.get_mut(array) {
-                *c = Contents { base: Some(token.clone()), elem: c.elem, effects: vec![] };
+                *c = Contents {
+                    base: Some(token.clone()),
+                    elem: c.elem,
+                    effects: vec![],
+                };
             }
         }
         let counters = counters(exec, l, &start, k, &scalars)?;
         for (var, ty) in &scalars {
             match counters.get(var) {
-                Some(at) => start.scalars.insert(var.clone(), Elem::of_idx(*ty, at.clone())),
-                None if state.scalars.contains_key(var) => {
-                    start.scalars.insert(var.clone(), Arc::new(Elem::Acc(token(var, k), *ty)))
-                }
+                Some(at) => start
+                    .scalars
+                    .insert(var.clone(), Elem::of_idx(*ty, at.clone())),
+                None if state.scalars.contains_key(var) => start
+                    .scalars
+                    .insert(var.clone(), Arc::new(Elem::Acc(token(var, k), *ty))),
                 None => start.scalars.remove(var),
             };
         }
         let trip = trip(exec, l, &start, k)?;
         let end = exec.probe(l, &start, k, Some(&trip))?;
 
-        let mut guess = Guess { exec, entry: state, k, trip: &trip, tokens: &tokens, line: l.line };
-        let mut form =
-            ClosedForm { trip: trip.clone(), scalars: BTreeMap::new(), arrays: BTreeMap::new() };
-        let carried: Vec<Sym> = scalars.keys().filter(|v| !counters.contains_key(*v)).map(|v| token(v, k)).collect();
+        let mut guess = Guess {
+            exec,
+            entry: state,
+            k,
+            trip: &trip,
+            tokens: &tokens,
+            line: l.line,
+        };
+        let mut form = ClosedForm {
+            trip: trip.clone(),
+            scalars: BTreeMap::new(),
+            arrays: BTreeMap::new(),
+        };
+        let carried: Vec<Sym> = scalars
+            .keys()
+            .filter(|v| !counters.contains_key(*v))
+            .map(|v| token(v, k))
+            .collect();
         for (var, ty) in &scalars {
             let f = match (counters.get(var), end.scalars.get(var)) {
                 (Some(at), _) => ScalarForm::At(Elem::of_idx(*ty, at.clone())),
@@ -108,8 +130,12 @@ fn counters(
     let end = end?;
     let mut found = BTreeMap::new();
     for (var, ty) in scalars {
-        let (Some(first), Some(last)) = (start.scalars.get(var), end.scalars.get(var)) else { continue };
-        let (true, Some(next)) = (ty.is_int(), index_like(last)) else { continue };
+        let (Some(first), Some(last)) = (start.scalars.get(var), end.scalars.get(var)) else {
+            continue;
+        };
+        let (true, Some(next)) = (ty.is_int(), index_like(last)) else {
+            continue;
+        };
         let step = &next - &Idx::sym(token(var, k));
         let varies = scalars.keys().any(|v| step.mentions(&token(v, k))) || step.has_values();
         if !varies {
@@ -131,18 +157,27 @@ fn followers(
     scalars: &BTreeMap<Sym, ScalarType>,
     found: &mut BTreeMap<Sym, Idx>,
 ) -> Result<(), Stuck> {
-    let carried =
-        |found: &BTreeMap<Sym, Idx>, v: &Sym| start.scalars.contains_key(v) && !found.contains_key(v);
+    let carried = |found: &BTreeMap<Sym, Idx>, v: &Sym| {
+        start.scalars.contains_key(v) && !found.contains_key(v)
+    };
     loop {
-        if found.is_empty() || !scalars.iter().any(|(v, ty)| ty.is_int() && carried(found, v)) {
+        if found.is_empty()
+            || !scalars
+                .iter()
+                .any(|(v, ty)| ty.is_int() && carried(found, v))
+        {
             return Ok(());
         }
         let mut state = start.clone();
         for (var, ty) in scalars {
             if let Some(at) = found.get(var) {
-                state.scalars.insert(var.clone(), Elem::of_idx(*ty, at.clone()));
+                state
+                    .scalars
+                    .insert(var.clone(), Elem::of_idx(*ty, at.clone()));
             } else if start.scalars.contains_key(var) {
-                state.scalars.insert(var.clone(), Arc::new(Elem::Acc(token(var, k), *ty)));
+                state
+                    .scalars
+                    .insert(var.clone(), Arc::new(Elem::Acc(token(var, k), *ty)));
             }
         }
         let end = exec.probe(l, &state, k, None)?;
@@ -152,8 +187,12 @@ fn followers(
             if !ty.is_int() || !carried(found, var) {
                 continue;
             }
-            let (Some(first), Some(last)) = (start.scalars.get(var), end.scalars.get(var)) else { continue };
-            let Some(next) = index_like(last).filter(|i| !i.has_values()) else { continue };
+            let (Some(first), Some(last)) = (start.scalars.get(var), end.scalars.get(var)) else {
+                continue;
+            };
+            let Some(next) = index_like(last).filter(|i| !i.has_values()) else {
+                continue;
+            };
             let at = next.replace(k, &before);
             if index_like(first).is_some_and(|f| at.replace(k, &Idx::default()) == f) {
                 found.insert(var.clone(), at);
@@ -184,7 +223,11 @@ fn trip(exec: &mut Executor, l: &Loop, start: &State, k: &Sym) -> Result<Idx, St
     let zero = Idx::default();
     // A count over the sizes alone can be guarded not to be negative.
     let usable = exec.ctx.is_over_params(&trip);
-    Ok(if usable || exec.ctx.is_non_negative(&trip) { trip } else { trip.maximum(&zero) })
+    Ok(if usable || exec.ctx.is_non_negative(&trip) {
+        trip
+    } else {
+        trip.maximum(&zero)
+    })
 }
 
 /// The rounds for which each part of a condition holds.
@@ -233,7 +276,10 @@ struct Guess<'g, 'c, 's> {
 
 impl Guess<'_, '_, '_> {
     fn stuck<T>(&self, what: String) -> Result<T, Stuck> {
-        Err(Stuck { what, line: self.line })
+        Err(Stuck {
+            what,
+            line: self.line,
+        })
     }
 
     fn in_round<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Stuck>) -> Result<T, Stuck> {
@@ -246,12 +292,23 @@ impl Guess<'_, '_, '_> {
 
     /// The form of a scalar that a round leaves as `e`; `None` if nothing can be said of it, which matters
     /// only if somebody reads it.
-    fn scalar(&mut self, var: &Sym, e: &ElemRef, carried: &[Sym]) -> Result<Option<ScalarForm>, Stuck> {
+    fn scalar(
+        &mut self,
+        var: &Sym,
+        e: &ElemRef,
+        carried: &[Sym],
+    ) -> Result<Option<ScalarForm>, Stuck> {
         let own = token(var, self.k);
         if matches!(&**e, Elem::Acc(name, _) if *name == own) {
-            return Ok(self.entry.scalars.get(var).map(|v| ScalarForm::At(v.clone())));
+            return Ok(self
+                .entry
+                .scalars
+                .get(var)
+                .map(|v| ScalarForm::At(v.clone())));
         }
-        let Ok(e) = self.in_round(|g| g.resolve(e)) else { return Ok(None) };
+        let Ok(e) = self.in_round(|g| g.resolve(e)) else {
+            return Ok(None);
+        };
         if carried.iter().any(|t| *t != own && e.mentions(t)) {
             return Ok(None);
         }
@@ -267,21 +324,35 @@ impl Guess<'_, '_, '_> {
         let stays = !new.is_empty()
             && new.iter().all(|e| {
                 e.leaves().iter().all(|leaf| {
-                    !leaf.index.mentions(self.k) && leaf.loops.iter().all(|(_, n)| !n.mentions(self.k))
+                    !leaf.index.mentions(self.k)
+                        && leaf.loops.iter().all(|(_, n)| !n.mentions(self.k))
                 })
             });
         if stays {
             return self.in_round(|g| {
-                new.iter().map(|e| g.accumulator(array, e)).collect::<Result<Vec<_>, _>>()
+                new.iter()
+                    .map(|e| g.accumulator(array, e))
+                    .collect::<Result<Vec<_>, _>>()
             });
         }
         if new.is_empty() {
             return Ok(vec![]);
         }
         let var = self.exec.ctx.fresh.name(self.k);
-        let body = self.in_round(|g| new.iter().map(|e| g.pointwise(e)).collect::<Result<Vec<_>, _>>())?;
-        let body = body.iter().map(|e| e.replace(self.k, &Idx::sym(var.clone()))).collect();
-        Ok(vec![Effect::Loop { var, extent: Idx::sym(self.k.clone()), body }])
+        let body = self.in_round(|g| {
+            new.iter()
+                .map(|e| g.pointwise(e))
+                .collect::<Result<Vec<_>, _>>()
+        })?;
+        let body = body
+            .iter()
+            .map(|e| e.replace(self.k, &Idx::sym(var.clone())))
+            .collect();
+        Ok(vec![Effect::Loop {
+            var,
+            extent: Idx::sym(self.k.clone()),
+            body,
+        }])
     }
 
     fn pointwise(&mut self, e: &Effect) -> Result<Effect, Stuck> {
@@ -294,9 +365,16 @@ impl Guess<'_, '_, '_> {
             Effect::Loop { var, extent, body } => {
                 let mark = self.exec.ctx.mark();
                 self.exec.ctx.assume_in_range(var, extent);
-                let body = body.iter().map(|b| self.pointwise(b)).collect::<Result<Vec<_>, _>>();
+                let body = body
+                    .iter()
+                    .map(|b| self.pointwise(b))
+                    .collect::<Result<Vec<_>, _>>();
                 self.exec.ctx.forget(mark);
-                Effect::Loop { var: var.clone(), extent: extent.clone(), body: body? }
+                Effect::Loop {
+                    var: var.clone(),
+                    extent: extent.clone(),
+                    body: body?,
+                }
             }
         })
     }
@@ -307,23 +385,37 @@ impl Guess<'_, '_, '_> {
             Effect::Loop { var, extent, body } => {
                 let mark = self.exec.ctx.mark();
                 self.exec.ctx.assume_in_range(var, extent);
-                let body = body.iter().map(|b| self.accumulator(array, b)).collect::<Result<Vec<_>, _>>();
+                let body = body
+                    .iter()
+                    .map(|b| self.accumulator(array, b))
+                    .collect::<Result<Vec<_>, _>>();
                 self.exec.ctx.forget(mark);
-                Ok(Effect::Loop { var: var.clone(), extent: extent.clone(), body: body? })
+                Ok(Effect::Loop {
+                    var: var.clone(),
+                    extent: extent.clone(),
+                    body: body?,
+                })
             }
             Effect::Point { cond, index, value } => {
-                let (acc, round) = (self.exec.ctx.fresh.name("acc"), self.exec.ctx.fresh.name(self.k));
+                let (acc, round) = (
+                    self.exec.ctx.fresh.name("acc"),
+                    self.exec.ctx.fresh.name(self.k),
+                );
                 let old: ElemRef = Arc::new(Elem::Acc(acc.clone(), value.ty()));
                 let here = self.tokens.get(array).cloned();
                 let place = index.clone();
                 let value = value.map(&mut |x| match &**x {
-                    Elem::Read { array, index, .. } if Some(array) == here.as_ref() && *index == place => {
+                    Elem::Read { array, index, .. }
+                        if Some(array) == here.as_ref() && *index == place =>
+                    {
                         Some(old.clone())
                     }
                     _ => None,
                 });
                 let step = Elem::select(cond.clone(), value, old);
-                let step = self.resolve(&step)?.replace(self.k, &Idx::sym(round.clone()));
+                let step = self
+                    .resolve(&step)?
+                    .replace(self.k, &Idx::sym(round.clone()));
                 let Some(before) = self.entry.arrays.get(array) else {
                     return self.stuck(format!("there is no array {array}"));
                 };
@@ -362,8 +454,10 @@ impl Guess<'_, '_, '_> {
                 let Some(before) = self.entry.arrays.get(name) else {
                     return self.stuck(format!("there is no array {name}"));
                 };
-                chain::read(&mut self.exec.ctx, name, before, index)
-                    .map_err(|why| Stuck { what: why.0, line: self.line })
+                chain::read(&mut self.exec.ctx, name, before, index).map_err(|why| Stuck {
+                    what: why.0,
+                    line: self.line,
+                })
             }
             Elem::Select(c, t, f) => {
                 let c = self.resolve(c)?;
@@ -385,8 +479,11 @@ impl Guess<'_, '_, '_> {
                 Ok(e.rebuild(&[init, step?], &[fold.extent.clone()]))
             }
             _ => {
-                let children =
-                    e.children().into_iter().map(|c| self.resolve(c)).collect::<Result<Vec<_>, _>>()?;
+                let children = e
+                    .children()
+                    .into_iter()
+                    .map(|c| self.resolve(c))
+                    .collect::<Result<Vec<_>, _>>()?;
                 let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
                 Ok(e.rebuild(&children, &indices))
             }
