@@ -20,7 +20,7 @@ use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::{self, Expr, Stmt};
 use tensorize_ir::tensir;
 use tensorize_lift::c::{self, Parsed, Problem, Signature, Span};
-use tensorize_lift::summarise::{self, Summariser};
+use tensorize_lift::summarise::{self, Proposal};
 use tensorize_prove::solver::Solver;
 use tensorize_prove::{Options, Proof, Verdict};
 
@@ -299,11 +299,13 @@ struct Stages<'a> {
 impl Stages<'_> {
     /// Takes the kernel as far as it goes.
     fn run(&mut self, function: loopir::Function, given: Option<tensir::Function>) {
-        let Some(summary) = given.or_else(|| self.propose(&function)) else {
+        let given = given.map(Proposal::from);
+        let Some(proposal) = given.or_else(|| self.propose(&function)) else {
             return;
         };
+        let summary = &proposal.raised;
         self.kernel.report.summary = summary.to_string();
-        if summary.params != function.params {
+        if !tensorize_prove::same_params(&summary.params, &function.params) {
             let message = "the summary's parameters are not those of the C function";
             let d = Diagnostic::error("TZ0311", message).at(self.at(0));
             let head = parameters(&function);
@@ -317,7 +319,7 @@ impl Stages<'_> {
             self.kernel.report.fail(Status::Error, d.at(self.at(0)));
             return;
         }
-        if let Some(proof) = self.prove(&function, &summary) {
+        if let Some((summary, proof)) = self.prove(&function, proposal) {
             let proven = Proven {
                 function,
                 summary,
@@ -328,7 +330,7 @@ impl Stages<'_> {
         }
     }
 
-    fn propose(&mut self, function: &loopir::Function) -> Option<tensir::Function> {
+    fn propose(&mut self, function: &loopir::Function) -> Option<Proposal> {
         let start = Instant::now();
         let proposal = summarise::summarise(function, self.solver);
         self.kernel.report.times_us.propose = micros(start.elapsed());
@@ -340,7 +342,11 @@ impl Stages<'_> {
             .ok()
     }
 
-    fn prove(&mut self, function: &loopir::Function, summary: &tensir::Function) -> Option<Proof> {
+    fn prove(
+        &mut self,
+        function: &loopir::Function,
+        proposal: Proposal,
+    ) -> Option<(tensir::Function, Proof)> {
         let start = Instant::now();
         let best = if has_float_arithmetic(function) {
             self.kernel.source.float_tier()
@@ -351,7 +357,7 @@ impl Stages<'_> {
             best,
             ..Options::default()
         };
-        let verdict = tensorize_prove::prove(function, summary, &Summariser, self.solver, &options);
+        let (summary, verdict) = proposal.prove(function, self.solver, &options);
         self.kernel.report.times_us.prove = micros(start.elapsed());
         let proof = match verdict {
             Verdict::Proven(proof) => proof,
@@ -371,7 +377,8 @@ impl Stages<'_> {
         report.status = Status::Proven;
         report.tier = Some(proof.tier);
         report.guards = proof.guards.iter().map(ToString::to_string).collect();
-        Some(proof)
+        self.kernel.report.summary = summary.to_string();
+        Some((summary, proof))
     }
 
     fn generate(&mut self, proven: &Proven) {

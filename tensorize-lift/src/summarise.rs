@@ -4,7 +4,7 @@
 //! What it arrives at, raised to library operators, is proposed as the summary. Nothing here is trusted:
 //! the prover checks the closed forms and the summary.
 
-use crate::raise::{Closed, raise};
+use crate::raise::{Closed, raise, unraised};
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
@@ -12,9 +12,9 @@ use tensorize_ir::tensir::{self, View, dim};
 use tensorize_prove::chain::{self, Contents};
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::{Executor, Stuck};
-use tensorize_prove::integer_params;
 use tensorize_prove::loops::Oracle;
 use tensorize_prove::solver::Solver;
+use tensorize_prove::{Options, Verdict, integer_params, prove};
 
 mod closed_form;
 
@@ -41,11 +41,51 @@ impl From<Stuck> for Refusal {
     }
 }
 
+/// A summary in two forms that mean the same: none of them is proven yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// In library operators.
+    pub raised: tensir::Function,
+    /// In raw index notation, as the loops have it, if that is known.
+    pub plain: Option<tensir::Function>,
+}
+
+impl From<tensir::Function> for Proposal {
+    /// Somebody's summary.
+    fn from(summary: tensir::Function) -> Proposal {
+        Proposal {
+            raised: summary,
+            plain: None,
+        }
+    }
+}
+
+impl Proposal {
+    /// Has the raised form proven, or else the plain one. The summary that the verdict is about comes with
+    /// it.
+    pub fn prove(
+        self,
+        kernel: &loopir::Function,
+        solver: &mut Solver,
+        options: &Options,
+    ) -> (tensir::Function, Verdict) {
+        let without_search = Options {
+            refute: false,
+            ..options.clone()
+        };
+        for summary in [&self.raised].into_iter().chain(&self.plain) {
+            let verdict = prove(kernel, summary, &Summariser, solver, &without_search);
+            if matches!(verdict, Verdict::Proven(_)) {
+                return (summary.clone(), verdict);
+            }
+        }
+        let verdict = prove(kernel, &self.raised, &Summariser, solver, options);
+        (self.raised, verdict)
+    }
+}
+
 /// Proposes a summary. It is a proposal: the prover has to agree.
-pub fn summarise(
-    kernel: &loopir::Function,
-    solver: &mut Solver,
-) -> Result<tensir::Function, Refusal> {
+pub fn summarise(kernel: &loopir::Function, solver: &mut Solver) -> Result<Proposal, Refusal> {
     let oracle: &dyn Oracle = &Summariser;
     let ctx = Context::new(solver, integer_params(kernel), vec![]);
     let mut exec = Executor::new(kernel, oracle, ctx, false);
@@ -67,7 +107,10 @@ pub fn summarise(
             line: 0,
         });
     }
-    Ok(raise(&kernel.name, &kernel.params, &results))
+    Ok(Proposal {
+        raised: raise(&kernel.name, &kernel.params, &results),
+        plain: Some(unraised(&kernel.name, &kernel.params, &results)),
+    })
 }
 
 /// The final contents of an array as tensors: one for each group of places that is written. Later writes

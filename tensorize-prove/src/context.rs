@@ -203,7 +203,7 @@ impl<'s> Context<'s> {
                 self.assume_in_range(&fold.var, &fold.extent);
                 let step = self.settle(&fold.step);
                 self.forget(mark);
-                e.rebuild(&[init, step], &[fold.extent.clone()])
+                e.rebuild(&[init, step], std::slice::from_ref(&fold.extent))
             }
             _ => {
                 let children: Vec<_> = e.children().into_iter().map(|c| self.settle(c)).collect();

@@ -170,8 +170,11 @@ struct Theory {
     encoder: Encoder,
     tier: Tier,
     /// Folds met so far, or the operands of sums and products met so far, with their symbols.
-    folds: Vec<(Arc<Fold>, Option<(BinOp, ElemRef)>, String)>,
+    folds: Vec<Known>,
 }
+
+/// A fold that was met, as a reduction if it is one that splits, and its symbol.
+type Known = (Arc<Fold>, Option<(BinOp, ElemRef)>, String);
 
 impl Theory {
     fn sort_of(&mut self, ty: ScalarType) -> String {

@@ -512,8 +512,7 @@ impl<'c, 's> Executor<'c, 's> {
                 return Elem::of_idx(ty, p.floor_div(&Idx::constant(1 << small.unwrap_or(0))));
             }
             BinOp::Divide | BinOp::Remainder
-                if self.ctx.is_non_negative(&p)
-                    && self.ctx.proves(CmpOp::Ge, &q, &Idx::constant(1)) =>
+                if self.ctx.proves(CmpOp::Ge, &q, &Idx::constant(1)) && self.is_size(&p) =>
             {
                 let idx = if op == BinOp::Divide {
                     p.floor_div(&q)
@@ -551,6 +550,20 @@ impl<'c, 's> Executor<'c, 's> {
         }
     }
 
+    /// Whether `p` is not negative: shown, or made a guard if it is a size.
+    fn is_size(&mut self, p: &Idx) -> bool {
+        if self.ctx.is_non_negative(p) {
+            return true;
+        }
+        let may_be = p.as_constant().is_none()
+            && self.ctx.is_over_params(p)
+            && !self.ctx.proves(CmpOp::Lt, p, &Idx::default());
+        if may_be {
+            self.ctx.guard(Guard::NonNegative(p.clone()));
+        }
+        may_be
+    }
+
     /// Whether the result `p` of arithmetic in the type `ty` is a value of that type.
     fn keeps(&mut self, ty: ScalarType, p: &Idx) -> bool {
         (ty.is_signed() && self.kernel.overflow == Overflow::Undefined) || self.fits(ty, p)
@@ -560,6 +573,10 @@ impl<'c, 's> Executor<'c, 's> {
     fn fits(&mut self, ty: ScalarType, p: &Idx) -> bool {
         let low = p - &Idx::constant(ty.min_value());
         if !self.ctx.is_non_negative(&low) {
+            // What is known to leave the type wraps, and that is that.
+            if self.ctx.proves(CmpOp::Lt, &low, &Idx::default()) {
+                return false;
+            }
             // A difference of sizes is a guard; anything else may well be meant to wrap.
             let lower = if ty.is_signed() {
                 self.bound(p, false)
@@ -578,6 +595,9 @@ impl<'c, 's> Executor<'c, 's> {
         let max = Idx::constant(ty.max_value());
         if self.ctx.proves(CmpOp::Le, p, &max) {
             return true;
+        }
+        if self.ctx.proves(CmpOp::Gt, p, &max) {
+            return false;
         }
         match self.bound(p, true).filter(|u| self.ctx.is_over_params(u)) {
             Some(upper) => {

@@ -3,7 +3,7 @@
 //! It is the only part that has to be trusted. It does not know the proposers, the back ends or the
 //! command line; what they suggest (a summary, the closed form of a loop) is checked, never believed.
 
-pub use prove::{Options, integer_params, prove, prove_generated};
+pub use prove::{Options, integer_params, prove, prove_generated, same_params};
 
 use tensorize_ir::guard::{Footprint, Guard, Tier};
 use tensorize_ir::index::Sym;

@@ -25,6 +25,8 @@ pub struct Options {
     pub best: Tier,
     /// The weakest tier that is of use.
     pub worst: Tier,
+    /// Whether inputs on which the two differ are looked for when there is no proof.
+    pub refute: bool,
     /// Formulas in SMT-LIB that are assumed besides. Only tests that plant a false one have any.
     pub planted_lemmas: Vec<String>,
 }
@@ -34,6 +36,7 @@ impl Default for Options {
         Options {
             best: Tier::Exact,
             worst: Tier::Real,
+            refute: true,
             planted_lemmas: vec![],
         }
     }
@@ -95,15 +98,21 @@ fn verdict(
         &mut guards,
     ) {
         Ok(proof) => Verdict::Proven(proof),
-        Err(stuck) => match crate::refute::refute(kernel, summary, &guards, options.worst) {
-            Some(inputs) => Verdict::Refuted { inputs },
-            None => unknown(stuck.what, stuck.line),
-        },
+        Err(stuck) => {
+            let found = options
+                .refute
+                .then(|| crate::refute::refute(kernel, summary, &guards, options.worst))
+                .flatten();
+            match found {
+                Some(inputs) => Verdict::Refuted { inputs },
+                None => unknown(stuck.what, stuck.line),
+            }
+        }
     }
 }
 
 /// The same names and types; what is `const` or `restrict` is the kernel's to say.
-fn same_params(a: &[Param], b: &[Param]) -> bool {
+pub fn same_params(a: &[Param], b: &[Param]) -> bool {
     let plain = |p: &Param| match p {
         Param::Scalar { name, ty } => (name.clone(), *ty, false),
         Param::Array { name, elem, .. } => (name.clone(), *elem, true),

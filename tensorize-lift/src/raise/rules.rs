@@ -90,9 +90,12 @@ const EQUATIONS: &[(&str, &str, If)] = &[
     ("(shift_right_arithmetic ?a ?z)", "?a", IntEquals("?z", 0)),
 ];
 
+/// What is known of a class: its element type, and its value if it is a literal.
+type Known = (ScalarType, Option<Scalar>);
+
 impl If {
     /// Whether it holds, where `known` tells a variable's type, and its value if that is fixed.
-    fn holds(self, known: &dyn Fn(&str) -> Option<(ScalarType, Option<Scalar>)>) -> bool {
+    fn holds(self, known: &dyn Fn(&str) -> Option<Known>) -> bool {
         let value = |var| known(var).and_then(|(_, v)| v);
         match self {
             Always => true,

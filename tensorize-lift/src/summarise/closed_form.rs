@@ -117,8 +117,10 @@ fn counters(
         let value = if ty.is_int() {
             let unknown = token(var, k);
             // Far from the ends of the type: whether it stays there is for the prover to say.
-            let quarter = Idx::constant(ty.max_value() / 4);
-            exec.ctx.assume_in_range(&unknown, &quarter);
+            let (low, high) = (ty.max_value() / 8, ty.max_value() / 4);
+            exec.ctx.assume_in_range(&unknown, &Idx::constant(high));
+            exec.ctx
+                .assume_non_negative(&(&Idx::sym(unknown.clone()) - &Idx::constant(low)));
             Elem::of_idx(*ty, Idx::sym(unknown))
         } else {
             Arc::new(Elem::Acc(token(var, k), *ty))
@@ -476,7 +478,7 @@ impl Guess<'_, '_, '_> {
                 self.exec.ctx.assume_in_range(&fold.var, &fold.extent);
                 let step = self.resolve(&fold.step);
                 self.exec.ctx.forget(mark);
-                Ok(e.rebuild(&[init, step?], &[fold.extent.clone()]))
+                Ok(e.rebuild(&[init, step?], std::slice::from_ref(&fold.extent)))
             }
             _ => {
                 let children = e
