@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use tensorize_build::Settings;
 use tensorize_build::config::Library;
@@ -16,7 +17,11 @@ use tensorize_build::store::Store;
 /// A copy of `tests/project`.
 struct Project {
     dir: tempfile::TempDir,
+    /// The package's name. Cargo takes two packages of one name in one target folder for the same.
+    name: String,
 }
+
+static PROJECTS: AtomicUsize = AtomicUsize::new(0);
 
 /// One target folder for all projects, so that their dependencies are compiled once. Cargo locks it.
 static TARGET: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -24,7 +29,7 @@ static TARGET: LazyLock<PathBuf> = LazyLock::new(|| {
     exe.ancestors().nth(3).unwrap().join("end-to-end")
 });
 
-/// The programs have one name.
+/// Builds wait for each other: what one prints is read, and cargo would only wait itself.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 impl Project {
@@ -33,8 +38,10 @@ impl Project {
         let dir = tempfile::tempdir().unwrap();
         copy(&here.join("tests/project"), dir.path());
         let workspace = here.parent().unwrap();
+        let name = format!("project-{}", PROJECTS.fetch_add(1, Ordering::Relaxed));
         let manifest = format!(
-            "[package]\nname = 'project'\nversion = '0.1.0'\nedition = '2024'\n[workspace]\n\
+            "[package]\nname = '{name}'\nversion = '0.1.0'\nedition = '2024'\n[workspace]\n\
+             [lib]\nname = 'project'\n[[bin]]\nname = '{name}'\npath = 'src/main.rs'\n\
              [package.metadata.tensorize]\nkernels = ['kernels/other.c::twice']\n\
              [dependencies]\ntensorize-rt = {{ path = '{0}/tensorize-rt' }}\n\
              [build-dependencies]\ntensorize-build = {{ path = '{0}/tensorize-build' }}\n",
@@ -42,7 +49,7 @@ impl Project {
         );
         fs::write(dir.path().join("Cargo.toml"), manifest).unwrap();
         fs::copy(workspace.join("Cargo.lock"), dir.path().join("Cargo.lock")).unwrap();
-        Project { dir }
+        Project { dir, name }
     }
 
     fn path(&self) -> &Path {
@@ -187,7 +194,7 @@ impl Project {
         let (built, log) = self.cargo(env);
         assert!(built, "{log}");
         let program = self.path().join("program");
-        fs::copy(TARGET.join("debug/project"), &program).unwrap();
+        fs::copy(TARGET.join("debug").join(&self.name), &program).unwrap();
         Program { path: program, log }
     }
 }
