@@ -80,15 +80,6 @@ pub fn generate(
         Ok(generated) => generated,
         Err(unsupported) => return report(TargetStatus::Unsupported, unsupported.why),
     };
-    if let Some(f) = proof.footprints.iter().find(|f| f.reads_depend_on_data)
-        && generated.eager_reads
-    {
-        let why = format!(
-            "the original reads some of `{}` only on some data",
-            f.extent.array
-        );
-        return report(TargetStatus::Unsupported, why);
-    }
     let (tier, mut guards) = match prove(&generated, subject, solver) {
         Ok(proven) => proven,
         Err(why) => return report(TargetStatus::Failed, why),

@@ -90,6 +90,7 @@ impl Oracle for Summariser {
         for array in &arrays {
             let new = end.arrays.get(array).map_or(&[][..], |c| &c.effects[..]);
             let effects = guess.array(array, new)?;
+            guess.no_running_values(array, &effects, &carried)?;
             form.arrays.insert(array.clone(), effects);
         }
         Ok(form)
@@ -355,6 +356,26 @@ impl Guess<'_, '_, '_> {
             extent: Idx::sym(self.k.clone()),
             body,
         }])
+    }
+
+    /// A tensor has no elements that hold what an accumulator has come to so far.
+    fn no_running_values(
+        &self,
+        array: &Sym,
+        effects: &[Effect],
+        carried: &[Sym],
+    ) -> Result<(), Stuck> {
+        for leaf in effects.iter().flat_map(Effect::leaves) {
+            let running = |t: &&Sym| leaf.value.mentions(t) || leaf.cond.mentions(t);
+            if let Some(t) = carried.iter().find(running) {
+                let var = t.split('@').next().unwrap_or(t);
+                return self.stuck(format!(
+                    "each round stores in {array} what {var} has become so far: a running result, which is \
+                     not supported yet"
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn pointwise(&mut self, e: &Effect) -> Result<Effect, Stuck> {
