@@ -135,7 +135,7 @@ fn prove(
             let added = own.guards.into_iter().filter(|g| !proof.guards.contains(g));
             Ok((tier.max(own.tier), added.collect()))
         }
-        Verdict::Refuted { inputs } => Err(format!("its code is wrong: {inputs}")),
+        Verdict::Refuted { inputs, .. } => Err(format!("its code is wrong: {inputs}")),
         Verdict::Unknown { obligation, .. } => Err(format!("its code is not proven: {obligation}")),
     }
 }

@@ -7,6 +7,9 @@ use crate::pipeline::{Kernel, micros};
 use crate::python;
 use std::time::Instant;
 use tensorize_build::record::Evidence;
+use tensorize_ir::check::{Comparison, Tally, first_difference};
+use tensorize_ir::memory::Inputs;
+use tensorize_ir::{loopir, tensir};
 
 const REPORT_IT: &str =
     "this is a bug in cargo-tensorize: please report it, with the kernel's source and these inputs";
@@ -86,6 +89,56 @@ fn compiled(kernels: &mut [Kernel]) {
             }
         }
     }
+}
+
+/// Runs the compiled original on the inputs of a counterexample: what it says of the summary, in words.
+pub fn replay(
+    kernel: &Kernel,
+    function: &loopir::Function,
+    summary: &tensir::Function,
+    case: &Inputs,
+) -> String {
+    match try_replay(kernel, function, summary, case) {
+        Ok(Some(difference)) => format!("the compiled original says so, too: {difference}"),
+        Ok(None) => format!(
+            "the compiled original agrees with the summary on these inputs: it was read wrongly; {REPORT_IT}"
+        ),
+        Err(why) => format!("the compiled original could not be asked: {why}"),
+    }
+}
+
+fn try_replay(
+    kernel: &Kernel,
+    function: &loopir::Function,
+    summary: &tensir::Function,
+    case: &Inputs,
+) -> Result<Option<String>, String> {
+    let signature = kernel.signature.clone().ok_or("its types are not known")?;
+    let program = Differential::build(
+        &kernel.source.absolute(),
+        &kernel.source.settings.dir,
+        &kernel.source.compiler_args(),
+        &[(kernel.report.name.clone(), signature)],
+        &[],
+    )
+    .map_err(|e| e.to_string())?;
+    let job = program.job(0, &function.params, case);
+    let outcomes = job.and_then(|job| program.run(&[job]));
+    let outcome = outcomes.map_err(|e| e.to_string())?.pop();
+    let found = outcome
+        .ok_or("it gives no answer")?
+        .outputs(&function.params)?;
+    let expected = tensir::interpret(summary, case)?;
+    let how = Comparison {
+        names: ("the original", "the summary"),
+        ..Comparison::default()
+    };
+    Ok(first_difference(
+        &found,
+        &expected,
+        &how,
+        &mut Tally::default(),
+    ))
 }
 
 fn build(kernels: &[&mut Kernel]) -> Result<Differential, differential::Error> {

@@ -361,9 +361,11 @@ impl Stages<'_> {
         self.kernel.report.times_us.prove = micros(start.elapsed());
         let proof = match verdict {
             Verdict::Proven(proof) => proof,
-            Verdict::Refuted { inputs } => {
-                let d = Diagnostic::error("TZ0401", "the summary is wrong").at(self.at(0));
-                self.kernel.report.fail(Status::Refuted, d.note(inputs));
+            Verdict::Refuted { inputs, case } => {
+                let d = Diagnostic::error("TZ0401", format!("the summary is wrong: {inputs}"));
+                let replayed = original::replay(self.kernel, function, &summary, &case);
+                let d = d.at(self.at(0)).note(replayed);
+                self.kernel.report.fail(Status::Refuted, d);
                 return None;
             }
             Verdict::Unknown { obligation, line } => {

@@ -183,6 +183,10 @@ fn a_refutation_comes_with_inputs() {
         text.contains("error[TZ0401]") && text.contains("n = "),
         "{text}"
     );
+    assert!(
+        text.contains("the compiled original says so, too"),
+        "{text}"
+    );
 }
 
 #[test]

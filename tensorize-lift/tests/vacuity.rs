@@ -62,7 +62,7 @@ fn ask(summary: &str, planted: &[&str]) -> Verdict {
 #[test]
 fn without_a_planted_lemma_the_answers_are_right() {
     assert!(matches!(ask(RIGHT, &[]), Verdict::Proven(_)));
-    let Verdict::Refuted { inputs } = ask(WRONG, &[]) else {
+    let Verdict::Refuted { inputs, .. } = ask(WRONG, &[]) else {
         panic!("a wrong summary")
     };
     assert!(inputs.contains("12345"), "{inputs}");

@@ -368,7 +368,7 @@ fn leading_dimension(ctx: &mut Context, inner: &Idx, stride: &Idx, loops: &[(Sym
     if !ctx.is_over_params(stride) {
         return false;
     }
-    let Some(largest) = crate::exec::bound(ctx, inner, loops, true) else {
+    let Some(largest) = crate::eval::bound(ctx, inner, loops, true) else {
         return false;
     };
     let room = &(stride - &largest) - &Idx::constant(1);

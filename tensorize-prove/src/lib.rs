@@ -12,9 +12,11 @@ pub mod canon;
 pub mod chain;
 pub mod context;
 pub mod equal;
+pub mod eval;
 pub mod exec;
 pub mod footprint;
 pub mod loops;
+mod parallel;
 pub mod prove;
 mod refute;
 pub mod smt;
@@ -47,6 +49,8 @@ pub enum Verdict {
     Refuted {
         /// What was passed, and what came out of either side, in words.
         inputs: String,
+        /// The same, to be replayed.
+        case: Box<tensorize_ir::memory::Inputs>,
     },
     /// Nobody knows.
     Unknown {

@@ -104,7 +104,10 @@ fn verdict(
                 .then(|| crate::refute::refute(kernel, summary, &guards, options.worst))
                 .flatten();
             match found {
-                Some(inputs) => Verdict::Refuted { inputs },
+                Some(difference) => Verdict::Refuted {
+                    inputs: difference.text,
+                    case: Box::new(difference.inputs),
+                },
                 None => unknown(stuck.what, stuck.line),
             }
         }

@@ -1,6 +1,6 @@
 //! Inputs on which a kernel and a summary differ.
 
-use tensorize_ir::check::{Comparison, Same, compare};
+use tensorize_ir::check::{Comparison, Difference, Same, compare};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::inputs::{Palette, Spec};
 use tensorize_ir::loopir::interp::Program;
@@ -16,7 +16,7 @@ pub fn refute(
     summary: &tensir::Function,
     guards: &[Guard],
     tier: Tier,
-) -> Option<String> {
+) -> Option<Difference> {
     let program = Program::new(kernel).ok()?;
     let spec = Spec::guarded(&kernel.params, guards).with_constants_of(kernel);
     let same = if tier == Tier::Exact {
@@ -33,7 +33,7 @@ pub fn refute(
     for (palette, seed) in [(Palette::Tame, 1), (Palette::All, 2)] {
         let cases = spec.sample(seed, TRIES / 2, palette);
         if let Err(difference) = compare(&program, &mut other, &spec, cases, &how) {
-            return Some(difference.text.clone());
+            return Some(*difference);
         }
     }
     None

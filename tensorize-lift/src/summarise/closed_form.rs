@@ -13,7 +13,8 @@ use tensorize_ir::loopir::Loop;
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_prove::chain::{self, Contents, Effect};
-use tensorize_prove::exec::{Executor, State, Stuck, as_idx, index_like};
+use tensorize_prove::eval::{as_idx, index_like};
+use tensorize_prove::exec::{Executor, State, Stuck};
 use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
 
 /// Proposes closed forms by trying a round.

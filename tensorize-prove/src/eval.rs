@@ -1,0 +1,299 @@
+//! The value of an expression.
+
+use crate::canon;
+use crate::chain::{self, truth};
+use crate::context::{Context, is_index_condition};
+use crate::exec::{Executor, State, Stuck};
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Guard;
+use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::loopir::{Expr, Overflow};
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::scalar::ScalarType;
+
+impl Executor<'_, '_> {
+    /// The value of a condition, a literal if it is known.
+    pub fn condition(&mut self, e: &Expr, state: &State) -> Result<ElemRef, Stuck> {
+        let c = canon::elem(&self.eval(e, state)?);
+        if is_index_condition(&c)
+            && let Some(known) = self.ctx.decide(&c)
+        {
+            return Ok(truth(known));
+        }
+        Ok(c)
+    }
+
+    /// The value of an index expression.
+    pub fn index(&mut self, e: &Expr, state: &State) -> Result<Idx, Stuck> {
+        Ok(as_idx(&self.eval(e, state)?))
+    }
+
+    /// The value of an expression.
+    pub fn eval(&mut self, e: &Expr, state: &State) -> Result<ElemRef, Stuck> {
+        Ok(match e {
+            Expr::Const(v) => Elem::constant(*v),
+            Expr::Var(name, _) => match state.scalars.get(name) {
+                Some(v) => v.clone(),
+                None => {
+                    return self
+                        .stuck(format!("the value of {name} is not known where it is read"));
+                }
+            },
+            Expr::Load { array, index, .. } => {
+                let at = self.index(index, state)?;
+                self.record(array, &at, false);
+                self.within_local(array, &at)?;
+                let Some(contents) = state.arrays.get(array) else {
+                    return self.stuck(format!("there is no array {array}"));
+                };
+                let table = self
+                    .kernel
+                    .arrays
+                    .iter()
+                    .find(|a| a.name == *array)
+                    .and_then(|a| a.init.as_ref());
+                if let (Some(values), true) = (table, contents.effects.is_empty())
+                    && !values.is_empty()
+                {
+                    let selected = Elem::table(values, &at);
+                    return Ok(self.ctx.settle(&selected));
+                }
+                match chain::read(&mut self.ctx, array, contents, &at) {
+                    Ok(v) => v,
+                    Err(chain::Unresolved(why)) => return self.stuck(why),
+                }
+            }
+            Expr::Unary(op, a) => {
+                let a = self.eval(a, state)?;
+                match (op, index_like(&a)) {
+                    (UnOp::Negate, Some(p)) if self.keeps(a.ty(), &-&p) => {
+                        Elem::of_idx(a.ty(), -&p)
+                    }
+                    _ => Elem::unary(*op, a),
+                }
+            }
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.eval(a, state)?, self.eval(b, state)?);
+                self.record_hazard(*op, &a, &b);
+                self.binary(*op, a, b)
+            }
+            Expr::Compare(op, a, b) => {
+                let (a, b) = (self.eval(a, state)?, self.eval(b, state)?);
+                match (index_like(&a), index_like(&b)) {
+                    (Some(p), Some(q)) => Elem::index_compare(*op, p, q),
+                    _ => Elem::compare(*op, a, b),
+                }
+            }
+            Expr::Convert(to, a) => {
+                let a = self.eval(a, state)?;
+                self.convert(*to, a)
+            }
+            Expr::Bitcast(to, a) => {
+                let a = self.eval(a, state)?;
+                if a.ty() == *to {
+                    a
+                } else {
+                    Elem::Bitcast(*to, a).into()
+                }
+            }
+            Expr::Select(c, t, f) => {
+                let c = self.condition(c, state)?;
+                match &*c {
+                    Elem::Const(v) => self.eval(if v.is_true() { t } else { f }, state)?,
+                    _ => {
+                        let t = self.under(&c, |x| x.eval(t, state))?;
+                        let f = self.under(&Elem::not(c.clone()), |x| x.eval(f, state))?;
+                        larger_or_smaller(&c, &t, &f).unwrap_or_else(|| Elem::select(c, t, f))
+                    }
+                }
+            }
+        })
+    }
+
+    fn binary(&mut self, op: BinOp, a: ElemRef, b: ElemRef) -> ElemRef {
+        let ty = a.ty();
+        let (Some(p), Some(q)) = (index_like(&a), index_like(&b)) else {
+            return Elem::binary(op, a, b);
+        };
+        if matches!((&*a, &*b), (Elem::Const(_), Elem::Const(_))) {
+            return Elem::binary(op, a, b);
+        }
+        let small = q.as_constant().filter(|c| (0..63).contains(c));
+        let result = match op {
+            BinOp::Add => &p + &q,
+            BinOp::Subtract => &p - &q,
+            BinOp::Multiply => &p * &q,
+            BinOp::ShiftLeft if small.is_some() => &p * &Idx::constant(1 << small.unwrap_or(0)),
+            BinOp::ShiftRightArithmetic if small.is_some() && ty.is_signed() => {
+                return Elem::of_idx(ty, p.floor_div(&Idx::constant(1 << small.unwrap_or(0))));
+            }
+            BinOp::ShiftRightLogical if small.is_some() && self.ctx.is_non_negative(&p) => {
+                return Elem::of_idx(ty, p.floor_div(&Idx::constant(1 << small.unwrap_or(0))));
+            }
+            BinOp::Divide | BinOp::Remainder
+                if self.ctx.proves(CmpOp::Ge, &q, &Idx::constant(1)) && self.is_size(&p) =>
+            {
+                let idx = if op == BinOp::Divide {
+                    p.floor_div(&q)
+                } else {
+                    p.modulo(&q)
+                };
+                return Elem::of_idx(ty, canon::idx(&idx));
+            }
+            BinOp::And
+                if small.is_some_and(|c| c > 0 && (c + 1).count_ones() == 1)
+                    && self.ctx.is_non_negative(&p) =>
+            {
+                let modulus = Idx::constant(small.unwrap_or(0) + 1);
+                return Elem::of_idx(ty, canon::idx(&p.modulo(&modulus)));
+            }
+            BinOp::Maximum => p.maximum(&q),
+            BinOp::Minimum => p.minimum(&q),
+            _ => return Elem::binary(op, a, b),
+        };
+        if self.keeps(ty, &result) {
+            Elem::of_idx(ty, result)
+        } else {
+            Elem::binary(op, a, b)
+        }
+    }
+
+    fn convert(&mut self, to: ScalarType, a: ElemRef) -> ElemRef {
+        let from = a.ty();
+        match index_like(&a) {
+            Some(p) if to == ScalarType::I1 => Elem::index_compare(CmpOp::Ne, p, Idx::default()),
+            Some(p) if to.is_int() && (from.fits_in(to) || self.fits(to, &p)) => {
+                Elem::of_idx(to, p)
+            }
+            _ => Elem::convert(to, a),
+        }
+    }
+
+    /// Whether `p` is not negative: shown, or made a guard if it is a size.
+    fn is_size(&mut self, p: &Idx) -> bool {
+        if self.ctx.is_non_negative(p) {
+            return true;
+        }
+        let may_be = p.as_constant().is_none()
+            && self.ctx.is_over_params(p)
+            && !self.ctx.proves(CmpOp::Lt, p, &Idx::default());
+        if may_be {
+            self.ctx.guard(Guard::NonNegative(p.clone()));
+        }
+        may_be
+    }
+
+    /// Whether the result `p` of arithmetic in the type `ty` is a value of that type.
+    fn keeps(&mut self, ty: ScalarType, p: &Idx) -> bool {
+        (ty.is_signed() && self.kernel.overflow == Overflow::Undefined) || self.fits(ty, p)
+    }
+
+    /// Whether `p` is a value of the type: shown, or made a guard.
+    fn fits(&mut self, ty: ScalarType, p: &Idx) -> bool {
+        let low = p - &Idx::constant(ty.min_value());
+        if !self.ctx.is_non_negative(&low) {
+            // What is known to leave the type wraps, and that is that.
+            if self.ctx.proves(CmpOp::Lt, &low, &Idx::default()) {
+                return false;
+            }
+            // A difference of sizes is a guard; anything else may well be meant to wrap.
+            let lower = if ty.is_signed() {
+                self.bound(p, false)
+            } else {
+                Some(p.clone())
+            };
+            let Some(lower) = lower.filter(|l| self.ctx.is_over_params(l)) else {
+                return false;
+            };
+            if ty.is_signed() {
+                self.ctx.guard(Guard::Fits(lower, ty));
+            } else {
+                self.ctx.guard(Guard::NonNegative(lower));
+            }
+        }
+        let max = Idx::constant(ty.max_value());
+        if self.ctx.proves(CmpOp::Le, p, &max) {
+            return true;
+        }
+        if self.ctx.proves(CmpOp::Gt, p, &max) {
+            return false;
+        }
+        match self.bound(p, true).filter(|u| self.ctx.is_over_params(u)) {
+            Some(upper) => {
+                self.ctx.guard(Guard::Fits(upper, ty));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// A polynomial over the parameters that is at least (`upper`) or at most `p`, in every round of the
+    /// loops around here.
+    pub fn bound(&mut self, p: &Idx, upper: bool) -> Option<Idx> {
+        let loops = self.loops.clone();
+        bound(&mut self.ctx, p, &loops, upper)
+    }
+}
+
+/// See [`Executor::bound`]: counters are replaced by the end of their range at which `p` is largest (or
+/// smallest), innermost first.
+pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> Option<Idx> {
+    let mut p = canon::idx(p);
+    for (var, extent) in loops.iter().rev() {
+        if !p.mentions(var) {
+            continue;
+        }
+        let (slope, rest) = p.linear_in(var)?;
+        let rises = if ctx.is_non_negative(&slope) {
+            true
+        } else if ctx.is_non_negative(&-&slope) {
+            false
+        } else if ctx.is_over_params(&slope) {
+            // A stride such as a leading dimension: negative ones are left to the original.
+            ctx.guard(Guard::NonNegative(slope.clone()));
+            true
+        } else {
+            return None;
+        };
+        p = if rises == upper {
+            &rest + &(&slope * &(extent - &Idx::constant(1)))
+        } else {
+            rest
+        };
+    }
+    Some(p)
+}
+
+/// The polynomial, if the value is index-like.
+pub fn index_like(e: &ElemRef) -> Option<Idx> {
+    match &**e {
+        Elem::Const(v) if v.ty.is_int() => Some(Idx::constant(v.as_int())),
+        Elem::OfIdx(ty, p) if ty.is_int() => Some(p.clone()),
+        _ => None,
+    }
+}
+
+/// The mathematical value of an integer.
+pub fn as_idx(e: &ElemRef) -> Idx {
+    match &**e {
+        Elem::Convert(to, inner) if inner.ty().fits_in(*to) => as_idx(inner),
+        _ => index_like(e).unwrap_or_else(|| Idx::atom(Atom::Value(e.clone()))),
+    }
+}
+
+/// `p >= 0 ? t : f` as a maximum or minimum of index-like values, where it is one.
+pub(crate) fn larger_or_smaller(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Option<ElemRef> {
+    let Elem::IndexCompare(CmpOp::Ge, p, zero) = &**c else {
+        return None;
+    };
+    let (x, y) = (index_like(t)?, index_like(f)?);
+    let (p, one) = (p - zero, Idx::constant(1));
+    let (up, down) = (&x - &y, &y - &x);
+    if p == up || p == &up - &one {
+        Some(Elem::of_idx(t.ty(), x.maximum(&y)))
+    } else if p == down || p == &down - &one {
+        Some(Elem::of_idx(t.ty(), x.minimum(&y)))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,115 @@
+//! Loops whose rounds run in any order, or at the same time.
+
+use crate::chain::{self, Effect, truth};
+use crate::exec::{Access, Executor, Stuck};
+use crate::loops::{ClosedForm, ScalarForm, bind};
+use tensorize_ir::element::{Elem, Order};
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::loopir::{Loop, LoopMode};
+use tensorize_ir::op::CmpOp;
+
+impl Executor<'_, '_> {
+    /// For loops whose rounds run in any order or at the same time: no round reads or writes a place that
+    /// another one writes, and nothing but the counter and declared accumulators is carried.
+    pub(crate) fn verify_independent(
+        &mut self,
+        l: &Loop,
+        k: &Sym,
+        form: &ClosedForm,
+        first_access: usize,
+    ) -> Result<(), Stuck> {
+        let reductions: &[_] = match &l.mode {
+            LoopMode::Simd { reductions } => reductions,
+            _ => &[],
+        };
+        let mut counters = 0;
+        for (var, f) in &form.scalars {
+            match f {
+                ScalarForm::At(_) => counters += 1,
+                ScalarForm::Last(_) => {}
+                ScalarForm::Fold { acc, step } => {
+                    let fold = bind(acc, k, &form.trip, step, step, Order::Any);
+                    let op = fold.as_reduction().map(|(op, _)| op);
+                    if !reductions.iter().any(|(o, v)| v == var && Some(*o) == op) {
+                        return self.stuck(format!(
+                            "{var} is carried from round to round of a parallel loop"
+                        ));
+                    }
+                }
+            }
+        }
+        if counters > 1 {
+            return self.stuck("a parallel loop has more than one counter");
+        }
+        let accesses: Vec<Access> = self.accesses[first_access..].to_vec();
+        for (array, effects) in &form.arrays {
+            if self.kernel.arrays.iter().any(|a| a.name == *array) {
+                return self.stuck(format!("a parallel loop writes the local array {array}"));
+            }
+            let one_loop = matches!(effects.as_slice(), [Effect::Loop { extent, .. }] if *extent == Idx::sym(k.clone()));
+            if !one_loop {
+                return self.stuck(format!(
+                    "the rounds of a parallel loop write the same places of {array}"
+                ));
+            }
+            // `effects` at k = trip: all that the loop writes.
+            for effect in effects {
+                let effect = effect.replace(k, &form.trip);
+                for leaf in effect.leaves() {
+                    for access in accesses.iter().filter(|a| a.array == *array) {
+                        if !self.only_its_own_round(&leaf, access, k) {
+                            return self.stuck(format!(
+                                "that the rounds of a parallel loop keep apart in {array} could not be shown"
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the write `leaf`, in whatever round, meets `access` in round `k` only if its round is `k`.
+    fn only_its_own_round(&mut self, leaf: &chain::Leaf, access: &Access, k: &Sym) -> bool {
+        let mark = self.ctx.mark();
+        let outside = self.loops.len();
+        for (var, extent) in &access.loops[outside..] {
+            self.ctx.assume_in_range(var, extent);
+        }
+        for condition in &access.path {
+            self.ctx.assume(condition.clone());
+        }
+        let ok = match chain::decode(&mut self.ctx, &leaf.loops, leaf.index, &access.index) {
+            Some(position) => {
+                let mut in_range = truth(true);
+                let with = |s: &Sym| {
+                    leaf.loops
+                        .iter()
+                        .position(|(v, _)| v == s)
+                        .map(|i| position[i].clone())
+                };
+                for (p, (_, n)) in position.iter().zip(&leaf.loops) {
+                    in_range = chain::and(
+                        in_range,
+                        Elem::index_compare(CmpOp::Ge, p.clone(), Idx::default()),
+                    );
+                    in_range = chain::and(
+                        in_range,
+                        Elem::index_compare(CmpOp::Lt, p.clone(), n.substitute(&with)),
+                    );
+                }
+                self.ctx.assume(in_range);
+                self.ctx
+                    .proves(CmpOp::Eq, &position[0], &Idx::sym(k.clone()))
+            }
+            None => {
+                for (var, extent) in &leaf.loops {
+                    self.ctx.assume_in_range(var, extent);
+                }
+                self.ctx.proves(CmpOp::Ne, leaf.index, &access.index)
+            }
+        };
+        self.ctx.forget(mark);
+        ok
+    }
+}
