@@ -166,8 +166,8 @@ pub enum Op {
         /// Pairs of dimensions (left, right) that are summed over, the slowest first.
         contracting: Vec<(usize, usize)>,
     },
-    /// Folds these dimensions (ascending list, row-major order); the second operand is the scalar that
-    /// the fold starts from.
+    /// Folds these dimensions (ascending list, row-major order); the second operand is what the fold
+    /// starts from: a scalar, or a tensor of the result's shape.
     Reduce {
         /// How two values are combined.
         reducer: Reducer,

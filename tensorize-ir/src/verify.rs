@@ -219,7 +219,6 @@ fn dot_general(
 fn reduce(reducer: Reducer, dimensions: &[usize], args: &[&TensorType]) -> Rule<TensorType> {
     let operand = args[0];
     dimensions_ok(dimensions, operand.rank())?;
-    scalar_of(args[1], operand.elem)?;
     if let Reducer::Op(op) = reducer {
         ensure(op.accepts(operand.elem), || {
             format!("{op} is not defined on {}", operand.elem)
@@ -230,10 +229,13 @@ fn reduce(reducer: Reducer, dimensions: &[usize], args: &[&TensorType]) -> Rule<
         .iter()
         .enumerate()
         .filter(|(d, _)| !dimensions.contains(d));
-    Ok(TensorType::new(
-        kept.map(|(_, e)| e.clone()).collect(),
-        operand.elem,
-    ))
+    let shape: Vec<_> = kept.map(|(_, e)| e.clone()).collect();
+    let result = TensorType::new(shape, operand.elem);
+    // One start for all, or one for each element.
+    if *args[1] != result {
+        scalar_of(args[1], operand.elem)?;
+    }
+    Ok(result)
 }
 
 impl Function {

@@ -177,12 +177,14 @@ fn row_maximum() {
          %2 = reduce %0, %1, reducer = take_if(GT), dimensions = [1] : tensor<rows x f32>
          store out[#0] = %2",
     );
-    // Each row starts from its own first element, and a reduction from one scalar.
+    // Each row starts from its own first element.
     raises(
         "x: const ptr<ui8>, out: ptr<ui8>, rows: i32, cols: i32",
         "out[#0] : rows x ui8 = fold(m = x[#0*cols], j < cols - 1, select(compare(GT, convert(i32, x[#0*cols + j + 1]), convert(i32, m)), x[#0*cols + j + 1], m))",
-        "%0 = generic fold(m = x[#0*cols], j < cols - 1, select(compare(GT, convert(i32, x[#0*cols + j + 1]), convert(i32, m)), x[#0*cols + j + 1], m)) : tensor<rows x ui8>
-         store out[#0] = %0",
+        "%0 = view x[#0*cols + #1 + 1] : tensor<rows x (cols - 1) x ui8>
+         %1 = view x[#0*cols] : tensor<rows x ui8>
+         %2 = reduce %0, %1, reducer = maximum, dimensions = [1] : tensor<rows x ui8>
+         store out[#0] = %2",
     );
     raises(
         "x: const ptr<f64>, n: i32",

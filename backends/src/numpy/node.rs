@@ -339,7 +339,10 @@ impl<'a> Emitter<'a> {
                 dimensions,
             } => {
                 let x = self.full(arg(0))?;
-                let init = self.node(arg(1))?;
+                let init = match self.function.nodes[arg(1)].ty.rank() {
+                    0 => self.node(arg(1))?,
+                    _ => self.full(arg(1))?,
+                };
                 let zero = self.is_zero(arg(1)) && matches!(reducer, Reducer::Op(BinOp::Add));
                 self.reduction(*reducer, elem, (!zero).then_some(&init), &x, dimensions)?
             }

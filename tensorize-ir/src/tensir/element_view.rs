@@ -129,7 +129,11 @@ impl Function {
                     })
                     .collect();
                 let x = self.element(n.args[0], &there, fresh);
-                let init = self.element(n.args[1], &[], fresh);
+                let start = match arg_ty(1).rank() {
+                    0 => &[],
+                    _ => position,
+                };
+                let init = self.element(n.args[1], start, fresh);
                 folds(*reducer, init, x, &vars, &extents, fresh)
             }
             Op::Generic(e) => e.instantiate(

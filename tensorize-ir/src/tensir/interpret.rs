@@ -350,13 +350,7 @@ fn apply(
         Op::Reduce {
             reducer,
             dimensions,
-        } => Ok(reduce(
-            shape,
-            args[0],
-            args[1].data[0],
-            *reducer,
-            dimensions,
-        )),
+        } => Ok(reduce(shape, args[0], args[1], *reducer, dimensions)),
         Op::Generic(e) => Ok(Tensor::build(shape, |p| generic(e, p, inputs))),
     }
 }
@@ -408,11 +402,14 @@ fn combine(reducer: Reducer, acc: Scalar, x: Scalar) -> Scalar {
 fn reduce(
     shape: Vec<usize>,
     operand: &Tensor,
-    init: Option<Scalar>,
+    init: &Tensor,
     reducer: Reducer,
     dimensions: &[usize],
 ) -> Tensor {
-    let mut data = vec![init; shape.iter().product()];
+    let mut data = match init.shape.len() {
+        0 => vec![init.data[0]; shape.iter().product()],
+        _ => init.data.clone(),
+    };
     let mut elements = operand.data.iter();
     each_position(&operand.shape, |position| {
         let mut place = 0;

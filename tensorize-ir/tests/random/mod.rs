@@ -484,9 +484,17 @@ impl Case {
                     1 => Reducer::KeepIf(self.pick(CmpOp::ALL)),
                     _ => Reducer::Op(self.pick(&[BinOp::Add, BinOp::Maximum, BinOp::Subtract])),
                 };
-                let dimensions = (0..shape.len()).filter(|_| self.chance()).collect();
+                let dimensions: Vec<usize> = (0..shape.len()).filter(|_| self.chance()).collect();
+                let kept = |d: &usize| !dimensions.contains(d);
+                let result: Shape = (0..shape.len())
+                    .filter(kept)
+                    .map(|d| shape[d].clone())
+                    .collect();
                 let a = self.operand(shape, elem, below);
-                let init = self.scalar_node(elem);
+                let init = match self.chance() {
+                    true => self.scalar_node(elem),
+                    false => self.operand(result, elem, below),
+                };
                 self.inferred(
                     Op::Reduce {
                         reducer,

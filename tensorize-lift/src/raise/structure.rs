@@ -130,6 +130,9 @@ fn sum_of_products(graph: &mut Graph, term: &Term) -> Vec<Id> {
         return vec![];
     };
     let (sum, init) = (term.args[0], term.args[1]);
+    if ty(graph, init).rank() > 0 {
+        return vec![];
+    }
     let rank = ty(graph, sum).rank();
     let products = forms(graph, sum, |t| match t.op {
         Op::Binary(BinOp::Multiply) => Some((t.args[0], t.args[1])),

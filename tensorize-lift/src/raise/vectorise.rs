@@ -337,13 +337,13 @@ impl Vectoriser<'_> {
         }
         let ty = fold.init.ty();
         let mut init = self.tensor(&nest.init);
-        // A reduction starts from one scalar. Integer sums may add theirs afterwards, as the prover knows.
+        // Integer sums whose elements start from different values may add these afterwards, as the prover
+        // knows; then the sum can become a product of matrices.
         let mut afterwards = None;
-        if !init.over.is_empty() {
-            let Reducer::Op(op @ BinOp::Add) = nest.reducer else {
-                return None;
-            };
-            let start = reduction::identity(nest.reducer, ty).filter(|_| !ty.is_float())?;
+        if let (false, Reducer::Op(op @ BinOp::Add), false) =
+            (init.over.is_empty(), nest.reducer, ty.is_float())
+        {
+            let start = reduction::identity(nest.reducer, ty)?;
             let own = std::mem::replace(&mut init, self.scalar(Op::Constant(start), ty));
             afterwards = Some((op, own));
         }
@@ -353,7 +353,7 @@ impl Vectoriser<'_> {
         let element = self.tensor(&nest.element);
         let is_bound = |s: &Sym| nest.loops.iter().any(|(n, _)| n == s);
         let over: Vec<Sym> = (self.context.iter().map(|(s, _)| s))
-            .filter(|s| is_bound(s) || element.over.contains(s))
+            .filter(|s| is_bound(s) || element.over.contains(s) || init.over.contains(s))
             .cloned()
             .collect();
         let element = self.spread(&element, &over);
@@ -366,7 +366,11 @@ impl Vectoriser<'_> {
             dimensions: (kept..over.len()).collect(),
         };
         let over = over[..kept].to_vec();
-        let node = self.add(op, vec![element, init.node], &over, ty);
+        let start = match init.over.is_empty() {
+            true => init.node,
+            false => self.spread(&init, &over),
+        };
+        let node = self.add(op, vec![element, start], &over, ty);
         let sum = Tensor { node, over };
         Some(match afterwards {
             Some((op, own)) => self.combine(Op::Binary(op), &[own, sum], ty),
