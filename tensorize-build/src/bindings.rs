@@ -1,5 +1,7 @@
 //! The generated Rust: raw names, dispatchers, safe wrappers.
 
+mod safe;
+
 use crate::arithmetic;
 use crate::prototype::rust_type;
 use crate::record::{Param, Prototype};
@@ -560,92 +562,6 @@ impl<'a> Writer<'a> {
             kernel = kernel_static(name),
         )
     }
-
-    /// The safe wrapper.
-    fn safe(&self) -> String {
-        let checks = self
-            .proven()
-            .and_then(|proven| Ok((proven, self.checks(proven)?)));
-        let (name, rust) = (&self.b.name, function_name(&self.b.name));
-        let ret = self.ret.as_deref().unwrap_or("()");
-        match checks {
-            Ok((proven, checks)) => {
-                let writes = |p: &RustParam| self.footprint(proven, p).is_some_and(|f| f.writes);
-                let (mut params, mut arguments) = (Vec::new(), Vec::new());
-                for p in &self.params {
-                    let (n, ty) = (&p.name, &p.ty);
-                    if !p.c.pointer {
-                        params.push(format!("{n}: {ty}"));
-                        arguments.push(n.clone());
-                    } else if writes(p) {
-                        params.push(format!("{n}: &mut [{ty}]"));
-                        arguments.push(format!("{n}.as_mut_ptr()"));
-                    } else {
-                        params.push(format!("{n}: &[{ty}]"));
-                        let cast = if p.c.is_const { "" } else { ".cast_mut()" };
-                        arguments.push(format!("{n}.as_ptr(){cast}"));
-                    }
-                }
-                format!(
-                    "/// `{name}` on slices, whose lengths are checked against what is proven that it touches.\n\
-                     pub fn {rust}({}) -> Result<{ret}, rt::Error> {{\n{checks}\
-                     // SAFETY: the slices hold every element that the kernel touches at these sizes, and those that\n\
-                     // are written overlap with no other.\n\
-                     Ok(unsafe {{ sys::{rust}({}) }})\n}}\n\n",
-                    params.join(", "),
-                    arguments.join(", ")
-                )
-            }
-            Err(why) => {
-                let params = self.params.iter().map(|p| match p.c.pointer {
-                    true => format!("{}: impl rt::AnySlice<{}>", p.name, p.ty),
-                    false => format!("{}: {}", p.name, p.ty),
-                });
-                format!(
-                    "/// `{name}` can't be called safely.\n\
-                     pub fn {rust}({}) -> Result<{ret}, rt::Error> {{\n\
-                     Err(rt::Error::NotProven {{ kernel: {name:?}, why: {why:?} }})\n}}\n\n",
-                    params.collect::<Vec<_>>().join(", ")
-                )
-            }
-        }
-    }
-
-    fn checks(&self, proven: &Proven) -> Result<String, String> {
-        let name_of = |s: &str| self.integer(s);
-        let mut checks = String::new();
-        for guard in &proven.guards {
-            let Some(condition) = arithmetic::size_guard(guard, &name_of) else {
-                continue;
-            };
-            let text = format!("{:?}", guard.to_string());
-            write!(
-                checks,
-                "rt::hold({:?}, {text}, (|| {{\n{}Some({})\n}})())?;\n",
-                self.b.name,
-                self.lets(&[guard], &[]),
-                condition?
-            )
-            .ok();
-        }
-        for p in self.params.iter().filter(|p| p.c.pointer) {
-            let Some(f) = self.footprint(proven, p) else {
-                continue;
-            };
-            let (lo, hi) = arithmetic::extent(&f.extent, &name_of)?;
-            write!(
-                checks,
-                "// {}\nrt::fit({:?}, {:?}, (|| {{\n{}Some(({lo}, {hi}))\n}})(), {}.len())?;\n",
-                f.extent,
-                self.b.name,
-                p.c.name,
-                self.lets(&[], &[f]),
-                p.name
-            )
-            .ok();
-        }
-        Ok(checks)
-    }
 }
 
 impl RustParam<'_> {
@@ -690,93 +606,4 @@ fn parameter_name(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::prototype::guess;
-
-    /// `tensorize-rt` measures the dispatch of this one.
-    #[test]
-    fn bindings_are_as_on_the_golden_page() {
-        let text = "void halve(const uint8_t *in, uint8_t *out, int rows, int cols) {} \
-                    void twice(float *x, size_t n) {}";
-        let footprint = |text: &str| text.parse().unwrap();
-        let halve = Binding {
-            name: "halve".into(),
-            file: "kernels/halve.c".into(),
-            line: 5,
-            prototype: guess(text, "halve"),
-            proven: Ok(Proven {
-                tier: "exact".into(),
-                guards: [
-                    "rows*cols >= 0",
-                    "rows*cols fits i32",
-                    "out[0 .. rows*cols] disjoint in[0 .. rows*cols]",
-                ]
-                .map(|g| g.parse().unwrap())
-                .into(),
-                footprints: vec![
-                    footprint("in[0 .. rows*cols]: reads"),
-                    footprint("out[0 .. rows*cols]: writes"),
-                ],
-            }),
-            targets: vec![
-                TargetCode {
-                    target: "cpu".into(),
-                    tier: "exact".into(),
-                    guards: vec!["rows*cols - 1 fits i64".parse().unwrap()],
-                    code: Code::Native {
-                        entry: "halve__cpu".into(),
-                    },
-                },
-                TargetCode {
-                    target: "numpy".into(),
-                    tier: "exact".into(),
-                    guards: vec![],
-                    code: Code::Absent("it has no \"halves\"".into()),
-                },
-            ],
-        };
-        let twice = Binding {
-            name: "twice".into(),
-            line: 20,
-            prototype: guess(text, "twice"),
-            proven: Err("it has changed since it was proven".into()),
-            targets: vec![],
-            ..halve.clone()
-        };
-        assert!(halve.is_dispatched() && !twice.is_dispatched());
-        let written = write(&[halve, twice]);
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/bindings.rs");
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            std::fs::write(path, &written).unwrap();
-        }
-        let golden = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(
-            golden == written,
-            "UPDATE_GOLDEN=1 rewrites {path}; now it is\n{written}"
-        );
-    }
-
-    #[test]
-    fn rust_keywords_are_names_in_c() {
-        let text = "int match(const int *in, int type, int self, int p) { }";
-        let binding = Binding {
-            name: "match".into(),
-            file: "m.c".into(),
-            line: 1,
-            prototype: guess(text, "match"),
-            proven: Err("no".into()),
-            targets: vec![],
-        };
-        let written = write(&[binding]);
-        assert!(written.contains("#[link_name = \"match\"]"), "{written}");
-        assert!(
-            written.contains("pub fn r#match(r#in: *const ::core::ffi::c_int, r#type:"),
-            "{written}"
-        );
-        assert!(
-            written.contains("self_: ::core::ffi::c_int, p_:"),
-            "{written}"
-        );
-    }
-}
+mod tests;
