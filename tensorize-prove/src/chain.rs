@@ -244,6 +244,35 @@ struct Hit {
 
 /// How a write hits the location; `None` if it never does.
 fn hit(ctx: &mut Context, array: &str, leaf: &Leaf, at: &Idx) -> Result<Option<Hit>, Unresolved> {
+    // The write's rounds are any rounds. What is known here of a variable of the same name is about
+    // another one.
+    let clash = |ctx: &Context, v: &Sym| at.mentions(v) || ctx.is_in_scope(v);
+    if !leaf.loops.iter().any(|(v, _)| clash(ctx, v)) {
+        return hit_apart(ctx, array, leaf, at);
+    }
+    let names: Vec<Sym> = leaf.loops.iter().map(|(v, _)| ctx.fresh.name(v)).collect();
+    let with = |s: &Sym| {
+        let i = leaf.loops.iter().position(|(v, _)| v == s)?;
+        Some(Idx::sym(names[i].clone()))
+    };
+    let loops = leaf.loops.iter().zip(&names);
+    let apart = Leaf {
+        loops: loops
+            .map(|((_, n), v)| (v.clone(), n.substitute(&with)))
+            .collect(),
+        cond: &leaf.cond.substitute(&with),
+        index: &leaf.index.substitute(&with),
+        value: &leaf.value.substitute(&with),
+    };
+    hit_apart(ctx, array, &apart, at)
+}
+
+fn hit_apart(
+    ctx: &mut Context,
+    array: &str,
+    leaf: &Leaf,
+    at: &Idx,
+) -> Result<Option<Hit>, Unresolved> {
     let found = if leaf.loops.is_empty() {
         Some(vec![])
     } else {

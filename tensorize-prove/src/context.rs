@@ -125,6 +125,11 @@ impl<'s> Context<'s> {
         }
     }
 
+    /// Whether something is known here about a variable of this name.
+    pub fn is_in_scope(&self, name: &str) -> bool {
+        self.facts.iter().any(|f| f.mentions(name))
+    }
+
     /// Whether every variable is an integer parameter, so that the polynomial can be a guard.
     pub fn is_over_params(&self, idx: &Idx) -> bool {
         let mut all = true;

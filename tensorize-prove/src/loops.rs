@@ -451,6 +451,12 @@ impl Executor<'_, '_> {
         };
         let before = state.clone();
         self.apply_to(state, k, form, &form.trip)?;
+        if l.mode != LoopMode::Sequential {
+            // Each round has its own: what the last one leaves is not to be seen outside.
+            for var in form.scalars.keys() {
+                state.scalars.remove(var);
+            }
+        }
         for (var, f) in &form.scalars {
             if let (ScalarForm::Fold { acc, step }, Some(init)) = (f, before.scalars.get(var)) {
                 let order = if any.contains(var) {
