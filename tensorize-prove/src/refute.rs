@@ -33,7 +33,11 @@ pub fn refute(
     for (palette, seed) in [(Palette::Tame, 1), (Palette::All, 2)] {
         let cases = spec.sample(seed, TRIES / 2, palette);
         if let Err(difference) = compare(&program, &mut other, &spec, cases, &how) {
-            return Some(*difference);
+            // That a summary reads more than the kernel does is the footprints' business: it is no difference
+            // in what is computed.
+            if tensir::interpret(summary, &difference.inputs).is_ok() {
+                return Some(*difference);
+            }
         }
     }
     None
