@@ -267,7 +267,6 @@ mod tests {
     use crate::pipeline::{self, Settings};
     use crate::report::{Status, TargetStatus};
     use crate::source::Source;
-    use crate::tools;
     use std::num::NonZeroUsize;
     use tensorize_ir::guard::Tier;
 
@@ -281,7 +280,7 @@ mod tests {
         let jobs = NonZeroUsize::MIN;
         let parsed = pipeline::parse(vec![Source::alone(&file, &[])], jobs);
         let settings = Settings {
-            z3: tools::find_z3(),
+            z3: tensorize_prove::solver::find(),
             jobs,
             targets: vec!["cpu".into(), "numpy".into()],
             tier: Tier::Real,

@@ -5,35 +5,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
-use tensorize_prove::solver::{Solver, SolverError};
+use tensorize_prove::solver::{Solver, SolverError, data_dir};
 use wait_timeout::ChildExt;
 
 /// What to do about a missing or old Z3.
 const Z3_HELP: &str = "run `cargo xtask setup` in the sources of cargo-tensorize, or `pip install z3-solver` \
      and set TENSORIZE_Z3 to its `z3`";
-
-/// Where our own set-up puts tools: `$XDG_DATA_HOME/cargo-tensorize`, or `~/.local/share/…`.
-pub fn data_dir() -> Option<PathBuf> {
-    let set = |name| {
-        std::env::var_os(name)
-            .filter(|v| !v.is_empty())
-            .map(PathBuf::from)
-    };
-    let base = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
-    Some(base.join("cargo-tensorize"))
-}
-
-/// The Z3 to run: `TENSORIZE_Z3`, else the one that our set-up installed, else the one on `PATH`.
-pub fn find_z3() -> PathBuf {
-    if let Some(path) = std::env::var_os("TENSORIZE_Z3").filter(|v| !v.is_empty()) {
-        return path.into();
-    }
-    let ours = data_dir()
-        .map(|d| d.join("venv/bin/z3"))
-        .filter(|p| p.is_file());
-    ours.or_else(|| on_path("z3"))
-        .unwrap_or_else(|| "z3".into())
-}
 
 /// The C compiler, or why there is none: `CC`, else `cc` on `PATH`.
 pub fn find_cc() -> Result<PathBuf, Box<Diagnostic>> {

@@ -2,28 +2,13 @@
 
 use tensorize_ir::guard::Tier;
 use tensorize_lift::summarise::Summariser;
-use tensorize_prove::solver::Solver;
+use tensorize_prove::solver::{self, Solver};
 use tensorize_prove::{Options, Verdict, prove};
-
-fn z3() -> std::path::PathBuf {
-    if let Some(path) = std::env::var_os("TENSORIZE_Z3") {
-        return path.into();
-    }
-    let data = std::env::var_os("XDG_DATA_HOME")
-        .map(std::path::PathBuf::from)
-        .or_else(|| {
-            std::env::var_os("HOME").map(|home| std::path::PathBuf::from(home).join(".local/share"))
-        });
-    let installed = data.map(|d| d.join("cargo-tensorize/venv/bin/z3"));
-    installed
-        .filter(|p| p.exists())
-        .unwrap_or_else(|| "z3".into())
-}
 
 /// The tier, or what could not be shown.
 fn ask(kernel: &str, summary: &str) -> Result<Tier, String> {
     let mut solver =
-        Solver::new(z3()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
+        Solver::new(solver::find()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
     let kernel = kernel.parse().expect("LoopIR");
     let summary = summary.parse().expect("TensIR");
     match prove(

@@ -2,7 +2,7 @@
 
 use tensorize_ir::{loopir, tensir};
 use tensorize_lift::summarise::Summariser;
-use tensorize_prove::solver::Solver;
+use tensorize_prove::solver::{self, Solver};
 use tensorize_prove::{Options, Verdict, prove};
 
 const SUM: &str = "i32 sum(const i32 *x, i32 n) {
@@ -31,24 +31,9 @@ const WRONG: &str = "func @sum(x: const ptr<i32>, n: i32) {
   return %3
 }";
 
-fn z3() -> std::path::PathBuf {
-    if let Some(path) = std::env::var_os("TENSORIZE_Z3") {
-        return path.into();
-    }
-    let data = std::env::var_os("XDG_DATA_HOME")
-        .map(std::path::PathBuf::from)
-        .or_else(|| {
-            std::env::var_os("HOME").map(|home| std::path::PathBuf::from(home).join(".local/share"))
-        });
-    let installed = data.map(|d| d.join("cargo-tensorize/venv/bin/z3"));
-    installed
-        .filter(|p| p.exists())
-        .unwrap_or_else(|| "z3".into())
-}
-
 fn ask(summary: &str, planted: &[&str]) -> Verdict {
     let mut solver =
-        Solver::new(z3()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
+        Solver::new(solver::find()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
     let kernel: loopir::Function = SUM.parse().expect("LoopIR");
     let summary: tensir::Function = summary.parse().expect("TensIR");
     let planted_lemmas = planted.iter().map(|s| s.to_string()).collect();

@@ -33,6 +33,27 @@ struct Process {
     lines: Receiver<String>,
 }
 
+/// Where `cargo xtask setup` installs what is needed: `$XDG_DATA_HOME/cargo-tensorize`, or the same below
+/// `~/.local/share`.
+pub fn data_dir() -> Option<PathBuf> {
+    let set = |name| {
+        std::env::var_os(name)
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+    };
+    let base = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
+    Some(base.join("cargo-tensorize"))
+}
+
+/// The Z3 to run: `TENSORIZE_Z3`, else the one that the set-up installed, else whatever `PATH` has.
+pub fn find() -> PathBuf {
+    if let Some(path) = std::env::var_os("TENSORIZE_Z3").filter(|v| !v.is_empty()) {
+        return path.into();
+    }
+    let ours = data_dir().map(|d| d.join("venv/bin/z3"));
+    ours.filter(|p| p.is_file()).unwrap_or_else(|| "z3".into())
+}
+
 /// The solver's answer to one query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {

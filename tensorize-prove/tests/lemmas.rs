@@ -2,30 +2,10 @@
 //! the prover itself only has names for them. And the check for contradictory assumptions sees one.
 
 use tensorize_prove::smt;
-use tensorize_prove::solver::{Answer, Solver};
+use tensorize_prove::solver::{self, Answer, Solver};
 
 fn solver() -> Solver {
-    Solver::new(testing::z3()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it")
-}
-
-/// Where the tests find Z3: as the command line does.
-mod testing {
-    use std::path::PathBuf;
-
-    pub fn z3() -> PathBuf {
-        if let Some(path) = std::env::var_os("TENSORIZE_Z3") {
-            return path.into();
-        }
-        let data = std::env::var_os("XDG_DATA_HOME")
-            .map(PathBuf::from)
-            .or_else(|| {
-                std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"))
-            });
-        let installed = data.map(|d| d.join("cargo-tensorize/venv/bin/z3"));
-        installed
-            .filter(|p| p.exists())
-            .unwrap_or_else(|| "z3".into())
-    }
+    Solver::new(solver::find()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it")
 }
 
 /// The lemma with its names defined as what they stand for.

@@ -3,7 +3,7 @@
 //! For every kernel of the demo and of this folder: change the kernel in one place and ask whether it still
 //! computes the original's summary; change the summary and ask whether it is still the kernel's; change
 //! the generated code and ask whether it is still the summary. An answer "proven" has to stand against
-//! all small inputs, and many larger ones, that meet the guards it names.
+//! small inputs (all of them, up to a limit) and many larger ones that meet the guards it names.
 
 mod change;
 
@@ -30,7 +30,7 @@ fn root() -> PathBuf {
 }
 
 fn solver() -> Solver {
-    cargo_tensorize::tools::solver(&cargo_tensorize::tools::find_z3())
+    cargo_tensorize::tools::solver(&tensorize_prove::solver::find())
         .unwrap_or_else(|_| panic!("Z3 is missing: `cargo xtask setup` installs it"))
 }
 

@@ -6,7 +6,6 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::pipeline::{self, Settings};
 use crate::source::Source;
-use crate::tools;
 use tensorize_ir::guard::Tier;
 
 /// Lifts and proves the functions of some files.
@@ -24,7 +23,7 @@ pub fn run(args: &Lift, common: &Common, out: &Output) -> Code {
         return Code::Usage;
     }
     let settings = Settings {
-        z3: tools::find_z3(),
+        z3: tensorize_prove::solver::find(),
         jobs: threads(common),
         targets: targets.clone(),
         tier: Tier::Real,

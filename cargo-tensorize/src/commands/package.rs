@@ -37,7 +37,7 @@ pub fn run(project: &Project, common: &Common, mode: Mode, out: &Output) -> Code
             return Code::CouldNotRun;
         }
     };
-    let z3 = tools::find_z3();
+    let z3 = tensorize_prove::solver::find();
     let version = match tools::solver(&z3) {
         Ok(solver) => solver.version().to_owned(),
         Err(d) => {

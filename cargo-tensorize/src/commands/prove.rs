@@ -6,7 +6,6 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::pipeline::{self, Settings};
 use crate::source::Source;
-use crate::tools;
 use std::path::Path;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::tensir;
@@ -20,7 +19,7 @@ pub fn run(
     out: &Output,
 ) -> Code {
     let settings = Settings {
-        z3: tools::find_z3(),
+        z3: tensorize_prove::solver::find(),
         jobs: threads(common),
         targets: Vec::new(),
         tier: Tier::Real,

@@ -61,8 +61,8 @@ fn candidates() -> Vec<PathBuf> {
         };
     }
     let mut found = Vec::new();
-    if let Some(data) = data_dir() {
-        for python in sorted(&data.join("cargo-tensorize/venv/lib")) {
+    if let Some(data) = tensorize_prove::solver::data_dir() {
+        for python in sorted(&data.join("venv/lib")) {
             found.extend(libraries_in(&python.join("site-packages/clang/native")));
         }
     }
@@ -82,15 +82,6 @@ fn candidates() -> Vec<PathBuf> {
     roots.extend(["/usr/lib64", "/usr/lib", "/usr/local/lib"].map(PathBuf::from));
     found.extend(roots.iter().flat_map(|r| libraries_in(r)));
     found
-}
-
-fn data_dir() -> Option<PathBuf> {
-    let set = |name| {
-        std::env::var_os(name)
-            .filter(|v| !v.is_empty())
-            .map(PathBuf::from)
-    };
-    set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))
 }
 
 fn sorted(dir: &Path) -> Vec<PathBuf> {
