@@ -119,6 +119,7 @@ fn prototype(signature: &Signature, is_static: bool) -> Prototype {
         }),
         is_static,
         params: signature.params.iter().map(param).collect(),
+        source: signature.source.clone(),
     }
 }
 

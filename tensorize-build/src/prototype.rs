@@ -281,6 +281,7 @@ fn prototype(all: &[&str], before: &[&str], params: &[&str]) -> Option<Prototype
         ret,
         is_static,
         params: list,
+        source: None,
     })
 }
 

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tensorize_ir::signature::Source;
 
 /// The version of the format. An entry of another version is treated as absent.
 pub const FORMAT: u32 = 1;
@@ -105,6 +106,10 @@ pub struct Prototype {
     /// In C's order.
     #[serde(default)]
     pub params: Vec<Param>,
+    /// Where the function's own parameters are more than numbers and pointers: how they become `params`,
+    /// which are then those of generated code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
 }
 
 /// A scalar type as C spells it, and what it is on this target.

@@ -113,6 +113,7 @@ impl Project {
                 size("rows", "int", "i32"),
                 size("cols", "int", "i32"),
             ],
+            source: None,
         });
         halve.footprints = vec![
             footprint("in", "rows*cols", false),
@@ -133,6 +134,7 @@ impl Project {
                 pointer("x", "const float *", "f32"),
                 size("n", "size_t", "ui64"),
             ],
+            source: None,
         });
         total.footprints = vec![footprint("x", "n", false)];
         self.save(total, "real");

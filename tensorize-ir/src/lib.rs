@@ -14,6 +14,7 @@
 //! * [`memory`]: concrete arguments and results of a call, for both interpreters.
 //! * [`inputs`]: arguments to try kernels on, random and exhaustive.
 //! * [`check`]: runs two sides until they differ, and makes the difference small.
+//! * [`signature`]: how a source function's parameters become LoopIR's.
 //! * [`guard`]: what has to hold at a call, and which memory a kernel touches.
 //!
 //! Deliberately absent: the C parser, the solver, rewriting and code
@@ -28,6 +29,7 @@ pub mod loopir;
 pub mod memory;
 pub mod op;
 pub mod scalar;
+pub mod signature;
 pub mod tensir;
 pub mod text;
 pub mod verify;

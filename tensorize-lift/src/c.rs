@@ -78,13 +78,16 @@ pub struct CParam {
     pub restrict: bool,
 }
 
-/// The C prototype of a function.
+/// The prototype of a function, as LoopIR has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// In order.
     pub params: Vec<CParam>,
     /// The result's C spelling and scalar type; `None` for `void`.
     pub ret: Option<(String, tensorize_ir::scalar::ScalarType)>,
+    /// Where the source's parameters are more than numbers and pointers: how they become `params`, which
+    /// then are LoopIR's parameters. `None` if `params` are the source's own.
+    pub source: Option<tensorize_ir::signature::Source>,
 }
 
 /// A function definition of the parsed file (not of the headers it includes).

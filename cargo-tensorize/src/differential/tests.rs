@@ -41,6 +41,7 @@ fn signature(params: &[CParam], ret: Option<ScalarType>) -> Signature {
     Signature {
         params: params.to_vec(),
         ret: ret.map(|ty| (ty.c_name().into(), ty)),
+        source: None,
     }
 }
 

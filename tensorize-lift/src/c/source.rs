@@ -216,7 +216,11 @@ fn signature(f: Cursor<'_>) -> Option<Signature> {
         Ty::Void => None,
         t => Some((result.spelling(), t.as_scalar()?)),
     };
-    (!f.ty().is_variadic()).then_some(Signature { params, ret })
+    (!f.ty().is_variadic()).then_some(Signature {
+        params,
+        ret,
+        source: None,
+    })
 }
 
 /// Refuses what a file asks for and does not get: nothing was defined, and something was wrong.

@@ -1,0 +1,338 @@
+//! How the parameters of a source function and those of its LoopIR belong together.
+//!
+//! LoopIR knows numbers and flat arrays. A parameter that is more than that (a struct, a table of row
+//! pointers, a `std::vector`) is *flattened*: each part that the function uses becomes a parameter of its
+//! own, and this says which. Who calls the flat function takes the source's arguments apart by it; who
+//! calls the source's function from flat arguments builds them.
+//!
+//! A function whose parameters are numbers and pointers as they stand needs no description.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A function of the source, seen from its LoopIR.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// The language.
+    pub language: Language,
+    /// How an expression of the source names the function: `blend`, `image::blend<float>`.
+    pub call: String,
+    /// The name that the linker sees.
+    pub symbol: String,
+    /// What is returned, spelled as in the source; `void` for nothing.
+    pub returns: String,
+    /// How the returned value is flattened, if it is not LoopIR's own return value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Shape>,
+    /// In the source's order.
+    #[serde(default)]
+    pub params: Vec<Param>,
+}
+
+/// The language of a source file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// C.
+    C,
+    /// C++.
+    Cpp,
+}
+
+/// A parameter of the source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Its type as it can stand in a prototype without names, such as `const struct matrix *`.
+    pub ty: String,
+    /// What becomes of it.
+    pub shape: Shape,
+}
+
+/// A field of a struct.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// What becomes of it.
+    pub shape: Shape,
+}
+
+/// How one value of the source is flattened. All strings but spelled types are names of LoopIR parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Shape {
+    /// The function does not look at it.
+    Unused,
+    /// A number: a scalar.
+    Scalar {
+        /// The scalar.
+        to: String,
+    },
+    /// A pointer to elements, or an iterator over contiguous ones: an array.
+    Pointer {
+        /// The array.
+        to: String,
+        /// An `i1`: whether it is not null. Only if the function asks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given: Option<String>,
+    },
+    /// A pointer or iterator to the end of the array that starts at another parameter.
+    End {
+        /// That other parameter's array.
+        of: String,
+        /// An `i64`: how many elements lie between.
+        count: String,
+    },
+    /// What lies in memory itself, such as a number behind a C++ reference, a field that is assigned, an
+    /// array within a struct, a `std::array`: an array that starts at its address.
+    Place {
+        /// The array.
+        to: String,
+        /// How many elements it has.
+        len: u64,
+    },
+    /// A table of row pointers: element *j* of row *i* is element `i*pitch + j` of a flat array.
+    Rows {
+        /// The array.
+        to: String,
+        /// An `i64`.
+        pitch: String,
+        /// An `i1`: whether the table is not null. Only if the function asks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        given: Option<String>,
+    },
+    /// A struct; fields that are not listed are not used.
+    Struct {
+        /// Passed by pointer. (A C++ reference is used like a value.)
+        #[serde(default, skip_serializing_if = "is_false")]
+        pointer: bool,
+        /// The struct's type alone, such as `struct matrix`.
+        ty: String,
+        /// In the struct's order.
+        fields: Vec<Field>,
+    },
+    /// A `std::vector`, by value or by reference, or one that is returned.
+    Vector {
+        /// Its elements: an array.
+        to: String,
+        /// Its length at the call, an `i64`; none for one that is returned.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<String>,
+        /// An array of one `i64` that gets its length at the end, if that can change.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resized: Option<String>,
+    },
+    /// A `std::span`.
+    Span {
+        /// Its elements: an array.
+        to: String,
+        /// Its length, an `i64`; none where its type says it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<String>,
+    },
+    /// A vector of vectors of one length.
+    Nested {
+        /// Element *j* of row *i* is element `i*pitch + j` of this array.
+        to: String,
+        /// How many rows there are at the call, an `i64`; none for one that is returned.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rows: Option<String>,
+        /// An `i64`: the length of every row at the call; for one that is returned, a length that the
+        /// rows don't exceed.
+        pitch: String,
+        /// An array of two `i64` that gets the number of rows and their length at the end, if these can
+        /// change.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resized: Option<String>,
+    },
+}
+
+fn is_false(b: &bool) -> bool {
+    !b
+}
+
+impl Shape {
+    /// The LoopIR parameters that this becomes, in the order in which LoopIR has them: those of each value
+    /// stand together, the array first.
+    pub fn flat(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        match self {
+            Shape::Unused => {}
+            Shape::Scalar { to } | Shape::Place { to, .. } => names.push(to),
+            Shape::Pointer { to, given } => {
+                names.push(to);
+                names.extend(given.as_deref());
+            }
+            Shape::End { count, .. } => names.push(count),
+            Shape::Rows { to, pitch, given } => {
+                names.extend([to.as_str(), pitch]);
+                names.extend(given.as_deref());
+            }
+            Shape::Struct { fields, .. } => {
+                names.extend(fields.iter().flat_map(|f| f.shape.flat()));
+            }
+            Shape::Vector { to, size, resized } => {
+                names.push(to);
+                names.extend(size.as_deref());
+                names.extend(resized.as_deref());
+            }
+            Shape::Span { to, size } => {
+                names.push(to);
+                names.extend(size.as_deref());
+            }
+            Shape::Nested {
+                to,
+                rows,
+                pitch,
+                resized,
+            } => {
+                names.push(to);
+                names.extend(rows.as_deref());
+                names.push(pitch);
+                names.extend(resized.as_deref());
+            }
+        }
+        names
+    }
+}
+
+impl Source {
+    /// The LoopIR parameters in their order: those of the source's parameters, then the result's.
+    pub fn flat(&self) -> Vec<&str> {
+        let shapes = self.params.iter().map(|p| &p.shape).chain(&self.result);
+        shapes.flat_map(Shape::flat).collect()
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let or_none = |s: &Option<String>| s.clone().unwrap_or_else(|| "none".into());
+        match self {
+            Shape::Unused => write!(f, "unused"),
+            Shape::Scalar { to } => write!(f, "{to}"),
+            Shape::Pointer { to, given } => {
+                write!(f, "*{to}")?;
+                given.iter().try_for_each(|g| write!(f, " if {g}"))
+            }
+            Shape::End { of, count } => write!(f, "{of} + {count}"),
+            Shape::Place { to, len } => write!(f, "{to}[{len}]"),
+            Shape::Rows { to, pitch, given } => {
+                write!(f, "rows of {to} by {pitch}")?;
+                given.iter().try_for_each(|g| write!(f, " if {g}"))
+            }
+            Shape::Struct {
+                pointer, fields, ..
+            } => {
+                write!(f, "{}{{", if *pointer { "*" } else { "" })?;
+                for (i, field) in fields.iter().enumerate() {
+                    let comma = if i > 0 { "," } else { "" };
+                    write!(f, "{comma} {}: {}", field.name, field.shape)?;
+                }
+                write!(f, " }}")
+            }
+            Shape::Vector { to, size, resized } => {
+                write!(f, "vector {to}, {}", or_none(size))?;
+                resized.iter().try_for_each(|r| write!(f, " -> {r}"))
+            }
+            Shape::Span { to, size } => write!(f, "span {to}, {}", or_none(size)),
+            Shape::Nested {
+                to,
+                rows,
+                pitch,
+                resized,
+            } => {
+                write!(f, "vectors {to}, {} by {pitch}", or_none(rows))?;
+                resized.iter().try_for_each(|r| write!(f, " -> {r}"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    /// For people; records hold it field by field.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}(", self.returns, self.call)?;
+        for (i, p) in self.params.iter().enumerate() {
+            let comma = if i > 0 { ", " } else { "" };
+            write!(f, "{comma}{} {}: {}", p.ty, p.name, p.shape)?;
+        }
+        write!(f, ")")?;
+        self.result.iter().try_for_each(|r| write!(f, " -> {r}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix() -> Source {
+        let rows = Shape::Rows {
+            to: "m_vals".into(),
+            pitch: "m_vals_pitch".into(),
+            given: None,
+        };
+        let field = |name: &str, shape| Field {
+            name: name.into(),
+            shape,
+        };
+        Source {
+            language: Language::C,
+            call: "scale".into(),
+            symbol: "scale".into(),
+            returns: "void".into(),
+            result: None,
+            params: vec![
+                Param {
+                    name: "m".into(),
+                    ty: "matrix *".into(),
+                    shape: Shape::Struct {
+                        pointer: true,
+                        ty: "matrix".into(),
+                        fields: vec![
+                            field(
+                                "rows",
+                                Shape::Scalar {
+                                    to: "m_rows".into(),
+                                },
+                            ),
+                            field("vals", rows),
+                        ],
+                    },
+                },
+                Param {
+                    name: "b".into(),
+                    ty: "const float *".into(),
+                    shape: Shape::Pointer {
+                        to: "b".into(),
+                        given: Some("b_given".into()),
+                    },
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn flat_parameters_in_order() {
+        assert_eq!(
+            matrix().flat(),
+            ["m_rows", "m_vals", "m_vals_pitch", "b", "b_given"]
+        );
+    }
+
+    #[test]
+    fn it_reads_back() {
+        let source = matrix();
+        let json = serde_json::to_string(&source).unwrap();
+        assert_eq!(serde_json::from_str::<Source>(&json).unwrap(), source);
+        assert_eq!(
+            source.to_string(),
+            "void scale(matrix * m: *{ rows: m_rows, vals: rows of m_vals by m_vals_pitch }, \
+             const float * b: *b if b_given)"
+        );
+    }
+}
