@@ -10,6 +10,7 @@ mod assign;
 mod call;
 mod codes;
 mod declare;
+mod early_return;
 mod effects;
 mod expr;
 mod ffi;

@@ -167,9 +167,15 @@ fn effects_in_constants_are_not_lost() {
         "int f(int n) { int k = 0; while (k++, 1) { if (k > n) return k; } return 0; }",
         "i32 f(i32 n) {
            i32 k = 0;
+           i32 result = 0;
+           i1 done = 0;
            k = k + 1;
-           while (1) { if (k > n) { return k; } k = k + 1; }
-           return 0:i32;
+           while (!done) {
+             if (k > n) { result = k; done = 1; }
+             if (!done) { k = k + 1; }
+           }
+           if (!done) { result = 0; done = 1; }
+           return result;
          }",
     );
 }

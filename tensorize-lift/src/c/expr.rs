@@ -356,7 +356,9 @@ pub(super) fn negation(e: Expr) -> Expr {
 
 /// `c ? a : b`, decided if `c` is a literal.
 pub(super) fn select(c: Expr, a: Expr, b: Expr) -> Expr {
+    let is = |e: &Expr, value| matches!(e, Expr::Const(v) if *v == Scalar::bool(value));
     match c {
+        c if is(&a, true) && is(&b, false) => c,
         Expr::Const(v) => {
             if v.is_true() {
                 a

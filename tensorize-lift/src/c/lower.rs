@@ -267,11 +267,12 @@ impl<'u, 's> Lower<'u, 's> {
         }
         let body = super::source::body(f)
             .ok_or_else(|| problem(codes::SYNTAX, format!("'{}' has no body", f.spelling()), f))?;
-        let falls = lower.list(&[body])?;
+        let falls = lower.kernel_body(body)?;
         if falls && ret.is_some() {
             let message = format!("'{}' can end without returning a value", f.spelling());
             return Err(problem(codes::MISSING_RETURN, message, f));
         }
+        lower.end_structured_returns()?;
         let mut body = std::mem::take(&mut lower.block);
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
