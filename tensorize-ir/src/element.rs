@@ -58,6 +58,9 @@ pub enum Elem {
 }
 
 /// `acc = init; for var in 0..extent { acc = step }; acc`: a left fold in ascending order.
+///
+/// With other lanes it is a variadic reduction (StableHLO's `reduce` of several operands): all lanes take a
+/// step at once, each step may look at all accumulators, and the value is that of the first lane.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fold {
     /// The accumulator's name in `step`.
@@ -72,6 +75,19 @@ pub struct Fold {
     pub step: ElemRef,
     /// Whether the order of steps is part of the meaning.
     pub order: Order,
+    /// What is accumulated besides; mostly nothing.
+    pub others: Vec<Lane>,
+}
+
+/// A further accumulator of a [`Fold`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lane {
+    /// The accumulator's name in the steps.
+    pub acc: Sym,
+    /// The value before the first step.
+    pub init: ElemRef,
+    /// The value after a step.
+    pub step: ElemRef,
 }
 
 /// The order of a [`Fold`]'s steps.
@@ -244,7 +260,7 @@ impl Elem {
             Elem::Unary(_, a) | Elem::Convert(_, a) | Elem::Bitcast(_, a) => vec![a],
             Elem::Binary(_, a, b) | Elem::Compare(_, a, b) => vec![a, b],
             Elem::Select(c, t, f) => vec![c, t, f],
-            Elem::Fold(f) => vec![&f.init, &f.step],
+            Elem::Fold(f) => f.children(),
         }
     }
 
@@ -275,14 +291,7 @@ impl Elem {
             Elem::Binary(op, ..) => Elem::binary(*op, c(0), c(1)),
             Elem::Compare(op, ..) => Elem::compare(*op, c(0), c(1)),
             Elem::Select(..) => Elem::select(c(0), c(1), c(2)),
-            Elem::Fold(f) => Arc::new(Elem::Fold(Arc::new(Fold {
-                acc: f.acc.clone(),
-                var: f.var.clone(),
-                extent: indices[0].clone(),
-                init: c(0),
-                step: c(1),
-                order: f.order,
-            }))),
+            Elem::Fold(f) => Arc::new(Elem::Fold(Arc::new(f.over(children, indices[0].clone())))),
         }
     }
 
@@ -351,12 +360,14 @@ impl Elem {
         match self {
             Elem::Fold(fold) => {
                 fold.extent.for_each_sym(f);
-                fold.init.for_each_free_sym(f);
-                fold.step.for_each_free_sym(&mut |s| {
-                    if *s != fold.var {
-                        f(s);
-                    }
-                });
+                for lane in fold.lanes() {
+                    lane.init.for_each_free_sym(f);
+                    lane.step.for_each_free_sym(&mut |s| {
+                        if *s != fold.var {
+                            f(s);
+                        }
+                    });
+                }
             }
             _ => {
                 self.indices().into_iter().for_each(|i| i.for_each_sym(f));
@@ -380,7 +391,7 @@ impl Elem {
     fn for_each_binder(&self, f: &mut dyn FnMut(&Sym)) {
         if let Elem::Fold(fold) = self {
             f(&fold.var);
-            f(&fold.acc);
+            fold.lanes().for_each(|lane| f(lane.acc));
         }
         for idx in self.indices() {
             idx.for_each_value(&mut |e| e.for_each_binder(f));
@@ -433,17 +444,31 @@ impl Elem {
             Elem::Acc(name, _) => *bound.accs.get(name)?,
             Elem::Fold(f) => {
                 let extent = eval_idx(&f.extent, env, bound)?;
-                let mut acc = f.init.eval_under(env, bound)?;
+                let lanes: Vec<_> = f.lanes().collect();
+                let mut values = lanes
+                    .iter()
+                    .map(|lane| lane.init.eval_under(env, bound))
+                    .collect::<Option<Vec<_>>>()?;
                 let outer_sym = bound.syms.get(&f.var).copied();
-                let outer_acc = bound.accs.get(&f.acc).copied();
+                let outer_accs: Vec<_> = lanes
+                    .iter()
+                    .map(|lane| bound.accs.get(lane.acc).copied())
+                    .collect();
                 for i in 0..extent.max(0) {
                     bound.syms.insert(f.var.clone(), i);
-                    bound.accs.insert(f.acc.clone(), acc);
-                    acc = f.step.eval_under(env, bound)?;
+                    for (lane, value) in lanes.iter().zip(&values) {
+                        bound.accs.insert(lane.acc.clone(), *value);
+                    }
+                    values = lanes
+                        .iter()
+                        .map(|lane| lane.step.eval_under(env, bound))
+                        .collect::<Option<Vec<_>>>()?;
                 }
                 restore(&mut bound.syms, &f.var, outer_sym);
-                restore(&mut bound.accs, &f.acc, outer_acc);
-                acc
+                for (lane, outer) in lanes.iter().zip(outer_accs) {
+                    restore(&mut bound.accs, lane.acc, outer);
+                }
+                *values.first()?
             }
         })
     }
@@ -487,9 +512,103 @@ fn eval_idx(idx: &Idx, env: &mut dyn Env, bound: &mut Bound) -> Option<i128> {
     )
 }
 
+/// A lane of a fold, the first one or another.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneRef<'a> {
+    /// The accumulator's name in the steps.
+    pub acc: &'a Sym,
+    /// The value before the first step.
+    pub init: &'a ElemRef,
+    /// The value after a step.
+    pub step: &'a ElemRef,
+}
+
 impl Fold {
+    /// `acc = init; for var in 0..extent { acc = step }; acc`, in this order.
+    pub fn new(acc: Sym, var: Sym, extent: Idx, init: ElemRef, step: ElemRef) -> Fold {
+        Fold {
+            acc,
+            var,
+            extent,
+            init,
+            step,
+            order: Order::Sequential,
+            others: vec![],
+        }
+    }
+
+    /// All lanes, the one whose value it is first.
+    pub fn lanes(&self) -> impl Iterator<Item = LaneRef<'_>> {
+        let first = LaneRef {
+            acc: &self.acc,
+            init: &self.init,
+            step: &self.step,
+        };
+        let others = self.others.iter().map(|lane| LaneRef {
+            acc: &lane.acc,
+            init: &lane.init,
+            step: &lane.step,
+        });
+        std::iter::once(first).chain(others)
+    }
+
+    /// The same value from the lanes that the first one depends on, in the order in which a walk over the steps
+    /// meets them.
+    pub fn without_idle_lanes(mut self) -> Fold {
+        if self.others.is_empty() {
+            return self;
+        }
+        let mut order: Vec<usize> = Vec::new();
+        let mut next = 0;
+        let mut step = &self.step;
+        loop {
+            step.visit(&mut |e| {
+                if let Elem::Acc(n, _) = &**e
+                    && let Some(i) = self.others.iter().position(|l| l.acc == *n)
+                    && !order.contains(&i)
+                {
+                    order.push(i);
+                }
+            });
+            let Some(&i) = order.get(next) else { break };
+            step = &self.others[i].step;
+            next += 1;
+        }
+        self.others = order.iter().map(|&i| self.others[i].clone()).collect();
+        self
+    }
+
+    fn children(&self) -> Vec<&ElemRef> {
+        self.lanes()
+            .flat_map(|lane| [lane.init, lane.step])
+            .collect()
+    }
+
+    /// The same fold over other children (first value and step, lane by lane) and another extent.
+    fn over(&self, children: &[ElemRef], extent: Idx) -> Fold {
+        let others = self.others.iter().zip(children[2..].chunks_exact(2));
+        Fold {
+            acc: self.acc.clone(),
+            var: self.var.clone(),
+            extent,
+            init: children[0].clone(),
+            step: children[1].clone(),
+            order: self.order,
+            others: others
+                .map(|(lane, c)| Lane {
+                    acc: lane.acc.clone(),
+                    init: c[0].clone(),
+                    step: c[1].clone(),
+                })
+                .collect(),
+        }
+    }
+
     /// The fold as `init ∘ e₀ ∘ e₁ ∘ …`, if its step has that form: the operator and `e`.
     pub fn as_reduction(&self) -> Option<(BinOp, ElemRef)> {
+        if !self.others.is_empty() {
+            return None;
+        }
         match &*self.step {
             Elem::Binary(op, a, b)
                 if matches!(&**a, Elem::Acc(n, _) if *n == self.acc) && !b.mentions(&self.acc) =>
@@ -528,15 +647,15 @@ impl fmt::Display for Elem {
                     Order::Sequential => "fold",
                     Order::Any => "fold_any",
                 };
-                let Fold {
-                    acc,
-                    var,
-                    extent,
-                    init,
-                    step,
-                    ..
-                } = &**fold;
-                write!(f, "{verb}({acc} = {init}, {var} < {extent}, {step})")
+                write!(f, "{verb}(")?;
+                for lane in fold.lanes() {
+                    write!(f, "{} = {}, ", lane.acc, lane.init)?;
+                }
+                write!(f, "{} < {}", fold.var, fold.extent)?;
+                for lane in fold.lanes() {
+                    write!(f, ", {}", lane.step)?;
+                }
+                f.write_str(")")
             }
         }
     }

@@ -514,7 +514,7 @@ impl Fresh {
         e.visit(&mut |e| match &**e {
             Elem::Fold(f) => {
                 self.avoid_name(&f.var);
-                self.avoid_name(&f.acc);
+                f.lanes().for_each(|lane| self.avoid_name(lane.acc));
             }
             Elem::Acc(name, _) => self.avoid_name(name),
             _ => {}

@@ -519,14 +519,24 @@ impl Scope<'_> {
     fn elem(&mut self, e: &Elem) -> Rule {
         if let Elem::Fold(fold) = e {
             self.idx(&fold.extent)?;
-            self.elem(&fold.init)?;
+            let mut names = BTreeSet::new();
+            for lane in fold.lanes() {
+                self.elem(lane.init)?;
+                ensure(names.insert(lane.acc), || {
+                    format!("'{}' is accumulated twice in one fold", lane.acc)
+                })?;
+            }
             self.vars.push(fold.var.clone());
-            self.accs.push((fold.acc.clone(), fold.init.ty()));
-            let step = self.elem(&fold.step);
+            let outer = self.accs.len();
+            self.accs
+                .extend(fold.lanes().map(|l| (l.acc.clone(), l.init.ty())));
+            let steps = fold.lanes().try_for_each(|lane| {
+                self.elem(lane.step)?;
+                same(lane.init.ty(), lane.step.ty())
+            });
             self.vars.pop();
-            self.accs.pop();
-            step?;
-            same(fold.init.ty(), fold.step.ty())?;
+            self.accs.truncate(outer);
+            steps?;
             let reduces = fold
                 .as_reduction()
                 .is_some_and(|(op, _)| op.is_commutative());

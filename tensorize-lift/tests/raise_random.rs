@@ -183,6 +183,7 @@ impl Terms {
             init,
             step,
             order: Order::Sequential,
+            others: vec![],
         })))
     }
 

@@ -4,8 +4,8 @@
 //! Canonical forms serve comparison only.
 
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
-use tensorize_ir::index::{Atom, Idx};
+use tensorize_ir::element::{Elem, ElemRef, Fold, Lane, LaneRef, Order};
+use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
@@ -55,28 +55,55 @@ pub fn elem(e: &ElemRef) -> ElemRef {
 /// Bound names go by height: a fold's name differs from those of the folds inside of it, and does not
 /// depend on where the fold stands.
 fn fold(f: &Fold, extent: Idx) -> ElemRef {
-    let (init, step) = (elem(&f.init), elem(&f.step));
-    let height = height(&step);
-    let (acc, var) = (format!("acc%{height}").into(), format!("k%{height}").into());
-    let step = step.replace(&f.var, &Idx::sym(Arc::clone(&var)));
-    let old = f.acc.clone();
-    let new: ElemRef = Arc::new(Elem::Acc(Arc::clone(&acc), f.init.ty()));
-    let step = step.map(&mut |e| match &**e {
-        Elem::Acc(n, _) if *n == old => Some(new.clone()),
-        _ => None,
+    let mut f = f.clone();
+    (f.init, f.step) = (elem(&f.init), elem(&f.step));
+    for lane in &mut f.others {
+        (lane.init, lane.step) = (elem(&lane.init), elem(&lane.step));
+    }
+    let f = f.without_idle_lanes();
+    let lanes: Vec<LaneRef> = f.lanes().collect();
+    let height = lanes.iter().map(|l| height(l.step)).max().unwrap_or(0);
+    let var: Sym = format!("k%{height}").into();
+    let name = |i: usize| -> Sym {
+        match i {
+            0 => format!("acc%{height}").into(),
+            _ => format!("acc%{height}.{i}").into(),
+        }
+    };
+    let renamed = |step: &ElemRef| {
+        let step = step
+            .replace(&f.var, &Idx::sym(Arc::clone(&var)))
+            .map(&mut |e| match &**e {
+                Elem::Acc(n, ty) => {
+                    let i = lanes.iter().position(|l| l.acc == n)?;
+                    Some(Arc::new(Elem::Acc(name(i), *ty)))
+                }
+                _ => None,
+            });
+        // The renaming can change which operand comes first.
+        reorder(&step)
+    };
+    let mut new = lanes.iter().enumerate().map(|(i, l)| Lane {
+        acc: name(i),
+        init: l.init.clone(),
+        step: renamed(l.step),
     });
-    // The renaming can change which operand comes first.
-    let step = reorder(&step);
-    if step == new || extent.as_constant().is_some_and(|n| n <= 0) {
+    let Some(Lane { acc, init, step }) = new.next() else {
+        return Arc::new(Elem::Fold(Arc::new(f)));
+    };
+    if matches!(&*step, Elem::Acc(n, _) if *n == acc)
+        || extent.as_constant().is_some_and(|n| n <= 0)
+    {
         return init;
     }
     let mut fold = Fold {
         acc,
-        var,
+        var: var.clone(),
         extent,
         init,
         step,
         order: f.order,
+        others: new.collect(),
     };
     // Where grouping makes no difference, an open order is as good as any.
     let ty = fold.init.ty();
@@ -294,6 +321,7 @@ mod tests {
                 init: Elem::constant(tensorize_ir::scalar::Scalar::int(I32, 0)),
                 step: Elem::binary(BinOp::Add, Elem::read("y", I32, Idx::sym(var)), a),
                 order: Order::Sequential,
+                others: vec![],
             })))
         };
         assert_eq!(elem(&fold("a", "p")), elem(&fold("z", "q")));

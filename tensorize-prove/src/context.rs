@@ -203,12 +203,15 @@ impl<'s> Context<'s> {
                 Elem::select(c, t, f)
             }
             Elem::Fold(fold) => {
-                let init = self.settle(&fold.init);
-                let mark = self.mark();
-                self.assume_in_range(&fold.var, &fold.extent);
-                let step = self.settle(&fold.step);
-                self.forget(mark);
-                e.rebuild(&[init, step], std::slice::from_ref(&fold.extent))
+                let mut children = Vec::new();
+                for lane in fold.lanes() {
+                    children.push(self.settle(lane.init));
+                    let mark = self.mark();
+                    self.assume_in_range(&fold.var, &fold.extent);
+                    children.push(self.settle(lane.step));
+                    self.forget(mark);
+                }
+                e.rebuild(&children, std::slice::from_ref(&fold.extent))
             }
             _ => {
                 let children: Vec<_> = e.children().into_iter().map(|c| self.settle(c)).collect();

@@ -12,7 +12,7 @@ use crate::solver::Answer;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
 use tensorize_ir::guard::Tier;
-use tensorize_ir::index::Idx;
+use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -41,15 +41,16 @@ fn prepare(ctx: &mut Context, e: &ElemRef, tier: Tier) -> ElemRef {
 fn in_order(e: &ElemRef) -> ElemRef {
     let children: Vec<_> = e.children().into_iter().map(in_order).collect();
     match &**e {
-        Elem::Fold(f) => Arc::new(Elem::Fold(Arc::new(Fold {
-            init: children[0].clone(),
-            step: children[1].clone(),
-            order: Order::Sequential,
-            ..(**f).clone()
-        }))),
         _ => {
             let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
-            e.rebuild(&children, &indices)
+            let e = e.rebuild(&children, &indices);
+            match &*e {
+                Elem::Fold(f) if f.order == Order::Any => Arc::new(Elem::Fold(Arc::new(Fold {
+                    order: Order::Sequential,
+                    ..(**f).clone()
+                }))),
+                _ => e,
+            }
         }
     }
 }
@@ -116,24 +117,34 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
         && x.iter().zip(&y).all(|(p, q)| congruent(ctx, p, q, tier))
 }
 
-/// Two folds of as many steps, from the same value, by the same step, in the same order: equal by
-/// induction over the steps.
+/// Two folds of as many steps, from the same values, by the same steps, in the same order: equal by
+/// induction over the steps. (Lanes are compared one by one: their order is canonical.)
 fn same_fold(ctx: &mut Context, f: &Fold, g: &Fold, tier: Tier) -> bool {
-    f.init.ty() == g.init.ty()
+    f.lanes().count() == g.lanes().count()
+        && f.lanes()
+            .zip(g.lanes())
+            .all(|(p, q)| p.init.ty() == q.init.ty())
         && f.order == g.order
         && same_idx(ctx, &f.extent, &g.extent)
-        && same(ctx, &f.init, &g.init, tier)
-        && same_step(ctx, f, g, &f.step, &g.step, tier)
+        && f.lanes()
+            .zip(g.lanes())
+            .all(|(p, q)| same(ctx, p.init, q.init, tier))
+        && f.lanes()
+            .zip(g.lanes())
+            .all(|(p, q)| same_step(ctx, f, g, p.step, q.step, tier))
 }
 
 /// Whether `x` (of `f`) and `y` (of `g`) are the same in an arbitrary step.
 fn same_step(ctx: &mut Context, f: &Fold, g: &Fold, x: &ElemRef, y: &ElemRef, tier: Tier) -> bool {
     let var = ctx.fresh.name("k");
-    let acc: ElemRef = Arc::new(Elem::Acc(ctx.fresh.name("acc"), f.init.ty()));
+    let accs: Vec<Sym> = f.lanes().map(|_| ctx.fresh.name("acc")).collect();
     let open = |e: &ElemRef, fold: &Fold| {
         e.replace(&fold.var, &Idx::sym(var.clone()))
             .map(&mut |x| match &**x {
-                Elem::Acc(n, _) if *n == fold.acc => Some(acc.clone()),
+                Elem::Acc(n, ty) => {
+                    let lane = fold.lanes().position(|l| l.acc == n)?;
+                    Some(Arc::new(Elem::Acc(accs[lane].clone(), *ty)))
+                }
                 _ => None,
             })
     };

@@ -11,7 +11,7 @@ use crate::equal::same;
 use crate::exec::{Executor, Flow, State, Stuck};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
+use tensorize_ir::element::{Elem, ElemRef, Fold, Lane, Order};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Loop, LoopMode, Stmt};
@@ -34,7 +34,8 @@ pub struct ClosedForm {
 pub enum ScalarForm {
     /// At the start of round `k`, this.
     At(ElemRef),
-    /// At the start of round `k`, the fold of the first `k` rounds: `step` speaks of `acc` and of `k`.
+    /// At the start of round `k`, the fold of the first `k` rounds: `step` speaks of `acc`, of `k`, and of the
+    /// accumulators of the loop's other folds.
     Fold {
         /// The accumulator's name in `step`.
         acc: Sym,
@@ -166,9 +167,11 @@ impl Executor<'_, '_> {
         let mark = self.ctx.mark();
         self.ctx.assume_in_range(k, &form.trip);
         self.loops.push((k.clone(), form.trip.clone()));
-        let first_access = self.accesses.len();
+        let (first_access, first_hazard) = (self.accesses.len(), self.hazards.len());
         let step = self.verify_step(l, entry, k, form);
         self.loops.pop();
+        let running = self.running(l, entry, k, form);
+        self.in_terms_of_rounds((first_access, first_hazard), &running);
         let rounds = match step {
             Ok(()) if l.mode != LoopMode::Sequential => {
                 self.verify_independent(l, k, form, first_access)
@@ -279,15 +282,22 @@ impl Executor<'_, '_> {
                     .stuck("that the loop ends when its closed form says so could not be shown");
             }
         }
+        // What the accumulators hold at the start of round k: their steps are shown in this loop.
+        let running = self.running(l, entry, k, form);
         for (var, f) in &form.scalars {
-            let expected = match f {
-                ScalarForm::At(e) => e.replace(k, &next_k),
-                ScalarForm::Fold { step, .. } => step.clone(),
-                ScalarForm::Last(e) => e.clone(),
+            let Some(v) = end.scalars.get(var) else {
+                return self.stuck(format!("the closed form of {var} is not kept by a round"));
             };
-            let ok = match end.scalars.get(var) {
-                Some(v) => same(&mut self.ctx, v, &expected, Tier::Exact),
-                None => false,
+            let ok = match f {
+                ScalarForm::At(e) => {
+                    let v = with_accs(v, &running);
+                    same(&mut self.ctx, &v, &e.replace(k, &next_k), Tier::Exact)
+                }
+                ScalarForm::Fold { step, .. } => same(&mut self.ctx, v, step, Tier::Exact),
+                ScalarForm::Last(e) => {
+                    let v = with_accs(v, &running);
+                    same(&mut self.ctx, &v, e, Tier::Exact)
+                }
             };
             if !ok {
                 return self.stuck(format!("the closed form of {var} is not kept by a round"));
@@ -299,11 +309,17 @@ impl Executor<'_, '_> {
                 return self.stuck(format!("no closed form for the array {array}"));
             };
             let before = start.arrays.get(array).map_or(0, |c| c.effects.len());
-            let new = end
+            let new: Vec<Effect> = end
                 .arrays
                 .get(array)
-                .map_or(&[][..], |c| &c.effects[before..]);
-            if !self.is_one_more_round(effects, new, k)? {
+                .map_or(&[][..], |c| &c.effects[before..])
+                .iter()
+                .map(|e| {
+                    let on_idx = |i: &Idx| i.map_values(&mut |v| with_accs(v, &running));
+                    e.map(&on_idx, &mut |v| with_accs(v, &running))
+                })
+                .collect();
+            if !self.is_one_more_round(effects, &new, k)? {
                 return self.stuck(format!("that a round changes just its own places of {array}, and reads none that an earlier round \
                      has written, could not be shown"));
             }
@@ -365,7 +381,7 @@ impl Executor<'_, '_> {
                     let mut ok = true;
                     next.push(e.map(&|i| i.clone(), &mut |v| match &**v {
                         Elem::Const(_) => v.clone(),
-                        Elem::Fold(f) if f.extent == this => step_once(v, f, &this),
+                        Elem::Fold(f) if f.extent == this => step_once(f, &this),
                         _ => {
                             ok = false;
                             v.clone()
@@ -432,6 +448,51 @@ impl Executor<'_, '_> {
         }
     }
 
+    /// What each accumulator's name stands for at the start of round `k`; of nothing that could be relied on
+    /// where the order of rounds is open.
+    fn running(
+        &self,
+        l: &Loop,
+        entry: &State,
+        k: &Sym,
+        form: &ClosedForm,
+    ) -> BTreeMap<Sym, ElemRef> {
+        if l.mode != LoopMode::Sequential {
+            return BTreeMap::new();
+        }
+        folds(entry, k, form, &Idx::sym(k.clone()), &[])
+            .into_iter()
+            .filter_map(|(var, fold)| match form.scalars.get(&var) {
+                Some(ScalarForm::Fold { acc, .. }) => Some((acc.clone(), fold)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Accesses and hazards recorded in a round speak of the accumulators: now of what these hold then.
+    fn in_terms_of_rounds(
+        &mut self,
+        (first_access, first_hazard): (usize, usize),
+        running: &BTreeMap<Sym, ElemRef>,
+    ) {
+        if running.is_empty() {
+            return;
+        }
+        let on_idx = |i: &Idx| i.map_values(&mut |v| with_accs(v, running));
+        let on_elem = |e: &mut ElemRef| *e = with_accs(e, running);
+        for access in &mut self.accesses[first_access..] {
+            access.index = on_idx(&access.index);
+            access.path.iter_mut().for_each(on_elem);
+            access.loops.iter_mut().for_each(|(_, n)| *n = on_idx(n));
+        }
+        for hazard in &mut self.hazards[first_hazard..] {
+            on_elem(&mut hazard.left);
+            on_elem(&mut hazard.right);
+            hazard.path.iter_mut().for_each(on_elem);
+            hazard.loops.iter_mut().for_each(|(_, n)| *n = on_idx(n));
+        }
+    }
+
     /// The state after the loop.
     fn apply(
         &mut self,
@@ -449,7 +510,7 @@ impl Executor<'_, '_> {
             LoopMode::Simd { reductions } => reductions.iter().map(|(_, v)| v.clone()).collect(),
             _ => vec![],
         };
-        let before = state.clone();
+        let folds = folds(state, k, form, &form.trip, &any);
         self.apply_to(state, k, form, &form.trip)?;
         if l.mode != LoopMode::Sequential {
             // Each round has its own: what the last one leaves is not to be seen outside.
@@ -457,18 +518,8 @@ impl Executor<'_, '_> {
                 state.scalars.remove(var);
             }
         }
-        for (var, f) in &form.scalars {
-            if let (ScalarForm::Fold { acc, step }, Some(init)) = (f, before.scalars.get(var)) {
-                let order = if any.contains(var) {
-                    Order::Any
-                } else {
-                    Order::Sequential
-                };
-                let fold = bind(acc, k, &form.trip, init, step, order);
-                state
-                    .scalars
-                    .insert(var.clone(), Arc::new(Elem::Fold(Arc::new(fold))));
-            }
+        for (var, fold) in folds {
+            state.scalars.insert(var, fold);
         }
         Ok(())
     }
@@ -506,28 +557,94 @@ impl Executor<'_, '_> {
     }
 }
 
-pub(crate) fn bind(
-    acc: &Sym,
+/// What the accumulators hold after the first `extent` rounds, by variable. Those that look at each other
+/// become lanes of one fold.
+fn folds(
+    entry: &State,
     k: &Sym,
+    form: &ClosedForm,
     extent: &Idx,
-    init: &ElemRef,
-    step: &ElemRef,
-    order: Order,
-) -> Fold {
-    Fold {
-        acc: acc.clone(),
-        var: k.clone(),
-        extent: extent.clone(),
-        init: init.clone(),
-        step: step.clone(),
-        order,
-    }
+    any: &[Sym],
+) -> Vec<(Sym, ElemRef)> {
+    let lanes: Vec<(&Sym, Lane)> = form
+        .scalars
+        .iter()
+        .filter_map(|(var, f)| match (f, entry.scalars.get(var)) {
+            (ScalarForm::Fold { acc, step }, Some(init)) => Some((
+                var,
+                Lane {
+                    acc: acc.clone(),
+                    init: init.clone(),
+                    step: step.clone(),
+                },
+            )),
+            _ => None,
+        })
+        .collect();
+    let fold = |(i, (var, first)): (usize, &(&Sym, Lane))| {
+        let mut chosen = vec![i];
+        let mut next = 0;
+        while let Some(&c) = chosen.get(next) {
+            for (j, (_, lane)) in lanes.iter().enumerate() {
+                if !chosen.contains(&j) && lanes[c].1.step.mentions(&lane.acc) {
+                    chosen.push(j);
+                }
+            }
+            next += 1;
+        }
+        let order = if any.contains(*var) {
+            Order::Any
+        } else {
+            Order::Sequential
+        };
+        let fold = Fold {
+            acc: first.acc.clone(),
+            var: k.clone(),
+            extent: extent.clone(),
+            init: first.init.clone(),
+            step: first.step.clone(),
+            order,
+            others: chosen[1..].iter().map(|&j| lanes[j].1.clone()).collect(),
+        };
+        ((*var).clone(), Arc::new(Elem::Fold(Arc::new(fold))))
+    };
+    lanes.iter().enumerate().map(fold).collect()
 }
 
-/// One more step of a fold: `step` at `acc = fold`, `var = k`.
-fn step_once(fold: &ElemRef, f: &Fold, k: &Idx) -> ElemRef {
-    f.step.replace(&f.var, k).map(&mut |e| match &**e {
-        Elem::Acc(n, _) if *n == f.acc => Some(fold.clone()),
+/// `e`, where the named accumulators have these values.
+pub fn with_accs(e: &ElemRef, values: &BTreeMap<Sym, ElemRef>) -> ElemRef {
+    if values.is_empty() {
+        return e.clone();
+    }
+    e.map(&mut |x| match &**x {
+        Elem::Acc(name, _) => values.get(name).cloned(),
         _ => None,
     })
+}
+
+/// One more step of a fold: `step` at `acc = fold`, `var = k`, and likewise the other lanes.
+fn step_once(f: &Fold, k: &Idx) -> ElemRef {
+    let lanes: Vec<Lane> = f
+        .lanes()
+        .map(|l| Lane {
+            acc: l.acc.clone(),
+            init: l.init.clone(),
+            step: l.step.clone(),
+        })
+        .collect();
+    let values: BTreeMap<Sym, ElemRef> = (0..lanes.len())
+        .map(|i| {
+            let mut rotated = lanes.clone();
+            let first = rotated.remove(i);
+            let fold = Fold {
+                acc: first.acc.clone(),
+                init: first.init,
+                step: first.step,
+                others: rotated,
+                ..f.clone()
+            };
+            (first.acc, Arc::new(Elem::Fold(Arc::new(fold))))
+        })
+        .collect();
+    with_accs(&f.step.replace(&f.var, k), &values)
 }

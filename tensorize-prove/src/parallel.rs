@@ -2,8 +2,8 @@
 
 use crate::chain::{self, Effect, truth};
 use crate::exec::{Access, Executor, Stuck};
-use crate::loops::{ClosedForm, ScalarForm, bind};
-use tensorize_ir::element::{Elem, Order};
+use crate::loops::{ClosedForm, ScalarForm};
+use tensorize_ir::element::{Elem, Fold};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Loop, LoopMode};
 use tensorize_ir::op::CmpOp;
@@ -22,15 +22,26 @@ impl Executor<'_, '_> {
             LoopMode::Simd { reductions } => reductions,
             _ => &[],
         };
+        let accs: Vec<&Sym> = form
+            .scalars
+            .values()
+            .filter_map(|f| match f {
+                ScalarForm::Fold { acc, .. } => Some(acc),
+                _ => None,
+            })
+            .collect();
         let mut counters = 0;
         for (var, f) in &form.scalars {
             match f {
                 ScalarForm::At(_) => counters += 1,
                 ScalarForm::Last(_) => {}
                 ScalarForm::Fold { acc, step } => {
-                    let fold = bind(acc, k, &form.trip, step, step, Order::Any);
+                    let (extent, init) = (form.trip.clone(), step.clone());
+                    let fold = Fold::new(acc.clone(), k.clone(), extent, init, step.clone());
                     let op = fold.as_reduction().map(|(op, _)| op);
-                    if !reductions.iter().any(|(o, v)| v == var && Some(*o) == op) {
+                    let alone = accs.iter().all(|a| *a == acc || !step.mentions(a));
+                    let declared = reductions.iter().any(|(o, v)| v == var && Some(*o) == op);
+                    if !declared || !alone {
                         return self.stuck(format!(
                             "{var} is carried from round to round of a parallel loop"
                         ));
@@ -42,6 +53,17 @@ impl Executor<'_, '_> {
             return self.stuck("a parallel loop has more than one counter");
         }
         let accesses: Vec<Access> = self.accesses[first_access..].to_vec();
+        // In an order that is not fixed, an accumulator has no value that a round could look at.
+        let looks = |a: &Access| {
+            accs.iter().any(|acc| {
+                a.index.mentions(acc)
+                    || a.path.iter().any(|c| c.mentions(acc))
+                    || a.loops.iter().any(|(_, n)| n.mentions(acc))
+            })
+        };
+        if accesses.iter().any(looks) {
+            return self.stuck("a round of a parallel loop looks at an accumulator");
+        }
         for (array, effects) in &form.arrays {
             if self.kernel.arrays.iter().any(|a| a.name == *array) {
                 return self.stuck(format!("a parallel loop writes the local array {array}"));

@@ -539,15 +539,20 @@ impl Builder {
     }
 
     fn fold(&mut self, f: &Fold) -> Result<Expr, Unsupported> {
-        let init = self.value(&f.init)?;
-        let ty = init.ty();
-        let (acc, var) = (self.fresh(&f.acc), self.fresh(&f.var));
-        let result = Expr::Var(acc.clone(), ty);
-        let start = Stmt::Assign {
-            var: acc.clone(),
-            ty,
-            value: init,
-        };
+        let mut starts = Vec::new();
+        let mut accs: Vec<(Sym, Expr)> = Vec::new();
+        for lane in f.lanes() {
+            let value = self.value(lane.init)?;
+            let (acc, ty) = (self.fresh(lane.acc), value.ty());
+            accs.push((acc.clone(), Expr::Var(acc.clone(), ty)));
+            starts.push(Stmt::Assign {
+                var: acc,
+                ty,
+                value,
+            });
+        }
+        let var = self.fresh(&f.var);
+        let (acc, result) = accs[0].clone();
         let mut extent = self.index(&f.extent)?;
         if !term::values_in(&f.extent).is_empty() {
             extent = self.bind("rounds", extent);
@@ -558,21 +563,36 @@ impl Builder {
             ..Scope::default()
         });
         let level = self.scopes.len() - 1;
-        self.bound.insert(f.acc.clone(), (level, result.clone()));
+        for (lane, (_, value)) in f.lanes().zip(&accs) {
+            self.bound.insert(lane.acc.clone(), (level, value.clone()));
+        }
         self.bound
             .insert(f.var.clone(), (level, Expr::Var(var.clone(), I64)));
-        self.bind_repeated(&[&f.step])?;
-        let value = self.value(&f.step)?;
-        self.bound.remove(&f.acc);
+        let steps: Vec<&ElemRef> = f.lanes().map(|lane| lane.step).collect();
+        self.bind_repeated(&steps)?;
+        let mut values = Vec::new();
+        for step in &steps {
+            let value = self.value(step)?;
+            // All lanes step at once: a new value waits until the last one is known.
+            values.push(match steps.len() {
+                1 => value,
+                _ => self.bind("next", value),
+            });
+        }
+        for lane in f.lanes() {
+            self.bound.remove(lane.acc);
+        }
         self.bound.remove(&f.var);
         let nested = has_loop(&self.top().stmts);
-        self.push(Stmt::Assign {
-            var: acc.clone(),
-            ty,
-            value,
-        });
-        let mode = self.fold_mode(f, ty, nested, acc);
-        self.close_loop(vec![start], var, extent, mode)?;
+        for ((acc, _), value) in accs.into_iter().zip(values) {
+            self.push(Stmt::Assign {
+                var: acc,
+                ty: value.ty(),
+                value,
+            });
+        }
+        let mode = self.fold_mode(f, result.ty(), nested, acc);
+        self.close_loop(starts, var, extent, mode)?;
         Ok(result)
     }
 

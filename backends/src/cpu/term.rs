@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold};
+use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::op::{BinOp, UnOp};
 
@@ -80,7 +80,9 @@ pub(super) fn idx_needs_guard(idx: &Idx) -> bool {
 /// nothing happens when the extent is zero.
 pub(super) fn covered_by(e: &Elem, extent: &Idx) -> bool {
     match e {
-        Elem::Fold(f) if f.extent == *extent => covered_by(&f.init, extent),
+        Elem::Fold(f) if f.extent == *extent => {
+            f.lanes().all(|lane| covered_by(lane.init, extent))
+        }
         _ if !needs_guard(e) => true,
         Elem::Read { .. } => false,
         _ => {
@@ -142,23 +144,30 @@ fn rename(e: &ElemRef, bound: &mut BTreeMap<Sym, Sym>, depth: usize) -> ElemRef 
     match &**e {
         Elem::Acc(name, ty) => Arc::new(Elem::Acc(bound.get(name).unwrap_or(name).clone(), *ty)),
         Elem::Fold(f) => {
-            let init = rename(&f.init, bound, depth);
-            let extent = rename_idx(&f.extent, bound);
-            let (acc, var): (Sym, Sym) =
-                (format!("acc'{depth}").into(), format!("var'{depth}").into());
-            bound.insert(f.acc.clone(), acc.clone());
-            bound.insert(f.var.clone(), var.clone());
-            let step = rename(&f.step, bound, depth + 1);
-            bound.remove(&f.acc);
+            let mut new = (**f).clone();
+            new.extent = rename_idx(&f.extent, bound);
+            new.init = rename(&f.init, bound, depth);
+            for (lane, old) in new.others.iter_mut().zip(&f.others) {
+                lane.init = rename(&old.init, bound, depth);
+            }
+            new.var = format!("var'{depth}").into();
+            new.acc = format!("acc'{depth}").into();
+            for (i, lane) in new.others.iter_mut().enumerate() {
+                lane.acc = format!("acc'{depth}.{i}").into();
+            }
+            bound.insert(f.var.clone(), new.var.clone());
+            for (old, lane) in f.lanes().zip(new.lanes()) {
+                bound.insert(old.acc.clone(), lane.acc.clone());
+            }
+            new.step = rename(&f.step, bound, depth + 1);
+            for (lane, old) in new.others.iter_mut().zip(&f.others) {
+                lane.step = rename(&old.step, bound, depth + 1);
+            }
             bound.remove(&f.var);
-            Arc::new(Elem::Fold(Arc::new(Fold {
-                acc,
-                var,
-                extent,
-                init,
-                step,
-                order: f.order,
-            })))
+            for lane in f.lanes() {
+                bound.remove(lane.acc);
+            }
+            Arc::new(Elem::Fold(Arc::new(new)))
         }
         _ => {
             let children: Vec<_> = e
@@ -208,7 +217,9 @@ fn count<'a>(
         return;
     }
     match &**e {
-        Elem::Fold(f) => count(&f.init, counts, postorder),
+        Elem::Fold(f) => f
+            .lanes()
+            .for_each(|lane| count(lane.init, counts, postorder)),
         _ => e
             .children()
             .into_iter()
@@ -224,7 +235,9 @@ fn always(e: &ElemRef) -> BTreeSet<&ElemRef> {
             set = always(c);
             set.extend(always(t).intersection(&always(f)).copied());
         }
-        Elem::Fold(f) => set = always(&f.init),
+        Elem::Fold(f) => f
+            .lanes()
+            .for_each(|lane| set.append(&mut always(lane.init))),
         _ => e
             .children()
             .into_iter()

@@ -183,26 +183,35 @@ impl Emitter<'_> {
         }
         // One step after the other, each for all elements at once.
         let extent = self.index(&f.extent, scope)?.s;
-        let acc = self.body.names.fresh(&f.acc);
-        let var = self.body.names.fresh(&f.var);
-        self.body.line(&format!("{acc} = {}", init.s));
-        self.body.open(&format!("for {var} in range({extent}):"));
+        let mut first = vec![init.s];
+        for lane in f.lanes().skip(1) {
+            first.push(self.element(lane.init, scope)?.s);
+        }
         let mut inner = scope.clone();
         let rank = scope.axes.len();
-        inner.variables.insert(
-            f.acc.clone(),
-            Variable {
-                name: acc.clone(),
-                rank,
-            },
-        );
+        let mut accs = Vec::new();
+        for lane in f.lanes() {
+            let name = self.body.names.fresh(lane.acc);
+            accs.push(name.clone());
+            inner
+                .variables
+                .insert(lane.acc.clone(), Variable { name, rank });
+        }
+        let var = self.body.names.fresh(&f.var);
+        self.body
+            .line(&format!("{} = {}", accs.join(", "), first.join(", ")));
+        self.body.open(&format!("for {var} in range({extent}):"));
         inner
             .variables
             .insert(f.var.clone(), Variable { name: var, rank: 0 });
-        let step = self.element(&f.step, &inner)?;
-        self.body.line(&format!("{acc} = {}", step.s));
+        let mut steps = Vec::new();
+        for lane in f.lanes() {
+            steps.push(self.element(lane.step, &inner)?.s);
+        }
+        self.body
+            .line(&format!("{} = {}", accs.join(", "), steps.join(", ")));
         self.body.close();
-        Ok(Code::atom(acc, scope.axes.is_empty()))
+        Ok(Code::atom(accs.swap_remove(0), scope.axes.is_empty()))
     }
 
     /// `x` with the whole shape of the axes.

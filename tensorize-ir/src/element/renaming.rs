@@ -1,6 +1,6 @@
 //! Substitution that keeps bound variables apart.
 
-use super::{Elem, ElemRef, Fold};
+use super::{Elem, ElemRef};
 use crate::index::{Atom, Fresh, Idx, Sym};
 use std::sync::Arc;
 
@@ -53,25 +53,30 @@ impl<'a> Renaming<'a> {
                 Arc::new(Elem::Acc(name, *ty))
             }
             Elem::Fold(fold) => {
-                let (extent, init) = (self.idx(&fold.extent), self.elem(&fold.init));
-                let (mut acc, mut var) = (fold.acc.clone(), fold.var.clone());
-                if let Some(fresh) = &mut self.fresh {
-                    (acc, var) = (fresh.name(&acc), fresh.name(&var));
+                let mut new = (**fold).clone();
+                new.extent = self.idx(&fold.extent);
+                new.init = self.elem(&fold.init);
+                for (lane, old) in new.others.iter_mut().zip(&fold.others) {
+                    lane.init = self.elem(&old.init);
                 }
-                self.vars.push((fold.var.clone(), var.clone()));
-                self.accs.push((fold.acc.clone(), acc.clone()));
-                let step = self.elem(&fold.step);
+                if let Some(fresh) = &mut self.fresh {
+                    (new.acc, new.var) = (fresh.name(&fold.acc), fresh.name(&fold.var));
+                    for lane in &mut new.others {
+                        lane.acc = fresh.name(&lane.acc);
+                    }
+                }
+                self.vars.push((fold.var.clone(), new.var.clone()));
+                let outer = self.accs.len();
+                for (old, lane) in fold.lanes().zip(new.lanes()) {
+                    self.accs.push((old.acc.clone(), lane.acc.clone()));
+                }
+                new.step = self.elem(&fold.step);
+                for (lane, old) in new.others.iter_mut().zip(&fold.others) {
+                    lane.step = self.elem(&old.step);
+                }
                 self.vars.pop();
-                self.accs.pop();
-                let order = fold.order;
-                Arc::new(Elem::Fold(Arc::new(Fold {
-                    acc,
-                    var,
-                    extent,
-                    init,
-                    step,
-                    order,
-                })))
+                self.accs.truncate(outer);
+                Arc::new(Elem::Fold(Arc::new(new)))
             }
             _ => {
                 let children: Vec<_> = e.children().into_iter().map(|c| self.elem(c)).collect();

@@ -28,6 +28,7 @@ fn sum(extent: Idx, body: ElemRef) -> ElemRef {
         init: int(0),
         step: Elem::binary(BinOp::Add, Arc::new(Elem::Acc("s".into(), I32)), body),
         order: Order::Sequential,
+        others: vec![],
     })))
 }
 

@@ -246,5 +246,6 @@ fn folds(
         step: folds(reducer, before, x, inner_vars, &extents[1..], fresh),
         init,
         order: Order::Sequential,
+        others: vec![],
     })))
 }

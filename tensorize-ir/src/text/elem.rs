@@ -1,7 +1,8 @@
 //! Index notation: `add(x[i], fold(acc = 0:i32, k < n, add(acc, w[k])))`.
 
 use super::{Cursor, ParseError};
-use crate::element::{Elem, ElemRef, Fold, Order};
+use crate::element::{Elem, ElemRef, Fold, Lane, Order};
+use crate::index::Sym;
 use crate::loopir::Param;
 use crate::op::{BinOp, CmpOp, UnOp};
 use crate::scalar::ScalarType;
@@ -167,26 +168,53 @@ impl Cursor<'_> {
     }
 
     fn fold(&mut self, here: usize, order: Order) -> Result<ElemRef, ParseError> {
-        let acc: crate::index::Sym = self.expect_name("the name of the accumulator")?.into();
+        let mut accs: Vec<(Sym, ElemRef)> = Vec::new();
+        let acc = self.expect_name("the name of the accumulator")?.into();
         self.expect("=")?;
-        let init = self.elem()?;
-        self.expect(",")?;
-        let var = self.expect_name("the name of the index")?.into();
-        self.expect("<")?;
+        accs.push((acc, self.elem()?));
+        let var: Sym = loop {
+            self.expect(",")?;
+            let name: Sym = self
+                .expect_name("the name of the index, or of another accumulator")?
+                .into();
+            if self.eat("<") {
+                break name;
+            }
+            self.expect("=")?;
+            accs.push((name, self.elem()?));
+        };
         let extent = self.idx()?;
-        self.expect(",")?;
-        self.accs.push((acc.clone(), init.ty()));
-        let step = self.elem();
-        self.accs.pop();
-        let step = step?;
-        self.same_type(here, init.ty(), step.ty())?;
+        let outer = self.accs.len();
+        self.accs
+            .extend(accs.iter().map(|(name, init)| (name.clone(), init.ty())));
+        let mut steps = Vec::new();
+        let mut read = || {
+            for (_, init) in &accs {
+                self.expect(",")?;
+                let step = self.elem()?;
+                self.same_type(here, init.ty(), step.ty())?;
+                steps.push(step);
+            }
+            Ok(())
+        };
+        let result = read();
+        self.accs.truncate(outer);
+        result?;
+        let mut lanes = accs
+            .into_iter()
+            .zip(steps)
+            .map(|((acc, init), step)| Lane { acc, init, step });
+        let Some(first) = lanes.next() else {
+            return Err(self.error_at(here, "a fold has an accumulator"));
+        };
         Ok(Arc::new(Elem::Fold(Arc::new(Fold {
-            acc,
+            acc: first.acc,
             var,
             extent,
-            init,
-            step,
+            init: first.init,
+            step: first.step,
             order,
+            others: lanes.collect(),
         }))))
     }
 

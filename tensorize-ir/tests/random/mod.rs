@@ -330,6 +330,7 @@ impl Case {
                 init,
                 step,
                 order: Order::Sequential,
+                others: vec![],
             })))
         };
         let inner = fold(Elem::of_idx(elem, &position + &Idx::constant(1)), step);

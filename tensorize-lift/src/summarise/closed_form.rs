@@ -7,15 +7,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
+use tensorize_ir::element::{Elem, ElemRef, Fold, Lane};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::Loop;
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
+use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents, Effect};
 use tensorize_prove::eval::{as_idx, index_like};
 use tensorize_prove::exec::{Executor, State, Stuck};
-use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
+use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified, with_accs};
 
 /// Proposes closed forms by trying a round.
 pub struct Summariser;
@@ -66,32 +67,37 @@ impl Oracle for Summariser {
             trip: &trip,
             tokens: &tokens,
             line: l.line,
+            lanes: vec![],
         };
         let mut form = ClosedForm {
             trip: trip.clone(),
             scalars: BTreeMap::new(),
             arrays: BTreeMap::new(),
         };
-        let carried: Vec<Sym> = scalars
-            .keys()
-            .filter(|v| !counters.contains_key(*v))
-            .map(|v| token(v, k))
-            .collect();
+        let mut ends = BTreeMap::new();
         for (var, ty) in &scalars {
-            let f = match (counters.get(var), end.scalars.get(var)) {
-                (Some(at), _) => ScalarForm::At(Elem::of_idx(*ty, at.clone())),
-                (None, Some(e)) => match guess.scalar(var, e, &carried)? {
-                    Some(f) => f,
-                    None => continue,
-                },
-                (None, None) => continue,
-            };
-            form.scalars.insert(var.clone(), f);
+            if let Some(at) = counters.get(var) {
+                let at = ScalarForm::At(Elem::of_idx(*ty, at.clone()));
+                form.scalars.insert(var.clone(), at);
+            } else if let Some(e) = end.scalars.get(var)
+                && let Ok(e) = guess.in_round(|g| g.resolve(e))
+            {
+                ends.insert(var.clone(), e);
+            }
         }
+        let known = guess.followers(&mut ends);
+        for (var, at) in &known {
+            form.scalars.insert(var.clone(), ScalarForm::At(at.clone()));
+        }
+        guess.accumulators(&ends, &mut form);
+        let known = known
+            .into_iter()
+            .map(|(var, at)| (token(&var, k), at))
+            .collect();
         for array in &arrays {
             let new = end.arrays.get(array).map_or(&[][..], |c| &c.effects[..]);
-            let effects = guess.array(array, new)?;
-            guess.no_running_values(array, &effects, &carried)?;
+            let new: Vec<Effect> = new.iter().map(|e| in_terms_of(e, &known)).collect();
+            let effects = guess.array(array, &new)?;
             form.arrays.insert(array.clone(), effects);
         }
         Ok(form)
@@ -276,6 +282,15 @@ struct Guess<'g, 'c, 's> {
     /// The arrays that the loop changes, and the names of their contents at the start of the round.
     tokens: &'g BTreeMap<Sym, Sym>,
     line: u32,
+    /// What is accumulated in scalars.
+    lanes: Vec<Lane>,
+}
+
+/// The same writes, accumulators replaced by values.
+fn in_terms_of(e: &Effect, values: &BTreeMap<Sym, ElemRef>) -> Effect {
+    e.map(&|i| i.map_values(&mut |v| with_accs(v, values)), &mut |v| {
+        with_accs(v, values)
+    })
 }
 
 impl Guess<'_, '_, '_> {
@@ -294,33 +309,87 @@ impl Guess<'_, '_, '_> {
         result
     }
 
-    /// The form of a scalar that a round leaves as `e`; `None` if nothing can be said of it, which matters
-    /// only if somebody reads it.
-    fn scalar(
-        &mut self,
-        var: &Sym,
-        e: &ElemRef,
-        carried: &[Sym],
-    ) -> Result<Option<ScalarForm>, Stuck> {
-        let own = token(var, self.k);
-        if matches!(&**e, Elem::Acc(name, _) if *name == own) {
-            return Ok(self
-                .entry
-                .scalars
-                .get(var)
-                .map(|v| ScalarForm::At(v.clone())));
+    /// Scalars that hold at the start of each round what a function of the round says: those that never
+    /// change, and those that a round leaves as `e(k)` and that were `e(-1)` when the loop began (a value
+    /// loaded one round ahead, a window that slides). They are taken out of `ends`.
+    fn followers(&mut self, ends: &mut BTreeMap<Sym, ElemRef>) -> BTreeMap<Sym, ElemRef> {
+        let mut known = BTreeMap::new();
+        let before = &Idx::sym(self.k.clone()) - &Idx::constant(1);
+        loop {
+            let found = ends.iter().find_map(|(var, e)| {
+                let first = self.entry.scalars.get(var)?;
+                let own = token(var, self.k);
+                if matches!(&**e, Elem::Acc(name, _) if *name == own) {
+                    return Some((var.clone(), first.clone()));
+                }
+                let carried = ends.keys().any(|v| e.mentions(&token(v, self.k)));
+                let at = e.replace(self.k, &before);
+                let follows = !carried
+                    && canon::elem(&at.replace(self.k, &Idx::default())) == canon::elem(first);
+                follows.then(|| (var.clone(), at))
+            });
+            let Some((var, at)) = found else {
+                return known;
+            };
+            ends.remove(&var);
+            let value = BTreeMap::from([(token(&var, self.k), at.clone())]);
+            for e in ends.values_mut() {
+                *e = with_accs(e, &value);
+            }
+            known.insert(var, at);
         }
-        let Ok(e) = self.in_round(|g| g.resolve(e)) else {
-            return Ok(None);
+    }
+
+    /// The forms of the other scalars, which a round leaves as `ends` says: folds where they depend on what
+    /// was accumulated before, or else what the last round left.
+    fn accumulators(&mut self, ends: &BTreeMap<Sym, ElemRef>, form: &mut ClosedForm) {
+        let at_least_once = self
+            .exec
+            .ctx
+            .proves(CmpOp::Ge, self.trip, &Idx::constant(1));
+        let mut last = Vec::new();
+        for (var, e) in ends {
+            let carries = ends.keys().any(|v| e.mentions(&token(v, self.k)));
+            match self.entry.scalars.get(var) {
+                Some(init) if carries || !at_least_once => {
+                    let acc = token(var, self.k);
+                    self.lanes.push(Lane {
+                        acc: acc.clone(),
+                        init: init.clone(),
+                        step: e.clone(),
+                    });
+                    let step = e.clone();
+                    form.scalars
+                        .insert(var.clone(), ScalarForm::Fold { acc, step });
+                }
+                _ => last.push((var, e)),
+            }
+        }
+        let running = self.running(&Idx::sym(self.k.clone()));
+        for (var, e) in last {
+            let e = with_accs(e, &running);
+            form.scalars.insert(var.clone(), ScalarForm::Last(e));
+        }
+    }
+
+    /// What the accumulators hold after so many rounds.
+    fn running(&self, rounds: &Idx) -> BTreeMap<Sym, ElemRef> {
+        let fold = |i: usize| {
+            let mut others = self.lanes.clone();
+            let first = others.remove(i);
+            let acc = first.acc.clone();
+            let mut fold = Fold::new(
+                first.acc,
+                self.k.clone(),
+                rounds.clone(),
+                first.init,
+                first.step,
+            );
+            fold.others = others;
+            let fold = fold.without_idle_lanes();
+            (acc, Arc::new(Elem::Fold(Arc::new(fold))))
         };
-        if carried.iter().any(|t| *t != own && e.mentions(t)) {
-            return Ok(None);
-        }
-        Ok(Some(if e.mentions(&own) {
-            ScalarForm::Fold { acc: own, step: e }
-        } else {
-            ScalarForm::Last(e)
-        }))
+        (0..self.lanes.len()).map(fold).collect()
     }
 
     /// The writes of the first `k` rounds, from those of round `k`.
@@ -342,6 +411,21 @@ impl Guess<'_, '_, '_> {
         if new.is_empty() {
             return Ok(vec![]);
         }
+        let moves = |t: &Lane| {
+            let leaves = new.iter().flat_map(Effect::leaves);
+            leaves
+                .into_iter()
+                .any(|leaf| leaf.index.mentions(&t.acc))
+        };
+        if let Some(lane) = self.lanes.iter().find(|t| moves(t)) {
+            let var = lane.acc.split('@').next().unwrap_or(&lane.acc);
+            return self.stuck(format!(
+                "where it writes in {array} depends on {var}, and that on the data: such a scatter is not \
+                 supported"
+            ));
+        }
+        let running = self.running(&Idx::sym(self.k.clone()));
+        let new: Vec<Effect> = new.iter().map(|e| in_terms_of(e, &running)).collect();
         let var = self.exec.ctx.fresh.name(self.k);
         let body = self.in_round(|g| {
             new.iter()
@@ -357,26 +441,6 @@ impl Guess<'_, '_, '_> {
             extent: Idx::sym(self.k.clone()),
             body,
         }])
-    }
-
-    /// A tensor has no elements that hold what an accumulator has come to so far.
-    fn no_running_values(
-        &self,
-        array: &Sym,
-        effects: &[Effect],
-        carried: &[Sym],
-    ) -> Result<(), Stuck> {
-        for leaf in effects.iter().flat_map(Effect::leaves) {
-            let running = |t: &&Sym| leaf.value.mentions(t) || leaf.cond.mentions(t);
-            if let Some(t) = carried.iter().find(running) {
-                let var = t.split('@').next().unwrap_or(t);
-                return self.stuck(format!(
-                    "each round stores in {array} what {var} has become so far: a running result, which is \
-                     not supported yet"
-                ));
-            }
-        }
-        Ok(())
     }
 
     fn pointwise(&mut self, e: &Effect) -> Result<Effect, Stuck> {
@@ -447,18 +511,17 @@ impl Guess<'_, '_, '_> {
                     Ok(v) => v,
                     Err(why) => return self.stuck(why.0),
                 };
-                let fold = Fold {
-                    acc,
-                    var: round,
-                    extent: Idx::sym(self.k.clone()),
-                    init,
-                    step,
-                    order: Order::Sequential,
-                };
+                let at = Idx::sym(round.clone());
+                let mut fold = Fold::new(acc, round, Idx::sym(self.k.clone()), init, step);
+                // What the scalars accumulate is accumulated beside it.
+                fold.others = self.lanes.clone();
+                for lane in &mut fold.others {
+                    lane.step = lane.step.replace(self.k, &at);
+                }
                 Ok(Effect::Point {
                     cond: chain::truth(true),
                     index: index.clone(),
-                    value: Arc::new(Elem::Fold(Arc::new(fold))),
+                    value: Arc::new(Elem::Fold(Arc::new(fold.without_idle_lanes()))),
                 })
             }
         }
@@ -495,12 +558,16 @@ impl Guess<'_, '_, '_> {
                 Ok(Elem::select(c, t?, f?))
             }
             Elem::Fold(fold) => {
-                let init = self.resolve(&fold.init)?;
-                let mark = self.exec.ctx.mark();
-                self.exec.ctx.assume_in_range(&fold.var, &fold.extent);
-                let step = self.resolve(&fold.step);
-                self.exec.ctx.forget(mark);
-                Ok(e.rebuild(&[init, step?], std::slice::from_ref(&fold.extent)))
+                let mut children = Vec::new();
+                for lane in fold.lanes() {
+                    children.push(self.resolve(lane.init)?);
+                    let mark = self.exec.ctx.mark();
+                    self.exec.ctx.assume_in_range(&fold.var, &fold.extent);
+                    let step = self.resolve(lane.step);
+                    self.exec.ctx.forget(mark);
+                    children.push(step?);
+                }
+                Ok(e.rebuild(&children, std::slice::from_ref(&fold.extent)))
             }
             _ => {
                 let children = e
