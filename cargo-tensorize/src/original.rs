@@ -74,6 +74,13 @@ fn compiled(kernels: &mut [Kernel]) {
     let mut todo: Vec<&mut Kernel> = kernels.iter_mut().filter(|k| k.proven.is_some()).collect();
     // A kernel without a signature can't be called. (All of its types are known if it was proven.)
     todo.retain(|k| k.signature.is_some());
+    todo.retain_mut(|k| {
+        let described = k.signature.as_ref().is_some_and(|s| s.source.is_some());
+        if described {
+            not_run(k, "its parameters are structs, tables of rows or objects");
+        }
+        !described
+    });
     // Once more without the targets that failed.
     while !todo.is_empty() {
         let start = Instant::now();

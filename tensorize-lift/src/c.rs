@@ -15,6 +15,7 @@ mod effects;
 mod expr;
 mod ffi;
 mod flags;
+mod flatten;
 mod jump;
 mod library;
 mod lower;

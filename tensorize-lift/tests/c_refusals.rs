@@ -126,10 +126,34 @@ fn constructs_without_a_counterpart() {
         "variadic",
     );
     refuses(
-        "struct s { int x; };\nint f(struct s *p) { return p->x; }",
+        "union s { int x; float y; };\nint f(union s *p) { return p->x; }",
         "TZ0213",
         "int f(",
-        "struct",
+        "union",
+    );
+    refuses(
+        "struct s { int x; };\nint f(struct s *p) {\n return p[1].x; }",
+        "TZ0213",
+        "return p[1]",
+        "array of structs",
+    );
+    refuses(
+        "struct s { struct { int x; union { int a; float b; }; } t; };\nint f(struct s *p) {\n return p->t.a; }",
+        "TZ0213",
+        "return p->t.a",
+        "not",
+    );
+    refuses(
+        "struct s { int *x; };\nvoid f(struct s *p) {\n p->x++; }",
+        "TZ0220",
+        "p->x++",
+        "pointer",
+    );
+    refuses(
+        "struct s { int n; };\nstatic int g(struct s c) { c.n--; return c.n; }\nint f(struct s *p) {\n return g(*p) + p->n; }",
+        "TZ0213",
+        "struct s c",
+        "copy",
     );
     refuses(
         "struct s { int x; };\nint f(int n) { struct s v;\n v.x = n; return v.x; }",
@@ -198,16 +222,22 @@ fn constructs_without_a_counterpart() {
         "f32",
     );
     refuses(
-        "int f(const float *x) { if (!x)\n return 0; return 1; }",
+        "int f(float **x) { if (!x[0])\n return 0; return 1; }",
         "TZ0220",
         "int f(",
         "null",
     );
     refuses(
-        "int f(const float *x) { if (x == 0)\n return 0; return 1; }",
+        "int f(const float *x) { if (x > (float *)0)\n return 0; return 1; }",
         "TZ0220",
         "int f(",
         "NULL",
+    );
+    refuses(
+        "float f(float **x, int n) { float s = 0; for (float **p = x;\n p < x + n; p++) s += (*p)[0]; return s; }",
+        "TZ0220",
+        "p < x + n",
+        "row pointers",
     );
     refuses(
         "int f(int i) {\n i = i++ + 1; return i; }",

@@ -80,9 +80,7 @@ pub(super) fn idx_needs_guard(idx: &Idx) -> bool {
 /// nothing happens when the extent is zero.
 pub(super) fn covered_by(e: &Elem, extent: &Idx) -> bool {
     match e {
-        Elem::Fold(f) if f.extent == *extent => {
-            f.lanes().all(|lane| covered_by(lane.init, extent))
-        }
+        Elem::Fold(f) if f.extent == *extent => f.lanes().all(|lane| covered_by(lane.init, extent)),
         _ if !needs_guard(e) => true,
         Elem::Read { .. } => false,
         _ => {

@@ -200,10 +200,10 @@ impl Cursor<'_> {
         let result = read();
         self.accs.truncate(outer);
         result?;
-        let mut lanes = accs
-            .into_iter()
-            .zip(steps)
-            .map(|((acc, init), step)| Lane { acc, init, step });
+        let mut lanes =
+            accs.into_iter()
+                .zip(steps)
+                .map(|((acc, init), step)| Lane { acc, init, step });
         let Some(first) = lanes.next() else {
             return Err(self.error_at(here, "a fold has an accumulator"));
         };

@@ -113,14 +113,19 @@ impl<'u> Lower<'u, '_> {
                 c,
             ));
         }
-        self.scan_variables(definition);
+        self.scan_variables(definition)?;
         // All arguments are evaluated before any parameter exists.
-        enum Arg {
+        enum Arg<'u> {
             Value(Expr),
             Pointer(super::place::Pointer),
+            Record(super::flatten::Path<'u>),
         }
         let mut values = Vec::new();
         for &a in &args {
+            if let Some(path) = self.record_argument(a)? {
+                values.push(Arg::Record(path));
+                continue;
+            }
             values.push(match types::of(a) {
                 Ty::Pointer(_) | Ty::Array(..) => Arg::Pointer(self.pointer(a)?),
                 _ => Arg::Value(self.value(a)?),
@@ -130,6 +135,7 @@ impl<'u> Lower<'u, '_> {
         let known: std::collections::HashSet<_> = self.pointers.keys().copied().collect();
         for (&p, value) in params.iter().zip(values) {
             match value {
+                Arg::Record(path) => self.record_alias(p, path)?,
                 Arg::Value(v) => {
                     let ty = scalar_type(&types::of(p), p)?;
                     if v.ty() != ty {

@@ -56,6 +56,11 @@ impl<'u> Lower<'u, '_> {
                 };
                 self.bind_scalar_named(d, name, ty, value)
             }
+            Ty::Pointer(_) | Ty::Other(codes::RECORD, _)
+                if init.is_some_and(|e| self.is_record(d, e)) =>
+            {
+                self.bind_record(d, init.expect("just looked"))
+            }
             Ty::Pointer(_) => {
                 let Some(e) = init else {
                     return self.bind_pointer(d, None);

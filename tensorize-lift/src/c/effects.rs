@@ -146,7 +146,7 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
             all = unordered(lower, c, &operands(c), depth)?;
             all.reads_memory = true;
         }
-        CXCursor_ArraySubscriptExpr => {
+        CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => {
             all = unordered(lower, c, &operands(c), depth)?;
             all.reads_memory = true;
         }
@@ -303,7 +303,11 @@ fn memory_effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u
 impl<'u> Lower<'u, '_> {
     /// Finds the variables of a function that are assigned after their declaration, and those whose
     /// address is taken.
-    pub fn scan_variables(&mut self, c: Cursor<'u>) {
+    pub fn scan_variables(&mut self, c: Cursor<'u>) -> Result<()> {
+        let member = operands(c)
+            .first()
+            .map(|&o| peeled(o))
+            .filter(|o| o.kind() == CXCursor_MemberRefExpr);
         let first = |c: Cursor<'u>| {
             operands(c)
                 .first()
@@ -314,15 +318,19 @@ impl<'u> Lower<'u, '_> {
             CXCursor_BinaryOperator if !matches!(operator::binary(c), Ok(b) if b != Binary::Assign) =>
             {
                 self.assigned.extend(first(c).and_then(|p| p.referenced()));
+                self.scan_members(member, false)?;
             }
             CXCursor_CompoundAssignOperator => {
                 self.assigned.extend(first(c).and_then(|p| p.referenced()));
+                self.scan_members(member, false)?;
             }
             CXCursor_UnaryOperator => match operator::unary(c) {
                 Ok(Unary::Step { .. }) | Err(_) => {
                     self.assigned.extend(first(c).and_then(|p| p.referenced()));
+                    self.scan_members(member, false)?;
                 }
                 Ok(Unary::AddressOf) => {
+                    self.scan_members(member, true)?;
                     if let Some(p) = first(c)
                         && !matches!(types::of(p), Ty::Array(..))
                     {
@@ -334,7 +342,8 @@ impl<'u> Lower<'u, '_> {
             _ => {}
         }
         for child in c.children() {
-            self.scan_variables(child);
+            self.scan_variables(child)?;
         }
+        Ok(())
     }
 }

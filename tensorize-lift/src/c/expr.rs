@@ -108,8 +108,7 @@ impl<'u> Lower<'u, '_> {
     /// `i1`: whether the value is not zero.
     pub fn truth(&mut self, c: Cursor<'u>) -> Result<Expr> {
         if let Ty::Pointer(_) | Ty::Array(..) = types::of(c) {
-            let message = "a pointer is tested for being null, which a proof cannot follow";
-            return Err(problem(codes::POINTER_USE, message, c));
+            return self.given(c);
         }
         Ok(as_truth(self.value(c)?))
     }

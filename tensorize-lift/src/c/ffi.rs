@@ -128,6 +128,7 @@ api! {
         fn clang_getTokenSpelling(CXTranslationUnit, CXToken) -> CXString;
         fn clang_getTokenLocation(CXTranslationUnit, CXToken) -> CXSourceLocation;
         fn clang_disposeTokens(CXTranslationUnit, *mut CXToken, c_uint);
+        fn clang_Cursor_isBitField(CXCursor) -> c_uint;
     }
     optional {
         fn clang_getCursorBinaryOperatorKind(CXCursor) -> CXBinaryOperatorKind;
@@ -402,6 +403,10 @@ impl<'u> Cursor<'u> {
         unsafe { (api().clang_isCursorDefinition)(self.raw) != 0 }
     }
 
+    pub fn is_bit_field(&self) -> bool {
+        unsafe { (api().clang_Cursor_isBitField)(self.raw) != 0 }
+    }
+
     pub fn in_main_file(&self) -> bool {
         unsafe {
             let location = (api().clang_getCursorLocation)(self.raw);
@@ -588,6 +593,12 @@ impl<'u> Type<'u> {
 
     pub fn is_variadic(&self) -> bool {
         unsafe { (api().clang_isFunctionTypeVariadic)(self.raw) != 0 }
+    }
+
+    /// Where the type is declared.
+    pub fn declaration(&self) -> Cursor<'u> {
+        self.unit
+            .cursor(unsafe { (api().clang_getTypeDeclaration)(self.raw) })
     }
 
     /// The integer type that stands behind an enumeration.

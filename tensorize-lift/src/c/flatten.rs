@@ -36,12 +36,14 @@ pub(super) struct Flat<'u> {
 }
 
 /// A struct: the parameter's number, and the fields on the way to it.
-type Path<'u> = (usize, Vec<Cursor<'u>>);
+pub(super) type Path<'u> = (usize, Vec<Cursor<'u>>);
 
 /// A parameter of the source.
 struct Root<'u> {
     name: String,
     ty: String,
+    /// Nothing that a prototype can't spell.
+    plain: bool,
     node: Node<'u>,
 }
 
@@ -85,18 +87,26 @@ fn struct_type(t: Type<'_>) -> Option<(Cursor<'_>, Type<'_>, bool)> {
 /// The type's name without qualifiers.
 fn bare(t: Type<'_>) -> String {
     let words = t.canonical().spelling();
-    let words = words.trim_start_matches("const ").trim_start_matches("volatile ");
+    let words = words
+        .trim_start_matches("const ")
+        .trim_start_matches("volatile ");
     words.to_string()
 }
 
 /// Whether a pointer is one to pointers to numbers; the numbers, and whether these are `const`.
 fn row_table(t: &Ty, spelled: Type<'_>) -> Option<(ScalarType, bool)> {
     let Ty::Pointer(row) = t else { return None };
-    let Ty::Pointer(elem) = &**row else { return None };
+    let Ty::Pointer(elem) = &**row else {
+        return None;
+    };
     let elem = elem.as_scalar()?;
     let c = spelled.canonical();
     // `float *m[]` is an array of pointers until it decays.
-    let row = if c.kind() == CXType_Pointer { c.pointee() } else { c.array_element() };
+    let row = if c.kind() == CXType_Pointer {
+        c.pointee()
+    } else {
+        c.array_element()
+    };
     Some((elem, const_elements(row.pointee())))
 }
 
@@ -116,6 +126,7 @@ impl<'u> Lower<'u, '_> {
         self.flat.roots.push(Root {
             name: name.into(),
             ty: super::source::parameter_spelling(p),
+            plain: !matches!(types::of(p), Ty::Pointer(t) if matches!(*t, Ty::Array(..))),
             node,
         });
     }
@@ -231,10 +242,8 @@ impl<'u> Lower<'u, '_> {
                 let d = inner.referenced();
                 let known = d.and_then(|d| self.flat.records.get(&d)).cloned();
                 known.ok_or_else(|| {
-                    let message = format!(
-                        "'{}' is a struct that is not a parameter",
-                        inner.spelling()
-                    );
+                    let message =
+                        format!("'{}' is a struct that is not a parameter", inner.spelling());
                     unsupported(&message)
                 })
             }
@@ -258,8 +267,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn base_of(&self, member: Cursor<'u>) -> Result<Cursor<'u>> {
-        operand(member)
-            .map_err(|_| problem(codes::RECORD, "this member is not supported", member))
+        operand(member).map_err(|_| problem(codes::RECORD, "this member is not supported", member))
     }
 
     /// The field that a member expression names.
@@ -327,7 +335,7 @@ impl<'u> Lower<'u, '_> {
         if let Some(place) = self.flat.fields.get(&(root, path.clone())) {
             return Ok(place.clone());
         }
-        let (by_pointer, is_const, prefix) = self.memory_of(&owner, c)?;
+        let (by_pointer, is_const, prefix) = self.memory_of(&owner, field, c)?;
         let name = format!("{prefix}_{}", field.spelling());
         let assigned = self.flat.assigned.contains(&field);
         let t = types::read(field.ty());
@@ -415,8 +423,14 @@ impl<'u> Lower<'u, '_> {
         Ok(place)
     }
 
-    /// Of a struct: whether it lies in memory that others see, whether it is `const`, and its name.
-    fn memory_of(&mut self, path: &Path<'u>, at: Cursor<'u>) -> Result<(bool, bool, String)> {
+    /// Of a struct with this field: whether it lies in memory that others see, whether it is `const`, and
+    /// its name.
+    fn memory_of(
+        &mut self,
+        path: &Path<'u>,
+        field: Cursor<'u>,
+        at: Cursor<'u>,
+    ) -> Result<(bool, bool, String)> {
         let mut shared = false;
         for depth in 0..=path.1.len() {
             if let Node::Struct { pointer, .. } =
@@ -431,15 +445,11 @@ impl<'u> Lower<'u, '_> {
                 prefix,
                 declaration,
                 ..
-            } => {
-                let (is_const, prefix, whole) = (*is_const, prefix.clone(), *declaration);
-                if whole.children().is_empty() {
-                    let message = "a struct whose members are not known";
-                    return Err(problem(codes::RECORD, message, at));
-                }
-                Ok((shared, is_const, prefix))
+            } if declaration.children().contains(&field) => Ok((shared, *is_const, prefix.clone())),
+            _ => {
+                let message = "a member of a union or of an unnamed struct is not supported";
+                Err(problem(codes::RECORD, message, at))
             }
-            Node::Leaf(..) => Err(problem(codes::RECORD, "a member of no struct", at)),
         }
     }
 
@@ -456,14 +466,15 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
-    /// A variable or a helper's parameter that stands for a struct, if that is what it gets.
-    pub fn bind_record(&mut self, d: Cursor<'u>, value: Cursor<'u>) -> Result<bool> {
-        let Some((_, _, pointer)) = struct_type(d.ty()) else {
-            return Ok(false);
-        };
+    /// Whether a variable with this initialiser is another name for a struct.
+    pub fn is_record(&self, d: Cursor<'u>, init: Cursor<'u>) -> bool {
+        struct_type(d.ty()).is_some() && init.kind() != CXCursor_InitListExpr
+    }
+
+    /// Makes it one.
+    pub fn bind_record(&mut self, d: Cursor<'u>, value: Cursor<'u>) -> Result<()> {
         let path = self.record(value)?;
-        self.record_alias(d, path, pointer)?;
-        Ok(true)
+        self.record_alias(d, path)
     }
 
     /// The struct that an argument is, if it is one.
@@ -475,8 +486,11 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Gives a struct another name. A copy must stay what it is.
-    pub fn record_alias(&mut self, d: Cursor<'u>, path: Path<'u>, pointer: bool) -> Result<()> {
-        let fields = struct_type(d.ty()).map_or(vec![], |(s, ..)| s.children());
+    pub fn record_alias(&mut self, d: Cursor<'u>, path: Path<'u>) -> Result<()> {
+        let (fields, pointer) = match struct_type(d.ty()) {
+            Some((s, _, pointer)) => (s.children(), pointer),
+            None => (vec![], true),
+        };
         let changed = fields.iter().any(|f| self.flat.assigned.contains(f));
         if self.assigned.contains(&d) || !pointer && changed {
             let message = format!("'{}' is a copy of a struct, and is changed", d.spelling());
@@ -487,10 +501,14 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Notes what a piece of code assigns of structs, before it is lowered.
-    pub fn scan_members(&mut self, target: Cursor<'u>, address: bool) -> Result<()> {
-        let Some(field) = target.referenced() else {
+    pub fn scan_members(&mut self, target: Option<Cursor<'u>>, address: bool) -> Result<()> {
+        let Some((target, field)) = target.and_then(|t| Some((t, t.referenced()?))) else {
             return Ok(());
         };
+        // An array or a struct is in memory anyhow.
+        if !matches!(types::read(field.ty()), Ty::Scalar(_) | Ty::Pointer(_)) {
+            return Ok(());
+        }
         if address {
             self.in_memory.insert(field);
         }
@@ -523,11 +541,15 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn flat_name_of_given(&mut self, array: &Sym, is_table: bool) -> Option<Sym> {
-        fn find<'a>(node: &'a mut Node<'_>, array: &str) -> Option<(&'a mut Shape, &'a mut Vec<Param>)> {
+        fn find<'a>(
+            node: &'a mut Node<'_>,
+            array: &str,
+        ) -> Option<(&'a mut Shape, &'a mut Vec<Param>)> {
             match node {
-                Node::Leaf(shape, params) => {
-                    params.first().is_some_and(|p| **p.name() == *array).then_some((shape, params))
-                }
+                Node::Leaf(shape, params) => params
+                    .first()
+                    .is_some_and(|p| **p.name() == *array)
+                    .then_some((shape, params)),
                 Node::Struct { fields, .. } => fields.iter_mut().find_map(|(_, n)| find(n, array)),
             }
         }
@@ -566,10 +588,11 @@ impl<'u> Lower<'u, '_> {
         let mut plain = true;
         for root in std::mem::take(&mut self.flat.roots) {
             let shape = shape_of(root.node, &mut params);
-            plain &= matches!(
-                shape,
-                Shape::Scalar { .. } | Shape::Pointer { given: None, .. }
-            );
+            plain &= root.plain
+                && matches!(
+                    shape,
+                    Shape::Scalar { .. } | Shape::Pointer { given: None, .. }
+                );
             described.push(signature::Param {
                 name: root.name,
                 ty: root.ty,

@@ -12,6 +12,7 @@ use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Function, LocalArray, Param, Stmt};
 use tensorize_ir::op::{self, BinOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::signature;
 
 pub(super) type Result<T> = std::result::Result<T, Problem>;
 
@@ -93,6 +94,8 @@ pub(super) struct Lower<'u, 's> {
     pub depth: usize,
     /// Arrays that are written.
     pub written: HashSet<Sym>,
+    /// Parameters that become several.
+    pub flat: super::flatten::Flat<'u>,
 }
 
 /// A problem with this piece of code.
@@ -222,8 +225,11 @@ pub(super) fn peeled(mut c: Cursor<'_>) -> Cursor<'_> {
 }
 
 impl<'u, 's> Lower<'u, 's> {
-    /// Lowers a definition.
-    pub fn function(source: &'s super::source::Source<'u>, f: Cursor<'u>) -> Result<Function> {
+    /// Lowers a definition; and how its parameters become LoopIR's, if there is more to it than that.
+    pub fn function(
+        source: &'s super::source::Source<'u>,
+        f: Cursor<'u>,
+    ) -> Result<(Function, Option<Vec<signature::Param>>)> {
         if f.ty().is_variadic() {
             return Err(problem(
                 codes::VARIADIC,
@@ -250,6 +256,7 @@ impl<'u, 's> Lower<'u, 's> {
             statements: 0,
             depth: 0,
             written: HashSet::new(),
+            flat: Default::default(),
         };
         let ret = match types::read(f.ty().result()) {
             Ty::Void => None,
@@ -260,10 +267,10 @@ impl<'u, 's> Lower<'u, 's> {
             result: None,
             ret,
         });
-        lower.scan_variables(f);
-        let mut params = Vec::new();
+        lower.scan_variables(f)?;
+        lower.scan_ends(f);
         for (i, p) in f.arguments().into_iter().enumerate() {
-            params.push(lower.parameter(i, p)?);
+            lower.parameter(i, p)?;
         }
         let body = super::source::body(f)
             .ok_or_else(|| problem(codes::SYNTAX, format!("'{}' has no body", f.spelling()), f))?;
@@ -276,29 +283,33 @@ impl<'u, 's> Lower<'u, 's> {
         let mut body = std::mem::take(&mut lower.block);
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
+        let (mut params, described) = lower.flat_signature();
         for p in &mut params {
             // A cast can take `const` away.
             if let Param::Array { name, is_const, .. } = p {
                 *is_const &= !lower.written.contains(name);
             }
         }
-        Ok(Function {
+        let function = Function {
             name: f.spelling(),
             params,
             ret,
             overflow: source.overflow,
             arrays: lower.arrays,
             body,
-        })
+        };
+        Ok((function, described))
     }
 
-    fn parameter(&mut self, i: usize, p: Cursor<'u>) -> Result<Param> {
-        let spelled = p.spelling();
-        let name = self.fresh(if spelled.is_empty() {
-            format!("arg{i}")
-        } else {
-            spelled
-        });
+    fn parameter(&mut self, i: usize, p: Cursor<'u>) -> Result<()> {
+        let mut spelled = p.spelling();
+        if spelled.is_empty() {
+            spelled = format!("arg{i}");
+        }
+        if self.special_parameter(p, &spelled)? {
+            return Ok(());
+        }
+        let name = self.fresh(&spelled);
         match types::of(p) {
             Ty::Pointer(pointee) => {
                 let (elem, dims) = pointee.flatten();
@@ -325,17 +336,20 @@ impl<'u, 's> Lower<'u, 's> {
                     elem,
                 };
                 self.bind_pointer(p, Some((target, dims, zero_offset())))?;
-                Ok(Param::Array {
+                let param = Param::Array {
                     name,
                     elem,
                     is_const,
                     restrict,
-                })
+                };
+                self.plain_parameter(p, &spelled, param);
+                Ok(())
             }
             t => {
                 let ty = scalar_type(&t, p)?;
                 self.bind_scalar_named(p, name.clone(), ty, true)?;
-                Ok(Param::Scalar { name, ty })
+                self.plain_parameter(p, &spelled, Param::Scalar { name, ty });
+                Ok(())
             }
         }
     }
@@ -350,6 +364,11 @@ impl<'u, 's> Lower<'u, 's> {
         } else {
             format!("{name}.{count}").into()
         }
+    }
+
+    /// Whether something in the function has this name.
+    pub fn is_used(&self, name: &str) -> bool {
+        self.used_names.contains_key(name)
     }
 
     /// Appends a statement.

@@ -108,10 +108,7 @@ impl<'u> Lower<'u, '_> {
                 self.place(operand(c)?)
             }
             CXCursor_UnexposedExpr => self.place(operand(c)?),
-            CXCursor_MemberRefExpr => {
-                let message = format!("the member '{}' of a struct or union is used", c.spelling());
-                Err(problem(codes::RECORD, message, c))
-            }
+            CXCursor_MemberRefExpr => self.member(c),
             CXCursor_StringLiteral => Err(problem(
                 codes::STRING,
                 "a string literal is not supported",

@@ -75,6 +75,7 @@ impl<'u> Lower<'u, '_> {
                     })
                 }
                 Unary::Extension => self.pointer(operand(c)?),
+                Unary::Deref => self.row(c),
                 _ => Err(unsupported()),
             },
             CXCursor_BinaryOperator => {
@@ -140,17 +141,31 @@ impl<'u> Lower<'u, '_> {
                 "a string literal is not supported",
                 c,
             )),
-            CXCursor_MemberRefExpr => {
-                let message = format!("the member '{}' of a struct or union is used", c.spelling());
-                Err(problem(codes::RECORD, message, c))
-            }
-            CXCursor_ArraySubscriptExpr => Err(problem(
+            CXCursor_MemberRefExpr => self.member_pointer(c),
+            CXCursor_ArraySubscriptExpr => self.row(c),
+            _ => Err(unsupported()),
+        }
+    }
+
+    /// A row of a table of row pointers.
+    fn row(&mut self, c: Cursor<'u>) -> Result<Pointer> {
+        match self.place(c)? {
+            Place::Array(p) => Ok(p.decayed()),
+            _ => Err(problem(
                 codes::POINTER_USE,
                 "an array of pointers is used",
                 c,
             )),
-            _ => Err(unsupported()),
         }
+    }
+
+    /// Rows may lie anywhere, and how far apart two entries of their table are is not known from that.
+    fn check_distance(&self, p: &Pointer, at: Cursor<'u>) -> Result<()> {
+        if p.dims.iter().any(|d| self.is_pitch(d)) {
+            let message = "two places of a table of row pointers are compared";
+            return Err(problem(codes::POINTER_USE, message, at));
+        }
+        Ok(())
     }
 
     fn step_by(&self, base: Pointer, op: BinOp, by: Expr) -> Pointer {
@@ -217,6 +232,12 @@ impl<'u> Lower<'u, '_> {
                 })
             }
             (Ty::Other(code, what), _) => Err(problem(code, format!("{what} is not supported"), c)),
+            // A table of rows stays one.
+            (Ty::Pointer(row), _)
+                if p.dims.iter().any(|d| self.is_pitch(d)) && row.as_scalar() == Some(p.view) =>
+            {
+                Ok(p)
+            }
             _ => Err(problem(
                 codes::POINTER_CAST,
                 "this pointer cast is not supported",
@@ -331,13 +352,25 @@ impl<'u> Lower<'u, '_> {
         l: Cursor<'u>,
         r: Cursor<'u>,
     ) -> Result<Expr> {
-        for side in [l, r] {
-            if is_null(side) {
-                let message = "a pointer is compared with NULL, which a proof cannot follow";
-                return Err(problem(codes::POINTER_USE, message, c));
-            }
+        let other = match (is_null(l), is_null(r)) {
+            (true, false) => Some(r),
+            (false, true) => Some(l),
+            _ => None,
+        };
+        if let Some(p) = other {
+            let given = self.given(p)?;
+            return match op {
+                CmpOp::Ne => Ok(given),
+                CmpOp::Eq => Ok(super::expr::negation(given)),
+                _ => Err(problem(
+                    codes::POINTER_USE,
+                    "a pointer is ordered against NULL",
+                    c,
+                )),
+            };
         }
         let (a, b) = (self.pointer(l)?, self.pointer(r)?);
+        self.check_distance(&a, c)?;
         if a.target.array != b.target.array {
             let message = "pointers into two arrays are compared";
             return Err(problem(codes::POINTER_BASE, message, c));
@@ -367,6 +400,7 @@ impl<'u> Lower<'u, '_> {
             return Err(problem(codes::POINTER_BASE, message, c));
         }
         self.check_step(c, &a, l)?;
+        self.check_distance(&a, c)?;
         if a.dims != b.dims {
             return Err(problem(
                 codes::POINTER_USE,

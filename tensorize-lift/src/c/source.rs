@@ -6,7 +6,8 @@ use super::types::{self, Ty};
 use super::{CParam, Parsed, Problem, Signature, codes};
 use clang_sys::*;
 use std::path::PathBuf;
-use tensorize_ir::loopir::Overflow;
+use tensorize_ir::loopir::{Function, Overflow, Param};
+use tensorize_ir::signature;
 
 /// A parsed file.
 pub(super) struct Source<'u> {
@@ -108,6 +109,14 @@ impl<'u> Source<'u> {
             None => super::lower::Lower::function(self, f),
         };
         let name = f.spelling();
+        let (signature, lowered) = match lowered {
+            Ok((function, Some(params))) => {
+                let source = described(f, params);
+                (flat_signature(f, &function, source), Ok(function))
+            }
+            Ok((function, None)) => (signature(f), Ok(function)),
+            Err(p) => (signature(f), Err(p)),
+        };
         Parsed {
             span: span(f).unwrap_or_else(|| super::Span {
                 file: PathBuf::new(),
@@ -118,7 +127,7 @@ impl<'u> Source<'u> {
             }),
             annotated: is_annotated(f),
             is_static: f.storage() == CX_SC_Static || f.canonical().storage() == CX_SC_Static,
-            signature: signature(f),
+            signature,
             name,
             lowered,
         }
@@ -161,7 +170,7 @@ fn is_annotated(f: Cursor<'_>) -> bool {
 }
 
 /// A parameter's type as it can stand in a prototype: a declared array is the pointer that it means.
-fn parameter_spelling(p: Cursor<'_>) -> String {
+pub(super) fn parameter_spelling(p: Cursor<'_>) -> String {
     let mut t = p.ty();
     let array = |t: super::ffi::Type<'_>| {
         matches!(
@@ -179,6 +188,62 @@ fn parameter_spelling(p: Cursor<'_>) -> String {
         t = t.array_element();
     }
     format!("{} *", t.spelling())
+}
+
+/// How the source's function is called.
+fn described(f: Cursor<'_>, params: Vec<signature::Param>) -> signature::Source {
+    signature::Source {
+        language: signature::Language::C,
+        call: f.spelling(),
+        symbol: f.spelling(),
+        returns: f.ty().result().spelling(),
+        result: None,
+        params,
+    }
+}
+
+/// The prototype that LoopIR's parameters make.
+fn flat_signature(
+    f: Cursor<'_>,
+    function: &Function,
+    source: signature::Source,
+) -> Option<Signature> {
+    let params = function.params.iter().map(|p| match p {
+        Param::Scalar { name, ty } => CParam {
+            name: name.to_string(),
+            c_type: ty.c_name().into(),
+            scalar: *ty,
+            pointer: false,
+            is_const: false,
+            restrict: false,
+        },
+        Param::Array {
+            name,
+            elem,
+            is_const,
+            restrict,
+        } => CParam {
+            name: name.to_string(),
+            c_type: format!(
+                "{}{} *{}",
+                if *is_const { "const " } else { "" },
+                elem.c_name(),
+                if *restrict { "restrict" } else { "" }
+            ),
+            scalar: *elem,
+            pointer: true,
+            is_const: *is_const,
+            restrict: *restrict,
+        },
+    });
+    Some(Signature {
+        params: params.collect(),
+        ret: match function.ret {
+            Some(ty) => Some((f.ty().result().spelling(), ty)),
+            None => None,
+        },
+        source: Some(source),
+    })
 }
 
 fn signature(f: Cursor<'_>) -> Option<Signature> {

@@ -42,7 +42,8 @@ fn inner_fold(fold: &Fold) -> Option<Step> {
     let Elem::Fold(inner) = &*fold.step else {
         return None;
     };
-    if !inner.others.is_empty() || !is_acc(&inner.init, &fold.acc) || inner.step.mentions(&fold.acc) {
+    if !inner.others.is_empty() || !is_acc(&inner.init, &fold.acc) || inner.step.mentions(&fold.acc)
+    {
         return None;
     }
     let nest = recognise(inner)?;

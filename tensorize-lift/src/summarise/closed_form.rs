@@ -413,9 +413,7 @@ impl Guess<'_, '_, '_> {
         }
         let moves = |t: &Lane| {
             let leaves = new.iter().flat_map(Effect::leaves);
-            leaves
-                .into_iter()
-                .any(|leaf| leaf.index.mentions(&t.acc))
+            leaves.into_iter().any(|leaf| leaf.index.mentions(&t.acc))
         };
         if let Some(lane) = self.lanes.iter().find(|t| moves(t)) {
             let var = lane.acc.split('@').next().unwrap_or(&lane.acc);

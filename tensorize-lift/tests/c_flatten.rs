@@ -1,0 +1,118 @@
+//! Parameters that become several.
+
+use std::io::Write as _;
+use tensorize_lift::c::{Parsed, parse};
+
+fn parsed(source: &str) -> Parsed {
+    let mut file = tempfile::Builder::new().suffix(".c").tempfile().unwrap();
+    file.write_all(source.as_bytes()).unwrap();
+    let functions = parse(file.path(), &[]).unwrap();
+    functions.into_iter().last().unwrap()
+}
+
+/// The source's parameters, and the prototype of what they become.
+fn becomes(source: &str, described: &str, flat: &str) {
+    let f = parsed(source);
+    let function = f.lowered.unwrap_or_else(|p| panic!("{source}: {p:?}"));
+    let signature = f.signature.unwrap();
+    let of = signature.source.unwrap_or_else(|| panic!("{source}"));
+    assert_eq!(of.to_string(), described, "{source}");
+    let params: Vec<String> = signature
+        .params
+        .iter()
+        .map(|p| format!("{} {}", p.c_type, p.name).replace("* ", "*"))
+        .collect();
+    assert_eq!(params.join(", "), flat, "{source}");
+    let names: Vec<&str> = function.params.iter().map(|p| &**p.name()).collect();
+    assert_eq!(of.flat(), names, "{source}");
+}
+
+#[test]
+fn structs() {
+    becomes(
+        "typedef struct { int rows, cols; float **vals; int unused; } matrix;\n\
+         void f(matrix *m, float s) { for (int i = 0; i < m->rows; i++) m->vals[i][0] *= s; }",
+        "void f(matrix * m: *{ rows: m_rows, vals: rows of m_vals by m_vals_pitch }, float s: s)",
+        "int32_t m_rows, float *m_vals, int64_t m_vals_pitch, float s",
+    );
+    // In the struct's order, not in that of use; a name that is taken is avoided.
+    becomes(
+        "struct v { int n; const double *restrict at; };\n\
+         double f(int x_n, struct v x) { double s = x.at[x_n]; return s + x.n; }",
+        "double f(int x_n: x_n, struct v x: { n: x_n_2, at: *x_at })",
+        "int32_t x_n, int32_t x_n_2, const double *restrict x_at",
+    );
+    becomes(
+        "struct in { const int *p; }; struct out { struct in a, *b; int n; };\n\
+         static int get(const struct in *s, int i) { return s->p[i]; }\n\
+         int f(const struct out *o) { const struct in *b = o->b; return get(&o->a, 1) + b->p[o->n]; }",
+        "int f(const struct out * o: *{ a: { p: *o_a_p }, b: *{ p: *o_b_p }, n: o_n })",
+        "const int32_t *o_a_p, const int32_t *o_b_p, int32_t o_n",
+    );
+    // What is assigned lies in memory, unless it is a copy.
+    becomes(
+        "struct s { float mean; int n; };\n\
+         void f(struct s *p, struct s q) { q.n++; p->mean = q.n; }",
+        "void f(struct s * p: *{ mean: p_mean[1] }, struct s q: { n: q_n })",
+        "float *p_mean, int32_t q_n",
+    );
+    becomes(
+        "struct m { float at[2][3]; };\nfloat f(const struct m *m, int i) { return m->at[1][i]; }",
+        "float f(const struct m * m: *{ at: m_at[6] }, int i: i)",
+        "const float *m_at, int32_t i",
+    );
+}
+
+#[test]
+fn tables_of_rows() {
+    becomes(
+        "void f(float *const *a, const float *const b[], int n) { float *r = a[n]; r[0] = b[n][1] + *b[0]; }",
+        "void f(float *const * a: rows of a by a_pitch, const float *const * b: rows of b by b_pitch, int n: n)",
+        "float *a, int64_t a_pitch, const float *b, int64_t b_pitch, int32_t n",
+    );
+}
+
+#[test]
+fn pointers_that_may_be_null() {
+    becomes(
+        "#include <stddef.h>\n\
+         float f(const float *b, float **m, int n) { if (m == NULL) return 0; return b ? b[n] : m[n][n]; }",
+        "float f(const float * b: *b if b_given, float ** m: rows of m by m_pitch if m_given, int n: n)",
+        "const float *b, _Bool b_given, float *m, int64_t m_pitch, _Bool m_given, int32_t n",
+    );
+}
+
+#[test]
+fn ends() {
+    becomes(
+        "int f(const int *p, const int *end) { int s = 0; for (; p != end; ++p) s += *p; return s; }",
+        "int f(const int * p: *p, const int * end: p + p_count)",
+        "const int32_t *p, int64_t p_count",
+    );
+    becomes(
+        "void f(float *a, float *b, float *c, float *d)\n\
+         { float *q = b; while (a < c) *a++ = *q++ + *(d - 1); int n = d - q; a[0] = n; }",
+        "void f(float * a: *a, float * b: *b, float * c: a + a_count, float * d: b + b_count)",
+        "float *a, float *b, int64_t a_count, int64_t b_count",
+    );
+}
+
+#[test]
+fn what_is_not_used() {
+    becomes(
+        "struct s; float f(void *user, struct s *s, float x, int (*g)(int)) { return x; }",
+        "float f(void * user: unused, struct s * s: *{ }, float x: x, int (*)(int) g: unused)",
+        "float x",
+    );
+}
+
+#[test]
+fn plain_parameters_need_no_description() {
+    let f = parsed("float f(const float *x, int n, float a[2]) { return x[n] + a[1]; }");
+    assert_eq!(f.signature.unwrap().source, None);
+    becomes(
+        "float f(int n, float a[n][2]) { return a[n][1]; }",
+        "float f(int n: n, float * a: *a)",
+        "int32_t n, float *a",
+    );
+}
