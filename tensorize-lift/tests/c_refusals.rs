@@ -150,7 +150,7 @@ fn constructs_without_a_counterpart() {
         "pointer",
     );
     refuses(
-        "struct s { int n; };\nstatic int g(struct s c) { c.n--; return c.n; }\nint f(struct s *p) {\n return g(*p) + p->n; }",
+        "struct s { int n; };\nstatic int g(struct s c) { c.n--; return c.n; }\nint f(struct s *p) { int k = g(*p); return k + p->n; }",
         "TZ0213",
         "struct s c",
         "copy",
