@@ -16,7 +16,7 @@ use tensorize_prove::loops::Oracle;
 use tensorize_prove::solver::Solver;
 use tensorize_prove::{Options, Verdict, integer_params, prove};
 
-mod closed_form;
+pub(crate) mod closed_form;
 
 pub use closed_form::Summariser;
 

@@ -22,7 +22,9 @@ pub fn same(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
         return true;
     }
     let (a, b) = (prepare(ctx, a, tier), prepare(ctx, b, tier));
-    congruent(ctx, &a, &b, tier) || residual(ctx, &a, &b, tier)
+    congruent(ctx, &a, &b, tier)
+        || (tier == Tier::Real && crate::real::equal(ctx, &a, &b))
+        || residual(ctx, &a, &b, tier)
 }
 
 /// Whether the value depends on an order of float operations that is left open.

@@ -12,7 +12,7 @@ use crate::eval::larger_or_smaller;
 use crate::loops::Oracle;
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
-use tensorize_ir::guard::Guard;
+use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Overflow, Param, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
@@ -83,6 +83,10 @@ pub struct Executor<'c, 's> {
     pub(crate) oracle: &'c dyn Oracle,
     /// Whether closed forms are checked. They aren't while one is being looked for.
     pub(crate) checking: bool,
+    /// The weakest tier at which the closed form of a float may hold.
+    pub worst: Tier,
+    /// The tier at which the closed forms hold that were used. Everything derived from them is of no better one.
+    pub tier: Tier,
     /// Recorded while checking.
     pub accesses: Vec<Access>,
     /// Recorded while checking.
@@ -106,6 +110,8 @@ impl<'c, 's> Executor<'c, 's> {
             kernel,
             oracle,
             checking,
+            worst: Tier::Exact,
+            tier: Tier::Exact,
             accesses: vec![],
             hazards: vec![],
             loops: vec![],

@@ -312,6 +312,60 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
         })
 }
 
+/// Where a closed form holds over the real numbers only, rounding may decide a comparison of floats another way
+/// than in the original. What is touched, and what is divided by, must not depend on that.
+pub fn independent_of_reals(accesses: &[Access], hazards: &[Hazard]) -> Result<(), Stuck> {
+    let fixed = |loops: &[(Sym, Idx)]| !loops.iter().any(|(_, n)| idx_has_floats(n));
+    for a in accesses {
+        // The same place may be touched before the comparison, too.
+        let anyway = |b: &Access| {
+            b.array == a.array
+                && b.index == a.index
+                && b.loops == a.loops
+                && (b.write || !a.write)
+                && !b.path.iter().any(has_floats)
+        };
+        let place = !idx_has_floats(&a.index) && fixed(&a.loops);
+        if !place || (a.path.iter().any(has_floats) && !accesses.iter().any(anyway)) {
+            return Err(Stuck {
+                what: format!(
+                    "{}[{}] is touched depending on floats of which no more than the real value is known",
+                    a.array, a.index
+                ),
+                line: 0,
+            });
+        }
+    }
+    for h in hazards {
+        let depends = has_floats(&h.left)
+            || has_floats(&h.right)
+            || h.path.iter().any(has_floats)
+            || !fixed(&h.loops);
+        if depends {
+            return Err(Stuck {
+                what: format!(
+                    "whether {}({}, {}) is defined depends on floats of which no more than the real value is known",
+                    h.op, h.left, h.right
+                ),
+                line: 0,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn has_floats(e: &ElemRef) -> bool {
+    let mut any = false;
+    e.visit(&mut |x| any |= x.ty().is_float());
+    any
+}
+
+fn idx_has_floats(i: &Idx) -> bool {
+    let mut any = false;
+    i.for_each_value(&mut |e| any |= has_floats(e));
+    any
+}
+
 fn holds_on_data(ctx: &mut Context, c: &ElemRef) -> bool {
     let c = match &**c {
         Elem::Unary(UnOp::Not, inner) => {

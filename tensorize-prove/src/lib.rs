@@ -18,6 +18,7 @@ pub mod footprint;
 pub mod loops;
 mod parallel;
 pub mod prove;
+pub mod real;
 mod refute;
 pub mod smt;
 pub mod solver;

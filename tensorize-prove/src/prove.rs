@@ -154,10 +154,14 @@ fn attempt(
         ctx.guard(guard.clone());
     }
     let mut exec = Executor::new(kernel, oracle, ctx, true);
+    exec.worst = options.worst;
     let ran = exec.run();
     *guards = exec.ctx.guards().to_vec();
     let (state, returned) = ran?;
-    let tier = compare(&mut exec, summary, &state, returned.as_ref(), options)?;
+    let tier = compare(&mut exec, summary, &state, returned.as_ref(), options)?.max(exec.tier);
+    if exec.tier == Tier::Real {
+        footprint::independent_of_reals(&exec.accesses, &exec.hazards)?;
+    }
     let touched = footprint::touched(&mut exec)?;
     if let Some(original) = original {
         footprint::within(&mut exec.ctx, &touched, original)?;

@@ -86,6 +86,24 @@ pub struct Access {
     pub write: bool,
 }
 
+/// What the variables hold when a round of a loop begins, or when the loop has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Round {
+    /// The loops around here, outermost first, this one last: its id, and how many rounds it has had.
+    pub loops: Vec<(u32, u64)>,
+    /// The variables that have a value.
+    pub vars: BTreeMap<Sym, Scalar>,
+}
+
+/// What is noted during a run.
+#[derive(Default)]
+struct Notes {
+    accesses: Option<Vec<(usize, i64, bool)>>,
+    rounds: Option<Vec<Round>>,
+    /// No more rounds than this are noted.
+    max_rounds: usize,
+}
+
 /// Runs `function` on `inputs`, whose arrays it changes. Returns the returned value.
 pub fn run(
     function: &Function,
@@ -127,6 +145,7 @@ enum Step {
         cond: Node,
         test_first: bool,
         body: Vec<Step>,
+        id: u32,
         line: u32,
     },
     Return(Option<Node>),
@@ -181,7 +200,23 @@ impl Program {
 
     /// Runs the function on `inputs`, whose arrays it changes, also where it stops early.
     pub fn run(&self, inputs: &mut Inputs, limit_steps: u64) -> Result<Option<Scalar>, Stop> {
-        self.run_with(inputs, limit_steps, None)
+        self.run_with(inputs, limit_steps, &mut Notes::default())
+    }
+
+    /// Like [`Program::run`], and notes the beginnings of the first `max_rounds` rounds of all loops.
+    pub fn run_watched(
+        &self,
+        inputs: &mut Inputs,
+        limit_steps: u64,
+        max_rounds: usize,
+    ) -> (Result<Option<Scalar>, Stop>, Vec<Round>) {
+        let mut notes = Notes {
+            rounds: Some(vec![]),
+            max_rounds,
+            ..Notes::default()
+        };
+        let result = self.run_with(inputs, limit_steps, &mut notes);
+        (result, notes.rounds.unwrap_or_default())
     }
 
     /// Like [`Program::run`], and notes every access to an array parameter, in order.
@@ -190,14 +225,21 @@ impl Program {
         inputs: &mut Inputs,
         limit_steps: u64,
     ) -> (Result<Option<Scalar>, Stop>, Vec<Access>) {
-        let mut trace = Vec::new();
-        let result = self.run_with(inputs, limit_steps, Some(&mut trace));
+        let mut notes = Notes {
+            accesses: Some(vec![]),
+            ..Notes::default()
+        };
+        let result = self.run_with(inputs, limit_steps, &mut notes);
         let name = |slot: usize| self.params[slot].0.clone();
-        let named = trace.into_iter().map(|(slot, index, write)| Access {
-            array: name(slot),
-            index,
-            write,
-        });
+        let named = notes
+            .accesses
+            .into_iter()
+            .flatten()
+            .map(|(slot, index, write)| Access {
+                array: name(slot),
+                index,
+                write,
+            });
         (result, named.collect())
     }
 
@@ -205,7 +247,7 @@ impl Program {
         &self,
         inputs: &mut Inputs,
         steps: u64,
-        trace: Option<&mut Vec<(usize, i64, bool)>>,
+        notes: &mut Notes,
     ) -> Result<Option<Scalar>, Stop> {
         let mut vars = vec![None; self.vars.len()];
         for (name, ty, slot) in &self.scalars {
@@ -250,7 +292,8 @@ impl Program {
                 .collect(),
             steps,
             line: 0,
-            trace,
+            loops: vec![],
+            notes,
         };
         let result = machine.block(&self.body);
         let buffers = machine.buffers;
@@ -306,6 +349,7 @@ impl Names {
                 cond: self.node(&l.cond),
                 test_first: l.test_first,
                 body: self.block(&l.body),
+                id: l.id,
                 line: l.line,
             },
             Stmt::Return(value) => Step::Return(value.as_ref().map(|v| self.node(v))),
@@ -343,7 +387,9 @@ struct Machine<'a> {
     locals: Vec<Vec<Option<Scalar>>>,
     steps: u64,
     line: u32,
-    trace: Option<&'a mut Vec<(usize, i64, bool)>>,
+    /// The loops around here, and how many rounds each has had.
+    loops: Vec<(u32, u64)>,
+    notes: &'a mut Notes,
 }
 
 impl Machine<'_> {
@@ -382,12 +428,15 @@ impl Machine<'_> {
                 cond,
                 test_first,
                 body,
+                id,
                 line,
             } => {
                 let outer = std::mem::replace(&mut self.line, *line);
                 let mut test = *test_first;
+                self.loops.push((*id, 0));
                 loop {
                     self.tick()?;
+                    self.note_round();
                     if test && !self.eval(cond)?.is_true() {
                         break;
                     }
@@ -395,13 +444,31 @@ impl Machine<'_> {
                     if let Flow::Returned(v) = self.block(body)? {
                         return Ok(Flow::Returned(v));
                     }
+                    if let Some((_, round)) = self.loops.last_mut() {
+                        *round += 1;
+                    }
                 }
+                self.loops.pop();
                 self.line = outer;
             }
             Step::Return(None) => return Ok(Flow::Returned(None)),
             Step::Return(Some(value)) => return Ok(Flow::Returned(Some(self.eval(value)?))),
         }
         Ok(Flow::Next)
+    }
+
+    fn note_round(&mut self) {
+        let max_rounds = self.notes.max_rounds;
+        let Some(rounds) = self.notes.rounds.as_mut().filter(|r| r.len() < max_rounds) else {
+            return;
+        };
+        let named = self.program.vars.iter().zip(&self.vars);
+        rounds.push(Round {
+            loops: self.loops.clone(),
+            vars: named
+                .filter_map(|(n, v)| Some((n.clone(), (*v)?)))
+                .collect(),
+        });
     }
 
     fn store(&mut self, array: usize, index: i64, value: Scalar) -> Result<(), Stop> {
@@ -417,7 +484,7 @@ impl Machine<'_> {
             *place.ok_or_else(|| outside(&self.program.locals[array - params].name))? = Some(value);
             return Ok(());
         }
-        if let Some(trace) = &mut self.trace {
+        if let Some(trace) = &mut self.notes.accesses {
             trace.push((array, index, true));
         }
         let done = self.buffers[array].set(index.into(), value);
@@ -442,7 +509,7 @@ impl Machine<'_> {
                     index: Some(index),
                 });
         }
-        if let Some(trace) = &mut self.trace {
+        if let Some(trace) = &mut self.notes.accesses {
             trace.push((array, index, false));
         }
         self.buffers[array]

@@ -29,82 +29,131 @@ impl Oracle for Summariser {
         state: &State,
         k: &Sym,
     ) -> Result<ClosedForm, Stuck> {
-        let (scalars, arrays) = modified(&l.body);
-        let scalars: BTreeMap<Sym, ScalarType> = scalars;
-        let mut start = state.clone();
-        let tokens: BTreeMap<Sym, Sym> = arrays
-            .iter()
-            .map(|a| (a.clone(), Sym::from(format!("{a}@{k}"))))
-            .collect();
-        for (array, token) in &tokens {
-            if let Some(c) = start.arrays.get_mut(array) {
-                *c = Contents {
-                    base: Some(token.clone()),
-                    elem: c.elem,
-                    effects: vec![],
-                };
-            }
-        }
-        let counters = counters(exec, l, &start, k, &scalars)?;
-        for (var, ty) in &scalars {
-            match counters.get(var) {
-                Some(at) => start
-                    .scalars
-                    .insert(var.clone(), Elem::of_idx(*ty, at.clone())),
-                None if state.scalars.contains_key(var) => start
-                    .scalars
-                    .insert(var.clone(), Arc::new(Elem::Acc(token(var, k), *ty))),
-                None => start.scalars.remove(var),
-            };
-        }
-        let trip = trip(exec, l, &start, k)?;
-        let end = exec.probe(l, &start, k, Some(&trip))?;
-
-        let mut guess = Guess {
-            exec,
-            entry: state,
-            k,
-            trip: &trip,
-            tokens: &tokens,
-            line: l.line,
-            lanes: vec![],
-        };
-        let mut form = ClosedForm {
-            trip: trip.clone(),
-            scalars: BTreeMap::new(),
-            arrays: BTreeMap::new(),
-        };
-        let mut ends = BTreeMap::new();
-        for (var, ty) in &scalars {
-            if let Some(at) = counters.get(var) {
-                let at = ScalarForm::At(Elem::of_idx(*ty, at.clone()));
-                form.scalars.insert(var.clone(), at);
-            } else if let Some(e) = end.scalars.get(var)
-                && let Ok(e) = guess.in_round(|g| g.resolve(e))
-            {
-                ends.insert(var.clone(), e);
-            }
-        }
-        let known = guess.followers(&mut ends);
-        for (var, at) in &known {
-            form.scalars.insert(var.clone(), ScalarForm::At(at.clone()));
-        }
-        guess.accumulators(&ends, &mut form);
-        let known = known
-            .into_iter()
-            .map(|(var, at)| (token(&var, k), at))
-            .collect();
-        for array in &arrays {
-            let new = end.arrays.get(array).map_or(&[][..], |c| &c.effects[..]);
-            let new: Vec<Effect> = new.iter().map(|e| in_terms_of(e, &known)).collect();
-            let effects = guess.array(array, &new)?;
-            form.arrays.insert(array.clone(), effects);
-        }
-        Ok(form)
+        propose(exec, l, state, k, &BTreeMap::new())
     }
 }
 
-fn token(var: &Sym, k: &Sym) -> Sym {
+/// What a round does to the variables, from a start at which each of them is known or has a name.
+pub(crate) struct Tried {
+    /// The integers that are functions of the round.
+    pub counters: BTreeMap<Sym, Idx>,
+    /// How many rounds.
+    pub trip: Idx,
+    /// The changed arrays' names for their contents at the start of the round.
+    pub tokens: BTreeMap<Sym, Sym>,
+    /// The state at the end of the round.
+    pub end: State,
+}
+
+/// Tries a round, in which the variables in `known` start from a value that somebody knows.
+pub(crate) fn try_round(
+    exec: &mut Executor,
+    l: &Loop,
+    state: &State,
+    k: &Sym,
+    known: &BTreeMap<Sym, ElemRef>,
+) -> Result<Tried, Stuck> {
+    let (scalars, arrays) = modified(&l.body);
+    let mut start = state.clone();
+    let tokens: BTreeMap<Sym, Sym> = arrays
+        .iter()
+        .map(|a| (a.clone(), Sym::from(format!("{a}@{k}"))))
+        .collect();
+    for (array, token) in &tokens {
+        if let Some(c) = start.arrays.get_mut(array) {
+            *c = Contents {
+                base: Some(token.clone()),
+                elem: c.elem,
+                effects: vec![],
+            };
+        }
+    }
+    let counters = counters(exec, l, &start, k, &scalars)?;
+    for (var, ty) in &scalars {
+        match counters.get(var) {
+            Some(at) => start
+                .scalars
+                .insert(var.clone(), Elem::of_idx(*ty, at.clone())),
+            None if known.contains_key(var) => {
+                start.scalars.insert(var.clone(), known[var].clone())
+            }
+            None if state.scalars.contains_key(var) => start
+                .scalars
+                .insert(var.clone(), Arc::new(Elem::Acc(token(var, k), *ty))),
+            None => start.scalars.remove(var),
+        };
+    }
+    let trip = trip(exec, l, &start, k)?;
+    let end = exec.probe(l, &start, k, Some(&trip))?;
+    Ok(Tried {
+        counters,
+        trip,
+        tokens,
+        end,
+    })
+}
+
+/// The closed form of a loop, where the variables in `known` have one already.
+pub(crate) fn propose(
+    exec: &mut Executor,
+    l: &Loop,
+    state: &State,
+    k: &Sym,
+    known: &BTreeMap<Sym, ElemRef>,
+) -> Result<ClosedForm, Stuck> {
+    let (scalars, arrays) = modified(&l.body);
+    let Tried {
+        counters,
+        trip,
+        tokens,
+        end,
+    } = try_round(exec, l, state, k, known)?;
+    let mut guess = Guess {
+        exec,
+        entry: state,
+        k,
+        trip: &trip,
+        tokens: &tokens,
+        line: l.line,
+        lanes: vec![],
+    };
+    let mut form = ClosedForm {
+        trip: trip.clone(),
+        scalars: BTreeMap::new(),
+        arrays: BTreeMap::new(),
+    };
+    let mut ends = BTreeMap::new();
+    for (var, ty) in &scalars {
+        if let Some(at) = counters.get(var) {
+            let at = ScalarForm::At(Elem::of_idx(*ty, at.clone()));
+            form.scalars.insert(var.clone(), at);
+        } else if let Some(at) = known.get(var) {
+            form.scalars.insert(var.clone(), ScalarForm::At(at.clone()));
+        } else if let Some(e) = end.scalars.get(var)
+            && let Ok(e) = guess.in_round(|g| g.resolve(e))
+        {
+            ends.insert(var.clone(), e);
+        }
+    }
+    let followers = guess.followers(&mut ends);
+    for (var, at) in &followers {
+        form.scalars.insert(var.clone(), ScalarForm::At(at.clone()));
+    }
+    guess.accumulators(&ends, &mut form);
+    let followers = followers
+        .into_iter()
+        .map(|(var, at)| (token(&var, k), at))
+        .collect();
+    for array in &arrays {
+        let new = end.arrays.get(array).map_or(&[][..], |c| &c.effects[..]);
+        let new: Vec<Effect> = new.iter().map(|e| in_terms_of(e, &followers)).collect();
+        let effects = guess.array(array, &new)?;
+        form.arrays.insert(array.clone(), effects);
+    }
+    Ok(form)
+}
+
+pub(crate) fn token(var: &Sym, k: &Sym) -> Sym {
     format!("{var}@{k}").into()
 }
 
