@@ -2,8 +2,10 @@
 //!
 //! * [`c`]: the front end. C source, by way of libclang, to LoopIR.
 //! * [`summarise`]: the first proposer. LoopIR to index notation, by symbolic execution.
+//! * [`synthesise`]: the second proposer. Closed forms that are searched for, where none can be read off a round.
 //! * [`raise`]: index notation to library operators, with equality saturation.
 
 pub mod c;
 pub mod raise;
 pub mod summarise;
+pub mod synthesise;

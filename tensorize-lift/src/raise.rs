@@ -15,7 +15,7 @@ mod rules;
 mod structure;
 mod vectorise;
 
-use tensorize_ir::element::ElemRef;
+use tensorize_ir::element::{ElemRef, Fold};
 use tensorize_ir::index::Idx;
 use tensorize_ir::loopir::Param;
 use tensorize_ir::tensir::{self, Function, Op, Output, TensorType};
@@ -54,6 +54,11 @@ impl Closed {
             Closed::Return(_) => Output::Return { value },
         }
     }
+}
+
+/// Whether a fold is a reduction that has an operator.
+pub(crate) fn is_reduction(fold: &Fold) -> bool {
+    reduction::recognise(fold).is_some()
 }
 
 /// The cheapest TensIR function for these results that equality saturation finds.

@@ -5,7 +5,9 @@
 //! the prover checks the closed forms and the summary.
 
 use crate::raise::{Closed, raise, unraised};
+use crate::synthesise::Synthesiser;
 use tensorize_ir::element::ElemRef;
+use tensorize_ir::guard::Tier;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::tensir::{self, View, dim};
@@ -48,6 +50,10 @@ pub struct Proposal {
     pub raised: tensir::Function,
     /// In raw index notation, as the loops have it, if that is known.
     pub plain: Option<tensir::Function>,
+    /// Has the closed forms that the summary was made from, if they had to be searched for.
+    pub synthesiser: Option<Synthesiser>,
+    /// Proposed if this one is not proven: the summary without closed forms that were searched for.
+    pub otherwise: Option<Box<Proposal>>,
 }
 
 impl From<tensir::Function> for Proposal {
@@ -56,6 +62,8 @@ impl From<tensir::Function> for Proposal {
         Proposal {
             raised: summary,
             plain: None,
+            synthesiser: None,
+            otherwise: None,
         }
     }
 }
@@ -73,10 +81,25 @@ impl Proposal {
             refute: false,
             ..options.clone()
         };
+        let oracle: &dyn Oracle = match &self.synthesiser {
+            Some(synthesiser) => synthesiser,
+            None => &Summariser,
+        };
         for summary in [&self.raised].into_iter().chain(&self.plain) {
-            let verdict = prove(kernel, summary, &Summariser, solver, &without_search);
+            let verdict = prove(kernel, summary, oracle, solver, &without_search);
             if matches!(verdict, Verdict::Proven(_)) {
                 return (summary.clone(), verdict);
+            }
+        }
+        if let Some(other) = self.otherwise {
+            return other.prove(kernel, solver, options);
+        }
+        // Somebody's summary may need closed forms that have to be searched for.
+        if self.plain.is_none() {
+            let oracle = Synthesiser::default();
+            let verdict = prove(kernel, &self.raised, &oracle, solver, &without_search);
+            if matches!(verdict, Verdict::Proven(_)) {
+                return (self.raised, verdict);
             }
         }
         // A wrong proposal of our own says nothing about the kernel; somebody else's is worth a counterexample.
@@ -85,16 +108,48 @@ impl Proposal {
         } else {
             options
         };
-        let verdict = prove(kernel, &self.raised, &Summariser, solver, options);
+        let verdict = prove(kernel, &self.raised, oracle, solver, options);
         (self.raised, verdict)
     }
 }
 
 /// Proposes a summary. It is a proposal: the prover has to agree.
 pub fn summarise(kernel: &loopir::Function, solver: &mut Solver) -> Result<Proposal, Refusal> {
-    let oracle: &dyn Oracle = &Summariser;
+    summarise_with(kernel, solver, Synthesiser::default())
+}
+
+/// The same with a second proposer of one's own.
+pub fn summarise_with(
+    kernel: &loopir::Function,
+    solver: &mut Solver,
+    synthesiser: Synthesiser,
+) -> Result<Proposal, Refusal> {
+    let searched = propose(kernel, solver, &synthesiser);
+    if !synthesiser.has_found() {
+        return match searched {
+            Ok(proposal) if !synthesiser.has_guessed() => Ok(proposal),
+            _ => propose(kernel, solver, &Summariser),
+        };
+    }
+    let plain = propose(kernel, solver, &Summariser);
+    match (searched, plain) {
+        (Ok(searched), plain) => Ok(Proposal {
+            synthesiser: Some(synthesiser),
+            otherwise: plain.ok().map(Box::new),
+            ..searched
+        }),
+        (Err(_), plain) => plain,
+    }
+}
+
+fn propose(
+    kernel: &loopir::Function,
+    solver: &mut Solver,
+    oracle: &dyn Oracle,
+) -> Result<Proposal, Refusal> {
     let ctx = Context::new(solver, integer_params(kernel), vec![]);
     let mut exec = Executor::new(kernel, oracle, ctx, false);
+    exec.worst = Tier::Real;
     let (state, returned) = exec.run()?;
     let mut results = Vec::new();
     for p in &kernel.params {
@@ -116,6 +171,8 @@ pub fn summarise(kernel: &loopir::Function, solver: &mut Solver) -> Result<Propo
     Ok(Proposal {
         raised: raise(&kernel.name, &kernel.params, &results),
         plain: Some(unraised(&kernel.name, &kernel.params, &results)),
+        synthesiser: None,
+        otherwise: None,
     })
 }
 

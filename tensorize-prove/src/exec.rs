@@ -170,6 +170,11 @@ impl<'c, 's> Executor<'c, 's> {
         }
     }
 
+    /// Whether closed forms are checked now. They aren't while one is being looked for.
+    pub fn is_checking(&self) -> bool {
+        self.checking
+    }
+
     /// The loops around here, outermost first.
     pub fn loops(&self) -> &[(Sym, Idx)] {
         &self.loops

@@ -28,6 +28,8 @@ pub use laws::*;
 
 /// Polynomials with more terms are given up.
 const MAX_TERMS: usize = 400;
+/// Folds of as many steps are written out.
+const MAX_UNROLLED: i128 = 4;
 /// How many selections are decided case by case.
 const MAX_CASES: usize = 6;
 
@@ -361,7 +363,8 @@ impl Normaliser<'_, '_> {
     /// SUM_ONE_MORE, for every fold: the last step, after a fold of one step less.
     fn without_last(&mut self, f: &Fold, extent: &Idx) -> Option<ElemRef> {
         let one_more = extent.terms().any(|(m, c)| m.is_empty() && c >= 1);
-        if !one_more || extent.as_constant().is_some() {
+        let long = extent.as_constant().is_some_and(|n| n > MAX_UNROLLED);
+        if !one_more || long {
             return None;
         }
         let last = canon::idx(&(extent - &Idx::constant(1)));
