@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Function, Loop};
 use tensorize_prove::chain::Effect;
@@ -107,15 +107,16 @@ impl Oracle for Synthesiser {
         if base.as_ref().is_ok_and(|form| is_plain(form, l, k, state)) {
             return base;
         }
-        let Ok(tried) = try_round(exec, l, state, k, &BTreeMap::new()) else {
+        let settled: Solution = base.iter().flat_map(|form| at_forms(form, state)).collect();
+        let Ok(tried) = try_round(exec, l, state, k, &settled) else {
             return base;
         };
-        let situation = Situation::of(l, state, k, tried, exec);
+        let situation = Situation::of(l, state, k, tried, &settled, exec);
         if situation.targets.is_empty() {
             return base;
         }
-        if let Some(known) = self.solve(exec, l, state, &situation)
-            && let Ok(form) = propose(exec, l, state, k, &known)
+        if let Some(known) = self.solve(exec, l, state, &situation, &settled)
+            && let Ok(form) = propose(exec, l, state, k, &with(&known, &settled))
         {
             return Ok(form);
         }
@@ -136,17 +137,28 @@ impl Oracle for Synthesiser {
     }
 }
 
+/// What is known of variables as a function of the round, without a search.
+fn at_forms<'a>(form: &'a ClosedForm, state: &'a State) -> impl Iterator<Item = (Sym, ElemRef)> {
+    form.scalars.iter().filter_map(|(var, form)| match form {
+        ScalarForm::At(e) if state.scalars.contains_key(var) => Some((var.clone(), e.clone())),
+        _ => None,
+    })
+}
+
+fn with(a: &Solution, b: &Solution) -> Solution {
+    let both = a.iter().chain(b);
+    both.map(|(v, e)| (v.clone(), e.clone())).collect()
+}
+
 /// Whether every variable has a form that is a counter, a reduction or a last value.
 fn is_plain(form: &ClosedForm, l: &Loop, k: &Sym, state: &State) -> bool {
     modified(&l.body).0.keys().all(|var| {
         match (form.scalars.get(var), state.scalars.get(var)) {
             (Some(ScalarForm::At(_) | ScalarForm::Last(_)), _) => true,
             (Some(ScalarForm::Fold { acc, step }), Some(init)) => {
-                let term = step.map(&mut |x| match &**x {
-                    Elem::Acc(n, _) if n == acc => Some(step_of(acc, init)),
-                    _ => None,
-                });
-                is_reduction(acc, k, init, &term)
+                let others = mentions_accumulators(step, acc);
+                let own = step.mentions(acc);
+                !others && (!own || is_reduction(acc, k, init, step))
             }
             // Nothing is known of what has no value before the loop either.
             (_, None) => true,
@@ -155,19 +167,16 @@ fn is_plain(form: &ClosedForm, l: &Loop, k: &Sym, state: &State) -> bool {
     })
 }
 
-fn step_of(acc: &Sym, init: &ElemRef) -> ElemRef {
-    Arc::new(Elem::Acc(acc.clone(), init.ty()))
+/// Whether accumulators of the loop other than this one occur.
+fn mentions_accumulators(e: &ElemRef, own: &Sym) -> bool {
+    let mut any = false;
+    e.visit(&mut |x| any |= matches!(&**x, Elem::Acc(n, _) if n != own && n.contains('@')));
+    any
 }
 
 fn is_reduction(acc: &Sym, k: &Sym, init: &ElemRef, step: &ElemRef) -> bool {
-    let fold = tensorize_ir::element::Fold {
-        acc: acc.clone(),
-        var: k.clone(),
-        extent: Idx::sym(k.clone()),
-        init: init.clone(),
-        step: step.clone(),
-        order: tensorize_ir::element::Order::Sequential,
-    };
+    let extent = Idx::sym(k.clone());
+    let fold = Fold::new(acc.clone(), k.clone(), extent, init.clone(), step.clone());
     raise::is_reduction(&fold)
 }
 
@@ -190,13 +199,20 @@ struct Situation {
 }
 
 impl Situation {
-    fn of(l: &Loop, state: &State, k: &Sym, tried: Tried, exec: &Executor) -> Situation {
+    fn of(
+        l: &Loop,
+        state: &State,
+        k: &Sym,
+        tried: Tried,
+        settled: &Solution,
+        exec: &Executor,
+    ) -> Situation {
         let scalars = modified(&l.body).0;
         let mut names: Vec<Sym> = exec.loops().iter().map(|(s, _)| s.clone()).collect();
         names.push(k.clone());
         let ends: BTreeMap<Sym, ElemRef> = scalars
             .keys()
-            .filter(|v| !tried.counters.contains_key(*v))
+            .filter(|v| !tried.counters.contains_key(*v) && !settled.contains_key(*v))
             .filter_map(|v| Some((v.clone(), tried.end.scalars.get(v)?.clone())))
             .collect();
         let carried = scalars.keys().filter(|v| {
@@ -321,6 +337,7 @@ impl Synthesiser {
         l: &Loop,
         state: &State,
         situation: &Situation,
+        settled: &Solution,
     ) -> Option<Solution> {
         let mut memory = self.memory.borrow_mut();
         if memory.kernel.as_ref() != Some(exec.kernel) {
@@ -346,7 +363,7 @@ impl Synthesiser {
         }
         // The prover asks for the forms of inner loops while it looks at this one.
         drop(memory);
-        let solution = self.search(exec, l, state, situation);
+        let solution = self.search(exec, l, state, situation, settled);
         let mut memory = self.memory.borrow_mut();
         memory.found += usize::from(solution.is_some());
         let stored = solution.as_ref().map(|s| {
@@ -363,6 +380,7 @@ impl Synthesiser {
         l: &Loop,
         state: &State,
         situation: &Situation,
+        settled: &Solution,
     ) -> Option<Solution> {
         let mut barred: BTreeSet<String> = BTreeSet::new();
         for attempt in 1..=MAX_ATTEMPTS {
@@ -377,7 +395,8 @@ impl Synthesiser {
                 };
                 problem.candidates(exec)?
             };
-            let form = propose(exec, l, state, &situation.k, &known);
+            let all = with(&known, settled);
+            let form = propose(exec, l, state, &situation.k, &all);
             if form.is_ok_and(|form| exec.would_hold(l, state, &situation.k, &form)) {
                 return Some(known);
             }

@@ -338,6 +338,10 @@ impl Normaliser<'_, '_> {
 
     fn fold(&mut self, f: &Fold) -> Result<Poly, Stop> {
         let extent = canon::idx(&f.extent);
+        if !f.others.is_empty() {
+            let whole = canon::elem(&Arc::new(Elem::Fold(Arc::new(f.clone()))));
+            return Ok(Poly::atom(Atom::Leaf(whole)));
+        }
         if extent.as_constant().is_some_and(|n| n <= 0) {
             return self.normal(&f.init);
         }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
+use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::{BinOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -208,14 +208,14 @@ pub fn fold(
 ) -> ElemRef {
     let own = Arc::new(Elem::Acc(acc.clone(), init.ty()));
     let term = term.replace(j, &Idx::sym(var.clone()));
-    Arc::new(Elem::Fold(Arc::new(Fold {
+    let extent = Idx::sym(k.clone());
+    Arc::new(Elem::Fold(Arc::new(Fold::new(
         acc,
         var,
-        extent: Idx::sym(k.clone()),
+        extent,
         init,
-        step: step(own, term),
-        order: Order::Sequential,
-    })))
+        step(own, term),
+    ))))
 }
 
 /// The same fold with one step more.

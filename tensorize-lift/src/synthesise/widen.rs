@@ -1,7 +1,7 @@
 //! The same kernel with every float a `double`: as close to real numbers as a run comes.
 
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold};
+use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::Idx;
 use tensorize_ir::loopir::{Expr, Function, Loop, Param, Stmt};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -114,12 +114,6 @@ pub fn elem(e: &ElemRef) -> ElemRef {
         } => Elem::read(array.clone(), ty(*t), idx(index)),
         Elem::Convert(t, a) => Elem::convert(ty(*t), elem(a)),
         Elem::Bitcast(t, a) => Elem::bitcast(*t, elem(a)),
-        Elem::Fold(f) => Arc::new(Elem::Fold(Arc::new(Fold {
-            extent: idx(&f.extent),
-            init: elem(&f.init),
-            step: elem(&f.step),
-            ..(**f).clone()
-        }))),
         _ => {
             let children: Vec<_> = e.children().into_iter().map(elem).collect();
             let indices: Vec<_> = e.indices().into_iter().map(idx).collect();
