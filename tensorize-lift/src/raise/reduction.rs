@@ -19,6 +19,10 @@ pub struct Nest {
 
 /// The fold as a reduction, if it is one.
 pub fn recognise(fold: &Fold) -> Option<Nest> {
+    // The first lane may look like a sum of what another one holds, which no operator has.
+    if !fold.others.is_empty() {
+        return None;
+    }
     let (reducer, element, mut inner) = inner_fold(fold).or_else(|| own_step(fold))?;
     let ordered = fold.order == Order::Sequential;
     let any_order = matches!(reducer, Reducer::Op(op) if op.is_associative(element.ty()));
