@@ -9,6 +9,7 @@
 mod assign;
 mod call;
 mod codes;
+mod cpp;
 mod declare;
 mod early_return;
 mod effects;
@@ -119,14 +120,25 @@ pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
     }
     let mut all = flags::for_libclang(args);
     all.extend(library::resource_headers(library, args));
+    let is_cpp = cpp::is_cpp(file, args);
+    let mut instances = None;
+    if is_cpp {
+        all.extend(cpp::language_args(args));
+        let text = std::fs::read(file).map_err(|e| unreadable(file, &e.to_string()))?;
+        instances = Some(match String::from_utf8(text) {
+            Ok(text) => cpp::Instances::of(&text),
+            Err(_) => cpp::Instances::default(),
+        });
+    }
     let lower = || {
-        let unit = ffi::Unit::parse(file, &all).map_err(|why| unreadable(file, &why))?;
-        let source = source::Source::new(&unit, flags::overflow(args));
+        let text = instances.as_ref().and_then(|i| i.text.as_deref());
+        let unit = ffi::Unit::parse(file, text, &all).map_err(|why| unreadable(file, &why))?;
+        let source = source::Source::new(&unit, flags::overflow(args), instances.as_ref());
         source.check_target()?;
         if let Some(p) = source::nothing_defined(&source) {
             return Err(p);
         }
-        Ok(source.own_functions().map(|f| source.lower(f)).collect())
+        Ok(source.lower_all())
     };
     // Syntax trees are walked by recursion; a long expression is a deep tree.
     std::thread::scope(|scope| {

@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 32;
 /// The body of the helper that a call is replaced by.
 pub(super) fn inlined_body<'u>(lower: &Lower<'u, '_>, call: Cursor<'u>) -> Option<Cursor<'u>> {
     let callee = call.referenced()?;
-    let definition = helper(callee)?;
+    let definition = inlined(callee)?;
     // One that is being inlined already is refused where it is lowered.
     if lower.frames.iter().any(|f| f.function == definition) {
         return None;
@@ -24,7 +24,12 @@ pub(super) fn inlined_body<'u>(lower: &Lower<'u, '_>, call: Cursor<'u>) -> Optio
 
 /// Whether a call is replaced by a body.
 pub(super) fn is_inlined(call: Cursor<'_>) -> bool {
-    call.referenced().is_some_and(|c| helper(c).is_some())
+    call.referenced().is_some_and(|c| inlined(c).is_some())
+}
+
+/// The definition, unless it is one of C++'s library, whose functions have a meaning of their own.
+fn inlined(callee: Cursor<'_>) -> Option<Cursor<'_>> {
+    helper(callee).filter(|_| !super::cpp::class::in_std(callee))
 }
 
 /// Whether a call that is not inlined may write memory.
@@ -35,16 +40,35 @@ pub(super) fn writes_memory(call: Cursor<'_>) -> bool {
 }
 
 /// The definition of a function, which counts more than its name.
-fn helper(callee: Cursor<'_>) -> Option<Cursor<'_>> {
-    (callee.kind() == CXCursor_FunctionDecl)
+pub(super) fn helper(callee: Cursor<'_>) -> Option<Cursor<'_>> {
+    matches!(callee.kind(), CXCursor_FunctionDecl | CXCursor_CXXMethod)
         .then(|| callee.definition())
         .flatten()
+}
+
+/// What a parameter gets.
+pub(super) enum Arg<'u> {
+    Value(Expr),
+    /// By reference, or the value that stands there.
+    Place(super::place::Place),
+    Pointer(super::place::Pointer),
+    Seq(super::cpp::seq::Seq),
+    Callable(super::cpp::lambda::Callable<'u>),
+    /// A struct.
+    Record(super::flatten::Path<'u>),
 }
 
 impl<'u> Lower<'u, '_> {
     /// A call; its value if it has one.
     pub fn call(&mut self, c: Cursor<'u>) -> Result<Option<Expr>> {
-        let callee = c.referenced().filter(|r| r.kind() == CXCursor_FunctionDecl);
+        if self.source.cpp
+            && let Some(value) = self.library_call(c)?
+        {
+            return Ok(value);
+        }
+        let callee = c
+            .referenced()
+            .filter(|r| r.kind() == CXCursor_FunctionDecl || super::cpp::is_plain_function(*r));
         let Some(callee) = callee else {
             return Err(problem(
                 codes::FUNCTION_POINTER,
@@ -89,6 +113,43 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn inline(&mut self, c: Cursor<'u>, definition: Cursor<'u>) -> Result<Option<Expr>> {
+        self.inline_into(c, definition, None)
+    }
+
+    /// A call that is replaced by the body; a vector that is returned goes to `dest`.
+    pub fn inline_into(
+        &mut self,
+        c: Cursor<'u>,
+        definition: Cursor<'u>,
+        dest: Option<super::cpp::seq::Seq>,
+    ) -> Result<Option<Expr>> {
+        // All arguments are evaluated before any parameter exists.
+        let params = definition.arguments();
+        let mut values = Vec::new();
+        for (i, a) in c.arguments().into_iter().enumerate() {
+            if !matches!(types::of(a), Ty::Class(_))
+                && let Some(path) = self.record_argument(a)?
+            {
+                values.push(Arg::Record(path));
+                continue;
+            }
+            values.push(match types::of(a) {
+                _ if self.source.cpp => self.argument(a, params.get(i).copied())?,
+                Ty::Pointer(_) | Ty::Array(..) => Arg::Pointer(self.pointer(a)?),
+                _ => Arg::Value(self.value(a)?),
+            });
+        }
+        self.enter(c, definition, values, dest)
+    }
+
+    /// Puts the body of a function, or of a lambda, in place of a call.
+    pub fn enter(
+        &mut self,
+        c: Cursor<'u>,
+        definition: Cursor<'u>,
+        values: Vec<Arg<'u>>,
+        dest: Option<super::cpp::seq::Seq>,
+    ) -> Result<Option<Expr>> {
         let name = definition.spelling();
         if self.frames.iter().any(|f| f.function == definition) || self.frames.len() > MAX_DEPTH {
             return Err(problem(
@@ -103,39 +164,29 @@ impl<'u> Lower<'u, '_> {
         if definition.ty().is_variadic() {
             return Err(problem(codes::VARIADIC, format!("'{name}' is variadic"), c));
         }
-        let body = super::source::body(definition)
-            .ok_or_else(|| problem(codes::UNKNOWN_CALL, format!("'{name}' has no body"), c))?;
-        let (params, args) = (definition.arguments(), c.arguments());
-        if params.len() != args.len() {
+        let (params, body) = super::cpp::lambda::parts(definition);
+        let body =
+            body.ok_or_else(|| problem(codes::UNKNOWN_CALL, format!("'{name}' has no body"), c))?;
+        if params.len() != values.len() {
             return Err(problem(
                 codes::SYNTAX,
-                format!("'{name}' gets {} arguments", args.len()),
+                format!("'{name}' gets {} arguments", values.len()),
                 c,
             ));
         }
         self.scan_variables(definition)?;
-        // All arguments are evaluated before any parameter exists.
-        enum Arg<'u> {
-            Value(Expr),
-            Pointer(super::place::Pointer),
-            Record(super::flatten::Path<'u>),
-        }
-        let mut values = Vec::new();
-        for &a in &args {
-            if let Some(path) = self.record_argument(a)? {
-                values.push(Arg::Record(path));
-                continue;
-            }
-            values.push(match types::of(a) {
-                Ty::Pointer(_) | Ty::Array(..) => Arg::Pointer(self.pointer(a)?),
-                _ => Arg::Value(self.value(a)?),
-            });
+        if self.source.cpp {
+            self.scan_objects(definition);
         }
         self.sequence_point()?;
         let known: std::collections::HashSet<_> = self.pointers.keys().copied().collect();
         for (&p, value) in params.iter().zip(values) {
             match value {
                 Arg::Record(path) => self.record_alias(p, path)?,
+                value if self.source.cpp => self.bind_argument(p, value, c)?,
+                Arg::Place(_) | Arg::Seq(_) | Arg::Callable(_) => {
+                    return Err(problem(codes::TYPE, "an argument that is an object", c));
+                }
                 Arg::Value(v) => {
                     let ty = scalar_type(&types::of(p), p)?;
                     if v.ty() != ty {
@@ -157,8 +208,9 @@ impl<'u> Lower<'u, '_> {
                 }
             }
         }
-        let ret = match types::read(definition.ty().result()) {
+        let ret = match super::cpp::lambda::result_type(definition).unwrap_or(Ty::Void) {
             Ty::Void => None,
+            Ty::Class(_) if dest.is_some() => None,
             Ty::Pointer(_) => {
                 return Err(problem(
                     codes::POINTER_USE,
@@ -173,6 +225,7 @@ impl<'u> Lower<'u, '_> {
             function: definition,
             result: Some(result.clone()),
             ret,
+            dest,
         });
         // Jumps of the helper don't see the loops of its caller.
         let outer = std::mem::take(&mut self.exits);

@@ -14,7 +14,7 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 /// Longer arrays of zeros are filled in a loop.
 const UNROLLED: usize = 16;
 /// Larger tables don't belong into a kernel.
-const MAX_ARRAY: u64 = 1 << 20;
+pub(super) const MAX_ARRAY: u64 = 1 << 20;
 
 impl<'u> Lower<'u, '_> {
     /// A declaration inside of a function.
@@ -26,6 +26,9 @@ impl<'u> Lower<'u, '_> {
             | CXCursor_StructDecl
             | CXCursor_UnionDecl
             | CXCursor_FunctionDecl
+            | CXCursor_UsingDeclaration
+            | CXCursor_UsingDirective
+            | CXCursor_TypeAliasDecl
             | CXCursor_StaticAssert => return Ok(()),
             _ => {
                 return Err(problem(
@@ -71,6 +74,12 @@ impl<'u> Lower<'u, '_> {
                 })
             }
             t @ Ty::Array(..) => self.local_array(d, &t, init),
+            Ty::Reference(_) => {
+                let e =
+                    init.ok_or_else(|| problem(codes::INITIALIZER, "a reference to nothing", d))?;
+                self.reference_declaration(d, e)
+            }
+            Ty::Class(class) => self.object_declaration(d, &class, init),
             t => scalar_type(&t, d).map(|_| ()),
         }
     }

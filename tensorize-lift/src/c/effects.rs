@@ -1,10 +1,10 @@
 //! What an expression reads and writes, and whether C leaves the order open.
 
-use super::codes;
 use super::ffi::Cursor;
 use super::lower::{Lower, Result, operands, peeled, problem};
 use super::operator::{self, Binary, Unary};
 use super::types::{self, Ty};
+use super::{codes, cpp};
 use clang_sys::*;
 use std::collections::HashSet;
 
@@ -155,8 +155,32 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
                 all.join(&effects(lower, o, depth)?);
             }
         }
+        // Its body runs where it is called, which is taken to be here.
+        CXCursor_LambdaExpr => everything(lower, c, &mut all),
+        CXCursor_CallExpr if lower.source.cpp && cpp::effect_of(c).1 != cpp::Effect::Unknown => {
+            let (operands, effect) = cpp::effect_of(c);
+            all = unordered(lower, c, &operands, depth)?;
+            all.reads_memory = true;
+            if effect == cpp::Effect::Writes {
+                all.writes_memory = true;
+                all.writes.extend(cpp::by_reference(c));
+            }
+        }
         CXCursor_CallExpr => {
-            all = unordered(lower, c, &c.arguments(), depth)?;
+            let operands = match lower.source.cpp {
+                true => cpp::effect_of(c).0,
+                false => c.arguments(),
+            };
+            all = unordered(lower, c, &operands, depth)?;
+            if lower.source.cpp {
+                all.writes.extend(cpp::by_reference(c));
+                // What a lambda or a reference reaches is not followed.
+                all.reads_memory = true;
+                all.writes_memory |= operands.iter().any(|o| {
+                    !matches!(o.kind(), CXCursor_UnexposedExpr | CXCursor_DeclRefExpr)
+                        && lower.is_place(*o)
+                });
+            }
             if let Some(body) = super::call::inlined_body(lower, c) {
                 // Whatever it does to memory; its own variables concern nobody.
                 if depth > 8 {
@@ -192,6 +216,9 @@ fn everything<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>) {
         };
         all.writes
             .extend(target.and_then(|t| peeled(t).referenced()));
+        if c.kind() == CXCursor_CallExpr && lower.source.cpp {
+            all.writes.extend(cpp::by_reference(c));
+        }
         pending.extend(c.children());
     }
 }
@@ -285,6 +312,10 @@ fn memory_effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u
         CXCursor_CompoundAssignOperator => {
             all.writes_memory |= operands(c).first().is_none_or(|&o| memory(o));
         }
+        CXCursor_CallExpr if lower.source.cpp && cpp::effect_of(c).1 != cpp::Effect::Unknown => {
+            all.reads_memory = true;
+            all.writes_memory |= cpp::effect_of(c).1 == cpp::Effect::Writes;
+        }
         CXCursor_CallExpr => match super::call::inlined_body(lower, c) {
             Some(body) if depth < 8 => memory_effects(lower, body, all, depth + 1),
             Some(_) => (all.reads_memory, all.writes_memory) = (true, true),
@@ -339,6 +370,9 @@ impl<'u> Lower<'u, '_> {
                 }
                 _ => {}
             },
+            CXCursor_CallExpr if self.source.cpp => {
+                self.assigned.extend(cpp::by_reference(c));
+            }
             _ => {}
         }
         for child in c.children() {

@@ -45,7 +45,11 @@ impl<'u> Lower<'u, '_> {
     fn value_unchecked(&mut self, c: Cursor<'u>, ty: ScalarType) -> Result<Expr> {
         match c.kind() {
             CXCursor_ParenExpr => self.value(operand(c)?),
-            CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => self.cast(c, ty),
+            CXCursor_UnexposedExpr
+            | CXCursor_CStyleCastExpr
+            | CXCursor_CXXStaticCastExpr
+            | CXCursor_CXXFunctionalCastExpr
+            | CXCursor_InitListExpr => self.cast(c, ty),
             CXCursor_IntegerLiteral
             | CXCursor_FloatingLiteral
             | CXCursor_CharacterLiteral
@@ -115,6 +119,15 @@ impl<'u> Lower<'u, '_> {
 
     /// Written casts, and the implicit ones, which libclang shows as nodes of no kind.
     fn cast(&mut self, c: Cursor<'u>, ty: ScalarType) -> Result<Expr> {
+        if self.source.cpp && operands(c).is_empty() {
+            // `float()`, `int{}`, a default argument
+            return literal(c, ty).or_else(|p| match c.kind() {
+                CXCursor_InitListExpr | CXCursor_CXXFunctionalCastExpr => {
+                    Ok(Expr::Const(Scalar::zero(ty)))
+                }
+                _ => Err(p),
+            });
+        }
         let inner = operand(c)?;
         match types::of(inner) {
             Ty::Scalar(_) => {

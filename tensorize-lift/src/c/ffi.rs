@@ -7,7 +7,7 @@
 #![allow(unsafe_code, non_snake_case)]
 
 use clang_sys::*;
-use std::ffi::{CStr, CString, c_char, c_int, c_longlong, c_uint, c_ulonglong};
+use std::ffi::{CStr, CString, c_char, c_int, c_longlong, c_uint, c_ulong, c_ulonglong};
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -129,6 +129,11 @@ api! {
         fn clang_getTokenLocation(CXTranslationUnit, CXToken) -> CXSourceLocation;
         fn clang_disposeTokens(CXTranslationUnit, *mut CXToken, c_uint);
         fn clang_Cursor_isBitField(CXCursor) -> c_uint;
+        fn clang_getCursorSemanticParent(CXCursor) -> CXCursor;
+        fn clang_Cursor_getMangling(CXCursor) -> CXString;
+        fn clang_Type_getNumTemplateArguments(CXType) -> c_int;
+        fn clang_Type_getTemplateArgumentAsType(CXType, c_uint) -> CXType;
+        fn clang_CXXMethod_isStatic(CXCursor) -> c_uint;
     }
     optional {
         fn clang_getCursorBinaryOperatorKind(CXCursor) -> CXBinaryOperatorKind;
@@ -217,8 +222,8 @@ pub(super) struct Place {
 }
 
 impl Unit {
-    /// Parses a file. `Err` has libclang's error number.
-    pub fn parse(file: &Path, args: &[String]) -> Result<Unit, String> {
+    /// Parses a file, or `text` in its place. `Err` has libclang's error number.
+    pub fn parse(file: &Path, text: Option<&str>, args: &[String]) -> Result<Unit, String> {
         let file = CString::new(file.as_os_str().as_encoded_bytes())
             .map_err(|_| "the file name contains a NUL byte".to_string())?;
         let args: Vec<CString> = args
@@ -228,6 +233,14 @@ impl Unit {
             .map_err(|_| "an argument contains a NUL byte".to_string())?;
         let pointers: Vec<*const c_char> = args.iter().map(|a| a.as_ptr()).collect();
         let mut tu = std::ptr::null_mut();
+        let mut unsaved: Vec<CXUnsavedFile> = text
+            .iter()
+            .map(|text| CXUnsavedFile {
+                Filename: file.as_ptr(),
+                Contents: text.as_ptr().cast(),
+                Length: text.len() as c_ulong,
+            })
+            .collect();
         // Safety: all pointers live across the calls; the index is disposed of on either path.
         unsafe {
             let index = (api().clang_createIndex)(0, 0);
@@ -236,8 +249,8 @@ impl Unit {
                 file.as_ptr(),
                 pointers.as_ptr(),
                 pointers.len() as c_int,
-                std::ptr::null_mut(),
-                0,
+                unsaved.as_mut_ptr(),
+                unsaved.len() as c_uint,
                 CXTranslationUnit_None,
                 &mut tu,
             );
@@ -397,6 +410,20 @@ impl<'u> Cursor<'u> {
     pub fn canonical(&self) -> Cursor<'u> {
         self.unit
             .cursor(unsafe { (api().clang_getCanonicalCursor)(self.raw) })
+    }
+
+    /// What this is a member of.
+    pub fn semantic_parent(&self) -> Option<Cursor<'u>> {
+        self.other(unsafe { (api().clang_getCursorSemanticParent)(self.raw) })
+    }
+
+    /// The name that the linker sees.
+    pub fn mangling(&self) -> String {
+        string(unsafe { (api().clang_Cursor_getMangling)(self.raw) })
+    }
+
+    pub fn is_static_method(&self) -> bool {
+        unsafe { (api().clang_CXXMethod_isStatic)(self.raw) != 0 }
     }
 
     pub fn is_definition(&self) -> bool {
@@ -599,6 +626,15 @@ impl<'u> Type<'u> {
     pub fn declaration(&self) -> Cursor<'u> {
         self.unit
             .cursor(unsafe { (api().clang_getTypeDeclaration)(self.raw) })
+    }
+
+    /// The arguments of a template's instance; `None` for those that are not types.
+    pub fn template_arguments(&self) -> Vec<Option<Type<'u>>> {
+        let count = unsafe { (api().clang_Type_getNumTemplateArguments)(self.raw) };
+        (0..count.max(0) as c_uint)
+            .map(|i| unsafe { (api().clang_Type_getTemplateArgumentAsType)(self.raw, i) })
+            .map(|t| (t.kind != CXType_Invalid).then(|| self.with(t)))
+            .collect()
     }
 
     /// The integer type that stands behind an enumeration.

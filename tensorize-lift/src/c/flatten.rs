@@ -125,7 +125,12 @@ impl<'u> Lower<'u, '_> {
     pub fn add_parameter(&mut self, p: Cursor<'u>, name: &str, node: Node<'u>) {
         self.flat.roots.push(Root {
             name: name.into(),
-            ty: super::source::parameter_spelling(p),
+            ty: if self.source.cpp {
+                // What a typedef or a template's parameter stands for.
+                p.ty().canonical().spelling()
+            } else {
+                super::source::parameter_spelling(p)
+            },
             plain: !matches!(types::of(p), Ty::Pointer(t) if matches!(*t, Ty::Array(..))),
             node,
         });
@@ -599,7 +604,7 @@ impl<'u> Lower<'u, '_> {
                 shape,
             });
         }
-        (params, (!plain).then_some(described))
+        (params, (!plain || self.source.cpp).then_some(described))
     }
 
     /// Finds pairs of parameters that are the two ends of one array.

@@ -12,7 +12,6 @@ use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Function, LocalArray, Param, Stmt};
 use tensorize_ir::op::{self, BinOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
-use tensorize_ir::signature;
 
 pub(super) type Result<T> = std::result::Result<T, Problem>;
 
@@ -21,7 +20,7 @@ const MAX_STATEMENTS: usize = 20_000;
 
 /// What a declared name stands for.
 #[derive(Clone)]
-pub(super) enum Binding {
+pub(super) enum Binding<'u> {
     Scalar(Sym, ScalarType),
     /// A constant of the file.
     Constant(Scalar),
@@ -29,6 +28,12 @@ pub(super) enum Binding {
     Array(Target, Vec<Expr>),
     /// The array is in [`Lower::pointers`], where it can change; this is the offset in elements.
     Pointer(Expr),
+    /// A C++ reference: another name for this place.
+    Alias(super::place::Place),
+    /// A vector, a span, a `std::array`, or a reference to one.
+    Seq(super::cpp::seq::Seq),
+    /// A function object.
+    Callable(super::cpp::lambda::Callable<'u>),
 }
 
 /// What a pointer points into.
@@ -67,13 +72,15 @@ pub(super) struct Frame<'u> {
     /// `None` in the kernel itself, where LoopIR's own return serves.
     pub result: Option<Option<(Sym, ScalarType)>>,
     pub ret: Option<ScalarType>,
+    /// Where a vector that is returned goes.
+    pub dest: Option<super::cpp::seq::Seq>,
 }
 
 pub(super) struct Lower<'u, 's> {
     pub source: &'s super::source::Source<'u>,
     used_names: HashMap<String, u32>,
     pub arrays: Vec<LocalArray>,
-    pub bindings: HashMap<Cursor<'u>, Binding>,
+    pub bindings: HashMap<Cursor<'u>, Binding<'u>>,
     pub pointers: HashMap<Cursor<'u>, Base>,
     /// Scalars whose address is taken live in arrays of one element.
     pub in_memory: HashSet<Cursor<'u>>,
@@ -96,6 +103,8 @@ pub(super) struct Lower<'u, 's> {
     pub written: HashSet<Sym>,
     /// Parameters that become several.
     pub flat: super::flatten::Flat<'u>,
+    /// What C++ adds.
+    pub cpp: super::cpp::State<'u>,
 }
 
 /// A problem with this piece of code.
@@ -144,6 +153,11 @@ pub(super) fn scalar_type(t: &Ty, at: Cursor<'_>) -> Result<ScalarType> {
         Ty::Function => Err(problem(
             codes::FUNCTION_POINTER,
             "a function where a number is needed",
+            at,
+        )),
+        Ty::Reference(_) | Ty::Class(_) => Err(problem(
+            codes::TYPE,
+            "an object of a class where a number is needed",
             at,
         )),
     }
@@ -229,7 +243,8 @@ impl<'u, 's> Lower<'u, 's> {
     pub fn function(
         source: &'s super::source::Source<'u>,
         f: Cursor<'u>,
-    ) -> Result<(Function, Option<Vec<signature::Param>>)> {
+        name: &str,
+    ) -> Result<(Function, Option<super::cpp::Described>)> {
         if f.ty().is_variadic() {
             return Err(problem(
                 codes::VARIADIC,
@@ -257,20 +272,31 @@ impl<'u, 's> Lower<'u, 's> {
             depth: 0,
             written: HashSet::new(),
             flat: Default::default(),
+            cpp: Default::default(),
         };
         let ret = match types::read(f.ty().result()) {
             Ty::Void => None,
+            Ty::Class(_) if source.cpp => None,
             t => Some(scalar_type(&t, f)?),
         };
         lower.frames.push(Frame {
             function: f,
             result: None,
             ret,
+            dest: None,
         });
         lower.scan_variables(f)?;
         lower.scan_ends(f);
+        if source.cpp {
+            lower.scan_objects(f);
+        }
         for (i, p) in f.arguments().into_iter().enumerate() {
             lower.parameter(i, p)?;
+        }
+        let mut result = None;
+        if source.cpp {
+            result = lower.object_result(f)?;
+            lower.copy_returned_parameter(f)?;
         }
         let body = super::source::body(f)
             .ok_or_else(|| problem(codes::SYNTAX, format!("'{}' has no body", f.spelling()), f))?;
@@ -279,11 +305,21 @@ impl<'u, 's> Lower<'u, 's> {
             let message = format!("'{}' can end without returning a value", f.spelling());
             return Err(problem(codes::MISSING_RETURN, message, f));
         }
+        if falls || lower.frames[0].result.is_some() {
+            lower.store_sizes()?;
+        }
         lower.end_structured_returns()?;
         let mut body = std::mem::take(&mut lower.block);
+        lower.check_copies()?;
+        lower.expect_rows(&mut body, f)?;
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
         let (mut params, described) = lower.flat_signature();
+        let mut described = described.map(|params| (params, None));
+        if let Some((more, shape)) = result {
+            params.extend(more);
+            described.get_or_insert_default().1 = Some(shape);
+        }
         for p in &mut params {
             // A cast can take `const` away.
             if let Param::Array { name, is_const, .. } = p {
@@ -291,7 +327,7 @@ impl<'u, 's> Lower<'u, 's> {
             }
         }
         let function = Function {
-            name: f.spelling(),
+            name: name.into(),
             params,
             ret,
             overflow: source.overflow,
@@ -305,6 +341,12 @@ impl<'u, 's> Lower<'u, 's> {
         let mut spelled = p.spelling();
         if spelled.is_empty() {
             spelled = format!("arg{i}");
+        }
+        if self.source.cpp
+            && let Some((params, shape)) = self.object_parameter(p)?
+        {
+            self.add_parameter(p, &spelled, super::flatten::Node::Leaf(shape, params));
+            return Ok(());
         }
         if self.special_parameter(p, &spelled)? {
             return Ok(());

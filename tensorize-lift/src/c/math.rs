@@ -97,6 +97,20 @@ pub(super) fn is_known(name: &str) -> bool {
     lookup(name).is_some()
 }
 
+/// Whether the name has a suffix that says its type, as `sqrtf` has.
+pub(super) fn is_suffixed(name: &str) -> bool {
+    matches!(lookup(name), Some((_, Some(ScalarType::F32))))
+}
+
+/// Whether integers are converted to `double` for it, as `<cmath>` does.
+pub(super) fn takes_floats(name: &str) -> bool {
+    match lookup(name) {
+        Some((Function::IntegerAbs | Function::First, _)) | None => false,
+        Some((_, Some(ScalarType::F32))) => false,
+        Some(_) => true,
+    }
+}
+
 /// The call as an expression. `None` if the arguments are not those of the function we know.
 pub(super) fn operator(name: &str, args: &[Expr]) -> Option<Expr> {
     let (function, ty) = lookup(name)?;

@@ -15,7 +15,7 @@ use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// What an lvalue names.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) enum Place {
     Var(Sym, ScalarType),
     /// A constant of the file, which nobody assigns.
@@ -27,7 +27,7 @@ pub(super) enum Place {
 }
 
 /// A pointer: an array and an offset in elements.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct Pointer {
     pub target: Target,
     pub offset: Expr,
@@ -107,7 +107,8 @@ impl<'u> Lower<'u, '_> {
             CXCursor_UnaryOperator if operator::unary(c)? == Unary::Extension => {
                 self.place(operand(c)?)
             }
-            CXCursor_UnexposedExpr => self.place(operand(c)?),
+            CXCursor_UnexposedExpr | CXCursor_CXXStaticCastExpr => self.place(operand(c)?),
+            CXCursor_CallExpr if self.source.cpp => self.call_place(c),
             CXCursor_MemberRefExpr => self.member(c),
             CXCursor_StringLiteral => Err(problem(
                 codes::STRING,
@@ -161,6 +162,12 @@ impl<'u> Lower<'u, '_> {
             Binding::Pointer(_) => Err(problem(
                 codes::POINTER_USE,
                 "a pointer where a number is needed",
+                c,
+            )),
+            Binding::Alias(place) => Ok(place),
+            Binding::Seq(_) | Binding::Callable(_) => Err(problem(
+                codes::TYPE,
+                "an object of a class where a number is needed",
                 c,
             )),
         }

@@ -41,7 +41,12 @@ impl<'u> Lower<'u, '_> {
         match c.kind() {
             CXCursor_ParenExpr => self.pointer(operand(c)?),
             CXCursor_DeclRefExpr => self.pointer_variable(c),
-            CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => self.pointer_cast(c),
+            CXCursor_UnexposedExpr
+            | CXCursor_CStyleCastExpr
+            | CXCursor_CXXStaticCastExpr
+            | CXCursor_CXXConstCastExpr
+            | CXCursor_CXXReinterpretCastExpr
+            | CXCursor_CXXFunctionalCastExpr => self.pointer_cast(c),
             CXCursor_UnaryOperator => match operator::unary(c)? {
                 Unary::AddressOf => match self.place(operand(c)?)? {
                     Place::Element(target, offset, view) => Ok(Pointer {
@@ -54,26 +59,7 @@ impl<'u> Lower<'u, '_> {
                     Place::Array(p) => Ok(p),
                     Place::Var(..) | Place::Constant(_) => Err(unsupported()),
                 },
-                Unary::Step { by, prefix } => {
-                    let d = self.pointer_decl(operand(c)?)?;
-                    let old = self.pointer_variable(d)?;
-                    let new = old.clone().moved(Expr::int(ScalarType::I64, by));
-                    self.check_step(c, &old, d)?;
-                    if prefix {
-                        self.set_pointer(d, new, false)?;
-                        return self.pointer_variable(d);
-                    }
-                    if self.postpone {
-                        self.set_pointer(d, new, true)?;
-                        return Ok(old);
-                    }
-                    let held = self.hold("t", old.offset.clone())?;
-                    self.set_pointer(d, new, false)?;
-                    Ok(Pointer {
-                        offset: held,
-                        ..old
-                    })
-                }
+                Unary::Step { by, prefix } => self.pointer_moved(operand(c)?, by, prefix),
                 Unary::Extension => self.pointer(operand(c)?),
                 Unary::Deref => self.row(c),
                 _ => Err(unsupported()),
@@ -130,6 +116,7 @@ impl<'u> Lower<'u, '_> {
                     ..a
                 })
             }
+            CXCursor_CallExpr if self.source.cpp => self.call_pointer(c),
             CXCursor_CallExpr => {
                 // The call itself may be what is wrong.
                 self.call(c)?;
@@ -168,7 +155,34 @@ impl<'u> Lower<'u, '_> {
         Ok(())
     }
 
-    fn step_by(&self, base: Pointer, op: BinOp, by: Expr) -> Pointer {
+    /// The value of `++p` or `p++`.
+    pub fn pointer_moved(
+        &mut self,
+        variable: Cursor<'u>,
+        by: i128,
+        prefix: bool,
+    ) -> Result<Pointer> {
+        let d = self.pointer_decl(variable)?;
+        let old = self.pointer_variable(d)?;
+        let new = old.clone().moved(Expr::int(ScalarType::I64, by));
+        self.check_step(variable, &old, d)?;
+        if prefix {
+            self.set_pointer(d, new, false)?;
+            return self.pointer_variable(d);
+        }
+        if self.postpone {
+            self.set_pointer(d, new, true)?;
+            return Ok(old);
+        }
+        let held = self.hold("t", old.offset.clone())?;
+        self.set_pointer(d, new, false)?;
+        Ok(Pointer {
+            offset: held,
+            ..old
+        })
+    }
+
+    pub fn step_by(&self, base: Pointer, op: BinOp, by: Expr) -> Pointer {
         if op == BinOp::Add {
             return base.moved(by);
         }
@@ -272,7 +286,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Lets a pointer variable point elsewhere, now or at the end of the full expression.
-    fn set_pointer(&mut self, variable: Cursor<'u>, p: Pointer, later: bool) -> Result<()> {
+    pub fn set_pointer(&mut self, variable: Cursor<'u>, p: Pointer, later: bool) -> Result<()> {
         let d = variable
             .referenced()
             .filter(|d| self.bindings.contains_key(d));

@@ -3,7 +3,7 @@
 use super::ffi::{Cursor, Unit};
 use super::lower::{span, span_between};
 use super::types::{self, Ty};
-use super::{CParam, Parsed, Problem, Signature, codes};
+use super::{CParam, Parsed, Problem, Signature, codes, cpp};
 use clang_sys::*;
 use std::path::PathBuf;
 use tensorize_ir::loopir::{Function, Overflow, Param};
@@ -12,8 +12,11 @@ use tensorize_ir::signature;
 /// A parsed file.
 pub(super) struct Source<'u> {
     unit: &'u Unit,
-    /// The definitions in all files, headers included.
-    functions: Vec<Cursor<'u>>,
+    /// The definitions in all files, headers included; and the expression that names one, if it is not
+    /// its name.
+    functions: Vec<(Cursor<'u>, Option<String>)>,
+    /// Whether the file is C++.
+    pub cpp: bool,
     errors: Vec<Complaint>,
     /// What signed overflow means under the flags.
     pub overflow: Overflow,
@@ -29,18 +32,34 @@ struct Complaint {
 }
 
 impl<'u> Source<'u> {
-    pub fn new(unit: &'u Unit, overflow: Overflow) -> Source<'u> {
-        let functions: Vec<Cursor<'u>> = unit
-            .root()
-            .children()
-            .into_iter()
-            .filter(|c| c.kind() == CXCursor_FunctionDecl && c.is_definition())
-            .collect();
-        let diagnostics = unit.errors();
+    pub fn new(unit: &'u Unit, overflow: Overflow, cpp: Option<&cpp::Instances>) -> Source<'u> {
+        let functions = match cpp {
+            Some(instances) => cpp::definitions(unit, instances),
+            None => unit
+                .root()
+                .children()
+                .into_iter()
+                .filter(|c| c.kind() == CXCursor_FunctionDecl && c.is_definition())
+                .map(|f| (f, None))
+                .collect(),
+        };
+        // What was added to the file is our own.
+        let end = cpp.and_then(|i| i.end);
+        let mut diagnostics = unit.errors();
+        diagnostics.retain(|d| {
+            let added = d.place.as_ref().zip(end).is_some_and(|(p, end)| {
+                p.offset > end
+                    && functions.iter().any(|(f, _)| {
+                        f.extent()
+                            .is_some_and(|e| e.0.file == p.file && f.in_main_file())
+                    })
+            });
+            !added
+        });
         let extents: Vec<_> = if diagnostics.is_empty() {
             vec![]
         } else {
-            functions.iter().filter_map(|f| f.extent()).collect()
+            functions.iter().filter_map(|f| f.0.extent()).collect()
         };
         let errors = diagnostics
             .into_iter()
@@ -78,6 +97,7 @@ impl<'u> Source<'u> {
             functions,
             errors,
             overflow,
+            cpp: cpp.is_some(),
         }
     }
 
@@ -88,7 +108,27 @@ impl<'u> Source<'u> {
 
     /// The definitions in the file itself.
     pub fn own_functions(&self) -> impl Iterator<Item = Cursor<'u>> + '_ {
-        self.functions.iter().copied().filter(|f| f.in_main_file())
+        let functions = self.functions.iter().map(|f| f.0);
+        functions.filter(|f| f.in_main_file())
+    }
+
+    /// What the front end makes of the definitions in the file itself.
+    pub fn lower_all(&self) -> Vec<Parsed> {
+        let own: Vec<_> = self
+            .functions
+            .iter()
+            .filter(|f| f.0.in_main_file())
+            .cloned()
+            .collect();
+        let names = if self.cpp {
+            cpp::unique_names(&own)
+        } else {
+            own.iter().map(|f| f.0.spelling()).collect()
+        };
+        own.into_iter()
+            .zip(names)
+            .map(|((f, expression), name)| self.lower(f, expression, name))
+            .collect()
     }
 
     /// The compiler's complaint about this function, or about everything.
@@ -103,15 +143,17 @@ impl<'u> Source<'u> {
             .map(|e| &e.problem)
     }
 
-    pub fn lower(&self, f: Cursor<'u>) -> Parsed {
+    fn lower(&self, f: Cursor<'u>, expression: Option<String>, name: String) -> Parsed {
         let lowered = match self.complaint(f) {
             Some(p) => Err(p.clone()),
-            None => super::lower::Lower::function(self, f),
+            None => super::lower::Lower::function(self, f, &name),
         };
-        let name = f.spelling();
         let (signature, lowered) = match lowered {
-            Ok((function, Some(params))) => {
-                let source = described(f, params);
+            Ok((function, Some(parts))) => {
+                let source = match self.cpp {
+                    true => cpp::describe(f, parts, expression),
+                    false => Some(described(f, parts.0)),
+                };
                 (flat_signature(f, &function, source), Ok(function))
             }
             Ok((function, None)) => (signature(f), Ok(function)),
@@ -126,7 +168,9 @@ impl<'u> Source<'u> {
                 end: 0,
             }),
             annotated: is_annotated(f),
-            is_static: f.storage() == CX_SC_Static || f.canonical().storage() == CX_SC_Static,
+            is_static: f.storage() == CX_SC_Static
+                || f.canonical().storage() == CX_SC_Static
+                || self.cpp && cpp::is_hidden(f),
             signature,
             name,
             lowered,
@@ -206,7 +250,7 @@ fn described(f: Cursor<'_>, params: Vec<signature::Param>) -> signature::Source 
 fn flat_signature(
     f: Cursor<'_>,
     function: &Function,
-    source: signature::Source,
+    source: Option<signature::Source>,
 ) -> Option<Signature> {
     let params = function.params.iter().map(|p| match p {
         Param::Scalar { name, ty } => CParam {
@@ -238,11 +282,8 @@ fn flat_signature(
     });
     Some(Signature {
         params: params.collect(),
-        ret: match function.ret {
-            Some(ty) => Some((f.ty().result().spelling(), ty)),
-            None => None,
-        },
-        source: Some(source),
+        ret: function.ret.map(|ty| (f.ty().result().spelling(), ty)),
+        source,
     })
 }
 

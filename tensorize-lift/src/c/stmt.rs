@@ -86,7 +86,12 @@ impl<'u> Lower<'u, '_> {
     /// An `if`; `rest`, in reverse, is what follows, which it may take into one of its branches. The
     /// jumps that what is left of `rest` has to be kept from; `None` if nothing gets there.
     fn branch(&mut self, c: Cursor<'u>, rest: &mut Vec<Cursor<'u>>) -> Result<Option<Leaves>> {
-        let (cond, then, otherwise) = match operands(c)[..] {
+        let mut parts = operands(c);
+        if self.source.cpp && parts.first().is_some_and(|p| p.kind() == CXCursor_DeclStmt) {
+            // `if (int i = f(); i > 0)`
+            self.list(&[parts.remove(0)])?;
+        }
+        let (cond, then, otherwise) = match parts[..] {
             [cond, then] => (cond, then, None),
             [cond, then, otherwise] => (cond, then, Some(otherwise)),
             _ => return Err(problem(codes::STATEMENT, "this 'if' is not supported", c)),
@@ -145,6 +150,10 @@ impl<'u> Lower<'u, '_> {
                 Ok(true)
             }
             CXCursor_ForStmt => self.for_loop(c),
+            CXCursor_CXXForRangeStmt => self.range_for(c),
+            CXCursor_CXXTryStmt => {
+                Err(problem(codes::STATEMENT, "exceptions are not supported", c))
+            }
             CXCursor_WhileStmt => {
                 let [cond, body] = operands(c)[..] else {
                     return Err(problem(
@@ -201,18 +210,33 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn return_statement(&mut self, c: Cursor<'u>) -> Result<()> {
-        let value = match operands(c).first() {
-            Some(&e) if self.frames.last().is_some_and(|f| f.ret.is_none()) => {
+        let dest = self.frames.last().and_then(|f| f.dest.clone());
+        let value = match (operands(c).first(), dest) {
+            (Some(&e), Some(dest)) => {
+                self.return_object(&dest, e)?;
+                None
+            }
+            (value, _) => self.returned_value(value.copied())?,
+        };
+        self.leave_function(value, c)
+    }
+
+    fn returned_value(&mut self, e: Option<Cursor<'u>>) -> Result<Option<(Expr, Cursor<'u>)>> {
+        Ok(match e {
+            Some(e) if self.frames.last().is_some_and(|f| f.ret.is_none()) => {
                 // `return f();` in a void function.
                 self.full(e, |s| s.effect(e))?;
                 None
             }
-            Some(&e) => {
+            Some(e) => {
                 let v = self.full_value(e, |s| s.value(e))?;
                 Some((v, e))
             }
             None => None,
-        };
+        })
+    }
+
+    fn leave_function(&mut self, value: Option<(Expr, Cursor<'u>)>, c: Cursor<'u>) -> Result<()> {
         let frame = self.frames.last().expect("a function is being lowered");
         let result = frame.result.clone();
         match (frame.ret, &value) {
@@ -230,7 +254,10 @@ impl<'u> Lower<'u, '_> {
             _ => {}
         }
         match result {
-            None => self.emit(Stmt::Return(value.map(|(v, _)| v))),
+            None => {
+                self.store_sizes()?;
+                self.emit(Stmt::Return(value.map(|(v, _)| v)))
+            }
             Some(variable) => {
                 if let (Some((var, _)), Some((v, _))) = (variable, value) {
                     self.assign_var(var, v)?;

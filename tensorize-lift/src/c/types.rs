@@ -1,6 +1,7 @@
 //! C types, as the compilation's target lays them out, and C's arithmetic conversions.
 
 use super::codes;
+use super::cpp::class::Class;
 use super::ffi::{Cursor, Type};
 use super::lower::peeled;
 use super::operator::{self, Unary};
@@ -16,6 +17,10 @@ pub(super) enum Ty {
     /// The length is `None` if it is not a constant.
     Array(Box<Ty>, Option<u64>),
     Function,
+    /// A C++ reference.
+    Reference(Box<Ty>),
+    /// A class of the standard library, or a lambda.
+    Class(Class),
     /// No counterpart: the code and the words of the refusal.
     Other(&'static str, String),
 }
@@ -37,10 +42,13 @@ pub(super) fn read(t: Type<'_>) -> Ty {
             Ty::Array(Box::new(read(c.array_element())), None)
         }
         CXType_Enum => read(c.enum_integer()),
-        CXType_Record => Ty::Other(
-            codes::RECORD,
-            format!("a struct or union ('{}')", t.spelling()),
-        ),
+        CXType_LValueReference | CXType_RValueReference => {
+            Ty::Reference(Box::new(read(c.pointee())))
+        }
+        CXType_Record => super::cpp::class::of(c).unwrap_or_else(|| {
+            let what = format!("a struct or union ('{}')", t.spelling());
+            Ty::Other(codes::RECORD, what)
+        }),
         CXType_FunctionProto | CXType_FunctionNoProto => Ty::Function,
         CXType_Atomic => Ty::Other(codes::VOLATILE, format!("atomic data ('{}')", t.spelling())),
         kind => match scalar(kind, c.size()) {
@@ -116,6 +124,14 @@ impl Ty {
             t = inner;
         }
         (t, dims)
+    }
+
+    /// What a reference refers to, or the type itself.
+    pub fn referred(self) -> Ty {
+        match self {
+            Ty::Reference(t) => *t,
+            t => t,
+        }
     }
 
     pub fn as_scalar(&self) -> Option<ScalarType> {

@@ -1,0 +1,87 @@
+//! C++: what a kernel may use of the standard library, by its meaning and not by its source.
+//!
+//! A vector, a span or a `std::array` is a sequence of elements ([`seq`]); an iterator is a pointer; an
+//! algorithm is the loop that the standard describes. Functions, templates' instances and lambdas are inlined.
+
+mod algorithm;
+mod call;
+pub(super) mod class;
+mod find;
+mod instances;
+pub(super) mod lambda;
+mod member;
+mod params;
+mod range_for;
+mod rows;
+mod scan;
+pub(super) mod seq;
+mod vector;
+
+pub(super) use call::{Effect, by_reference, effect_of, is_plain_function};
+pub(super) use instances::{Instances, definitions, unique_names};
+pub(super) use params::{Described, describe, is_hidden};
+
+use super::Span;
+use super::ffi::Cursor;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use tensorize_ir::index::Sym;
+
+/// What the lowering of a C++ function has to remember besides.
+#[derive(Default)]
+pub(super) struct State<'u> {
+    /// Local vectors that stand for something else.
+    roles: HashMap<Cursor<'u>, Role<'u>>,
+    /// Vectors whose length may change after their declaration.
+    grown: HashSet<Cursor<'u>>,
+    /// Names that are assigned once.
+    pub fixed: HashSet<Sym>,
+    /// Arrays that must not be written, because a copy of them is not made.
+    copies: Vec<(Sym, String, Option<Span>)>,
+    /// What is stored when the kernel ends: the sizes of vectors.
+    at_exit: Vec<params::Resized>,
+    /// Vectors of vectors that can grow.
+    tables: Vec<seq::Rows>,
+}
+
+/// What a local vector stands for.
+#[derive(Clone, Copy, PartialEq)]
+enum Role<'u> {
+    /// It is returned.
+    Result,
+    /// It becomes a row of this vector of vectors.
+    RowOf(Cursor<'u>),
+}
+
+/// Whether a file is C++, by its name or by what the compiler is told.
+pub(super) fn is_cpp(file: &Path, args: &[String]) -> bool {
+    let language = args.iter().enumerate().rev().find_map(|(i, a)| {
+        let l = a.strip_prefix("-x")?;
+        Some(if l.is_empty() {
+            args.get(i + 1)?.clone()
+        } else {
+            l.to_string()
+        })
+    });
+    match language {
+        Some(l) => l == "c++",
+        None => file.extension().is_some_and(|e| {
+            matches!(
+                e.to_string_lossy().as_ref(),
+                "cpp" | "cc" | "cxx" | "c++" | "C" | "CPP" | "cp"
+            )
+        }),
+    }
+}
+
+/// What libclang has to be told for C++.
+pub(super) fn language_args(args: &[String]) -> Vec<String> {
+    let mut more = Vec::new();
+    if !args
+        .iter()
+        .any(|a| a.starts_with("-std=") || a.starts_with("--std="))
+    {
+        more.push("-std=c++20".to_string());
+    }
+    more
+}

@@ -1,0 +1,685 @@
+//! Calls into the standard library, by name: what each one means as a value, a place, a pointer or a
+//! sequence.
+
+use super::super::call::Arg;
+use super::super::codes;
+use super::super::expr::{as_truth, negation, select};
+use super::super::ffi::{Constant, Cursor};
+use super::super::lower::{
+    Binding, Lower, Result, convert, offset_op, operands, peeled, problem, scalar_type,
+};
+use super::super::math;
+use super::super::place::{Place, Pointer};
+use super::super::types::{self, Ty};
+use super::class::{Class, in_std};
+use super::scan::object;
+use super::seq::{Seq, index_of, int};
+use clang_sys::*;
+use tensorize_ir::loopir::Expr;
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::ScalarType;
+
+/// What a call's pieces are.
+pub(super) struct Call<'u> {
+    pub at: Cursor<'u>,
+    pub name: String,
+    /// The object of a member function, and the arguments; for an operator the operands.
+    pub args: Vec<Cursor<'u>>,
+}
+
+impl<'u> Call<'u> {
+    /// The call, if it is one into the standard library.
+    pub fn of(c: Cursor<'u>) -> Option<Call<'u>> {
+        let callee = c.referenced()?;
+        if callee.kind() == CXCursor_Constructor || !in_std(callee) && !is_c_library(callee) {
+            return None;
+        }
+        let args = object(c).into_iter().chain(c.arguments()).collect();
+        Some(Call {
+            at: c,
+            name: callee.spelling(),
+            args,
+        })
+    }
+
+    pub fn arg(&self, i: usize) -> Result<Cursor<'u>> {
+        self.args.get(i).copied().ok_or_else(|| self.unsupported())
+    }
+
+    pub fn unsupported(&self) -> super::super::Problem {
+        problem(
+            codes::UNKNOWN_CALL,
+            format!("this use of '{}' is not supported", self.name),
+            self.at,
+        )
+    }
+}
+
+/// What a call does besides evaluating its operands.
+#[derive(PartialEq)]
+pub(in super::super) enum Effect {
+    Reads,
+    Writes,
+    /// It is not one of the library's.
+    Unknown,
+}
+
+/// The operands of a call, and what it does to memory.
+pub(in super::super) fn effect_of<'u>(c: Cursor<'u>) -> (Vec<Cursor<'u>>, Effect) {
+    let operands: Vec<_> = object(c).into_iter().chain(c.arguments()).collect();
+    let constructs = c
+        .referenced()
+        .is_some_and(|r| r.kind() == CXCursor_Constructor);
+    let effect = match Call::of(c) {
+        None if constructs => Effect::Reads,
+        None => Effect::Unknown,
+        Some(call) if super::member::changes(&call.name) => Effect::Writes,
+        Some(call) if call.name.starts_with("operator") => Effect::Reads,
+        Some(call) => {
+            let algorithm = call
+                .args
+                .first()
+                .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Pointer(_)));
+            let distance = matches!(call.name.as_str(), "next" | "prev" | "distance");
+            match algorithm && !distance && super::algorithm::writes(&call.name) {
+                true => Effect::Writes,
+                false => Effect::Reads,
+            }
+        }
+    };
+    (operands, effect)
+}
+
+/// The variables that a call gets by reference.
+pub(in super::super) fn by_reference<'u>(c: Cursor<'u>) -> Vec<Cursor<'u>> {
+    // By value, a cast that reads it stands around a variable; by const reference, one that adds `const`.
+    object(c)
+        .into_iter()
+        .chain(c.arguments())
+        .filter(|a| a.kind() == CXCursor_DeclRefExpr)
+        .filter_map(|a| a.referenced())
+        .collect()
+}
+
+/// A function that is called without an object: a static member, or a lambda's operator.
+pub(in super::super) fn is_plain_function(f: Cursor<'_>) -> bool {
+    f.kind() == CXCursor_CXXMethod && f.is_static_method()
+}
+
+/// `::abs`, `::memcpy`: the C library's, which `std` names too.
+fn is_c_library(callee: Cursor<'_>) -> bool {
+    callee.kind() == CXCursor_FunctionDecl && callee.definition().is_none()
+}
+
+/// The C function that an overload of `<cmath>` stands for, given its arguments.
+pub(super) fn overload(name: &str, args: &[Expr]) -> String {
+    let single = !args.is_empty() && args.iter().all(|a| a.ty() == ScalarType::F32);
+    let float = args.iter().all(|a| a.ty().is_float());
+    let name = if name == "abs" && float { "fabs" } else { name };
+    match single && !math::is_suffixed(name) && math::is_known(&format!("{name}f")) {
+        true => format!("{name}f"),
+        false => name.to_string(),
+    }
+}
+
+impl<'u> Lower<'u, '_> {
+    /// A call into the standard library; `None` if it is another call. Inside, its value if it has one.
+    pub fn library_call(&mut self, c: Cursor<'u>) -> Result<Option<Option<Expr>>> {
+        if let Some(callable) = self.called_object(c)? {
+            let args = c.arguments()[1..]
+                .iter()
+                .map(|&a| self.argument(a, None))
+                .collect::<Result<Vec<_>>>()?;
+            return self.apply(&callable, args, Some(c), c).map(Some);
+        }
+        let Some(call) = Call::of(c) else {
+            return Ok(None);
+        };
+        if let Some(done) = self.changing_call(&call)? {
+            return Ok(Some(done));
+        }
+        if let Some(done) = self.algorithm(&call)? {
+            return Ok(Some(done));
+        }
+        let ty = match types::of(c).referred() {
+            Ty::Scalar(ty) => ty,
+            // A pointer or an object whose value nobody uses.
+            Ty::Pointer(_) if self.is_pointer_call(&call) => {
+                return self.pointer(c).map(|_| Some(None));
+            }
+            _ => return Ok(None),
+        };
+        self.library_value(&call, ty).map(|v| v.map(Some))
+    }
+
+    /// The function object of `f(x)`, where `f` is a variable or a lambda.
+    fn called_object(&mut self, c: Cursor<'u>) -> Result<Option<super::lambda::Callable<'u>>> {
+        let is_operator = c.referenced().is_some_and(|r| r.spelling() == "operator()");
+        let Some(&first) = c.arguments().first().filter(|_| is_operator) else {
+            return Ok(None);
+        };
+        self.callable(first).map(Some)
+    }
+
+    /// The value of a call.
+    fn library_value(&mut self, call: &Call<'u>, ty: ScalarType) -> Result<Option<Expr>> {
+        let c = call.at;
+        let truth = |e: Expr| convert(ty, e);
+        if call.args.is_empty() {
+            // `std::numeric_limits<int>::max()`
+            let value = match (c.evaluate(), ty) {
+                (Some(Constant::Int(v)), ty) if ty.is_int() => Expr::int(ty, v),
+                (Some(Constant::Float(v)), ScalarType::F32) => {
+                    Expr::Const(tensorize_ir::scalar::Scalar::f32(v as f32))
+                }
+                (Some(Constant::Float(v)), ScalarType::F64) => {
+                    Expr::Const(tensorize_ir::scalar::Scalar::f64(v))
+                }
+                _ => return Ok(None),
+            };
+            return Ok(Some(value));
+        }
+        let n = call.args.len();
+        Ok(Some(match (call.name.as_str(), n) {
+            ("size" | "ssize" | "length", 1) => {
+                let seq = self.seq(call.arg(0)?)?;
+                convert(ty, seq.len)
+            }
+            ("empty", 1) => {
+                let seq = self.seq(call.arg(0)?)?;
+                truth(Expr::compare(CmpOp::Eq, seq.len, int(0)))
+            }
+            ("size_bytes", 1) => {
+                let seq = self.seq(call.arg(0)?)?;
+                let bytes = int(seq.start.target.elem.bytes() as i128);
+                convert(ty, offset_op(BinOp::Multiply, seq.len, bytes))
+            }
+            ("operator*", 1) => match self.extreme_value(call.arg(0)?)? {
+                Some(value) => value,
+                None => self.read_place(c)?,
+            },
+            ("operator[]" | "at" | "get", _) | ("front" | "back", 1) => self.read_place(c)?,
+            ("operator==", 2) => truth(self.iterators(call, CmpOp::Eq)?),
+            ("operator!=", 2) => truth(self.iterators(call, CmpOp::Ne)?),
+            ("operator<", 2) => truth(self.iterators(call, CmpOp::Lt)?),
+            ("operator<=", 2) => truth(self.iterators(call, CmpOp::Le)?),
+            ("operator>", 2) => truth(self.iterators(call, CmpOp::Gt)?),
+            ("operator>=", 2) => truth(self.iterators(call, CmpOp::Ge)?),
+            ("operator-" | "distance", 2) => {
+                let (mut a, mut b) = (self.pointer(call.arg(0)?)?, self.pointer(call.arg(1)?)?);
+                if call.name == "distance" {
+                    std::mem::swap(&mut a, &mut b);
+                }
+                convert(ty, self.distance(&b, &a, c)?)
+            }
+            ("max" | "min", 1 | 2) => self.extreme(call, ty)?,
+            ("clamp", 3) => {
+                let [v, low, high] = self.numbers(call, ty)?[..]
+                    .to_vec()
+                    .try_into()
+                    .map_err(|_| call.unsupported())?;
+                let above = select(
+                    Expr::compare(CmpOp::Lt, high.clone(), v.clone()),
+                    high,
+                    v.clone(),
+                );
+                select(Expr::compare(CmpOp::Lt, v, low.clone()), low, above)
+            }
+            ("move" | "forward" | "as_const", 1) => {
+                let v = self.value(call.arg(0)?)?;
+                convert(ty, v)
+            }
+            ("midpoint" | "gcd" | "lcm" | "fma" | "lerp" | "hypot", _) => {
+                return Err(call.unsupported());
+            }
+            (name, _) => return self.math_value(call, name, ty),
+        }))
+    }
+
+    /// A function of `<cmath>`, whose overloads have one name.
+    fn math_value(&mut self, call: &Call<'u>, name: &str, ty: ScalarType) -> Result<Option<Expr>> {
+        if !call
+            .args
+            .iter()
+            .all(|a| matches!(types::of(*a).referred(), Ty::Scalar(_)))
+        {
+            return Ok(None);
+        }
+        if !math::is_known(name) && name != "abs" {
+            return Ok(None);
+        }
+        let mut args = Vec::new();
+        for &a in &call.args {
+            args.push(self.value(a)?);
+        }
+        // Integers are converted to double, and float with it where both occur.
+        if !matches!(name, "abs" | "labs" | "llabs")
+            && !args.iter().all(|a| a.ty() == ScalarType::F32)
+            && math::takes_floats(name)
+        {
+            args = args
+                .into_iter()
+                .map(|a| convert(ScalarType::F64, a))
+                .collect();
+        }
+        let name = overload(name, &args);
+        let e = math::operator(&name, &args).ok_or_else(|| call.unsupported())?;
+        Ok(Some(if e.ty() == ScalarType::I1 {
+            convert(ty, e)
+        } else if e.ty() == ty {
+            e
+        } else {
+            return Err(call.unsupported());
+        }))
+    }
+
+    fn numbers(&mut self, call: &Call<'u>, ty: ScalarType) -> Result<Vec<Expr>> {
+        call.args
+            .iter()
+            .map(|&a| match types::of(a).referred() {
+                Ty::Scalar(t) if t == ty => self.value(a),
+                _ => Err(call.unsupported()),
+            })
+            .collect()
+    }
+
+    /// `std::max(a, b)`, `std::max({a, b, c})`
+    fn extreme(&mut self, call: &Call<'u>, ty: ScalarType) -> Result<Expr> {
+        let values = match call.args[..] {
+            [list] => {
+                let list = peeled(list);
+                if list.kind() != CXCursor_InitListExpr {
+                    return Err(call.unsupported());
+                }
+                operands(list)
+                    .into_iter()
+                    .map(|e| self.value(e))
+                    .collect::<Result<Vec<_>>>()?
+            }
+            _ => self.numbers(call, ty)?,
+        };
+        let mut values = values.into_iter();
+        let first = values.next().ok_or_else(|| call.unsupported())?;
+        Ok(values.fold(first, |a, b| better(&call.name, a, b)))
+    }
+
+    fn iterators(&mut self, call: &Call<'u>, op: CmpOp) -> Result<Expr> {
+        self.pointer_compare(call.at, op, call.arg(0)?, call.arg(1)?)
+    }
+
+    /// How far `to` is from `from`, in what they point to.
+    pub fn distance(&mut self, from: &Pointer, to: &Pointer, at: Cursor<'u>) -> Result<Expr> {
+        if from.target.array != to.target.array || from.dims != to.dims {
+            let message = "the distance between pointers into two arrays";
+            return Err(problem(codes::POINTER_BASE, message, at));
+        }
+        let (a, b, stride) = (from.offset.clone(), to.offset.clone(), from.stride());
+        if stride == int(1) {
+            return Ok(offset_op(BinOp::Subtract, b, a));
+        }
+        // Rows: the end of a sequence that starts at zero is a multiple of the stride.
+        match b {
+            Expr::Binary(BinOp::Multiply, n, s) if *s == stride && a == int(0) => Ok(*n),
+            _ => Err(problem(
+                codes::POINTER_USE,
+                "this range of rows is not supported",
+                at,
+            )),
+        }
+    }
+
+    /// The place that a call names.
+    pub fn call_place(&mut self, c: Cursor<'u>) -> Result<Place> {
+        let unsupported = || {
+            problem(
+                codes::UNKNOWN_CALL,
+                format!("what '{}' refers to is not known", c.spelling()),
+                c,
+            )
+        };
+        let call = Call::of(c).ok_or_else(unsupported)?;
+        let n = call.args.len();
+        match (call.name.as_str(), n) {
+            ("operator[]", 2) => {
+                let (object, index) = (call.arg(0)?, call.arg(1)?);
+                if matches!(types::of(object).referred(), Ty::Pointer(_)) {
+                    let p = self.pointer(object)?;
+                    let index = index_of(self.value(index)?);
+                    return Ok(p.moved(index).deref());
+                }
+                let seq = self.seq(object)?;
+                let index = index_of(self.value(index)?);
+                Ok(seq.at(index))
+            }
+            ("at", 2) => {
+                let seq = self.seq(call.arg(0)?)?;
+                let index = index_of(self.value(call.arg(1)?)?);
+                self.check_index(&index, &seq.len, c)?;
+                Ok(seq.at(index))
+            }
+            ("operator*", 1) => Ok(self.pointer(call.arg(0)?)?.deref()),
+            ("front", 1) => Ok(self.seq(call.arg(0)?)?.at(int(0))),
+            ("back", 1) => {
+                let seq = self.seq(call.arg(0)?)?;
+                let last = offset_op(BinOp::Subtract, seq.len.clone(), int(1));
+                Ok(seq.at(last))
+            }
+            ("get", 1) => {
+                let seq = self.seq(call.arg(0)?)?;
+                let index = template_number(c).ok_or_else(unsupported)?;
+                Ok(seq.at(int(index)))
+            }
+            ("move" | "forward" | "as_const", 1) => self.place(call.arg(0)?),
+            ("operator=" | "operator+=" | "operator-=" | "operator++" | "operator--", _) => {
+                Err(call.unsupported())
+            }
+            _ => Err(unsupported()),
+        }
+    }
+
+    /// `at` throws where an index is too large. That can't be expressed, so the proof has to show that it
+    /// doesn't happen: past the end stands a loop that never ends, which no proof gets through.
+    fn check_index(&mut self, index: &Expr, len: &Expr, at: Cursor<'u>) -> Result<()> {
+        use tensorize_ir::loopir::{Loop, LoopMode, Stmt};
+        let truth = Expr::Const(tensorize_ir::scalar::Scalar::bool(true));
+        let id = self.loops;
+        self.loops += 1;
+        let inside = select(
+            Expr::compare(CmpOp::Le, int(0), index.clone()),
+            Expr::compare(CmpOp::Lt, index.clone(), len.clone()),
+            Expr::Const(tensorize_ir::scalar::Scalar::bool(false)),
+        );
+        self.emit(Stmt::If {
+            cond: negation(inside),
+            then: vec![Stmt::Loop(Loop {
+                id,
+                cond: truth,
+                test_first: true,
+                body: vec![],
+                mode: LoopMode::Sequential,
+                line: at.extent().map_or(0, |e| e.0.line),
+            })],
+            otherwise: vec![],
+        })
+    }
+
+    fn is_pointer_call(&self, call: &Call<'u>) -> bool {
+        matches!(
+            call.name.as_str(),
+            "operator++" | "operator--" | "operator+=" | "operator-=" | "operator="
+        )
+    }
+
+    /// The pointer, or iterator, that a call gives.
+    pub fn call_pointer(&mut self, c: Cursor<'u>) -> Result<Pointer> {
+        let unsupported = || {
+            problem(
+                codes::POINTER_USE,
+                format!("the pointer that '{}' returns is used", c.spelling()),
+                c,
+            )
+        };
+        if c.referenced()
+            .is_some_and(|r| r.kind() == CXCursor_Constructor)
+        {
+            // An iterator that is copied, or made from another one.
+            return match c.arguments()[..] {
+                [one] if matches!(types::of(one).referred(), Ty::Pointer(_)) => self.pointer(one),
+                _ => Err(unsupported()),
+            };
+        }
+        let Some(call) = Call::of(c) else {
+            // The call itself may be what is wrong.
+            self.call(c)?;
+            return Err(unsupported());
+        };
+        let n = call.args.len();
+        match (call.name.as_str(), n) {
+            ("begin" | "cbegin" | "data", 1) => Ok(self.seq(call.arg(0)?)?.start),
+            ("end" | "cend", 1) => {
+                let seq = self.seq(call.arg(0)?)?;
+                Ok(seq.start.moved(seq.len))
+            }
+            ("operator+" | "operator-", 2) => {
+                let (mut p, mut i) = (call.arg(0)?, call.arg(1)?);
+                if !matches!(types::of(p).referred(), Ty::Pointer(_)) {
+                    std::mem::swap(&mut p, &mut i);
+                }
+                let base = self.pointer(p)?;
+                let by = index_of(self.value(i)?);
+                let op = if call.name == "operator+" {
+                    BinOp::Add
+                } else {
+                    BinOp::Subtract
+                };
+                Ok(self.step_by(base, op, by))
+            }
+            ("next" | "prev", 1 | 2) => {
+                let base = self.pointer(call.arg(0)?)?;
+                let by = match call.args.get(1) {
+                    Some(&by)
+                        if !operands(by).is_empty() || by.kind() != CXCursor_UnexposedExpr =>
+                    {
+                        index_of(self.value(by)?)
+                    }
+                    _ => int(1),
+                };
+                let op = if call.name == "next" {
+                    BinOp::Add
+                } else {
+                    BinOp::Subtract
+                };
+                Ok(self.step_by(base, op, by))
+            }
+            ("operator++" | "operator--", 1) => {
+                let by = if call.name == "operator++" { 1 } else { -1 };
+                self.pointer_moved(call.arg(0)?, by, true)
+            }
+            ("operator++" | "operator--", 2) => {
+                let by = if call.name == "operator++" { 1 } else { -1 };
+                self.pointer_moved(call.arg(0)?, by, false)
+            }
+            ("operator+=" | "operator-=" | "operator=", 2) => {
+                self.iterator_assignment(&call)?;
+                let d = self.pointer_decl(call.arg(0)?)?;
+                self.pointer_variable(d)
+            }
+            ("move" | "forward" | "as_const", 1) => self.pointer(call.arg(0)?),
+            _ => self.found(&call)?.ok_or_else(unsupported),
+        }
+    }
+
+    fn iterator_assignment(&mut self, call: &Call<'u>) -> Result<()> {
+        let (l, r) = (call.arg(0)?, call.arg(1)?);
+        let d = self.pointer_decl(l)?;
+        if call.name == "operator=" {
+            let p = self.pointer(r)?;
+            return self.set_pointer(d, p, false);
+        }
+        let by = index_of(self.value(r)?);
+        let old = self.pointer_variable(d)?;
+        let op = if call.name == "operator+=" {
+            BinOp::Add
+        } else {
+            BinOp::Subtract
+        };
+        let new = self.step_by(old, op, by);
+        self.set_pointer(d, new, false)
+    }
+
+    /// The sequence that a call gives: a row, a part of a span, a span of something.
+    pub fn call_seq(&mut self, c: Cursor<'u>) -> Result<Seq> {
+        let unsupported = || {
+            problem(
+                codes::UNKNOWN_CALL,
+                format!(
+                    "the object that '{}' gives is not supported here",
+                    c.spelling()
+                ),
+                c,
+            )
+        };
+        let callee = c.referenced().ok_or_else(unsupported)?;
+        if callee.kind() == CXCursor_Constructor {
+            return match c.arguments()[..] {
+                [one] => match types::of(one).referred() {
+                    Ty::Class(Class::Allocator) => Err(unsupported()),
+                    _ => self.seq(one),
+                },
+                [first, second] if matches!(types::of(c), Ty::Class(Class::Span(..))) => {
+                    let start = self.pointer(first)?;
+                    let len = match types::of(second).referred() {
+                        Ty::Pointer(_) => {
+                            let end = self.pointer(second)?;
+                            self.distance(&start, &end, c)?
+                        }
+                        _ => index_of(self.value(second)?),
+                    };
+                    Ok(Seq {
+                        start,
+                        len,
+                        size: None,
+                        rows: None,
+                    })
+                }
+                _ => Err(unsupported()),
+            };
+        }
+        let call = Call::of(c).ok_or_else(unsupported)?;
+        let part = |seq: Seq, from: Expr, len: Expr| Seq {
+            start: seq.start.moved(from),
+            len,
+            size: None,
+            rows: None,
+        };
+        match (call.name.as_str(), call.args.len()) {
+            ("operator[]" | "at", 2) | ("front" | "back" | "operator*" | "get", 1) => {
+                Seq::of_row(self.call_place(c)?).ok_or_else(unsupported)
+            }
+            ("subspan", 2 | 3) => {
+                let seq = self.seq(call.arg(0)?)?;
+                let from = index_of(self.value(call.arg(1)?)?);
+                let given = call
+                    .args
+                    .get(2)
+                    .copied()
+                    .filter(|a| !operands(*a).is_empty() || a.kind() != CXCursor_UnexposedExpr);
+                let len = match given {
+                    Some(n) => index_of(self.value(n)?),
+                    None => offset_op(BinOp::Subtract, seq.len.clone(), from.clone()),
+                };
+                Ok(part(seq, from, len))
+            }
+            ("first", 2) => {
+                let seq = self.seq(call.arg(0)?)?;
+                let len = index_of(self.value(call.arg(1)?)?);
+                Ok(part(seq, int(0), len))
+            }
+            ("last", 2) => {
+                let seq = self.seq(call.arg(0)?)?;
+                let len = index_of(self.value(call.arg(1)?)?);
+                let from = offset_op(BinOp::Subtract, seq.len.clone(), len.clone());
+                Ok(part(seq, from, len))
+            }
+            ("move" | "forward" | "as_const", 1) => self.seq(call.arg(0)?),
+            _ => Err(call.unsupported()),
+        }
+    }
+
+    /// What an argument passes on.
+    pub fn argument(&mut self, a: Cursor<'u>, param: Option<Cursor<'u>>) -> Result<Arg<'u>> {
+        Ok(match types::of(a).referred() {
+            Ty::Pointer(_) => Arg::Pointer(self.pointer(a)?),
+            Ty::Array(..) => match param.map(types::of) {
+                Some(Ty::Reference(_)) => Arg::Place(self.place(a)?),
+                _ => Arg::Pointer(self.pointer(a)?),
+            },
+            Ty::Class(Class::Lambda | Class::Functor(_)) | Ty::Function => {
+                Arg::Callable(self.callable(a)?)
+            }
+            Ty::Class(_) => {
+                let seq = self.seq(a)?;
+                Arg::Seq(if seq.size.is_some() {
+                    seq
+                } else {
+                    self.settled_seq(seq)?
+                })
+            }
+            _ => {
+                let by_reference = matches!(param.map(types::of), Some(Ty::Reference(_)));
+                if by_reference && self.is_place(a) {
+                    Arg::Place(self.place(a)?)
+                } else if operands(a).is_empty() && a.kind() == CXCursor_UnexposedExpr {
+                    Arg::Value(self.default_argument(a, param)?)
+                } else {
+                    Arg::Value(self.value(a)?)
+                }
+            }
+        })
+    }
+
+    /// The value of a parameter that the call leaves to its default.
+    fn default_argument(&mut self, a: Cursor<'u>, param: Option<Cursor<'u>>) -> Result<Expr> {
+        let ty = scalar_type(&types::of(a).referred(), a)?;
+        let default = param.and_then(|p| operands(p).last().copied());
+        match default {
+            Some(e) => {
+                let v = self.value(e)?;
+                Ok(if ty == ScalarType::I1 {
+                    as_truth(v)
+                } else {
+                    convert(ty, v)
+                })
+            }
+            None => self.value(a),
+        }
+    }
+
+    /// Whether an expression names something that stays where it is, as its own type.
+    pub fn is_place(&self, c: Cursor<'u>) -> bool {
+        match c.kind() {
+            CXCursor_DeclRefExpr => c.referenced().is_some_and(|d| {
+                matches!(
+                    self.bindings.get(&d),
+                    Some(Binding::Scalar(..) | Binding::Alias(_) | Binding::Array(..))
+                )
+            }),
+            CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => true,
+            CXCursor_UnaryOperator => matches!(
+                super::super::operator::unary(c),
+                Ok(super::super::operator::Unary::Deref)
+            ),
+            CXCursor_ParenExpr | CXCursor_UnexposedExpr => match operands(c)[..] {
+                [inner] => types::of(inner) == types::of(c) && self.is_place(inner),
+                _ => false,
+            },
+            CXCursor_CallExpr => Call::of(c).is_some_and(|call| {
+                matches!(
+                    call.name.as_str(),
+                    "operator[]" | "operator*" | "at" | "front" | "back" | "get"
+                )
+            }),
+            _ => false,
+        }
+    }
+}
+
+/// `std::max` and `std::min` of two: the first one where they are equal.
+pub(super) fn better(name: &str, a: Expr, b: Expr) -> Expr {
+    let take_second = if name.starts_with("max") {
+        Expr::compare(CmpOp::Lt, a.clone(), b.clone())
+    } else {
+        Expr::compare(CmpOp::Lt, b.clone(), a.clone())
+    };
+    select(take_second, b, a)
+}
+
+/// `1` of `std::get<1>(…)`.
+fn template_number(c: Cursor<'_>) -> Option<i128> {
+    let tokens = c.tokens();
+    let open = tokens.iter().position(|t| t.1 == "<")?;
+    match &tokens.get(open + 2)?.1[..] {
+        ">" => tokens[open + 1].1.parse().ok(),
+        _ => None,
+    }
+}

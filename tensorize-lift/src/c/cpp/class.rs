@@ -1,0 +1,119 @@
+//! Classes of the standard library that have a meaning here.
+
+use super::super::codes;
+use super::super::ffi::{Cursor, Type};
+use super::super::types::{self, Ty};
+use clang_sys::*;
+
+/// A class of the standard library, or a lambda.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) enum Class {
+    Vector(Box<Ty>),
+    /// The number of elements where the type says it.
+    Span(Box<Ty>, Option<u64>),
+    Array(Box<Ty>, u64),
+    /// `std::initializer_list`
+    List(Box<Ty>),
+    /// An iterator that appends: of `std::back_inserter`.
+    Appender,
+    Lambda,
+    /// A function object of `<functional>`, such as `std::plus<>`.
+    Functor(String),
+    Allocator,
+}
+
+/// The namespaces and classes around a declaration, innermost first.
+fn parents<'u>(d: Cursor<'u>) -> Vec<Cursor<'u>> {
+    let mut all = Vec::new();
+    let mut at = d.semantic_parent();
+    while let Some(p) = at {
+        if !matches!(
+            p.kind(),
+            CXCursor_Namespace | CXCursor_ClassDecl | CXCursor_StructDecl | CXCursor_ClassTemplate
+        ) {
+            break;
+        }
+        all.push(p);
+        at = p.semantic_parent();
+    }
+    all
+}
+
+/// Whether a declaration belongs to the standard library (or to the parts that g++'s is made of).
+pub(in super::super) fn in_std(d: Cursor<'_>) -> bool {
+    parents(d).last().is_some_and(|p| {
+        p.kind() == CXCursor_Namespace && matches!(p.spelling().as_str(), "std" | "__gnu_cxx")
+    })
+}
+
+/// The names of the scopes around a declaration, outermost first.
+pub(in super::super) fn scopes(d: Cursor<'_>) -> Vec<String> {
+    let mut names: Vec<String> = parents(d).iter().map(|p| p.spelling()).collect();
+    names.reverse();
+    names
+}
+
+/// The class of this canonical type.
+pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
+    let d = t.declaration();
+    let name = d.spelling();
+    if t.spelling().contains("(lambda at ") {
+        return Some(Ty::Class(Class::Lambda));
+    }
+    if !in_std(d) {
+        return None;
+    }
+    let arguments = t.template_arguments();
+    let argument = |i: usize| arguments.get(i).copied().flatten();
+    let element = || argument(0).map(|t| Box::new(types::read(t)));
+    let class = match name.as_str() {
+        "vector" => {
+            let element = element()?;
+            if *element == Ty::Scalar(tensorize_ir::scalar::ScalarType::I1) {
+                let what = "std::vector<bool>, whose elements are bits,".to_string();
+                return Some(Ty::Other(codes::TYPE, what));
+            }
+            Class::Vector(element)
+        }
+        "span" => {
+            let extent = last_number(&t.spelling()).filter(|&n| n != u64::MAX);
+            Class::Span(element()?, extent)
+        }
+        "array" => Class::Array(element()?, last_number(&t.spelling())?),
+        "initializer_list" => Class::List(element()?),
+        // Iterators over contiguous elements are pointers.
+        "__normal_iterator" | "__wrap_iter" => return Some(types::read(argument(0)?)),
+        "back_insert_iterator" => Class::Appender,
+        "allocator" => Class::Allocator,
+        "plus" | "minus" | "multiplies" | "divides" | "modulus" | "negate" | "less"
+        | "less_equal" | "greater" | "greater_equal" | "equal_to" | "not_equal_to"
+        | "logical_and" | "logical_or" | "logical_not" | "bit_and" | "bit_or" | "bit_xor"
+        | "bit_not" => Class::Functor(name),
+        _ => return None,
+    };
+    Some(Ty::Class(class))
+}
+
+/// `5` of `std::array<float, 5>`.
+fn last_number(spelling: &str) -> Option<u64> {
+    let (_, last) = spelling.trim_end_matches('>').rsplit_once(',')?;
+    last.trim()
+        .trim_end_matches(|c: char| c.is_ascii_alphabetic())
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_number;
+
+    #[test]
+    fn numbers_of_templates() {
+        assert_eq!(last_number("std::array<float, 5>"), Some(5));
+        assert_eq!(
+            last_number("std::span<const int, 18446744073709551615>"),
+            Some(u64::MAX)
+        );
+        assert_eq!(last_number("std::vector<float>"), None);
+    }
+}

@@ -1,0 +1,463 @@
+//! Function objects: lambdas, functions passed by name, and those of `<functional>`.
+
+use super::super::call::{self, Arg};
+use super::super::codes;
+use super::super::expr::{Arith, arithmetic, as_truth, negation};
+use super::super::ffi::Cursor;
+use super::super::lower::{
+    Binding, Lower, Result, convert, operands, peeled, problem, scalar_type,
+};
+use super::super::place::Place;
+use super::super::types::{self, Ty, usual};
+use super::class::{Class, in_std};
+use clang_sys::*;
+use tensorize_ir::loopir::Expr;
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::scalar::ScalarType;
+
+/// Something that can be called.
+#[derive(Clone)]
+pub(in super::super) enum Callable<'u> {
+    /// The expression, and what it copied when it was made.
+    Lambda(Cursor<'u>, Vec<(Cursor<'u>, Binding<'u>)>),
+    Function(Cursor<'u>),
+    /// Of `<functional>`.
+    Functor(String),
+}
+
+impl<'u> Lower<'u, '_> {
+    /// What an expression calls.
+    pub fn callable(&mut self, e: Cursor<'u>) -> Result<Callable<'u>> {
+        let unsupported = || {
+            problem(
+                codes::FUNCTION_POINTER,
+                "what is called here cannot be seen: pass a lambda or a function's name",
+                e,
+            )
+        };
+        match e.kind() {
+            CXCursor_LambdaExpr => self.lambda(e),
+            CXCursor_ParenExpr
+            | CXCursor_UnexposedExpr
+            | CXCursor_CXXFunctionalCastExpr
+            | CXCursor_UnaryOperator
+            | CXCursor_InitListExpr => {
+                if let Ty::Class(Class::Functor(name)) = types::of(e) {
+                    return Ok(Callable::Functor(name));
+                }
+                match operands(e)[..] {
+                    [inner] => self.callable(inner),
+                    _ => Err(unsupported()),
+                }
+            }
+            CXCursor_DeclRefExpr => {
+                let d = e.referenced().ok_or_else(unsupported)?;
+                match self.bindings.get(&d) {
+                    Some(Binding::Callable(c)) => Ok(c.clone()),
+                    None if d.kind() == CXCursor_FunctionDecl => Ok(Callable::Function(d)),
+                    _ => Err(unsupported()),
+                }
+            }
+            CXCursor_CallExpr => {
+                if let Ty::Class(Class::Functor(name)) = types::of(e) {
+                    return Ok(Callable::Functor(name));
+                }
+                // A copy of one.
+                match e.arguments()[..] {
+                    [one]
+                        if e.referenced()
+                            .is_some_and(|r| r.kind() == CXCursor_Constructor || in_std(r)) =>
+                    {
+                        self.callable(one)
+                    }
+                    _ => Err(unsupported()),
+                }
+            }
+            _ => Err(unsupported()),
+        }
+    }
+
+    /// Takes the copies that a lambda takes when it is made.
+    fn lambda(&mut self, e: Cursor<'u>) -> Result<Callable<'u>> {
+        let tokens: Vec<String> = e.tokens().into_iter().map(|t| t.1).collect();
+        let close = closing(&tokens)
+            .ok_or_else(|| problem(codes::OPERATOR, "a lambda that is hidden in a macro", e))?;
+        let captures = &tokens[1..close];
+        let body = tokens.iter().position(|t| t == "{").unwrap_or(tokens.len());
+        if tokens[close..body].iter().any(|t| t == "mutable") {
+            return Err(problem(
+                codes::FUNCTION_POINTER,
+                "a mutable lambda keeps a state from call to call",
+                e,
+            ));
+        }
+        if captures.iter().any(|t| t == "=") && captures.first().is_none_or(|t| t != "=")
+            || captures
+                .iter()
+                .any(|t| t == "this" || t == "(" || t == "{" || t == "...")
+            || captures.first().is_some_and(|t| t == "=")
+                && captures.iter().skip(1).any(|t| t == "=")
+        {
+            let mut p = problem(
+                codes::EXPRESSION,
+                "this capture of a lambda is not supported",
+                e,
+            );
+            p.help = Some("capture variables by their names, or with [=] or [&]".into());
+            return Err(p);
+        }
+        let by_default = captures.first().is_some_and(|t| t == "=");
+        let listed = |name: &str, by_reference: bool| {
+            captures
+                .iter()
+                .enumerate()
+                .any(|(i, t)| t == name && (i > 0 && captures[i - 1] == "&") == by_reference)
+        };
+        let mut copied: Vec<(Cursor<'u>, Binding<'u>)> = Vec::new();
+        let mut pending = e.children();
+        while let Some(c) = pending.pop() {
+            pending.extend(c.children());
+            if c.kind() != CXCursor_DeclRefExpr {
+                continue;
+            }
+            let Some(d) = c.referenced() else { continue };
+            let name = d.spelling();
+            let copies = listed(&name, false) || by_default && !listed(&name, true);
+            if !copies || copied.iter().any(|(known, _)| *known == d) {
+                continue;
+            }
+            let Some(binding) = self.bindings.get(&d).cloned() else {
+                continue;
+            };
+            // A reference is copied as what it refers to.
+            let binding = match binding {
+                Binding::Scalar(var, ty) => self.copied(Expr::Var(var, ty), ty)?,
+                Binding::Alias(place) => {
+                    let v = self.load(place, c)?;
+                    let ty = v.ty();
+                    self.copied(v, ty)?
+                }
+                Binding::Seq(s)
+                    if matches!(types::of(d).referred(), Ty::Class(Class::Span(..))) =>
+                {
+                    Binding::Seq(s)
+                }
+                Binding::Seq(s) => {
+                    let array = s.start.target.array.clone();
+                    let at = super::super::lower::span(e);
+                    self.cpp.copies.push((array, name, at));
+                    Binding::Seq(self.settled_seq(s)?)
+                }
+                Binding::Array(..) => {
+                    return Err(problem(
+                        codes::EXPRESSION,
+                        format!("the lambda copies the array '{name}'"),
+                        e,
+                    ));
+                }
+                other => other,
+            };
+            copied.push((d, binding));
+        }
+        Ok(Callable::Lambda(e, copied))
+    }
+
+    fn copied(&mut self, value: Expr, ty: ScalarType) -> Result<Binding<'u>> {
+        Ok(match self.settled("copy", value)? {
+            Expr::Var(var, ty) => Binding::Scalar(var, ty),
+            Expr::Const(v) => Binding::Constant(v),
+            value => {
+                let var = self.fresh("copy");
+                self.assign_var(var.clone(), value)?;
+                Binding::Scalar(var, ty)
+            }
+        })
+    }
+
+    /// Calls it. `within` is the algorithm's instance, where the type of a generic lambda's parameters is
+    /// found.
+    pub fn apply(
+        &mut self,
+        callable: &Callable<'u>,
+        args: Vec<Arg<'u>>,
+        within: Option<Cursor<'u>>,
+        at: Cursor<'u>,
+    ) -> Result<Option<Expr>> {
+        let unsupported = |what: &str| problem(codes::FUNCTION_POINTER, what, at);
+        match callable {
+            Callable::Functor(name) => self.functor(name, args, at).map(Some),
+            Callable::Function(f) => {
+                let name = f.spelling();
+                match call::helper(*f) {
+                    Some(definition) => self.enter(at, definition, args, None),
+                    None => {
+                        let values = self.values(args, at)?;
+                        let name = super::call::overload(&name, &values);
+                        super::super::math::operator(&name, &values)
+                            .map(Some)
+                            .ok_or_else(|| unsupported("a function without a body is called"))
+                    }
+                }
+            }
+            Callable::Lambda(e, copied) => {
+                let generic = e
+                    .children()
+                    .iter()
+                    .any(|p| p.kind() == CXCursor_ParmDecl && is_generic(*p));
+                let definition = if generic {
+                    within.and_then(|w| call_operator(w, *e)).ok_or_else(|| {
+                        unsupported("the types of this lambda's parameters are not known")
+                    })?
+                } else {
+                    *e
+                };
+                let saved: Vec<_> = copied
+                    .iter()
+                    .map(|(d, b)| (*d, self.bindings.insert(*d, b.clone())))
+                    .collect();
+                let result = self.enter(at, definition, args, None);
+                for (d, b) in saved {
+                    match b {
+                        Some(b) => self.bindings.insert(d, b),
+                        None => self.bindings.remove(&d),
+                    };
+                }
+                result
+            }
+        }
+    }
+
+    /// The values of arguments.
+    fn values(&mut self, args: Vec<Arg<'u>>, at: Cursor<'u>) -> Result<Vec<Expr>> {
+        args.into_iter()
+            .map(|a| match a {
+                Arg::Value(v) => Ok(v),
+                Arg::Place(p) => self.load(p, at),
+                _ => Err(problem(codes::TYPE, "a number is needed here", at)),
+            })
+            .collect()
+    }
+
+    fn functor(&mut self, name: &str, args: Vec<Arg<'u>>, at: Cursor<'u>) -> Result<Expr> {
+        let values = self.values(args, at)?;
+        let unsupported = || {
+            problem(
+                codes::FUNCTION_POINTER,
+                format!("this use of std::{name}"),
+                at,
+            )
+        };
+        let one = |v: &[Expr]| v.first().cloned().ok_or_else(unsupported);
+        if let [a, b] = &values[..] {
+            let ty = usual(a.ty(), b.ty());
+            let (x, y) = (convert(ty, a.clone()), convert(ty, b.clone()));
+            let compare = |op| Ok(Expr::compare(op, x.clone(), y.clone()));
+            let compute = |op| arithmetic(Arith::Plain(op), x.clone(), y.clone(), at);
+            return match name {
+                "plus" => compute(BinOp::Add),
+                "minus" => compute(BinOp::Subtract),
+                "multiplies" => compute(BinOp::Multiply),
+                "divides" => compute(BinOp::Divide),
+                "modulus" => compute(BinOp::Remainder),
+                "bit_and" => compute(BinOp::And),
+                "bit_or" => compute(BinOp::Or),
+                "bit_xor" => compute(BinOp::Xor),
+                "less" => compare(CmpOp::Lt),
+                "less_equal" => compare(CmpOp::Le),
+                "greater" => compare(CmpOp::Gt),
+                "greater_equal" => compare(CmpOp::Ge),
+                "equal_to" => compare(CmpOp::Eq),
+                "not_equal_to" => compare(CmpOp::Ne),
+                "logical_and" | "logical_or" => {
+                    let op = if name == "logical_and" {
+                        BinOp::And
+                    } else {
+                        BinOp::Or
+                    };
+                    Ok(Expr::binary(op, as_truth(a.clone()), as_truth(b.clone())))
+                }
+                _ => Err(unsupported()),
+            };
+        }
+        let a = one(&values)?;
+        let ty = types::promote(a.ty());
+        match name {
+            "negate" => Ok(Expr::Unary(UnOp::Negate, Box::new(convert(ty, a)))),
+            "bit_not" if ty.is_int() => Ok(Expr::Unary(UnOp::Not, Box::new(convert(ty, a)))),
+            "logical_not" => Ok(negation(as_truth(a))),
+            _ => Err(unsupported()),
+        }
+    }
+
+    /// An argument as the parameter takes it.
+    pub fn bind_argument(&mut self, p: Cursor<'u>, arg: Arg<'u>, at: Cursor<'u>) -> Result<()> {
+        let t = types::of(p);
+        let constant =
+            |t: &Ty| matches!(t, Ty::Reference(_)) && p.ty().canonical().pointee().is_const();
+        match arg {
+            Arg::Record(path) => self.record_alias(p, path),
+            Arg::Callable(c) => {
+                self.bindings.insert(p, Binding::Callable(c));
+                Ok(())
+            }
+            Arg::Seq(s) => {
+                let by_value = matches!(t, Ty::Class(Class::Vector(_) | Class::Array(..)));
+                if by_value && !self.cpp.roles.contains_key(&p) {
+                    return self.borrow_copy(p, s);
+                }
+                if by_value {
+                    return Err(problem(
+                        codes::ALLOCATION,
+                        format!("'{}' is a copy that is changed and returned", p.spelling()),
+                        at,
+                    ));
+                }
+                self.bindings.insert(p, Binding::Seq(s));
+                Ok(())
+            }
+            Arg::Pointer(v) => {
+                let mut dims = v.dims;
+                if let Ty::Pointer(t) = t.referred() {
+                    let (_, lens) = t.flatten();
+                    if lens.len() != dims.len() {
+                        dims = self.dimensions(p, &lens)?;
+                    }
+                }
+                self.bind_pointer(p, Some((v.target, dims, v.offset)))
+            }
+            Arg::Place(place) => {
+                if let Some(row) = Seq::of_row(place.clone())
+                    && !matches!(t.clone().referred(), Ty::Scalar(_) | Ty::Pointer(_))
+                {
+                    return self.bind_argument(p, Arg::Seq(row), at);
+                }
+                let seen = place_type(&place);
+                if let Ty::Reference(inner) = &t
+                    && inner.as_scalar() == seen
+                    && seen.is_some()
+                {
+                    let place = self.settled_place(place)?;
+                    self.bindings.insert(p, Binding::Alias(place));
+                    return Ok(());
+                }
+                let v = self.load(place, at)?;
+                self.bind_argument(p, Arg::Value(v), at)
+            }
+            Arg::Value(v) => {
+                let is_const = constant(&t);
+                let ty = scalar_type(&t.clone().referred(), p)?;
+                if matches!(t, Ty::Reference(_))
+                    && !is_const
+                    && p.ty().canonical().kind() == CXType_LValueReference
+                {
+                    return Err(problem(codes::TYPE, "a reference to a value", at));
+                }
+                let v = if ty == ScalarType::I1 {
+                    as_truth(v)
+                } else {
+                    convert(ty, v)
+                };
+                let var = self.fresh(p.spelling());
+                self.assign_var(var.clone(), v)?;
+                self.bind_scalar_named(p, var, ty, true)
+            }
+        }
+    }
+}
+
+use super::seq::Seq;
+
+/// The type that a place is seen as.
+pub(in super::super) fn place_type(place: &Place) -> Option<ScalarType> {
+    match place {
+        Place::Var(_, ty) | Place::Element(_, _, ty) => Some(*ty),
+        Place::Constant(v) => Some(v.ty),
+        Place::Array(_) => None,
+    }
+}
+
+/// `auto`
+fn is_generic(p: Cursor<'_>) -> bool {
+    p.ty().spelling().contains("auto")
+        || p.children()
+            .iter()
+            .any(|c| c.kind() == CXCursor_TypeRef && c.spelling().contains("auto"))
+}
+
+/// Where the brackets of a lambda close.
+fn closing(tokens: &[String]) -> Option<usize> {
+    (tokens.first()? == "[").then_some(())?;
+    tokens.iter().position(|t| t == "]")
+}
+
+/// The call operator of this lambda, as an instance of an algorithm calls it.
+fn call_operator<'u>(within: Cursor<'u>, lambda: Cursor<'u>) -> Option<Cursor<'u>> {
+    let place = lambda.extent()?.0;
+    let mut pending = vec![within];
+    let mut seen = std::collections::HashSet::new();
+    // Algorithms call each other; a few steps reach the call.
+    let mut budget = 20_000;
+    while let Some(c) = pending.pop() {
+        budget -= 1;
+        if budget == 0 {
+            return None;
+        }
+        if c.kind() == CXCursor_CallExpr
+            && let Some(callee) = c.referenced()
+        {
+            if callee.spelling() == "operator()" {
+                // Its place is that of the lambda's brackets.
+                let here = callee.extent().map(|e| e.0);
+                if here.is_some_and(|h| h.file == place.file && h.offset == place.offset)
+                    && super::super::source::body(callee).is_some()
+                {
+                    return Some(callee);
+                }
+            }
+            if seen.insert(callee)
+                && let Some(body) = call::helper(callee)
+            {
+                pending.extend(super::super::source::body(body));
+            }
+        }
+        pending.extend(c.children());
+    }
+    None
+}
+
+/// The parameters and the body of what is entered: a function, or a lambda's own expression.
+pub(in super::super) fn parts<'u>(f: Cursor<'u>) -> (Vec<Cursor<'u>>, Option<Cursor<'u>>) {
+    if f.kind() != CXCursor_LambdaExpr {
+        return (f.arguments(), super::super::source::body(f));
+    }
+    let children = f.children();
+    let params = children
+        .iter()
+        .copied()
+        .filter(|c| c.kind() == CXCursor_ParmDecl)
+        .collect();
+    let body = children
+        .into_iter()
+        .rev()
+        .find(|c| c.kind() == CXCursor_CompoundStmt);
+    (params, body)
+}
+
+/// What a lambda's or a function's body returns. A lambda's result type is that of its first `return`.
+pub(in super::super) fn result_type<'u>(f: Cursor<'u>) -> Option<Ty> {
+    if f.kind() != CXCursor_LambdaExpr {
+        return Some(types::read(f.ty().result()));
+    }
+    let mut pending = vec![parts(f).1?];
+    while let Some(c) = pending.pop() {
+        if c.kind() == CXCursor_ReturnStmt {
+            return operands(c)
+                .first()
+                .map(|&e| types::of(peeled(e)).referred());
+        }
+        if c.kind() != CXCursor_LambdaExpr {
+            pending.extend(c.children());
+        }
+    }
+    Some(Ty::Void)
+}

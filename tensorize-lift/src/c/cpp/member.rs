@@ -1,0 +1,247 @@
+//! Calls that change an object: a vector that grows, an iterator that moves, two numbers that are swapped.
+
+use super::super::codes;
+use super::super::expr::as_truth;
+use super::super::ffi::Cursor;
+use super::super::lower::{Lower, Result, convert, offset_op, problem};
+use super::super::types::{self, Ty};
+use super::call::Call;
+use super::class::Class;
+use super::scan;
+use super::seq::{Seq, index_of, int};
+use tensorize_ir::loopir::Expr;
+use tensorize_ir::op::BinOp;
+use tensorize_ir::scalar::ScalarType;
+
+/// Whether a call of the library changes something besides what an algorithm writes.
+pub(super) fn changes(name: &str) -> bool {
+    matches!(
+        name,
+        "push_back"
+            | "emplace_back"
+            | "pop_back"
+            | "resize"
+            | "clear"
+            | "assign"
+            | "insert"
+            | "fill"
+            | "swap"
+            | "operator="
+            | "operator+="
+            | "operator-="
+            | "operator++"
+            | "operator--"
+            | "advance"
+    )
+}
+
+impl<'u> Lower<'u, '_> {
+    /// `None` if the call is not of this kind.
+    pub(super) fn changing_call(&mut self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
+        let c = call.at;
+        let on_vector = call
+            .args
+            .first()
+            .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Class(Class::Vector(_))));
+        match (call.name.as_str(), call.args.len()) {
+            ("push_back", 2) if on_vector => {
+                let dest = self.seq(call.arg(0)?)?;
+                self.push(&dest, call.arg(1)?, c)?;
+            }
+            ("emplace_back", n) if on_vector && n >= 1 => {
+                let dest = self.seq(call.arg(0)?)?;
+                self.emplace(&dest, &call.args[1..], call)?;
+            }
+            ("pop_back", 1) if on_vector => {
+                let dest = self.seq(call.arg(0)?)?;
+                if dest.rows.is_some() {
+                    return Err(call.unsupported());
+                }
+                let less = offset_op(BinOp::Subtract, dest.len.clone(), int(1));
+                self.set_len(&dest, less, c)?;
+            }
+            ("clear", 1) if on_vector => {
+                let dest = self.seq(call.arg(0)?)?;
+                self.set_len(&dest, int(0), c)?;
+            }
+            ("reserve", 2) | ("shrink_to_fit", 1) if on_vector => {}
+            ("resize", 2 | 3) if on_vector => {
+                let dest = self.seq(call.arg(0)?)?;
+                self.resize(&dest, call.arg(1)?, call.args.get(2).copied(), call)?;
+            }
+            ("assign", 2 | 3) if on_vector => {
+                let dest = self.seq(call.arg(0)?)?;
+                self.construct_from(&dest, &call.args[1..], c)?;
+            }
+            ("insert", 4) if on_vector => self.append(call)?,
+            ("fill", 2) => {
+                let dest = self.seq(call.arg(0)?)?;
+                let value = self.value(call.arg(1)?)?;
+                let (value, len) = (convert(dest.start.view, value), dest.len.clone());
+                self.fill(&dest, int(0), len, value, c)?;
+            }
+            ("swap", 2) => {
+                let (a, b) = (call.arg(0)?, call.arg(1)?);
+                if !self.is_place(a) || !self.is_place(b) {
+                    return Err(problem(codes::TYPE, "objects that are swapped", c));
+                }
+                let (a, b) = (self.place(a)?, self.place(b)?);
+                let (a, b) = (self.settled_place(a)?, self.settled_place(b)?);
+                let first = self.load(a.clone(), c)?;
+                let first = self.hold("t", first)?;
+                let second = self.load(b.clone(), c)?;
+                self.write(a, second, c)?;
+                self.write(b, first, c)?;
+            }
+            ("operator=", 2) => {
+                let (l, r) = (call.arg(0)?, call.arg(1)?);
+                match types::of(l).referred() {
+                    Ty::Class(Class::Vector(_) | Class::Array(..)) => {
+                        let dest = self.seq(l)?;
+                        self.construct(&dest, r)?;
+                    }
+                    Ty::Pointer(_) => self.pointer(c).map(|_| ())?,
+                    _ => {
+                        let mut p = problem(
+                            codes::TYPE,
+                            "an object is assigned whose place is not known",
+                            c,
+                        );
+                        p.help = Some("use a new variable for each span".into());
+                        return Err(p);
+                    }
+                }
+            }
+            ("operator++" | "operator--", 1 | 2) => {
+                let by = if call.name == "operator++" { 1 } else { -1 };
+                let d = self.pointer_decl(call.arg(0)?)?;
+                let old = self.pointer_variable(d)?;
+                self.set_pointer(d, old.moved(int(by)), false)?;
+            }
+            ("operator+=" | "operator-=", 2) => self.pointer(c).map(|_| ())?,
+            ("advance", 2) => {
+                let d = self.pointer_decl(call.arg(0)?)?;
+                let by = index_of(self.value(call.arg(1)?)?);
+                let old = self.pointer_variable(d)?;
+                self.set_pointer(d, old.moved(by), false)?;
+            }
+            _ => return Ok(None),
+        }
+        Ok(Some(None))
+    }
+
+    /// `emplace_back(…)`: the arguments are those of a constructor.
+    fn emplace(&mut self, dest: &Seq, args: &[Cursor<'u>], call: &Call<'u>) -> Result<()> {
+        match args {
+            [one] if dest.rows.is_none() || scan::named(*one).is_some() => {
+                if dest.rows.is_some() || !dest.start.dims.is_empty() {
+                    return self.push(dest, *one, call.at);
+                }
+                let v = self.value(*one)?;
+                self.push_value(dest, v, call.at)
+            }
+            [] if dest.rows.is_none() => {
+                let zero = self.zero_of(dest);
+                self.push_value(dest, zero, call.at)
+            }
+            _ => {
+                let Some(rows) = dest.rows.clone() else {
+                    return Err(call.unsupported());
+                };
+                let row = self.row_in_place(dest, "row", call.at)?;
+                self.construct_from(&row, args, call.at)?;
+                self.row_length(&rows, row.len)?;
+                let more = offset_op(BinOp::Add, dest.len.clone(), int(1));
+                self.set_len(dest, more, call.at)
+            }
+        }
+    }
+
+    /// Appends a number, converted to the type of the elements.
+    pub(super) fn push_value(&mut self, dest: &Seq, value: Expr, at: Cursor<'u>) -> Result<()> {
+        let Some(size) = dest.size.clone() else {
+            return Err(problem(
+                codes::ALLOCATION,
+                "a vector grows here whose storage is not the function's to choose",
+                at,
+            ));
+        };
+        let end = Expr::Var(size.clone(), ScalarType::I64);
+        let ty = dest.start.view;
+        let value = if ty == ScalarType::I1 {
+            as_truth(value)
+        } else {
+            convert(ty, value)
+        };
+        self.write(dest.at(end.clone()), value, at)?;
+        self.assign_var(size, Expr::binary(BinOp::Add, end, int(1)))
+    }
+
+    /// New elements are zeros, or copies of `value`.
+    fn resize(
+        &mut self,
+        dest: &Seq,
+        len: Cursor<'u>,
+        value: Option<Cursor<'u>>,
+        call: &Call<'u>,
+    ) -> Result<()> {
+        if dest.rows.is_some() || !dest.start.dims.is_empty() {
+            // Rows that are there keep their length: only a table without any can be made anew.
+            let mut p = problem(codes::ALLOCATION, "a vector of vectors is resized", call.at);
+            p.help = Some(
+                "make it with its size: std::vector<std::vector<T>> v(rows, std::vector<T>(cols))"
+                    .into(),
+            );
+            return Err(p);
+        }
+        let len = index_of(self.value(len)?);
+        let value = match value {
+            Some(v) => self.value(v)?,
+            None => self.zero_of(dest),
+        };
+        let len = self.settled("n", len)?;
+        let old = self.settled("old", dest.len.clone())?;
+        let more = offset_op(BinOp::Subtract, len.clone(), old.clone());
+        self.set_len(dest, len, call.at)?;
+        self.fill(dest, old, more, value, call.at)
+    }
+
+    /// `v.insert(v.end(), first, last)`
+    fn append(&mut self, call: &Call<'u>) -> Result<()> {
+        let dest = self.seq(call.arg(0)?)?;
+        if dest.rows.is_some() {
+            return Err(call.unsupported());
+        }
+        let position = self.pointer(call.arg(1)?)?;
+        let end = dest.start.clone().moved(dest.len.clone());
+        if position.target != end.target || position.offset != end.offset {
+            let mut p = problem(
+                codes::ALLOCATION,
+                "elements are inserted in the middle",
+                call.at,
+            );
+            p.help = Some("insert at end()".into());
+            return Err(p);
+        }
+        let (first, last) = (self.pointer(call.arg(2)?)?, self.pointer(call.arg(3)?)?);
+        let len = self.distance(&first, &last, call.at)?;
+        let len = self.settled("n", len)?;
+        let source = Seq {
+            start: first,
+            len: len.clone(),
+            size: None,
+            rows: None,
+        };
+        if source.start.target == dest.start.target {
+            return Err(problem(
+                codes::TYPE,
+                "a vector is copied onto itself",
+                call.at,
+            ));
+        }
+        let from = dest.len.clone();
+        let from = self.settled("old", from)?;
+        self.copy(&dest, from.clone(), &source, call.at)?;
+        self.set_len(&dest, offset_op(BinOp::Add, from, len), call.at)
+    }
+}

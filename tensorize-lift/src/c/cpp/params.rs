@@ -1,0 +1,461 @@
+//! Parameters and results of a C++ kernel, as LoopIR's scalars and flat arrays.
+
+use super::super::codes;
+use super::super::ffi::Cursor;
+use super::super::lower::{Binding, Lower, Result, Target, const_elements, problem, zero_offset};
+use super::super::place::{Place, Pointer};
+use super::super::types::{self, Ty};
+use super::Role;
+use super::class::Class;
+use super::seq::{Rows, Seq, int};
+use clang_sys::*;
+use tensorize_ir::index::Sym;
+use tensorize_ir::loopir::{Expr, Param, Stmt};
+use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::signature::{self, Shape};
+
+/// What the kernel says about a vector when it ends: these variables go to the elements of an array.
+pub(super) struct Resized {
+    array: Sym,
+    values: Vec<Sym>,
+}
+
+/// The source's parameters and its result.
+pub(in super::super) type Described = (Vec<signature::Param>, Option<Shape>);
+
+/// A parameter in both forms.
+type Flattened = (Vec<Param>, Shape);
+
+impl<'u> Lower<'u, '_> {
+    /// A parameter of a C++ function. `None` for the plain numbers and pointers of C.
+    pub fn object_parameter(&mut self, p: Cursor<'u>) -> Result<Option<Flattened>> {
+        let name = p.spelling();
+        let name = if name.is_empty() {
+            "arg".to_string()
+        } else {
+            name
+        };
+        let t = types::of(p);
+        let by_reference = matches!(t, Ty::Reference(_));
+        let referred = match p.ty().canonical() {
+            t if by_reference => t.pointee(),
+            t => t,
+        };
+        let is_const = const_elements(referred);
+        let flattened = match t.referred() {
+            Ty::Scalar(elem) if by_reference => {
+                let (param, target) = self.array_param(&name, elem, is_const, false);
+                let place = Place::Element(target, zero_offset(), elem);
+                self.bindings.insert(p, Binding::Alias(place));
+                let to = param.name().to_string();
+                (vec![param], Shape::Place { to, len: 1 })
+            }
+            Ty::Class(Class::Vector(element)) => {
+                self.vector_parameter(p, &name, &element, by_reference, is_const)?
+            }
+            Ty::Class(Class::Span(element, extent)) => {
+                let is_const = referred_const(referred, 0);
+                let (elem, dims) = self.element_shape(&element, p)?;
+                let dims = constant_dims(&dims).ok_or_else(|| refused(p, &name))?;
+                let (param, target) = self.array_param(&name, elem, is_const, false);
+                let to = param.name().to_string();
+                let mut params = vec![param];
+                let (len, size) = match extent {
+                    Some(n) => (int(n.into()), None),
+                    None => {
+                        let (param, len) = self.size_param(&name, "size");
+                        let size = param.name().to_string();
+                        params.push(param);
+                        (len, Some(size))
+                    }
+                };
+                self.bind_seq(p, target, dims, len);
+                (params, Shape::Span { to, size })
+            }
+            Ty::Class(Class::Array(element, len)) => {
+                let (elem, dims) = self.element_shape(&element, p)?;
+                let dims = constant_dims(&dims).ok_or_else(|| refused(p, &name))?;
+                let total = dims.iter().try_fold(len, |a, &b| a.checked_mul(b));
+                let total = total.ok_or_else(|| refused(p, &name))?;
+                let (param, target) =
+                    self.array_param(&name, elem, is_const || !by_reference, !by_reference);
+                let to = param.name().to_string();
+                if !by_reference {
+                    self.must_not_change(p, &target);
+                }
+                self.bind_seq(p, target, dims, int(len.into()));
+                (vec![param], Shape::Place { to, len: total })
+            }
+            Ty::Class(_) | Ty::Reference(_) => return Err(refused(p, &name)),
+            Ty::Pointer(_) if by_reference => return Err(refused(p, &name)),
+            _ => return Ok(None),
+        };
+        Ok(Some(flattened))
+    }
+
+    fn array_param(
+        &mut self,
+        name: &str,
+        elem: ScalarType,
+        is_const: bool,
+        restrict: bool,
+    ) -> (Param, Target) {
+        let array = self.fresh(name);
+        let param = Param::Array {
+            name: array.clone(),
+            elem,
+            is_const,
+            restrict,
+        };
+        (param, Target { array, elem })
+    }
+
+    fn size_param(&mut self, of: &str, what: &str) -> (Param, Expr) {
+        let name = self.fresh(format!("{of}_{what}"));
+        self.cpp.fixed.insert(name.clone());
+        let ty = ScalarType::I64;
+        (
+            Param::Scalar {
+                name: name.clone(),
+                ty,
+            },
+            Expr::Var(name, ty),
+        )
+    }
+
+    fn bind_seq(&mut self, p: Cursor<'u>, target: Target, dims: Vec<u64>, len: Expr) {
+        let seq = Seq {
+            start: Pointer {
+                view: target.elem,
+                target,
+                offset: zero_offset(),
+                dims: dims.iter().map(|&d| int(d.into())).collect(),
+            },
+            len,
+            size: None,
+            rows: None,
+        };
+        self.bindings.insert(p, Binding::Seq(seq));
+    }
+
+    /// A parameter by value is a copy, and a copy is not made.
+    fn must_not_change(&mut self, p: Cursor<'u>, target: &Target) {
+        let at = super::super::lower::span(p);
+        self.cpp
+            .copies
+            .push((target.array.clone(), p.spelling(), at));
+    }
+
+    fn vector_parameter(
+        &mut self,
+        p: Cursor<'u>,
+        name: &str,
+        element: &Ty,
+        by_reference: bool,
+        is_const: bool,
+    ) -> Result<Flattened> {
+        let grown = self.cpp.grown.contains(&p);
+        let returned = !by_reference && self.cpp.roles.get(&p) == Some(&Role::Result);
+        let (elem, dims) = self.element_shape(element, p)?;
+        let nested = dims.first() == Some(&None);
+        if dims.iter().skip(usize::from(nested)).any(|d| d.is_none()) {
+            return Err(refused(p, name));
+        }
+        if grown && !by_reference && !returned {
+            let message = format!("the length of '{name}' changes, which is a copy");
+            return Err(problem(codes::ALLOCATION, message, p));
+        }
+        let (param, target) =
+            self.array_param(name, elem, is_const || !by_reference, !by_reference);
+        let to = param.name().to_string();
+        if !by_reference {
+            self.must_not_change(p, &target);
+        }
+        let (length, len) = self.size_param(name, if nested { "rows" } else { "size" });
+        let size = length.name().to_string();
+        let mut params = vec![param, length];
+        let mut lengths: Vec<Expr> = Vec::new();
+        let mut pitch = String::new();
+        if nested {
+            let (param, e) = self.size_param(name, "pitch");
+            pitch = param.name().to_string();
+            params.push(param);
+            lengths.push(e);
+        }
+        let rest = dims.iter().skip(usize::from(nested)).flatten();
+        lengths.extend(rest.map(|&d| int(d.into())));
+        let mut seq = Seq {
+            start: Pointer {
+                view: elem,
+                target,
+                offset: zero_offset(),
+                dims: lengths,
+            },
+            len: len.clone(),
+            size: None,
+            rows: None,
+        };
+        let mut resized = None;
+        if grown && by_reference {
+            if nested {
+                let mut p = problem(
+                    codes::ALLOCATION,
+                    format!("'{name}' is a vector of vectors whose size changes"),
+                    p,
+                );
+                p.help = Some("return a new vector of vectors".into());
+                return Err(p);
+            }
+            let var = self.fresh(format!("{name}.size"));
+            self.assign_var(var.clone(), len)?;
+            seq.len = Expr::Var(var.clone(), ScalarType::I64);
+            seq.size = Some(var.clone());
+            let (param, target) =
+                self.array_param(&format!("{name}_resized"), ScalarType::I64, false, true);
+            resized = Some(param.name().to_string());
+            params.push(param);
+            let (array, values) = (target.array, vec![var]);
+            self.cpp.at_exit.push(Resized { array, values });
+        }
+        self.bindings.insert(p, Binding::Seq(seq));
+        let size = Some(size);
+        let shape = if nested {
+            Shape::Nested {
+                to,
+                rows: size,
+                pitch,
+                resized,
+            }
+        } else {
+            Shape::Vector { to, size, resized }
+        };
+        Ok((params, shape))
+    }
+
+    /// The result of a kernel that returns a vector or a `std::array`: an array, and its size.
+    pub fn object_result(&mut self, f: Cursor<'u>) -> Result<Option<Flattened>> {
+        let t = types::read(f.ty().result());
+        let named = self.cpp.roles.iter().find(|(_, r)| **r == Role::Result);
+        let named = named.map(|(d, _)| *d);
+        let name = named
+            .filter(|d| d.kind() == CXCursor_VarDecl)
+            .map_or_else(|| "result".into(), |d| d.spelling());
+        let unsupported = || {
+            let message = format!(
+                "'{}' returns a '{}'",
+                f.spelling(),
+                f.ty().result().spelling()
+            );
+            problem(codes::TYPE, message, f)
+        };
+        let (element, fixed) = match &t {
+            Ty::Class(Class::Vector(element)) => (element, None),
+            Ty::Class(Class::Array(element, n)) => (element, Some(*n)),
+            Ty::Class(_) | Ty::Reference(_) => return Err(unsupported()),
+            _ => return Ok(None),
+        };
+        let (elem, dims) = self.element_shape(element, f)?;
+        let nested = dims.first() == Some(&None);
+        let inner = constant_dims(&dims[usize::from(nested)..]).ok_or_else(unsupported)?;
+        let (param, target) = self.array_param(&name, elem, false, true);
+        let to = param.name().to_string();
+        let mut params = vec![param];
+        let mut lengths: Vec<Expr> = Vec::new();
+        let mut pitch = String::new();
+        if nested {
+            let (param, e) = self.size_param(&name, "pitch");
+            pitch = param.name().to_string();
+            params.push(param);
+            lengths.push(e);
+        }
+        lengths.extend(inner.iter().map(|&d| int(d.into())));
+        let start = Pointer {
+            view: elem,
+            target,
+            offset: zero_offset(),
+            dims: lengths,
+        };
+        if let Some(n) = fixed {
+            let total = inner.iter().try_fold(n, |a, &b| a.checked_mul(b));
+            let len = total.ok_or_else(unsupported)?;
+            let seq = Seq {
+                start,
+                len: int(n.into()),
+                size: None,
+                rows: None,
+            };
+            self.set_dest(seq);
+            return Ok(Some((params, Shape::Place { to, len })));
+        }
+        let size = self.fresh(format!("{name}.size"));
+        self.assign_var(size.clone(), int(0))?;
+        let mut values = vec![size.clone()];
+        let rows = nested.then(|| Rows {
+            expected: self.fresh(format!("{name}.expected")),
+            length: self.fresh(format!("{name}.pitch")),
+        });
+        if let Some(r) = &rows {
+            self.cpp.fixed.insert(r.expected.clone());
+            values.push(r.length.clone());
+            self.cpp.tables.push(r.clone());
+        }
+        let (param, target) =
+            self.array_param(&format!("{name}_resized"), ScalarType::I64, false, true);
+        let resized = Some(param.name().to_string());
+        params.push(param);
+        let array = target.array;
+        self.cpp.at_exit.push(Resized { array, values });
+        self.set_dest(Seq {
+            start,
+            len: Expr::Var(size.clone(), ScalarType::I64),
+            size: Some(size),
+            rows,
+        });
+        let shape = if nested {
+            Shape::Nested {
+                to,
+                rows: None,
+                pitch,
+                resized,
+            }
+        } else {
+            Shape::Vector {
+                to,
+                size: None,
+                resized,
+            }
+        };
+        Ok(Some((params, shape)))
+    }
+
+    fn set_dest(&mut self, seq: Seq) {
+        if let Some(f) = self.frames.last_mut() {
+            f.dest = Some(seq);
+        }
+    }
+
+    /// A parameter by value that is returned: the result starts as a copy of it.
+    pub fn copy_returned_parameter(&mut self, f: Cursor<'u>) -> Result<()> {
+        let Some(dest) = self.frames.last().and_then(|f| f.dest.clone()) else {
+            return Ok(());
+        };
+        for p in f.arguments() {
+            if self.cpp.roles.get(&p) != Some(&Role::Result)
+                || matches!(types::of(p), Ty::Reference(_))
+            {
+                continue;
+            }
+            let Some(Binding::Seq(source)) = self.bindings.get(&p).cloned() else {
+                continue;
+            };
+            if let (Some(rows), Some(pitch)) = (dest.rows.clone(), source.start.dims.first()) {
+                self.row_length(&rows, pitch.clone())?;
+            }
+            self.set_len(&dest, source.len.clone(), p)?;
+            self.copy(&dest, int(0), &source, p)?;
+            self.bindings.insert(p, Binding::Seq(dest.clone()));
+        }
+        Ok(())
+    }
+
+    /// `return e` of a vector.
+    pub fn return_object(&mut self, dest: &Seq, e: Cursor<'u>) -> Result<()> {
+        let own = super::scan::named(e).is_some_and(|d| {
+            self.cpp.roles.get(&d) == Some(&Role::Result)
+                && matches!(self.bindings.get(&d), Some(Binding::Seq(s)) if s.start.target == dest.start.target)
+        });
+        if own {
+            return Ok(());
+        }
+        self.full(e, |s| s.construct(dest, e))
+    }
+
+    /// What has to be stored when the kernel ends.
+    pub fn store_sizes(&mut self) -> Result<()> {
+        if self.frames.len() > 1 {
+            return Ok(());
+        }
+        let stores: Vec<Stmt> = self
+            .cpp
+            .at_exit
+            .iter()
+            .flat_map(|r| {
+                r.values.iter().enumerate().map(|(i, v)| Stmt::Store {
+                    array: r.array.clone(),
+                    index: int(i as i128),
+                    value: Expr::Var(v.clone(), ScalarType::I64),
+                })
+            })
+            .collect();
+        stores.into_iter().try_for_each(|s| self.emit(s))
+    }
+
+    /// Refuses copies that would have had to be made.
+    pub fn check_copies(&self) -> Result<()> {
+        for (array, name, at) in &self.cpp.copies {
+            if self.written.contains(array) {
+                return Err(super::super::Problem {
+                    code: codes::ALLOCATION,
+                    message: format!("'{name}' is a copy, and one of the two is changed"),
+                    span: at.clone(),
+                    help: Some("take it by reference, or build a new vector and return it".into()),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refused(p: Cursor<'_>, name: &str) -> super::super::Problem {
+    problem(
+        codes::TYPE,
+        format!(
+            "'{name}' has the type '{}', which is not supported for a parameter",
+            p.ty().spelling()
+        ),
+        p,
+    )
+}
+
+fn constant_dims(dims: &[Option<u64>]) -> Option<Vec<u64>> {
+    dims.iter().copied().collect()
+}
+
+/// Whether the first argument of a template's instance is const.
+fn referred_const(t: super::super::ffi::Type<'_>, argument: usize) -> bool {
+    t.template_arguments()
+        .get(argument)
+        .copied()
+        .flatten()
+        .is_some_and(|t| t.is_const())
+}
+
+/// The description of a source function; `None` if C can call it as it is.
+pub(in super::super) fn describe(
+    f: Cursor<'_>,
+    described: Described,
+    expression: Option<String>,
+) -> Option<signature::Source> {
+    let (params, result) = described;
+    let symbol = f.mangling();
+    let plain = |s: &Shape| matches!(s, Shape::Scalar { .. } | Shape::Pointer { given: None, .. });
+    if symbol == f.spelling() && result.is_none() && params.iter().all(|p| plain(&p.shape)) {
+        return None;
+    }
+    let mut scopes = super::class::scopes(f);
+    scopes.push(expression.unwrap_or_else(|| f.spelling()));
+    scopes.retain(|s| !s.is_empty());
+    Some(signature::Source {
+        language: signature::Language::Cpp,
+        call: scopes.join("::"),
+        symbol,
+        returns: f.ty().result().canonical().spelling(),
+        result,
+        params,
+    })
+}
+
+/// Whether no other file can name a function.
+pub(in super::super) fn is_hidden(f: Cursor<'_>) -> bool {
+    super::class::scopes(f).iter().any(String::is_empty)
+}

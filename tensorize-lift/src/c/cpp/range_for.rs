@@ -1,0 +1,194 @@
+//! `for (x : elements)`, and references.
+
+use super::super::codes;
+use super::super::expr::select;
+use super::super::ffi::Cursor;
+use super::super::jump::{Leaves, leaves};
+use super::super::lower::{Binding, ExitKind, Lower, Result, convert, operands, problem};
+use super::super::place::Place;
+use super::super::types::{self, Ty};
+use super::class::Class;
+use super::seq::{Seq, int};
+use clang_sys::*;
+use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+impl<'u> Lower<'u, '_> {
+    /// A range-`for`. Whether its end can be reached, which it always can.
+    pub fn range_for(&mut self, c: Cursor<'u>) -> Result<bool> {
+        let unsupported = || {
+            problem(
+                codes::STATEMENT,
+                "this form of a range-based 'for' is not supported",
+                c,
+            )
+        };
+        let children = c.children();
+        let variable = children
+            .iter()
+            .copied()
+            .find(|d| d.kind() == CXCursor_VarDecl)
+            .ok_or_else(unsupported)?;
+        let [range, body] = operands(c)[..] else {
+            return Err(unsupported());
+        };
+        if has_initialiser(c) {
+            return Err(unsupported());
+        }
+        let seq = self.full(range, |s| s.seq(range))?;
+        let seq = self.settled_seq(seq)?;
+        let l = leaves(body);
+        let exits = self.exits.len();
+        self.open_exit(ExitKind::Break)?;
+        let entry = self.pointers.clone();
+        let (id, var) = (self.loops, self.fresh("k"));
+        self.loops += 1;
+        self.assign_var(var.clone(), int(0))?;
+        let k = Expr::Var(var.clone(), ScalarType::I64);
+        let (block, ()) = self.in_block(|s| {
+            s.open_exit(ExitKind::Continue)?;
+            s.loop_variable(variable, seq.at(k.clone()))?;
+            s.list(&[body])?;
+            let leaving = s.flags_of(Leaves {
+                continues: false,
+                ..l
+            });
+            s.unless_set(&leaving, |s| {
+                s.assign_var(var, Expr::binary(BinOp::Add, k.clone(), int(1)))
+            })
+        })?;
+        let leaving = self.flags_of(Leaves {
+            continues: false,
+            ..l
+        });
+        self.exits.truncate(exits);
+        let mut cond = Expr::compare(CmpOp::Lt, k, seq.len);
+        if let Some(stay) = self.none_set(&leaving) {
+            cond = select(stay, cond, Expr::Const(Scalar::bool(false)));
+        }
+        self.check_loop_pointers(&entry, c)?;
+        self.emit(Stmt::Loop(Loop {
+            id,
+            cond,
+            test_first: true,
+            body: block,
+            mode: LoopMode::Sequential,
+            line: c.extent().map_or(0, |e| e.0.line),
+        }))?;
+        Ok(true)
+    }
+
+    fn loop_variable(&mut self, d: Cursor<'u>, element: Place) -> Result<()> {
+        let t = types::of(d);
+        if matches!(t, Ty::Reference(_)) {
+            return self.bind_reference(d, element);
+        }
+        match (t, Seq::of_row(element.clone())) {
+            (Ty::Scalar(ty), None) => {
+                let value = self.load(element, d)?;
+                let value = if ty == ScalarType::I1 {
+                    super::super::expr::as_truth(value)
+                } else {
+                    convert(ty, value)
+                };
+                let name = self.fresh(d.spelling());
+                self.assign_var(name.clone(), value)?;
+                self.bind_scalar_named(d, name, ty, true)
+            }
+            (Ty::Class(Class::Vector(_) | Class::Array(..)), Some(row)) => self.borrow_copy(d, row),
+            _ => Err(problem(
+                codes::TYPE,
+                "this type of loop variable is not supported",
+                d,
+            )),
+        }
+    }
+
+    /// Lets a reference stand for a place.
+    fn bind_reference(&mut self, d: Cursor<'u>, place: Place) -> Result<()> {
+        if let Some(row) = Seq::of_row(place.clone()) {
+            self.bindings.insert(d, Binding::Seq(row));
+            return Ok(());
+        }
+        let (want, seen) = (types::of(d).referred(), super::lambda::place_type(&place));
+        if want.as_scalar() != seen {
+            // A reference to a converted copy.
+            let value = self.load(place, d)?;
+            return self.bind_copy(d, value);
+        }
+        self.bindings.insert(d, Binding::Alias(place));
+        Ok(())
+    }
+
+    /// A reference to a value that nothing else names.
+    fn bind_copy(&mut self, d: Cursor<'u>, value: Expr) -> Result<()> {
+        let ty = super::super::lower::scalar_type(&types::of(d).referred(), d)?;
+        let value = if ty == ScalarType::I1 {
+            super::super::expr::as_truth(value)
+        } else {
+            convert(ty, value)
+        };
+        let name = self.fresh(d.spelling());
+        self.assign_var(name.clone(), value)?;
+        self.bind_scalar_named(d, name, ty, true)
+    }
+
+    /// `T &x = e;`
+    pub fn reference_declaration(&mut self, d: Cursor<'u>, e: Cursor<'u>) -> Result<()> {
+        match types::of(d).referred() {
+            Ty::Scalar(_) if self.is_place(e) => {
+                let place = self.full(e, |s| s.place(e))?;
+                let place = self.settled_place(place)?;
+                self.bind_reference(d, place)
+            }
+            Ty::Scalar(_) => {
+                let value = self.full(e, |s| s.value(e))?;
+                self.bind_copy(d, value)
+            }
+            Ty::Class(Class::Vector(_) | Class::Span(..) | Class::Array(..)) | Ty::Array(..) => {
+                let seq = self.full(e, |s| s.seq(e))?;
+                // A vector that can grow keeps its name for the length.
+                let seq = if seq.size.is_some() {
+                    seq
+                } else {
+                    self.settled_seq(seq)?
+                };
+                self.bindings.insert(d, Binding::Seq(seq));
+                Ok(())
+            }
+            Ty::Class(Class::Lambda | Class::Functor(_)) => {
+                let callable = self.callable(e)?;
+                self.bindings.insert(d, Binding::Callable(callable));
+                Ok(())
+            }
+            _ => Err(problem(
+                codes::TYPE,
+                format!(
+                    "a reference of type '{}' is not supported",
+                    d.ty().spelling()
+                ),
+                d,
+            )),
+        }
+    }
+}
+
+/// `for (init; x : elements)`; libclang does not show the first part.
+fn has_initialiser(c: Cursor<'_>) -> bool {
+    let mut depth = 0;
+    for (_, text, _) in c.tokens() {
+        match text.as_str() {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            ":" if depth == 1 => return false,
+            ";" if depth == 1 => return true,
+            _ => {}
+        }
+        if depth < 0 {
+            break;
+        }
+    }
+    // Hidden in a macro.
+    true
+}

@@ -1,0 +1,194 @@
+//! Looks ahead: which local vectors are returned or become rows, and which vectors change their length.
+
+use super::super::call;
+use super::super::ffi::Cursor;
+use super::super::lower::{Lower, operands, peeled};
+use super::super::types::{self, Ty};
+use super::Role;
+use super::class::{Class, in_std};
+use clang_sys::*;
+use std::collections::HashSet;
+
+/// Members that change the length of a vector.
+const GROWING: &[&str] = &[
+    "push_back",
+    "emplace_back",
+    "pop_back",
+    "resize",
+    "clear",
+    "assign",
+    "insert",
+    "emplace",
+    "erase",
+    "swap",
+    "operator=",
+];
+
+/// Helpers within helpers that are looked into.
+const MAX_DEPTH: usize = 16;
+
+/// The variable that an expression names, through casts, copies and `std::move`.
+pub(super) fn named<'u>(e: Cursor<'u>) -> Option<Cursor<'u>> {
+    let e = peeled(e);
+    match e.kind() {
+        CXCursor_DeclRefExpr => e.referenced(),
+        CXCursor_CallExpr => {
+            let callee = e.referenced()?;
+            let copies = callee.kind() == CXCursor_Constructor
+                && is_vector(&types::of(e))
+                && e.arguments()
+                    .first()
+                    .is_some_and(|a| is_vector(&types::of(*a)));
+            let moves = in_std(callee) && matches!(callee.spelling().as_str(), "move" | "forward");
+            (copies || moves)
+                .then(|| named(*e.arguments().first()?))
+                .flatten()
+        }
+        CXCursor_CXXStaticCastExpr | CXCursor_CXXFunctionalCastExpr => match operands(e)[..] {
+            [inner] => named(inner),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is_vector(t: &Ty) -> bool {
+    matches!(t, Ty::Class(Class::Vector(_) | Class::Array(..)))
+}
+
+/// The object that a member function is called on.
+pub(super) fn object<'u>(call: Cursor<'u>) -> Option<Cursor<'u>> {
+    let member = *call.children().first()?;
+    if member.kind() != CXCursor_MemberRefExpr {
+        return None;
+    }
+    operands(member).first().copied()
+}
+
+impl<'u> Lower<'u, '_> {
+    /// Looks through a function that is about to be lowered.
+    pub fn scan_objects(&mut self, f: Cursor<'u>) {
+        let Some(body) = super::super::source::body(f) else {
+            return;
+        };
+        self.returned(body);
+        self.row_roles(body);
+        let mut grown = HashSet::new();
+        growing(f, &mut grown, 0);
+        self.cpp.grown.extend(grown);
+    }
+
+    /// The one variable that all `return`s return, if it is a vector.
+    fn returned(&mut self, body: Cursor<'u>) {
+        let mut found: HashSet<Cursor<'u>> = HashSet::new();
+        let mut pending = vec![body];
+        while let Some(c) = pending.pop() {
+            if c.kind() == CXCursor_LambdaExpr {
+                continue;
+            }
+            if c.kind() == CXCursor_ReturnStmt
+                && let Some(&e) = operands(c).first()
+                && let Some(d) = named(e)
+                && matches!(d.kind(), CXCursor_VarDecl | CXCursor_ParmDecl)
+                && is_vector(&types::of(d))
+            {
+                found.insert(d);
+            }
+            pending.extend(c.children());
+        }
+        if found.len() == 1 {
+            let roles = found.into_iter().map(|d| (d, Role::Result));
+            self.cpp.roles.extend(roles);
+        }
+    }
+
+    /// Vectors that are pushed onto a vector of vectors, in the block that declares them and at the end of
+    /// their life: they can be built in place.
+    fn row_roles(&mut self, c: Cursor<'u>) {
+        if c.kind() == CXCursor_CompoundStmt {
+            let stmts = operands(c);
+            for (i, s) in stmts.iter().enumerate() {
+                let Some((outer, row)) = pushed(*s) else {
+                    continue;
+                };
+                let declared = stmts[..i]
+                    .iter()
+                    .any(|d| d.kind() == CXCursor_DeclStmt && d.children().contains(&row));
+                let used_again = stmts[i + 1..].iter().any(|s| mentions(*s, row));
+                let used_before = stmts[..i].iter().any(|s| pushes(*s, outer));
+                if declared && !used_again && !used_before {
+                    self.cpp.roles.insert(row, Role::RowOf(outer));
+                }
+            }
+        }
+        for child in c.children() {
+            self.row_roles(child);
+        }
+    }
+}
+
+/// `outer.push_back(row)`, as a statement: both variables.
+fn pushed<'u>(s: Cursor<'u>) -> Option<(Cursor<'u>, Cursor<'u>)> {
+    let s = peeled(s);
+    if s.kind() != CXCursor_CallExpr
+        || !matches!(s.spelling().as_str(), "push_back" | "emplace_back")
+    {
+        return None;
+    }
+    let outer = named(object(s)?)?;
+    let [row] = s.arguments()[..] else {
+        return None;
+    };
+    let row = named(row)?;
+    (row.kind() == CXCursor_VarDecl && matches!(types::of(row), Ty::Class(Class::Vector(_))))
+        .then_some((outer, row))
+}
+
+fn mentions(c: Cursor<'_>, d: Cursor<'_>) -> bool {
+    c.kind() == CXCursor_DeclRefExpr && c.referenced() == Some(d)
+        || c.children().into_iter().any(|c| mentions(c, d))
+}
+
+/// Whether anything changes the length of a vector.
+fn pushes<'u>(c: Cursor<'u>, d: Cursor<'u>) -> bool {
+    let mut grown = HashSet::new();
+    growing(c, &mut grown, 0);
+    grown.contains(&d)
+}
+
+/// Collects the vectors whose length may change.
+fn growing<'u>(c: Cursor<'u>, grown: &mut HashSet<Cursor<'u>>, depth: usize) {
+    if c.kind() == CXCursor_CallExpr
+        && let Some(callee) = c.referenced()
+    {
+        let name = callee.spelling();
+        if in_std(callee) && GROWING.contains(&name.as_str()) {
+            let target = object(c).or_else(|| c.arguments().first().copied());
+            grown.extend(target.and_then(named));
+        }
+        if in_std(callee)
+            && matches!(
+                name.as_str(),
+                "back_inserter" | "swap" | "exchange" | "erase"
+            )
+        {
+            grown.extend(c.arguments().into_iter().filter_map(named));
+        }
+        if !in_std(callee)
+            && let Some(definition) = call::helper(callee)
+        {
+            let mut inside = HashSet::new();
+            if depth < MAX_DEPTH {
+                growing(definition, &mut inside, depth + 1);
+            }
+            for (p, a) in definition.arguments().into_iter().zip(c.arguments()) {
+                if depth >= MAX_DEPTH || inside.contains(&p) {
+                    grown.extend(named(a));
+                }
+            }
+        }
+    }
+    for child in c.children() {
+        growing(child, grown, depth);
+    }
+}

@@ -1,0 +1,500 @@
+//! Vectors: how they come to be, and how they grow.
+
+use super::super::codes;
+use super::super::ffi::Cursor;
+use super::super::lower::{Binding, Lower, Result, operands, peeled, problem, span};
+use super::super::place::Place;
+use super::super::types::{self, Ty};
+use super::Role;
+use super::class::Class;
+use super::scan;
+use super::seq::{Rows, Seq, index_of, int};
+use clang_sys::*;
+use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::ScalarType;
+
+/// How a vector is made.
+enum Made<'u> {
+    Empty,
+    /// So many elements of this value, or zeros.
+    Filled(Cursor<'u>, Option<Cursor<'u>>),
+    Listed(Vec<Cursor<'u>>),
+    /// From one iterator to another.
+    Range(Cursor<'u>, Cursor<'u>),
+    Copied(Cursor<'u>),
+    /// By a function that returns it.
+    Returned(Cursor<'u>, Cursor<'u>),
+    Chosen(Cursor<'u>, Cursor<'u>, Cursor<'u>),
+}
+
+impl<'u> Lower<'u, '_> {
+    /// A variable of class type.
+    pub fn object_declaration(
+        &mut self,
+        d: Cursor<'u>,
+        t: &Class,
+        init: Option<Cursor<'u>>,
+    ) -> Result<()> {
+        let name = d.spelling();
+        match t {
+            Class::Lambda | Class::Functor(_) => {
+                let e = init.ok_or_else(|| problem(codes::TYPE, "an empty function object", d))?;
+                let callable = self.callable(e)?;
+                self.bindings.insert(d, Binding::Callable(callable));
+                Ok(())
+            }
+            Class::Span(..) | Class::List(_) => {
+                let e = init.ok_or_else(|| problem(codes::TYPE, "an empty span", d))?;
+                let seq = self.full(e, |s| s.seq(e))?;
+                let seq = self.settled_seq(seq)?;
+                self.bindings.insert(d, Binding::Seq(seq));
+                Ok(())
+            }
+            Class::Vector(element) => self.vector_declaration(d, element, init),
+            Class::Array(element, len) => {
+                let dest = match self.role(d) {
+                    Some(Role::Result) => self.result_seq(d)?,
+                    _ => self.local_seq(&name, element, &int((*len).into()), d)?,
+                };
+                self.bindings.insert(d, Binding::Seq(dest.clone()));
+                match init {
+                    Some(e) if !is_empty_construction(e) => self.full(e, |s| s.construct(&dest, e)),
+                    _ => Ok(()),
+                }
+            }
+            Class::Appender | Class::Allocator => Err(problem(
+                codes::TYPE,
+                format!("'{name}' has a type that is not supported for a variable"),
+                d,
+            )),
+        }
+    }
+
+    fn role(&self, d: Cursor<'u>) -> Option<Role<'u>> {
+        self.cpp.roles.get(&d).copied()
+    }
+
+    /// Where the result of the function that is being lowered goes.
+    fn result_seq(&self, at: Cursor<'u>) -> Result<Seq> {
+        self.frames
+            .last()
+            .and_then(|f| f.dest.clone())
+            .ok_or_else(|| problem(codes::ALLOCATION, "this vector is returned to nobody", at))
+    }
+
+    /// A sequence whose place and length stay what they are now.
+    pub fn settled_seq(&mut self, seq: Seq) -> Result<Seq> {
+        Ok(Seq {
+            start: self.settled_pointer(seq.start)?,
+            len: self.settled("n", seq.len)?,
+            size: None,
+            rows: None,
+        })
+    }
+
+    fn vector_declaration(
+        &mut self,
+        d: Cursor<'u>,
+        element: &Ty,
+        init: Option<Cursor<'u>>,
+    ) -> Result<()> {
+        let name = d.spelling();
+        let dest = match self.role(d) {
+            Some(Role::Result) => self.result_seq(d)?,
+            Some(Role::RowOf(outer)) if self.bound_table(outer).is_some() => {
+                let outer = self.bound_table(outer).expect("just looked");
+                self.row_in_place(&outer, &name, d)?
+            }
+            _ => return self.temporary(d, element, init),
+        };
+        self.bindings.insert(d, Binding::Seq(dest.clone()));
+        match init {
+            Some(e) => self.full(e, |s| s.construct(&dest, e)),
+            None => self.set_len(&dest, int(0), d),
+        }
+    }
+
+    fn bound_table(&self, d: Cursor<'u>) -> Option<Seq> {
+        match self.bindings.get(&d) {
+            Some(Binding::Seq(s)) if s.rows.is_some() => Some(s.clone()),
+            _ => None,
+        }
+    }
+
+    /// The row after the last one of a vector of vectors.
+    pub(super) fn row_in_place(&mut self, outer: &Seq, name: &str, at: Cursor<'u>) -> Result<Seq> {
+        let size = self.fresh(format!("{name}.size"));
+        let row = Seq::of_row(outer.at(outer.len.clone()))
+            .ok_or_else(|| problem(codes::TYPE, "a row of a vector of numbers", at))?;
+        Ok(Seq {
+            len: Expr::Var(size.clone(), ScalarType::I64),
+            size: Some(size),
+            ..row
+        })
+    }
+
+    /// A vector that only this function sees.
+    fn temporary(&mut self, d: Cursor<'u>, element: &Ty, init: Option<Cursor<'u>>) -> Result<()> {
+        let name = d.spelling();
+        let refused = |why: &str| {
+            let mut p = problem(
+                codes::VLA,
+                format!("'{name}' is a temporary vector {why}"),
+                d,
+            );
+            p.help = Some(
+                "build the result itself, or give the vector a constant length, or pass it in"
+                    .into(),
+            );
+            p
+        };
+        if self.cpp.grown.contains(&d) {
+            return Err(refused("whose length changes"));
+        }
+        let Some(e) = init else {
+            return Err(refused("without elements"));
+        };
+        let made = self.made(e)?;
+        let len = match &made {
+            Made::Filled(n, _) => index_of(self.value(*n)?),
+            Made::Listed(items) => int(items.len() as i128),
+            Made::Empty => int(0),
+            Made::Copied(source) => {
+                let seq = self.full(*source, |s| s.seq(*source))?;
+                if matches!(seq.len, Expr::Const(_)) {
+                    seq.len
+                } else {
+                    // Another name for it will do if nobody writes to either.
+                    let seq = self.settled_seq(seq)?;
+                    return self.borrow_copy(d, seq);
+                }
+            }
+            _ => return Err(refused("whose length is not a constant")),
+        };
+        if !matches!(len, Expr::Const(_)) {
+            return Err(refused("whose length is not a constant"));
+        }
+        let dest = self.local_seq(&name, element, &len, d)?;
+        self.bindings.insert(d, Binding::Seq(dest.clone()));
+        self.full(e, |s| s.construct(&dest, e))
+    }
+
+    /// Binds a copy to the original, which must not be written then.
+    pub fn borrow_copy(&mut self, d: Cursor<'u>, seq: Seq) -> Result<()> {
+        let array = seq.start.target.array.clone();
+        self.cpp.copies.push((array, d.spelling(), span(d)));
+        self.bindings.insert(d, Binding::Seq(seq));
+        Ok(())
+    }
+
+    fn made(&mut self, e: Cursor<'u>) -> Result<Made<'u>> {
+        let unsupported = || {
+            problem(
+                codes::INITIALIZER,
+                "this way to make a vector is not supported",
+                e,
+            )
+        };
+        match e.kind() {
+            CXCursor_InitListExpr => {
+                // The braces of a `std::array` may be left out, or written twice.
+                let items = operands(e);
+                return Ok(match items[..] {
+                    [one]
+                        if one.kind() == CXCursor_InitListExpr
+                            && matches!(types::of(one), Ty::Array(..)) =>
+                    {
+                        Made::Listed(operands(one))
+                    }
+                    _ => Made::Listed(items),
+                });
+            }
+            CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CXXFunctionalCastExpr => {
+                return match operands(e)[..] {
+                    [inner] => self.made(inner),
+                    _ => Err(unsupported()),
+                };
+            }
+            CXCursor_ConditionalOperator => {
+                let [c, l, r] = operands(e)[..] else {
+                    return Err(unsupported());
+                };
+                return Ok(Made::Chosen(c, l, r));
+            }
+            CXCursor_CallExpr => {}
+            _ => return Ok(Made::Copied(e)),
+        }
+        let callee = e.referenced().ok_or_else(unsupported)?;
+        if callee.kind() != CXCursor_Constructor {
+            let moves = super::class::in_std(callee)
+                && matches!(callee.spelling().as_str(), "move" | "forward");
+            return Ok(match super::super::call::helper(callee) {
+                _ if moves => Made::Copied(*e.arguments().first().ok_or_else(unsupported)?),
+                Some(f)
+                    if !super::class::in_std(callee)
+                        && matches!(
+                            types::of(e),
+                            Ty::Class(Class::Vector(_) | Class::Array(..))
+                        ) =>
+                {
+                    Made::Returned(e, f)
+                }
+                _ => Made::Copied(e),
+            });
+        }
+        self.made_from(&e.arguments(), e)
+    }
+
+    /// What a constructor makes of its arguments.
+    fn made_from(&mut self, arguments: &[Cursor<'u>], e: Cursor<'u>) -> Result<Made<'u>> {
+        let unsupported = || {
+            problem(
+                codes::INITIALIZER,
+                "this way to make a vector is not supported",
+                e,
+            )
+        };
+        let arguments: Vec<_> = arguments
+            .iter()
+            .copied()
+            .filter(|a| types::of(*a).referred() != Ty::Class(Class::Allocator))
+            .collect();
+        let ty = |c: Cursor<'u>| types::of(c).referred();
+        Ok(match arguments[..] {
+            [] => Made::Empty,
+            [one] => match ty(one) {
+                Ty::Scalar(_) => Made::Filled(one, None),
+                Ty::Class(Class::List(_)) => match list_items(one) {
+                    Some(items) => Made::Listed(items),
+                    None => Made::Copied(one),
+                },
+                Ty::Class(Class::Vector(_) | Class::Array(..)) => self.made(one)?,
+                _ => return Err(unsupported()),
+            },
+            [first, last] => match (ty(first), ty(last)) {
+                (Ty::Pointer(_), Ty::Pointer(_)) => Made::Range(first, last),
+                (Ty::Scalar(_), _) => Made::Filled(first, Some(last)),
+                _ => return Err(unsupported()),
+            },
+            _ => return Err(unsupported()),
+        })
+    }
+
+    /// Makes a vector's elements, in storage that is there already.
+    pub fn construct(&mut self, dest: &Seq, e: Cursor<'u>) -> Result<()> {
+        let made = self.made(e)?;
+        self.construct_made(dest, made, e)
+    }
+
+    /// Makes a vector's elements from the arguments of a constructor.
+    pub(super) fn construct_from(
+        &mut self,
+        dest: &Seq,
+        args: &[Cursor<'u>],
+        e: Cursor<'u>,
+    ) -> Result<()> {
+        let made = self.made_from(args, e)?;
+        self.construct_made(dest, made, e)
+    }
+
+    fn construct_made(&mut self, dest: &Seq, made: Made<'u>, e: Cursor<'u>) -> Result<()> {
+        match made {
+            Made::Empty => self.set_len(dest, int(0), e),
+            Made::Filled(n, value) => {
+                let n = index_of(self.value(n)?);
+                self.fill_new(dest, n, value, e)
+            }
+            Made::Listed(items) => {
+                if dest.size.is_some() {
+                    self.set_len(dest, int(0), e)?;
+                    return items.into_iter().try_for_each(|i| self.push(dest, i, e));
+                }
+                let given = items.len() as i128;
+                for (i, item) in items.into_iter().enumerate() {
+                    let place = dest.at(int(i as i128));
+                    self.assign_element(place, item)?;
+                }
+                // A `std::array`'s other elements are zero.
+                let rest =
+                    super::super::lower::offset_op(BinOp::Subtract, dest.len.clone(), int(given));
+                if rest == int(0) {
+                    return Ok(());
+                }
+                let zero = self.zero_of(dest);
+                self.fill(dest, int(given), rest, zero, e)
+            }
+            Made::Range(first, last) => {
+                let (a, b) = (self.pointer(first)?, self.pointer(last)?);
+                let len = self.distance(&a, &b, e)?;
+                let source = Seq {
+                    start: a,
+                    len: len.clone(),
+                    size: None,
+                    rows: None,
+                };
+                self.set_len(dest, len, e)?;
+                self.copy(dest, int(0), &source, e)
+            }
+            Made::Copied(source) => {
+                let source = self.seq(source)?;
+                if source.start.target == dest.start.target {
+                    return Err(problem(codes::TYPE, "a vector is copied onto itself", e));
+                }
+                let len = self.settled("n", source.len.clone())?;
+                if let (Some(rows), Some(row)) = (&dest.rows, source.start.dims.first()) {
+                    self.row_length(&rows.clone(), row.clone())?;
+                }
+                self.set_len(dest, len.clone(), e)?;
+                self.copy(dest, int(0), &Seq { len, ..source }, e)
+            }
+            Made::Returned(call, f) => self.inline_into(call, f, Some(dest.clone())).map(|_| ()),
+            Made::Chosen(cond, l, r) => {
+                let cond = self.truth(cond)?;
+                self.sequence_point()?;
+                let (then, ()) = self.in_branch(|s| s.construct(dest, l))?;
+                let (otherwise, ()) = self.in_branch(|s| s.construct(dest, r))?;
+                self.emit(Stmt::If {
+                    cond,
+                    then,
+                    otherwise,
+                })
+            }
+        }
+    }
+
+    /// `n` elements of a value, or zeros, and no others.
+    fn fill_new(
+        &mut self,
+        dest: &Seq,
+        n: Expr,
+        value: Option<Cursor<'u>>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
+        let n = self.settled("n", n)?;
+        let Some(rows) = dest.rows.clone() else {
+            let value = match value {
+                Some(v) => self.value(v)?,
+                None => self.zero_of(dest),
+            };
+            self.set_len(dest, n.clone(), at)?;
+            return self.fill(dest, int(0), n, value, at);
+        };
+        let (m, value) = match value.map(|v| self.made(v)).transpose()? {
+            None | Some(Made::Empty) => {
+                let mut p = problem(codes::ALLOCATION, "rows that get their length later", at);
+                p.help = Some(
+                    "give the rows their length here, or push each row when it is done".into(),
+                );
+                return Err(p);
+            }
+            Some(Made::Filled(m, value)) => (index_of(self.value(m)?), value),
+            Some(Made::Copied(source)) => {
+                let source = self.seq(source)?;
+                self.row_length(&rows, source.len.clone())?;
+                self.set_len(dest, n.clone(), at)?;
+                let dest = dest.clone();
+                return self.count_to(n, at, move |s, i| match Seq::of_row(dest.at(i)) {
+                    Some(row) => s.copy(&row, int(0), &source, at),
+                    None => Ok(()),
+                });
+            }
+            _ => {
+                return Err(problem(
+                    codes::INITIALIZER,
+                    "rows that are made this way",
+                    at,
+                ));
+            }
+        };
+        let m = self.settled("m", m)?;
+        let value = match value {
+            Some(v) => self.value(v)?,
+            None => self.zero_of(dest),
+        };
+        self.row_length(&rows, m.clone())?;
+        self.set_len(dest, n.clone(), at)?;
+        let dest = dest.clone();
+        self.count_to(n, at, move |s, i| match Seq::of_row(dest.at(i)) {
+            Some(row) => s.fill(&row, int(0), m, value, at),
+            None => Ok(()),
+        })
+    }
+
+    /// Stores an initialiser into an element.
+    fn assign_element(&mut self, place: Place, item: Cursor<'u>) -> Result<()> {
+        match Seq::of_row(place.clone()) {
+            Some(row) => self.construct(&row, item),
+            None => {
+                let value = self.value(item)?;
+                self.write(place, value, item)
+            }
+        }
+    }
+
+    /// A row of this length was added: all must have the same.
+    pub fn row_length(&mut self, rows: &Rows, len: Expr) -> Result<()> {
+        let expected = Expr::Var(rows.expected.clone(), ScalarType::I64);
+        self.emit(Stmt::If {
+            cond: Expr::compare(CmpOp::Ne, len, expected),
+            then: vec![Stmt::Assign {
+                var: rows.length.clone(),
+                ty: ScalarType::I64,
+                value: int(-1),
+            }],
+            otherwise: vec![],
+        })
+    }
+
+    /// `push_back(item)`
+    pub fn push(&mut self, dest: &Seq, item: Cursor<'u>, at: Cursor<'u>) -> Result<()> {
+        let Some(size) = dest.size.clone() else {
+            return Err(problem(
+                codes::ALLOCATION,
+                "a vector grows here whose storage is not the function's to choose",
+                at,
+            ));
+        };
+        let end = Expr::Var(size.clone(), ScalarType::I64);
+        match dest.rows.clone() {
+            None => {
+                let place = dest.at(end.clone());
+                self.assign_element(place, item)?;
+            }
+            Some(rows) => {
+                let in_place = scan::named(item).and_then(|d| match self.bindings.get(&d) {
+                    Some(Binding::Seq(s)) if s.size.is_some() => Some(s.clone()),
+                    _ => None,
+                });
+                let target = Seq::of_row(dest.at(end.clone()));
+                let same = |s: &Seq| {
+                    target.as_ref().is_some_and(|t| {
+                        t.start.target == s.start.target && t.start.offset == s.start.offset
+                    })
+                };
+                let row = match in_place {
+                    Some(row) if same(&row) => row,
+                    _ => {
+                        let row = self.row_in_place(dest, "row", at)?;
+                        self.construct(&row, item)?;
+                        row
+                    }
+                };
+                self.row_length(&rows, row.len)?;
+            }
+        }
+        self.assign_var(size, Expr::binary(BinOp::Add, end, int(1)))
+    }
+}
+
+/// `std::array<float, 3> a;` leaves the elements as they are.
+fn is_empty_construction(e: Cursor<'_>) -> bool {
+    let e = peeled(e);
+    e.kind() == CXCursor_CallExpr && e.arguments().is_empty()
+}
+
+/// The elements of a braced list, or `None` for another `std::initializer_list`.
+fn list_items(e: Cursor<'_>) -> Option<Vec<Cursor<'_>>> {
+    let e = peeled(e);
+    (e.kind() == CXCursor_InitListExpr).then(|| operands(e))
+}
