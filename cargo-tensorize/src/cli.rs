@@ -45,6 +45,10 @@ pub struct Common {
     /// How many kernels to work on at a time [default: the number of cores]
     #[arg(long, short, global = true, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
+    /// How long finding a summary and proving it may take for one kernel, in seconds [default: the configuration's,
+    /// or 10]
+    #[arg(long, global = true, value_name = "SECONDS")]
+    pub time_limit: Option<f64>,
     /// A kernel that is not proven, or generated code that fails, is a failure
     #[arg(long, global = true)]
     pub strict: bool,
@@ -95,6 +99,9 @@ pub enum Verb {
         /// Which packages.
         #[command(flatten)]
         project: Project,
+        /// Another solver.
+        #[command(flatten)]
+        second: SecondSolver,
     },
     /// Prove or refute somebody's summary of one function
     Prove {
@@ -137,9 +144,25 @@ pub struct Lift {
     /// Do not compile and run the original
     #[arg(long)]
     pub no_differential: bool,
+    /// Another solver.
+    #[command(flatten)]
+    pub second: SecondSolver,
     /// Arguments for the C front end and compiler, such as -I and -D
     #[arg(last = true, value_name = "CLANG-ARGS")]
     pub clang_args: Vec<String>,
+}
+
+/// Have proofs checked by another solver.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Second solver")]
+pub struct SecondSolver {
+    /// Have everything that the proofs rest on confirmed by this solver: `cvc5`, or a program that takes an SMT-LIB
+    /// file; what is stored is proven again
+    #[arg(long = "solver", value_name = "SOLVER")]
+    pub name: Option<String>,
+    /// Keep the SMT-LIB files here
+    #[arg(long, value_name = "DIR", requires = "name")]
+    pub smt_dir: Option<PathBuf>,
 }
 
 fn file_and_function(s: &str) -> Result<(PathBuf, String), String> {

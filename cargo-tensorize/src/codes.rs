@@ -77,6 +77,12 @@ pub const CODES: &[Code] = &[
          prints such functions.",
     ),
     row(
+        "TZ0109",
+        "the second solver does not work",
+        "--solver names a solver that is missing, or that does not answer a trial rightly. `cargo xtask setup` installs \
+         cvc5; TENSORIZE_CVC5 names a cvc5 of your own.",
+    ),
+    row(
         "TZ0301",
         "no summary was found",
         "The kernel's loops have no closed form that we can find: a loop without a bound that can be seen before it \
@@ -119,6 +125,25 @@ pub const CODES: &[Code] = &[
         "not proven",
         "The prover could neither prove nor refute the summary; the message says what is left open. This is no error \
          in the C. The original goes on to run. With --strict it is a failure.",
+    ),
+    row(
+        "TZ0403",
+        "the second solver disagrees",
+        "What Z3 shows and the proof rests on, another solver finds to be wrong. The SMT-LIB files are named; with \
+         --smt-dir they are kept. The kernel is not swapped in. Please report it.",
+    ),
+    row(
+        "TZ0404",
+        "not confirmed by the second solver",
+        "The second solver gave up on some of what the proof rests on, or ran out of time. The proof stands as before; \
+         with --strict this is a failure. The SMT-LIB files are named; with --smt-dir they are kept.",
+    ),
+    row(
+        "TZ0405",
+        "the time limit was reached",
+        "Finding a summary and proving it took longer than --time-limit (or `time_limit` in \
+         `[package.metadata.tensorize]`) allows, 10 s if nobody says otherwise. The message says what was being worked \
+         on. The original goes on to run. With --strict it is a failure.",
     ),
     row(
         "TZ0501",

@@ -15,6 +15,7 @@ pub mod pipeline;
 pub mod project;
 pub mod python;
 pub mod report;
+pub mod second;
 pub mod source;
 pub mod stored;
 pub mod tools;

@@ -292,6 +292,8 @@ mod tests {
             targets: vec!["cpu".into(), "numpy".into()],
             tier: Tier::Real,
             differential: false,
+            time_limit: std::time::Duration::from_secs(60),
+            second: None,
         };
         let jobs = parsed.into_iter().flat_map(|(_, p)| p.unwrap()).collect();
         let mut kernels = pipeline::run(jobs, &settings).unwrap().kernels;

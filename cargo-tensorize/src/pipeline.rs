@@ -7,6 +7,7 @@ use crate::diagnostics::{Diagnostic, line_span};
 use crate::generate::{self, Artefacts, Subject};
 use crate::original;
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
+use crate::second::{self, Confirmation, Second};
 use crate::source::Source;
 use crate::{tools, usage};
 use std::any::Any;
@@ -17,6 +18,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use tensorize_build::record::Evidence;
 use tensorize_ir::guard::Tier;
+use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Expr, Stmt};
 use tensorize_ir::tensir;
 use tensorize_lift::c::{self, Parsed, Problem, Signature, Span};
@@ -53,6 +55,10 @@ pub struct Settings {
     pub tier: Tier,
     /// Compile and run the original, too.
     pub differential: bool,
+    /// How long proposing and proving a kernel may take, and as long again for each target's code.
+    pub time_limit: Duration,
+    /// Have another solver look at what the first one found.
+    pub second: Option<Second>,
 }
 
 /// What became of a function.
@@ -74,6 +80,8 @@ pub struct Kernel {
     pub evidence: Option<Evidence>,
     /// Code that passed every check.
     pub artefacts: Artefacts,
+    /// What its proofs rest on, in SMT-LIB, if a second solver is to see it.
+    pub obligations: Vec<String>,
 }
 
 /// A kernel with its proven summary.
@@ -96,6 +104,8 @@ pub struct Run {
     pub z3_version: String,
     /// The most memory that the solvers held, added up, in bytes.
     pub solvers_peak: u64,
+    /// What the second solver said, lemmas and all kernels together.
+    pub confirmation: Option<Confirmation>,
 }
 
 impl Run {
@@ -165,10 +175,15 @@ pub fn run(jobs: Vec<Job>, settings: &Settings) -> Result<Run, Box<Diagnostic>> 
     if settings.differential {
         kernels = against_originals(kernels, settings.jobs);
     }
+    let confirmation = match &settings.second {
+        Some(second) => Some(second::confirm_all(&mut kernels, second)?),
+        None => None,
+    };
     Ok(Run {
         kernels,
         z3_version,
         solvers_peak: peaks.into_iter().sum(),
+        confirmation,
     })
 }
 
@@ -218,6 +233,7 @@ impl Worker {
             proven: None,
             evidence: None,
             artefacts: Artefacts::new(),
+            obligations: Vec::new(),
         };
         let function = match parsed.lowered {
             Ok(function) => function,
@@ -233,6 +249,9 @@ impl Worker {
                 return kernel;
             }
         };
+        if settings.second.is_some() {
+            solver.record();
+        }
         let mut stages = Stages {
             kernel: &mut kernel,
             solver,
@@ -244,6 +263,9 @@ impl Worker {
             let message = format!("cargo-tensorize has a bug: {}", panic_text(&*panic));
             let d = Diagnostic::error("TZ0104", message).at(Some(kernel.span.clone()));
             kernel.withdraw(d.help("please report it, with the kernel's source"));
+        }
+        if let Ok(solver) = &mut self.solver {
+            kernel.obligations = solver.take_recorded();
         }
         self.peak = self.peak.max(
             self.solver
@@ -299,35 +321,65 @@ struct Stages<'a> {
 impl Stages<'_> {
     /// Takes the kernel as far as it goes.
     fn run(&mut self, function: loopir::Function, given: Option<tensir::Function>) {
+        let limit = self.settings.time_limit;
+        let start = Instant::now();
         let given = given.map(Proposal::from);
-        let Some(proposal) = given.or_else(|| self.propose(&function)) else {
-            return;
+        let found = limit::within(limit, || self.find_proof(&function, given));
+        match found {
+            Ok(Some((summary, proof))) => {
+                let proven = Proven {
+                    function,
+                    summary,
+                    proof,
+                };
+                self.generate(&proven);
+                self.kernel.proven = Some(proven);
+            }
+            Err(cut_off) => self.out_of_time(Some(cut_off)),
+            // Nothing was cut off, but the solver answered nothing any more.
+            Ok(None) if start.elapsed() >= limit => self.out_of_time(None),
+            Ok(None) => {}
+        }
+    }
+
+    /// The time is up. What was open: the work that was cut off, or else what could not be shown without time.
+    fn out_of_time(&mut self, cut_off: Option<limit::Work>) {
+        let limit = self.settings.time_limit.as_secs_f64();
+        let (what, line) = match cut_off {
+            Some(work) if work.what.is_empty() => ("finding a summary".into(), 0),
+            Some(work) => (work.what, work.line),
+            None => (self.kernel.report.why.clone().unwrap_or_default(), 0),
         };
+        let message = format!("not proven within {limit} s; what was open: {what}");
+        let d = Diagnostic::warning("TZ0405", message).at(self.at(line));
+        let help = "the original goes on to run; a smaller function, or more time (--time-limit), may help";
+        self.kernel.report.diagnostics.clear();
+        self.kernel.report.fail(Status::Unproven, d.help(help));
+    }
+
+    fn find_proof(
+        &mut self,
+        function: &loopir::Function,
+        given: Option<Proposal>,
+    ) -> Option<(tensir::Function, Proof)> {
+        let proposal = given.or_else(|| self.propose(function))?;
         let summary = &proposal.raised;
         self.kernel.report.summary = summary.to_string();
         if !tensorize_prove::same_params(&summary.params, &function.params) {
             let message = "the summary's parameters are not those of the C function";
             let d = Diagnostic::error("TZ0311", message).at(self.at(0));
-            let head = parameters(&function);
+            let head = parameters(function);
             self.kernel
                 .report
                 .fail(Status::Error, d.note(format!("they are ({head})")));
-            return;
+            return None;
         }
         if let Err(e) = summary.verify() {
             let d = Diagnostic::error("TZ0312", format!("the summary is not well-formed: {e}"));
             self.kernel.report.fail(Status::Error, d.at(self.at(0)));
-            return;
+            return None;
         }
-        if let Some((summary, proof)) = self.prove(&function, proposal) {
-            let proven = Proven {
-                function,
-                summary,
-                proof,
-            };
-            self.generate(&proven);
-            self.kernel.proven = Some(proven);
-        }
+        self.prove(function, proposal)
     }
 
     fn propose(&mut self, function: &loopir::Function) -> Option<Proposal> {
@@ -397,7 +449,13 @@ impl Stages<'_> {
             tier: self.settings.tier,
         };
         for target in &self.settings.targets {
-            let (report, artefact) = generate::generate(target, &subject, self.solver);
+            let work = || generate::generate(target, &subject, self.solver);
+            let (report, artefact) =
+                limit::within(self.settings.time_limit, work).unwrap_or_else(|work| {
+                    let why = format!("the time limit was reached; what was open: {}", work.what);
+                    let status = TargetStatus::Failed;
+                    (TargetReport { status, why }, None)
+                });
             if report.status == TargetStatus::Failed {
                 let message = format!("no code for {target}: {}", report.why);
                 let d = Diagnostic::warning("TZ0602", message).at(Some(self.kernel.span.clone()));

@@ -2,6 +2,7 @@
 
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
+use crate::second::Confirmation;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -99,6 +100,9 @@ pub struct KernelReport {
     pub times_us: Times,
     /// By name.
     pub targets: BTreeMap<String, TargetReport>,
+    /// What a second solver says, if one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_solver: Option<Confirmation>,
     /// It was not proven now: the stored result is current.
     #[serde(skip)]
     pub stored: bool,
@@ -132,6 +136,7 @@ impl KernelReport {
             why: None,
             times_us: Times::default(),
             targets: BTreeMap::new(),
+            second_solver: None,
             stored: false,
             diagnostics: Vec::new(),
         }
@@ -143,6 +148,12 @@ impl KernelReport {
         self.code = diagnostic.code;
         self.why = Some(diagnostic.message.clone());
         self.diagnostics.push(diagnostic);
+    }
+
+    /// Whether the second solver agrees, if one was asked.
+    fn is_confirmed(&self) -> bool {
+        let asked = self.second_solver.as_ref();
+        asked.is_none_or(|c| c.confirmed == c.obligations)
     }
 
     /// The exit code that this kernel alone would give.
@@ -158,6 +169,7 @@ impl KernelReport {
             Status::Unsupported => Code::Unsupported,
             Status::Unproven if strict => Code::NotProven,
             Status::Proven if strict && target_failed => Code::NotProven,
+            Status::Proven if strict && !self.is_confirmed() => Code::NotProven,
             Status::Unproven | Status::Proven => Code::Clean,
         }
     }

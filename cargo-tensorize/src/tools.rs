@@ -60,7 +60,8 @@ pub fn solver(z3: &Path) -> Result<Solver, Box<Diagnostic>> {
     })
 }
 
-fn on_path(name: impl AsRef<OsStr>) -> Option<PathBuf> {
+/// The program of this name on `PATH`.
+pub fn on_path(name: impl AsRef<OsStr>) -> Option<PathBuf> {
     let name = Path::new(name.as_ref());
     if name.components().count() > 1 {
         return name.is_file().then(|| name.to_owned());

@@ -393,3 +393,40 @@ fn a_file_that_is_not_there() {
     assert!(stderr(&out).contains("no_such.c"), "{}", stderr(&out));
     assert_eq!(json(&out).last().unwrap()["reason"], "summary");
 }
+
+/// A few lines of C whose value is a tree that nobody walks to the end.
+#[test]
+fn a_kernel_that_takes_too_long_is_unproven_and_says_what_was_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let step = "a[j] = a[j] * (a[j + 1] > a[j] ? a[j] : a[j + 2]) + (a[j] > a[2 * j] ? a[j] : a[j + 1]);\n";
+    let c = format!(
+        "void f(double *a, int n) {{ for (int i = 1; i <= n; i++) for (int j = n; j-- > 0;) {{ {} }} }}\n\
+         void g(int *a, int n) {{ for (int i = 0; i < n; i++) a[i] = 0; }}\n",
+        step.repeat(12)
+    );
+    std::fs::write(dir.path().join("k.c"), c).unwrap();
+    let start = std::time::Instant::now();
+    let args = [
+        "lift",
+        "k.c",
+        "--no-differential",
+        "--time-limit",
+        "0.5",
+        "--message-format",
+        "json",
+    ];
+    let out = tensorize_in(dir.path(), &args);
+    assert!(start.elapsed().as_secs() < 60, "the limit is kept");
+    let lines = json(&out);
+    let f = kernel(&lines, "f");
+    assert_eq!(
+        (&f["status"], &f["code"]),
+        (&"unproven".into(), &"TZ0405".into()),
+        "{f}"
+    );
+    assert!(
+        f["why"].as_str().unwrap().contains("what was open: "),
+        "{f}"
+    );
+    assert_eq!(kernel(&lines, "g")["status"], "proven", "the others go on");
+}

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tensorize_ir::guard::Tier;
 
 /// `[package.metadata.tensorize]` of a manifest. Everything has a default.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Metadata {
     /// Kernels without an annotation: `"kernels/blend.c::screen_blend"`.
@@ -26,6 +26,8 @@ pub struct Metadata {
     pub define: Vec<String>,
     /// More arguments of the C compiler.
     pub flags: Vec<String>,
+    /// How long finding a summary and proving it may take for one kernel, in seconds.
+    pub time_limit: Option<f64>,
 }
 
 /// A tier's name in the configuration.

@@ -250,6 +250,8 @@ impl Elem {
 
     /// The children, in order, and the binders of a fold left aside.
     pub fn children(&self) -> Vec<&ElemRef> {
+        // Every walk comes through here.
+        crate::limit::tick();
         match self {
             Elem::Const(_)
             | Elem::Param(..)
@@ -630,6 +632,7 @@ impl Fold {
 impl fmt::Display for Elem {
     /// Function-call notation: `add(x[i], fold(acc = 0:i32, k < n, add(acc, w[k])))`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::limit::tick();
         match self {
             Elem::Const(v) => write!(f, "{v}"),
             Elem::Param(name, _) | Elem::Acc(name, _) => f.write_str(name),

@@ -71,6 +71,7 @@ impl Idx {
 
     /// Adds `coefficient · monomial`; `None` stands for a coefficient that `i128` cannot hold.
     fn insert(&mut self, monomial: Vec<Atom>, coefficient: Option<i128>) {
+        crate::limit::tick();
         let old = self.terms.remove(&monomial).unwrap_or(0);
         match coefficient.and_then(|c| old.checked_add(c)) {
             Some(0) => {}

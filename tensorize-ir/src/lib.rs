@@ -15,6 +15,7 @@
 //! * [`inputs`]: arguments to try kernels on, random and exhaustive.
 //! * [`check`]: runs two sides until they differ, and makes the difference small.
 //! * [`signature`]: how a source function's parameters become LoopIR's.
+//! * [`limit`]: how long work on one kernel may take.
 //! * [`guard`]: what has to hold at a call, and which memory a kernel touches.
 //!
 //! Deliberately absent: the C parser, the solver, rewriting and code
@@ -25,6 +26,7 @@ pub mod element;
 pub mod guard;
 pub mod index;
 pub mod inputs;
+pub mod limit;
 pub mod loopir;
 pub mod memory;
 pub mod op;

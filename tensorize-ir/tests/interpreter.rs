@@ -142,7 +142,7 @@ fn bad_inputs_are_errors() {
     fails(
         &copy.replace("INDEX", "0"),
         &inputs,
-        "out[0] is stored twice",
+        "out[0] is stored twice, with different values",
     );
     fails(
         &copy.replace("INDEX", "#0 + 1"),

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Lane, Order};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::limit;
 use tensorize_ir::loopir::{Loop, LoopMode, Stmt};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
@@ -137,6 +138,7 @@ impl Executor<'_, '_> {
         if l.line != 0 {
             self.line = l.line;
         }
+        limit::working_on("the closed form of a loop", self.line);
         let k = self.ctx.fresh.name("k");
         let oracle = self.oracle;
         let mut form = oracle.closed_form(self, l, state, &k)?;

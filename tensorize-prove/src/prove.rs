@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Extent, Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
@@ -257,6 +258,11 @@ fn compare(
         }
     }
     for (view, node) in &stores {
+        let what = format!(
+            "that {}[{}] is what the summary says",
+            view.array, view.index
+        );
+        limit::working_on(what, 0);
         let Some(contents) = state.arrays.get(&view.array) else {
             return stuck(format!("the kernel has no array {}", view.array));
         };

@@ -21,6 +21,32 @@ pub const PRODUCT_STEPS: &str = "(=> (and (>= C 0) (>= X (+ Y 1))) (>= CX (+ CY 
 /// `q = ⌊e / c⌋ ∧ c ≥ 1 ⇒ c·q ≤ e < c·q + c`
 pub const FLOOR_DIVISION: &str = "(=> (>= C 1) (and (<= CQ E) (< E (+ CQ C))))";
 
+/// All of them, with their names.
+pub const LEMMAS: [(&str, &str); 5] = [
+    ("product-non-negative", PRODUCT_NON_NEGATIVE),
+    ("product-grows", PRODUCT_GROWS),
+    ("product-monotone", PRODUCT_MONOTONE),
+    ("product-steps", PRODUCT_STEPS),
+    ("floor-division", FLOOR_DIVISION),
+];
+
+/// A script that is unsatisfiable if the lemma is a theorem: its names stand for real products here.
+pub fn theorem(lemma: &str) -> String {
+    let mut script = String::new();
+    for name in ["X", "Y", "C", "E"] {
+        script.push_str(&format!("(declare-const {name} Int)\n"));
+    }
+    for (name, meaning) in [
+        ("XY", "(* X Y)"),
+        ("CX", "(* C X)"),
+        ("CY", "(* C Y)"),
+        ("CQ", "(* C (div E C))"),
+    ] {
+        script.push_str(&format!("(define-fun {name} () Int {meaning})\n"));
+    }
+    script + &format!("(assert (not {lemma}))")
+}
+
 /// Declarations and lemma instances that a formula needs.
 #[derive(Default)]
 pub struct Encoder {

@@ -3,12 +3,13 @@
 //! A child can be killed: a query that ignores its limit costs one restart and an `unknown`, never the
 //! program. The text that goes to the solver can be read, and checked with another solver.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use tensorize_ir::limit;
 
 /// What Z3 is told to spend on one query, in milliseconds.
 const SOFT_LIMIT_MS: u64 = 2_000;
@@ -25,6 +26,8 @@ pub struct Solver {
     process: Option<Process>,
     answers: HashMap<String, Answer>,
     queries: u64,
+    /// Scripts that were answered with `unsat`, if they are kept.
+    recorded: Option<BTreeSet<String>>,
 }
 
 struct Process {
@@ -114,6 +117,7 @@ impl Solver {
                 process: None,
                 answers: HashMap::new(),
                 queries: 0,
+                recorded: None,
             }),
             _ => Err(SolverError::TooOld { path, found }),
         }
@@ -134,8 +138,31 @@ impl Solver {
         self.queries
     }
 
+    /// From here on, keeps every script that is answered with `unsat`: what is proven rests on these.
+    pub fn record(&mut self) {
+        self.recorded = Some(BTreeSet::new());
+    }
+
+    /// The scripts kept since [`Solver::record`], each once; keeps no more. A proof rests on some of them: which of
+    /// them were asked on ways that led nowhere is not known.
+    pub fn take_recorded(&mut self) -> Vec<String> {
+        self.recorded.take().into_iter().flatten().collect()
+    }
+
     /// Is this script (declarations and assertions) satisfiable?
     pub fn check(&mut self, script: &str) -> Answer {
+        let answer = self.answer(script);
+        if let (Answer::Unsat, Some(recorded)) = (answer, &mut self.recorded) {
+            recorded.insert(script.to_string());
+        }
+        answer
+    }
+
+    fn answer(&mut self, script: &str) -> Answer {
+        // Also of what is known: work that only asks has to end, too.
+        if limit::is_over() {
+            return Answer::Unknown;
+        }
         if let Some(answer) = self.answers.get(script) {
             return *answer;
         }
@@ -161,7 +188,8 @@ impl Solver {
         let p = self.process.as_mut()?;
         writeln!(p.stdin, "(push)\n{script}\n(check-sat)\n(pop)").ok()?;
         p.stdin.flush().ok()?;
-        match p.lines.recv_timeout(HARD_LIMIT).ok()?.as_str() {
+        let patience = limit::left().map_or(HARD_LIMIT, |left| left.min(HARD_LIMIT));
+        match p.lines.recv_timeout(patience).ok()?.as_str() {
             "unsat" => Some(Answer::Unsat),
             "sat" => Some(Answer::Sat),
             "unknown" | "timeout" => Some(Answer::Unknown),

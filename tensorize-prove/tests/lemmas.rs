@@ -1,41 +1,19 @@
 //! Every lemma that the prover instantiates is a theorem: the solver proves it with real products, where
 //! the prover itself only has names for them. And the check for contradictory assumptions sees one.
 
-use tensorize_prove::smt;
+use std::time::Duration;
+use tensorize_ir::limit;
+use tensorize_prove::smt::{self, theorem};
 use tensorize_prove::solver::{self, Answer, Solver};
 
 fn solver() -> Solver {
     Solver::new(solver::find()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it")
 }
 
-/// The lemma with its names defined as what they stand for.
-fn theorem(lemma: &str) -> String {
-    let mut script = String::new();
-    for name in ["X", "Y", "C", "E"] {
-        script.push_str(&format!("(declare-const {name} Int)\n"));
-    }
-    for (name, meaning) in [
-        ("XY", "(* X Y)"),
-        ("CX", "(* C X)"),
-        ("CY", "(* C Y)"),
-        ("CQ", "(* C (div E C))"),
-    ] {
-        script.push_str(&format!("(define-fun {name} () Int {meaning})\n"));
-    }
-    script.push_str(&format!("(assert (not {lemma}))"));
-    script
-}
-
 #[test]
 fn every_lemma_is_a_theorem() {
     let mut solver = solver();
-    for lemma in [
-        smt::PRODUCT_NON_NEGATIVE,
-        smt::PRODUCT_GROWS,
-        smt::PRODUCT_MONOTONE,
-        smt::PRODUCT_STEPS,
-        smt::FLOOR_DIVISION,
-    ] {
+    for (_, lemma) in smt::LEMMAS {
         assert_eq!(solver.check(&theorem(lemma)), Answer::Unsat, "{lemma}");
     }
 }
@@ -72,6 +50,30 @@ fn a_solver_that_dies_answers_unknown_and_comes_back() {
     let mut solver = solver();
     assert_eq!(solver.check("(this is no SMT-LIB"), Answer::Unknown);
     assert_eq!(solver.check("(assert false)"), Answer::Unsat);
+}
+
+#[test]
+fn what_a_proof_rests_on_is_kept() {
+    let mut solver = solver();
+    let unsat = "(declare-const x Int)(assert (< x x))";
+    solver.check(unsat);
+    solver.record();
+    // Also what was answered before.
+    solver.check(unsat);
+    solver.check("(declare-const x Int)(assert (< x 1))");
+    assert_eq!(solver.take_recorded(), [unsat]);
+    solver.check(unsat);
+    assert!(solver.take_recorded().is_empty());
+}
+
+#[test]
+fn nothing_is_shown_when_the_time_is_up() {
+    let mut solver = solver();
+    let script = "(assert false)";
+    assert_eq!(solver.check(script), Answer::Unsat);
+    let late = limit::within(Duration::ZERO, || solver.check(script));
+    assert_eq!(late, Ok(Answer::Unknown));
+    assert_eq!(solver.check(script), Answer::Unsat);
 }
 
 #[test]

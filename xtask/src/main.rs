@@ -20,7 +20,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Install what is missing: z3, libclang and NumPy in a Python environment of their own, gcc if there is none
+    /// Install what is missing: z3, cvc5, libclang and NumPy in a Python environment of their own, gcc and clang
     Setup {
         /// Only report what is there and what is missing
         #[arg(long)]

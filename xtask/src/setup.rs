@@ -1,7 +1,7 @@
 //! `cargo xtask setup`: the tools that `cargo tensorize` needs and cargo doesn't bring.
 //!
-//! z3, libclang and NumPy come as Python packages into one environment, where our programs look for them. Nothing
-//! else on the machine is touched, except that a missing C compiler or `venv` module is installed with apt where we
+//! z3, cvc5, libclang and NumPy come as Python packages into one environment, where our programs look for them. Nothing
+//! else on the machine is touched, except that a missing C compiler (the tests want gcc and clang) or `venv` module is installed with apt where we
 //! may. Where we may not, the one command that does it is named.
 
 use std::fs::{self, File};
@@ -13,9 +13,14 @@ use anyhow::{Context, Result, bail};
 use crate::process::{output, run as run_command, succeeds};
 
 /// The packages, pinned: the version of z3 is part of every stored proof.
-const REQUIREMENTS: [&str; 3] = ["z3-solver>=5.4,<6", "libclang==18.1.1", "numpy>=2,<3"];
+const REQUIREMENTS: [&str; 4] = [
+    "z3-solver>=5.4,<6",
+    "cvc5>=1.3,<2",
+    "libclang==18.1.1",
+    "numpy>=2,<3",
+];
 /// Debian's packages for what must be on the machine already, together: one command mends everything.
-const DEBIAN_PACKAGES: [&str; 4] = ["gcc", "libc6-dev", "python3", "python3-venv"];
+const DEBIAN_PACKAGES: [&str; 5] = ["gcc", "clang", "libc6-dev", "python3", "python3-venv"];
 /// Written into the environment when it is complete.
 const STAMP: &str = "tensorize-setup";
 
@@ -47,6 +52,12 @@ pub fn run() -> Result<()> {
             bail!("still no working `cc` on the PATH: install gcc, or set CC");
         }
     }
+    if !has_clang() {
+        install_debian("clang is missing, which the tests compare with")?;
+        if !has_clang() {
+            bail!("still no working `clang` on the PATH: install it");
+        }
+    }
     if is_complete() {
         return Ok(());
     }
@@ -60,7 +71,10 @@ pub fn run() -> Result<()> {
             );
         }
     }
-    eprintln!("setup: z3, libclang and NumPy into {}", venv.display());
+    eprintln!(
+        "setup: z3, cvc5, libclang and NumPy into {}",
+        venv.display()
+    );
     let python = python();
     // An environment whose interpreter has gone (an upgraded system) is made anew.
     let clear = venv.exists()
@@ -108,9 +122,10 @@ pub fn check() -> Result<()> {
         }
     };
     report("C compiler (cc)", has_c_compiler());
+    report("clang", has_clang());
     report("python3 with venv", has_venv_module());
     let absent = missing_in_venv();
-    for tool in ["z3", "libclang", "numpy"] {
+    for tool in ["z3", "cvc5", "libclang", "numpy"] {
         report(
             &format!("{tool} in {}", venv.display()),
             !absent.iter().any(|name| name == tool),
@@ -141,6 +156,7 @@ fn missing_in_venv() -> Vec<String> {
         missing.push("z3".to_string());
     }
     for (name, inside) in [
+        ("cvc5", "cvc5/__init__.py"),
         ("libclang", "clang/native/libclang.so"),
         ("numpy", "numpy/__init__.py"),
     ] {
@@ -177,6 +193,10 @@ fn has_venv_module() -> bool {
 
 fn has_c_compiler() -> bool {
     succeeds(Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into())).arg("--version"))
+}
+
+fn has_clang() -> bool {
+    succeeds(Command::new("clang").arg("--version"))
 }
 
 fn debian_command() -> String {

@@ -16,18 +16,28 @@ pub fn run(args: &Lift, common: &Common, out: &Output) -> Code {
         targets,
         summary,
         no_differential,
+        second,
         clang_args,
     } = args;
     if let Err(d) = super::package::known(targets) {
         out.diagnostic(&d);
         return Code::Usage;
     }
+    let (second, _files) = match super::second_solver(second) {
+        Ok(found) => found,
+        Err(d) => {
+            out.diagnostic(&d);
+            return Code::CouldNotRun;
+        }
+    };
     let settings = Settings {
         z3: tensorize_prove::solver::find(),
         jobs: threads(common),
         targets: targets.clone(),
         tier: Tier::Real,
+        time_limit: super::time_limit(common, None),
         differential: !no_differential,
+        second,
     };
     let source = |file: &std::path::PathBuf| Source::alone(file, clang_args);
     let mut code = Code::Clean;

@@ -6,16 +6,17 @@ mod package;
 mod prove;
 mod targets;
 
-use crate::cli::{Cli, Common, MessageFormat, Project, Verb};
+use crate::cli::{Cli, Common, MessageFormat, Project, SecondSolver, Verb};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::pipeline::Run;
 use crate::report::{KernelReport, Summary, table};
+use crate::second::{Confirmation, Second};
 use crate::usage;
 use annotate_snippets::Renderer;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Does what the command line asks for.
 pub fn run(cli: &Cli) -> Code {
@@ -33,8 +34,16 @@ pub fn run(cli: &Cli) -> Code {
     }
     let common = &cli.common;
     match &cli.verb {
-        None => package::run(&cli.project, common, package::Mode::Store, &out),
-        Some(Verb::Check { project }) => package::run(project, common, package::Mode::Check, &out),
+        None => package::run(
+            &cli.project,
+            &SecondSolver::default(),
+            common,
+            package::Mode::Store,
+            &out,
+        ),
+        Some(Verb::Check { project, second }) => {
+            package::run(project, second, common, package::Mode::Check, &out)
+        }
         Some(Verb::Prove {
             function: (file, name),
             summary,
@@ -60,6 +69,33 @@ fn threads(common: &Common) -> NonZeroUsize {
         .jobs
         .or_else(|| std::thread::available_parallelism().ok())
         .unwrap_or(NonZeroUsize::MIN)
+}
+
+/// What a kernel may take, if neither command line nor configuration says.
+const TIME_LIMIT_S: f64 = 10.0;
+
+/// What a kernel may take: the command line's word, else the configuration's.
+fn time_limit(common: &Common, configured: Option<f64>) -> Duration {
+    let seconds = common.time_limit.or(configured).unwrap_or(TIME_LIMIT_S);
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4)
+}
+
+/// The second solver that was asked for, and the folder of its files, if that is a temporary one.
+fn second_solver(
+    asked: &SecondSolver,
+) -> Result<(Option<Second>, Option<tempfile::TempDir>), Box<Diagnostic>> {
+    let Some(name) = &asked.name else {
+        return Ok((None, None));
+    };
+    if let Some(dir) = &asked.smt_dir {
+        return Ok((Some(Second::find(name, dir.clone())?), None));
+    }
+    let folder = tempfile::tempdir().map_err(|e| {
+        let message = format!("cannot make a temporary folder: {e}");
+        Box::new(Diagnostic::error("TZ0703", message))
+    })?;
+    let second = Second::find(name, folder.path().to_path_buf())?;
+    Ok((Some(second), Some(folder)))
 }
 
 /// Where reports go: JSON or text on standard output, diagnostics for people on standard error.
@@ -128,8 +164,16 @@ impl Output {
             .fold(Code::Clean, |code, k| code.worse(k.exit(strict)))
     }
 
+    /// What the second solver said, if one was asked.
+    pub fn confirmation(&self, said: Option<&Confirmation>) {
+        if let Some(said) = said {
+            self.text(&format!("{}\n", said.text()));
+        }
+    }
+
     /// Reports on a run.
     pub fn run(&self, run: &Run, targets: &[String], strict: bool) -> Code {
+        self.confirmation(run.confirmation.as_ref());
         self.report(
             &run.reports(),
             targets,

@@ -1,7 +1,7 @@
 //! No verb, and `check`: the kernels of a Cargo project.
 
 use super::{Output, threads};
-use crate::cli::{Common, Project};
+use crate::cli::{Common, Project, SecondSolver};
 use crate::diagnostics::{Diagnostic, line_span};
 use crate::exit::Code;
 use crate::pipeline::{self, Job, Kernel, Settings};
@@ -25,7 +25,13 @@ pub enum Mode {
 }
 
 /// Does the work for every chosen package.
-pub fn run(project: &Project, common: &Common, mode: Mode, out: &Output) -> Code {
+pub fn run(
+    project: &Project,
+    second: &SecondSolver,
+    common: &Common,
+    mode: Mode,
+    out: &Output,
+) -> Code {
     if let Err(d) = known(&project.targets) {
         out.diagnostic(&d);
         return Code::Usage;
@@ -45,6 +51,15 @@ pub fn run(project: &Project, common: &Common, mode: Mode, out: &Output) -> Code
             return Code::CouldNotRun;
         }
     };
+    let (second, _files) = match super::second_solver(second) {
+        Ok(found) => found,
+        Err(d) => {
+            out.diagnostic(&d);
+            return Code::CouldNotRun;
+        }
+    };
+    // What is stored has nothing to show to another solver.
+    let force = project.force || second.is_some();
     let mut all = Total {
         z3_version: version,
         ..Total::default()
@@ -55,10 +70,12 @@ pub fn run(project: &Project, common: &Common, mode: Mode, out: &Output) -> Code
             jobs: threads(common),
             targets: wanted_targets(project, package),
             tier: package.metadata.tier(),
+            time_limit: super::time_limit(common, package.metadata.time_limit),
             differential: true,
+            second: second.clone(),
         };
         if let Err(d) = known(&settings.targets)
-            .and_then(|()| one_package(package, &settings, project.force, mode, &mut all, out))
+            .and_then(|()| one_package(package, &settings, force, mode, &mut all, out))
         {
             out.diagnostic(&d);
             all.code = all.code.worse(Code::CouldNotRun);
@@ -199,6 +216,7 @@ fn one_package(
     let jobs = work.iter().map(|f| f.job.clone()).collect();
     let run = pipeline::run(jobs, settings)?;
     all.solvers_peak = all.solvers_peak.max(run.solvers_peak);
+    out.confirmation(run.confirmation.as_ref());
 
     let mut names: BTreeSet<String> = reports.iter().flatten().map(|r| r.name.clone()).collect();
     let mut done = Vec::new();

@@ -23,7 +23,9 @@ pub fn run(
         jobs: threads(common),
         targets: Vec::new(),
         tier: Tier::Real,
+        time_limit: super::time_limit(common, None),
         differential: false,
+        second: None,
     };
     let fail = |d: Diagnostic, code| {
         out.diagnostic(&d);

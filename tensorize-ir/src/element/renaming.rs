@@ -47,6 +47,7 @@ impl<'a> Renaming<'a> {
     }
 
     pub(super) fn elem(&mut self, e: &Elem) -> ElemRef {
+        crate::limit::tick();
         match e {
             Elem::Acc(name, ty) => {
                 let name = Self::bound(&self.accs, name).unwrap_or_else(|| name.clone());

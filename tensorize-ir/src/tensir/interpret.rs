@@ -50,12 +50,17 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
                     let place = address
                         .at(&position)
                         .ok_or_else(|| format!("{view} has no value at {position:?}"))?;
+                    // Which of two values stays is not said, so they have to be the same.
+                    let again = !written.insert(place);
+                    if again && buffer.get(place).is_some_and(|first| !first.same(v)) {
+                        return Err(format!(
+                            "{}[{place}] is stored twice, with different values",
+                            view.array
+                        ));
+                    }
                     buffer.set(place, v).ok_or_else(|| {
                         format!("{}[{place}] lies outside of the array", view.array)
                     })?;
-                    if !written.insert(place) {
-                        return Err(format!("{}[{place}] is stored twice", view.array));
-                    }
                 }
             }
         }
