@@ -350,6 +350,50 @@ impl Elem {
         self.rebuild(&children, &indices)
     }
 
+    /// Replaces accumulators that occur free. Names that folds bind stay what they are, and are renamed where a
+    /// value would be caught by them.
+    pub fn replace_accs(self: &Arc<Self>, values: &BTreeMap<Sym, ElemRef>) -> ElemRef {
+        if values.is_empty() || !values.keys().any(|name| self.mentions(name)) {
+            return self.clone();
+        }
+        match &**self {
+            Elem::Acc(name, _) => values.get(name).unwrap_or(self).clone(),
+            Elem::Fold(fold) => {
+                let mut free = values.clone();
+                free.retain(|name, _| {
+                    !fold.binds(name) && fold.lanes().any(|l| l.step.mentions(name))
+                });
+                let caught = |v: &ElemRef| {
+                    v.mentions(&fold.var) || fold.lanes().any(|l| v.mentions(l.acc))
+                };
+                if free.values().any(caught) {
+                    let mut fresh = Fresh::avoiding(self);
+                    values.values().for_each(|v| fresh.avoid(v));
+                    return self.freshen(&mut fresh).replace_accs(values);
+                }
+                let children: Vec<ElemRef> = fold
+                    .lanes()
+                    .flat_map(|l| [l.init.replace_accs(values), l.step.replace_accs(&free)])
+                    .collect();
+                let extent = fold.extent.map_values(&mut |e| e.replace_accs(values));
+                self.rebuild(&children, &[extent])
+            }
+            _ => {
+                let children: Vec<_> = self
+                    .children()
+                    .into_iter()
+                    .map(|e| e.replace_accs(values))
+                    .collect();
+                let indices: Vec<_> = self
+                    .indices()
+                    .into_iter()
+                    .map(|i| i.map_values(&mut |e| e.replace_accs(values)))
+                    .collect();
+                self.rebuild(&children, &indices)
+            }
+        }
+    }
+
     /// Whether the variable or accumulator `name` occurs.
     pub fn mentions(&self, name: &str) -> bool {
         matches!(self, Elem::Acc(n, _) | Elem::Param(n, _) if &**n == name)
@@ -539,6 +583,11 @@ impl Fold {
         }
     }
 
+    /// Whether `name` is one of its accumulators.
+    pub fn binds(&self, name: &str) -> bool {
+        self.lanes().any(|lane| &**lane.acc == name)
+    }
+
     /// All lanes, the one whose value it is first.
     pub fn lanes(&self) -> impl Iterator<Item = LaneRef<'_>> {
         let first = LaneRef {
@@ -552,6 +601,36 @@ impl Fold {
             step: &lane.step,
         });
         std::iter::once(first).chain(others)
+    }
+
+    /// The value of `steps + 1` steps, written as the last one of them: the step at `var = steps`, over the folds
+    /// of the first `steps`. It is this fold's value if its extent is `steps + 1` and `steps` is not negative.
+    pub fn last_step(&self, steps: &Idx) -> ElemRef {
+        let lanes: Vec<Lane> = self
+            .lanes()
+            .map(|l| Lane {
+                acc: l.acc.clone(),
+                init: l.init.clone(),
+                step: l.step.clone(),
+            })
+            .collect();
+        let before = |i: usize| -> ElemRef {
+            let mut others = lanes.clone();
+            let first = others.remove(i);
+            Arc::new(Elem::Fold(Arc::new(Fold {
+                acc: first.acc,
+                var: self.var.clone(),
+                extent: steps.clone(),
+                init: first.init,
+                step: first.step,
+                order: self.order,
+                others,
+            })))
+        };
+        let values = (0..lanes.len())
+            .map(|i| (lanes[i].acc.clone(), before(i)))
+            .collect();
+        self.step.replace(&self.var, steps).replace_accs(&values)
     }
 
     /// The same value from the lanes that the first one depends on, in the order in which a walk over the steps

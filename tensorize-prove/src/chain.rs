@@ -419,11 +419,18 @@ fn size_rank(stride: &Idx) -> (usize, i128) {
 
 /// `remainder / stride` where that is a polynomial, and the stride is not zero.
 fn exact_quotient(ctx: &mut Context, remainder: &Idx, stride: &Idx) -> Option<Idx> {
-    if stride.as_constant().is_none() && !ctx.proves(CmpOp::Ne, stride, &Idx::default()) {
+    let (quotient, left) = divide(remainder, stride);
+    if !left.is_zero() {
         return None;
     }
-    let (quotient, left) = divide(remainder, stride);
-    left.is_zero().then_some(quotient)
+    if stride.as_constant().is_none() && !ctx.proves(CmpOp::Ne, stride, &Idx::default()) {
+        // An increment that is a parameter: what is not positive is left to the original.
+        if !ctx.is_over_params(stride) {
+            return None;
+        }
+        ctx.guard(Guard::NonNegative(stride - &Idx::constant(1)));
+    }
+    Some(quotient)
 }
 
 /// Polynomial division by a monomial (or by a polynomial that is a factor of all there is): quotient and

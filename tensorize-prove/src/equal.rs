@@ -6,7 +6,7 @@
 //! reductions are opaque there, so an answer "equal" holds for whatever they are.
 
 use crate::canon;
-use crate::context::{Context, encode_condition};
+use crate::context::{Context, encode_condition, is_index_condition};
 use crate::smt::Encoder;
 use crate::solver::Answer;
 use std::sync::Arc;
@@ -67,8 +67,16 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     if a == b {
         return true;
     }
-    if let (Elem::Fold(f), Elem::Fold(g)) = (&**a, &**b) {
+    if let (Elem::Fold(f), Elem::Fold(g)) = (&**a, &**b)
+        && same_idx(ctx, &f.extent, &g.extent)
+    {
         return same_fold(ctx, f, g, tier);
+    }
+    if let Some(equal) = unrolled(ctx, a, b, tier).or_else(|| unrolled(ctx, b, a, tier)) {
+        return equal;
+    }
+    if let Some(equal) = by_cases(ctx, a, b, tier).or_else(|| by_cases(ctx, b, a, tier)) {
+        return equal;
     }
     let heads = match (&**a, &**b) {
         (Elem::Unary(p, _), Elem::Unary(q, _)) => p == q,
@@ -117,6 +125,61 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     i.len() == j.len()
         && i.iter().zip(&j).all(|(p, q)| same_idx(ctx, p, q))
         && x.iter().zip(&y).all(|(p, q)| congruent(ctx, p, q, tier))
+}
+
+/// A fold `a` of a few steps more than one in `b`: by its own equations, the last steps are taken one by one,
+/// and a fold of no steps is its first value.
+fn unrolled(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> Option<bool> {
+    /// More than this is not what an off-by-one or a short window needs.
+    const MOST: i128 = 4;
+    let Elem::Fold(f) = &**a else { return None };
+    let mut more = 0;
+    b.visit(&mut |x| {
+        if let Elem::Fold(g) = &**x
+            && f.lanes().count() == g.lanes().count()
+            && let Some(d) = canon::idx(&(&f.extent - &g.extent)).as_constant()
+            && (1..=MOST).contains(&d)
+        {
+            more = more.max(d);
+        }
+    });
+    let before = &f.extent - &Idx::constant(1);
+    if more > 0 && ctx.is_non_negative(&before) {
+        let a = prepare(ctx, &f.last_step(&before), tier);
+        return Some(congruent(ctx, &a, b, tier));
+    }
+    // A few steps at most: each number of them.
+    if matches!(&**b, Elem::Fold(_))
+        || !ctx.proves(CmpOp::Le, &f.extent, &Idx::constant(MOST))
+    {
+        return None;
+    }
+    let none = Elem::index_compare(CmpOp::Le, f.extent.clone(), Idx::default());
+    let cases = Elem::select(none, f.init.clone(), f.last_step(&before));
+    Some(match &*cases {
+        Elem::Select(..) => by_cases(ctx, &cases, b, tier).is_some(),
+        _ => same(ctx, &cases, b, tier),
+    })
+}
+
+/// A choice by indices on one side only: both cases.
+fn by_cases(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> Option<bool> {
+    let Elem::Select(c, t, f) = &**a else {
+        return None;
+    };
+    let alike = matches!(&**b, Elem::Select(d, ..) if congruent(ctx, c, d, tier));
+    if alike || !is_index_condition(c) {
+        return None;
+    }
+    let mark = ctx.mark();
+    ctx.assume(c.clone());
+    let then = same(ctx, t, b, tier);
+    ctx.forget(mark);
+    ctx.assume(Elem::not(c.clone()));
+    let otherwise = then && same(ctx, f, b, tier);
+    ctx.forget(mark);
+    // Where this fails, the solver may still know.
+    otherwise.then_some(true)
 }
 
 /// Two folds of as many steps, from the same values, by the same steps, in the same order: equal by

@@ -5,11 +5,11 @@ use crate::canon;
 use crate::chain::{self, truth};
 use crate::context::Context;
 use crate::equal::same;
-use crate::eval::bound;
+use crate::eval::{bound, index_like};
 use crate::exec::{Access, Executor, Hazard, Stuck};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
-use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::Param;
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -117,6 +117,7 @@ fn interval(
     hi: Option<&Idx>,
 ) -> Option<(Idx, Idx)> {
     let one = Idx::constant(1);
+    let a = &within_values(ctx, a);
     let mark = ctx.mark();
     assume(ctx, a);
     // Conditions can make the interval smaller than the ranges of the counters alone do: try bounds that
@@ -148,6 +149,68 @@ fn interval(
         (None, h) => h?,
     };
     Some((low, high))
+}
+
+/// The access with every index that the data decides, but within bounds that can be seen (the place of a
+/// maximum so far), replaced by any index within these bounds.
+fn within_values(ctx: &mut Context, a: &Access) -> Access {
+    let mut wider = a.clone();
+    let mut values = Vec::new();
+    a.index.for_each_value(&mut |e| values.push(e.clone()));
+    for value in values {
+        let mark = ctx.mark();
+        assume(ctx, a);
+        let range = range(ctx, &value, &a.loops);
+        ctx.forget(mark);
+        let Some((low, high)) = range else { continue };
+        let var = ctx.fresh.name("v");
+        let any = &low + &Idx::sym(var.clone());
+        wider.index = wider.index.map_atoms(&mut |a| match a {
+            Atom::Value(e) if *e == value => Some(any.clone()),
+            _ => None,
+        });
+        wider.loops.push((var, &(&high - &low) + &Idx::constant(1)));
+    }
+    wider.index = canon::idx(&wider.index);
+    wider
+}
+
+/// The least and the largest value of a fold each of whose steps keeps the value or sets it to an index: by
+/// induction over the steps.
+fn range(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) -> Option<(Idx, Idx)> {
+    fn leaves(e: &ElemRef, acc: &Sym, out: &mut Vec<Idx>) -> bool {
+        match &**e {
+            Elem::Acc(name, _) if name == acc => true,
+            Elem::Select(_, t, f) => leaves(t, acc, out) && leaves(f, acc, out),
+            _ => index_like(e).map(|i| out.push(i)).is_some(),
+        }
+    }
+    let Elem::Fold(f) = &**e else { return None };
+    let (mut first, mut later) = (vec![], vec![]);
+    if !leaves(&f.init, &f.acc, &mut first) || !leaves(&f.step, &f.acc, &mut later) {
+        return None;
+    }
+    let var = ctx.fresh.name(&f.var);
+    let mut all = loops.to_vec();
+    all.push((var.clone(), f.extent.clone()));
+    let mut ends: Vec<(Idx, Idx)> = Vec::new();
+    for i in first {
+        ends.push((bound(ctx, &i, loops, false)?, bound(ctx, &i, loops, true)?));
+    }
+    for i in later {
+        let i = i.replace(&f.var, &Idx::sym(var.clone()));
+        let mark = ctx.mark();
+        ctx.assume_in_range(&var, &f.extent);
+        let (low, high) = (bound(ctx, &i, &all, false), bound(ctx, &i, &all, true));
+        ctx.forget(mark);
+        ends.push((low?, high?));
+    }
+    let (mut low, mut high) = (None, None);
+    for (l, h) in ends {
+        low = Some(pick(ctx, low, l, false));
+        high = Some(pick(ctx, high, h, true));
+    }
+    Some((low?, high?))
 }
 
 fn assume(ctx: &mut Context, a: &Access) {

@@ -322,12 +322,12 @@ impl Executor<'_, '_> {
             };
             let ok = match f {
                 ScalarForm::At(e) => {
-                    let v = with_accs(v, &running);
+                    let v = v.replace_accs(&running);
                     self.same_scalar(&v, &e.replace(k, &next_k))
                 }
                 ScalarForm::Fold { step, .. } => same(&mut self.ctx, v, step, Tier::Exact),
                 ScalarForm::Last(e) => {
-                    let v = with_accs(v, &running);
+                    let v = v.replace_accs(&running);
                     same(&mut self.ctx, &v, e, Tier::Exact)
                 }
             };
@@ -347,8 +347,8 @@ impl Executor<'_, '_> {
                 .map_or(&[][..], |c| &c.effects[before..])
                 .iter()
                 .map(|e| {
-                    let on_idx = |i: &Idx| i.map_values(&mut |v| with_accs(v, &running));
-                    e.map(&on_idx, &mut |v| with_accs(v, &running))
+                    let on_idx = |i: &Idx| i.map_values(&mut |v| v.replace_accs(&running));
+                    e.map(&on_idx, &mut |v| v.replace_accs(&running))
                 })
                 .collect();
             if !self.is_one_more_round(effects, &new, k)? {
@@ -413,7 +413,7 @@ impl Executor<'_, '_> {
                     let mut ok = true;
                     next.push(e.map(&|i| i.clone(), &mut |v| match &**v {
                         Elem::Const(_) => v.clone(),
-                        Elem::Fold(f) if f.extent == this => step_once(f, &this),
+                        Elem::Fold(f) if f.extent == this => f.last_step(&this),
                         _ => {
                             ok = false;
                             v.clone()
@@ -510,8 +510,8 @@ impl Executor<'_, '_> {
         if running.is_empty() {
             return;
         }
-        let on_idx = |i: &Idx| i.map_values(&mut |v| with_accs(v, running));
-        let on_elem = |e: &mut ElemRef| *e = with_accs(e, running);
+        let on_idx = |i: &Idx| i.map_values(&mut |v| v.replace_accs(running));
+        let on_elem = |e: &mut ElemRef| *e = e.replace_accs(running);
         for access in &mut self.accesses[first_access..] {
             access.index = on_idx(&access.index);
             access.path.iter_mut().for_each(on_elem);
@@ -641,42 +641,4 @@ fn folds(
         ((*var).clone(), Arc::new(Elem::Fold(Arc::new(fold))))
     };
     lanes.iter().enumerate().map(fold).collect()
-}
-
-/// `e`, where the named accumulators have these values.
-pub fn with_accs(e: &ElemRef, values: &BTreeMap<Sym, ElemRef>) -> ElemRef {
-    if values.is_empty() {
-        return e.clone();
-    }
-    e.map(&mut |x| match &**x {
-        Elem::Acc(name, _) => values.get(name).cloned(),
-        _ => None,
-    })
-}
-
-/// One more step of a fold: `step` at `acc = fold`, `var = k`, and likewise the other lanes.
-fn step_once(f: &Fold, k: &Idx) -> ElemRef {
-    let lanes: Vec<Lane> = f
-        .lanes()
-        .map(|l| Lane {
-            acc: l.acc.clone(),
-            init: l.init.clone(),
-            step: l.step.clone(),
-        })
-        .collect();
-    let values: BTreeMap<Sym, ElemRef> = (0..lanes.len())
-        .map(|i| {
-            let mut rotated = lanes.clone();
-            let first = rotated.remove(i);
-            let fold = Fold {
-                acc: first.acc.clone(),
-                init: first.init,
-                step: first.step,
-                others: rotated,
-                ..f.clone()
-            };
-            (first.acc, Arc::new(Elem::Fold(Arc::new(fold))))
-        })
-        .collect();
-    with_accs(&f.step.replace(&f.var, k), &values)
 }

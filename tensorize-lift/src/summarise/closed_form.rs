@@ -16,7 +16,7 @@ use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents, Effect};
 use tensorize_prove::eval::{as_idx, index_like};
 use tensorize_prove::exec::{Executor, State, Stuck};
-use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified, with_accs};
+use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
 
 /// Proposes closed forms by trying a round.
 pub struct Summariser;
@@ -267,7 +267,8 @@ fn followers(
 /// How often the loop runs: the condition holds up to there.
 fn trip(exec: &mut Executor, l: &Loop, start: &State, k: &Sym) -> Result<Idx, Stuck> {
     let saved = exec.ctx.save();
-    exec.ctx.assume_non_negative(&Idx::sym(k.clone()));
+    // No loop runs that often; and as long as it doesn't, counters stay inside of their types.
+    exec.ctx.assume_in_range(k, &Idx::constant(1 << 28));
     let condition = exec.probe_condition(l, start);
     exec.ctx.restore(saved);
     let bounds = condition.ok().and_then(|c| rounds(&c, k));
@@ -337,8 +338,8 @@ struct Guess<'g, 'c, 's> {
 
 /// The same writes, accumulators replaced by values.
 fn in_terms_of(e: &Effect, values: &BTreeMap<Sym, ElemRef>) -> Effect {
-    e.map(&|i| i.map_values(&mut |v| with_accs(v, values)), &mut |v| {
-        with_accs(v, values)
+    e.map(&|i| i.map_values(&mut |v| v.replace_accs(values)), &mut |v| {
+        v.replace_accs(values)
     })
 }
 
@@ -383,7 +384,7 @@ impl Guess<'_, '_, '_> {
             ends.remove(&var);
             let value = BTreeMap::from([(token(&var, self.k), at.clone())]);
             for e in ends.values_mut() {
-                *e = with_accs(e, &value);
+                *e = e.replace_accs(&value);
             }
             known.insert(var, at);
         }
@@ -416,7 +417,7 @@ impl Guess<'_, '_, '_> {
         }
         let running = self.running(&Idx::sym(self.k.clone()));
         for (var, e) in last {
-            let e = with_accs(e, &running);
+            let e = e.replace_accs(&running);
             form.scalars.insert(var.clone(), ScalarForm::Last(e));
         }
     }
@@ -471,12 +472,19 @@ impl Guess<'_, '_, '_> {
                  supported"
             ));
         }
-        let running = self.running(&Idx::sym(self.k.clone()));
-        let new: Vec<Effect> = new.iter().map(|e| in_terms_of(e, &running)).collect();
+        let this = Idx::sym(self.k.clone());
+        let (now, next) = (
+            self.running(&this),
+            self.running(&(&this + &Idx::constant(1))),
+        );
         let var = self.exec.ctx.fresh.name(self.k);
         let body = self.in_round(|g| {
             new.iter()
-                .map(|e| g.pointwise(e))
+                .map(|e| {
+                    let e = g.recurrence(array, e)?;
+                    let e = g.rolled_up(&e, &next);
+                    g.pointwise(&in_terms_of(&e, &now))
+                })
                 .collect::<Result<Vec<_>, _>>()
         })?;
         let body = body
@@ -488,6 +496,95 @@ impl Guess<'_, '_, '_> {
             extent: Idx::sym(self.k.clone()),
             body,
         }])
+    }
+
+    /// What the rounds make of an accumulator is its fold of one round more.
+    fn rolled_up(&self, e: &Effect, next: &BTreeMap<Sym, ElemRef>) -> Effect {
+        e.map(&|i| i.clone(), &mut |v| {
+            v.map(&mut |x| {
+                let lane = self.lanes.iter().find(|lane| lane.step == *x)?;
+                next.get(&lane.acc).cloned()
+            })
+        })
+    }
+
+    /// A write that reads what the rounds just before it have written (`y[i] = x[i] - a * y[i - 1]`): what it
+    /// leaves is a fold of the rounds so far.
+    fn recurrence(&mut self, array: &Sym, e: &Effect) -> Result<Effect, Stuck> {
+        /// How many rounds back.
+        const FAR: i128 = 4;
+        match e {
+            Effect::Loop { var, extent, body } => Ok(Effect::Loop {
+                var: var.clone(),
+                extent: extent.clone(),
+                body: body
+                    .iter()
+                    .map(|b| self.recurrence(array, b))
+                    .collect::<Result<_, _>>()?,
+            }),
+            Effect::Point { cond, index, value } => {
+                let Some(own) = self.tokens.get(array) else {
+                    return Ok(e.clone());
+                };
+                let this = Idx::sym(self.k.clone());
+                let back = |c: i128| canon::idx(&index.replace(self.k, &(&this - &Idx::constant(c))));
+                let places: Vec<Idx> = (1..=FAR).map(back).collect();
+                let mut deepest = 0;
+                value.visit(&mut |x| {
+                    if let Elem::Read { array, index, .. } = &**x
+                        && array == own
+                        && let Some(c) = places.iter().position(|p| *p == canon::idx(index))
+                    {
+                        deepest = deepest.max(c + 1);
+                    }
+                });
+                let certain = matches!(&**cond, Elem::Const(v) if v.is_true());
+                let Some(before) = self.entry.arrays.get(array).filter(|_| deepest > 0 && certain)
+                else {
+                    return Ok(e.clone());
+                };
+                let accs: Vec<Sym> = (0..deepest)
+                    .map(|_| self.exec.ctx.fresh.name(array))
+                    .collect();
+                let acc = |c: usize| -> ElemRef { Arc::new(Elem::Acc(accs[c].clone(), value.ty())) };
+                let step = value.map(&mut |x| match &**x {
+                    Elem::Read { array, index, .. } if array == own => {
+                        let c = places.iter().position(|p| *p == canon::idx(index))?;
+                        Some(acc(c))
+                    }
+                    _ => None,
+                });
+                let mut lanes = Vec::new();
+                for (c, place) in places[..deepest].iter().enumerate() {
+                    let first = place.replace(self.k, &Idx::default());
+                    let init = chain::read(&mut self.exec.ctx, array, before, &first)
+                        .map_err(|why| Stuck {
+                            what: why.0,
+                            line: self.line,
+                        })?;
+                    lanes.push(Lane {
+                        acc: accs[c].clone(),
+                        init,
+                        step: if c == 0 {
+                            self.resolve(&step)?
+                        } else {
+                            acc(c - 1)
+                        },
+                    });
+                }
+                lanes.extend(self.lanes.iter().cloned());
+                let first = lanes.remove(0);
+                let rounds = &this + &Idx::constant(1);
+                let mut fold =
+                    Fold::new(first.acc, self.k.clone(), rounds, first.init, first.step);
+                fold.others = lanes;
+                Ok(Effect::Point {
+                    cond: cond.clone(),
+                    index: index.clone(),
+                    value: Arc::new(Elem::Fold(Arc::new(fold.without_idle_lanes()))),
+                })
+            }
+        }
     }
 
     fn pointwise(&mut self, e: &Effect) -> Result<Effect, Stuck> {
