@@ -363,9 +363,8 @@ impl Elem {
                 free.retain(|name, _| {
                     !fold.binds(name) && fold.lanes().any(|l| l.step.mentions(name))
                 });
-                let caught = |v: &ElemRef| {
-                    v.mentions(&fold.var) || fold.lanes().any(|l| v.mentions(l.acc))
-                };
+                let caught =
+                    |v: &ElemRef| v.mentions(&fold.var) || fold.lanes().any(|l| v.mentions(l.acc));
                 if free.values().any(caught) {
                     let mut fresh = Fresh::avoiding(self);
                     values.values().for_each(|v| fresh.avoid(v));

@@ -160,7 +160,7 @@ fn propose(
             stores(&mut exec.ctx, name, contents, &mut results)?;
         }
     }
-    results.extend(returned.map(Closed::Return));
+    results.extend(returned.map(|v| Closed::Return(exec.ctx.settle(&v))));
     if results.is_empty() {
         return Err(Refusal {
             code: "TZ0302",

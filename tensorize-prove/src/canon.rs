@@ -246,6 +246,17 @@ fn select(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Option<ElemRef> {
     if let Elem::Unary(UnOp::Not, inner) = &**c {
         return Some(simplify(Elem::select(inner.clone(), f.clone(), t.clone())));
     }
+    // A choice between the truth values is the condition.
+    if let (Elem::Const(t), Elem::Const(f)) = (&**t, &**f)
+        && t.ty == ScalarType::I1
+        && t.is_true() != f.is_true()
+    {
+        return Some(if t.is_true() {
+            c.clone()
+        } else {
+            not(c.clone())
+        });
+    }
     // Inside of a branch the condition is known.
     let (t2, f2) = (assume(t, c, true), assume(f, c, false));
     if t2 != *t || f2 != *f {

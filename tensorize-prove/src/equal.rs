@@ -149,9 +149,7 @@ fn unrolled(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> Option<b
         return Some(congruent(ctx, &a, b, tier));
     }
     // A few steps at most: each number of them.
-    if matches!(&**b, Elem::Fold(_))
-        || !ctx.proves(CmpOp::Le, &f.extent, &Idx::constant(MOST))
-    {
+    if matches!(&**b, Elem::Fold(_)) || !ctx.proves(CmpOp::Le, &f.extent, &Idx::constant(MOST)) {
         return None;
     }
     let none = Elem::index_compare(CmpOp::Le, f.extent.clone(), Idx::default());

@@ -2,7 +2,7 @@
 
 use crate::canon;
 use crate::chain::{self, truth};
-use crate::context::{Context, is_index_condition};
+use crate::context::Context;
 use crate::exec::{Executor, State, Stuck};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
@@ -15,9 +15,7 @@ impl Executor<'_, '_> {
     /// The value of a condition, a literal if it is known.
     pub fn condition(&mut self, e: &Expr, state: &State) -> Result<ElemRef, Stuck> {
         let c = canon::elem(&self.eval(e, state)?);
-        if is_index_condition(&c)
-            && let Some(known) = self.ctx.decide(&c)
-        {
+        if let Some(known) = self.ctx.decide(&c) {
             return Ok(truth(known));
         }
         Ok(c)

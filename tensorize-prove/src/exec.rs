@@ -406,7 +406,7 @@ impl<'c, 's> Executor<'c, 's> {
 }
 
 /// The state after `if (c)`, from those after its branches. `before` is the state that both started from.
-fn merge(c: &ElemRef, before: &State, yes: State, no: State) -> State {
+pub(crate) fn merge(c: &ElemRef, before: &State, yes: State, no: State) -> State {
     let mut scalars = BTreeMap::new();
     for (name, a) in yes.scalars {
         // A variable that only one branch has set has no value that could be relied on.

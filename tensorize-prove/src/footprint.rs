@@ -117,7 +117,7 @@ fn interval(
     hi: Option<&Idx>,
 ) -> Option<(Idx, Idx)> {
     let one = Idx::constant(1);
-    let a = &within_values(ctx, a);
+    let wider = within_values(ctx, a);
     let mark = ctx.mark();
     assume(ctx, a);
     // Conditions can make the interval smaller than the ranges of the counters alone do: try bounds that
@@ -133,7 +133,7 @@ fn interval(
         .find(|h| ctx.proves(CmpOp::Lt, &a.index, h))
         .cloned();
     let by_ranges = |ctx: &mut Context, upper| {
-        bound(ctx, &a.index, &a.loops, upper).filter(|b| ctx.is_over_params(b))
+        bound(ctx, &wider.index, &wider.loops, upper).filter(|b| ctx.is_over_params(b))
     };
     let ranges = (by_ranges(ctx, false), by_ranges(ctx, true));
     ctx.forget(mark);
@@ -181,7 +181,9 @@ fn range(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) -> Option<(Idx, I
     fn leaves(e: &ElemRef, acc: &Sym, out: &mut Vec<Idx>) -> bool {
         match &**e {
             Elem::Acc(name, _) if name == acc => true,
-            Elem::Select(_, t, f) => leaves(t, acc, out) && leaves(f, acc, out),
+            Elem::Select(_, a, b) | Elem::Binary(BinOp::Minimum | BinOp::Maximum, a, b) => {
+                leaves(a, acc, out) && leaves(b, acc, out)
+            }
             _ => index_like(e).map(|i| out.push(i)).is_some(),
         }
     }

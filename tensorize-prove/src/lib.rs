@@ -20,6 +20,7 @@ mod parallel;
 pub mod prove;
 pub mod real;
 mod refute;
+mod search;
 pub mod smt;
 pub mod solver;
 

@@ -9,6 +9,7 @@ use crate::canon;
 use crate::chain::{self, Contents, Effect};
 use crate::equal::same;
 use crate::exec::{Executor, Flow, State, Stuck};
+use crate::search;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Lane, Order};
@@ -139,6 +140,11 @@ impl Executor<'_, '_> {
             self.line = l.line;
         }
         limit::working_on("the closed form of a loop", self.line);
+        if let Some(search) = search::search(l, state) {
+            let result = self.run_search(l, &search, state);
+            self.line = outer;
+            return result;
+        }
         let k = self.ctx.fresh.name("k");
         let oracle = self.oracle;
         let mut form = oracle.closed_form(self, l, state, &k)?;
@@ -147,13 +153,13 @@ impl Executor<'_, '_> {
         if self.checking {
             self.verify(l, state, &k, &form)?;
         }
-        self.apply(l, state, &k, &form)?;
+        self.apply(l, state, &k, &form, &form.trip)?;
         self.line = outer;
         Ok(())
     }
 
     /// The trip count is not negative: shown, or made a guard.
-    fn require_trips(&mut self, l: &Loop, trip: &Idx) -> Result<(), Stuck> {
+    pub(crate) fn require_trips(&mut self, l: &Loop, trip: &Idx) -> Result<(), Stuck> {
         let least = Idx::constant(if l.test_first { 0 } else { 1 });
         if !self.ctx.proves(CmpOp::Ge, trip, &least) {
             if trip.as_constant().is_some() || !self.ctx.is_over_params(trip) {
@@ -194,7 +200,12 @@ impl Executor<'_, '_> {
         Ok(())
     }
 
-    fn verify_entry(&mut self, entry: &State, k: &Sym, form: &ClosedForm) -> Result<(), Stuck> {
+    pub(crate) fn verify_entry(
+        &mut self,
+        entry: &State,
+        k: &Sym,
+        form: &ClosedForm,
+    ) -> Result<(), Stuck> {
         for (var, f) in &form.scalars {
             if let ScalarForm::At(e) = f {
                 let at_zero = e.replace(k, &Idx::default());
@@ -314,6 +325,20 @@ impl Executor<'_, '_> {
                     .stuck("that the loop ends when its closed form says so could not be shown");
             }
         }
+        self.kept(l, entry, &start, &end, k, form)
+    }
+
+    /// Shows that the state `end` after a round from `start`, that of round `k`, is the closed form's at `k + 1`.
+    pub(crate) fn kept(
+        &mut self,
+        l: &Loop,
+        entry: &State,
+        start: &State,
+        end: &State,
+        k: &Sym,
+        form: &ClosedForm,
+    ) -> Result<(), Stuck> {
+        let next_k = &Idx::sym(k.clone()) + &Idx::constant(1);
         // What the accumulators hold at the start of round k: their steps are shown in this loop.
         let running = self.running(l, entry, k, form);
         for (var, f) in &form.scalars {
@@ -337,9 +362,7 @@ impl Executor<'_, '_> {
         }
         let (_, arrays) = modified(&l.body);
         for array in &arrays {
-            let Some(effects) = form.arrays.get(array) else {
-                return self.stuck(format!("no closed form for the array {array}"));
-            };
+            let effects = form.arrays.get(array).map_or(&[][..], |e| &e[..]);
             let before = start.arrays.get(array).map_or(0, |c| c.effects.len());
             let new: Vec<Effect> = end
                 .arrays
@@ -360,7 +383,7 @@ impl Executor<'_, '_> {
     }
 
     /// The state at the start of round `k`.
-    fn at_round(
+    pub(crate) fn at_round(
         &mut self,
         l: &Loop,
         entry: &State,
@@ -482,7 +505,7 @@ impl Executor<'_, '_> {
 
     /// What each accumulator's name stands for at the start of round `k`; of nothing that could be relied on
     /// where the order of rounds is open.
-    fn running(
+    pub(crate) fn running(
         &self,
         l: &Loop,
         entry: &State,
@@ -502,7 +525,7 @@ impl Executor<'_, '_> {
     }
 
     /// Accesses and hazards recorded in a round speak of the accumulators: now of what these hold then.
-    fn in_terms_of_rounds(
+    pub(crate) fn in_terms_of_rounds(
         &mut self,
         (first_access, first_hazard): (usize, usize),
         running: &BTreeMap<Sym, ElemRef>,
@@ -525,13 +548,14 @@ impl Executor<'_, '_> {
         }
     }
 
-    /// The state after the loop.
-    fn apply(
+    /// The state after so many rounds, all of them if that is the closed form's count.
+    pub(crate) fn apply(
         &mut self,
         l: &Loop,
         state: &mut State,
         k: &Sym,
         form: &ClosedForm,
+        rounds: &Idx,
     ) -> Result<(), Stuck> {
         for var in modified(&l.body).0.keys() {
             if !form.scalars.contains_key(var) {
@@ -542,8 +566,8 @@ impl Executor<'_, '_> {
             LoopMode::Simd { reductions } => reductions.iter().map(|(_, v)| v.clone()).collect(),
             _ => vec![],
         };
-        let folds = folds(state, k, form, &form.trip, &any);
-        self.apply_to(state, k, form, &form.trip)?;
+        let folds = folds(state, k, form, rounds, &any);
+        self.apply_to(state, k, form, rounds)?;
         if l.mode != LoopMode::Sequential {
             // Each round has its own: what the last one leaves is not to be seen outside.
             for var in form.scalars.keys() {

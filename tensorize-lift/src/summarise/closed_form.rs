@@ -338,9 +338,10 @@ struct Guess<'g, 'c, 's> {
 
 /// The same writes, accumulators replaced by values.
 fn in_terms_of(e: &Effect, values: &BTreeMap<Sym, ElemRef>) -> Effect {
-    e.map(&|i| i.map_values(&mut |v| v.replace_accs(values)), &mut |v| {
-        v.replace_accs(values)
-    })
+    e.map(
+        &|i| i.map_values(&mut |v| v.replace_accs(values)),
+        &mut |v| v.replace_accs(values),
+    )
 }
 
 impl Guess<'_, '_, '_> {
@@ -527,7 +528,8 @@ impl Guess<'_, '_, '_> {
                     return Ok(e.clone());
                 };
                 let this = Idx::sym(self.k.clone());
-                let back = |c: i128| canon::idx(&index.replace(self.k, &(&this - &Idx::constant(c))));
+                let back =
+                    |c: i128| canon::idx(&index.replace(self.k, &(&this - &Idx::constant(c))));
                 let places: Vec<Idx> = (1..=FAR).map(back).collect();
                 let mut deepest = 0;
                 value.visit(&mut |x| {
@@ -539,14 +541,19 @@ impl Guess<'_, '_, '_> {
                     }
                 });
                 let certain = matches!(&**cond, Elem::Const(v) if v.is_true());
-                let Some(before) = self.entry.arrays.get(array).filter(|_| deepest > 0 && certain)
+                let Some(before) = self
+                    .entry
+                    .arrays
+                    .get(array)
+                    .filter(|_| deepest > 0 && certain)
                 else {
                     return Ok(e.clone());
                 };
                 let accs: Vec<Sym> = (0..deepest)
                     .map(|_| self.exec.ctx.fresh.name(array))
                     .collect();
-                let acc = |c: usize| -> ElemRef { Arc::new(Elem::Acc(accs[c].clone(), value.ty())) };
+                let acc =
+                    |c: usize| -> ElemRef { Arc::new(Elem::Acc(accs[c].clone(), value.ty())) };
                 let step = value.map(&mut |x| match &**x {
                     Elem::Read { array, index, .. } if array == own => {
                         let c = places.iter().position(|p| *p == canon::idx(index))?;
@@ -557,10 +564,12 @@ impl Guess<'_, '_, '_> {
                 let mut lanes = Vec::new();
                 for (c, place) in places[..deepest].iter().enumerate() {
                     let first = place.replace(self.k, &Idx::default());
-                    let init = chain::read(&mut self.exec.ctx, array, before, &first)
-                        .map_err(|why| Stuck {
-                            what: why.0,
-                            line: self.line,
+                    let init =
+                        chain::read(&mut self.exec.ctx, array, before, &first).map_err(|why| {
+                            Stuck {
+                                what: why.0,
+                                line: self.line,
+                            }
                         })?;
                     lanes.push(Lane {
                         acc: accs[c].clone(),
@@ -575,8 +584,7 @@ impl Guess<'_, '_, '_> {
                 lanes.extend(self.lanes.iter().cloned());
                 let first = lanes.remove(0);
                 let rounds = &this + &Idx::constant(1);
-                let mut fold =
-                    Fold::new(first.acc, self.k.clone(), rounds, first.init, first.step);
+                let mut fold = Fold::new(first.acc, self.k.clone(), rounds, first.init, first.step);
                 fold.others = lanes;
                 Ok(Effect::Point {
                     cond: cond.clone(),
