@@ -61,7 +61,11 @@ impl<'u> Lower<'u, '_> {
     pub fn effect(&mut self, c: Cursor<'u>) -> Result<()> {
         match c.kind() {
             CXCursor_ParenExpr => return self.effect(operand(c)?),
-            CXCursor_CStyleCastExpr if types::of(c) == Ty::Void => {
+            // Clean-ups and copies that C++ puts around a call.
+            CXCursor_UnexposedExpr if self.source.cpp && operands(c).len() == 1 => {
+                return self.effect(operand(c)?);
+            }
+            CXCursor_CStyleCastExpr | CXCursor_CXXStaticCastExpr if types::of(c) == Ty::Void => {
                 return self.effect(operand(c)?);
             }
             CXCursor_BinaryOperator => match operator::binary(c)? {

@@ -160,6 +160,10 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
         CXCursor_CallExpr if lower.source.cpp && cpp::effect_of(c).1 != cpp::Effect::Unknown => {
             let (operands, effect) = cpp::effect_of(c);
             all = unordered(lower, c, &operands, depth)?;
+            if effect == cpp::Effect::Moves {
+                all.writes.extend(cpp::by_reference(c));
+                return Ok(all);
+            }
             all.reads_memory = true;
             if effect == cpp::Effect::Writes {
                 all.writes_memory = true;

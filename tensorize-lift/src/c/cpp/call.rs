@@ -60,6 +60,8 @@ impl<'u> Call<'u> {
 pub(in super::super) enum Effect {
     Reads,
     Writes,
+    /// An iterator moves.
+    Moves,
     /// It is not one of the library's.
     Unknown,
 }
@@ -73,6 +75,15 @@ pub(in super::super) fn effect_of<'u>(c: Cursor<'u>) -> (Vec<Cursor<'u>>, Effect
     let effect = match Call::of(c) {
         None if constructs => Effect::Reads,
         None => Effect::Unknown,
+        Some(call)
+            if call
+                .args
+                .first()
+                .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Pointer(_)))
+                && (call.name == "advance" || super::member::changes(&call.name)) =>
+        {
+            Effect::Moves
+        }
         Some(call) if super::member::changes(&call.name) => Effect::Writes,
         Some(call) if call.name.starts_with("operator") => Effect::Reads,
         Some(call) => {
