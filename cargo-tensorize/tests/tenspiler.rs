@@ -13,8 +13,6 @@ const MISSING_IN_C: &[&str] = &[
     "dot_double",
     "dot_reference",
     "gemv_double",
-    "matrix_add_matrix",
-    "scale_matrix",
 ];
 
 fn folder() -> PathBuf {
