@@ -3,6 +3,7 @@
 //! Deliberately absent: the solver and libclang. Whoever builds a crate with tensorized kernels needs a
 //! C compiler and nothing more.
 
+pub mod adaptor;
 mod arithmetic;
 mod bindings;
 mod builder;

@@ -1,0 +1,306 @@
+//! What C++ adds: objects of the standard library, and exceptions, which must not unwind through the
+//! dispatcher.
+
+use super::{Adaptor, I64, c_type, local};
+use std::fmt::Write as _;
+use tensorize_ir::signature::{Language, Shape};
+
+pub(super) const PRELUDE: &str = r#"
+#include <cstddef>
+#include <exception>
+#include <type_traits>
+#include <utility>
+#include <vector>
+/* tensorize: a call, as the dispatcher gets it from a shim. */
+struct tensorize_call {
+    void *const *arguments;
+    const void *const *fixed;
+    std::size_t fixed_count;
+    const char *refused;
+    void *(*allocate)(void *const *arguments, __INT64_TYPE__ which, __INT64_TYPE__ count, __INT64_TYPE__ pitch);
+    void (*settle)(void *const *arguments, __INT64_TYPE__ which, __INT64_TYPE__ rows, __INT64_TYPE__ size, __INT64_TYPE__ pitch);
+};
+namespace tensorize {
+template <class T> struct same_as { using type = T; };
+template <class T> using same = typename same_as<T>::type;
+template <class T> using bare = typename std::remove_cv<typename std::remove_reference<T>::type>::type;
+/* The shim's parameter again; what is passed by value is copied, since it may be needed once more. */
+template <class T> auto forward(void *p) -> typename std::conditional<std::is_rvalue_reference<T>::value, T, typename std::remove_reference<T>::type &>::type {
+    using held = typename std::remove_reference<T>::type;
+    return static_cast<typename std::conditional<std::is_rvalue_reference<T>::value, T, held &>::type>(*static_cast<held *>(p));
+}
+template <class T> typename std::enable_if<std::is_pointer<T>::value, T>::type pointer(const void *p) { return (T)const_cast<void *>(p); }
+template <class T> typename std::enable_if<!std::is_pointer<T>::value, T>::type pointer(const void *p) {
+    return T((typename T::pointer)const_cast<void *>(p));
+}
+template <class T> const void *address(T *p) { return p; }
+template <class T> auto address(const T &p) -> decltype(static_cast<const void *>(p.base())) { return p.base(); }
+template <class F> void caught(void *const *arguments, int slot, F run) {
+#ifdef __cpp_exceptions
+    if (arguments) {
+        try {
+            run();
+        } catch (...) {
+            *static_cast<std::exception_ptr *>(arguments[slot + 1]) = std::current_exception();
+        }
+        return;
+    }
+#endif
+    (void)arguments; (void)slot;
+    run();
+}
+/* Of `size` elements, those between `lo` and `hi` from one place to another. */
+template <class A, class B> void copy(A *to, const B *from, __INT64_TYPE__ lo, __INT64_TYPE__ hi, __INT64_TYPE__ size) {
+    if (lo < 0) lo = 0;
+    if (hi > size) hi = size;
+    for (__INT64_TYPE__ i = lo; i < hi; i++) to[i] = from[i];
+}
+/* The same for vectors of vectors, and a flat array of rows. */
+template <class V, class T> void copy_in(V &rows, const T *from, __INT64_TYPE__ pitch, __INT64_TYPE__ lo, __INT64_TYPE__ hi) {
+    for (std::size_t i = 0; i < rows.size(); i++) {
+        __INT64_TYPE__ start = (__INT64_TYPE__)i * pitch;
+        copy(rows[i].data(), from + start, lo - start, hi - start, (__INT64_TYPE__)rows[i].size());
+    }
+}
+template <class V, class T> void copy_out(T *to, const V &rows, __INT64_TYPE__ pitch, __INT64_TYPE__ lo, __INT64_TYPE__ hi) {
+    for (std::size_t i = 0; i < rows.size(); i++) {
+        __INT64_TYPE__ start = (__INT64_TYPE__)i * pitch, size = (__INT64_TYPE__)rows[i].size();
+        copy(to + start, rows[i].data(), lo - start, hi - start, size < pitch ? size : pitch);
+    }
+}
+template <class V> bool even(const V &rows) {
+    for (const auto &row : rows) if (row.size() != rows[0].size()) return false;
+    return true;
+}
+template <class T> struct result { T value; bool set; };
+}
+"#;
+
+impl Adaptor<'_> {
+    /// An expression for an argument that is built from flat ones.
+    pub(super) fn cpp_argument(
+        &self,
+        shape: &Shape,
+        ty: &str,
+        before: &mut String,
+        after: &mut String,
+        count: &mut usize,
+    ) -> Result<String, String> {
+        *count += 1;
+        let v = format!("tensorize_v{count}");
+        let bare = format!("tensorize::bare<{ty}>");
+        let extents = |to: &str| {
+            let n = self.array_number(to);
+            format!("extents[{}], extents[{}]", 2 * n, 2 * n + 1)
+        };
+        let written = |to: &str| self.find(to).map(|f| !f.is_const);
+        let returns_it = ty.ends_with('&') && !ty.starts_with("const ");
+        match shape {
+            Shape::Unused => {
+                writeln!(before, "    {bare} {v}{{}};").ok();
+                return Ok(format!("static_cast<tensorize::same<{ty}>>({v})"));
+            }
+            Shape::Scalar { to } => return Ok(format!("({bare})({})", local(to))),
+            Shape::Pointer { to, given } => {
+                let p = match given {
+                    Some(g) => format!("{} ? {} : nullptr", local(g), local(to)),
+                    None => local(to),
+                };
+                return Ok(format!("tensorize::pointer<{bare}>({p})"));
+            }
+            Shape::End { of, count } => {
+                return Ok(format!(
+                    "tensorize::pointer<{bare}>({} + {})",
+                    local(of),
+                    local(count)
+                ));
+            }
+            Shape::Place { to, .. } => {
+                writeln!(before, "    {bare} {v}{{}};").ok();
+                self.cpp_place(&v, to, before, after)?;
+            }
+            Shape::Rows { to, pitch, given } => {
+                let n = self.array_number(to);
+                write!(
+                    before,
+                    "    {I64} {v}_lo = extents[{}];\n    std::vector<void *> {v};\n    \
+                     for ({I64} i = {v}_lo; i < extents[{}]; i++) {v}.push_back((void *)({} + i * {}));\n",
+                    2 * n,
+                    2 * n + 1,
+                    local(to),
+                    local(pitch)
+                )
+                .ok();
+                let table = format!("{v}.data() - {v}_lo");
+                return Ok(match given {
+                    Some(g) => format!(
+                        "tensorize::pointer<{bare}>({} ? {table} : nullptr)",
+                        local(g)
+                    ),
+                    None => format!("tensorize::pointer<{bare}>({table})"),
+                });
+            }
+            Shape::Struct {
+                pointer, ty: own, ..
+            } => {
+                writeln!(before, "    tensorize::same<{own}> {v}{{}};").ok();
+                self.fill_struct(shape, &v, before, after, count)?;
+                return Ok(if *pointer { format!("&{v}") } else { v });
+            }
+            Shape::Vector { to, size, resized } => {
+                let size = size.as_ref().map_or("0".into(), |s| local(s));
+                let (array, ends) = (local(to), extents(to));
+                writeln!(before, "    {bare} {v}({size} > 0 ? {size} : 0);").ok();
+                writeln!(
+                    before,
+                    "    tensorize::copy({v}.data(), {array}, {ends}, ({I64}){v}.size());"
+                )
+                .ok();
+                if returns_it && written(to)? {
+                    writeln!(
+                        after,
+                        "    tensorize::copy({array}, {v}.data(), {ends}, ({I64}){v}.size());"
+                    )
+                    .ok();
+                }
+                if let Some(r) = resized {
+                    writeln!(after, "    *{} = ({I64}){v}.size();", local(r)).ok();
+                }
+            }
+            Shape::Span { to, size } => {
+                let size = size
+                    .as_ref()
+                    .map_or(format!("{bare}::extent"), |s| local(s));
+                let p = format!("(typename tensorize::same<{bare}>::pointer)({})", local(to));
+                let p = p.replace("typename ", "");
+                return Ok(format!("{bare}({p}, {size})"));
+            }
+            Shape::Nested {
+                to,
+                rows,
+                pitch,
+                resized,
+            } => {
+                let rows = rows.as_ref().map_or("0".into(), |r| local(r));
+                let (array, ends, pitch) = (local(to), extents(to), local(pitch));
+                writeln!(
+                    before,
+                    "    {bare} {v}({rows} > 0 ? {rows} : 0, {bare}::value_type({pitch} > 0 ? {pitch} : 0));\n    \
+                     tensorize::copy_in({v}, {array}, {pitch}, {ends});"
+                )
+                .ok();
+                if returns_it && written(to)? {
+                    writeln!(
+                        after,
+                        "    tensorize::copy_out({array}, {v}, {pitch}, {ends});"
+                    )
+                    .ok();
+                }
+                if let Some(r) = resized {
+                    writeln!(after, "    {}", sizes(&local(r), &v)).ok();
+                }
+            }
+        }
+        Ok(if ty.ends_with("&&") {
+            format!("std::move({v})")
+        } else {
+            v
+        })
+    }
+
+    fn cpp_place(
+        &self,
+        v: &str,
+        to: &str,
+        before: &mut String,
+        after: &mut String,
+    ) -> Result<(), String> {
+        let flat = self.find(to)?;
+        let (ty, n, array) = (
+            c_type(flat.scalar, Language::Cpp),
+            self.array_number(to),
+            local(to),
+        );
+        let ends = format!("extents[{}], extents[{}]", 2 * n, 2 * n + 1);
+        let here = format!("({ty} *)&{v}");
+        let size = format!("({I64})(sizeof({v}) / sizeof({ty}))");
+        writeln!(
+            before,
+            "    tensorize::copy({here}, {array}, {ends}, {size});"
+        )
+        .ok();
+        if !flat.is_const {
+            writeln!(
+                after,
+                "    tensorize::copy({array}, {here}, {ends}, {size});"
+            )
+            .ok();
+        }
+        Ok(())
+    }
+
+    /// The call of a function whose result is flattened, too.
+    pub(super) fn result(
+        &self,
+        shape: &Shape,
+        target: &str,
+        arguments: &str,
+    ) -> Result<String, String> {
+        let slot = self.source.params.len();
+        let mut store = String::new();
+        let extents = |to: &str| {
+            let n = self.array_number(to);
+            format!("extents[{}], extents[{}]", 2 * n, 2 * n + 1)
+        };
+        match shape {
+            Shape::Vector { to, resized, .. } => {
+                let (array, ends) = (local(to), extents(to));
+                write!(
+                    store,
+                    "tensorize::copy({array}, v.data(), {ends}, ({I64})v.size()); "
+                )
+                .ok();
+                if let Some(r) = resized {
+                    write!(store, "*{} = ({I64})v.size(); ", local(r)).ok();
+                }
+            }
+            Shape::Nested {
+                to, pitch, resized, ..
+            } => {
+                let (array, ends) = (local(to), extents(to));
+                write!(
+                    store,
+                    "tensorize::copy_out({array}, v, {}, {ends}); ",
+                    local(pitch)
+                )
+                .ok();
+                if let Some(r) = resized {
+                    store += &sizes(&local(r), "v");
+                }
+            }
+            Shape::Place { to, .. } => {
+                let (array, ends) = (local(to), extents(to));
+                let ty = c_type(self.find(to)?.scalar, Language::Cpp);
+                write!(
+                    store,
+                    "tensorize::copy({array}, (const {ty} *)&v, {ends}, ({I64})(sizeof(v) / sizeof({ty}))); "
+                )
+                .ok();
+            }
+            other => return Err(format!("a result that is {other} is not supported")),
+        }
+        let ty = format!("tensorize::bare<{}>", self.source.returns);
+        Ok(format!(
+            "        tensorize::caught(arguments, {slot}, [&] {{\n            \
+             {ty} v = {target}({arguments});\n            \
+             if (extents) {{ {store}}}\n            \
+             if (arguments) {{ auto *r = static_cast<tensorize::result<{ty}> *>(arguments[{slot}]); r->value = std::move(v); r->set = true; }}\n        \
+             }});\n"
+        ))
+    }
+}
+
+/// Stores the number of rows and their length.
+fn sizes(to: &str, v: &str) -> String {
+    format!("{to}[0] = ({I64}){v}.size(); {to}[1] = {v}.empty() ? 0 : ({I64}){v}[0].size(); ")
+}

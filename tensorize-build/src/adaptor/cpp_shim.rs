@@ -1,0 +1,154 @@
+//! The shim of a C++ function.
+
+use super::shim::Parts;
+use super::{Adaptor, I64};
+use std::fmt::Write as _;
+use tensorize_ir::signature::Shape;
+
+/// Vectors that get their length at the end: the dispatcher asks for room, and says how much was used.
+#[derive(Default)]
+struct Growing {
+    /// Declarations of what the room is in.
+    declare: String,
+    /// The addresses of these.
+    addresses: Vec<String>,
+    allocate: String,
+    settle: String,
+}
+
+impl Adaptor<'_> {
+    /// As [`Adaptor::shim`].
+    pub(super) fn cpp_shim(&self, shim: &str, dispatcher: &str) -> Result<String, String> {
+        let mut parts = Parts::default();
+        let mut growing = Growing::default();
+        let mut params = Vec::new();
+        let mut addresses = Vec::new();
+        let slot = self.source.params.len();
+        for (i, p) in self.source.params.iter().enumerate() {
+            let a = format!("a{i}");
+            params.push(format!("{} {a}", self.param_type(i)));
+            addresses.push(format!(
+                "const_cast<char *>(&reinterpret_cast<const char &>({a}))"
+            ));
+            self.take_apart(&p.shape, &a, &p.name, &mut parts)?;
+            let bare = format!("tensorize::bare<{}>", p.ty);
+            let of = format!("static_cast<{bare} *>(arguments[{i}])");
+            self.grows(&p.shape, &bare, &of, slot, &mut growing)?;
+        }
+        let returns = format!("tensorize::bare<{}>", self.source.returns);
+        let ret = self.ret();
+        let mut back = ret.to_string();
+        let mut result = "    char result = 0;\n".to_string();
+        if let Some(shape) = &self.source.result {
+            for name in shape.flat() {
+                parts.flat.push((name.to_string(), "0".into()));
+            }
+            back = format!("tensorize::same<{}>", self.source.returns);
+            result = format!("    tensorize::result<{returns}> result{{}};\n");
+            let of =
+                format!("&static_cast<tensorize::result<{returns}> *>(arguments[{slot}])->value");
+            self.grows(shape, &returns, &of, slot, &mut growing)?;
+        }
+        addresses.extend(["&result".to_string(), "&failed".to_string()]);
+        addresses.append(&mut growing.addresses);
+        let mut c = format!(
+            "extern \"C\" {ret} {dispatcher}(const tensorize_call *{});\nextern \"C\" {back} {shim}({}) {{\n",
+            self.flat_params(),
+            params.join(", ")
+        );
+        c += "    std::exception_ptr failed;\n";
+        c += &result;
+        c += &growing.declare;
+        writeln!(c, "    void *arguments[] = {{ {} }};", addresses.join(", ")).ok();
+        writeln!(
+            c,
+            "    tensorize_call call = {{ arguments, nullptr, 0, nullptr,\n        \
+             [](void *const *arguments, {I64} which, {I64} count, {I64} pitch) -> void * {{ (void)arguments; (void)which; (void)count; (void)pitch; {}return nullptr; }},\n        \
+             [](void *const *arguments, {I64} which, {I64} rows, {I64} size, {I64} pitch) {{ (void)arguments; (void)which; (void)rows; (void)size; (void)pitch; {}}} }};",
+            growing.allocate, growing.settle
+        )
+        .ok();
+        let run = match self.ret {
+            Some(_) => format!("{ret} answer{{}};\n    auto run = [&] {{\n"),
+            None => "auto run = [&] {\n".into(),
+        };
+        write!(c, "    {run}").ok();
+        self.finish(&mut c, &parts, dispatcher)?;
+        c += "    };\n";
+        c += match self.ret {
+            Some(_) => "    answer = run();\n",
+            None => "    run();\n",
+        };
+        c += "    if (failed) std::rethrow_exception(failed);\n";
+        if self.source.result.is_some() {
+            c += "    return std::move(result.value);\n";
+        } else if self.ret.is_some() {
+            c += "    return answer;\n";
+        }
+        c += "}\n";
+        Ok(c)
+    }
+
+    /// `of` is an expression for the address of a vector of type `ty`.
+    fn grows(
+        &self,
+        shape: &Shape,
+        ty: &str,
+        of: &str,
+        slot: usize,
+        growing: &mut Growing,
+    ) -> Result<(), String> {
+        let at = slot + 2 + growing.addresses.len();
+        let (to, nested) = match shape {
+            Shape::Vector {
+                to,
+                resized: Some(_),
+                ..
+            } => (to, false),
+            Shape::Nested {
+                to,
+                resized: Some(_),
+                ..
+            } => (to, true),
+            Shape::Place { to, .. } if of.starts_with('&') => {
+                // A `std::array` that is returned is where it has to be.
+                let n = self.array_number(to);
+                write!(growing.allocate, "if (which == {n}) return {of}; ").ok();
+                return Ok(());
+            }
+            Shape::Vector { .. } | Shape::Nested { .. } if of.starts_with('&') => {
+                return Err("a result without a size".into());
+            }
+            _ => return Ok(()),
+        };
+        let (n, elem) = (self.array_number(to), self.type_of(to)?);
+        let block = format!("std::vector<{elem}>");
+        writeln!(growing.declare, "    {block} block{at};").ok();
+        growing.addresses.push(format!("&block{at}"));
+        let keep = if nested {
+            "tensorize::copy_out(b->data(), *v, pitch, 0, count);"
+        } else {
+            "tensorize::copy(b->data(), v->data(), 0, count, (__INT64_TYPE__)v->size());"
+        };
+        let (get, get_block) = (
+            format!("{ty} *v = {of};"),
+            format!("auto *b = static_cast<{block} *>(arguments[{at}]);"),
+        );
+        write!(
+            growing.allocate,
+            "if (which == {n}) {{ {get} {get_block} b->resize(count > 0 ? count : 0); {keep} return b->data(); }} "
+        )
+        .ok();
+        let set = if nested {
+            "(void)size; v->resize(rows); for (__INT64_TYPE__ i = 0; i < rows; i++) (*v)[i].assign(b->data() + i * pitch, b->data() + i * pitch + size);"
+        } else {
+            "v->assign(b->data(), b->data() + size);"
+        };
+        write!(
+            growing.settle,
+            "if (which == {n}) {{ {get} {get_block} {set} }} "
+        )
+        .ok();
+        Ok(())
+    }
+}

@@ -1,0 +1,244 @@
+//! The shim: the original's signature, and the flat dispatcher behind it.
+
+use super::{Adaptor, I64, c_type};
+use std::fmt::Write as _;
+use tensorize_ir::signature::{Language, Shape};
+
+/// What taking the arguments apart comes to.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// Statements before the call.
+    pub before: String,
+    /// The flat arguments' expressions, by name.
+    pub flat: Vec<(String, String)>,
+    /// What the flat form has read already, so that the kernel must not write to it: address and size.
+    fixed: Vec<(String, String)>,
+    /// Conditions under which the flat form does not fit, with the reason.
+    refused: Vec<(String, String)>,
+}
+
+impl Adaptor<'_> {
+    /// A function `shim` with the original's signature that calls `dispatcher` with flat arguments.
+    pub fn shim(&self, shim: &str, dispatcher: &str) -> Result<String, String> {
+        if self.language() == Language::Cpp {
+            return self.cpp_shim(shim, dispatcher);
+        }
+        let mut parts = Parts::default();
+        let mut params = Vec::new();
+        let mut addresses = Vec::new();
+        for (i, p) in self.source.params.iter().enumerate() {
+            let a = format!("a{i}");
+            params.push(format!("{} {a}", self.param_type(i)));
+            addresses.push(format!("(void *)&{a}"));
+            self.take_apart(&p.shape, &a, &p.name, &mut parts)?;
+        }
+        if params.is_empty() {
+            params.push("void".into());
+            addresses.push("0".into());
+        }
+        let ret = self.ret();
+        let mut c = format!(
+            "extern {ret} {dispatcher}(const struct tensorize_call *{});\n{ret} {shim}({}) {{\n",
+            self.flat_params(),
+            params.join(", ")
+        );
+        writeln!(c, "    void *arguments[] = {{ {} }};", addresses.join(", ")).ok();
+        c += "    struct tensorize_call call = { arguments, 0, 0, 0 };\n";
+        self.finish(&mut c, &parts, dispatcher)?;
+        c += "}\n";
+        Ok(c)
+    }
+
+    /// The refusals and the call.
+    pub(super) fn finish(
+        &self,
+        c: &mut String,
+        parts: &Parts,
+        dispatcher: &str,
+    ) -> Result<(), String> {
+        let (back, end) = match self.ret {
+            Some(_) => ("return ", ""),
+            None => ("", " return;"),
+        };
+        let nothing: Vec<&str> = self.flat.iter().map(|_| "0").collect();
+        let nothing = nothing.join(", ");
+        for (condition, why) in &parts.refused {
+            write!(
+                c,
+                "    if ({condition}) {{ call.refused = {why:?}; {back}{dispatcher}(&call, {nothing});{end} }}\n"
+            )
+            .ok();
+        }
+        *c += &parts.before;
+        if !parts.fixed.is_empty() {
+            let ranges: Vec<String> = parts
+                .fixed
+                .iter()
+                .map(|(at, size)| format!("(const char *)({at}), (const char *)({at}) + {size}"))
+                .collect();
+            writeln!(c, "    const void *fixed[] = {{ {} }};", ranges.join(", ")).ok();
+            writeln!(
+                c,
+                "    call.fixed = fixed; call.fixed_count = {};",
+                parts.fixed.len()
+            )
+            .ok();
+        }
+        let mut arguments = String::new();
+        for f in self.flat {
+            let found = parts.flat.iter().find(|(name, _)| *name == f.name);
+            let (_, value) =
+                found.ok_or_else(|| format!("`{}` comes from no parameter", f.name))?;
+            write!(arguments, ", {value}").ok();
+        }
+        writeln!(c, "    {back}{dispatcher}(&call{arguments});").ok();
+        Ok(())
+    }
+
+    /// Where a pointer points, or an iterator.
+    fn address(&self, value: &str) -> String {
+        match self.language() {
+            Language::C => value.into(),
+            Language::Cpp => format!("tensorize::address({value})"),
+        }
+    }
+
+    /// What a vector says about itself is read at the start.
+    fn fix_object(&self, value: &str, parts: &mut Parts) {
+        let at = format!("&reinterpret_cast<const char &>({value})");
+        parts.fixed.push((at, format!("sizeof({value})")));
+    }
+
+    /// The flat arguments that a value becomes.
+    pub(super) fn take_apart(
+        &self,
+        shape: &Shape,
+        value: &str,
+        called: &str,
+        parts: &mut Parts,
+    ) -> Result<(), String> {
+        let array = |to: &str, e: String| -> Result<(String, String), String> {
+            Ok((to.to_string(), format!("({} *)({e})", self.type_of(to)?)))
+        };
+        match shape {
+            Shape::Unused => {}
+            Shape::Scalar { to } => parts.flat.push((to.clone(), value.into())),
+            Shape::Pointer { to, given } | Shape::Rows { to, given, .. } => {
+                parts.flat.push(array(to, self.address(value))?);
+                if let Shape::Rows { pitch, .. } = shape {
+                    // The dispatcher finds it.
+                    parts.flat.push((pitch.clone(), "0".into()));
+                }
+                if let Some(given) = given {
+                    parts.flat.push((given.clone(), format!("({value}) != 0")));
+                }
+            }
+            Shape::Place { to, .. } => match self.language() {
+                Language::C => parts.flat.push(array(to, format!("&{value}"))?),
+                Language::Cpp => {
+                    let at = format!("&reinterpret_cast<const char &>({value})");
+                    parts.flat.push(array(to, at)?);
+                }
+            },
+            Shape::End { of, count } => {
+                let begin = parts.flat.iter().find(|(name, _)| name == of);
+                let (_, begin) = begin.ok_or_else(|| format!("`{of}` comes after its end"))?;
+                let size = format!(
+                    "({I64})sizeof({})",
+                    c_type(self.find(of)?.scalar, self.language())
+                );
+                let end = self.address(value);
+                let bytes = format!("(({I64})({end}) - ({I64})({begin}))");
+                parts.refused.push((
+                    format!("{bytes} % {size}"),
+                    format!("`{called}` does not end an array that begins where `{of}` is"),
+                ));
+                parts
+                    .flat
+                    .push((count.clone(), format!("{bytes} / {size}")));
+            }
+            Shape::Struct {
+                pointer,
+                ty,
+                fields,
+            } => {
+                let prefix = if *pointer {
+                    if fields.is_empty() {
+                        return Ok(());
+                    }
+                    parts
+                        .refused
+                        .push((format!("!({value})"), format!("`{called}` is null")));
+                    format!("(({ty} *)({value}))->")
+                } else {
+                    format!("({value}).")
+                };
+                for f in fields {
+                    let member = format!("{prefix}{}", f.name);
+                    let in_place = matches!(
+                        f.shape,
+                        Shape::Place { .. } | Shape::Struct { pointer: false, .. }
+                    );
+                    // By value it is our copy.
+                    if !in_place && member.contains("->") {
+                        parts
+                            .fixed
+                            .push((format!("&{member}"), format!("sizeof({member})")));
+                    }
+                    let called = format!("{called}{}{}", if *pointer { "->" } else { "." }, f.name);
+                    self.take_apart(&f.shape, &member, &called, parts)?;
+                }
+            }
+            Shape::Vector { to, size, resized } => {
+                parts.flat.push(array(to, format!("{value}.data()"))?);
+                if let Some(size) = size {
+                    parts
+                        .flat
+                        .push((size.clone(), format!("({I64}){value}.size()")));
+                }
+                if let Some(r) = resized {
+                    parts.flat.push((r.clone(), "0".into()));
+                }
+                self.fix_object(value, parts);
+            }
+            Shape::Span { to, size } => {
+                parts.flat.push(array(to, format!("{value}.data()"))?);
+                if let Some(size) = size {
+                    parts
+                        .flat
+                        .push((size.clone(), format!("({I64}){value}.size()")));
+                }
+            }
+            Shape::Nested {
+                to,
+                rows,
+                pitch,
+                resized,
+            } => {
+                parts.refused.push((
+                    format!("!tensorize::even({value})"),
+                    format!("the rows of `{called}` differ in length"),
+                ));
+                let table = format!("rows_{}", self.array_number(to));
+                writeln!(
+                    parts.before,
+                    "    std::vector<const void *> {table}; for (const auto &row : {value}) {table}.push_back(row.data());"
+                )
+                .ok();
+                parts.flat.push(array(to, format!("{table}.data()"))?);
+                if let Some(rows) = rows {
+                    parts
+                        .flat
+                        .push((rows.clone(), format!("({I64}){value}.size()")));
+                }
+                let length = format!("{value}.empty() ? 0 : ({I64}){value}[0].size()");
+                parts.flat.push((pitch.clone(), length));
+                if let Some(r) = resized {
+                    parts.flat.push((r.clone(), "0".into()));
+                }
+                self.fix_object(value, parts);
+            }
+        }
+        Ok(())
+    }
+}

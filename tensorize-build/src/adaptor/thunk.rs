@@ -1,0 +1,283 @@
+//! The thunk: flat arguments, and the original's own if there are any.
+
+use super::{Adaptor, I64, c_type, local};
+use std::fmt::Write as _;
+use tensorize_ir::signature::{Language, Shape};
+
+/// What is written around the call.
+#[derive(Default)]
+struct Around {
+    before: String,
+    after: String,
+    count: usize,
+}
+
+impl Adaptor<'_> {
+    /// A function `entry(arguments, extents, flat…)` that calls `target`: with the original's arguments, to
+    /// which `arguments` points, or if that is null with ones that are built from the flat ones. Of each array
+    /// `extents` has the first element that is there and one past the last; of a table of rows, the same
+    /// for rows.
+    pub fn thunk(&self, entry: &str, target: &str) -> Result<String, String> {
+        let mut around = Around::default();
+        let mut built = Vec::new();
+        for p in &self.source.params {
+            built.push(self.argument(&p.shape, &p.ty, &mut around)?);
+        }
+        let given = (0..self.source.params.len())
+            .map(|i| self.given_argument(i))
+            .collect::<Vec<_>>();
+        let linkage = match self.language() {
+            Language::C => "",
+            Language::Cpp => "extern \"C\" ",
+        };
+        let mut c = format!(
+            "{linkage}{} {entry}(void *const *arguments, const {I64} *extents{}) {{\n    (void)arguments; (void)extents;\n",
+            self.ret(),
+            self.flat_params()
+        );
+        let (store, back) = match self.ret {
+            Some(_) => (
+                format!("{} tensorize_r = ", self.ret()),
+                "    return tensorize_r;\n",
+            ),
+            None => (String::new(), "    return;\n"),
+        };
+        let with_context = self.call(target, &given, &store)?;
+        write!(c, "    if (arguments) {{\n{with_context}{back}    }}\n").ok();
+        c += &around.before;
+        if self.source.result.is_some() {
+            c += &self.call(target, &built, &store)?;
+        } else {
+            writeln!(c, "    {store}{target}({});", built.join(", ")).ok();
+        }
+        c += &around.after;
+        if self.ret.is_some() {
+            c += back;
+        }
+        c += "}\n";
+        Ok(c)
+    }
+
+    /// The original's argument, from where it was put.
+    fn given_argument(&self, i: usize) -> String {
+        match self.language() {
+            Language::C => format!("*({}*)arguments[{i}]", self.param_type(i)),
+            Language::Cpp => {
+                let ty = &self.source.params[i].ty;
+                format!("tensorize::forward<{ty}>(arguments[{i}])")
+            }
+        }
+    }
+
+    fn call(&self, target: &str, arguments: &[String], store: &str) -> Result<String, String> {
+        let arguments = arguments.join(", ");
+        match &self.source.result {
+            None if self.language() == Language::Cpp => {
+                // Nothing unwinds through the dispatcher.
+                let zero = if self.ret.is_some() {
+                    " tensorize_r{};"
+                } else {
+                    ""
+                };
+                let declare = if self.ret.is_some() { self.ret() } else { "" };
+                let assign = if self.ret.is_some() {
+                    "tensorize_r = "
+                } else {
+                    ""
+                };
+                let slot = self.source.params.len();
+                Ok(format!(
+                    "        {declare}{zero}\n        tensorize::caught(arguments, {slot}, [&] {{ {assign}{target}({arguments}); }});\n"
+                ))
+            }
+            None => Ok(format!("        {store}{target}({arguments});\n")),
+            Some(shape) => self.result(shape, target, &arguments),
+        }
+    }
+
+    /// The expression of an argument that is built from flat ones.
+    fn argument(&self, shape: &Shape, ty: &str, around: &mut Around) -> Result<String, String> {
+        if self.language() == Language::Cpp {
+            return self.cpp_argument(
+                shape,
+                ty,
+                &mut around.before,
+                &mut around.after,
+                &mut around.count,
+            );
+        }
+        Ok(match shape {
+            Shape::Unused if ty.contains('*') => "0".into(),
+            Shape::Unused => {
+                around.count += 1;
+                let v = format!("tensorize_v{}", around.count);
+                writeln!(
+                    around.before,
+                    "    {ty} {v}; __builtin_memset(&{v}, 0, sizeof {v});"
+                )
+                .ok();
+                v
+            }
+            Shape::Scalar { to } => local(to),
+            Shape::Pointer { to, given } => pointer(to, given.as_deref()),
+            Shape::End { of, count } => format!("(void *)({} + {})", local(of), local(count)),
+            Shape::Place { to, .. } => format!("(void *){}", local(to)),
+            Shape::Rows { to, pitch, given } => {
+                let table = self.table(to, pitch, around);
+                match given {
+                    Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
+                    None => format!("(void *){table}"),
+                }
+            }
+            Shape::Struct { pointer, ty, .. } => {
+                around.count += 1;
+                let v = format!("tensorize_v{}", around.count);
+                writeln!(
+                    around.before,
+                    "    {ty} {v}; __builtin_memset(&{v}, 0, sizeof {v});"
+                )
+                .ok();
+                self.fill(shape, &v, around)?;
+                if *pointer { format!("&{v}") } else { v }
+            }
+            Shape::Vector { .. } | Shape::Span { .. } | Shape::Nested { .. } => {
+                return Err("C has no vectors".into());
+            }
+        })
+    }
+
+    /// A table of pointers to the rows that there are, as an expression for where its row 0 is.
+    fn table(&self, to: &str, pitch: &str, around: &mut Around) -> String {
+        around.count += 1;
+        let (t, n) = (
+            format!("tensorize_t{}", around.count),
+            self.array_number(to),
+        );
+        write!(
+            around.before,
+            "    {I64} {t}_lo = extents[{a}], {t}_n = extents[{b}] > {t}_lo ? extents[{b}] - {t}_lo : 0;\n\
+             \x20   void **{t} = (void **)__builtin_malloc(({t}_n + 1) * sizeof(void *));\n\
+             \x20   for ({I64} i = 0; i < {t}_n; i++) {t}[i] = (void *)({to} + ({t}_lo + i) * {pitch});\n",
+            a = 2 * n,
+            b = 2 * n + 1,
+            to = local(to),
+            pitch = local(pitch),
+        )
+        .ok();
+        writeln!(around.after, "    __builtin_free({t});").ok();
+        format!("({t} - {t}_lo)")
+    }
+
+    /// A declaration of a struct of zeros.
+    fn zeroed(&self, ty: &str, v: &str) -> String {
+        match self.language() {
+            Language::C => format!("{ty} {v}; __builtin_memset((void *)&{v}, 0, sizeof {v});"),
+            Language::Cpp => format!("tensorize::same<{ty}> {v}{{}};"),
+        }
+    }
+
+    /// Sets the fields of a struct that has been zeroed.
+    pub(super) fn fill_struct(
+        &self,
+        shape: &Shape,
+        v: &str,
+        before: &mut String,
+        after: &mut String,
+        count: &mut usize,
+    ) -> Result<(), String> {
+        let mut around = Around {
+            count: *count,
+            ..Around::default()
+        };
+        self.fill(shape, v, &mut around)?;
+        *before += &around.before;
+        *after += &around.after;
+        *count = around.count;
+        Ok(())
+    }
+
+    fn fill(&self, shape: &Shape, v: &str, around: &mut Around) -> Result<(), String> {
+        let Shape::Struct { fields, .. } = shape else {
+            return Err("only a struct has fields".into());
+        };
+        for f in fields {
+            let place = format!("{v}.{}", f.name);
+            let value = match &f.shape {
+                Shape::Place { to, .. } => {
+                    self.copied(&place, to, around)?;
+                    continue;
+                }
+                Shape::Scalar { to } => {
+                    let cast = match self.language() {
+                        Language::C => String::new(),
+                        // An enumeration, perhaps.
+                        Language::Cpp => format!("(decltype({place}))"),
+                    };
+                    writeln!(around.before, "    {place} = {cast}{};", local(to)).ok();
+                    continue;
+                }
+                Shape::Struct { pointer: false, .. } => {
+                    self.fill(&f.shape, &place, around)?;
+                    continue;
+                }
+                Shape::Struct { ty, .. } => {
+                    around.count += 1;
+                    let inner = format!("tensorize_v{}", around.count);
+                    let made = self.zeroed(ty, &inner);
+                    writeln!(around.before, "    {made}").ok();
+                    self.fill(&f.shape, &inner, around)?;
+                    format!("&{inner}")
+                }
+                Shape::Pointer { to, given } => pointer(to, given.as_deref()),
+                Shape::Rows { to, pitch, given } => {
+                    let table = self.table(to, pitch, around);
+                    match given {
+                        Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
+                        None => format!("(void *){table}"),
+                    }
+                }
+                _ => return Err(format!("a field that is {} can't be built", f.shape)),
+            };
+            // A field may be `const`.
+            writeln!(
+                around.before,
+                "    {{ void *tensorize_p = (void *)({value}); __builtin_memcpy((void *)&{place}, &tensorize_p, sizeof tensorize_p); }}"
+            )
+            .ok();
+        }
+        Ok(())
+    }
+
+    /// Copies the elements that are there into a place, and what has become of them back.
+    fn copied(&self, place: &str, to: &str, around: &mut Around) -> Result<(), String> {
+        let flat = self.find(to)?;
+        let (size, n, array) = (
+            c_type(flat.scalar, self.language()),
+            self.array_number(to),
+            local(to),
+        );
+        let (lo, hi) = (
+            format!("extents[{}]", 2 * n),
+            format!("extents[{}]", 2 * n + 1),
+        );
+        let copy = |a: &str, b: &str| {
+            format!(
+                "    if ({hi} > {lo}) __builtin_memcpy({a}, {b}, ({hi} - {lo}) * sizeof({size}));\n"
+            )
+        };
+        let here = format!("(void *)(({size} *)&{place} + {lo})");
+        let there = format!("(void *)({array} + {lo})");
+        around.before += &copy(&here, &there);
+        if !flat.is_const {
+            around.after += &copy(&there, &here);
+        }
+        Ok(())
+    }
+}
+
+fn pointer(to: &str, given: Option<&str>) -> String {
+    match given {
+        Some(g) => format!("({} ? (void *){} : (void *)0)", local(g), local(to)),
+        None => format!("(void *){}", local(to)),
+    }
+}
