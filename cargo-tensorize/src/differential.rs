@@ -13,7 +13,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tensorize_ir::loopir::Param;
 use tensorize_ir::memory::{Buffer, Inputs, Outputs};
-use tensorize_ir::scalar::Scalar;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_lift::c::Signature;
 use wait_timeout::ChildExt;
 
@@ -209,6 +209,10 @@ impl Differential {
                 Arg::Scalar(*value.ok_or_else(missing)?)
             });
         }
+        // A thunk wants to know what there is of each array.
+        if function < self.functions.len() && signature.source.is_some() {
+            args.push(extents(signature, inputs));
+        }
         Ok(Job {
             function,
             args,
@@ -292,6 +296,38 @@ impl Differential {
             }
             Some(s) => ended_by(s),
         })
+    }
+}
+
+/// The first element of each array and one past its last; for a table of rows, these of the rows.
+fn extents(signature: &Signature, inputs: &Inputs) -> Arg {
+    /// Entries of a table, so that one of a row without elements can be read, too.
+    const SPARE: i64 = 1024;
+    let int = |v: i64| Scalar::int(ScalarType::I64, v.into());
+    let mut bounds = Vec::new();
+    for p in signature.params.iter().filter(|p| p.pointer) {
+        let found = inputs.arrays.get(p.name.as_str());
+        let (mut lo, mut hi) = found.map_or((0, 0), |b| {
+            (-b.origin, (b.data.len() as i64).saturating_sub(b.origin))
+        });
+        if let Some(pitch) = signature.source.as_ref().and_then(|s| s.pitch_of(&p.name)) {
+            let pitch = inputs.scalars.get(pitch).map_or(0, |v| v.as_int() as i64);
+            if pitch > 0 {
+                (lo, hi) = (lo.div_euclid(pitch), (hi + pitch - 1).div_euclid(pitch));
+            } else {
+                (lo, hi) = (0, 0);
+            }
+            (lo, hi) = (lo.min(-SPARE), hi.max(SPARE));
+        }
+        bounds.extend([int(lo), int(hi)]);
+    }
+    Arg::Array {
+        buffer: Buffer {
+            elem: ScalarType::I64,
+            origin: 0,
+            data: bounds,
+        },
+        read_only: true,
     }
 }
 

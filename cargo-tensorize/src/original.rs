@@ -74,13 +74,10 @@ fn compiled(kernels: &mut [Kernel]) {
     let mut todo: Vec<&mut Kernel> = kernels.iter_mut().filter(|k| k.proven.is_some()).collect();
     // A kernel without a signature can't be called. (All of its types are known if it was proven.)
     todo.retain(|k| k.signature.is_some());
-    todo.retain_mut(|k| {
-        let described = k.signature.as_ref().is_some_and(|s| s.source.is_some());
-        if described {
-            not_run(k, "its parameters are structs, tables of rows or objects");
-        }
-        !described
-    });
+    run_all(todo);
+}
+
+fn run_all(mut todo: Vec<&mut Kernel>) {
     // Once more without the targets that failed.
     while !todo.is_empty() {
         let start = Instant::now();
@@ -90,12 +87,30 @@ fn compiled(kernels: &mut [Kernel]) {
             .for_each(|k| k.report.times_us.differential += share);
         match built {
             Ok(program) => todo.retain_mut(|k| one(k, &program)),
+            // One whose parameters can't be built must not spoil the others.
+            Err(_) if todo.len() > 1 && todo.iter().any(|k| is_described(k)) => {
+                let (alone, together): (Vec<_>, Vec<_>) =
+                    todo.into_iter().partition(|k| is_described(k));
+                for kernel in alone {
+                    run_all(vec![kernel]);
+                }
+                run_all(together);
+                return;
+            }
             Err(e) => {
                 todo.iter_mut().for_each(|k| not_run(k, &e.to_string()));
                 return;
             }
         }
     }
+}
+
+/// Whether the source's parameters are others than the flat ones.
+fn is_described(kernel: &Kernel) -> bool {
+    kernel
+        .signature
+        .as_ref()
+        .is_some_and(|s| s.source.is_some())
 }
 
 /// Runs the compiled original on the inputs of a counterexample: what it says of the summary, in words.

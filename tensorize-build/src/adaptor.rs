@@ -8,6 +8,7 @@ mod shim;
 mod thunk;
 
 use std::fmt::Write as _;
+use std::path::Path;
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::signature::{Language, Shape, Source};
 
@@ -39,7 +40,7 @@ pub struct Adaptor<'a> {
 const I64: &str = "__INT64_TYPE__";
 
 /// A spelling that needs no header.
-fn c_type(ty: ScalarType, language: Language) -> &'static str {
+pub fn c_type(ty: ScalarType, language: Language) -> &'static str {
     match ty {
         ScalarType::I1 if language == Language::Cpp => "bool",
         ScalarType::I1 => "_Bool",
@@ -53,6 +54,15 @@ fn c_type(ty: ScalarType, language: Language) -> &'static str {
         ScalarType::U64 => "__UINT64_TYPE__",
         ScalarType::F32 => "float",
         ScalarType::F64 => "double",
+    }
+}
+
+/// The language of a file, by its name.
+pub fn language_of(file: &Path) -> Language {
+    let extension = file.extension().unwrap_or_default().to_string_lossy();
+    match extension.as_ref() {
+        "cpp" | "cc" | "cxx" | "c++" | "C" | "CPP" | "cp" => Language::Cpp,
+        _ => Language::C,
     }
 }
 
@@ -71,6 +81,8 @@ struct tensorize_call {
     const void *const *fixed;
     __SIZE_TYPE__ fixed_count;
     const char *refused;
+    void *allocate;
+    void *settle;
 };
 ";
 

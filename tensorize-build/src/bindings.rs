@@ -1,5 +1,6 @@
 //! The generated Rust: raw names, dispatchers, safe wrappers.
 
+pub(crate) mod entry;
 mod safe;
 
 use crate::arithmetic;
@@ -80,6 +81,28 @@ impl Binding {
                 .any(|t| !matches!(t.code, Code::Absent(_)))
             && Writer::new(self).is_some_and(|w| w.all().is_ok())
     }
+
+    /// The C or C++ that stands behind the original in its file, if its parameters need any.
+    pub fn native_code(&self) -> Option<String> {
+        let writer = Writer::new(self)?;
+        writer.native_code(writer.described()?).ok()
+    }
+
+    /// Whether the source's parameters are others than the flat ones.
+    pub fn is_described(&self) -> bool {
+        self.prototype.as_ref().is_some_and(|p| p.source.is_some())
+    }
+}
+
+/// Whether a jump to the shim can be written for the machine.
+fn can_jump() -> bool {
+    let of = |name: &str, host: &str| std::env::var(name).unwrap_or_else(|_| host.into());
+    let (arch, os) = (
+        of("CARGO_CFG_TARGET_ARCH", std::env::consts::ARCH),
+        of("CARGO_CFG_TARGET_OS", std::env::consts::OS),
+    );
+    ["x86_64", "x86", "aarch64", "riscv64"].contains(&arch.as_str())
+        && !["windows", "macos", "ios"].contains(&os.as_str())
 }
 
 /// The name under which the original stays reachable.
@@ -103,6 +126,8 @@ pub fn write(bindings: &[Binding]) -> String {
                 sys += &code.dispatcher;
             }
             None if writer.prototype.is_static => continue,
+            // What it would be in Rust is not known.
+            None if writer.described().is_some() => {}
             None => sys += &writer.raw(),
         }
         safe += &writer.safe();
@@ -379,7 +404,18 @@ impl<'a> Writer<'a> {
                 return Err(format!("`{}` is no array parameter", f.extent.array));
             }
         }
-        let helpers = self.guards(proven)? + &self.arrays(proven)?;
+        let mut helpers = self.guards(proven)? + &self.arrays(proven)?;
+        if let Some(source) = self.described() {
+            if !can_jump() {
+                return Err("functions of its kind are not swapped on this machine".into());
+            }
+            let (more, dispatcher) = self.entry(source)?;
+            helpers += &more;
+            return Ok(Dispatched {
+                helpers,
+                dispatcher,
+            });
+        }
         Ok(Dispatched {
             helpers,
             dispatcher: self.dispatcher(),

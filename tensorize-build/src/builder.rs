@@ -542,9 +542,31 @@ impl Session {
     /// Nothing is built on a prototype that the C compiler doesn't confirm.
     fn confirm_prototypes(&self, sources: &mut [Source]) {
         for source in sources {
+            let described: Vec<&Kernel> = source
+                .kernels
+                .iter()
+                .filter(|k| k.binding.is_described() && k.binding.is_dispatched())
+                .collect();
+            let mut refused = BTreeSet::new();
+            if !described.is_empty() && !self.takes(&source.file, &described) {
+                let alone = described
+                    .iter()
+                    .filter(|k| !self.takes(&source.file, &[**k]));
+                refused.extend(alone.map(|k| k.name.clone()));
+            }
+            for kernel in source
+                .kernels
+                .iter_mut()
+                .filter(|k| refused.contains(&k.name))
+            {
+                kernel.binding.proven = Err("the compiler does not take its shim".into());
+                kernel.binding.targets.clear();
+                kernel.native = None;
+            }
             let list: Vec<(&str, &Prototype)> = source
                 .kernels
                 .iter()
+                .filter(|k| !k.binding.is_described())
                 .filter_map(|k| Some((k.name.as_str(), k.binding.prototype.as_ref()?)))
                 .collect();
             let file = Path::new(&source.file);

@@ -4,6 +4,7 @@ use crate::config::Library;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tensorize_ir::signature::Language;
 
 /// What decides how a C file is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,8 +39,16 @@ impl Settings {
     }
 
     /// The `cc` build with these settings. It prints nothing to cargo.
-    pub fn cc(&self) -> cc::Build {
+    pub fn cc(&self, language: Language) -> cc::Build {
         let mut build = cc::Build::new();
+        let standard = self.flags.iter().any(|f| f.starts_with("-std="));
+        if language == Language::Cpp {
+            build.cpp(true);
+            if !standard {
+                // What the front end reads it as.
+                build.std("c++20");
+            }
+        }
         build
             .cargo_metadata(false)
             .cargo_warnings(false)

@@ -5,6 +5,7 @@
 //! headers, whose text differs between machines; what their macros expand to stands in the project's
 //! text and is covered. Comments, blank lines and indentation don't count.
 
+use crate::adaptor::language_of;
 use crate::compiler::Settings;
 use std::collections::{BTreeSet, HashMap};
 use std::env;
@@ -32,7 +33,7 @@ pub fn file_hash(settings: &Settings, file: &Path) -> Result<String, String> {
 /// Runs the C preprocessor.
 pub fn preprocess(settings: &Settings, file: &Path) -> Result<Preprocessed, String> {
     let tool_error = |e: cc::Error| format!("no C compiler: {e}");
-    let build = settings.cc();
+    let build = settings.cc(language_of(file));
     let tool = build.try_get_compiler().map_err(tool_error)?;
     let mut command = settings.command(&build).map_err(tool_error)?;
     command

@@ -1,11 +1,13 @@
 //! What the C compiler makes: the generated code, and the originals with their names given away.
 
-use crate::bindings::{Code, original_name};
+use crate::adaptor::{language_of, prelude};
+use crate::bindings::{Binding, Code, entry, original_name};
 use crate::builder::{Error, Kernel, Session, Source, warn};
 use crate::prototype;
 use crate::store::write_atomic;
 use std::env;
 use std::path::{Path, PathBuf};
+use tensorize_ir::signature::Language;
 
 impl Session {
     /// Compiles the generated C; the objects, and the library of OpenMP if they need it. What doesn't
@@ -82,57 +84,132 @@ impl Session {
     /// Compiles the originals: a dispatched kernel becomes a weak symbol, which the dispatcher of that name
     /// overrides for every caller, those in the same file too, and keeps another name for the dispatcher.
     pub(crate) fn compile_originals(&self, sources: &[Source]) -> Result<Vec<PathBuf>, Error> {
-        let mut build = self.settings.cc();
-        build
-            .cargo_metadata(true)
-            .cargo_warnings(true)
-            .emit_rerun_if_env_changed(true);
+        let mut builds = [Language::C, Language::Cpp].map(|language| {
+            let mut build = self.settings.cc(language);
+            build
+                .cargo_metadata(true)
+                .cargo_warnings(true)
+                .emit_rerun_if_env_changed(true);
+            (build, 0)
+        });
         let apple = env::var("CARGO_CFG_TARGET_VENDOR").is_ok_and(|v| v == "apple");
         for source in sources {
-            let swapped: Vec<&str> = source
+            let original = self.dir.join(&source.file);
+            let language = language_of(&original);
+            let (build, files) = &mut builds[usize::from(language == Language::Cpp)];
+            *files += 1;
+            let kernels: Vec<&Kernel> = source
                 .kernels
                 .iter()
                 .filter(|k| k.binding.is_dispatched())
-                .map(|k| k.name.as_str())
                 .collect();
-            let original = self.dir.join(&source.file);
-            if swapped.is_empty() {
+            if kernels.is_empty() {
                 build.file(original);
                 continue;
             }
-            let text = wrapper(&original, &swapped, apple);
+            let text = wrapper(&original, &kernels, apple);
             let stem = source
                 .file
                 .replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-            let path = self.scratch().join(format!("{stem}__original.c"));
-            write_atomic(&path, text.as_bytes()).map_err(|source| Error::Write {
-                path: path.clone(),
-                source,
-            })?;
+            let write = |path: &Path, text: &str| {
+                write_atomic(path, text.as_bytes()).map_err(|source| Error::Write {
+                    path: path.to_path_buf(),
+                    source,
+                })
+            };
+            let path = self.scratch().join(match language {
+                Language::C => format!("{stem}__original.c"),
+                Language::Cpp => format!("{stem}__original.cpp"),
+            });
+            write(&path, &text)?;
             build.file(path);
+            let jumps: String = kernels.iter().filter_map(|k| jump(&k.binding)).collect();
+            if !jumps.is_empty() {
+                let path = self.scratch().join(format!("{stem}__jumps.c"));
+                write(&path, &jumps)?;
+                let (build, files) = &mut builds[0];
+                *files += 1;
+                build.file(path);
+            }
         }
-        Ok(build.try_compile_intermediates()?)
+        let mut objects = Vec::new();
+        for (build, files) in builds {
+            if files > 0 {
+                objects.extend(build.try_compile_intermediates()?);
+            }
+        }
+        Ok(objects)
+    }
+
+    /// Whether the file that an original is compiled from takes the shims and thunks in it.
+    pub(crate) fn takes(&self, file: &str, kernels: &[&Kernel]) -> bool {
+        let original = self.dir.join(file);
+        let language = language_of(&original);
+        let path = self.scratch().join(match language {
+            Language::C => "shims.c",
+            Language::Cpp => "shims.cpp",
+        });
+        let text = wrapper(&original, kernels, false);
+        let build = self.settings.cc(language);
+        let Ok(mut command) = self.settings.command(&build) else {
+            return false;
+        };
+        // Aliases are checked by the compiler proper.
+        command.args(["-w", "-c", "-o"]);
+        command.arg(self.scratch().join("shims.o")).arg(&path);
+        write_atomic(&path, text.as_bytes()).is_ok()
+            && command.output().is_ok_and(|o| o.status.success())
     }
 }
 
-fn wrapper(original: &Path, swapped: &[&str], rename: bool) -> String {
+/// What has the original's name in the program: a jump to the shim, which has the same parameters.
+fn jump(binding: &Binding) -> Option<String> {
+    let source = binding.prototype.as_ref()?.source.as_ref()?;
+    let (symbol, shim) = (&source.symbol, entry::shim_name(&binding.name));
+    let trampoline = entry::trampoline_name(&binding.name);
+    Some(format!(
+        "#if defined(__x86_64__)\n#define JUMP \"endbr64\\n\\tjmp {shim}@PLT\"\n\
+         #elif defined(__i386__)\n#define JUMP \"jmp {shim}\"\n\
+         #elif defined(__aarch64__)\n#define JUMP \"hint #34\\n\\tb {shim}\"\n\
+         #elif defined(__riscv)\n#define JUMP \"tail {shim}\"\n#endif\n\
+         __asm__(\".text\\n\\t.p2align 4\\n\\t.globl {symbol}\\n\\t.type {symbol}, %function\\n\\t\"\n\
+         \".globl {trampoline}\\n\\t.type {trampoline}, %function\\n{symbol}:\\n{trampoline}:\\n\\t\" JUMP \"\\n\\t\"\n\
+         \".size {symbol}, .-{symbol}\\n\\t.size {trampoline}, .-{trampoline}\");\n#undef JUMP\n"
+    ))
+}
+
+fn wrapper(original: &Path, swapped: &[&Kernel], rename: bool) -> String {
     let include = format!("#include \"{}\"\n", prototype::c_string(original));
     let mut text = String::from("/* Written by tensorize-build. */\n");
     if rename {
         // No aliases there: callers in the same file call the original.
-        for name in swapped {
-            text += &format!("#define {name} {}\n", original_name(name));
+        for k in swapped {
+            text += &format!("#define {} {}\n", k.name, original_name(&k.name));
         }
         return text + &include;
     }
-    for name in swapped {
-        text += &format!("#pragma weak {name}\n");
+    let symbol = |k: &Kernel| {
+        let source = k.binding.prototype.as_ref().and_then(|p| p.source.as_ref());
+        source.map_or_else(|| k.name.clone(), |s| s.symbol.clone())
+    };
+    for k in swapped {
+        text += &format!("#pragma weak {}\n", symbol(k));
     }
     text += &include;
     text += "#pragma GCC diagnostic ignored \"-Wmissing-attributes\"\n";
-    for name in swapped {
-        let alias = original_name(name);
-        text += &format!("extern __typeof__({name}) {alias} __attribute__((alias(\"{name}\")));\n");
+    if swapped.iter().any(|k| k.binding.is_described()) {
+        text += prelude(language_of(original));
+    }
+    for k in swapped {
+        match k.binding.native_code() {
+            Some(code) => text += &code,
+            None => {
+                let (name, alias) = (&k.name, original_name(&k.name));
+                text += &format!(
+                    "extern __typeof__({name}) {alias} __attribute__((alias(\"{name}\")));\n"
+                );
+            }
+        }
     }
     text
 }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::signature::Language;
 
 /// The Rust type of a C scalar type: as bindgen gives it for C's own types, of fixed width otherwise.
 pub fn rust_type(c: &str, scalar: ScalarType) -> String {
@@ -151,7 +152,7 @@ fn holds(settings: &Settings, file: &Path, list: &[(&str, &Prototype)], scratch:
     if fs::write(&path, source).is_err() {
         return false;
     }
-    let Ok(mut command) = settings.command(&settings.cc()) else {
+    let Ok(mut command) = settings.command(&settings.cc(Language::C)) else {
         return false;
     };
     command.args(["-fsyntax-only", "-w"]).arg(&path);

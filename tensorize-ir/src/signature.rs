@@ -201,7 +201,22 @@ impl Shape {
     }
 }
 
+impl Shape {
+    fn find_rows(&self, array: &str) -> Option<&str> {
+        match self {
+            Shape::Rows { to, pitch, .. } if to == array => Some(pitch),
+            Shape::Struct { fields, .. } => fields.iter().find_map(|f| f.shape.find_rows(array)),
+            _ => None,
+        }
+    }
+}
+
 impl Source {
+    /// The pitch of a table of row pointers, by the name of its flat array.
+    pub fn pitch_of(&self, array: &str) -> Option<&str> {
+        self.params.iter().find_map(|p| p.shape.find_rows(array))
+    }
+
     /// The LoopIR parameters in their order: those of the source's parameters, then the result's.
     pub fn flat(&self) -> Vec<&str> {
         let shapes = self.params.iter().map(|p| &p.shape).chain(&self.result);

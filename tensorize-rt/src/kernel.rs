@@ -282,6 +282,13 @@ impl Kernel {
         self.state.guard_failed.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a call that has no flat form, or whose guards failed, and notes why.
+    #[cold]
+    pub fn count_misfit(&self, why: crate::Misfit) {
+        self.count_guard_failed();
+        self.notes().why = Some(why.into_owned());
+    }
+
     pub(crate) fn count_python(&self) {
         self.state.python.fetch_add(1, Ordering::Relaxed);
     }

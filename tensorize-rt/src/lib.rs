@@ -12,6 +12,7 @@
 //!
 //! Deliberately absent: TensIR, LoopIR, the prover. Nothing here unwinds into C.
 
+mod call;
 mod choice;
 mod elsewhere;
 mod error;
@@ -25,6 +26,7 @@ mod value;
 #[cfg(unix)]
 mod worker;
 
+pub use call::{Block, Call, Misfit, RowRange, equally_spaced, row_range, rows_apart};
 pub use choice::{Choice, choice, set_choice};
 pub use elsewhere::run_elsewhere;
 pub use error::Error;

@@ -98,6 +98,21 @@ impl Array {
         Some(len)
     }
 
+    /// The addresses of the first byte that may be touched, and of the one after the last.
+    pub(crate) fn range(&self) -> Option<(usize, usize)> {
+        let at = |index: i64| {
+            let offset = index.checked_mul(self.elem.size() as i64)?;
+            let at = i64::try_from(self.pointer as usize)
+                .ok()?
+                .checked_add(offset)?;
+            usize::try_from(at).ok()
+        };
+        if self.hi <= self.lo {
+            return Some((0, 0));
+        }
+        Some((at(self.lo)?, at(self.hi)?))
+    }
+
     fn first(&self) -> *mut u8 {
         let offset = (self.lo as isize).wrapping_mul(self.elem.size() as isize);
         self.pointer.cast::<u8>().wrapping_offset(offset)
@@ -181,7 +196,7 @@ impl Buffer {
 
 /// Copies memory that may not be there: `Some(false)` if it isn't, `None` if this system can't tell.
 #[cfg(target_os = "linux")]
-fn copy_if_readable(from: *const u8, to: &mut [u8]) -> Option<bool> {
+pub(crate) fn copy_if_readable(from: *const u8, to: &mut [u8]) -> Option<bool> {
     let mut done = 0;
     while done < to.len() {
         let left = to.len() - done;
@@ -212,7 +227,7 @@ fn copy_if_readable(from: *const u8, to: &mut [u8]) -> Option<bool> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn copy_if_readable(_from: *const u8, _to: &mut [u8]) -> Option<bool> {
+pub(crate) fn copy_if_readable(_from: *const u8, _to: &mut [u8]) -> Option<bool> {
     None
 }
 

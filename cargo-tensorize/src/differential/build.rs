@@ -9,7 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
-use tensorize_ir::scalar::ScalarType;
+use tensorize_build::adaptor::{self, Adaptor, Flat, c_type};
+use tensorize_ir::signature::{self, Language};
 use tensorize_lift::c::Signature;
 use wait_timeout::ChildExt;
 
@@ -43,6 +44,15 @@ pub(super) struct Plan<'a> {
     pub variants: &'a [Variant],
 }
 
+impl Plan<'_> {
+    fn language(&self) -> Language {
+        let mut known = self.functions.iter().filter_map(|(_, s)| s.source.as_ref());
+        known
+            .next()
+            .map_or_else(|| adaptor::language_of(self.file), |s| s.language)
+    }
+}
+
 /// The compiled program.
 pub(super) struct Built {
     /// Goes away with the value.
@@ -58,30 +68,38 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
             "the driver knows little-endian machines only".into(),
         ));
     }
-    let cc = compiler();
+    let cpp = plan.language() == Language::Cpp;
+    let cc = compiler("CC", "cc");
+    // It makes the original, and links.
+    let main = if cpp {
+        compiler("CXX", "c++")
+    } else {
+        cc.clone()
+    };
     let folder = tempfile::Builder::new().prefix("tensorize-").tempdir()?;
     let at = |name: &str| folder.path().join(name);
     let user_flags: Vec<String> = compile_flags(plan.flags);
-    std::fs::write(at("original.c"), original(plan)?)?;
+    let source = at(if cpp { "original.cpp" } else { "original.c" });
+    std::fs::write(&source, original(plan)?)?;
 
     let mut original = Vec::from(["-O2", "-ffp-contract=off"].map(String::from));
     original.extend(user_flags.iter().cloned());
-    let mut queue = vec![(at("original"), original)];
+    let mut queue = vec![(main.clone(), source, original)];
     for (i, v) in plan.variants.iter().enumerate() {
-        let path = at(&format!("variant{i}"));
-        std::fs::write(path.with_extension("c"), &v.source)?;
+        let path = at(&format!("variant{i}.c"));
+        std::fs::write(&path, &v.source)?;
         let mut flags = Vec::from(["-O2", "-ffp-contract=off", "-fwrapv"].map(String::from));
         flags.extend(compile_flags(&v.flags));
-        queue.push((path, flags));
+        queue.push((cc.clone(), path, flags));
     }
     if !plan.variants.is_empty() {
         std::fs::write(at("table.c"), table(plan))?;
-        queue.push((at("table"), machine_flags(&user_flags)));
+        queue.push((cc.clone(), at("table.c"), machine_flags(&user_flags)));
     }
     let driver = driver(&cc, &machine_flags(&user_flags))?;
     let mut objects = Vec::new();
     let mut broken = Vec::new();
-    for (i, (path, result)) in compile_all(&cc, plan.dir, queue).into_iter().enumerate() {
+    for (i, (path, result)) in compile_all(plan.dir, queue).into_iter().enumerate() {
         // The first is the original, then come the variants.
         let is_variant = (1..=plan.variants.len()).contains(&i);
         match result {
@@ -111,9 +129,9 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
     flags.extend(["-pthread", "-lm", "-o"].map(OsString::from));
     flags.push(program.clone().into());
     let link = |more: &[&str]| -> Result<(), Error> {
-        let mut command = Command::new(&cc[0]);
+        let mut command = Command::new(&main[0]);
         command
-            .args(&cc[1..])
+            .args(&main[1..])
             .arg("-w")
             .args(&flags)
             .args(more)
@@ -133,12 +151,12 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
     })
 }
 
-/// `CC` with its arguments, or `cc`.
-fn compiler() -> Vec<String> {
-    let named = std::env::var("CC").unwrap_or_default();
+/// What a variable names, with its arguments, or the usual compiler.
+fn compiler(variable: &str, usual: &str) -> Vec<String> {
+    let named = std::env::var(variable).unwrap_or_default();
     let words: Vec<String> = named.split_whitespace().map(String::from).collect();
     if words.is_empty() {
-        vec!["cc".into()]
+        vec![usual.into()]
     } else {
         words
     }
@@ -152,7 +170,7 @@ fn compile_flags(flags: &[String]) -> Vec<String> {
         match flag.as_str() {
             "-c" | "-S" | "-E" | "-fsyntax-only" | "-M" | "-MM" | "-MD" | "-MMD" | "-MP"
             | "-MG" => {}
-            // Everything here is C, and says so by its name; objects are linked with the same flags.
+            // Every file says by its name what it is; objects are linked with the same flags.
             "-o" | "-MF" | "-MT" | "-MQ" | "-x" => {
                 flags.next();
             }
@@ -200,8 +218,16 @@ fn original(plan: &Plan<'_>) -> Result<String, Error> {
     })?;
     let mut c = format!("#define main tensorize_original_main\n#include \"{file}\"\n#undef main\n");
     let mut entries = String::new();
+    let language = plan.language();
+    if plan.functions.iter().any(|(_, s)| s.source.is_some()) {
+        c += adaptor::prelude(language);
+    }
     for (i, (name, signature)) in plan.functions.iter().enumerate() {
-        c += &call(&format!("tensorize_original_{i}"), name, signature);
+        let entry = format!("tensorize_original_{i}");
+        c += &match &signature.source {
+            Some(source) => described(&entry, i, signature, source)?,
+            None => call(&entry, name, signature, language),
+        };
         let _ = write!(entries, " tensorize_original_{i},");
     }
     if plan.variants.is_empty() {
@@ -221,7 +247,12 @@ fn table(plan: &Plan<'_>) -> String {
     for (i, v) in plan.variants.iter().enumerate() {
         let signature = &plan.functions[v.of].1;
         c += &prototype(&v.symbol, signature);
-        c += &call(&format!("tensorize_variant_{i}"), &v.symbol, signature);
+        c += &call(
+            &format!("tensorize_variant_{i}"),
+            &v.symbol,
+            signature,
+            Language::C,
+        );
         let _ = write!(entries, " tensorize_variant_{i},");
     }
     c + &call_table(&entries, plan.functions.len() + plan.variants.len())
@@ -234,23 +265,76 @@ fn call_table(entries: &str, count: usize) -> String {
     )
 }
 
-/// `a` points to the arguments' values; a pointer argument is in `a` itself.
-fn call(entry: &str, function: &str, signature: &Signature) -> String {
-    let args: Vec<String> = signature
+/// A call of a function with other parameters than its flat form, by way of a thunk. After the flat
+/// arguments there is an array with the bounds of each array.
+fn described(
+    entry: &str,
+    i: usize,
+    signature: &Signature,
+    source: &signature::Source,
+) -> Result<String, Error> {
+    let flat: Vec<Flat> = signature
         .params
         .iter()
-        .enumerate()
-        .map(|(i, p)| match p.pointer {
-            true => format!("a[{i}]"),
-            false => format!("*({} *)a[{i}]", c_type(p.scalar)),
+        .map(|p| Flat {
+            name: p.name.clone(),
+            scalar: p.scalar,
+            array: p.pointer,
+            is_const: p.is_const,
         })
         .collect();
-    let store = signature
-        .ret
-        .as_ref()
-        .map_or(String::new(), |(_, ty)| format!("*({} *)r = ", c_type(*ty)));
-    let args = args.join(", ");
-    format!("void {entry}(void **a, void *r) {{ (void)a; (void)r; {store}{function}({args}); }}\n")
+    let adaptor = Adaptor {
+        source,
+        flat: &flat,
+        ret: signature.ret.as_ref().map(|(_, ty)| *ty),
+    };
+    let thunk = format!("tensorize_thunk_{i}");
+    let mut c = adaptor.thunk(&thunk, &source.call).map_err(Error::Source)?;
+    let extents = format!("a[{}]", signature.params.len());
+    let args = format!(
+        "0, (const __INT64_TYPE__ *){extents}{}{}",
+        if flat.is_empty() { "" } else { ", " },
+        arguments(signature, source.language)
+    );
+    c += &entry_of(entry, &thunk, &args, signature, source.language);
+    Ok(c)
+}
+
+/// `a` points to the arguments' values; a pointer argument is in `a` itself.
+fn arguments(signature: &Signature, language: Language) -> String {
+    let args = signature.params.iter().enumerate().map(|(i, p)| {
+        let ty = c_type(p.scalar, language);
+        match (p.pointer, language) {
+            (true, Language::C) => format!("a[{i}]"),
+            (true, Language::Cpp) => format!("({ty} *)a[{i}]"),
+            (false, _) => format!("*({ty} *)a[{i}]"),
+        }
+    });
+    args.collect::<Vec<_>>().join(", ")
+}
+
+fn call(entry: &str, function: &str, signature: &Signature, language: Language) -> String {
+    let args = arguments(signature, language);
+    entry_of(entry, function, &args, signature, language)
+}
+
+fn entry_of(
+    entry: &str,
+    function: &str,
+    args: &str,
+    signature: &Signature,
+    language: Language,
+) -> String {
+    let store = signature.ret.as_ref().map_or(String::new(), |(_, ty)| {
+        format!("*({} *)r = ", c_type(*ty, language))
+    });
+    let linkage = match language {
+        Language::C => "",
+        Language::Cpp => "extern \"C\" ",
+    };
+    format!(
+        "{linkage}void {entry}(void **a, void *r) {{ (void)a; (void)r; {store}{function}({args}); }}\n"
+    )
 }
 
 fn prototype(symbol: &str, signature: &Signature) -> String {
@@ -258,9 +342,9 @@ fn prototype(symbol: &str, signature: &Signature) -> String {
         .params
         .iter()
         .map(|p| match (p.pointer, p.is_const) {
-            (true, true) => format!("const {} *", c_type(p.scalar)),
-            (true, false) => format!("{} *", c_type(p.scalar)),
-            (false, _) => c_type(p.scalar).to_owned(),
+            (true, true) => format!("const {} *", c_type(p.scalar, Language::C)),
+            (true, false) => format!("{} *", c_type(p.scalar, Language::C)),
+            (false, _) => c_type(p.scalar, Language::C).to_owned(),
         })
         .collect();
     let params = if params.is_empty() {
@@ -268,26 +352,12 @@ fn prototype(symbol: &str, signature: &Signature) -> String {
     } else {
         params.join(", ")
     };
-    let ret = signature.ret.as_ref().map_or("void", |(_, ty)| c_type(*ty));
+    let ret = signature
+        .ret
+        .as_ref()
+        .map_or("void", |(_, ty)| c_type(*ty, Language::C));
     // Weak: a variant that does not compile is not there.
     format!("extern {ret} {symbol}({params}) __attribute__((weak));\n")
-}
-
-/// A spelling that needs no header.
-fn c_type(ty: ScalarType) -> &'static str {
-    match ty {
-        ScalarType::I1 => "_Bool",
-        ScalarType::I8 => "__INT8_TYPE__",
-        ScalarType::I16 => "__INT16_TYPE__",
-        ScalarType::I32 => "__INT32_TYPE__",
-        ScalarType::I64 => "__INT64_TYPE__",
-        ScalarType::U8 => "__UINT8_TYPE__",
-        ScalarType::U16 => "__UINT16_TYPE__",
-        ScalarType::U32 => "__UINT32_TYPE__",
-        ScalarType::U64 => "__UINT64_TYPE__",
-        ScalarType::F32 => "float",
-        ScalarType::F64 => "double",
-    }
 }
 
 /// The compiled driver: once for each compiler and machine, for as long as this process lives.
@@ -311,11 +381,10 @@ fn driver(cc: &[String], flags: &[String]) -> Result<Arc<TempDir>, Error> {
     Ok(folder)
 }
 
-/// Compiles `path.c` to `path.o`, for every path with its flags, a few at a time.
+/// Compiles every file with its compiler and flags to an object beside it, a few at a time.
 fn compile_all(
-    cc: &[String],
     dir: &Path,
-    queue: Vec<(PathBuf, Vec<String>)>,
+    queue: Vec<(Vec<String>, PathBuf, Vec<String>)>,
 ) -> Vec<(PathBuf, Result<(), Error>)> {
     let at_once = std::thread::available_parallelism()
         .map_or(1, usize::from)
@@ -325,10 +394,11 @@ fn compile_all(
     let mut done = Vec::new();
     loop {
         while running.len() < at_once
-            && let Some((path, flags)) = queue.pop_front()
+            && let Some((cc, path, flags)) = queue.pop_front()
         {
-            let (source, object) = (path.with_extension("c"), path.with_extension("o"));
-            running.push_back((path, compile(cc, dir, &flags, &source, &object)));
+            let object = path.with_extension("o");
+            let child = compile(&cc, dir, &flags, &path, &object);
+            running.push_back((path, child));
         }
         let Some((path, child)) = running.pop_front() else {
             return done;

@@ -43,7 +43,7 @@ impl Adaptor<'_> {
             params.join(", ")
         );
         writeln!(c, "    void *arguments[] = {{ {} }};", addresses.join(", ")).ok();
-        c += "    struct tensorize_call call = { arguments, 0, 0, 0 };\n";
+        c += "    struct tensorize_call call = { arguments, 0, 0, 0, 0, 0 };\n";
         self.finish(&mut c, &parts, dispatcher)?;
         c += "}\n";
         Ok(c)

@@ -13,6 +13,25 @@ struct Around {
 }
 
 impl Adaptor<'_> {
+    /// A declaration of the original under a name of our own, which stays when its name leads elsewhere.
+    pub fn alias(&self, alias: &str) -> Result<String, String> {
+        let symbol = &self.source.symbol;
+        if self.language() == Language::C {
+            return Ok(format!(
+                "extern __typeof__({}) {alias} __attribute__((alias(\"{symbol}\")));\n",
+                self.source.call
+            ));
+        }
+        let params: Vec<String> = (0..self.source.params.len())
+            .map(|i| self.param_type(i))
+            .collect();
+        Ok(format!(
+            "extern \"C\" tensorize::same<{}> {alias}({}) __attribute__((alias(\"{symbol}\")));\n",
+            self.source.returns,
+            params.join(", ")
+        ))
+    }
+
     /// A function `entry(arguments, extents, flat…)` that calls `target`: with the original's arguments, to
     /// which `arguments` points, or if that is null with ones that are built from the flat ones. Of each array
     /// `extents` has the first element that is there and one past the last; of a table of rows, the same

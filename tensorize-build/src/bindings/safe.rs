@@ -9,7 +9,13 @@ impl Writer<'_> {
     pub(super) fn safe(&self) -> String {
         let checks = self
             .proven()
-            .and_then(|proven| Ok((proven, self.checks(proven)?)));
+            .and_then(|proven| Ok((proven, self.checks(proven)?)))
+            .and_then(|checked| match self.described() {
+                Some(_) if !self.b.is_dispatched() => {
+                    Err("nothing that was generated can run".to_string())
+                }
+                _ => Ok(checked),
+            });
         let (name, rust) = (&self.b.name, function_name(&self.b.name));
         let ret = self.ret.as_deref().unwrap_or("()");
         match checks {

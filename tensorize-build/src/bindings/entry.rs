@@ -1,0 +1,430 @@
+//! The dispatcher of a kernel whose own parameters are others than the flat ones: the shim calls it with the
+//! original's arguments at hand, Rust with flat ones alone.
+
+use super::{Code, Proven, Writer, function_name, kernel_static, original_name};
+use crate::adaptor::{Adaptor, Flat};
+use crate::arithmetic;
+use std::fmt::Write as _;
+use tensorize_ir::signature::{Shape, Source};
+
+/// The shim's name; a jump to it has the original's.
+pub fn shim_name(name: &str) -> String {
+    format!("{name}__tensorize_shim")
+}
+
+/// The name of what the shim calls.
+pub fn entry_name(name: &str) -> String {
+    format!("{name}__tensorize_entry")
+}
+
+/// The name of the place that has the original's name, too.
+pub fn trampoline_name(name: &str) -> String {
+    format!("{name}__tensorize_trampoline")
+}
+
+/// The name of the original itself, as the source has it.
+pub fn source_name(name: &str) -> String {
+    format!("{name}__tensorize_source")
+}
+
+/// An array that needs something done before a call from a shim, and after.
+enum Special {
+    /// A table of row pointers.
+    Rows { to: String, pitch: String },
+    /// Vectors of one length.
+    Nested {
+        to: String,
+        rows: String,
+        pitch: String,
+    },
+    /// The kernel decides how long it gets; it may have rows.
+    Grown {
+        to: String,
+        resized: Option<String>,
+        pitch: Option<String>,
+        /// The rows' length where it is given, if there are rows.
+        rows: Option<String>,
+    },
+}
+
+fn specials(source: &Source) -> Vec<Special> {
+    fn of(shape: &Shape, result: bool, into: &mut Vec<Special>) {
+        match shape {
+            Shape::Rows { to, pitch, .. } => into.push(Special::Rows {
+                to: to.clone(),
+                pitch: pitch.clone(),
+            }),
+            Shape::Struct { fields, .. } => {
+                fields.iter().for_each(|f| of(&f.shape, result, into));
+            }
+            Shape::Vector { to, resized, .. } if resized.is_some() => into.push(Special::Grown {
+                to: to.clone(),
+                resized: resized.clone(),
+                pitch: None,
+                rows: None,
+            }),
+            Shape::Nested {
+                to,
+                rows,
+                pitch,
+                resized: Some(r),
+            } => into.push(Special::Grown {
+                to: to.clone(),
+                resized: Some(r.clone()),
+                pitch: Some(pitch.clone()),
+                rows: rows.clone(),
+            }),
+            Shape::Nested {
+                to,
+                rows: Some(rows),
+                pitch,
+                ..
+            } => into.push(Special::Nested {
+                to: to.clone(),
+                rows: rows.clone(),
+                pitch: pitch.clone(),
+            }),
+            Shape::Place { to, .. } if result => into.push(Special::Grown {
+                to: to.clone(),
+                resized: None,
+                pitch: None,
+                rows: None,
+            }),
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    source
+        .params
+        .iter()
+        .for_each(|p| of(&p.shape, false, &mut all));
+    source.result.iter().for_each(|r| of(r, true, &mut all));
+    all
+}
+
+impl Writer<'_> {
+    /// How the source's parameters become the flat ones, if they are others.
+    pub(super) fn described(&self) -> Option<&Source> {
+        self.prototype.source.as_ref()
+    }
+
+    /// The kernel's flat form, for shim and thunk.
+    pub(super) fn with_adaptor<T>(&self, source: &Source, f: impl FnOnce(&Adaptor<'_>) -> T) -> T {
+        let flat: Vec<Flat> = self
+            .params
+            .iter()
+            .map(|p| Flat {
+                name: p.c.name.clone(),
+                scalar: p.scalar,
+                array: p.c.pointer,
+                is_const: p.c.is_const,
+            })
+            .collect();
+        let ret = self.prototype.ret.as_ref();
+        f(&Adaptor {
+            source,
+            flat: &flat,
+            ret: ret.and_then(|r| r.scalar.parse().ok()),
+        })
+    }
+
+    /// The C or C++ beside the original.
+    pub(super) fn native_code(&self, source: &Source) -> Result<String, String> {
+        let name = &self.b.name;
+        self.with_adaptor(source, |adaptor| {
+            Ok(adaptor.alias(&source_name(name))?
+                + &adaptor.thunk(&original_name(name), &source_name(name))?
+                + &adaptor.shim(&shim_name(name), &entry_name(name))?)
+        })
+    }
+
+    /// `(lo, hi)` of an array as the body of a closure that gives an `Option`.
+    fn extent_of(&self, proven: &Proven, array: &str) -> Result<String, String> {
+        let name_of = |s: &str| self.integer(s);
+        let Some(f) = proven.footprints.iter().find(|f| *f.extent.array == *array) else {
+            return Ok("Some((0, 0))".into());
+        };
+        let (lo, hi) = arithmetic::extent(&f.extent, &name_of)?;
+        Ok(format!("{}Some(({lo}, {hi}))", self.lets(&[], &[f])))
+    }
+
+    fn rust_name(&self, name: &str) -> String {
+        let found = self.params.iter().find(|p| p.c.name == name);
+        found.map_or(name.to_string(), |p| p.name.clone())
+    }
+
+    fn array_number(&self, name: &str) -> usize {
+        let mut arrays = self.params.iter().filter(|p| p.c.pointer);
+        arrays.position(|p| p.c.name == name).unwrap_or(0)
+    }
+
+    /// A function of all parameters: for each array the bounds of what is touched, in rows for a table.
+    fn bounds(&self, proven: &Proven, specials: &[Special]) -> Result<String, String> {
+        let count = self.params.iter().filter(|p| p.c.pointer).count();
+        let name = &self.b.name;
+        let mut body = format!(
+            "let arrays = arrays_{name}({})?;\nlet mut bounds = [0i64; {}];\n\
+             for (i, a) in arrays.iter().enumerate() {{ bounds[2 * i] = a.lo; bounds[2 * i + 1] = a.hi; }}\n",
+            self.names(),
+            2 * count
+        );
+        for s in specials {
+            if let Special::Rows { to, pitch } = s {
+                let n = self.array_number(to);
+                write!(
+                    body,
+                    "let range = rt::row_range(&|{}: i64| {{\n{}\n}})?;\nbounds[{}] = range.lo;\nbounds[{}] = range.hi;\n",
+                    self.rust_name(pitch),
+                    self.extent_of(proven, to)?,
+                    2 * n,
+                    2 * n + 1
+                )
+                .ok();
+            }
+        }
+        Ok(format!(
+            "fn bounds_{name}({}) -> Option<[i64; {}]> {{\n{body}Some(bounds)\n}}\n\n",
+            self.raw_params(),
+            2 * count
+        ))
+    }
+
+    /// Helpers and dispatcher.
+    pub(super) fn entry(&self, source: &Source) -> Result<(String, String), String> {
+        self.native_code(source)?;
+        let proven = self.proven()?;
+        let specials = specials(source);
+        let helpers = self.bounds(proven, &specials)?;
+        let name = &self.b.name;
+        let (params, arrow, names) = (self.raw_params(), self.arrow(), self.names());
+        let (original, entry) = (original_name(name), entry_name(name));
+        let native = self.b.targets.iter().find_map(|t| match &t.code {
+            Code::Native { entry } => Some(entry.clone()),
+            _ => None,
+        });
+        let (mut declare, mut prepare, mut room) = (String::new(), String::new(), String::new());
+        let (mut finish, mut refresh) = (String::new(), String::new());
+        let mut tables = String::new();
+        let mut blocks = Vec::new();
+        let mut gathered = Vec::new();
+        let mut grows = false;
+        for (i, s) in specials.iter().enumerate() {
+            match s {
+                Special::Rows { to, pitch } => {
+                    let (a, p) = (self.rust_name(to), self.rust_name(pitch));
+                    let depends = proven.footprints.iter().any(|f| {
+                        *f.extent.array == **to
+                            && (f.reads_depend_on_data || f.writes_depend_on_data)
+                    });
+                    let size = self.size_of(to)?;
+                    write!(
+                        prepare,
+                        "let __range_{i} = rt::row_range(&|{p}: i64| {{\n{}\n}});\n\
+                         let __table_{i} = {a} as *const *mut ::core::ffi::c_void;\n\
+                         let (__a, __p) = unsafe {{ rt::equally_spaced({to:?}, __table_{i}, __range_{i}, {size}, {depends}) }}?;\n\
+                         {a} = __a.cast();\n{p} = __p;\n",
+                        self.extent_of(proven, to)?,
+                    )
+                    .ok();
+                    write!(tables, "(__table_{i}, __range_{i}), ").ok();
+                }
+                Special::Nested { to, rows, pitch } => {
+                    let (a, r, p) = (
+                        self.rust_name(to),
+                        self.rust_name(rows),
+                        self.rust_name(pitch),
+                    );
+                    let writes = proven
+                        .footprints
+                        .iter()
+                        .any(|f| *f.extent.array == **to && f.writes);
+                    let size = self.size_of(to)?;
+                    writeln!(
+                        declare,
+                        "let __block_{i} = ::core::cell::RefCell::new(rt::Block::default());"
+                    )
+                    .ok();
+                    writeln!(
+                        prepare,
+                        "{a} = unsafe {{ __block_{i}.borrow_mut().gather({a} as *const *mut ::core::ffi::c_void, {r}, {p}, {size}, {writes}) }}?.cast();"
+                    )
+                    .ok();
+                    writeln!(finish, "unsafe {{ __block_{i}.borrow().scatter() }};").ok();
+                    writeln!(refresh, "unsafe {{ __block_{i}.borrow_mut().refresh() }};").ok();
+                    blocks.push(format!("&*__block_{i}.borrow()"));
+                    gathered.push(self.array_number(to));
+                }
+                Special::Grown {
+                    to,
+                    resized,
+                    pitch,
+                    rows,
+                } => {
+                    grows = true;
+                    let (a, n) = (self.rust_name(to), self.array_number(to));
+                    let p = pitch.as_ref().map(|p| self.rust_name(p));
+                    if let Some(p) = &p {
+                        let empty = rows.as_ref().map_or("true".to_string(), |r| {
+                            format!("{} == 0", self.rust_name(r))
+                        });
+                        write!(
+                            prepare,
+                            "if {empty} {{\n{p} = rt::row_range(&|{p}: i64| {{\n{}\n}}).ok_or(\"the length of its rows is not known\")?.pitch;\n}}\n",
+                            self.extent_of(proven, to)?
+                        )
+                        .ok();
+                    }
+                    if let Some(resized) = resized {
+                        let r = self.rust_name(resized);
+                        writeln!(declare, "let mut __size_{i} = [0i64; 2];").ok();
+                        writeln!(prepare, "{r} = __size_{i}.as_mut_ptr();").ok();
+                        let p = p.clone().unwrap_or("0".into());
+                        let read = |k: usize| format!("unsafe {{ {r}.add({k}).read() }}");
+                        let sizes = match pitch {
+                            Some(_) => format!("{}, {}", read(0), read(1)),
+                            None => format!("0, {}", read(0)),
+                        };
+                        writeln!(finish, "unsafe {{ __call.settle({n}, {sizes}, {p}) }};").ok();
+                    }
+                    let p = p.unwrap_or("0".into());
+                    write!(
+                        room,
+                        "let __end = (|| {{\n{}\n}})().map_or(-1, |(_, hi): (i64, i64)| hi);\n\
+                         {a} = unsafe {{ __call.allocate({n}, __end, {p}) }}?.cast();\n",
+                        self.extent_of(proven, to)?
+                    )
+                    .ok();
+                }
+            }
+        }
+        // With the pointers in an array `p`.
+        let (mut arguments, mut descriptions, mut pointers) =
+            (String::new(), String::new(), String::new());
+        let mut next = 0;
+        for p in &self.params {
+            if p.c.pointer {
+                write!(arguments, "__p[{next}].cast(), ").ok();
+                write!(pointers, "{}.cast(), ", p.name_as_mut()).ok();
+                descriptions += "rt::Argument::Array, ";
+                next += 1;
+            } else {
+                write!(arguments, "{}, ", p.name).ok();
+                write!(descriptions, "rt::Argument::of({}), ", p.name).ok();
+            }
+        }
+        let others: Vec<String> = (0..next)
+            .filter(|n| !gathered.contains(n))
+            .map(|n| format!("&__arrays[{n}]"))
+            .collect();
+        let apart = match blocks.is_empty() {
+            true => String::new(),
+            false => format!(
+                "rt::rows_apart(&[{}], &[{}])?;\n",
+                blocks.join(", "),
+                others.join(", ")
+            ),
+        };
+        let with_bounds = "__bounds.as_ref().map_or(::core::ptr::null(), |b| b.as_ptr())";
+        let run_original =
+            format!("unsafe {{ {original}(__call.arguments, {with_bounds}, {names}) }}");
+        let mut mutable = String::new();
+        for p in &self.params {
+            let star = match (p.c.pointer, p.c.is_const) {
+                (false, _) => "",
+                (true, true) => "*const ",
+                (true, false) => "*mut ",
+            };
+            write!(mutable, "mut {}: {star}{}, ", p.name, p.ty).ok();
+        }
+        let mut foreign = format!(
+            "fn {original}(arguments: *const *mut ::core::ffi::c_void, bounds: *const i64, {params}){arrow};\n\
+             fn {}();\n",
+            trampoline_name(name)
+        );
+        let linked = match &native {
+            Some(native) => {
+                writeln!(foreign, "fn {native}({params}){arrow};").ok();
+                format!(
+                    "let __native = || {{\nlet __r = unsafe {{ {native}({names}) }};\nif __call.from_source() {{ __finish(); }}\n__r\n}};\n\
+                     if __route == rt::Route::Faster {{\n\
+                     return __kernel.run_faster(super::size_{name}({names}), __native, || {run_original});\n}}\n\
+                     if __route == rt::Route::Native {{\n__kernel.count_native();\nreturn __native();\n}}\n"
+                )
+            }
+            None => String::new(),
+        };
+        let elsewhere = match &native {
+            Some(native) => format!("unsafe {{ {native}({arguments}) }}"),
+            None => "unreachable!()".into(),
+        };
+        let bounds_of = format!("super::bounds_{name}({names})");
+        let source_bounds = match grows {
+            // The thunk copies what the original gives to where the flat form would have put it.
+            true => bounds_of.clone(),
+            false => "None".into(),
+        };
+        let dispatcher = format!(
+            "unsafe extern \"C\" {{\n{foreign}}}\n\n\
+             /// Has the name of `{name}` for C, and leads to its shim.\n\
+             #[used]\nstatic __TRAMPOLINE_{name}: unsafe extern \"C\" fn() = {};\n\n\
+             /// `{name}` in {file}, with the parameters of its flat form: the original, or code that was\n\
+             /// generated from its proven summary.\n\
+             ///\n/// # Safety\n/// As in C.\n\
+             pub unsafe extern \"C\" fn {rust}({params}){arrow} {{\n\
+             unsafe {{ {entry}(::core::ptr::null(), {names}) }}\n}}\n\n\
+             #[unsafe(export_name = {entry:?})]\n\
+             unsafe extern \"C\" fn {entry}(__call: *const rt::Call, {mutable}){arrow} {{\n\
+             let __kernel = &super::{kernel};\n\
+             let __call = unsafe {{ rt::Call::of(__call) }};\n\
+             let __route = __kernel.route();\n\
+             let mut __bounds = None;\n\
+             {declare}\
+             if __route != rt::Route::Original {{\n\
+             let __prepared = (|| -> Result<(), rt::Misfit> {{\n\
+             __call.fits()?;\n\
+             if __call.from_source() {{\n{prepare}\
+             super::guards_{name}({names}).ok_or(\"a guard does not hold\")?;\n\
+             {room}\
+             let __arrays = super::arrays_{name}({names}).ok_or(\"its sizes are too large\")?;\n\
+             __call.keeps_apart(&__arrays, &[{tables}])?;\n\
+             {apart}\
+             __bounds = {source_bounds};\n\
+             }} else {{\n\
+             super::guards_{name}({names}).ok_or(\"a guard does not hold\")?;\n\
+             __bounds = {bounds_of};\n\
+             }}\n\
+             Ok(())\n\
+             }})();\n\
+             match __prepared {{\n\
+             Err(why) => __kernel.count_misfit(why),\n\
+             Ok(()) => {{\n\
+             let __finish = || {{\n{finish}}};\n\
+             {linked}\
+             let __arrays = super::arrays_{name}({names});\n\
+             let __by_original = ::core::cell::Cell::new(false);\n\
+             let __r = unsafe {{\nrt::run_elsewhere(\n\
+             __kernel,\n__arrays.as_ref().map(|a| a.as_slice()),\n&[{descriptions}],\n\
+             |__p| {{\nlet __r = unsafe {{ {original}(__call.arguments, {with_bounds}, {arguments}) }};\n\
+             if __call.from_source() {{\n{refresh}}}\n__by_original.set(true);\n__r\n}},\n\
+             |__p| {elsewhere},\n\
+             &[{pointers}],\n)\n}};\n\
+             if __call.from_source() && !__by_original.get() {{ __finish(); }}\n\
+             return __r;\n\
+             }}\n}}\n}}\n\
+             __kernel.count_original();\n\
+             if !__call.from_source() && __bounds.is_none() {{ __bounds = {bounds_of}; }}\n\
+             {run_original}\n}}\n",
+            trampoline_name(name),
+            file = self.b.file,
+            rust = function_name(name),
+            kernel = kernel_static(name),
+        );
+        Ok((helpers, dispatcher))
+    }
+
+    fn size_of(&self, array: &str) -> Result<usize, String> {
+        let found = self.params.iter().find(|p| p.c.name == array);
+        let param = found.ok_or_else(|| format!("`{array}` is no array parameter"))?;
+        Ok(param.scalar.bytes())
+    }
+}
