@@ -4,7 +4,8 @@
 //! The binary is three lines around [`main`], so that tests can call all of it.
 
 pub mod cli;
-pub mod codes;
+mod codes;
+pub mod columns;
 pub mod commands;
 pub mod diagnostics;
 pub mod differential;

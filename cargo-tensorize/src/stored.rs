@@ -1,5 +1,6 @@
 //! Between a kernel's result and its record in `.tensorize/`.
 
+use crate::columns::columns;
 use crate::generate::Artefact;
 use crate::pipeline::Kernel;
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
@@ -31,8 +32,19 @@ pub fn record(
         .signature
         .as_ref()
         .map(|s| prototype(s, kernel.is_static));
-    let footprints = kernel.proven.iter().flat_map(|p| &p.proof.footprints);
-    record.footprints = footprints.map(stored_footprint).collect();
+    let source = kernel.signature.as_ref().and_then(|s| s.source.as_ref());
+    if let Some(proven) = &kernel.proven {
+        for f in &proven.proof.footprints {
+            let pitch = source.and_then(|s| s.pitch_of(&f.extent.array));
+            let columns = pitch
+                .and_then(|p| columns(&proven.proof.accesses, &f.extent.array, p))
+                .map(|(lo, hi)| [lo.to_string(), hi.to_string()]);
+            record.footprints.push(StoredFootprint {
+                columns,
+                ..stored_footprint(f)
+            });
+        }
+    }
     record.evidence = kernel.evidence.clone();
     for (name, report) in &r.targets {
         let artefact = kernel.artefacts.get(name);
@@ -128,6 +140,7 @@ fn stored_footprint(f: &Footprint) -> StoredFootprint {
         array: f.extent.array.to_string(),
         lo: f.extent.lo.to_string(),
         hi: f.extent.hi.to_string(),
+        columns: None,
         reads: f.reads,
         writes: f.writes,
         reads_depend_on_data: f.reads_depend_on_data,

@@ -6,8 +6,10 @@ mod safe;
 use crate::arithmetic;
 use crate::prototype::rust_type;
 use crate::record::{Param, Prototype};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tensorize_ir::guard::{Footprint, Guard};
+use tensorize_ir::index::Idx;
 use tensorize_ir::scalar::ScalarType;
 
 /// What is to be generated for one kernel.
@@ -36,6 +38,8 @@ pub struct Proven {
     pub guards: Vec<Guard>,
     /// What is touched.
     pub footprints: Vec<Footprint>,
+    /// Of tables of rows, by the array: the first column that is touched and one past the last.
+    pub columns: BTreeMap<String, (Idx, Idx)>,
 }
 
 /// A target's code.

@@ -460,8 +460,12 @@ impl Session {
         let text = |e: &dyn fmt::Display| format!("its record can't be read: {e}");
         let guards: Result<Vec<Guard>, _> = record.guards.iter().map(|g| g.parse()).collect();
         let mut footprints = Vec::new();
+        let mut columns = BTreeMap::new();
         for f in &record.footprints {
             let parse = |t: &str| t.parse::<tensorize_ir::index::Idx>().map_err(|e| text(&e));
+            if let Some([lo, hi]) = &f.columns {
+                columns.insert(f.array.clone(), (parse(lo)?, parse(hi)?));
+            }
             footprints.push(Footprint {
                 extent: Extent {
                     array: f.array.as_str().into(),
@@ -479,6 +483,7 @@ impl Session {
             tier,
             guards: guards.map_err(|e| text(&e))?,
             footprints,
+            columns,
         })
     }
 

@@ -153,6 +153,9 @@ pub struct StoredFootprint {
     pub lo: String,
     /// One past the last element.
     pub hi: String,
+    /// Of a table of rows: the first column and one past the last, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<[String; 2]>,
     /// Whether some are read.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reads: bool,

@@ -91,6 +91,7 @@ impl Project {
             array: array.into(),
             lo: "0".into(),
             hi: hi.into(),
+            columns: None,
             reads: !writes,
             writes,
             reads_depend_on_data: false,

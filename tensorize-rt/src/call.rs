@@ -271,6 +271,71 @@ impl Block {
         Ok(self.data.as_mut_ptr().cast())
     }
 
+    /// Copies what is touched of the rows of a table; element 0 of the flat array, and its pitch.
+    ///
+    /// # Safety
+    /// `table` is the kernel's argument, and it touches nothing outside of these rows and columns.
+    pub unsafe fn gather_table(
+        &mut self,
+        name: &'static str,
+        table: *const *mut c_void,
+        rows: Option<RowRange>,
+        columns: Option<(i64, i64)>,
+        size: usize,
+        writes: bool,
+    ) -> Result<(*mut c_void, i64), Misfit> {
+        let large = || Misfit::from("its sizes are too large");
+        let (rows, (lo, hi)) = rows.zip(columns).ok_or_else(large)?;
+        let width = hi.checked_sub(lo).ok_or_else(large)?;
+        let count = usize::try_from(rows.hi - rows.lo).unwrap_or(0);
+        if count == 0 || width <= 0 {
+            return Ok((ptr::null_mut(), rows.pitch));
+        }
+        let unreadable = || Misfit::from(format!("the rows of `{name}` can't be read"));
+        let bytes = |n: i64| {
+            n.checked_mul(size as i64)
+                .map(|b| b as isize)
+                .ok_or_else(large)
+        };
+        let mut found: Vec<*mut c_void> = vec![ptr::null_mut(); count];
+        let total = count
+            .checked_mul(size_of::<*mut c_void>())
+            .ok_or_else(large)?;
+        // SAFETY: pointers may hold any bytes.
+        let to = unsafe { std::slice::from_raw_parts_mut(found.as_mut_ptr().cast::<u8>(), total) };
+        let first = table.wrapping_offset(rows.lo as isize);
+        if copy_if_readable(first.cast(), to) != Some(true) {
+            return Err(unreadable());
+        }
+        let start = bytes(lo)?;
+        for row in &mut found {
+            *row = row.wrapping_byte_offset(start);
+        }
+        // A row may have fewer columns than another; what is not there is not touched, but it has to be
+        // readable for the copy.
+        let width_bytes = usize::try_from(bytes(width)?).map_err(|_| large())?;
+        let mut seen: Vec<u8> = Vec::new();
+        seen.try_reserve_exact(width_bytes).map_err(|_| large())?;
+        seen.resize(width_bytes, 0);
+        if found
+            .iter()
+            .any(|row| copy_if_readable(row.cast::<u8>().cast_const(), &mut seen) != Some(true))
+        {
+            return Err(unreadable());
+        }
+        // SAFETY: all of it has just been read.
+        let data = unsafe { self.gather(found.as_ptr(), count as i64, width, size, writes) }?;
+        let back = rows
+            .lo
+            .checked_mul(width)
+            .and_then(|e| e.checked_add(lo))
+            .ok_or_else(large)?;
+        Ok((
+            data.wrapping_byte_offset(bytes(back)?.wrapping_neg()),
+            width,
+        ))
+    }
+
     /// Copies the rows again.
     unsafe fn read(&mut self) {
         let to = self.data.as_mut_ptr().cast::<u8>();

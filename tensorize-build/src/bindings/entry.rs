@@ -5,6 +5,7 @@ use super::{Code, Proven, Writer, function_name, kernel_static, original_name};
 use crate::adaptor::{Adaptor, Flat};
 use crate::arithmetic;
 use std::fmt::Write as _;
+use tensorize_ir::guard::{Extent, Footprint};
 use tensorize_ir::signature::{Shape, Source};
 
 /// The shim's name; a jump to it has the original's.
@@ -148,6 +149,27 @@ impl Writer<'_> {
         Ok(format!("{}Some(({lo}, {hi}))", self.lets(&[], &[f])))
     }
 
+    /// `(lo, hi)` of a table's columns, as [`Self::extent_of`].
+    fn columns_of(&self, proven: &Proven, array: &str) -> Option<String> {
+        let (lo, hi) = proven.columns.get(array)?.clone();
+        let name_of = |s: &str| self.integer(s);
+        let extent = Extent {
+            array: array.into(),
+            lo,
+            hi,
+        };
+        let (lo, hi) = arithmetic::extent(&extent, &name_of).ok()?;
+        let footprint = Footprint {
+            extent,
+            reads: false,
+            writes: false,
+            reads_depend_on_data: false,
+            writes_depend_on_data: false,
+        };
+        let lets = self.lets(&[], &[&footprint]);
+        Some(format!("{lets}Some(({lo}, {hi}))"))
+    }
+
     fn rust_name(&self, name: &str) -> String {
         let found = self.params.iter().find(|p| p.c.name == name);
         found.map_or(name.to_string(), |p| p.name.clone())
@@ -207,6 +229,7 @@ impl Writer<'_> {
         let mut tables = String::new();
         let mut blocks = Vec::new();
         let mut gathered = Vec::new();
+        let mut sometimes = Vec::new();
         let mut grows = false;
         for (i, s) in specials.iter().enumerate() {
             match s {
@@ -217,16 +240,42 @@ impl Writer<'_> {
                             && (f.reads_depend_on_data || f.writes_depend_on_data)
                     });
                     let size = self.size_of(to)?;
+                    let spaced = format!(
+                        "rt::equally_spaced({to:?}, __table_{i}, __range_{i}, {size}, {depends})"
+                    );
+                    let writes = proven
+                        .footprints
+                        .iter()
+                        .any(|f| *f.extent.array == **to && f.writes);
+                    write!(
+                        declare,
+                        "let __table_{i} = {a} as *const *mut ::core::ffi::c_void;\n\
+                         let __block_{i} = ::core::cell::RefCell::new(rt::Block::default());\n"
+                    )
+                    .ok();
+                    let gather = match self.columns_of(proven, to) {
+                        Some(columns) => format!(
+                            "let __columns = (|| {{\n{columns}\n}})();\n\
+                             unsafe {{ __block_{i}.borrow_mut().gather_table({to:?}, __table_{i}, __range_{i}, __columns, {size}, {writes}) }}?"
+                        ),
+                        None => format!("unsafe {{ {spaced} }}?"),
+                    };
+                    let copied = gather.contains("gather_table");
                     write!(
                         prepare,
                         "let __range_{i} = rt::row_range(&|{p}: i64| {{\n{}\n}});\n\
-                         let __table_{i} = {a} as *const *mut ::core::ffi::c_void;\n\
-                         let (__a, __p) = unsafe {{ rt::equally_spaced({to:?}, __table_{i}, __range_{i}, {size}, {depends}) }}?;\n\
+                         let (__a, __p) = if __gather {{\n{gather}\n}} else {{\nunsafe {{ {spaced} }}?\n}};\n\
                          {a} = __a.cast();\n{p} = __p;\n",
                         self.extent_of(proven, to)?,
                     )
                     .ok();
                     write!(tables, "(__table_{i}, __range_{i}), ").ok();
+                    if copied {
+                        writeln!(finish, "unsafe {{ __block_{i}.borrow().scatter() }};").ok();
+                        writeln!(refresh, "unsafe {{ __block_{i}.borrow_mut().refresh() }};").ok();
+                        blocks.push(format!("&*__block_{i}.borrow()"));
+                        sometimes.push(self.array_number(to));
+                    }
                 }
                 Special::Nested { to, rows, pitch } => {
                     let (a, r, p) = (
@@ -313,15 +362,19 @@ impl Writer<'_> {
             }
         }
         let others: Vec<String> = (0..next)
-            .filter(|n| !gathered.contains(n))
+            .filter(|n| !gathered.contains(n) && !sometimes.contains(n))
             .map(|n| format!("&__arrays[{n}]"))
+            .collect();
+        let more: String = sometimes
+            .iter()
+            .map(|n| format!("if !__gather {{ __others.push(&__arrays[{n}]); }}\n"))
             .collect();
         let apart = match blocks.is_empty() {
             true => String::new(),
             false => format!(
-                "rt::rows_apart(&[{}], &[{}])?;\n",
-                blocks.join(", "),
-                others.join(", ")
+                "let mut __others: Vec<&rt::Array> = vec![{}];\n{more}rt::rows_apart(&[{}], &__others)?;\n",
+                others.join(", "),
+                blocks.join(", ")
             ),
         };
         let with_bounds = "__bounds.as_ref().map_or(::core::ptr::null(), |b| b.as_ptr())";
@@ -363,6 +416,15 @@ impl Writer<'_> {
             true => bounds_of.clone(),
             false => "None".into(),
         };
+        // The rows may lie anywhere, or others between them.
+        let again = match sometimes.is_empty() {
+            true => "",
+            false => {
+                "let __prepared = match __prepared {\n\
+                 Err(why) if __call.from_source() && __call.fits().is_ok() => __prepare(true).map_err(|more| format!(\"{why}; copied, {more}\").into()),\n\
+                 other => other,\n};\n"
+            }
+        };
         let dispatcher = format!(
             "unsafe extern \"C\" {{\n{foreign}}}\n\n\
              /// Has the name of `{name}` for C, and leads to its shim.\n\
@@ -380,7 +442,7 @@ impl Writer<'_> {
              let mut __bounds = None;\n\
              {declare}\
              if __route != rt::Route::Original {{\n\
-             let __prepared = (|| -> Result<(), rt::Misfit> {{\n\
+             let mut __prepare = |__gather: bool| -> Result<(), rt::Misfit> {{\n\
              __call.fits()?;\n\
              if __call.from_source() {{\n{prepare}\
              super::guards_{name}({names}).ok_or(\"a guard does not hold\")?;\n\
@@ -394,7 +456,9 @@ impl Writer<'_> {
              __bounds = {bounds_of};\n\
              }}\n\
              Ok(())\n\
-             }})();\n\
+             }};\n\
+             let __prepared = __prepare(false);\n\
+             {again}\
              match __prepared {{\n\
              Err(why) => __kernel.count_misfit(why),\n\
              Ok(()) => {{\n\

@@ -25,6 +25,7 @@ fn bindings_are_as_on_the_golden_page() {
                 footprint("in[0 .. rows*cols]: reads"),
                 footprint("out[0 .. rows*cols]: writes"),
             ],
+            columns: Default::default(),
         }),
         targets: vec![
             TargetCode {
