@@ -144,6 +144,12 @@ pub struct Lift {
     /// Do not compile and run the original
     #[arg(long)]
     pub no_differential: bool,
+    /// A program that proposes summaries where ours fail, see docs/proposer.md
+    #[arg(long, value_name = "PROGRAM")]
+    pub proposer: Option<String>,
+    /// How long it may take for one kernel, in seconds
+    #[arg(long, value_name = "SECONDS", requires = "proposer")]
+    pub proposer_time_limit: Option<f64>,
     /// Another solver.
     #[command(flatten)]
     pub second: SecondSolver,

@@ -115,6 +115,13 @@ pub const CODES: &[Code] = &[
         "Shapes or element types do not fit together. If it is one that we proposed ourselves, please report it.",
     ),
     row(
+        "TZ0313",
+        "nothing came of the external proposer",
+        "The program that `proposer` in `[package.metadata.tensorize]` (or --proposer) names failed, took too long, or \
+         answered with nothing that is proven; the message says which. docs/proposer.md says what it has to answer. The \
+         kernel is as if nobody had been asked.",
+    ),
+    row(
         "TZ0401",
         "the summary is wrong",
         "There are inputs for which the C function and its summary give different results; they are shown. The kernel \

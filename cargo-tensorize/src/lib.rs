@@ -14,6 +14,7 @@ pub mod generate;
 pub mod original;
 pub mod pipeline;
 pub mod project;
+pub mod proposer;
 pub mod python;
 pub mod report;
 pub mod second;

@@ -307,6 +307,7 @@ mod tests {
             targets: vec!["cpu".into(), "numpy".into()],
             tier: Tier::Real,
             differential: false,
+            proposer: None,
             time_limit: std::time::Duration::from_secs(60),
             second: None,
         };

@@ -6,6 +6,7 @@
 use crate::diagnostics::{Diagnostic, line_span};
 use crate::generate::{self, Artefacts, Subject};
 use crate::original;
+use crate::proposer::{self, Proposer};
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
 use crate::second::{self, Confirmation, Second};
 use crate::source::Source;
@@ -55,6 +56,8 @@ pub struct Settings {
     pub tier: Tier,
     /// Compile and run the original, too.
     pub differential: bool,
+    /// A program of the user's that proposes summaries.
+    pub proposer: Option<Proposer>,
     /// How long proposing and proving a kernel may take, and as long again for each target's code.
     pub time_limit: Duration,
     /// Have another solver look at what the first one found.
@@ -321,25 +324,127 @@ struct Stages<'a> {
 impl Stages<'_> {
     /// Takes the kernel as far as it goes.
     fn run(&mut self, function: loopir::Function, given: Option<tensir::Function>) {
+        let settings = self.settings;
+        // Somebody's summary is to be judged, not replaced.
+        let outside = settings.proposer.as_ref().filter(|_| given.is_none());
+        let mut found = None;
+        if let Some(proposer) = outside.filter(|p| p.first) {
+            found = self.ask(proposer, &function);
+        }
+        if found.is_none() {
+            found = self.by_ourselves(&function, given);
+            if let Some(proposer) = outside.filter(|p| found.is_none() && !p.first) {
+                found = self.ask(proposer, &function);
+            }
+        }
+        if let Some((summary, proof)) = found {
+            self.accept(&summary, &proof);
+            let proven = Proven {
+                function,
+                summary,
+                proof,
+            };
+            self.generate(&proven);
+            self.kernel.proven = Some(proven);
+        }
+    }
+
+    /// Our own proposers, or the summary that was given.
+    fn by_ourselves(
+        &mut self,
+        function: &loopir::Function,
+        given: Option<tensir::Function>,
+    ) -> Option<(tensir::Function, Proof)> {
         let limit = self.settings.time_limit;
         let start = Instant::now();
         let given = given.map(Proposal::from);
-        let found = limit::within(limit, || self.find_proof(&function, given));
-        match found {
-            Ok(Some((summary, proof))) => {
-                let proven = Proven {
-                    function,
-                    summary,
-                    proof,
-                };
-                self.generate(&proven);
-                self.kernel.proven = Some(proven);
-            }
+        match limit::within(limit, || self.find_proof(function, given)) {
+            Ok(Some(found)) => return Some(found),
             Err(cut_off) => self.out_of_time(Some(cut_off)),
             // Nothing was cut off, but the solver answered nothing any more.
             Ok(None) if start.elapsed() >= limit => self.out_of_time(None),
             Ok(None) => {}
         }
+        None
+    }
+
+    /// Has a program of the user's propose, and the prover judge.
+    fn ask(
+        &mut self,
+        proposer: &Proposer,
+        function: &loopir::Function,
+    ) -> Option<(tensir::Function, Proof)> {
+        let start = Instant::now();
+        let span = self.kernel.span.clone();
+        let text = std::fs::read(&span.file).unwrap_or_default();
+        let source = text.get(span.start..span.end).unwrap_or_default();
+        let source = String::from_utf8_lossy(source);
+        let subject = proposer::Subject {
+            name: &function.name,
+            file: span.file.display().to_string(),
+            line: span.line,
+            source: &source,
+            loopir: function.to_string(),
+        };
+        let answer = proposer.ask(&subject, self.kernel.report.why.as_deref());
+        self.kernel.report.times_us.propose += micros(start.elapsed());
+        let mut failures = Vec::new();
+        match answer {
+            Err(why) => failures.push(why),
+            Ok(candidates) if candidates.is_empty() => failures.push("it has no candidate".into()),
+            Ok(candidates) => {
+                for (at, candidate) in candidates.into_iter().enumerate() {
+                    match candidate.and_then(|c| self.judge(function, c)) {
+                        Ok(found) => return Some(found),
+                        Err(why) => failures.push(format!("candidate {}: {why}", at + 1)),
+                    }
+                }
+            }
+        }
+        let message = format!(
+            "nothing came of the external proposer: {}",
+            failures.join("; ")
+        );
+        let d = Diagnostic::warning("TZ0313", message).at(self.at(0));
+        self.kernel.report.diagnostics.push(d);
+        None
+    }
+
+    /// Whether a candidate is proven, and if not, why.
+    fn judge(
+        &mut self,
+        function: &loopir::Function,
+        candidate: tensir::Function,
+    ) -> Result<(tensir::Function, Proof), String> {
+        if !tensorize_prove::same_params(&candidate.params, &function.params) {
+            return Err("its parameters are not those of the C function".into());
+        }
+        candidate.verify().map_err(|e| e.to_string())?;
+        let start = Instant::now();
+        let options = self.options(function);
+        let work = || Proposal::from(candidate).prove(function, self.solver, &options);
+        let verdict = limit::within(self.settings.time_limit, work);
+        self.kernel.report.times_us.prove += micros(start.elapsed());
+        match verdict {
+            Ok((summary, Verdict::Proven(proof))) => Ok((summary, proof)),
+            Ok((_, Verdict::Refuted { inputs, .. })) => Err(format!("wrong: {inputs}")),
+            Ok((_, Verdict::Unknown { obligation, .. })) => {
+                Err(format!("not proven: {obligation}"))
+            }
+            Err(work) => Err(format!("not proven in time: {}", work.what)),
+        }
+    }
+
+    /// Notes the proof. Why our own proposers failed before is of no interest any more.
+    fn accept(&mut self, summary: &tensir::Function, proof: &Proof) {
+        let report = &mut self.kernel.report;
+        report.status = Status::Proven;
+        report.code = None;
+        report.why = None;
+        report.diagnostics.retain(|d| d.code == Some("TZ0313"));
+        report.tier = Some(proof.tier);
+        report.guards = proof.guards.iter().map(ToString::to_string).collect();
+        report.summary = summary.to_string();
     }
 
     /// The time is up. What was open: the work that was cut off, or else what could not be shown without time.
@@ -400,15 +505,7 @@ impl Stages<'_> {
         proposal: Proposal,
     ) -> Option<(tensir::Function, Proof)> {
         let start = Instant::now();
-        let best = if has_float_arithmetic(function) {
-            self.kernel.source.float_tier()
-        } else {
-            Tier::Exact
-        };
-        let options = Options {
-            best,
-            ..Options::default()
-        };
+        let options = self.options(function);
         let (summary, verdict) = proposal.prove(function, self.solver, &options);
         self.kernel.report.times_us.prove = micros(start.elapsed());
         let proof = match verdict {
@@ -427,12 +524,20 @@ impl Stages<'_> {
                 return None;
             }
         };
-        let report = &mut self.kernel.report;
-        report.status = Status::Proven;
-        report.tier = Some(proof.tier);
-        report.guards = proof.guards.iter().map(ToString::to_string).collect();
-        self.kernel.report.summary = summary.to_string();
         Some((summary, proof))
+    }
+
+    /// The strongest tier that the compiler's flags leave room for.
+    fn options(&self, function: &loopir::Function) -> Options {
+        let best = if has_float_arithmetic(function) {
+            self.kernel.source.float_tier()
+        } else {
+            Tier::Exact
+        };
+        Options {
+            best,
+            ..Options::default()
+        }
     }
 
     fn generate(&mut self, proven: &Proven) {

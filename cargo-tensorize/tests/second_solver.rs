@@ -79,3 +79,27 @@ fn what_the_second_solver_finds_wrong_is_not_proven() {
         "{text}"
     );
 }
+
+#[test]
+fn every_obligation_of_the_benchmarks_is_confirmed_by_cvc5() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/tenspiler/c");
+    let files = std::fs::read_dir(folder).unwrap().flatten();
+    let done = Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))
+        .args(["lift", "--no-differential", "--message-format", "json"])
+        .args(["--solver", "cvc5"])
+        .args(files.map(|f| f.path()))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&done.stdout);
+    let mut proven = 0;
+    for line in text.lines() {
+        let message: serde_json::Value = serde_json::from_str(line).unwrap();
+        if message["status"] == "proven" {
+            proven += 1;
+            let said = &message["second_solver"];
+            assert_eq!(said["obligations"], said["confirmed"], "{line}");
+        }
+    }
+    assert!(!text.contains("TZ0403"), "{text}");
+    assert!(proven >= 60, "{proven}\n{text}");
+}

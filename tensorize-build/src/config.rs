@@ -28,6 +28,12 @@ pub struct Metadata {
     pub flags: Vec<String>,
     /// How long finding a summary and proving it may take for one kernel, in seconds.
     pub time_limit: Option<f64>,
+    /// A program that proposes summaries, and its arguments.
+    pub proposer: Vec<String>,
+    /// Ask it before our own proposers, not where they fail.
+    pub proposer_first: bool,
+    /// How long it may take for one kernel, in seconds.
+    pub proposer_time_limit: Option<f64>,
 }
 
 /// A tier's name in the configuration.

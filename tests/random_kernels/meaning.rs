@@ -21,7 +21,7 @@ use tensorize_prove::{Options, Verdict};
 const CASES: usize = 10;
 const STEPS: u64 = 200_000;
 /// What lifting and proving one kernel may take.
-const PATIENCE: Duration = Duration::from_millis(1500);
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// What became of a kernel.
 #[derive(Default)]
@@ -65,6 +65,9 @@ impl fmt::Display for Failure {
     }
 }
 
+/// A kernel's place in the batch, its LoopIR, the inputs on which it is defined, and what it leaves behind.
+type Ready = (usize, Function, Vec<Inputs>, Vec<Vec<Scalar>>);
+
 /// Runs the kernels, which are put into one file. Without a solver, nothing is proven.
 pub fn judge(
     kernels: &[Kernel],
@@ -79,7 +82,7 @@ pub fn judge(
     let parsed = tensorize_lift::c::parse(&file, &compiled::meaning(wraps))
         .unwrap_or_else(|p| panic!("{}", p.message));
     let mut outcomes = Vec::new();
-    let mut ready: Vec<(usize, Function, Vec<Inputs>, Vec<Vec<Scalar>>)> = Vec::new();
+    let mut ready: Vec<Ready> = Vec::new();
     for (at, kernel) in kernels.iter().enumerate() {
         let mut outcome = Outcome::default();
         match parsed

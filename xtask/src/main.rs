@@ -38,7 +38,7 @@ enum Verb {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Measure: lifting and proving, a dispatched call, or the demo's kernels
+    /// Measure: lifting and proving, cost against size, a dispatched call, or the demo's kernels
     Bench {
         /// What to measure
         what: bench::What,
@@ -49,6 +49,8 @@ enum Verb {
         #[arg(long, default_value_t = 5)]
         runs: usize,
     },
+    /// Write docs/coverage.md: which of the 69 benchmarks are proven, in which form, and how fast
+    Coverage,
     /// Check formatting and run clippy, warnings being errors
     Lint,
 }
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Verb::Demo { pictures } => demo::run(&pictures),
         Verb::Test { args } => test::run(&args),
         Verb::Bench { what, json, runs } => bench::run(what, json, runs.max(1)),
+        Verb::Coverage => test::coverage(),
         Verb::Lint => test::lint(),
     };
     match done {

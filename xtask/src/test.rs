@@ -1,4 +1,4 @@
-//! `cargo xtask test` and `cargo xtask lint`.
+//! `cargo xtask test`, `cargo xtask coverage` and `cargo xtask lint`.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -38,6 +38,24 @@ pub fn run(args: &[String]) -> Result<()> {
         bail!("no test ran");
     }
     Ok(())
+}
+
+/// Has the test that checks docs/coverage.md write it, as fast as users have it.
+pub fn coverage() -> Result<()> {
+    setup::run()?;
+    run_command(
+        cargo()
+            .args([
+                "test",
+                "--release",
+                "--package",
+                "tensorize-e2e",
+                "--test",
+                "coverage",
+                "--quiet",
+            ])
+            .env("UPDATE_GOLDEN", "1"),
+    )
 }
 
 /// Formatting and clippy, for the workspace and the demo project.

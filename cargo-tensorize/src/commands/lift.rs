@@ -6,6 +6,7 @@ use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::pipeline::{self, Settings};
 use crate::source::Source;
+use std::path::Path;
 use tensorize_ir::guard::Tier;
 
 /// Lifts and proves the functions of some files.
@@ -16,6 +17,8 @@ pub fn run(args: &Lift, common: &Common, out: &Output) -> Code {
         targets,
         summary,
         no_differential,
+        proposer,
+        proposer_time_limit,
         second,
         clang_args,
     } = args;
@@ -36,6 +39,12 @@ pub fn run(args: &Lift, common: &Common, out: &Output) -> Code {
         targets: targets.clone(),
         tier: Tier::Real,
         time_limit: super::time_limit(common, None),
+        proposer: super::proposer(
+            proposer.iter().cloned().collect(),
+            Path::new("."),
+            false,
+            *proposer_time_limit,
+        ),
         differential: !no_differential,
         second,
     };

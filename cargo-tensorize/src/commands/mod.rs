@@ -10,12 +10,14 @@ use crate::cli::{Cli, Common, MessageFormat, Project, SecondSolver, Verb};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::pipeline::Run;
+use crate::proposer::{self, Proposer};
 use crate::report::{KernelReport, Summary, table};
 use crate::second::{Confirmation, Second};
 use crate::usage;
 use annotate_snippets::Renderer;
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Does what the command line asks for.
@@ -78,6 +80,22 @@ const TIME_LIMIT_S: f64 = 10.0;
 fn time_limit(common: &Common, configured: Option<f64>) -> Duration {
     let seconds = common.time_limit.or(configured).unwrap_or(TIME_LIMIT_S);
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4)
+}
+
+/// The user's proposer, if there is one.
+fn proposer(
+    command: Vec<String>,
+    dir: &Path,
+    first: bool,
+    time_limit: Option<f64>,
+) -> Option<Proposer> {
+    let limit = time_limit.and_then(|s| Duration::try_from_secs_f64(s).ok());
+    (!command.is_empty()).then(|| Proposer {
+        command,
+        dir: dir.to_owned(),
+        first,
+        time_limit: limit.unwrap_or(proposer::TIME_LIMIT),
+    })
 }
 
 /// The second solver that was asked for, and the folder of its files, if that is a temporary one.

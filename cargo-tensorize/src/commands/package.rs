@@ -71,6 +71,12 @@ pub fn run(
             targets: wanted_targets(project, package),
             tier: package.metadata.tier(),
             time_limit: super::time_limit(common, package.metadata.time_limit),
+            proposer: super::proposer(
+                package.metadata.proposer.clone(),
+                &package.dir,
+                package.metadata.proposer_first,
+                package.metadata.proposer_time_limit,
+            ),
             differential: true,
             second: second.clone(),
         };

@@ -24,6 +24,7 @@ pub fn run(
         targets: Vec::new(),
         tier: Tier::Real,
         time_limit: super::time_limit(common, None),
+        proposer: None,
         differential: false,
         second: None,
     };

@@ -245,6 +245,9 @@ impl Problem<'_> {
         for var in open {
             if let Some((_, end)) = body.ends.iter().find(|(v, _)| v == var)
                 && let Some((rate, rest)) = body.linear(&s.tokens[var], end)
+                // Integers have no powers.
+                && (BinOp::Power.accepts(rate.ty())
+                    || rate == Elem::constant(Scalar::int(rate.ty(), 1)))
             {
                 leaves.push(self.recurrence(&s.entries[var], &rate, &rest, &body.j, exec));
             }

@@ -1,0 +1,174 @@
+//! External proposers: one that answers well, and many that don't.
+
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The rows that it writes differ in length, which no proposer of ours has a summary for today. The prover knows
+/// what to do with one.
+const TRIANGLE: &str = "\
+void lower(const float *a, float *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++)
+            b[i * n + j] = a[i * n + j];
+}
+";
+
+const RIGHT: &str = "func @lower(a: const ptr<f32>, b: ptr<f32>, n: i32) {
+  %x = generic select(index_compare(LE, #1, #0), a[#0*n + #1], b[#0*n + #1]) : tensor<n x n x f32>
+  store b[#0*n + #1] = %x
+}";
+
+struct Trial {
+    kernel: Value,
+    took: Duration,
+}
+
+fn answer(candidates: &[&str]) -> String {
+    serde_json::json!({ "candidates": candidates }).to_string()
+}
+
+fn script(dir: &Path, text: &str) -> PathBuf {
+    let path = dir.join("propose.sh");
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// What becomes of the triangle if this shell script proposes.
+fn propose_in(dir: &Path, text: &str) -> Trial {
+    std::fs::write(dir.join("tri.c"), TRIANGLE).unwrap();
+    let program = script(dir, text);
+    let start = Instant::now();
+    let out = Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))
+        .args([
+            "lift",
+            "tri.c",
+            "--message-format",
+            "json",
+            "--target",
+            "cpu",
+        ])
+        .args(["--proposer-time-limit", "2", "--proposer"])
+        .arg(program)
+        .current_dir(dir)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    let line = text.lines().next().expect("a report");
+    Trial {
+        kernel: serde_json::from_str(line).unwrap(),
+        took: start.elapsed(),
+    }
+}
+
+fn propose(text: &str) -> Trial {
+    propose_in(tempfile::tempdir().unwrap().path(), text)
+}
+
+fn says(answer: &str) -> String {
+    format!("cat > /dev/null; cat <<'END'\n{answer}\nEND")
+}
+
+#[test]
+fn a_good_answer_is_proven_and_code_is_generated() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = format!(
+        "cat > question.json; cat <<'END'\n{}\nEND",
+        answer(&[RIGHT])
+    );
+    let Trial { kernel, .. } = propose_in(dir.path(), &text);
+    assert_eq!(kernel["status"], "proven", "{kernel}");
+    assert_eq!(kernel["tier"], "exact", "{kernel}");
+    assert_eq!(kernel["targets"]["cpu"]["status"], "generated", "{kernel}");
+    assert!(kernel["code"].is_null(), "{kernel}");
+    // What it was asked.
+    let question = std::fs::read_to_string(dir.path().join("question.json")).unwrap();
+    let question: Value = serde_json::from_str(&question).unwrap();
+    assert_eq!(question["version"], 1);
+    assert_eq!(question["kernel"]["name"], "lower");
+    let source = question["kernel"]["source"].as_str().unwrap();
+    assert_eq!(source, TRIANGLE.trim_end());
+    let loopir = question["kernel"]["loopir"].as_str().unwrap();
+    assert!(loopir.contains("while"), "{loopir}");
+    assert!(
+        question["open"]
+            .as_str()
+            .unwrap()
+            .contains("differ in length")
+    );
+    assert!(
+        question["tensir_reference"]
+            .as_str()
+            .unwrap()
+            .contains("dot_general")
+    );
+}
+
+#[test]
+fn a_lie_is_refused_and_the_next_candidate_is_tried() {
+    let lie = &RIGHT.replace("LE", "LT");
+    let Trial { kernel, .. } = propose(&says(&answer(&[lie])));
+    assert_eq!(kernel["status"], "unsupported", "{kernel}");
+    assert_eq!(kernel["summary"], "", "{kernel}");
+    let others = [
+        lie,
+        "func @nonsense",
+        &RIGHT.replace("n: i32", "m: i32"),
+        RIGHT,
+    ];
+    let Trial { kernel, .. } = propose(&says(&answer(&others)));
+    assert_eq!(kernel["status"], "proven", "{kernel}");
+}
+
+#[test]
+fn a_program_that_hangs_is_killed_with_all_that_it_started() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "sleep 300 & echo $! > pid; wait";
+    let Trial { kernel, took } = propose_in(dir.path(), text);
+    assert_eq!(kernel["status"], "unsupported", "{kernel}");
+    assert!(took < Duration::from_secs(30), "{took:?}");
+    let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    assert!(
+        state.as_ref().map_or(true, |s| s.contains(") Z ")),
+        "it still runs: {state:?}"
+    );
+}
+
+#[test]
+fn crashes_and_junk_change_nothing() {
+    let many = answer(&[RIGHT; 17]);
+    let texts = [
+        "exit 3".to_owned(),
+        "kill -9 $$".to_owned(),
+        says("not JSON"),
+        says("{\"candidates\": 7}"),
+        says(&many),
+        // Right, but then it fails.
+        format!("{}\nexit 1", says(&answer(&[RIGHT]))),
+        // Much too much.
+        "yes '{' | head -c 3000000".to_owned(),
+        // Ends its output, and stays.
+        "exec > /dev/null; sleep 300".to_owned(),
+    ];
+    for text in texts {
+        let Trial { kernel, took } = propose(&text);
+        assert_eq!(kernel["status"], "unsupported", "{text}: {kernel}");
+        assert!(took < Duration::from_secs(30), "{text}: {took:?}");
+    }
+}
+
+/// The reference that proposers get names every operator.
+#[test]
+fn the_reference_is_complete() {
+    use tensorize_ir::op::{BinOp, UnOp};
+    let text = include_str!("../../docs/tensir.md");
+    let names = UnOp::ALL.iter().map(|o| o.name());
+    for name in names.chain(BinOp::ALL.iter().map(|o| o.name())) {
+        assert!(text.contains(&format!("`{name}`")), "{name} is missing");
+    }
+}
