@@ -357,10 +357,11 @@ impl Normaliser<'_, '_> {
         self.bound.extend([acc.clone(), var.clone()]);
         let step = self.ctx.settle(&step);
         let step = self.normal(&step);
+        // That there is a round is known in the step only: a sum may have none.
+        self.ctx.forget(mark);
         let sum = step.and_then(|step| self.recurrence(&acc, &var, &extent, &init, step));
         self.bound.remove(&acc);
         self.bound.remove(&var);
-        self.ctx.forget(mark);
         sum
     }
 
@@ -382,7 +383,7 @@ impl Normaliser<'_, '_> {
         Some(substitute(&f.step, f, &shorter, &last))
     }
 
-    /// The fold whose step is this polynomial, in the scope of its variable.
+    /// The fold whose step is this polynomial.
     fn recurrence(
         &mut self,
         acc: &Sym,
