@@ -5,7 +5,7 @@
 //! the prover checks the closed forms and the summary.
 
 use crate::raise::{Closed, raise, unraised};
-use crate::synthesise::Synthesiser;
+use crate::synthesise::{self, Synthesiser};
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::{Idx, Sym};
@@ -124,29 +124,29 @@ pub fn summarise_with(
     solver: &mut Solver,
     synthesiser: Synthesiser,
 ) -> Result<Proposal, Refusal> {
-    let searched = propose(kernel, solver, &synthesiser);
-    if !synthesiser.has_found() {
-        return match searched {
-            Ok(proposal) if !synthesiser.has_guessed() => Ok(proposal),
-            _ => propose(kernel, solver, &Summariser),
-        };
-    }
-    let plain = propose(kernel, solver, &Summariser);
-    match (searched, plain) {
-        (Ok(searched), plain) => Ok(Proposal {
-            synthesiser: Some(synthesiser),
-            otherwise: plain.ok().map(Box::new),
-            ..searched
-        }),
-        (Err(_), plain) => plain,
+    let searched = propose(kernel, solver, &synthesiser, true);
+    let (found, guessed) = (synthesiser.has_found(), synthesiser.has_guessed());
+    match searched {
+        Ok((proposal, false)) if !found && !guessed => Ok(proposal),
+        Ok((searched, replaced)) if found || replaced && !guessed => {
+            let plain = propose(kernel, solver, &Summariser, false);
+            Ok(Proposal {
+                synthesiser: Some(synthesiser),
+                otherwise: plain.ok().map(|(plain, _)| Box::new(plain)),
+                ..searched
+            })
+        }
+        _ => propose(kernel, solver, &Summariser, false).map(|(plain, _)| plain),
     }
 }
 
+/// A summary, and whether bit tricks were replaced (`plainer`) in it.
 fn propose(
     kernel: &loopir::Function,
     solver: &mut Solver,
     oracle: &dyn Oracle,
-) -> Result<Proposal, Refusal> {
+    plainer: bool,
+) -> Result<(Proposal, bool), Refusal> {
     let ctx = Context::new(solver, integer_params(kernel), vec![]);
     let mut exec = Executor::new(kernel, oracle, ctx, false);
     exec.worst = Tier::Real;
@@ -168,12 +168,22 @@ fn propose(
             line: 0,
         });
     }
-    Ok(Proposal {
+    let mut replaced = false;
+    if plainer {
+        for result in &mut results {
+            let (Closed::Store { value, .. } | Closed::Return(value)) = result;
+            let plain = synthesise::plainer(value);
+            replaced |= plain != *value;
+            *value = plain;
+        }
+    }
+    let proposal = Proposal {
         raised: raise(&kernel.name, &kernel.params, &results),
         plain: Some(unraised(&kernel.name, &kernel.params, &results)),
         synthesiser: None,
         otherwise: None,
-    })
+    };
+    Ok((proposal, replaced))
 }
 
 /// The final contents of an array as tensors: one for each group of places that is written. Later writes

@@ -24,6 +24,7 @@ use tensorize_prove::exec::{Executor, State, Stuck};
 use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
 
 mod bank;
+mod scalar;
 mod search;
 mod terms;
 mod trace;
@@ -32,6 +33,7 @@ mod widen;
 use search::Problem;
 use trace::Runs;
 
+pub use scalar::plainer;
 pub use search::Grammar;
 
 /// How often the search goes on after the prover did not agree.

@@ -1,6 +1,7 @@
 //! What is known at a point of a kernel, and questions about it to the solver.
 
 use crate::canon;
+use crate::overflow::Defined;
 use crate::smt::{Encoder, quoted};
 use crate::solver::{Answer, Solver};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,8 @@ pub struct Context<'s> {
     guard_facts: Vec<ElemRef>,
     /// The types of the kernel's integer parameters.
     params: BTreeMap<Sym, ScalarType>,
+    /// Arithmetic of the original that does not overflow.
+    pub defined: Vec<Defined>,
     /// Names of bound variables.
     pub fresh: Fresh,
     /// Every lemma instance that a query was given, with the declarations it needs.
@@ -46,6 +49,7 @@ impl<'s> Context<'s> {
             guards: Vec::new(),
             guard_facts: Vec::new(),
             params,
+            defined: Vec::new(),
             fresh: Fresh::default(),
             lemmas_used: BTreeSet::new(),
             lemma_declarations: BTreeSet::new(),
@@ -114,6 +118,7 @@ impl<'s> Context<'s> {
         self.guards = saved.guards;
         self.guard_facts = saved.guard_facts;
         self.facts = saved.facts;
+        self.defined.truncate(saved.defined);
     }
 
     /// Guards and facts, to return to.
@@ -122,6 +127,7 @@ impl<'s> Context<'s> {
             guards: self.guards.clone(),
             guard_facts: self.guard_facts.clone(),
             facts: self.facts.clone(),
+            defined: self.defined.len(),
         }
     }
 
@@ -321,6 +327,7 @@ pub struct Saved {
     guards: Vec<Guard>,
     guard_facts: Vec<ElemRef>,
     facts: Vec<ElemRef>,
+    defined: usize,
 }
 
 /// Whether a truth value is made of comparisons of indices alone.

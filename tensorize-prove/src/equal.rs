@@ -7,6 +7,7 @@
 
 use crate::canon;
 use crate::context::{Context, encode_condition, is_index_condition};
+use crate::overflow;
 use crate::smt::Encoder;
 use crate::solver::Answer;
 use std::sync::Arc;
@@ -234,6 +235,21 @@ fn residual(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     let (x, y) = (theory.encode(ctx, a), theory.encode(ctx, b));
     let mut formulas = vec![format!("(not (= {x} {y}))")];
     for fact in ctx.element_facts() {
+        let fact = theory.encode(ctx, &fact);
+        formulas.push(fact);
+    }
+    if ctx.check(&mut theory.encoder, &formulas) == Answer::Unsat {
+        return true;
+    }
+    if !a.ty().is_int() {
+        return false;
+    }
+    // It may take that the original's arithmetic does not overflow.
+    let known = overflow::facts(ctx, &[a, b]);
+    if known.is_empty() {
+        return false;
+    }
+    for fact in known {
         let fact = theory.encode(ctx, &fact);
         formulas.push(fact);
     }

@@ -67,13 +67,19 @@ impl Executor<'_, '_> {
                     (UnOp::Negate, Some(p)) if self.keeps(a.ty(), &-&p) => {
                         Elem::of_idx(a.ty(), -&p)
                     }
-                    _ => Elem::unary(*op, a),
+                    _ => {
+                        let value = Elem::unary(*op, a);
+                        self.record_defined(&value);
+                        value
+                    }
                 }
             }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.eval(a, state)?, self.eval(b, state)?);
                 self.record_hazard(*op, &a, &b);
-                self.binary(*op, a, b)
+                let value = self.binary(*op, a, b);
+                self.record_defined(&value);
+                value
             }
             Expr::Compare(op, a, b) => {
                 let (a, b) = (self.eval(a, state)?, self.eval(b, state)?);

@@ -10,6 +10,7 @@ use crate::chain::{Contents, Effect, truth};
 use crate::context::Context;
 use crate::eval::larger_or_smaller;
 use crate::loops::Oracle;
+use crate::overflow::{Defined, is_usable, may_overflow};
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
@@ -357,6 +358,22 @@ impl<'c, 's> Executor<'c, 's> {
                 loops: self.loops.clone(),
                 path: self.path.clone(),
                 write,
+            });
+        }
+    }
+
+    /// The original's signed arithmetic does not overflow, where it happens.
+    pub(crate) fn record_defined(&mut self, value: &ElemRef) {
+        let known = self.checking
+            && self.kernel.overflow == Overflow::Undefined
+            && may_overflow(value)
+            && is_usable(value)
+            && self.path.iter().all(is_usable);
+        if known {
+            self.ctx.defined.push(Defined {
+                value: value.clone(),
+                loops: self.loops.clone(),
+                path: self.path.clone(),
             });
         }
     }

@@ -16,6 +16,7 @@ pub mod eval;
 pub mod exec;
 pub mod footprint;
 pub mod loops;
+pub mod overflow;
 mod parallel;
 pub mod prove;
 pub mod real;

@@ -6,7 +6,7 @@
 //! denominators that are shown not to be, is an equality. Selections are decided case by case.
 //!
 //! Besides the laws of a field these laws are used, each a [`Law`] that `tests/laws.rs` tests:
-//! [`SUM_ONE_MORE`], [`SUM_OF_SUM`], [`SUM_FACTOR`], [`SUM_OF_ONES`], [`PRODUCT_OF_SAME`],
+//! [`SUM_ONE_MORE`], [`SUM_OF_SUM`], [`SUM_FACTOR`], [`SUM_OF_ONES`], [`SUM_REVERSED`], [`PRODUCT_OF_SAME`],
 //! [`POWER_ONE_MORE`], [`EXP_OF_SUM`], [`EXP_OF_ZERO`], [`LARGER`] and [`SMALLER`]. Division by zero is left
 //! open: nothing is concluded about it but that it is a function of its divisor, up to a factor that is not zero.
 
@@ -345,6 +345,9 @@ impl Normaliser<'_, '_> {
         if extent.as_constant().is_some_and(|n| n <= 0) {
             return self.normal(&f.init);
         }
+        if let Some(f) = reversed(f, &extent) {
+            return self.fold(&f);
+        }
         if let Some(e) = self.without_last(f, &extent) {
             return self.normal(&e);
         }
@@ -469,6 +472,39 @@ fn substitute(step: &ElemRef, f: &Fold, acc: &ElemRef, var: &Idx) -> ElemRef {
     step.replace(&f.var, var).map(&mut |x| match &**x {
         Elem::Acc(n, _) if *n == f.acc => Some(acc.clone()),
         _ => None,
+    })
+}
+
+/// SUM_REVERSED, where the sum reads memory from places that depend on how long it is, and from the other end
+/// does not.
+fn reversed(f: &Fold, extent: &Idx) -> Option<Fold> {
+    let Some((BinOp::Add, term)) = f.as_reduction() else {
+        return None;
+    };
+    if extent.as_constant().is_some() {
+        return None;
+    }
+    let places = |e: &ElemRef| {
+        let mut counts = false;
+        e.visit(&mut |x| {
+            if let Elem::Read { index, .. } = &**x {
+                extent.for_each_sym(&mut |s| counts |= canon::idx(index).mentions(s));
+            }
+        });
+        counts
+    };
+    if !places(&term) {
+        return None;
+    }
+    let other = &(extent - &Idx::constant(1)) - &Idx::sym(f.var.clone());
+    let term = term.replace(&f.var, &other);
+    if places(&term) {
+        return None;
+    }
+    let own: ElemRef = Arc::new(Elem::Acc(f.acc.clone(), f.init.ty()));
+    Some(Fold {
+        step: Elem::binary(BinOp::Add, own, term),
+        ..f.clone()
     })
 }
 

@@ -17,7 +17,7 @@ fn solver() -> Solver {
 }
 
 /// Folds as functions of the number of steps: the value of none, and the step.
-const FOLDS: [(&str, &str, &str); 7] = [
+const FOLDS: [(&str, &str, &str); 8] = [
     ("sum_f", "0.0", "(+ (sum_f n) (f n))"),
     ("sum_g", "0.0", "(+ (sum_g n) (g n))"),
     (
@@ -26,6 +26,7 @@ const FOLDS: [(&str, &str, &str); 7] = [
         "(+ (sum_f_plus_g n) (+ (f n) (g n)))",
     ),
     ("sum_c_f", "0.0", "(+ (sum_c_f n) (* c (f n)))"),
+    ("down_f", "0.0", "(+ (down_f n) (f (- (- m 1) n)))"),
     ("sum_one", "0.0", "(+ (sum_one n) 1.0)"),
     ("product_c", "i", "(* (product_c n) c)"),
     ("power_c", "1.0", "(* (power_c n) c)"),
@@ -34,12 +35,12 @@ const FOLDS: [(&str, &str, &str); 7] = [
 /// Whether the claim follows by induction from the folds' two equations.
 fn by_induction(solver: &mut Solver, claim: &str) -> bool {
     let mut script = String::from(
-        "(declare-const n Int)(declare-const c Real)(declare-const i Real)
+        "(declare-const n Int)(declare-const m Int)(declare-const c Real)(declare-const i Real)
          (declare-fun f (Int) Real)(declare-fun g (Int) Real)(assert (>= n 0))\n",
     );
     for (name, init, step) in FOLDS {
         script += &format!("(declare-fun {name} (Int) Real)\n(assert (= ({name} 0) {init}))\n");
-        for at in ["0", "n", "(+ n 1)"] {
+        for at in ["0", "n", "(+ n 1)", "(- (- m n) 1)"] {
             let step = step.replace(" n)", &format!(" {at})"));
             script += &format!("(assert (= ({name} (+ {at} 1)) {step}))\n");
         }
@@ -62,7 +63,7 @@ fn laws_of_steps_hold_by_induction() {
         assert!(by_induction(&mut solver, law.claim), "{law:?}");
         proven += 1;
     }
-    assert_eq!(proven, 6);
+    assert_eq!(proven, 7);
 }
 
 #[test]
@@ -73,6 +74,7 @@ fn wrong_laws_of_steps_do_not() {
         "(= (sum_f_plus_g n) (* (sum_f n) (sum_g n)))",
         "(= (sum_c_f n) (+ c (sum_f n)))",
         "(= (sum_one n) (+ 1.0 (to_real n)))",
+        "(= (+ (down_f n) (sum_f (- m n))) (sum_f n))",
         "(= (product_c n) (power_c n))",
         "(= (power_c (+ n 1)) (+ c (power_c n)))",
     ] {
@@ -125,6 +127,10 @@ impl Maker {
             4 if !accs.is_empty() => {
                 let acc = self.rng.pick(accs).clone();
                 Arc::new(Elem::Acc(acc, ScalarType::F64))
+            }
+            6 if !vars.is_empty() && self.rng.below(3) == 0 => {
+                let v = self.rng.pick(vars).clone();
+                Elem::read("x", ScalarType::F64, &sym("n") - &Idx::sym(v))
             }
             5 | 6 if !vars.is_empty() => {
                 let v = self.rng.pick(vars).clone();

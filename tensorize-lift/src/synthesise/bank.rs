@@ -47,10 +47,10 @@ impl<'a> Bank<'a> {
         }
     }
 
-    /// Adds an expression as a leaf, unless one behaves like it.
-    pub fn leaf(&mut self, expr: ElemRef) -> Option<&Entry> {
+    /// Adds an expression as a leaf of this size, unless one behaves like it.
+    pub fn leaf(&mut self, expr: ElemRef, size: usize) -> Option<&Entry> {
         let values = (self.eval)(&expr)?;
-        self.add(expr, values, 1)
+        self.add(expr, values, size)
     }
 
     fn add(&mut self, expr: ElemRef, values: Vec<Scalar>, size: usize) -> Option<&Entry> {

@@ -5,6 +5,7 @@ use super::terms::{self, Body, fold};
 use super::trace::{Point, Runs};
 use super::{Situation, Solution, widen};
 use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef};
@@ -25,6 +26,9 @@ pub enum Grammar {
 
 /// With fewer rounds to go by, anything would fit.
 const FEWEST_ROUNDS: usize = 8;
+
+/// In as many rounds terms are told apart.
+const MAX_PAIRS: usize = 120;
 
 /// One loop.
 pub struct Problem<'a> {
@@ -187,7 +191,8 @@ impl Problem<'_> {
         let mut bank = Bank::new(&eval, &later);
         let leaves = self.leaves(body, open, solved, points, exec);
         for leaf in leaves {
-            if bank.leaf(leaf).is_some_and(&mut check) {
+            let size = terms::weight(&leaf);
+            if bank.leaf(leaf, size).is_some_and(&mut check) {
                 return found.into_inner();
             }
         }
@@ -253,7 +258,7 @@ impl Problem<'_> {
             }
         }
         let terms = match self.grammar {
-            Grammar::Tree => body.terms(),
+            Grammar::Tree => self.distinct(body.terms(), body, points),
             Grammar::Types => self.all_terms(body, solved, points),
         };
         for term in terms.iter().filter(|t| types.contains(&t.ty())) {
@@ -271,7 +276,7 @@ impl Problem<'_> {
                 }
             }
             // A first element that was taken care of before the loop, as round -1.
-            if open.iter().any(|v| s.entries[v] != zero) {
+            if s.tokens.keys().any(|v| reads(&s.entries[v])) {
                 let (acc, v) = (exec.ctx.fresh.name("acc"), exec.ctx.fresh.name("j"));
                 let step = |own, term| Elem::binary(BinOp::Add, own, term);
                 let earlier = &Idx::sym(body.j.clone()) - &Idx::constant(1);
@@ -305,6 +310,13 @@ impl Problem<'_> {
             }
         };
         let left = &(&k - &Idx::constant(1)) - &Idx::sym(v.clone());
+        // A loop that counts down is a sum that counts up.
+        let (rest, left) = if reads_backwards(rest, j) {
+            let from_the_end = &(&k - &Idx::constant(1)) - &Idx::sym(j.clone());
+            (&rest.replace(j, &from_the_end), Idx::sym(v.clone()))
+        } else {
+            (rest, left)
+        };
         let weight = power(left);
         let zero = Elem::constant(Scalar::zero(ty));
         let step = |own, term| {
@@ -320,21 +332,32 @@ impl Problem<'_> {
         }
     }
 
+    /// The value of a term in each round before a point.
+    fn at_pairs(&self, e: &ElemRef, body: &Body, pairs: &[(&Point, i128)]) -> Option<Vec<Scalar>> {
+        let wide = widen::elem(e);
+        let names = &self.situation.names;
+        pairs
+            .iter()
+            .map(|(p, at)| p.eval(&wide, names, Some((&body.j, *at))))
+            .collect()
+    }
+
+    /// One term for each behaviour.
+    fn distinct(&self, mut terms: Vec<ElemRef>, body: &Body, points: &[Point]) -> Vec<ElemRef> {
+        let pairs = pairs(points);
+        let eval = |e: &ElemRef| self.at_pairs(e, body, &pairs);
+        let finite = vec![false; pairs.len()];
+        let mut bank = Bank::new(&eval, &finite);
+        // `(x - m)·(x - m)` before `(x - m)·x`, which is the same sum, and loses more to rounding.
+        terms.sort_by_key(|t| (terms::shared_size(t), Reverse(terms::size(t))));
+        terms.retain(|t| bank.leaf(t.clone(), 1).is_some());
+        terms
+    }
+
     /// Every small expression over the reads of a round, whatever the body does with them.
     fn all_terms(&self, body: &Body, solved: &Solution, points: &[Point]) -> Vec<ElemRef> {
-        let s = self.situation;
-        let pairs: Vec<(&Point, i128)> = points
-            .iter()
-            .flat_map(|p| (0..p.round()).map(move |j| (p, i128::from(j))))
-            .take(200)
-            .collect();
-        let eval = |e: &ElemRef| -> Option<Vec<Scalar>> {
-            let wide = widen::elem(e);
-            pairs
-                .iter()
-                .map(|(p, at)| p.eval(&wide, &s.names, Some((&body.j, *at))))
-                .collect()
-        };
+        let pairs = pairs(points);
+        let eval = |e: &ElemRef| self.at_pairs(e, body, &pairs);
         let finite = vec![true; pairs.len()];
         let mut bank = Bank::new(&eval, &finite);
         let mut leaves: Vec<ElemRef> = body.reads();
@@ -346,7 +369,7 @@ impl Problem<'_> {
             leaves.push(Elem::of_idx(ty, Idx::sym(body.j.clone())));
         }
         for leaf in leaves {
-            bank.leaf(leaf);
+            bank.leaf(leaf, 1);
         }
         let (unary, binary) = self.operators(body);
         let grammar = bank::Grammar {
@@ -359,6 +382,31 @@ impl Problem<'_> {
         let own = |e: &Entry| e.expr.mentions(&body.j).then(|| e.expr.clone());
         bank.entries().iter().filter_map(own).collect()
     }
+}
+
+/// Points with the rounds before each of them.
+fn pairs<'a, 'p>(points: &'a [Point<'p>]) -> Vec<(&'a Point<'p>, i128)> {
+    let of = |p: &'a Point<'p>| (0..p.round()).map(move |j| (p, i128::from(j)));
+    points.iter().flat_map(of).take(MAX_PAIRS).collect()
+}
+
+fn reads(e: &ElemRef) -> bool {
+    let mut any = false;
+    e.visit(&mut |x| any |= matches!(&**x, Elem::Read { .. }));
+    any
+}
+
+/// Whether memory is read from higher places first.
+fn reads_backwards(e: &ElemRef, j: &Sym) -> bool {
+    let mut backwards = false;
+    e.visit(&mut |x| {
+        if let Elem::Read { index, .. } = &**x
+            && let Some((stride, _)) = index.linear_in(j)
+        {
+            backwards |= stride.as_constant().is_some_and(|s| s < 0);
+        }
+    });
+    backwards
 }
 
 /// What a variable was seen to hold.

@@ -4,7 +4,7 @@
 //! k, taking `d` out and putting M(k) in the place of what depends on `m` leaves `exp(x - M(k))`, and the sum of
 //! that over the rounds before k is what `d` holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
@@ -12,7 +12,7 @@ use tensorize_ir::op::{BinOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// More ways to take the accumulators out of one expression are not looked at.
-const MAX_WAYS: usize = 16;
+const MAX_WAYS: usize = 40;
 
 /// What a round does, in terms of the values at its start.
 pub struct Body {
@@ -150,6 +150,7 @@ impl Body {
             }
             _ => {}
         }
+        out.sort_by_key(size);
         out.truncate(MAX_WAYS);
         out
     }
@@ -174,13 +175,10 @@ fn push(out: &mut Vec<ElemRef>, e: ElemRef) {
     }
 }
 
-fn pairs<'a>(
-    a: &'a [ElemRef],
-    b: &'a [ElemRef],
-) -> impl Iterator<Item = (&'a ElemRef, &'a ElemRef)> {
-    a.iter()
-        .flat_map(move |x| b.iter().map(move |y| (x, y)))
-        .take(MAX_WAYS)
+/// The simplest ones first.
+fn pairs<'a>(a: &'a [ElemRef], b: &'a [ElemRef]) -> Vec<(&'a ElemRef, &'a ElemRef)> {
+    let of = |rank: usize| (0..=rank).filter_map(move |i| Some((a.get(i)?, b.get(rank - i)?)));
+    (0..a.len() + b.len()).flat_map(of).take(MAX_WAYS).collect()
 }
 
 fn each_part(e: &ElemRef, f: &mut dyn FnMut(&ElemRef)) {
@@ -216,6 +214,37 @@ pub fn fold(
         init,
         step(own, term),
     ))))
+}
+
+/// How many nodes there are, a fold being one.
+pub fn size(e: &ElemRef) -> usize {
+    match &**e {
+        Elem::Fold(_) => 1,
+        _ => 1 + e.children().into_iter().map(size).sum::<usize>(),
+    }
+}
+
+/// How many different nodes there are, a fold being one.
+pub fn shared_size(e: &ElemRef) -> usize {
+    fn collect(e: &ElemRef, seen: &mut BTreeSet<ElemRef>) {
+        if seen.insert(e.clone()) && !matches!(&**e, Elem::Fold(_)) {
+            e.children().into_iter().for_each(|c| collect(c, seen));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    collect(e, &mut seen);
+    seen.len()
+}
+
+/// The size of a leaf: sums of simple terms come before others.
+pub fn weight(e: &ElemRef) -> usize {
+    match &**e {
+        Elem::Fold(f) => match f.as_reduction() {
+            Some((_, term)) => 1 + (size(&term) - 1) / 3,
+            None => 1,
+        },
+        _ => 1,
+    }
 }
 
 /// The same fold with one step more.

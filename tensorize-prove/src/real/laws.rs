@@ -29,6 +29,8 @@ laws! {
     SUM_FACTOR = "Σ c·f(j) = c·Σ f(j)", "(= (sum_c_f n) (* c (sum_f n)))";
     /// Ones add up to how many there are.
     SUM_OF_ONES = "Σ_{j<n} 1 = n", "(= (sum_one n) (to_real n))";
+    /// A sum may be taken from its other end: the claim, at `n = m`, is that. `down_f` takes `f(m - 1 - j)`.
+    SUM_REVERSED = "Σ_{j<n} f(n-1-j) = Σ_{j<n} f(j)", "(= (+ (down_f n) (sum_f (- m n))) (sum_f m))";
     /// Multiplying by the same again and again is a power.
     PRODUCT_OF_SAME = "Π_{j<n} c, from i = i·c^n", "(= (product_c n) (* i (power_c n)))";
     /// A power of one more is one more factor; also the definition of a power.
