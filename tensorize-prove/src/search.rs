@@ -256,7 +256,7 @@ impl Executor<'_, '_> {
             self.verify_entry(state, &k, &form)?;
         }
         let (first_access, first_hazard) = (self.accesses.len(), self.hazards.len());
-        let depth = self.path.len();
+        let (depth, first_defined) = (self.path.len(), self.ctx.defined.len());
         let mark = self.ctx.mark();
         self.ctx.assume_in_range(&k, &form.trip);
         self.loops.push((k.clone(), form.trip.clone()));
@@ -264,6 +264,8 @@ impl Executor<'_, '_> {
         self.loops.pop();
         self.ctx.forget(mark);
         let exit = exit?;
+        // Not every round is run: what is computed in one says nothing elsewhere.
+        self.ctx.defined.truncate(first_defined);
         let rounds = first(&k, &form.trip, &exit);
         let t = Idx::value(rounds.clone());
         self.ctx.assume_non_negative(&t);
