@@ -1,0 +1,15 @@
+//! Vector registers: SSE, AVX, NEON, and the compiler's own vector types.
+//!
+//! A vector is its lanes, each a scalar expression; nothing of it is left in LoopIR. A register of integers has
+//! no type of its own (`__m128i`): its lanes keep the type they were computed in, and are cut up or put
+//! together where an operation sees them as others ([`Vector::seen_as`]).
+
+mod fold;
+pub(crate) mod header;
+mod lower;
+mod table;
+mod value;
+
+pub(super) use header::virtual_headers;
+pub(super) use lower::{is_intrinsic, is_vector, writes_memory};
+pub(super) use value::Vector;
