@@ -29,6 +29,7 @@ mod source;
 mod stmt;
 mod switch;
 mod types;
+mod vector;
 
 pub use codes::CODES;
 pub use flags::{FloatSemantics, float_semantics};
@@ -119,6 +120,8 @@ pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
         return Err(unreadable(file, "no such file"));
     }
     let mut all = flags::for_libclang(args);
+    let (folder, headers) = vector::virtual_headers(file);
+    all.extend(folder);
     all.extend(library::resource_headers(library, args));
     let is_cpp = cpp::is_cpp(file, args);
     let mut instances = None;
@@ -132,7 +135,8 @@ pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
     }
     let lower = || {
         let text = instances.as_ref().and_then(|i| i.text.as_deref());
-        let unit = ffi::Unit::parse(file, text, &all).map_err(|why| unreadable(file, &why))?;
+        let unit =
+            ffi::Unit::parse(file, text, &all, &headers).map_err(|why| unreadable(file, &why))?;
         let source = source::Source::new(&unit, flags::overflow(args), instances.as_ref());
         source.check_target()?;
         if let Some(p) = source::nothing_defined(&source) {

@@ -85,6 +85,9 @@ impl<'u> Lower<'u, '_> {
                 _ => {}
             },
             CXCursor_CompoundAssignOperator => {
+                if super::vector::is_vector(c) {
+                    return self.vector_compound(c);
+                }
                 if is_pointer(c) {
                     return self.pointer_compound(c);
                 }
@@ -128,6 +131,7 @@ impl<'u> Lower<'u, '_> {
         // Nothing happens, or what happens is inside; the value is dropped.
         match types::of(c) {
             Ty::Pointer(_) | Ty::Array(..) => self.pointer(c).map(|_| ()),
+            Ty::Vector(..) => self.vector(c).map(|_| ()),
             Ty::Void => Err(problem(
                 codes::EXPRESSION,
                 "this kind of expression is not supported",
@@ -138,7 +142,9 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn assignment_effect(&mut self, c: Cursor<'u>) -> Result<()> {
-        if is_pointer(c) {
+        if super::vector::is_vector(c) {
+            self.vector_assignment(c)
+        } else if is_pointer(c) {
             self.pointer_assignment(c)
         } else {
             self.assignment(c).map(|_| ())

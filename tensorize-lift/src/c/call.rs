@@ -4,7 +4,7 @@ use super::codes;
 use super::ffi::Cursor;
 use super::lower::{ExitKind, Frame, Lower, Result, convert, problem, scalar_type};
 use super::types::{self, Ty};
-use super::{math, memory};
+use super::{math, memory, vector};
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 
@@ -34,6 +34,9 @@ fn inlined(callee: Cursor<'_>) -> Option<Cursor<'_>> {
 
 /// Whether a call that is not inlined may write memory.
 pub(super) fn writes_memory(call: Cursor<'_>) -> bool {
+    if let Some(writes) = vector::writes_memory(call) {
+        return writes;
+    }
     !call
         .referenced()
         .is_some_and(|c| math::is_known(&c.spelling()))
@@ -54,6 +57,8 @@ pub(super) enum Arg<'u> {
     Pointer(super::place::Pointer),
     Seq(super::cpp::seq::Seq),
     Callable(super::cpp::lambda::Callable<'u>),
+    /// A vector register.
+    Vector(vector::Vector),
     /// A struct.
     Record(super::flatten::Path<'u>),
 }
@@ -79,6 +84,15 @@ impl<'u> Lower<'u, '_> {
         let name = callee.spelling();
         if let Some(definition) = helper(callee) {
             return self.inline(c, definition);
+        }
+        if let Some(outcome) = self.intrinsic_call(c)? {
+            return match outcome {
+                vector::Outcome::Scalar(e) => {
+                    let ty = scalar_type(&types::of(c), c)?;
+                    Ok(Some(convert(ty, e)))
+                }
+                vector::Outcome::Vector(_) | vector::Outcome::Nothing => Ok(None),
+            };
         }
         if math::is_known(&name) {
             return self.math_call(c, &name).map(Some);
@@ -134,6 +148,7 @@ impl<'u> Lower<'u, '_> {
                 continue;
             }
             values.push(match types::of(a) {
+                _ if vector::is_vector(a) => Arg::Vector(self.vector(a)?),
                 _ if self.source.cpp => self.argument(a, params.get(i).copied())?,
                 Ty::Pointer(_) | Ty::Array(..) => Arg::Pointer(self.pointer(a)?),
                 _ => Arg::Value(self.value(a)?),
@@ -182,6 +197,10 @@ impl<'u> Lower<'u, '_> {
         let known: std::collections::HashSet<_> = self.pointers.keys().copied().collect();
         for (&p, value) in params.iter().zip(values) {
             match value {
+                Arg::Vector(v) => {
+                    let (elem, n) = (v.elem(), v.lanes.len());
+                    self.bind_vector(p, Some(v), elem, n)?;
+                }
                 Arg::Record(path) => self.record_alias(p, path)?,
                 value if self.source.cpp => self.bind_argument(p, value, c)?,
                 Arg::Place(_) | Arg::Seq(_) | Arg::Callable(_) => {
@@ -218,14 +237,17 @@ impl<'u> Lower<'u, '_> {
                     c,
                 ));
             }
+            Ty::Vector(..) => None,
             t => Some(scalar_type(&t, c)?),
         };
+        let vector = self.vector_result(definition);
         let result = ret.map(|ty| (self.fresh(&name), ty));
         self.frames.push(Frame {
             function: definition,
             result: Some(result.clone()),
             ret,
             dest,
+            vector: vector.clone(),
         });
         // Jumps of the helper don't see the loops of its caller.
         let outer = std::mem::take(&mut self.exits);
@@ -237,10 +259,13 @@ impl<'u> Lower<'u, '_> {
         self.frames.pop();
         // The helper's own pointers are gone; its next call starts afresh.
         self.pointers.retain(|d, _| known.contains(d));
-        if falls? && result.is_some() {
+        if falls? && (result.is_some() || vector.is_some()) {
             let message = format!("'{name}' can end without returning a value");
             return Err(problem(codes::MISSING_RETURN, message, definition));
         }
+        self.returned_vector = vector.map(|(names, ty)| vector::Vector {
+            lanes: names.into_iter().map(|n| Expr::Var(n, ty)).collect(),
+        });
         Ok(result.map(|(var, ty)| Expr::Var(var, ty)))
     }
 }

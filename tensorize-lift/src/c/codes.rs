@@ -74,6 +74,8 @@ codes! {
         "Return a value on every path.";
     TOO_LARGE = "TZ0233", "a function that is too large",
         "Split it up.";
+    VECTOR = "TZ0240", "a use of vector registers that is not known",
+        "Intrinsics are supported whose meaning stands in the tables `x86.txt` and `neon.txt` of the front end. Write others as plain loops, or call those under an `#if` that keeps the plain code.";
 }
 
 #[cfg(test)]

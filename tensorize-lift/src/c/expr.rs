@@ -63,6 +63,9 @@ impl<'u> Lower<'u, '_> {
                 }
             }
             CXCursor_DeclRefExpr => {
+                if let Some(mask) = self.mask_as_number(c)? {
+                    return Ok(mask);
+                }
                 if let Some(d) = c.referenced()
                     && d.kind() == CXCursor_EnumConstantDecl
                 {
@@ -76,6 +79,13 @@ impl<'u> Lower<'u, '_> {
                 }
                 self.read_place(c)
             }
+            CXCursor_ArraySubscriptExpr
+                if operands(c)
+                    .first()
+                    .is_some_and(|&v| super::vector::is_register(v)) =>
+            {
+                self.lane(c)
+            }
             CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => self.read_place(c),
             CXCursor_UnaryOperator => self.unary(c, ty),
             CXCursor_BinaryOperator => self.binary(c, ty),
@@ -84,6 +94,10 @@ impl<'u> Lower<'u, '_> {
                 self.load(place, c)
             }
             CXCursor_ConditionalOperator => self.conditional(c, ty),
+            CXCursor_CallExpr if super::vector::gives_mask(c) => {
+                let lanes = self.vector(c)?.lanes;
+                Ok(super::vector::packed(ty, &lanes))
+            }
             CXCursor_CallExpr => self
                 .call(c)?
                 .ok_or_else(|| problem(codes::TYPE, "the result of a void function is used", c)),

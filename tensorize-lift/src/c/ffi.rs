@@ -98,6 +98,8 @@ api! {
         fn clang_getPointeeType(CXType) -> CXType;
         fn clang_getArrayElementType(CXType) -> CXType;
         fn clang_getArraySize(CXType) -> c_longlong;
+        fn clang_getElementType(CXType) -> CXType;
+        fn clang_getNumElements(CXType) -> c_longlong;
         fn clang_getResultType(CXType) -> CXType;
         fn clang_isConstQualifiedType(CXType) -> c_uint;
         fn clang_isVolatileQualifiedType(CXType) -> c_uint;
@@ -222,8 +224,18 @@ pub(super) struct Place {
 }
 
 impl Unit {
-    /// Parses a file, or `text` in its place. `Err` has libclang's error number.
-    pub fn parse(file: &Path, text: Option<&str>, args: &[String]) -> Result<Unit, String> {
+    /// Parses a file, or `text` in its place. `headers` are files that only seem to be there. `Err` has
+    /// libclang's error number.
+    pub fn parse(
+        file: &Path,
+        text: Option<&str>,
+        args: &[String],
+        headers: &[(String, &'static str)],
+    ) -> Result<Unit, String> {
+        let names: Vec<CString> = headers
+            .iter()
+            .map(|(name, _)| CString::new(name.as_str()).unwrap_or_default())
+            .collect();
         let file = CString::new(file.as_os_str().as_encoded_bytes())
             .map_err(|_| "the file name contains a NUL byte".to_string())?;
         let args: Vec<CString> = args
@@ -233,10 +245,13 @@ impl Unit {
             .map_err(|_| "an argument contains a NUL byte".to_string())?;
         let pointers: Vec<*const c_char> = args.iter().map(|a| a.as_ptr()).collect();
         let mut tu = std::ptr::null_mut();
+        let headers = names.iter().zip(headers.iter().map(|(_, text)| *text));
         let mut unsaved: Vec<CXUnsavedFile> = text
             .iter()
-            .map(|text| CXUnsavedFile {
-                Filename: file.as_ptr(),
+            .map(|text| (&file, *text))
+            .chain(headers)
+            .map(|(name, text)| CXUnsavedFile {
+                Filename: name.as_ptr(),
                 Contents: text.as_ptr().cast(),
                 Length: text.len() as c_ulong,
             })
@@ -600,6 +615,13 @@ impl<'u> Type<'u> {
     /// Of a constant array.
     pub fn array_size(&self) -> Option<u64> {
         u64::try_from(unsafe { (api().clang_getArraySize)(self.raw) }).ok()
+    }
+
+    /// Of a vector: the type of its lanes, and how many there are.
+    pub fn vector(&self) -> Option<(Type<'u>, u64)> {
+        let elem = self.with(unsafe { (api().clang_getElementType)(self.raw) });
+        let n = u64::try_from(unsafe { (api().clang_getNumElements)(self.raw) }).ok()?;
+        Some((elem, n))
     }
 
     pub fn result(&self) -> Type<'u> {

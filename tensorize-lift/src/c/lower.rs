@@ -5,6 +5,7 @@
 
 use super::ffi::{Cursor, Place as SourcePlace};
 use super::types::{self, Ty};
+use super::vector::Vector;
 use super::{Problem, Span, codes};
 use clang_sys::*;
 use std::collections::{HashMap, HashSet};
@@ -26,6 +27,10 @@ pub(super) enum Binding<'u> {
     Constant(Scalar),
     /// Lengths are outermost first.
     Array(Target, Vec<Expr>),
+    /// A vector that nobody assigns.
+    Vector(Vector),
+    /// A variable for each lane.
+    VectorVariable(Vec<Sym>, ScalarType),
     /// The array is in [`Lower::pointers`], where it can change; this is the offset in elements.
     Pointer(Expr),
     /// A C++ reference: another name for this place.
@@ -74,6 +79,8 @@ pub(super) struct Frame<'u> {
     pub ret: Option<ScalarType>,
     /// Where a vector that is returned goes.
     pub dest: Option<super::cpp::seq::Seq>,
+    /// Where an inlined helper's result goes if it is a vector.
+    pub vector: Option<(Vec<Sym>, ScalarType)>,
 }
 
 pub(super) struct Lower<'u, 's> {
@@ -105,6 +112,12 @@ pub(super) struct Lower<'u, 's> {
     pub flat: super::flatten::Flat<'u>,
     /// What C++ adds.
     pub cpp: super::cpp::State<'u>,
+    /// Variables that are assigned in one place only.
+    pub temporaries: HashSet<Sym>,
+    /// What the last inlined call returned, if it was a vector.
+    pub returned_vector: Option<Vector>,
+    /// Something in it is rounded, or summed up, in a way of its own.
+    pub fused: bool,
 }
 
 /// A problem with this piece of code.
@@ -143,6 +156,11 @@ pub(super) fn scalar_type(t: &Ty, at: Cursor<'_>) -> Result<ScalarType> {
         Ty::Pointer(_) | Ty::Array(..) => Err(problem(
             codes::POINTER_USE,
             "a pointer where a number is needed",
+            at,
+        )),
+        Ty::Vector(..) => Err(problem(
+            codes::VECTOR,
+            "a vector where a number is needed",
             at,
         )),
         Ty::Void => Err(problem(
@@ -273,6 +291,9 @@ impl<'u, 's> Lower<'u, 's> {
             written: HashSet::new(),
             flat: Default::default(),
             cpp: Default::default(),
+            temporaries: HashSet::new(),
+            returned_vector: None,
+            fused: false,
         };
         let ret = match types::read(f.ty().result()) {
             Ty::Void => None,
@@ -284,6 +305,7 @@ impl<'u, 's> Lower<'u, 's> {
             result: None,
             ret,
             dest: None,
+            vector: None,
         });
         lower.scan_variables(f)?;
         lower.scan_ends(f);

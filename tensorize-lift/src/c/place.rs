@@ -159,6 +159,11 @@ impl<'u> Lower<'u, '_> {
                     Place::Array(pointer)
                 })
             }
+            Binding::Vector(_) | Binding::VectorVariable(..) => Err(problem(
+                codes::VECTOR,
+                "a vector where a number is needed",
+                c,
+            )),
             Binding::Pointer(_) => Err(problem(
                 codes::POINTER_USE,
                 "a pointer where a number is needed",

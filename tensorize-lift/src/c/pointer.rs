@@ -214,6 +214,16 @@ impl<'u> Lower<'u, '_> {
         };
         match to.flatten() {
             (Ty::Void, _) => Ok(p),
+            (Ty::Scalar(lane), lens) if matches!(*to, Ty::Vector(..)) => {
+                // As many elements as fill a register.
+                let bits = lens[0].unwrap_or(0) * u64::from(lane.bits());
+                let n = bits / u64::from(p.target.elem.bits());
+                Ok(Pointer {
+                    dims: vec![Expr::int(ScalarType::I64, n.into())],
+                    view: p.target.elem,
+                    ..p
+                })
+            }
             (Ty::Scalar(view), lens) => {
                 let same_bits = *view == p.target.elem
                     || view.is_int()

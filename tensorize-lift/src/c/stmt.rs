@@ -210,6 +210,15 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn return_statement(&mut self, c: Cursor<'u>) -> Result<()> {
+        if let Some((names, elem)) = self.frames.last().and_then(|f| f.vector.clone()) {
+            if let Some(&e) = operands(c).first() {
+                self.full(e, |s| {
+                    let v = s.vector(e)?;
+                    s.assign_lanes(&names, elem, v, e)
+                })?;
+            }
+            return self.jump(ExitKind::Return).map(|_| ());
+        }
         let dest = self.frames.last().and_then(|f| f.dest.clone());
         let value = match (operands(c).first(), dest) {
             (Some(&e), Some(dest)) => {

@@ -16,6 +16,8 @@ pub(super) enum Ty {
     Pointer(Box<Ty>),
     /// The length is `None` if it is not a constant.
     Array(Box<Ty>, Option<u64>),
+    /// A vector register, or what the compiler keeps in one.
+    Vector(Box<Ty>, u64),
     Function,
     /// A C++ reference.
     Reference(Box<Ty>),
@@ -49,6 +51,10 @@ pub(super) fn read(t: Type<'_>) -> Ty {
             let what = format!("a struct or union ('{}')", t.spelling());
             Ty::Other(codes::RECORD, what)
         }),
+        CXType_Vector | CXType_ExtVector => match c.vector() {
+            Some((elem, n)) => Ty::Vector(Box::new(read(elem)), n),
+            None => Ty::Other(codes::VECTOR, format!("the type '{}'", t.spelling())),
+        },
         CXType_FunctionProto | CXType_FunctionNoProto => Ty::Function,
         CXType_Atomic => Ty::Other(codes::VOLATILE, format!("atomic data ('{}')", t.spelling())),
         kind => match scalar(kind, c.size()) {
@@ -119,9 +125,19 @@ impl Ty {
     /// The scalar type below all array layers, and their lengths, outermost first.
     pub fn flatten(&self) -> (&Ty, Vec<Option<u64>>) {
         let (mut t, mut dims) = (self, Vec::new());
-        while let Ty::Array(inner, len) = t {
-            dims.push(*len);
-            t = inner;
+        loop {
+            match t {
+                Ty::Array(inner, len) => {
+                    dims.push(*len);
+                    t = inner;
+                }
+                // In memory it is an array.
+                Ty::Vector(inner, n) => {
+                    dims.push(Some(*n));
+                    t = inner;
+                }
+                _ => break,
+            }
         }
         (t, dims)
     }

@@ -5,11 +5,11 @@
 //! together where an operation sees them as others ([`Vector::seen_as`]).
 
 mod fold;
-pub(crate) mod header;
+mod header;
 mod lower;
 mod table;
 mod value;
 
 pub(super) use header::virtual_headers;
-pub(super) use lower::{is_intrinsic, is_vector, writes_memory};
+pub(super) use lower::{Outcome, gives_mask, is_register, is_vector, packed, writes_memory};
 pub(super) use value::Vector;

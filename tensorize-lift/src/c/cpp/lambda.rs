@@ -296,6 +296,10 @@ impl<'u> Lower<'u, '_> {
             |t: &Ty| matches!(t, Ty::Reference(_)) && p.ty().canonical().pointee().is_const();
         match arg {
             Arg::Record(path) => self.record_alias(p, path),
+            Arg::Vector(v) => {
+                let (elem, n) = (v.elem(), v.lanes.len());
+                self.bind_vector(p, Some(v), elem, n)
+            }
             Arg::Callable(c) => {
                 self.bindings.insert(p, Binding::Callable(c));
                 Ok(())

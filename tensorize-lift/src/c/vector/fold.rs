@@ -46,7 +46,11 @@ pub fn convert(to: ScalarType, e: Expr) -> Expr {
     if e.ty() == to {
         return e;
     }
-    let fits = |v: Scalar| op::convert_undefined(to, v).is_none().then(|| op::eval_convert(to, v));
+    let fits = |v: Scalar| {
+        op::convert_undefined(to, v)
+            .is_none()
+            .then(|| op::eval_convert(to, v))
+    };
     match each(&e, fits) {
         Some(folded) => folded,
         // Widened and cut off again.
@@ -66,12 +70,30 @@ pub fn bitcast(to: ScalarType, e: Expr) -> Expr {
     if e.ty() == to {
         return e;
     }
-    match each(&e, |v| Some(Scalar { ty: to, bits: v.bits })) {
+    match each(&e, |v| {
+        Some(Scalar {
+            ty: to,
+            bits: v.bits,
+        })
+    }) {
         Some(folded) => folded,
         None => match e {
             Expr::Bitcast(_, inner) if inner.ty() == to => *inner,
+            // A mask was put on the bits of floats.
+            Expr::Select(c, t, f) if plain_bits(&t, to) && plain_bits(&f, to) => {
+                select(*c, bitcast(to, *t), bitcast(to, *f))
+            }
             e => Expr::Bitcast(to, Box::new(e)),
         },
+    }
+}
+
+/// Whether a bitcast to this type costs nothing.
+fn plain_bits(e: &Expr, to: ScalarType) -> bool {
+    match e {
+        Expr::Const(_) => true,
+        Expr::Bitcast(_, inner) => inner.ty() == to,
+        _ => false,
     }
 }
 
@@ -97,7 +119,11 @@ pub fn compare(op: CmpOp, a: Expr, b: Expr) -> Expr {
 
 /// `a op b`
 pub fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
-    let value = |x, y| op::binary_undefined(op, x, y).is_none().then(|| op::eval_binary(op, x, y));
+    let value = |x, y| {
+        op::binary_undefined(op, x, y)
+            .is_none()
+            .then(|| op::eval_binary(op, x, y))
+    };
     let folded = match (&a, &b) {
         (_, Expr::Const(y)) => each(&a, |x| value(x, *y)),
         (Expr::Const(x), _) => each(&b, |y| value(*x, y)),
@@ -129,7 +155,13 @@ fn bitwise(op: BinOp, a: &Expr, b: &Expr) -> Option<Expr> {
                 if let Some((c, t, f)) = mask(x)
                     && [t, f].iter().all(|v| *v == zero || *v == ones)
                 {
-                    let side = |v| if v == ones { y.clone() } else { Expr::Const(zero) };
+                    let side = |v| {
+                        if v == ones {
+                            y.clone()
+                        } else {
+                            Expr::Const(zero)
+                        }
+                    };
                     return Some(select(c.clone(), side(t), side(f)));
                 }
             }
@@ -155,7 +187,9 @@ fn bitwise(op: BinOp, a: &Expr, b: &Expr) -> Option<Expr> {
         }
         BinOp::Xor | BinOp::Add if is(a, zero) => Some(b.clone()),
         BinOp::Xor | BinOp::Add | BinOp::Subtract if is(b, zero) => Some(a.clone()),
-        BinOp::ShiftLeft | BinOp::ShiftRightLogical | BinOp::ShiftRightArithmetic if is(b, zero) => {
+        BinOp::ShiftLeft | BinOp::ShiftRightLogical | BinOp::ShiftRightArithmetic
+            if is(b, zero) =>
+        {
             Some(a.clone())
         }
         _ => None,
@@ -180,7 +214,11 @@ mod tests {
             binary(BinOp::And, not_m, y.clone()),
         );
         assert_eq!(blended, select(c.clone(), x, y));
-        let sign = compare(CmpOp::Lt, convert(ScalarType::I32, m), Expr::int(ScalarType::I32, 0));
+        let sign = compare(
+            CmpOp::Lt,
+            convert(ScalarType::I32, m),
+            Expr::int(ScalarType::I32, 0),
+        );
         assert_eq!(sign, c);
     }
 }

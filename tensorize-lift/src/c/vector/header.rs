@@ -13,7 +13,8 @@ const FOLDER: &str = "/tensorize-intrinsics";
 pub fn virtual_headers(file: &Path) -> (Vec<String>, Vec<(String, &'static str)>) {
     let text = std::fs::read(file).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let wanted = text.contains("intrin.h") || text.contains("arm_neon.h") || text.contains("#include \"");
+    let wanted =
+        text.contains("intrin.h") || text.contains("arm_neon.h") || text.contains("#include \"");
     if !wanted {
         return (vec![], vec![]);
     }

@@ -40,7 +40,10 @@ pub(in crate::c) fn is_vector(c: Cursor<'_>) -> bool {
 
 /// Whether this has one of the types of masks, which are numbers for C.
 fn is_mask(c: Cursor<'_>) -> bool {
-    c.ty().spelling().trim_start_matches("const ").starts_with("__mmask")
+    c.ty()
+        .spelling()
+        .trim_start_matches("const ")
+        .starts_with("__mmask")
 }
 
 fn intrinsic(call: Cursor<'_>) -> Option<&'static Intrinsic> {
@@ -51,9 +54,23 @@ fn intrinsic(call: Cursor<'_>) -> Option<&'static Intrinsic> {
     table::intrinsics().get(&callee.spelling())
 }
 
-/// Whether a call is an intrinsic that we know.
-pub(in crate::c) fn is_intrinsic(call: Cursor<'_>) -> bool {
-    intrinsic(call).is_some()
+/// Whether this is an expression of one of the compiler's vector types.
+pub(in crate::c) fn is_register(c: Cursor<'_>) -> bool {
+    matches!(types::of(c), Ty::Vector(..))
+}
+
+/// Whether a call is an intrinsic whose result is a mask.
+pub(in crate::c) fn gives_mask(call: Cursor<'_>) -> bool {
+    intrinsic(call).is_some_and(|i| matches!(i.result, Some(Type::Mask(_))))
+}
+
+/// A mask as C sees it: a number with one bit a lane.
+pub(in crate::c) fn packed(ty: ScalarType, lanes: &[Expr]) -> Expr {
+    let bits = lanes.iter().enumerate().map(|(i, lane)| {
+        let one = fold::convert(ty, lane.clone());
+        fold::binary(BinOp::ShiftLeft, one, Expr::int(ty, i as i128))
+    });
+    bits.fold(Expr::int(ty, 0), |a, b| fold::binary(BinOp::Or, a, b))
 }
 
 /// Whether a call is an intrinsic, and if so, whether it writes memory.
@@ -99,7 +116,7 @@ impl<'u> Lower<'u, '_> {
                     return self.bits_as_mask(value, n);
                 }
                 // A scalar beside a vector stands for one with this value in all lanes.
-                let value = self.temporary(convert(elem, value))?;
+                let value = self.light(convert(elem, value))?;
                 Ok(Vector {
                     lanes: vec![value; n],
                 })
@@ -171,7 +188,7 @@ impl<'u> Lower<'u, '_> {
                     return Err(unsupported());
                 };
                 let cond = self.truth(cond)?;
-                let cond = self.temporary(cond)?;
+                let cond = self.light(cond)?;
                 self.sequence_point()?;
                 let (a_block, a) = self.in_branch(|s| s.vector(l))?;
                 let (b_block, b) = self.in_branch(|s| s.vector(r))?;
@@ -192,7 +209,7 @@ impl<'u> Lower<'u, '_> {
                 let mut lanes = Vec::new();
                 for item in operands(c) {
                     let v = self.value(item)?;
-                    lanes.push(self.temporary(convert(elem, v))?);
+                    lanes.push(self.light(convert(elem, v))?);
                 }
                 lanes.resize(n, Expr::Const(Scalar::zero(elem)));
                 Ok(Vector { lanes })
@@ -209,7 +226,7 @@ impl<'u> Lower<'u, '_> {
 
     /// Lane `i` of the mask is bit `i`.
     fn bits_as_mask(&mut self, bits: Expr, n: usize) -> Result<Vector> {
-        let bits = self.temporary(bits)?;
+        let bits = self.light(bits)?;
         let ty = bits.ty();
         let lanes = (0..n.min(ty.bits() as usize)).map(|i| {
             let bit = Expr::int(ty, 1i128 << i);
@@ -357,7 +374,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// All at once: a lane may be computed from another lane's old value.
-    fn assign_lanes(
+    pub fn assign_lanes(
         &mut self,
         names: &[Sym],
         elem: ScalarType,
@@ -378,7 +395,9 @@ impl<'u> Lower<'u, '_> {
             return Err(cut(at));
         }
         for (name, lane) in names.iter().zip(value.lanes) {
-            self.assign_var(name.clone(), lane)?;
+            if !matches!(&lane, Expr::Var(same, _) if same == name) {
+                self.assign_var(name.clone(), lane)?;
+            }
         }
         Ok(())
     }
@@ -496,7 +515,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Kept, unless it is small and reads no memory.
-    fn temporary(&mut self, e: Expr) -> Result<Expr> {
+    fn light(&mut self, e: Expr) -> Result<Expr> {
         if is_light(&e) { Ok(e) } else { self.kept(e) }
     }
 
@@ -506,10 +525,10 @@ impl<'u> Lower<'u, '_> {
         for lane in &mut v.lanes {
             *lane = match std::mem::replace(lane, Expr::int(ScalarType::I32, 0)) {
                 Expr::Select(c, t, f) if is_light(&t) && is_light(&f) => {
-                    let c = self.temporary(*c)?;
+                    let c = self.light(*c)?;
                     fold::select(c, *t, *f)
                 }
-                e => self.temporary(e)?,
+                e => self.light(e)?,
             };
         }
         Ok(v)
@@ -532,6 +551,37 @@ impl<'u> Lower<'u, '_> {
                 c,
             )),
         }
+    }
+
+    /// A mask in a variable, as a number.
+    pub fn mask_as_number(&mut self, c: Cursor<'u>) -> Result<Option<Expr>> {
+        let Some(d) = c.referenced().filter(|_| is_mask(c)) else {
+            return Ok(None);
+        };
+        let known = matches!(
+            self.bindings.get(&d),
+            Some(Binding::Vector(_) | Binding::VectorVariable(..))
+        );
+        let (Some(ty), true) = (types::of(c).as_scalar(), known) else {
+            return Ok(None);
+        };
+        Ok(Some(packed(ty, &self.vector_variable(c)?.lanes)))
+    }
+
+    /// The variables for the lanes that a helper returns.
+    pub fn vector_result(&mut self, f: Cursor<'u>) -> Option<(Vec<Sym>, ScalarType)> {
+        let Ty::Vector(e, n) = types::read(f.ty().result()) else {
+            return None;
+        };
+        let elem = e.as_scalar()?;
+        let mut lanes = elem;
+        if elem == ScalarType::I64 {
+            lanes = returned_lanes(f).unwrap_or(ScalarType::I32);
+        }
+        let bits = n as usize * elem.bits() as usize;
+        let name = f.spelling();
+        let names = (0..bits / lanes.bits() as usize).map(|i| self.fresh(format!("{name}.{i}")));
+        Some((names.collect(), lanes))
     }
 
     /// A call of an intrinsic.
@@ -563,7 +613,7 @@ impl<'u> Lower<'u, '_> {
                 Type::Bits(_) | Type::Mask(_) => Arg::Vector(self.vector(a)?),
                 Type::Scalar(s) => {
                     let v = self.value(a)?;
-                    Arg::Scalar(self.temporary(convert(*s, v))?)
+                    Arg::Scalar(self.light(convert(*s, v))?)
                 }
                 Type::Constant => match self.value(a)? {
                     Expr::Const(v) => Arg::Scalar(Expr::int(ScalarType::I64, v.as_int())),
@@ -596,23 +646,21 @@ impl<'u> Lower<'u, '_> {
             args.insert(name, arg);
         }
         let any = any.unwrap_or(ScalarType::I32);
-        for ((ty, name), arg) in i.params.iter().map(|p| (p, ())).map(|(p, ())| (p, p.1.as_str())).filter_map(|((ty, _), name)| Some(((ty, name), args.remove(name)?))).collect::<Vec<_>>() {
-            let arg = match (ty, arg) {
-                (Type::Bits(_), Arg::Vector(v)) if !matches!(i.body, Body::Cast(_)) => {
-                    Arg::Vector(v.seen_as(any).ok_or_else(|| bad("an odd register"))?)
+        if !matches!(i.body, Body::Cast(_)) {
+            for (ty, name) in &i.params {
+                if let (Type::Bits(_), Some(Arg::Vector(v))) = (ty, args.get_mut(name.as_str())) {
+                    *v = v.seen_as(any).ok_or_else(|| bad("an odd register"))?;
                 }
-                (_, arg) => arg,
-            };
-            args.insert(name, arg);
+            }
         }
         if i.fused {
             self.fused = true;
         }
-        self.apply(i, &args, any)
+        meaning(i, &args, any)
             .ok_or_else(|| bad("these arguments are not supported"))?
             .map_or(Ok(Outcome::Nothing), |outcome| match outcome {
                 Applied::Vector(v) => self.held(v).map(Outcome::Vector),
-                Applied::Scalar(e) => self.temporary(e).map(Outcome::Scalar),
+                Applied::Scalar(e) => self.light(e).map(Outcome::Scalar),
                 Applied::Stores(p, stores) => {
                     self.written.insert(p.target.array.clone());
                     for (index, value, only_if) in stores {
@@ -637,89 +685,86 @@ impl<'u> Lower<'u, '_> {
                 }
             })
     }
+}
 
-    /// What the table says, for these arguments.
-    fn apply(
-        &self,
-        i: &'static Intrinsic,
-        args: &HashMap<&str, Arg>,
-        any: ScalarType,
-    ) -> Option<Option<Applied>> {
-        let (elem, n) = match i.result {
-            Some(Type::Vector(e, n)) => (e, n),
-            Some(Type::Bits(width)) => (any, width / any.bits() as usize),
-            Some(Type::Mask(n)) => (ScalarType::I1, n),
-            Some(Type::Scalar(e)) => (e, 1),
-            _ => (any, 0),
-        };
-        let formula = |text: &str, ty: ScalarType| formula(i, text, ty, any);
-        let lane = |e: &Expr, number: usize, n: usize| {
-            substitute(e, &Lanes { args, number, n })
-        };
-        Some(Some(match &i.body {
-            Body::Lane(text) => {
-                let e = formula(text, elem)?;
-                match i.result? {
-                    Type::Scalar(_) => Applied::Scalar(lane(&e, 0, 1)?),
-                    _ => Applied::Vector(Vector {
-                        lanes: (0..n).map(|k| lane(&e, k, n)).collect::<Option<_>>()?,
-                    }),
-                }
-            }
-            Body::List(texts) => Applied::Vector(Vector {
-                lanes: texts
-                    .iter()
-                    .map(|t| lane(&formula(t, elem)?, 0, n))
-                    .collect::<Option<_>>()?,
-            }),
-            Body::Cast(param) => match args.get(param.as_str())? {
-                Arg::Vector(v) => Applied::Vector(match i.result? {
-                    Type::Vector(e, _) => v.seen_as(e)?,
-                    _ => v.clone(),
+/// What the table says, for these arguments.
+fn meaning(
+    i: &'static Intrinsic,
+    args: &HashMap<&str, Arg>,
+    any: ScalarType,
+) -> Option<Option<Applied>> {
+    let (elem, n) = match i.result {
+        Some(Type::Vector(e, n)) => (e, n),
+        Some(Type::Bits(width)) => (any, width / any.bits() as usize),
+        Some(Type::Mask(n)) => (ScalarType::I1, n),
+        Some(Type::Scalar(e)) => (e, 1),
+        _ => (any, 0),
+    };
+    let formula = |text: &str, ty: ScalarType| formula(i, text, ty, any);
+    let lane = |e: &Expr, number: usize, n: usize| substitute(e, &Lanes { args, number, n });
+    Some(Some(match &i.body {
+        Body::Lane(text) => {
+            let e = formula(text, elem)?;
+            match i.result? {
+                Type::Scalar(_) => Applied::Scalar(lane(&e, 0, 1)?),
+                _ => Applied::Vector(Vector {
+                    lanes: (0..n).map(|k| lane(&e, k, n)).collect::<Option<_>>()?,
                 }),
-                _ => return None,
-            },
-            Body::Store {
-                count,
-                pointer,
-                index,
-                value,
-                only_if,
-            } => {
-                let Some(Arg::Pointer(p)) = args.get(pointer.as_str()) else {
-                    return None;
-                };
-                let (to, n) = i.params.iter().find_map(|(t, _)| match t {
-                    Type::Vector(e, n) => Some((*e, *n)),
-                    Type::Bits(width) => Some((any, width / any.bits() as usize)),
-                    _ => None,
-                })?;
-                let index = formula(index, ScalarType::I64)?;
-                let value = formula(value, to)?;
-                let only_if = match only_if {
-                    Some(c) => Some(formula(c, ScalarType::I1)?),
+            }
+        }
+        Body::List(texts) => Applied::Vector(Vector {
+            lanes: texts
+                .iter()
+                .map(|t| lane(&formula(t, elem)?, 0, n))
+                .collect::<Option<_>>()?,
+        }),
+        Body::Cast(param) => match args.get(param.as_str())? {
+            Arg::Vector(v) => Applied::Vector(match i.result? {
+                Type::Vector(e, _) => v.seen_as(e)?,
+                _ => v.clone(),
+            }),
+            _ => return None,
+        },
+        Body::Store {
+            count,
+            pointer,
+            index,
+            value,
+            only_if,
+        } => {
+            let Some(Arg::Pointer(p)) = args.get(pointer.as_str()) else {
+                return None;
+            };
+            let (to, n) = i.params.iter().find_map(|(t, _)| match t {
+                Type::Vector(e, n) => Some((*e, *n)),
+                Type::Bits(width) => Some((any, width / any.bits() as usize)),
+                _ => None,
+            })?;
+            let index = formula(index, ScalarType::I64)?;
+            let value = formula(value, to)?;
+            let only_if = match only_if {
+                Some(c) => Some(formula(c, ScalarType::I1)?),
+                None => None,
+            };
+            let count = match count {
+                Some(c) => match lane(&formula(c, ScalarType::I64)?, 0, n)? {
+                    Expr::Const(v) => v.as_int() as usize,
+                    _ => return None,
+                },
+                None => n,
+            };
+            let mut stores = Vec::new();
+            for k in 0..count {
+                let cond = match &only_if {
+                    Some(c) => Some(lane(c, k, n)?),
                     None => None,
                 };
-                let count = match count {
-                    Some(c) => match lane(&formula(c, ScalarType::I64)?, 0, n)? {
-                        Expr::Const(v) => v.as_int() as usize,
-                        _ => return None,
-                    },
-                    None => n,
-                };
-                let mut stores = Vec::new();
-                for k in 0..count {
-                    let cond = match &only_if {
-                        Some(c) => Some(lane(c, k, n)?),
-                        None => None,
-                    };
-                    stores.push((lane(&index, k, n)?, lane(&value, k, n)?, cond));
-                }
-                Applied::Stores(p.clone(), stores)
+                stores.push((lane(&index, k, n)?, lane(&value, k, n)?, cond));
             }
-            Body::Nothing => return Some(None),
-        }))
-    }
+            Applied::Stores(p.clone(), stores)
+        }
+        Body::Nothing => return Some(None),
+    }))
 }
 
 /// A result that is not yet held.
@@ -760,6 +805,21 @@ fn formula(i: &Intrinsic, text: &str, ty: ScalarType, any: ScalarType) -> Option
     }
 }
 
+/// What the intrinsic that a helper returns the result of takes its lanes for.
+fn returned_lanes(f: Cursor<'_>) -> Option<ScalarType> {
+    let mut pending = vec![f];
+    while let Some(c) = pending.pop() {
+        if c.kind() == CXCursor_ReturnStmt
+            && let Some(&e) = operands(c).first()
+            && let Some(Type::Vector(e, _)) = intrinsic(peeled(e)).and_then(|i| i.result)
+        {
+            return Some(e);
+        }
+        pending.extend(c.children());
+    }
+    None
+}
+
 /// What a formula is about.
 struct Lanes<'a> {
     args: &'a HashMap<&'a str, Arg>,
@@ -792,9 +852,7 @@ fn substitute(e: &Expr, on: &Lanes<'_>) -> Option<Expr> {
         }
         Expr::Unary(op, a) => Some(fold::unary(*op, substitute(a, on)?)),
         Expr::Binary(op, a, b) => Some(fold::binary(*op, substitute(a, on)?, substitute(b, on)?)),
-        Expr::Compare(op, a, b) => {
-            Some(fold::compare(*op, substitute(a, on)?, substitute(b, on)?))
-        }
+        Expr::Compare(op, a, b) => Some(fold::compare(*op, substitute(a, on)?, substitute(b, on)?)),
         Expr::Convert(to, a) => Some(fold::convert(*to, substitute(a, on)?)),
         Expr::Bitcast(to, a) => Some(fold::bitcast(*to, substitute(a, on)?)),
         Expr::Select(c, t, f) => match substitute(c, on)? {
@@ -808,11 +866,7 @@ fn substitute(e: &Expr, on: &Lanes<'_>) -> Option<Expr> {
 
 /// Element `i` behind a pointer.
 fn lane_of(p: &Pointer, i: i128) -> Expr {
-    let index = offset_op(
-        BinOp::Add,
-        p.offset.clone(),
-        Expr::int(ScalarType::I64, i),
-    );
+    let index = offset_op(BinOp::Add, p.offset.clone(), Expr::int(ScalarType::I64, i));
     Expr::load(p.target.array.clone(), p.target.elem, index)
 }
 
@@ -822,7 +876,10 @@ fn is_light(e: &Expr) -> bool {
         Expr::Const(_) | Expr::Var(..) => true,
         Expr::Convert(_, a) | Expr::Bitcast(_, a) => is_light(a),
         Expr::Select(c, t, f) => {
-            matches!(**c, Expr::Var(..)) && [t, f].iter().all(|x| is_light(x) && !matches!(***x, Expr::Select(..)))
+            matches!(**c, Expr::Var(..))
+                && [t, f]
+                    .iter()
+                    .all(|x| is_light(x) && !matches!(***x, Expr::Select(..)))
         }
         _ => false,
     }

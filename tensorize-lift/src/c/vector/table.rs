@@ -114,20 +114,29 @@ fn lines(text: &str) -> impl Iterator<Item = String> {
 
 /// The intrinsics that one line stands for.
 fn line(text: &str, neon: bool) -> Option<Vec<Intrinsic>> {
-    let (text, widths) = match text.rsplit_once(" | ").filter(|(_, w)| {
-        w.split(' ').all(|w| w.parse::<usize>().is_ok())
-    }) {
+    let (text, widths) = match text
+        .rsplit_once(" | ")
+        .filter(|(_, w)| w.split(' ').all(|w| w.parse::<usize>().is_ok()))
+    {
         Some((text, widths)) => (
             text,
             widths.split(' ').filter_map(|w| w.parse().ok()).collect(),
         ),
         None => (text, vec![128, 256, 512]),
     };
-    let widths: Vec<usize> = if text.contains('@') { widths } else { vec![128] };
+    let widths: Vec<usize> = if text.contains('@') {
+        widths
+    } else {
+        vec![128]
+    };
     let mut all = Vec::new();
     for width in widths {
         for (name, rest, family) in families(text) {
-            let number = if width == 128 { String::new() } else { width.to_string() };
+            let number = if width == 128 {
+                String::new()
+            } else {
+                width.to_string()
+            };
             let name = name.replacen("_mm@", &format!("_mm{number}"), 1);
             let family = Family { width, ..family };
             all.push(family.intrinsic(&name, &rest, neon)?);
@@ -161,7 +170,11 @@ fn families(text: &str) -> Vec<(String, String, Family)> {
         let group = format!("{{{}}}", words.join(" "));
         let _ = before;
         let quads = words == ["q"];
-        let words = if quads { vec![String::new(), "q".into()] } else { words };
+        let words = if quads {
+            vec![String::new(), "q".into()]
+        } else {
+            words
+        };
         let typed = !quads && words.iter().all(|w| lane_type(w).is_some());
         all = all
             .iter()
@@ -272,9 +285,14 @@ impl Family {
             if first.is_ascii_alphabetic() || first == '_' {
                 let end = rest.find(|c| !in_word(c)).unwrap_or(rest.len());
                 let (word, after) = rest.split_at(end);
-                match self.word(word) {
-                    Some(meaning) => out.push_str(&meaning),
-                    None => out.push_str(word),
+                match (self.word(word), word.strip_prefix('u')) {
+                    (Some(meaning), _) => out.push_str(&meaning),
+                    // LoopIR's name for it.
+                    (None, Some(bits)) if bits.starts_with(|c: char| c.is_ascii_digit()) => {
+                        out.push_str("ui");
+                        out.push_str(bits);
+                    }
+                    (None, _) => out.push_str(word),
                 }
                 rest = after;
             } else {
@@ -439,8 +457,13 @@ pub fn header() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
         let mut text = include_str!("header.h").to_string();
-        for lanes in ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"] {
-            let bits: usize = lanes.trim_start_matches(char::is_alphabetic).parse().unwrap_or(8);
+        for lanes in [
+            "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+        ] {
+            let bits: usize = lanes
+                .trim_start_matches(char::is_alphabetic)
+                .parse()
+                .unwrap_or(8);
             let base = format!("__{}_TYPE__", lanes.to_uppercase());
             for width in [64, 128] {
                 let n = width / bits;
@@ -461,7 +484,11 @@ pub fn header() -> &'static str {
                 .iter()
                 .map(|(t, _)| c_type(*t, i.neon, written))
                 .collect();
-            let params = if params.is_empty() { "void".into() } else { params.join(", ") };
+            let params = if params.is_empty() {
+                "void".into()
+            } else {
+                params.join(", ")
+            };
             let _ = writeln!(text, "{result} {}({params});", i.name);
         }
         text.push_str("#ifdef __cplusplus\n}\n#endif\n#endif\n");
@@ -475,7 +502,10 @@ mod tests {
 
     #[test]
     fn every_line_is_read() {
-        for (text, neon) in [(include_str!("x86.txt"), false), (include_str!("neon.txt"), true)] {
+        for (text, neon) in [
+            (include_str!("x86.txt"), false),
+            (include_str!("neon.txt"), true),
+        ] {
             for l in lines(text) {
                 let found = line(&l, neon);
                 assert!(found.is_some_and(|f| !f.is_empty()), "{l}");
@@ -493,6 +523,8 @@ mod tests {
         let i = &all["vmull_s16"];
         assert_eq!(i.result, Some(Type::Vector(ScalarType::I32, 4)));
         assert_eq!(i.params[0].0, Type::Vector(ScalarType::I16, 4));
-        assert!(matches!(&all["_mm_storeu_si128"].body, Body::Store { pointer, .. } if pointer == "p"));
+        assert!(
+            matches!(&all["_mm_storeu_si128"].body, Body::Store { pointer, .. } if pointer == "p")
+        );
     }
 }

@@ -28,7 +28,10 @@ impl Vector {
         let lanes = if from == ScalarType::I1 || to == ScalarType::I1 {
             return None;
         } else if a == b {
-            self.lanes.iter().map(|l| same_bits(to, l.clone())).collect()
+            self.lanes
+                .iter()
+                .map(|l| same_bits(to, l.clone()))
+                .collect()
         } else if a < b {
             let wide = unsigned(b)?;
             if self.lanes.len() % (b / a) != 0 {
@@ -84,11 +87,18 @@ mod tests {
     #[test]
     fn bits_are_put_together_and_cut_up() {
         let bytes = [0x78, 0x56, 0x34, 0x92].map(|b| Expr::int(ScalarType::U8, b));
-        let v = Vector { lanes: bytes.to_vec() };
+        let v = Vector {
+            lanes: bytes.to_vec(),
+        };
         let word = v.seen_as(ScalarType::I32).unwrap();
-        assert_eq!(word.lanes, [Expr::int(ScalarType::I32, 0x9234_5678u32 as i32 as i128)]);
+        assert_eq!(
+            word.lanes,
+            [Expr::int(ScalarType::I32, 0x9234_5678u32 as i32 as i128)]
+        );
         assert_eq!(word.seen_as(ScalarType::U8).unwrap(), v);
-        let one = Vector { lanes: vec![Expr::Const(Scalar::f32(1.0))] };
+        let one = Vector {
+            lanes: vec![Expr::Const(Scalar::f32(1.0))],
+        };
         let bits = one.seen_as(ScalarType::U32).unwrap();
         assert_eq!(bits.lanes, [Expr::int(ScalarType::U32, 0x3f80_0000)]);
         assert_eq!(bits.seen_as(ScalarType::F32).unwrap(), one);
