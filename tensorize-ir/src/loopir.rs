@@ -30,6 +30,9 @@ pub struct Function {
     pub ret: Option<ScalarType>,
     /// What integer overflow means.
     pub overflow: Overflow,
+    /// Some float operations are rounded together, or sums are regrouped, in ways that the text doesn't
+    /// show (a fused multiply-add). Nothing that is proven of it is better than `real`.
+    pub fused: bool,
     /// Local arrays, uninitialised, and constant tables.
     pub arrays: Vec<LocalArray>,
     /// What it does.

@@ -270,12 +270,6 @@ fn constructs_without_a_counterpart() {
         "initialiser",
     );
     refuses(
-        "#include <math.h>\nfloat f(float x) { return fmaf(x, x, x); }",
-        "TZ0229",
-        "return fmaf",
-        "rounds",
-    );
-    refuses(
         "#include <stdlib.h>\nvoid f(int n) { int *p = malloc(n); p[0] = 1; }",
         "TZ0230",
         "int *p",

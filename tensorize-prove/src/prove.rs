@@ -75,6 +75,16 @@ fn verdict(
     solver: &mut Solver,
     options: &Options,
 ) -> Verdict {
+    // What is rounded in a way of its own has no bits to be equal to.
+    let best = if kernel.fused {
+        Tier::Real
+    } else {
+        options.best
+    };
+    let options = &Options {
+        best: best.max(options.best),
+        ..options.clone()
+    };
     let unknown = |what: String, line| Verdict::Unknown {
         obligation: what,
         line,

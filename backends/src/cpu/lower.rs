@@ -57,6 +57,7 @@ pub fn lower(function: &tensir::Function, allowed: Tier) -> Result<Lowered, Unsu
             params: function.params.clone(),
             ret,
             overflow: Overflow::Wraps,
+            fused: false,
             arrays: vec![],
             body: b.sizes_first,
         },

@@ -220,6 +220,7 @@ impl Parser {
         } else {
             Overflow::Undefined
         };
+        let fused = self.take_word("fused");
         self.sign("{")?;
         let mut arrays = Vec::new();
         loop {
@@ -246,6 +247,7 @@ impl Parser {
             params,
             ret: self.ret,
             overflow,
+            fused,
             arrays,
             body,
         })

@@ -322,6 +322,7 @@ fn any_expression_reads_back() {
             params: params.clone(),
             ret: Some(ty),
             overflow: Overflow::Undefined,
+            fused: false,
             arrays: vec![],
             body,
         };

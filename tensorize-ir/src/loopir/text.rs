@@ -167,6 +167,9 @@ impl<'f, 'g> Printer<'f, 'g> {
         if function.overflow == Overflow::Wraps {
             self.out.write_str(" wraps")?;
         }
+        if function.fused {
+            self.out.write_str(" fused")?;
+        }
         self.out.write_str(" {\n")?;
         for a in &function.arrays {
             let kind = if a.init.is_some() { "table" } else { "local" };

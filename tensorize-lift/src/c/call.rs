@@ -111,6 +111,10 @@ impl<'u> Lower<'u, '_> {
         for a in c.arguments() {
             args.push(self.value(a)?);
         }
+        if let Some(e) = math::fused(name, &args) {
+            self.fused = true;
+            return Ok(e);
+        }
         let e = math::operator(name, &args).ok_or_else(|| {
             problem(
                 codes::UNKNOWN_CALL,
@@ -282,7 +286,6 @@ fn refusal(name: &str, c: Cursor<'_>) -> super::Problem {
         | "_longjmp" => (codes::SETJMP, "jumps out of the function"),
         "malloc" | "calloc" | "realloc" | "free" | "alloca" | "aligned_alloc"
         | "posix_memalign" => (codes::ALLOCATION, "manages memory"),
-        "fma" | "fmaf" | "fmal" => (codes::FMA, "rounds only once"),
         "fesetround" | "fegetround" | "feclearexcept" | "fetestexcept" | "feraiseexcept" => {
             (codes::FLOAT_ENV, "uses the floating-point environment")
         }

@@ -64,8 +64,6 @@ codes! {
         "Use a plain list of constants, or assign the elements.";
     FLOAT_ENV = "TZ0228", "the floating-point environment",
         "Rounding modes, exception flags and errno are not kept.";
-    FMA = "TZ0229", "fused multiply-add",
-        "No operator of the summary language rounds only once. Write `a * b + c`.";
     ALLOCATION = "TZ0230", "memory allocation",
         "Allocate outside of the kernel and pass the memory in.";
     UNINITIALISED = "TZ0231", "a pointer that is used before it points anywhere",
@@ -76,6 +74,11 @@ codes! {
         "Split it up.";
     VECTOR = "TZ0240", "a use of vector registers that is not known",
         "Intrinsics are supported whose meaning stands in the tables `x86.txt` and `neon.txt` of the front end. Write others as plain loops, or call those under an `#if` that keeps the plain code.";
+}
+
+/// What to do about a code.
+pub(super) fn help(code: &str) -> &'static str {
+    CODES.iter().find(|c| c.0 == code).map_or("", |c| c.2)
 }
 
 #[cfg(test)]

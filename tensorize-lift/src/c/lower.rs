@@ -353,6 +353,7 @@ impl<'u, 's> Lower<'u, 's> {
             params,
             ret,
             overflow: source.overflow,
+            fused: lower.fused,
             arrays: lower.arrays,
             body,
         };

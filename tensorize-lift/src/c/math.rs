@@ -92,9 +92,26 @@ fn lookup(name: &str) -> Option<(Function, Option<ScalarType>)> {
         .map(|f| (f, Some(ScalarType::F32)))
 }
 
+/// `fma(a, b, c)`, which rounds once: a product and a sum, if no more is claimed of it than that.
+pub(super) fn fused(name: &str, args: &[Expr]) -> Option<Expr> {
+    let ty = match name.strip_prefix("__builtin_").unwrap_or(name) {
+        "fma" => ScalarType::F64,
+        "fmaf" => ScalarType::F32,
+        _ => return None,
+    };
+    match args {
+        [a, b, c] if args.iter().all(|a| a.ty() == ty) => {
+            let product = Expr::binary(BinOp::Multiply, a.clone(), b.clone());
+            Some(Expr::binary(BinOp::Add, product, c.clone()))
+        }
+        _ => None,
+    }
+}
+
 /// Whether a call of this function is an operator.
 pub(super) fn is_known(name: &str) -> bool {
-    lookup(name).is_some()
+    let plain = name.strip_prefix("__builtin_").unwrap_or(name);
+    lookup(name).is_some() || matches!(plain, "fma" | "fmaf")
 }
 
 /// Whether the name has a suffix that says its type, as `sqrtf` has.

@@ -3,6 +3,7 @@
 use super::ffi::{Cursor, Unit};
 use super::lower::{span, span_between};
 use super::types::{self, Ty};
+use super::vector;
 use super::{CParam, Parsed, Problem, Signature, codes, cpp};
 use clang_sys::*;
 use std::path::PathBuf;
@@ -73,19 +74,26 @@ impl<'u> Source<'u> {
                     .place
                     .as_ref()
                     .map_or_else(Default::default, |p| (p.file.clone(), p.offset));
+                let unknown = vector::unknown_intrinsic(&d.message);
                 Complaint {
                     everywhere: d.fatal || !inside,
                     problem: Problem {
-                        code: codes::SYNTAX,
-                        message: d.message,
+                        code: unknown.map_or(codes::SYNTAX, |_| codes::VECTOR),
+                        message: match unknown {
+                            Some(name) => format!("the intrinsic '{name}' is not known"),
+                            None => d.message.clone(),
+                        },
                         span: d.place.map(|p| {
                             let end = p.offset;
                             span_between(p, end)
                         }),
-                        help: Some(
-                            "fix the C, or pass the include paths and definitions that it needs"
-                                .into(),
-                        ),
+                        help: Some(match unknown {
+                            Some(_) => codes::help(codes::VECTOR).into(),
+                            None => {
+                                "fix the C, or pass the include paths and definitions that it needs"
+                                    .into()
+                            }
+                        }),
                     },
                     file,
                     offset,

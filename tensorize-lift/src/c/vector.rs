@@ -10,6 +10,9 @@ mod lower;
 mod table;
 mod value;
 
-pub(super) use header::virtual_headers;
+pub(super) use header::{unknown_intrinsic, virtual_headers};
 pub(super) use lower::{Outcome, gives_mask, is_register, is_vector, packed, writes_memory};
 pub(super) use value::Vector;
+
+#[cfg(test)]
+mod tests;

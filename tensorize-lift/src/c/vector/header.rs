@@ -22,5 +22,27 @@ pub fn virtual_headers(file: &Path) -> (Vec<String>, Vec<(String, &'static str)>
         .iter()
         .map(|name| (format!("{FOLDER}/{name}"), table::header()))
         .collect();
-    (vec!["-isystem".into(), FOLDER.into()], files)
+    let args = [
+        "-isystem",
+        FOLDER,
+        // An intrinsic that isn't declared is none that is known.
+        "-Werror=implicit-function-declaration",
+    ];
+    (args.map(String::from).to_vec(), files)
+}
+
+/// The intrinsic that a message of the compiler misses.
+pub fn unknown_intrinsic(message: &str) -> Option<&str> {
+    let name = message
+        .strip_prefix("call to undeclared function '")
+        .or_else(|| message.strip_prefix("use of undeclared identifier '"))?
+        .split('\'')
+        .next()?;
+    let lanes = |n: &str| {
+        n.rsplit_once('_').is_some_and(|(_, last)| {
+            let bits = last.trim_start_matches(['s', 'u', 'f', 'p']);
+            bits.len() < last.len() && matches!(bits, "8" | "16" | "32" | "64")
+        })
+    };
+    (name.starts_with("_mm") || name.starts_with('v') && lanes(name)).then_some(name)
 }

@@ -735,7 +735,7 @@ fn meaning(
             let Some(Arg::Pointer(p)) = args.get(pointer.as_str()) else {
                 return None;
             };
-            let (to, n) = i.params.iter().find_map(|(t, _)| match t {
+            let (to, n) = i.params.iter().rev().find_map(|(t, _)| match t {
                 Type::Vector(e, n) => Some((*e, *n)),
                 Type::Bits(width) => Some((any, width / any.bits() as usize)),
                 _ => None,

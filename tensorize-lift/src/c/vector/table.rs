@@ -71,6 +71,31 @@ pub struct Intrinsic {
     pub neon: bool,
 }
 
+impl Intrinsic {
+    /// With the types that C gives it: the table computes with the bits of some floats as integers.
+    pub fn declared(&self) -> Intrinsic {
+        let ints = ["cvt", "castsi", "maskload", "maskstore"];
+        let by_bits = !self.neon && !ints.iter().any(|w| self.name.contains(w));
+        let seen = |t: Type| match t {
+            Type::Vector(e, n) if by_bits && e.is_int() => match (&self.name, e.bits()) {
+                (name, 32) if name.ends_with("_ps") => Type::Vector(ScalarType::F32, n),
+                (name, 64) if name.ends_with("_pd") => Type::Vector(ScalarType::F64, n),
+                _ => t,
+            },
+            t => t,
+        };
+        Intrinsic {
+            params: self
+                .params
+                .iter()
+                .map(|(t, n)| (seen(*t), n.clone()))
+                .collect(),
+            result: self.result.map(seen),
+            ..self.clone()
+        }
+    }
+}
+
 /// The tables, by name.
 pub fn intrinsics() -> &'static HashMap<String, Intrinsic> {
     static TABLE: OnceLock<HashMap<String, Intrinsic>> = OnceLock::new();
@@ -476,7 +501,7 @@ pub fn header() -> &'static str {
         }
         let mut all: Vec<&Intrinsic> = intrinsics().values().collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
-        for i in all {
+        for i in all.into_iter().map(Intrinsic::declared) {
             let written = i.result.is_none();
             let result = i.result.map_or("void".into(), |t| c_type(t, i.neon, false));
             let params: Vec<String> = i
