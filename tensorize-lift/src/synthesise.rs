@@ -55,6 +55,8 @@ struct Memory {
     solutions: BTreeMap<String, Option<Solution>>,
     /// How many forms were found.
     found: usize,
+    /// Whether anything was searched for.
+    searched: bool,
     /// How often something was left unknown.
     guessed: usize,
 }
@@ -82,6 +84,11 @@ impl Synthesiser {
             grammar,
             ..Synthesiser::default()
         }
+    }
+
+    /// Whether it has searched for any form.
+    pub fn has_searched(&self) -> bool {
+        self.memory.borrow().searched
     }
 
     /// Whether it has found any form that trying a round does not give.
@@ -363,6 +370,7 @@ impl Synthesiser {
                     .collect(),
             );
         }
+        memory.searched = true;
         // The prover asks for the forms of inner loops while it looks at this one.
         drop(memory);
         let solution = self.search(exec, l, state, situation, settled);

@@ -1,13 +1,13 @@
 //! `cargo xtask bench`: what lifting and proving cost, how the cost grows, what a dispatched call costs, how the demo's
 //! kernels compare.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-use crate::process::{cargo, output, run as run_command, target_dir};
+use crate::process::{cargo, output, root, run as run_command, target_dir};
 use crate::{demo, setup};
 
 mod lift;
@@ -20,6 +20,8 @@ pub enum What {
     Lift,
     /// Functions of 10, 100 and 1,000 statements, and nests 1 to 6 deep
     Size,
+    /// Closed forms that are searched for: with the body's expression tree and without it
+    Synth,
     /// A dispatched call against a direct one
     Dispatch,
     /// The demo's kernels, tensorized against original
@@ -41,8 +43,39 @@ pub fn run(what: What, json: bool, runs: usize) -> Result<()> {
             "--example",
             "dispatch_overhead",
         ])),
+        What::Synth => run_command(
+            cargo()
+                .args([
+                    "run",
+                    "--release",
+                    "--quiet",
+                    "--package",
+                    "tensorize-lift",
+                    "--example",
+                    "synth_ablation",
+                    "--",
+                ])
+                .args(c_files(&root().join("fixtures/proven"))?)
+                .args(c_files(&root().join("fixtures/tenspiler"))?),
+        ),
         What::Demo => demo::bench(),
     }
+}
+
+/// The C files of a folder and the folders in it.
+fn c_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let listed =
+        std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    for path in listed.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            files.extend(c_files(&path)?);
+        } else if path.extension().is_some_and(|e| e == "c") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Builds the subcommand as users have it and returns its path.
