@@ -506,7 +506,19 @@ impl Stages<'_> {
     ) -> Option<(tensir::Function, Proof)> {
         let start = Instant::now();
         let options = self.options(function);
-        let (summary, verdict) = proposal.prove(function, self.solver, &options);
+        // Where only the same bits are of use, a summary that has them comes first.
+        let exact = (self.settings.tier == Tier::Exact && options.best == Tier::Exact)
+            .then(|| {
+                let options = Options {
+                    worst: Tier::Exact,
+                    refute: false,
+                    ..options.clone()
+                };
+                proposal.clone().prove(function, self.solver, &options)
+            })
+            .filter(|(_, verdict)| matches!(verdict, Verdict::Proven(_)));
+        let (summary, verdict) =
+            exact.unwrap_or_else(|| proposal.prove(function, self.solver, &options));
         self.kernel.report.times_us.prove = micros(start.elapsed());
         let proof = match verdict {
             Verdict::Proven(proof) => proof,

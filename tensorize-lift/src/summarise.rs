@@ -128,7 +128,9 @@ pub fn summarise_with(
     let (found, guessed) = (synthesiser.has_found(), synthesiser.has_guessed());
     match searched {
         Ok((proposal, false)) if !found && !guessed => Ok(proposal),
-        Ok((searched, replaced)) if found || replaced && !guessed => {
+        Ok((searched, replaced))
+            if (found || replaced && !guessed) && searched.raised.verify().is_ok() =>
+        {
             let plain = propose(kernel, solver, &Summariser, false);
             Ok(Proposal {
                 synthesiser: Some(synthesiser),

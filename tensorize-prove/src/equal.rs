@@ -43,18 +43,14 @@ fn prepare(ctx: &mut Context, e: &ElemRef, tier: Tier) -> ElemRef {
 /// Over the real numbers, the order of a reduction does not matter.
 fn in_order(e: &ElemRef) -> ElemRef {
     let children: Vec<_> = e.children().into_iter().map(in_order).collect();
-    match &**e {
-        _ => {
-            let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
-            let e = e.rebuild(&children, &indices);
-            match &*e {
-                Elem::Fold(f) if f.order == Order::Any => Arc::new(Elem::Fold(Arc::new(Fold {
-                    order: Order::Sequential,
-                    ..(**f).clone()
-                }))),
-                _ => e,
-            }
-        }
+    let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+    let e = e.rebuild(&children, &indices);
+    match &*e {
+        Elem::Fold(f) if f.order == Order::Any => Arc::new(Elem::Fold(Arc::new(Fold {
+            order: Order::Sequential,
+            ..(**f).clone()
+        }))),
+        _ => e,
     }
 }
 

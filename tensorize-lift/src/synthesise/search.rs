@@ -248,7 +248,8 @@ impl Problem<'_> {
         leaves.extend(solved.values().cloned());
         leaves.extend(open.iter().map(|v| s.entries[v].clone()));
         for var in open {
-            if let Some((_, end)) = body.ends.iter().find(|(v, _)| v == var)
+            if self.grammar == Grammar::Tree
+                && let Some((_, end)) = body.ends.iter().find(|(v, _)| v == var)
                 && let Some((rate, rest)) = body.linear(&s.tokens[var], end)
                 // Integers have no powers.
                 && (BinOp::Power.accepts(rate.ty())
