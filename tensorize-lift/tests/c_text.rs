@@ -193,7 +193,7 @@ fn signatures_and_annotations() {
     assert!(f.annotated && !f.is_static);
     let s = f.signature.as_ref().unwrap();
     let a = &s.params[0];
-    assert_eq!(a.c_type, "const byte *restrict");
+    assert_eq!(a.c_type, "const uint8_t *restrict");
     assert_eq!(a.scalar, ScalarType::U8);
     assert!(a.pointer && a.is_const && a.restrict);
     assert_eq!(s.params[1].c_type, "float *");
