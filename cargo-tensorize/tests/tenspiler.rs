@@ -54,6 +54,12 @@ fn benchmarks_with_vectors_are_proven() {
     assert_eq!((proven, missing), (69, vec![]));
 }
 
+#[test]
+fn benchmarks_with_spans_and_templates_are_proven() {
+    let (proven, missing) = outcome("span", "cpp");
+    assert_eq!((proven, missing), (69, vec![]));
+}
+
 /// How many of the benchmarks are proven in this form, and which functions of its files are not.
 fn outcome(form: &str, extension: &str) -> (usize, Vec<String>) {
     let suites = suites();

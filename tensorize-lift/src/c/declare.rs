@@ -299,6 +299,8 @@ fn braced<'u>(e: Cursor<'u>) -> Result<Cursor<'u>> {
     }
     match operands(e)[..] {
         [one] => Ok(one),
+        // `int n{};`
+        [] => Ok(e),
         _ => Err(problem(
             codes::INITIALIZER,
             "this initialiser is not supported",

@@ -62,6 +62,10 @@ impl<'u> Lower<'u, '_> {
                     _ => Err(fails()),
                 }
             }
+            // A number that is a template's argument.
+            CXCursor_DeclRefExpr if c.referenced().is_none() && operands(c).len() == 1 => {
+                self.value(operand(c)?)
+            }
             CXCursor_DeclRefExpr => {
                 if let Some(mask) = self.mask_as_number(c)? {
                     return Ok(mask);

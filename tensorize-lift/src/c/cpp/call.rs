@@ -325,6 +325,11 @@ impl<'u> Lower<'u, '_> {
             return Err(problem(codes::POINTER_BASE, message, at));
         }
         let (a, b, stride) = (from.offset.clone(), to.offset.clone(), from.stride());
+        // From the start of a part to its end.
+        let (a, b) = match b {
+            Expr::Binary(BinOp::Add, start, len) if *start == a => (int(0), *len),
+            b => (a, b),
+        };
         if stride == int(1) {
             return Ok(offset_op(BinOp::Subtract, b, a));
         }

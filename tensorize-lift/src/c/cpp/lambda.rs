@@ -4,9 +4,7 @@ use super::super::call::{self, Arg};
 use super::super::codes;
 use super::super::expr::{Arith, arithmetic, as_truth, negation};
 use super::super::ffi::Cursor;
-use super::super::lower::{
-    Binding, Lower, Result, convert, operands, peeled, problem, scalar_type,
-};
+use super::super::lower::{Binding, Lower, Result, convert, operands, problem, scalar_type};
 use super::super::place::Place;
 use super::super::types::{self, Ty, usual};
 use super::class::{Class, in_std};
@@ -396,7 +394,7 @@ fn closing(tokens: &[String]) -> Option<usize> {
 
 /// The call operator of this lambda, as an instance of an algorithm calls it.
 fn call_operator<'u>(within: Cursor<'u>, lambda: Cursor<'u>) -> Option<Cursor<'u>> {
-    let place = lambda.extent()?.0;
+    let end = lambda.extent()?.1;
     let mut pending = vec![within];
     let mut seen = std::collections::HashSet::new();
     // Algorithms call each other; a few steps reach the call.
@@ -410,9 +408,9 @@ fn call_operator<'u>(within: Cursor<'u>, lambda: Cursor<'u>) -> Option<Cursor<'u
             && let Some(callee) = c.referenced()
         {
             if callee.spelling() == "operator()" {
-                // Its place is that of the lambda's brackets.
-                let here = callee.extent().map(|e| e.0);
-                if here.is_some_and(|h| h.file == place.file && h.offset == place.offset)
+                // It ends where the lambda ends.
+                let here = callee.extent().map(|e| e.1);
+                if here.is_some_and(|h| h.file == end.file && h.offset == end.offset)
                     && super::super::source::body(callee).is_some()
                 {
                     return Some(callee);
@@ -455,9 +453,7 @@ pub(in super::super) fn result_type<'u>(f: Cursor<'u>) -> Option<Ty> {
     let mut pending = vec![parts(f).1?];
     while let Some(c) = pending.pop() {
         if c.kind() == CXCursor_ReturnStmt {
-            return operands(c)
-                .first()
-                .map(|&e| types::of(peeled(e)).referred());
+            return operands(c).first().map(|&e| types::of(e).referred());
         }
         if c.kind() != CXCursor_LambdaExpr {
             pending.extend(c.children());
