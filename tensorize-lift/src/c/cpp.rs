@@ -5,6 +5,7 @@
 
 mod algorithm;
 mod call;
+mod checked;
 pub(super) mod class;
 mod find;
 mod instances;
@@ -40,6 +41,8 @@ pub(super) struct State<'u> {
     copies: Vec<(Sym, String, Option<Span>)>,
     /// What is stored when the kernel ends: the sizes of vectors.
     at_exit: Vec<params::Resized>,
+    /// Where indices are checked.
+    checks: Vec<Option<Span>>,
     /// Vectors of vectors that can grow.
     tables: Vec<seq::Rows>,
 }

@@ -73,6 +73,11 @@ fn struct_declaration(t: Type<'_>) -> Option<Cursor<'_>> {
     (declaration.kind() == CXCursor_StructDecl).then_some(declaration)
 }
 
+/// Whether a type is a struct that can be flattened, or a reference or a pointer to one.
+pub(super) fn is_struct(t: Type<'_>) -> bool {
+    struct_type(t).is_some()
+}
+
 /// The struct that a type is, or points to; whether it is a pointer; whether it is `const`.
 fn struct_type(t: Type<'_>) -> Option<(Cursor<'_>, Type<'_>, bool)> {
     let c = t.canonical();

@@ -173,6 +173,7 @@ pub(super) fn scalar_type(t: &Ty, at: Cursor<'_>) -> Result<ScalarType> {
             "a function where a number is needed",
             at,
         )),
+        Ty::Reference(t) if matches!(**t, Ty::Other(..)) => scalar_type(t, at),
         Ty::Reference(_) | Ty::Class(_) => Err(problem(
             codes::TYPE,
             "an object of a class where a number is needed",
@@ -333,6 +334,7 @@ impl<'u, 's> Lower<'u, 's> {
         lower.end_structured_returns()?;
         let mut body = std::mem::take(&mut lower.block);
         lower.check_copies()?;
+        lower.discharge_checks(&mut body)?;
         lower.expect_rows(&mut body, f)?;
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);

@@ -3,7 +3,7 @@
 
 use super::super::call::Arg;
 use super::super::codes;
-use super::super::expr::{as_truth, negation, select};
+use super::super::expr::{as_truth, select};
 use super::super::ffi::{Constant, Cursor};
 use super::super::lower::{
     Binding, Lower, Result, convert, offset_op, operands, peeled, problem, scalar_type,
@@ -369,9 +369,9 @@ impl<'u> Lower<'u, '_> {
             }
             ("at", 2) => {
                 let seq = self.seq(call.arg(0)?)?;
-                let index = index_of(self.value(call.arg(1)?)?);
+                let index = self.value(call.arg(1)?)?;
                 self.check_index(&index, &seq.len, c)?;
-                Ok(seq.at(index))
+                Ok(seq.at(index_of(index)))
             }
             ("operator*", 1) => Ok(self.pointer(call.arg(0)?)?.deref()),
             ("front", 1) => Ok(self.seq(call.arg(0)?)?.at(int(0))),
@@ -391,32 +391,6 @@ impl<'u> Lower<'u, '_> {
             }
             _ => Err(unsupported()),
         }
-    }
-
-    /// `at` throws where an index is too large. That can't be expressed, so the proof has to show that it
-    /// doesn't happen: past the end stands a loop that never ends, which no proof gets through.
-    fn check_index(&mut self, index: &Expr, len: &Expr, at: Cursor<'u>) -> Result<()> {
-        use tensorize_ir::loopir::{Loop, LoopMode, Stmt};
-        let truth = Expr::Const(tensorize_ir::scalar::Scalar::bool(true));
-        let id = self.loops;
-        self.loops += 1;
-        let inside = select(
-            Expr::compare(CmpOp::Le, int(0), index.clone()),
-            Expr::compare(CmpOp::Lt, index.clone(), len.clone()),
-            Expr::Const(tensorize_ir::scalar::Scalar::bool(false)),
-        );
-        self.emit(Stmt::If {
-            cond: negation(inside),
-            then: vec![Stmt::Loop(Loop {
-                id,
-                cond: truth,
-                test_first: true,
-                body: vec![],
-                mode: LoopMode::Sequential,
-                line: at.extent().map_or(0, |e| e.0.line),
-            })],
-            otherwise: vec![],
-        })
     }
 
     fn is_pointer_call(&self, call: &Call<'u>) -> bool {

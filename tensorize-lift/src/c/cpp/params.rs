@@ -86,6 +86,9 @@ impl<'u> Lower<'u, '_> {
                 self.bind_seq(p, target, dims, int(len.into()));
                 (vec![param], Shape::Place { to, len: total })
             }
+            t @ Ty::Other(..) if by_reference && !super::super::flatten::is_struct(p.ty()) => {
+                return Err(scalar_refusal(&t, p));
+            }
             Ty::Class(_) | Ty::Reference(_) => return Err(refused(p, &name)),
             Ty::Pointer(_) if by_reference => return Err(refused(p, &name)),
             _ => return Ok(None),
@@ -415,6 +418,13 @@ fn refused(p: Cursor<'_>, name: &str) -> super::super::Problem {
         ),
         p,
     )
+}
+
+/// Why a type is not supported.
+fn scalar_refusal(t: &Ty, p: Cursor<'_>) -> super::super::Problem {
+    super::super::lower::scalar_type(t, p)
+        .err()
+        .unwrap_or_else(|| refused(p, &p.spelling()))
 }
 
 fn constant_dims(dims: &[Option<u64>]) -> Option<Vec<u64>> {

@@ -254,7 +254,7 @@ fn replaced(mut e: Expr, var: &Sym, by: &Expr) -> Expr {
     e
 }
 
-fn variables(e: &Expr) -> Vec<Sym> {
+pub(super) fn variables(e: &Expr) -> Vec<Sym> {
     match e {
         Expr::Var(v, _) => vec![v.clone()],
         e => e.children().into_iter().flat_map(variables).collect(),
@@ -265,7 +265,7 @@ fn mentions(e: &Expr, var: &Sym) -> bool {
     variables(e).contains(var)
 }
 
-fn loads(e: &Expr) -> bool {
+pub(super) fn loads(e: &Expr) -> bool {
     matches!(e, Expr::Load { .. }) || e.children().into_iter().any(loads)
 }
 
@@ -273,7 +273,7 @@ fn assigns(block: &[Stmt]) -> HashSet<Sym> {
     block.iter().flat_map(assigned_in).collect()
 }
 
-fn assigned_in(s: &Stmt) -> HashSet<Sym> {
+pub(super) fn assigned_in(s: &Stmt) -> HashSet<Sym> {
     match s {
         Stmt::Assign { var, .. } => HashSet::from([var.clone()]),
         Stmt::If {

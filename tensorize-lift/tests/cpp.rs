@@ -1,0 +1,260 @@
+//! C++ on the left, LoopIR on the right; and what is refused.
+
+use tensorize_ir::signature::{Language, Shape};
+use tensorize_lift::c::{Parsed, parse};
+
+fn parsed(source: &str) -> Vec<Parsed> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("kernel.cpp");
+    let headers = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n\
+        #include <cstdint>\n#include <functional>\n#include <numeric>\n#include <span>\n#include <vector>\n";
+    std::fs::write(&file, format!("{headers}{source}")).unwrap();
+    parse(&file, &[]).unwrap()
+}
+
+/// The last function of `source` is lowered to this text, loop numbers and lines left aside.
+fn lowers(source: &str, expected: &str) {
+    let functions = parsed(source);
+    let kernel = functions.last().unwrap().lowered.as_ref();
+    let kernel = kernel.unwrap_or_else(|p| panic!("{source}: {p:?}"));
+    let text = kernel.to_string();
+    let words = |s: &str| -> Vec<String> {
+        s.split_whitespace()
+            .filter(|w| !w.starts_with(['#', '@']))
+            .map(String::from)
+            .collect()
+    };
+    assert_eq!(words(&text), words(expected), "{source}\n{text}");
+}
+
+/// The last function of `source` is refused with this code, in words that contain these.
+fn refuses(source: &str, code: &str, words: &str) {
+    let functions = parsed(source);
+    match &functions.last().unwrap().lowered {
+        Ok(kernel) => panic!("{source}:\n{kernel}"),
+        Err(p) => {
+            assert_eq!(p.code, code, "{source}: {p:?}");
+            assert!(p.message.contains(words), "{source}: {p:?}");
+            assert!(p.span.is_some() && p.help.is_some(), "{source}: {p:?}");
+        }
+    }
+}
+
+#[test]
+fn a_vector_is_an_array_and_a_size() {
+    lowers(
+        "void f(std::vector<float> &a, const float &s) { for (std::size_t i = 0; i < a.size(); ++i) a[i] *= s; }",
+        "void f(f32 *a, i64 a_size, const f32 *s) {
+           ui64 i = 0;
+           while (i < (ui64)a_size) { a[i] = a[i] * s[0]; i = i + 1; }
+         }",
+    );
+}
+
+#[test]
+fn a_returned_vector_is_an_output_and_its_length() {
+    lowers(
+        "std::vector<int> f(const std::vector<int> &a) { std::vector<int> r; for (int x : a) r.push_back(x + 1); return r; }",
+        "void f(const i32 *a, i64 a_size, i32 *restrict r, i64 *restrict r_resized) {
+           i64 r.size = 0;
+           r.size = 0;
+           i64 k = 0;
+           while (k < a_size) {
+             i32 x = a[k];
+             r[r.size] = x + 1;
+             r.size = r.size + 1;
+             k = k + 1;
+           }
+           r_resized[0] = r.size;
+           return;
+         }",
+    );
+}
+
+#[test]
+fn signatures_say_what_became_of_parameters() {
+    let functions = parsed(
+        "namespace n {
+           template <typename T> T dot(std::span<const T> a, const std::vector<std::vector<T>> &b, std::array<T, 3> c) { return a[0] + b[0][0] + c[0]; }
+           template float dot<float>(std::span<const float>, const std::vector<std::vector<float>> &, std::array<float, 3>);
+         }
+         extern \"C\" void plain(float *x, int n) { x[n] = 0; }",
+    );
+    assert_eq!(functions.len(), 2);
+    let plain = functions.iter().find(|f| f.name == "plain").unwrap();
+    assert!(plain.signature.as_ref().unwrap().source.is_none());
+    let dot = functions.iter().find(|f| f.name == "dot").unwrap();
+    assert!(dot.lowered.is_ok(), "{:?}", dot.lowered);
+    let source = dot.signature.as_ref().unwrap().source.as_ref().unwrap();
+    assert_eq!(source.language, Language::Cpp);
+    assert_eq!(source.call, "n::dot<float>");
+    assert!(
+        source.symbol.starts_with("_ZN1n3dotIfE"),
+        "{}",
+        source.symbol
+    );
+    assert_eq!(
+        source.flat(),
+        ["a", "a_size", "b", "b_rows", "b_pitch", "c"]
+    );
+    assert!(matches!(
+        &source.params[2].shape,
+        Shape::Place { len: 3, .. }
+    ));
+    assert_eq!(source.params[0].ty, "std::span<const float>");
+}
+
+#[test]
+fn overloads_get_names_of_their_own() {
+    let functions = parsed(
+        "void f(float *x) { *x = 1; } void f(double *x) { *x = 1; } void g(int *x) { *x = 1; }",
+    );
+    let names: Vec<&str> = functions.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["f_float", "f_double", "g"]);
+}
+
+#[test]
+fn captures_are_copies_where_they_are_made() {
+    // By value, `k` is what it was; by reference, what it is.
+    let text = |capture: &str| {
+        let source = format!(
+            "void f(std::span<float> a, float k) {{ auto g = [{capture}](float x) {{ return x * k; }}; k = 0; for (auto &x : a) x = g(x); }}"
+        );
+        parsed(&source)
+            .last()
+            .unwrap()
+            .lowered
+            .as_ref()
+            .unwrap()
+            .to_string()
+    };
+    assert!(text("k").contains("copy = k"), "{}", text("k"));
+    assert!(text("=").contains("copy = k"));
+    assert!(!text("&").contains("copy") && !text("&k").contains("copy"));
+}
+
+#[test]
+fn copies_that_would_have_to_be_made_are_refused() {
+    refuses(
+        "void f(std::vector<float> a, std::vector<float> &b) { for (auto &x : a) x += 1; for (std::size_t i = 0; i < b.size(); ++i) b[i] = a[i]; }",
+        "TZ0230",
+        "'a' is a copy",
+    );
+    refuses(
+        "void f(std::vector<std::vector<float>> &m) { for (auto row : m) for (auto &x : row) x = 0; }",
+        "TZ0230",
+        "'row' is a copy",
+    );
+    refuses(
+        "void f(std::vector<int> &v) { const auto old = v; for (std::size_t i = 0; i < v.size(); ++i) v[i] = old[v.size() - 1 - i]; }",
+        "TZ0230",
+        "'old' is a copy",
+    );
+    refuses(
+        "void f(std::vector<int> &v) { auto g = [v](int i) { return v[i]; }; for (int i = 0; i < 3; ++i) v[i] = g(0); }",
+        "TZ0230",
+        "'v' is a copy",
+    );
+}
+
+#[test]
+fn rows_of_different_lengths_are_refused() {
+    refuses(
+        "std::vector<std::vector<int>> f(int n) { std::vector<std::vector<int>> r; for (int i = 0; i < n; i++) {
+           std::vector<int> row; for (int j = 0; j < i; j++) row.push_back(j); r.push_back(row); } return r; }",
+        "TZ0230",
+        "all rows have the same length",
+    );
+    refuses(
+        "std::vector<std::vector<int>> f(const std::vector<int> &v) { std::vector<std::vector<int>> r; for (int x : v) {
+           std::vector<int> row; for (int y : v) if (y < x) row.push_back(y); r.push_back(row); } return r; }",
+        "TZ0230",
+        "all rows have the same length",
+    );
+}
+
+#[test]
+fn an_index_of_at_has_to_be_in_range() {
+    lowers(
+        "void f(std::vector<float> &v) { for (std::size_t i = 0; i < v.size(); i++) v.at(i) = 1; }",
+        "void f(f32 *v, i64 v_size) {
+           ui64 i = 0;
+           while (i < (ui64)v_size) { v[i] = 1.0; i = i + 1; }
+         }",
+    );
+    for index in ["i + 1", "0"] {
+        let source = format!(
+            "void f(std::vector<float> &v) {{ for (std::size_t i = 0; i < v.size(); i++) v.at({index}) = 1; }}"
+        );
+        refuses(&source, "TZ0230", "'at'");
+    }
+    refuses(
+        "void f(std::vector<float> &v, std::vector<float> &w) { for (std::size_t i = 0; i < v.size(); i++) { v.at(i) = 1; w.at(i) = 2; } }",
+        "TZ0230",
+        "'at'",
+    );
+    refuses(
+        "void f(std::vector<float> &v) { for (std::size_t i = 0; i < v.size();) { i++; v.at(i) = 1; } }",
+        "TZ0230",
+        "'at'",
+    );
+}
+
+#[test]
+fn what_is_not_supported_says_so() {
+    for (source, code, words) in [
+        (
+            "void f(std::vector<bool> &v) { v[0] = true; }",
+            "TZ0217",
+            "std::vector<bool>",
+        ),
+        (
+            "int f(const std::vector<int> &v) { std::vector<int> t; for (int x : v) t.push_back(x); return t[0]; }",
+            "TZ0214",
+            "'t' is a temporary",
+        ),
+        (
+            "int f(const std::vector<int> &v) { try { return v[0]; } catch (...) { return 1; } }",
+            "TZ0225",
+            "",
+        ),
+        (
+            "int f(std::vector<int> &v) { std::sort(v.begin(), v.end()); return v[0]; }",
+            "TZ0207",
+            "sort",
+        ),
+        (
+            "void f(std::span<int> v) { int n = 0; std::for_each(v.begin(), v.end(), [n](int &x) mutable { x = n++; }); }",
+            "TZ0209",
+            "mutable",
+        ),
+        (
+            "void f(std::span<int> v, const std::function<int(int)> &g) { for (int &x : v) x = g(x); }",
+            "TZ0213",
+            "function",
+        ),
+        (
+            "int *f(std::vector<int> &v) { return v.data(); }",
+            "TZ0220",
+            "",
+        ),
+        (
+            "void f(std::vector<int> &v) { v.erase(v.begin()); }",
+            "",
+            "erase",
+        ),
+    ] {
+        let functions = parsed(source);
+        let p = functions
+            .last()
+            .unwrap()
+            .lowered
+            .as_ref()
+            .expect_err(source);
+        assert!(p.message.contains(words), "{source}: {p:?}");
+        assert!(
+            code.is_empty() || p.code == code || p.code == "TZ0226",
+            "{source}: {p:?}"
+        );
+    }
+}
