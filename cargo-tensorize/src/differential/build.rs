@@ -83,6 +83,10 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
     std::fs::write(&source, original(plan)?)?;
 
     let mut original = Vec::from(["-O2", "-ffp-contract=off"].map(String::from));
+    if cpp && !user_flags.iter().any(|f| f.starts_with("-std=")) {
+        // What the front end reads it as.
+        original.push("-std=c++20".into());
+    }
     original.extend(user_flags.iter().cloned());
     let mut queue = vec![(main.clone(), source, original)];
     for (i, v) in plan.variants.iter().enumerate() {
@@ -259,9 +263,14 @@ fn table(plan: &Plan<'_>) -> String {
 }
 
 fn call_table(entries: &str, count: usize) -> String {
+    // Constants have internal linkage in C++ unless they are declared before.
     format!(
-        "void (*const tensorize_calls[])(void **, void *) = {{{entries} 0}};\n\
-         const __UINT64_TYPE__ tensorize_call_count = {count};\n"
+        "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\
+         extern void (*const tensorize_calls[])(void **, void *);\n\
+         extern const __UINT64_TYPE__ tensorize_call_count;\n\
+         void (*const tensorize_calls[])(void **, void *) = {{{entries} 0}};\n\
+         const __UINT64_TYPE__ tensorize_call_count = {count};\n\
+         #ifdef __cplusplus\n}}\n#endif\n"
     )
 }
 

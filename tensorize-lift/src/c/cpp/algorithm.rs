@@ -510,6 +510,17 @@ impl<'u> Lower<'u, '_> {
         let f = call.args.get(3).map(|&f| self.callable(f)).transpose()?;
         let (c, ty) = (call.at, range.start.view);
         let var = self.fresh("acc");
+        if ty.is_int() && f.is_none() {
+            // Zero before the first one is the same.
+            self.assign_var(var.clone(), Expr::Const(Scalar::zero(ty)))?;
+            let acc = Expr::Var(var.clone(), ty);
+            return self.count_to(range.len.clone(), c, |s, k| {
+                let v = s.load(range.at(k.clone()), c)?;
+                let next = s.accumulated(&f, acc.clone(), v, call)?;
+                s.assign_var(var, next)?;
+                s.put(&dest, k, acc, c)
+            });
+        }
         let first = self.load(range.at(int(0)), c)?;
         let nonempty = Expr::compare(CmpOp::Lt, int(0), range.len.clone());
         let acc = Expr::Var(var.clone(), ty);

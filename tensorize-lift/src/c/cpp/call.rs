@@ -229,12 +229,8 @@ impl<'u> Lower<'u, '_> {
                     .to_vec()
                     .try_into()
                     .map_err(|_| call.unsupported())?;
-                let above = select(
-                    Expr::compare(CmpOp::Lt, high.clone(), v.clone()),
-                    high,
-                    v.clone(),
-                );
-                select(Expr::compare(CmpOp::Lt, v, low.clone()), low, above)
+                // As libstdc++ has it; there is a difference only where low is above high, which is not allowed.
+                better("min", better("max", v, low), high)
             }
             ("move" | "forward" | "as_const", 1) => {
                 let v = self.value(call.arg(0)?)?;
@@ -544,7 +540,8 @@ impl<'u> Lower<'u, '_> {
         };
         match (call.name.as_str(), call.args.len()) {
             ("operator[]" | "at", 2) | ("front" | "back" | "operator*" | "get", 1) => {
-                Seq::of_row(self.call_place(c)?).ok_or_else(unsupported)
+                let place = self.call_place(c)?;
+                self.row_of(place).ok_or_else(unsupported)
             }
             ("subspan", 2 | 3) => {
                 let seq = self.seq(call.arg(0)?)?;

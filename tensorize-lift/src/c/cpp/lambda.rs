@@ -328,7 +328,7 @@ impl<'u> Lower<'u, '_> {
                 self.bind_pointer(p, Some((v.target, dims, v.offset)))
             }
             Arg::Place(place) => {
-                if let Some(row) = Seq::of_row(place.clone())
+                if let Some(row) = self.row_of(place.clone())
                     && !matches!(t.clone().referred(), Ty::Scalar(_) | Ty::Pointer(_))
                 {
                     return self.bind_argument(p, Arg::Seq(row), at);
@@ -366,8 +366,6 @@ impl<'u> Lower<'u, '_> {
         }
     }
 }
-
-use super::seq::Seq;
 
 /// The type that a place is seen as.
 pub(in super::super) fn place_type(place: &Place) -> Option<ScalarType> {

@@ -11,6 +11,7 @@ use super::seq::{Rows, Seq, int};
 use clang_sys::*;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Param, Stmt};
+use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::signature::{self, Shape};
 
@@ -294,6 +295,7 @@ impl<'u> Lower<'u, '_> {
         self.assign_var(size.clone(), int(0))?;
         let mut values = vec![size.clone()];
         let rows = nested.then(|| Rows {
+            pitch: pitch.as_str().into(),
             expected: self.fresh(format!("{name}.expected")),
             length: self.fresh(format!("{name}.pitch")),
         });
@@ -383,10 +385,18 @@ impl<'u> Lower<'u, '_> {
             .at_exit
             .iter()
             .flat_map(|r| {
-                r.values.iter().enumerate().map(|(i, v)| Stmt::Store {
-                    array: r.array.clone(),
-                    index: int(i as i128),
-                    value: Expr::Var(v.clone(), ScalarType::I64),
+                r.values.iter().enumerate().map(|(i, v)| {
+                    let value = |v: &Sym| Expr::Var(v.clone(), ScalarType::I64);
+                    let none = Expr::compare(CmpOp::Eq, value(&r.values[0]), int(0));
+                    Stmt::Store {
+                        array: r.array.clone(),
+                        index: int(i as i128),
+                        // Without rows there is none that has a length.
+                        value: match i {
+                            0 => value(v),
+                            _ => super::super::expr::select(none, int(0), value(v)),
+                        },
+                    }
                 })
             })
             .collect();

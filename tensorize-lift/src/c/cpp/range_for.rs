@@ -8,7 +8,7 @@ use super::super::lower::{Binding, ExitKind, Lower, Result, convert, operands, p
 use super::super::place::Place;
 use super::super::types::{self, Ty};
 use super::class::Class;
-use super::seq::{Seq, int};
+use super::seq::int;
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
@@ -84,7 +84,7 @@ impl<'u> Lower<'u, '_> {
         if matches!(t, Ty::Reference(_)) {
             return self.bind_reference(d, element);
         }
-        match (t, Seq::of_row(element.clone())) {
+        match (t, self.row_of(element.clone())) {
             (Ty::Scalar(ty), None) => {
                 let value = self.load(element, d)?;
                 let value = if ty == ScalarType::I1 {
@@ -107,7 +107,7 @@ impl<'u> Lower<'u, '_> {
 
     /// Lets a reference stand for a place.
     fn bind_reference(&mut self, d: Cursor<'u>, place: Place) -> Result<()> {
-        if let Some(row) = Seq::of_row(place.clone()) {
+        if let Some(row) = self.row_of(place.clone()) {
             self.bindings.insert(d, Binding::Seq(row));
             return Ok(());
         }

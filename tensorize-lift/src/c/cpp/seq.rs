@@ -31,6 +31,8 @@ pub(in super::super) struct Seq {
 /// See [`Seq::rows`].
 #[derive(Clone, Debug)]
 pub(in super::super) struct Rows {
+    /// How far apart they lie.
+    pub pitch: Sym,
     /// What `rows.rs` finds out before the loops.
     pub expected: Sym,
     /// The length of the rows; -1 if they differ.
@@ -70,6 +72,22 @@ pub(in super::super) fn int(v: i128) -> Expr {
 }
 
 impl<'u> Lower<'u, '_> {
+    /// A row that is there. Those of a table that is being made may be shorter than they lie apart.
+    pub fn row_of(&self, place: Place) -> Option<Seq> {
+        let row = Seq::of_row(place)?;
+        let length = match &row.len {
+            Expr::Var(pitch, _) => self.cpp.tables.iter().find(|t| t.pitch == *pitch),
+            _ => None,
+        };
+        Some(match length {
+            Some(rows) => Seq {
+                len: Expr::Var(rows.expected.clone(), ScalarType::I64),
+                ..row
+            },
+            None => row,
+        })
+    }
+
     /// A value that later assignments don't change.
     pub fn settled(&mut self, name: &str, e: Expr) -> Result<Expr> {
         fn fixed(e: &Expr, names: &std::collections::HashSet<Sym>) -> bool {
@@ -217,7 +235,8 @@ impl<'u> Lower<'u, '_> {
 
     fn seq_of_c_array(&mut self, c: Cursor<'u>) -> Result<Seq> {
         match self.place(c)? {
-            place @ Place::Array(_) => Seq::of_row(place)
+            place @ Place::Array(_) => self
+                .row_of(place)
                 .ok_or_else(|| problem(codes::TYPE, "an array whose length is not known", c)),
             _ => Err(problem(
                 codes::TYPE,
@@ -308,7 +327,7 @@ impl<'u> Lower<'u, '_> {
 
     /// Every number in a place, which may be a row.
     fn fill_place(&mut self, place: Place, value: Expr, at: Cursor<'u>) -> Result<()> {
-        match Seq::of_row(place.clone()) {
+        match self.row_of(place.clone()) {
             Some(row) => {
                 let len = row.len.clone();
                 self.fill(&row, int(0), len, value, at)
@@ -323,7 +342,7 @@ impl<'u> Lower<'u, '_> {
         self.count_to(source.len.clone(), at, move |s, k| {
             let to = dest.at(offset_op(BinOp::Add, from, k.clone()));
             let element = source.at(k);
-            match (Seq::of_row(to.clone()), Seq::of_row(element.clone())) {
+            match (s.row_of(to.clone()), s.row_of(element.clone())) {
                 (Some(to), Some(row)) => s.copy(&to, int(0), &row, at),
                 _ => {
                     let value = s.load(element, at)?;

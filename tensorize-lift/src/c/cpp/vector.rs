@@ -423,7 +423,7 @@ impl<'u> Lower<'u, '_> {
 
     /// Stores an initialiser into an element.
     fn assign_element(&mut self, place: Place, item: Cursor<'u>) -> Result<()> {
-        match Seq::of_row(place.clone()) {
+        match self.row_of(place.clone()) {
             Some(row) => self.construct(&row, item),
             None => {
                 let value = self.value(item)?;
