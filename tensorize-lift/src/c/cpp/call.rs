@@ -158,9 +158,29 @@ impl<'u> Lower<'u, '_> {
             Ty::Pointer(_) if self.is_pointer_call(&call) => {
                 return self.pointer(c).map(|_| Some(None));
             }
-            _ => return Ok(None),
+            _ => return self.unknown(&call),
         };
-        self.library_value(&call, ty).map(|v| v.map(Some))
+        match self.library_value(&call, ty)? {
+            Some(v) => Ok(Some(Some(v))),
+            None => self.unknown(&call),
+        }
+    }
+
+    /// A function of the library that has no meaning here. One of C's may have one there.
+    fn unknown(&self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
+        if !call.at.referenced().is_some_and(in_std) {
+            return Ok(None);
+        }
+        let mut p = problem(
+            codes::UNKNOWN_CALL,
+            format!(
+                "'std::{}' is not supported, or not used like this",
+                call.name
+            ),
+            call.at,
+        );
+        p.help = Some("write the loop that it stands for".into());
+        Err(p)
     }
 
     /// The function object of `f(x)`, where `f` is a variable or a lambda.
