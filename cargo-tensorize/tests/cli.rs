@@ -430,3 +430,58 @@ fn a_kernel_that_takes_too_long_is_unproven_and_says_what_was_open() {
     );
     assert_eq!(kernel(&lines, "g")["status"], "proven", "the others go on");
 }
+
+/// Long functions and deep nests are proven in time; what does explode ends at the limit. `cargo xtask bench size` prints the curve.
+#[test]
+fn cost_against_size() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| std::fs::write(dir.path().join(name), text).unwrap();
+    let lines = |line: &dyn Fn(usize) -> String| (0..1000).map(line).collect::<String>();
+    let chain = lines(&|i| format!("t = t * 3 + a[{i}];\n"));
+    write(
+        "chain.c",
+        format!("unsigned chain(const unsigned *a) {{ unsigned t = 1;\n{chain} return t; }}\n"),
+    );
+    let body = lines(&|i| format!("t = (t ^ {i}) & 0x7fff;\n"));
+    let around = |name: &str, body: &str| {
+        format!(
+            "void {name}(const int *a, int *b, int n)\n{{ for (int i = 0; i < n; i++) {{ int t = a[i];\n{body} b[i] = t; }} }}\n"
+        )
+    };
+    write("body.c", around("body", &body));
+    let branches = lines(&|i| format!("if (t == {i}) t = {};\n", i * 7 % 1000));
+    write("branches.c", around("branches", &branches));
+    let loops: String = (0..6)
+        .map(|d| format!("for (int i{d} = 0; i{d} < n{d}; i{d}++)\n"))
+        .collect();
+    let at = (1..6).fold("i0".to_owned(), |at, d| format!("({at} * n{d} + i{d})"));
+    write(
+        "nest.c",
+        format!(
+            "void nest(const float *a, float *b, int n0, int n1, int n2, int n3, int n4, int n5)\n{{ {loops} b[{at}] = a[{at}]; }}\n"
+        ),
+    );
+    let args = [
+        "lift",
+        "chain.c",
+        "body.c",
+        "branches.c",
+        "nest.c",
+        "--no-differential",
+        "--time-limit",
+        "8",
+        "--message-format",
+        "json",
+    ];
+    let lines = json(&tensorize_in(dir.path(), &args));
+    for name in ["chain", "body", "nest"] {
+        let k = kernel(&lines, name);
+        assert_eq!(k["status"], "proven", "{k}");
+    }
+    let k = kernel(&lines, "branches");
+    let ends = k["status"] == "proven" || k["code"] == "TZ0405";
+    assert!(ends, "{k}");
+    let last = lines.last().unwrap();
+    let peak = last["peak_rss_bytes"].as_u64().unwrap();
+    assert!(peak < 2 << 30, "{peak}");
+}

@@ -103,3 +103,26 @@ fn every_obligation_of_the_benchmarks_is_confirmed_by_cvc5() {
     assert!(!text.contains("TZ0403"), "{text}");
     assert!(proven >= 60, "{proven}\n{text}");
 }
+
+#[test]
+fn a_project_is_proven_again_and_confirmed() {
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/demo");
+    let done = Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))
+        .args(["check", "--reprove", "--solver", "cvc5", "--target", "cpu"])
+        .args(["--strict", "--offline", "--manifest-path"])
+        .arg(demo.join("Cargo.toml"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&done.stdout);
+    let errors = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(0), "{text}\n{errors}");
+    let said = text
+        .lines()
+        .find(|l| l.starts_with("cvc5: "))
+        .unwrap_or_default();
+    let numbers: Vec<&str> = said
+        .split(' ')
+        .filter(|w| w.parse::<u32>().is_ok())
+        .collect();
+    assert!(numbers.len() == 2 && numbers[0] == numbers[1], "{text}");
+}

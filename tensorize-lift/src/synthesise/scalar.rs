@@ -19,6 +19,8 @@ const POINTS: usize = 96;
 const MAX_OPERANDS: usize = 3;
 /// A trick has as many bit operations at least.
 const FEWEST_NODES: usize = 3;
+/// Nor more than this: every part of a long expression is looked at.
+const MOST_NODES: usize = 64;
 
 /// The expression with bit tricks replaced by what they seem to compute.
 pub fn plainer(e: &ElemRef) -> ElemRef {
@@ -51,12 +53,13 @@ fn is_trick(e: &ElemRef) -> bool {
         return false;
     }
     let (mut bitwise, mut nodes, mut masks) = (0, 0, false);
-    inner(e, &mut |x| {
+    let small = inner(e, &mut |x| {
         nodes += 1;
         bitwise += usize::from(matches!(&**x, Elem::Binary(op, ..) if is_bitwise(*op)));
         masks |= is_mask(x);
+        nodes < MOST_NODES
     });
-    bitwise > 0 && masks && nodes >= FEWEST_NODES
+    small && bitwise > 0 && masks && nodes >= FEWEST_NODES
 }
 
 /// What decides between two values: a sign that is copied to all bits, or a comparison used as a number.
@@ -81,11 +84,9 @@ fn is_inner(e: &ElemRef) -> bool {
     }
 }
 
-fn inner(e: &ElemRef, f: &mut dyn FnMut(&ElemRef)) {
-    if is_inner(e) {
-        f(e);
-        e.children().into_iter().for_each(|c| inner(c, f));
-    }
+/// Calls `f` for every node that is computed here, until it says no.
+fn inner(e: &ElemRef, f: &mut dyn FnMut(&ElemRef) -> bool) -> bool {
+    !is_inner(e) || (f(e) && e.children().into_iter().all(|c| inner(c, f)))
 }
 
 fn operands(e: &ElemRef, out: &mut Vec<ElemRef>) {
@@ -244,6 +245,7 @@ fn leaves(e: &ElemRef, names: &[ElemRef]) -> Vec<ElemRef> {
                 _ => {}
             }
         }
+        true
     });
     for n in names.iter().filter(|n| n.ty() == ScalarType::I1) {
         push(&mut conditions, n.clone());
