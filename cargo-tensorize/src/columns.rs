@@ -1,19 +1,114 @@
-//! Which columns of a table of rows a kernel touches: what has to be copied where the rows lie anywhere.
+//! What a proof says about rows and objects: the columns of a table of rows that are touched, which have to
+//! be copied where the rows lie anywhere; and what has to hold for an access to be within its object.
 
+use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::signature::{Shape, Source};
+use tensorize_prove::Proof;
 use tensorize_prove::exec::Access;
+
+/// What holds at every call of the original that C or C++ allows, and that flat arguments could violate: what
+/// is touched of a vector lies within it, and rows are apart.
+pub fn within_objects(source: &Source, proof: &Proof) -> Vec<Guard> {
+    let mut all = Vec::new();
+    let mut hold = |idx: Idx| {
+        let trivial = idx.as_constant().is_some_and(|c| c >= 0);
+        if !trivial && !all.contains(&Guard::NonNegative(idx.clone())) {
+            all.push(Guard::NonNegative(idx));
+        }
+    };
+    for leaf in source.leaves() {
+        let extent = |to: &str| {
+            let found = proof.footprints.iter().find(|f| *f.extent.array == *to);
+            found.map(|f| (f.extent.lo.clone(), f.extent.hi.clone()))
+        };
+        match leaf {
+            Shape::Rows { pitch, .. } => hold(&Idx::sym(pitch.as_str()) - &Idx::constant(1)),
+            Shape::Vector {
+                to,
+                size: Some(size),
+                resized,
+            } => {
+                let size = Idx::sym(size.as_str());
+                hold(size.clone());
+                if let (Some((lo, hi)), None) = (extent(to), resized) {
+                    hold(lo);
+                    hold(&size - &hi);
+                }
+            }
+            Shape::Span {
+                to,
+                size: Some(size),
+            } => {
+                let size = Idx::sym(size.as_str());
+                hold(size.clone());
+                if let Some((lo, hi)) = extent(to) {
+                    hold(lo);
+                    hold(&size - &hi);
+                }
+            }
+            Shape::Place { to, len } => {
+                if let Some((lo, hi)) = extent(to) {
+                    hold(lo);
+                    hold(&Idx::constant((*len).into()) - &hi);
+                }
+            }
+            Shape::Nested {
+                to,
+                rows: Some(rows),
+                pitch,
+                resized,
+            } => {
+                let (rows, length) = (Idx::sym(rows.as_str()), Idx::sym(pitch.as_str()));
+                hold(length.clone());
+                if resized.is_some() {
+                    hold(rows);
+                    continue;
+                }
+                // Without rows there is none whose length could be asked for.
+                hold(&rows - &Idx::constant(1));
+                let Some((lo, hi)) = extent(to) else { continue };
+                let parts = (
+                    bounds(&proof.accesses, to, pitch, Part::Row),
+                    bounds(&proof.accesses, to, pitch, Part::Column),
+                );
+                if let (Some((first, last)), Some((left, right))) = parts {
+                    hold(first);
+                    hold(&rows - &last);
+                    hold(left);
+                    hold(&length - &right);
+                } else {
+                    hold(lo);
+                    hold(&(&rows * &length) - &hi);
+                }
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// A part of an index `row*pitch + column`.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Row,
+    Column,
+}
 
 /// Bounds `[lo, hi)` of the columns of the flat array `array` with this pitch, over the kernel's sizes;
 /// `None` where they are not known.
 pub fn columns(accesses: &[Access], array: &str, pitch: &str) -> Option<(Idx, Idx)> {
+    bounds(accesses, array, pitch, Part::Column)
+        .filter(|(lo, hi)| !lo.mentions(pitch) && !hi.mentions(pitch))
+}
+
+fn bounds(accesses: &[Access], array: &str, pitch: &str, part: Part) -> Option<(Idx, Idx)> {
     let mut all: Option<(Idx, Idx)> = None;
     for a in accesses.iter().filter(|a| *a.array == *array) {
         let (row, column) = a.index.linear_in(pitch)?;
-        if row.mentions(pitch) || column.mentions(pitch) {
-            return None;
-        }
-        let lo = end(&column, &a.loops, false)?;
-        let hi = &end(&column, &a.loops, true)? + &Idx::constant(1);
+        let idx = if part == Part::Row { row } else { column };
+        let lo = end(&idx, &a.loops, false)?;
+        let hi = &end(&idx, &a.loops, true)? + &Idx::constant(1);
         all = Some(match all {
             None => (lo, hi),
             Some((l, h)) => (l.minimum(&lo), h.maximum(&hi)),

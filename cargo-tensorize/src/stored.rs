@@ -1,6 +1,6 @@
 //! Between a kernel's result and its record in `.tensorize/`.
 
-use crate::columns::columns;
+use crate::columns::{columns, within_objects};
 use crate::generate::Artefact;
 use crate::pipeline::Kernel;
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
@@ -34,6 +34,10 @@ pub fn record(
         .map(|s| prototype(s, kernel.is_static));
     let source = kernel.signature.as_ref().and_then(|s| s.source.as_ref());
     if let Some(proven) = &kernel.proven {
+        if let Some(source) = source {
+            let conditions = within_objects(source, &proven.proof);
+            record.within_objects = conditions.iter().map(ToString::to_string).collect();
+        }
         for f in &proven.proof.footprints {
             let pitch = source.and_then(|s| s.pitch_of(&f.extent.array));
             let columns = pitch

@@ -36,6 +36,8 @@ pub struct Proven {
     pub tier: String,
     /// What has to hold at a call.
     pub guards: Vec<Guard>,
+    /// What has to hold besides when the arguments are flat.
+    pub within_objects: Vec<Guard>,
     /// What is touched.
     pub footprints: Vec<Footprint>,
     /// Of tables of rows, by the array: the first column that is touched and one past the last.

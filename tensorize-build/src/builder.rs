@@ -459,6 +459,8 @@ impl Session {
         }
         let text = |e: &dyn fmt::Display| format!("its record can't be read: {e}");
         let guards: Result<Vec<Guard>, _> = record.guards.iter().map(|g| g.parse()).collect();
+        let within: Result<Vec<Guard>, _> =
+            record.within_objects.iter().map(|g| g.parse()).collect();
         let mut footprints = Vec::new();
         let mut columns = BTreeMap::new();
         for f in &record.footprints {
@@ -482,6 +484,7 @@ impl Session {
         Ok(Proven {
             tier,
             guards: guards.map_err(|e| text(&e))?,
+            within_objects: within.map_err(|e| text(&e))?,
             footprints,
             columns,
         })

@@ -39,6 +39,10 @@ pub struct Record {
     /// What has to hold at a call, in the text form of `tensorize_ir::guard::Guard`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guards: Vec<String>,
+    /// What holds at every call that C or C++ allows, and flat arguments could violate: guards of the safe
+    /// bindings alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within_objects: Vec<String>,
     /// Name and version of the tool that wrote this.
     pub tool: String,
     /// The solver's version, if it was asked.
@@ -236,6 +240,7 @@ impl Record {
             code: None,
             why: None,
             guards: vec![],
+            within_objects: vec![],
             tool: concat!("cargo-tensorize ", env!("CARGO_PKG_VERSION")).into(),
             z3: None,
             summary: None,

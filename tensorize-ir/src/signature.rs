@@ -201,20 +201,30 @@ impl Shape {
     }
 }
 
-impl Shape {
-    fn find_rows(&self, array: &str) -> Option<&str> {
-        match self {
-            Shape::Rows { to, pitch, .. } if to == array => Some(pitch),
-            Shape::Struct { fields, .. } => fields.iter().find_map(|f| f.shape.find_rows(array)),
-            _ => None,
-        }
-    }
-}
-
 impl Source {
+    /// The parts of the parameters that are no structs.
+    pub fn leaves(&self) -> Vec<&Shape> {
+        fn collect<'a>(shape: &'a Shape, into: &mut Vec<&'a Shape>) {
+            match shape {
+                Shape::Struct { fields, .. } => {
+                    fields.iter().for_each(|f| collect(&f.shape, into));
+                }
+                leaf => into.push(leaf),
+            }
+        }
+        let mut leaves = Vec::new();
+        self.params
+            .iter()
+            .for_each(|p| collect(&p.shape, &mut leaves));
+        leaves
+    }
+
     /// The pitch of a table of row pointers, by the name of its flat array.
     pub fn pitch_of(&self, array: &str) -> Option<&str> {
-        self.params.iter().find_map(|p| p.shape.find_rows(array))
+        self.leaves().into_iter().find_map(|s| match s {
+            Shape::Rows { to, pitch, .. } if to == array => Some(pitch.as_str()),
+            _ => None,
+        })
     }
 
     /// The LoopIR parameters in their order: those of the source's parameters, then the result's.

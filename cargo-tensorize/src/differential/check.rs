@@ -1,6 +1,7 @@
 //! One kernel: the compiled original, its summary, and the code generated from it, on the same inputs.
 
 use super::{Differential, Error};
+use crate::columns::within_objects;
 use tensorize_ir::check::{self, Comparison, Same, Side, Tally};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::inputs::{Case, Palette, Spec};
@@ -121,8 +122,15 @@ impl Differential {
         let program = Program::new(kernel.lifted).map_err(|stop| {
             Error::Source(format!("{} is not well-formed: {stop}", kernel.lifted.name))
         })?;
-        let spec = Spec::known(params, &kernel.proof.guards, &kernel.proof.footprints)
-            .with_constants_of(kernel.lifted);
+        let mut guards = kernel.proof.guards.clone();
+        if let Some(source) = self
+            .signature(kernel.function)
+            .and_then(|s| s.source.as_ref())
+        {
+            guards.extend(within_objects(source, kernel.proof));
+        }
+        let spec =
+            Spec::known(params, &guards, &kernel.proof.footprints).with_constants_of(kernel.lifted);
         let mut checker = Checker {
             all: self,
             kernel,

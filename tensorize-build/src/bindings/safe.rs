@@ -64,7 +64,7 @@ impl Writer<'_> {
     fn checks(&self, proven: &Proven) -> Result<String, String> {
         let name_of = |s: &str| self.integer(s);
         let mut checks = String::new();
-        for guard in &proven.guards {
+        for guard in proven.guards.iter().chain(&proven.within_objects) {
             let Some(condition) = arithmetic::size_guard(guard, &name_of) else {
                 continue;
             };

@@ -26,6 +26,7 @@ fn bindings_are_as_on_the_golden_page() {
                 footprint("out[0 .. rows*cols]: writes"),
             ],
             columns: Default::default(),
+            within_objects: vec![],
         }),
         targets: vec![
             TargetCode {
