@@ -1,5 +1,6 @@
 //! What a build script calls.
 
+use crate::adaptor::language_of;
 use crate::bindings::{self, Binding, Code, Proven, TargetCode};
 use crate::compiler::{Settings, include_dir};
 use crate::config::{BuildManifest, Library, Metadata, relative_to};
@@ -13,6 +14,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
+use tensorize_ir::signature::Language;
 
 /// Compiles C kernels and what was generated from them, in the manner of `cc::Build`:
 ///
@@ -233,7 +235,12 @@ impl Session {
         self.confirm_prototypes(&mut sources);
         let (mut objects, openmp) = self.compile_generated(&mut sources)?;
         objects.extend(self.compile_originals(&sources)?);
+        let cpp = sources
+            .iter()
+            .any(|s| language_of(Path::new(&s.file)) == Language::Cpp);
         cc::Build::new()
+            // The standard library is linked after the archive that needs it.
+            .cpp(cpp)
             .cargo_warnings(false)
             .objects(objects)
             .try_compile(&self.library.name)?;

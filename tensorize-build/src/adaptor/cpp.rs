@@ -208,6 +208,42 @@ impl Adaptor<'_> {
         })
     }
 
+    /// Copies a parameter that may have grown to its flat array.
+    pub(super) fn grown(&self, shape: &Shape, ty: &str, i: usize) -> String {
+        let ends = |to: &str| {
+            let n = self.array_number(to);
+            format!("extents[{}], extents[{}]", 2 * n, 2 * n + 1)
+        };
+        let store = match shape {
+            Shape::Vector {
+                to,
+                resized: Some(r),
+                ..
+            } => format!(
+                "tensorize::copy({}, v.data(), {}, ({I64})v.size()); *{} = ({I64})v.size();",
+                local(to),
+                ends(to),
+                local(r)
+            ),
+            Shape::Nested {
+                to,
+                pitch,
+                resized: Some(r),
+                ..
+            } => format!(
+                "tensorize::copy_out({}, v, {}, {}); {}",
+                local(to),
+                local(pitch),
+                ends(to),
+                sizes(&local(r), "v")
+            ),
+            _ => return String::new(),
+        };
+        format!(
+            "        if (extents) {{ auto &v = *static_cast<tensorize::bare<{ty}> *>(arguments[{i}]); {store} }}\n"
+        )
+    }
+
     fn cpp_place(
         &self,
         v: &str,

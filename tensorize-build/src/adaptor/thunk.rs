@@ -61,7 +61,11 @@ impl Adaptor<'_> {
             ),
             None => (String::new(), "    return;\n"),
         };
-        let with_context = self.call(target, &given, &store)?;
+        let mut with_context = self.call(target, &given, &store)?;
+        // A vector that has grown is not where the flat form would have put it.
+        for (i, p) in self.source.params.iter().enumerate() {
+            with_context += &self.grown(&p.shape, &p.ty, i);
+        }
         write!(c, "    if (arguments) {{\n{with_context}{back}    }}\n").ok();
         c += &around.before;
         if self.source.result.is_some() {
