@@ -38,7 +38,8 @@ pub fn copy_of_demo(to: &Path, name: &str) {
     fs::write(&manifest, text).expect("a writable copy");
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a folder, without what builds left behind.
+pub fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a writable folder");
     for entry in fs::read_dir(from).expect("the demo is there").flatten() {
         let (path, name) = (entry.path(), entry.file_name());

@@ -3,6 +3,7 @@
 use super::{Proven, RustParam, Writer, function_name};
 use crate::arithmetic;
 use std::fmt::Write as _;
+use tensorize_ir::signature::Shape;
 
 impl Writer<'_> {
     /// The safe wrapper.
@@ -24,7 +25,21 @@ impl Writer<'_> {
                 let (mut params, mut arguments) = (Vec::new(), Vec::new());
                 for p in &self.params {
                     let (n, ty) = (&p.name, &p.ty);
-                    if !p.c.pointer {
+                    if self.tested_by(&p.c.name).is_some() {
+                        let (of, get) = match writes(p) {
+                            true => (format!("&mut [{ty}]"), "as_mut_ptr()"),
+                            false => (format!("&[{ty}]"), "as_ptr().cast_mut()"),
+                        };
+                        let cast = if p.c.is_const { ".cast_const()" } else { "" };
+                        let by = if writes(p) { "as_mut" } else { "as_ref" };
+                        let bind = if writes(p) { "mut " } else { "" };
+                        params.push(format!("{bind}{n}: Option<{of}>"));
+                        arguments.push(format!(
+                            "{n}.{by}().map_or(::core::ptr::null_mut(), |s| s.{get}){cast}"
+                        ));
+                    } else if let Some(pointer) = self.test_of(&p.c.name) {
+                        arguments.push(format!("{pointer}.is_some()"));
+                    } else if !p.c.pointer {
                         params.push(format!("{n}: {ty}"));
                         arguments.push(n.clone());
                     } else if writes(p) {
@@ -61,9 +76,45 @@ impl Writer<'_> {
         }
     }
 
+    /// Pointers that may be null, with the flat parameter that says whether they aren't.
+    fn nullable(&self) -> Vec<(&str, &str)> {
+        let leaves = self.described().map(|s| s.leaves()).unwrap_or_default();
+        let given = leaves.into_iter().filter_map(|leaf| match leaf {
+            Shape::Pointer {
+                to,
+                given: Some(given),
+            }
+            | Shape::Rows {
+                to,
+                given: Some(given),
+                ..
+            } => Some((to.as_str(), given.as_str())),
+            _ => None,
+        });
+        given.collect()
+    }
+
+    fn tested_by(&self, pointer: &str) -> Option<&str> {
+        let mut all = self.nullable().into_iter();
+        all.find(|(to, _)| *to == pointer).map(|(_, given)| given)
+    }
+
+    /// The Rust name of the pointer that a parameter is about.
+    fn test_of(&self, given: &str) -> Option<&str> {
+        let (to, _) = self.nullable().into_iter().find(|(_, g)| *g == given)?;
+        let found = self.params.iter().find(|p| p.c.name == to);
+        found.map(|p| p.name.as_str())
+    }
+
     fn checks(&self, proven: &Proven) -> Result<String, String> {
         let name_of = |s: &str| self.integer(s);
         let mut checks = String::new();
+        for p in &self.params {
+            // Guards may speak of it.
+            if let Some(pointer) = self.test_of(&p.c.name) {
+                writeln!(checks, "let {} = {pointer}.is_some();", p.name).ok();
+            }
+        }
         for guard in proven.guards.iter().chain(&proven.within_objects) {
             let Some(condition) = arithmetic::size_guard(guard, &name_of) else {
                 continue;
@@ -83,9 +134,13 @@ impl Writer<'_> {
                 continue;
             };
             let (lo, hi) = arithmetic::extent(&f.extent, &name_of)?;
+            let (open, close) = match self.tested_by(&p.c.name) {
+                Some(_) => (format!("if let Some({0}) = &{0} {{\n", p.name), "}\n"),
+                None => (String::new(), ""),
+            };
             write!(
                 checks,
-                "// {}\nrt::fit({:?}, {:?}, (|| {{\n{}Some(({lo}, {hi}))\n}})(), {}.len())?;\n",
+                "{open}// {}\nrt::fit({:?}, {:?}, (|| {{\n{}Some(({lo}, {hi}))\n}})(), {}.len())?;\n{close}",
                 f.extent,
                 self.b.name,
                 p.c.name,

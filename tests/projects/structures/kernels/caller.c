@@ -1,0 +1,85 @@
+/* Calls the kernels as C does, and says what came of it. */
+#include "matrix.h"
+#include <stdlib.h>
+#include <string.h>
+
+static float pool[4096];
+
+/* `gap` elements between the rows; negative: the last row first; 1000: rows that overlap; 2000: uneven ones. */
+static void make(matrix *m, int rows, int cols, int gap, float *at)
+{
+    m->rows = rows;
+    m->cols = cols;
+    m->vals = malloc((rows + 1) * sizeof(float *));
+    for (int i = 0; i < rows; i++) {
+        int k = gap < 0 ? rows - 1 - i : i;
+        int pitch = gap == 1000 ? cols - 1 : gap == 2000 ? cols : cols + abs(gap);
+        m->vals[i] = at + k * pitch + (gap == 2000 && i > 1 ? 3 : 0);
+    }
+}
+
+static int check(int rows, int cols, int gap, float *expect)
+{
+    matrix m, n;
+    make(&m, rows, cols, gap, pool);
+    make(&n, rows, cols, gap, expect);
+    for (int i = 0; i < 4096; i++) pool[i] = expect[i] = i % 17 + 1;
+    scale_matrix(&m, 2);
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < cols; ++j) n.vals[i][j] *= 2;
+    free(m.vals);
+    free(n.vals);
+    return memcmp(pool, expect, sizeof pool) == 0;
+}
+
+/* A bit for each thing that went wrong. */
+int calls_from_c(int which)
+{
+    static float expect[4096];
+    float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8], b[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    switch (which) {
+    case 0: return !check(5, 7, 3, expect);
+    case 1: return !check(5, 7, -3, expect);
+    case 2: return !check(5, 7, 1000, expect);
+    case 3: return !check(5, 7, 2000, expect);
+    case 4: return !check(0, 7, 0, expect) | 2 * !check(3, 0, 0, expect) | 4 * !check(1, 9, 0, expect);
+    case 5: return add_bias(y, x, b, 8) != 0 || y[7] != 9;
+    case 6: return add_bias(y, x, NULL, 8) != 0 || y[7] != 8;
+    case 7: return add_bias(NULL, x, b, 8) != -1;
+    case 8: return sum_range(x, x + 8) != 36 || sum_range(x, x) != 0 || sum_range(NULL, NULL) != 0;
+    case 9: {
+        struct stats s = {2, 8, -1};
+        total(&s, x);
+        if (s.sum != 72 || s.n != 8) return 1;
+        /* the sum goes where it is summed from */
+        union { struct stats s; float f[3]; } u = {{1, 3, 5}};
+        total(&u.s, u.f);
+        return 0;
+    }
+    case 10: {
+        image m = {2, 2, 2, x};
+        scale_image(m, 3);
+        return x[0] != 3 || x[7] != 24;
+    }
+    case 11: {
+        matrix m, n;
+        make(&m, 2, 2, 0, x);
+        make(&n, 2, 2, 0, b);
+        matrix_add_matrix(m, n);
+        matrix_add_matrix(m, m);
+        return b[3] != 5 || x[3] != 8;
+    }
+    case 12: {
+        /* rows of two matrices, one after the other */
+        matrix m = {2, 2, NULL}, n = m;
+        float *rows[] = {x, b, x + 4, b + 4};
+        float *first[] = {x, x + 4}, *second[] = {x + 2, x + 6};
+        (void)rows;
+        m.vals = first;
+        n.vals = second;
+        matrix_add_matrix(m, n);
+        return x[2] != 4 || x[7] != 14;
+    }
+    }
+    return -1;
+}

@@ -1,0 +1,61 @@
+#include "objects.hpp"
+
+using namespace shapes;
+
+/* Not zero if something went wrong. */
+extern "C" int calls_from_cpp(int which)
+{
+    std::vector<int> a{1, 2, 3, 4}, b{10, 20, 30, 40};
+    std::vector<std::vector<float>> m(3, std::vector<float>(4, 1.5f));
+    switch (which) {
+    case 0: return add(a, b) != std::vector<int>{11, 22, 33, 44};
+    case 1: return !add({}, {}).empty();
+    case 2: {
+        auto r = burn({{10, 20}, {30, 40}}, {{2, 2}, {4, 4}});
+        return r != std::vector<std::vector<unsigned char>>{{6, 11}, {17, 22}};
+    }
+    case 3: scale(m, 2); return m != std::vector<std::vector<float>>(3, std::vector<float>(4, 3));
+    case 4: {
+        m[1].resize(2); // ragged
+        scale(m, 2);
+        return m[0][3] != 3 || m[1][1] != 3 || m[2][0] != 3;
+    }
+    case 5: {
+        std::vector<float> x{2, 4, 6};
+        halve(std::span<float>(x).subspan(1));
+        return x != std::vector<float>{2, 2, 3};
+    }
+    case 6: {
+        std::vector<int> out{7, 7, 7, 7, 7, 7};
+        squares(a, out);
+        return out != std::vector<int>{1, 4, 9, 16};
+    }
+    case 7: {
+        squares(b, b); // the same vector
+        return !b.empty();
+    }
+    case 8: {
+        float x[] = {1, 2, 3};
+        return sum(x, x + 3) != 6 || sum(x, x) != 0 || sum(nullptr, nullptr) != 0;
+    }
+    case 9: return dot({1, 2, 3, 4}, {1, 1, 1, 1}) != 10;
+    case 10: {
+        float x[6] = {};
+        fill({2, 3, x}, 5);
+        return x[0] != 5 || x[5] != 5;
+    }
+    case 11: {
+        std::vector<std::vector<float>> none;
+        scale(none, 2);
+        scale(none = {{}, {}}, 2);
+        return none.size() != 2;
+    }
+    case 12: {
+        // A row that is one of another matrix, too: what one writes the other one reads.
+        std::vector<std::vector<float>> same(2, std::vector<float>(2, 1));
+        add_to(same, same);
+        return same != std::vector<std::vector<float>>(2, std::vector<float>(2, 2));
+    }
+    }
+    return -1;
+}

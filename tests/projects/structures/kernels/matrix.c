@@ -1,0 +1,49 @@
+#include "matrix.h"
+#include "tensorize.h"
+#include <stddef.h>
+
+TENSORIZE_KERNEL
+void scale_matrix(matrix *m, float scale)
+{
+    for (int i = 0; i < m->rows; ++i)
+        for (int j = 0; j < m->cols; ++j)
+            m->vals[i][j] *= scale;
+}
+
+TENSORIZE_KERNEL
+void matrix_add_matrix(matrix from, matrix to)
+{
+    for (int i = 0; i < from.rows; ++i)
+        for (int j = 0; j < from.cols; ++j)
+            to.vals[i][j] += from.vals[i][j];
+}
+
+TENSORIZE_KERNEL
+void scale_image(image m, float s)
+{
+    for (int i = 0; i < m.h * m.w * m.c; ++i) m.data[i] *= s;
+}
+
+TENSORIZE_KERNEL
+int add_bias(float *y, const float *x, const float *b, int n)
+{
+    if (!y || !x) return -1;
+    for (int i = 0; i < n; i++) y[i] = x[i] + (b ? b[i] : 0);
+    return 0;
+}
+
+TENSORIZE_KERNEL
+float sum_range(const float *p, const float *end)
+{
+    float s = 0;
+    for (; p != end; ++p) s += *p;
+    return s;
+}
+
+TENSORIZE_KERNEL
+void total(struct stats *s, const float *x)
+{
+    float t = 0;
+    for (int i = 0; i < s->n; i++) t += x[i];
+    s->sum = t * s->scale;
+}

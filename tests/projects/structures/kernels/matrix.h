@@ -1,0 +1,12 @@
+#ifndef MATRIX_H
+#define MATRIX_H
+typedef struct { int rows, cols; float **vals; } matrix;
+typedef struct { int h, w, c; float *data; } image;
+struct stats { float scale; int n; float sum; };
+void scale_matrix(matrix *m, float scale);
+void matrix_add_matrix(matrix from, matrix to);
+void scale_image(image m, float s);
+int add_bias(float *y, const float *x, const float *b, int n);
+float sum_range(const float *p, const float *end);
+void total(struct stats *s, const float *x);
+#endif

@@ -1,0 +1,79 @@
+#include "objects.hpp"
+#include "tensorize.h"
+#include <cstddef>
+
+namespace shapes {
+
+TENSORIZE_KERNEL
+std::vector<int> add(const std::vector<int> &a, const std::vector<int> &b)
+{
+    std::vector<int> out;
+    for (std::size_t i = 0; i < a.size(); i++) out.push_back(a[i] + b[i]);
+    return out;
+}
+
+TENSORIZE_KERNEL
+std::vector<std::vector<unsigned char>> burn(std::vector<std::vector<unsigned char>> base, std::vector<std::vector<unsigned char>> active)
+{
+    std::vector<std::vector<unsigned char>> out;
+    int m = base.size();
+    int n = base[0].size();
+    for (int row = 0; row < m; row++) {
+        std::vector<unsigned char> v;
+        for (int col = 0; col < n; col++) v.push_back(base[row][col] / 2 + active[row][col] / 2);
+        out.push_back(v);
+    }
+    return out;
+}
+
+TENSORIZE_KERNEL
+void scale(std::vector<std::vector<float>> &m, float by)
+{
+    for (auto &row : m)
+        for (auto &x : row) x *= by;
+}
+
+TENSORIZE_KERNEL
+void add_to(const std::vector<std::vector<float>> &from, std::vector<std::vector<float>> &to)
+{
+    for (std::size_t i = 0; i < from.size(); i++)
+        for (std::size_t j = 0; j < from[i].size(); j++) to[i][j] += from[i][j];
+}
+
+TENSORIZE_KERNEL
+void halve(std::span<float> x)
+{
+    for (auto &v : x) v /= 2;
+}
+
+TENSORIZE_KERNEL
+void squares(const std::vector<int> &x, std::vector<int> &out)
+{
+    out.clear();
+    for (int v : x) out.push_back(v * v);
+}
+
+TENSORIZE_KERNEL
+float sum(const float *first, const float *last)
+{
+    float s = 0;
+    for (; first != last; ++first) s += *first;
+    return s;
+}
+
+TENSORIZE_KERNEL
+float dot(const std::array<float, 4> &a, const std::array<float, 4> &b)
+{
+    float s = 0;
+    for (int i = 0; i < 4; i++) s += a[i] * b[i];
+    return s;
+}
+
+TENSORIZE_KERNEL
+void fill(const grid &g, float v)
+{
+    for (int i = 0; i < g.rows; i++)
+        for (int j = 0; j < g.cols; j++) g.at[i * g.cols + j] = v;
+}
+
+}

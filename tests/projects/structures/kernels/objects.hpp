@@ -1,0 +1,17 @@
+#pragma once
+#include <array>
+#include <span>
+#include <vector>
+
+namespace shapes {
+std::vector<int> add(const std::vector<int> &a, const std::vector<int> &b);
+std::vector<std::vector<unsigned char>> burn(std::vector<std::vector<unsigned char>> base, std::vector<std::vector<unsigned char>> active);
+void scale(std::vector<std::vector<float>> &m, float by);
+void add_to(const std::vector<std::vector<float>> &from, std::vector<std::vector<float>> &to);
+void halve(std::span<float> x);
+void squares(const std::vector<int> &x, std::vector<int> &out);
+float sum(const float *first, const float *last);
+float dot(const std::array<float, 4> &a, const std::array<float, 4> &b);
+struct grid { int rows, cols; float *at; };
+void fill(const grid &g, float v);
+}

@@ -1,0 +1,66 @@
+//! Calls kernels whose parameters are structs, tables of rows and objects, as C and C++ do and from Rust.
+//!
+//! Prints for each call whether it was right, and for each kernel that it called who answered, and why.
+
+#![allow(unsafe_code)]
+
+mod kernels {
+    tensorize_rt::include_kernels!("kernels");
+}
+
+unsafe extern "C" {
+    fn calls_from_c(which: i32) -> i32;
+    fn calls_from_cpp(which: i32) -> i32;
+}
+
+fn calls(language: &str, count: i32, call: unsafe extern "C" fn(i32) -> i32) {
+    for which in 0..count {
+        let before = tensorize_rt::report();
+        // SAFETY: it calls kernels on arrays of its own.
+        let wrong = unsafe { call(which) };
+        let verdict = if wrong == 0 { "ok" } else { "wrong" };
+        let mut line = format!("{language} {which} {verdict}");
+        for (b, a) in before.iter().zip(tensorize_rt::report()) {
+            if a.calls != b.calls {
+                line += &format!(
+                    " {} original {} target {} compared {} differed {} {}",
+                    a.name,
+                    a.calls.0 - b.calls.0,
+                    a.calls.1 - b.calls.1,
+                    a.compared - b.compared,
+                    a.differed,
+                    a.why.unwrap_or_default()
+                );
+            }
+        }
+        println!("{line}");
+    }
+}
+
+fn main() {
+    calls("C", 13, calls_from_c);
+    calls("C++", 13, calls_from_cpp);
+    let mut m = vec![1f32, 2., 3., 4., 5., 6.];
+    kernels::scale_matrix(2, 2, &mut m, 3, 2.).expect("two rows of three");
+    println!("rust {m:?}");
+    println!(
+        "rust {:?}",
+        kernels::scale_matrix(2, 4, &mut m, 4, 2.).is_err()
+    );
+    println!("rust {:?}", kernels::sum_range(&m, 3));
+    let mut y = [0f32; 2];
+    kernels::add_bias(Some(&mut y), Some(&[1., 2.]), None, 2).expect("no bias");
+    println!("rust {y:?}");
+    kernels::add_bias(Some(&mut y), Some(&[1., 2.]), Some(&[5., 5.]), 2).expect("a bias");
+    println!(
+        "rust {y:?} {:?}",
+        kernels::add_bias(None, Some(&[1., 2.]), None, 2)
+    );
+    let (mut r, mut n) = (vec![0i32; 3], [0i64; 1]);
+    kernels::add(&[1, 2, 3], 3, &[4, 5, 6], 3, &mut r, &mut n).expect("as many");
+    println!("rust {r:?} {n:?}");
+    println!(
+        "rust {:?}",
+        kernels::add(&[1, 2, 3], 3, &[4, 5, 6], 2, &mut r, &mut n).is_err()
+    );
+}

@@ -1,0 +1,158 @@
+//! Kernels whose parameters are structs, tables of rows, pointers that may be null, and objects of C++: lifted,
+//! built and called from C, C++ and Rust.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use tensorize_e2e::{build, cargo, copy, root, succeed};
+
+/// The project, lifted and built once.
+fn program() -> &'static PathBuf {
+    static BUILT: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, program) = BUILT.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        copy(&root().join("tests/projects/structures"), folder.path());
+        let manifest = folder.path().join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).expect("a manifest");
+        fs::write(
+            &manifest,
+            text.replace("../../..", &root().to_string_lossy()),
+        )
+        .expect("a writable copy");
+        // The first build tells the tool what there is, and has nothing to swap in.
+        build(
+            cargo().env("TENSORIZE_BIN", ""),
+            folder.path(),
+            "structures",
+        );
+        let arguments = ["cargo-tensorize", "--manifest-path"].map(OsString::from);
+        let code = cargo_tensorize::main(arguments.into_iter().chain([manifest.into()]));
+        assert_eq!(
+            format!("{code:?}"),
+            format!("{:?}", std::process::ExitCode::SUCCESS)
+        );
+        let program = build(
+            cargo().env("TENSORIZE_STRICT", "1"),
+            folder.path(),
+            "structures",
+        );
+        (folder, program)
+    });
+    program
+}
+
+fn run(mode: &str) -> Vec<String> {
+    let printed = succeed(Command::new(program()).env("TENSORIZE", mode));
+    let lines: Vec<String> = printed.lines().map(String::from).collect();
+    let calls = lines.iter().filter(|l| l.starts_with('C'));
+    for line in calls.clone() {
+        assert!(line.contains(" ok"), "{mode}: {line}");
+        assert!(
+            !line.contains("differed") || line.contains("differed 0"),
+            "{mode}: {line}"
+        );
+    }
+    assert_eq!(calls.count(), 26, "{printed}");
+    let rust: Vec<&str> = lines
+        .iter()
+        .filter_map(|l| l.strip_prefix("rust "))
+        .collect();
+    assert_eq!(
+        rust,
+        [
+            "[2.0, 4.0, 3.0, 8.0, 10.0, 6.0]",
+            "true",
+            "Ok(9.0)",
+            "[1.0, 2.0]",
+            "[6.0, 7.0] Ok(-1)",
+            "[5, 7, 9] [3]",
+            "true",
+        ],
+        "{mode}"
+    );
+    lines
+}
+
+/// Who answers which call, and why the original does.
+fn answers(lines: &[String], call: &str, expected: &str) {
+    let line = lines
+        .iter()
+        .find(|l| l.starts_with(&format!("{call} ok")))
+        .unwrap_or_else(|| panic!("no {call}"));
+    for part in expected.split(", ") {
+        assert!(line.contains(part), "{call}: {line}\n{expected}");
+    }
+}
+
+#[test]
+fn generated_c_answers_where_it_can() {
+    let lines = run("cpu");
+    // Rows that are equally far apart; that lie in another order; that overlap; that lie anywhere.
+    answers(&lines, "C 0", "scale_matrix original 0 target 1");
+    answers(&lines, "C 1", "scale_matrix original 0 target 1");
+    answers(
+        &lines,
+        "C 2",
+        "scale_matrix original 1 target 0, rows overlap",
+    );
+    answers(&lines, "C 3", "scale_matrix original 0 target 1");
+    // With a bias, without one, and with nowhere to write to.
+    answers(&lines, "C 5", "add_bias original 0 target 1");
+    answers(&lines, "C 6", "add_bias original 0 target 1");
+    answers(&lines, "C 7", "add_bias original 0 target 1");
+    answers(&lines, "C 8", "sum_range original 0 target 3");
+    // A struct that its own sum is written over.
+    answers(&lines, "C 9", "total original 1 target 1");
+    // The same matrix twice; rows of two matrices in turn.
+    answers(
+        &lines,
+        "C 11",
+        "matrix_add_matrix original 1 target 1, rows overlap",
+    );
+    answers(&lines, "C 12", "matrix_add_matrix original 0 target 1");
+    for call in 0..=3 {
+        answers(&lines, &format!("C++ {call}"), "original 0 target 1");
+    }
+    answers(
+        &lines,
+        "C++ 4",
+        "scale original 1 target 0, the rows of `m` differ in length",
+    );
+    answers(&lines, "C++ 6", "squares original 0 target 1");
+    answers(
+        &lines,
+        "C++ 7",
+        "squares original 1 target 0, a guard does not hold",
+    );
+    answers(&lines, "C++ 12", "add_to original 1 target 0, rows overlap");
+}
+
+#[test]
+fn the_original_answers_where_it_is_asked_to() {
+    run("off");
+}
+
+#[test]
+fn the_default_answers_alike() {
+    run("auto");
+}
+
+#[test]
+fn numpy_answers_alike() {
+    let lines = run("numpy");
+    answers(&lines, "C 0", "scale_matrix original 0 target 1");
+    answers(&lines, "C++ 3", "scale original 0 target 1");
+}
+
+#[test]
+fn both_run_in_shadow_mode_and_agree() {
+    for mode in ["shadow", "shadow=numpy"] {
+        let lines = run(mode);
+        for call in ["C 0", "C 3", "C++ 0", "C++ 2", "C++ 3", "C++ 6"] {
+            answers(&lines, call, "compared 1");
+        }
+    }
+}
