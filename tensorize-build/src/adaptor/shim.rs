@@ -63,9 +63,9 @@ impl Adaptor<'_> {
         let nothing: Vec<&str> = self.flat.iter().map(|_| "0").collect();
         let nothing = nothing.join(", ");
         for (condition, why) in &parts.refused {
-            write!(
+            writeln!(
                 c,
-                "    if ({condition}) {{ call.refused = {why:?}; {back}{dispatcher}(&call, {nothing});{end} }}\n"
+                "    if ({condition}) {{ call.refused = {why:?}; {back}{dispatcher}(&call, {nothing});{end} }}"
             )
             .ok();
         }

@@ -34,7 +34,7 @@ impl Vector {
                 .collect()
         } else if a < b {
             let wide = unsigned(b)?;
-            if self.lanes.len() % (b / a) != 0 {
+            if !self.lanes.len().is_multiple_of(b / a) {
                 return None;
             }
             self.lanes
