@@ -105,6 +105,11 @@ pub const CODES: &[Code] = &[
         "The kernel reads memory that it has written before, and it could not be decided which write it sees.",
     ),
     row(
+        "TZ0305",
+        "a result without a form over tensors",
+        "Its size or its place depends on the data: how many elements are written is known only while they are.",
+    ),
+    row(
         "TZ0311",
         "a summary of another function",
         "A summary has the same parameters as the C function: names, types, order, `const` and `restrict`.",

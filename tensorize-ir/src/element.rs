@@ -602,32 +602,29 @@ impl Fold {
         std::iter::once(first).chain(others)
     }
 
+    /// The fold whose value is that of the lane with this accumulator.
+    pub fn valued(&self, acc: &str) -> Fold {
+        let mut fold = self.clone();
+        if let Some(lane) = fold.others.iter_mut().find(|lane| &*lane.acc == acc) {
+            std::mem::swap(&mut fold.acc, &mut lane.acc);
+            std::mem::swap(&mut fold.init, &mut lane.init);
+            std::mem::swap(&mut fold.step, &mut lane.step);
+        }
+        fold
+    }
+
     /// The value of `steps + 1` steps, written as the last one of them: the step at `var = steps`, over the folds
     /// of the first `steps`. It is this fold's value if its extent is `steps + 1` and `steps` is not negative.
     pub fn last_step(&self, steps: &Idx) -> ElemRef {
-        let lanes: Vec<Lane> = self
+        let values = self
             .lanes()
-            .map(|l| Lane {
-                acc: l.acc.clone(),
-                init: l.init.clone(),
-                step: l.step.clone(),
+            .map(|lane| {
+                let before = Fold {
+                    extent: steps.clone(),
+                    ..self.valued(lane.acc)
+                };
+                (lane.acc.clone(), Arc::new(Elem::Fold(Arc::new(before))))
             })
-            .collect();
-        let before = |i: usize| -> ElemRef {
-            let mut others = lanes.clone();
-            let first = others.remove(i);
-            Arc::new(Elem::Fold(Arc::new(Fold {
-                acc: first.acc,
-                var: self.var.clone(),
-                extent: steps.clone(),
-                init: first.init,
-                step: first.step,
-                order: self.order,
-                others,
-            })))
-        };
-        let values = (0..lanes.len())
-            .map(|i| (lanes[i].acc.clone(), before(i)))
             .collect();
         self.step.replace(&self.var, steps).replace_accs(&values)
     }
@@ -681,6 +678,14 @@ impl Fold {
                     step: c[1].clone(),
                 })
                 .collect(),
+        }
+    }
+
+    /// The operator at the root of the step, if there is one.
+    pub fn step_operator(&self) -> Option<BinOp> {
+        match &*self.step {
+            Elem::Binary(op, ..) => Some(*op),
+            _ => None,
         }
     }
 

@@ -8,9 +8,14 @@ use crate::raise::{Closed, raise, unraised};
 use crate::synthesise::{self, Synthesiser};
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::Tier;
+use crate::synthesise::Synthesiser;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
-use tensorize_ir::tensir::{self, View, dim};
+use tensorize_ir::op::CmpOp;
+use tensorize_ir::tensir::{self, View, at, dim};
+use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents};
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::{Executor, Stuck};
@@ -19,6 +24,7 @@ use tensorize_prove::solver::Solver;
 use tensorize_prove::{Options, Verdict, integer_params, prove};
 
 pub(crate) mod closed_form;
+mod natural;
 
 pub use closed_form::Summariser;
 
@@ -54,6 +60,10 @@ pub struct Proposal {
     pub synthesiser: Option<Synthesiser>,
     /// Proposed if this one is not proven: the summary without closed forms that were searched for.
     pub otherwise: Option<Box<Proposal>>,
+    /// Conditions on sizes under which it is a summary; elsewhere the original runs.
+    pub assume: Vec<Guard>,
+    /// Such conditions that might make the kernel simpler.
+    pub simpler: Vec<Vec<Guard>>,
 }
 
 impl From<tensir::Function> for Proposal {
@@ -64,6 +74,8 @@ impl From<tensir::Function> for Proposal {
             plain: None,
             synthesiser: None,
             otherwise: None,
+            assume: vec![],
+            simpler: vec![],
         }
     }
 }
@@ -79,6 +91,7 @@ impl Proposal {
     ) -> (tensir::Function, Verdict) {
         let without_search = Options {
             refute: false,
+            assume: self.assume.clone(),
             ..options.clone()
         };
         let oracle: &dyn Oracle = match &self.synthesiser {
@@ -93,6 +106,19 @@ impl Proposal {
         }
         if let Some(other) = self.otherwise {
             return other.prove(kernel, solver, options);
+        }
+        for assume in self.simpler {
+            let Ok(special) = propose(kernel, solver, &Summariser, &assume) else {
+                continue;
+            };
+            let special = Proposal {
+                simpler: vec![],
+                ..special
+            };
+            let (summary, verdict) = special.prove(kernel, solver, &without_search);
+            if matches!(verdict, Verdict::Proven(_)) {
+                return (summary, verdict);
+            }
         }
         // Somebody's summary may need closed forms that have to be searched for.
         if self.plain.is_none() {
@@ -143,6 +169,37 @@ pub fn summarise_with(
 }
 
 /// A summary, and whether bit tricks were replaced (`plainer`) in it.
+    let searched = propose(kernel, solver, &synthesiser, &[]);
+    if !synthesiser.has_found() {
+        return match searched {
+            Ok(proposal) if !synthesiser.has_guessed() => Ok(proposal),
+            _ => propose(kernel, solver, &Summariser, &[]),
+        };
+    }
+    let plain = propose(kernel, solver, &Summariser, &[]);
+    let searched = searched.map(|proposal| Proposal {
+        synthesiser: Some(synthesiser),
+        ..proposal
+    });
+    match (searched, plain) {
+        // What was searched for is worth it where it says in operators what the loop says step by step.
+        (Ok(searched), Ok(plain)) if has_generic(&searched.raised) => Ok(Proposal {
+            otherwise: Some(Box::new(searched)),
+            ..plain
+        }),
+        (Ok(searched), plain) => Ok(Proposal {
+            otherwise: plain.ok().map(Box::new),
+            ..searched
+        }),
+        (Err(_), plain) => plain,
+    }
+}
+
+fn has_generic(summary: &tensir::Function) -> bool {
+    let generic = |n: &tensir::Node| matches!(n.op, tensir::Op::Generic(_));
+    summary.nodes.iter().any(generic)
+}
+
 fn propose(
     kernel: &loopir::Function,
     solver: &mut Solver,
@@ -150,8 +207,93 @@ fn propose(
     plainer: bool,
 ) -> Result<(Proposal, bool), Refusal> {
     let ctx = Context::new(solver, integer_params(kernel), vec![]);
+    assume: &[Guard],
+) -> Result<Proposal, Refusal> {
+    let mut ctx = Context::new(solver, integer_params(kernel), vec![]);
+    assume.iter().for_each(|g| ctx.guard(g.clone()));
     let mut exec = Executor::new(kernel, oracle, ctx, false);
     exec.worst = Tier::Real;
+    let found = results(&mut exec);
+    let simpler = if assume.is_empty() {
+        simpler(&mut exec)
+    } else {
+        vec![]
+    };
+    let instead = simpler.clone();
+    let well_formed = found.and_then(|results| {
+        let plain = unraised(&kernel.name, &kernel.params, &results);
+        plain.verify().map_err(|e| Refusal {
+            code: "TZ0305",
+            message: format!("what it computes has no form over tensors: {e}"),
+            line: 0,
+        })?;
+        let as_it_is = Proposal {
+            raised: raise(&kernel.name, &kernel.params, &results),
+            plain: Some(plain),
+            synthesiser: None,
+            otherwise: None,
+            assume: assume.to_vec(),
+            simpler,
+        };
+        // First the form that it would have without hand optimisation.
+        let natural = natural::natural(&results).and_then(|results| {
+            let plain = unraised(&kernel.name, &kernel.params, &results);
+            plain.verify().ok()?;
+            Some(Proposal {
+                raised: raise(&kernel.name, &kernel.params, &results),
+                plain: Some(plain),
+                simpler: vec![],
+                ..as_it_is.clone()
+            })
+        });
+        Ok(match natural {
+            Some(natural) => Proposal {
+                otherwise: Some(Box::new(as_it_is)),
+                ..natural
+            },
+            None => as_it_is,
+        })
+    });
+    match well_formed {
+        Ok(proposal) => Ok(proposal),
+        Err(refusal) => instead
+            .iter()
+            .find_map(|assume| propose(kernel, solver, oracle, assume).ok())
+            .ok_or(refusal),
+    }
+}
+
+/// Conditions on the sizes under which the kernel branches less: all branches at once taken the usual way,
+/// then one at a time. Equal sizes are usual, and so are the increments for which nothing special is done.
+fn simpler(exec: &mut Executor) -> Vec<Vec<Guard>> {
+    /// Each costs an attempt.
+    const MOST: usize = 4;
+    let (mut usual, mut unusual) = (Vec::new(), Vec::new());
+    let mut others = Vec::new();
+    let mut splits = std::mem::take(&mut exec.splits);
+    splits.dedup();
+    for (c, truth) in splits {
+        let (yes, no) = (exec.as_guards(&c), exec.as_guards(&Elem::not(c.clone())));
+        let mut equal = false;
+        c.visit(&mut |e| equal |= matches!(&**e, Elem::IndexCompare(CmpOp::Eq, ..)));
+        let (first, second) = if equal || truth { (yes, no) } else { (no, yes) };
+        usual.extend(first.iter().flatten().cloned());
+        unusual.extend(second.iter().flatten().cloned());
+        others.extend(first);
+        others.extend(second);
+    }
+    let mut all: Vec<Vec<Guard>> = Vec::new();
+    for guards in [usual, unusual].into_iter().chain(others) {
+        if !guards.is_empty() && !all.contains(&guards) && all.len() < MOST {
+            all.push(guards);
+        }
+    }
+    all
+}
+
+/// What the kernel leaves in its arrays, and returns.
+fn results(exec: &mut Executor) -> Result<Vec<Closed>, Refusal> {
+    let kernel = exec.kernel;
     let (state, returned) = exec.run()?;
     let mut results = Vec::new();
     for p in &kernel.params {
@@ -186,6 +328,7 @@ fn propose(
         otherwise: None,
     };
     Ok((proposal, replaced))
+    Ok(results)
 }
 
 /// The final contents of an array as tensors: one for each group of places that is written. Later writes
@@ -205,7 +348,19 @@ fn stores(
     };
     let mut found: Vec<(Vec<Idx>, View, ElemRef)> = Vec::new();
     for effect in contents.effects.iter().rev() {
-        for leaf in effect.leaves().iter().rev() {
+        for leaf in effect.leaves().into_iter().rev() {
+            let mut merged = chain::tiles_merged(ctx, &leaf);
+            while let Some(again) = merged
+                .as_ref()
+                .and_then(|m| chain::tiles_merged(ctx, &m.leaf()))
+            {
+                merged = Some(again);
+            }
+            let leaf = match &merged {
+                Some(m) => m.leaf(),
+                None => leaf,
+            };
+            let (leaf, at_most_one) = if_taken(ctx, leaf);
             let mark = ctx.mark();
             for (var, extent) in &leaf.loops {
                 if leaf.loops.iter().any(|(v, _)| extent.mentions(v)) {
@@ -218,16 +373,20 @@ fn stores(
                 }
                 ctx.assume_in_range(var, extent);
             }
+            // The one element of such a tensor is element 0, whatever its place says.
+            let index = &match leaf.loops.as_slice() {
+                [(var, _)] if at_most_one => leaf.index + &Idx::sym(var.clone()),
+                _ => leaf.index.clone(),
+            };
             let hidden = found
                 .iter()
-                .any(|(shape, view, _)| inside(ctx, view, shape, leaf.index));
+                .any(|(shape, view, _)| inside(ctx, view, shape, index));
             if !hidden {
-                let value =
-                    chain::read(ctx, array, contents, leaf.index).map_err(|why| Refusal {
-                        code: "TZ0304",
-                        message: why.0,
-                        line: 0,
-                    })?;
+                let value = chain::read(ctx, array, contents, index).map_err(|why| Refusal {
+                    code: "TZ0304",
+                    message: why.0,
+                    line: 0,
+                })?;
                 let value = ctx.settle(&value);
                 let to_dim = |s: &Sym| {
                     leaf.loops
@@ -237,7 +396,7 @@ fn stores(
                 };
                 let view = View {
                     array: array.clone(),
-                    index: leaf.index.substitute(&to_dim),
+                    index: index.substitute(&to_dim),
                 };
                 let shape = leaf.loops.iter().map(|(_, n)| n.clone()).collect();
                 found.push((shape, view, value.substitute(&to_dim)));
@@ -254,6 +413,40 @@ fn stores(
     Ok(())
 }
 
+/// A single write under a condition on sizes (the tail of an unrolled loop): as a tensor of one element or none,
+/// and whether it is one.
+fn if_taken<'a>(ctx: &mut Context, leaf: chain::Leaf<'a>) -> (chain::Leaf<'a>, bool) {
+    if !leaf.loops.is_empty() {
+        return (leaf, false);
+    }
+    let (zero, one) = (Idx::default(), Idx::constant(1));
+    let extent = match &*canon::elem(leaf.cond) {
+        Elem::IndexCompare(CmpOp::Ge, p, _) => (p + &one).maximum(&zero).minimum(&one),
+        Elem::IndexCompare(CmpOp::Ne, p, _) => {
+            let minus = -p;
+            let fits = |ctx: &mut Context, p: &Idx| {
+                ctx.is_non_negative(p) && ctx.proves(CmpOp::Le, p, &one)
+            };
+            if fits(ctx, p) {
+                p.clone()
+            } else if fits(ctx, &minus) {
+                minus
+            } else {
+                return (leaf, false);
+            }
+        }
+        _ => return (leaf, false),
+    };
+    if !ctx.is_over_params(&extent) {
+        return (leaf, false);
+    }
+    let leaf = chain::Leaf {
+        loops: vec![(ctx.fresh.name("taken"), extent)],
+        ..leaf
+    };
+    (leaf, true)
+}
+
 /// Whether a place is one of the view's; a guess.
 fn inside(ctx: &mut Context, view: &View, shape: &[Idx], index: &Idx) -> bool {
     let dims: Vec<(Sym, Idx)> = shape
@@ -267,8 +460,10 @@ fn inside(ctx: &mut Context, view: &View, shape: &[Idx], index: &Idx) -> bool {
     let Some(position) = chain::decode(ctx, &dims, &view.index, index) else {
         return false;
     };
-    position
-        .iter()
-        .zip(shape)
-        .all(|(p, n)| ctx.is_non_negative(p) && ctx.proves(tensorize_ir::op::CmpOp::Lt, p, n))
+    let hits = at(&view.index, &position);
+    canon::idx(&(&hits - index)).is_zero()
+        && position
+            .iter()
+            .zip(shape)
+            .all(|(p, n)| ctx.is_non_negative(p) && ctx.proves(tensorize_ir::op::CmpOp::Lt, p, n))
 }

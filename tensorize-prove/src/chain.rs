@@ -200,6 +200,11 @@ fn read_before(
                 .count();
             (0..shared).all(|i| canon::idx(&(&position[i] - &hit.position[i])).is_zero())
         });
+        // Or at most one of them reaches it.
+        let in_order = in_order
+            || hits
+                .iter()
+                .all(|(cond, _)| ctx.holds(&Elem::not(and(cond.clone(), hit.cond.clone()))));
         if !in_order {
             return Err(Unresolved(format!(
                 "two writes of one loop may both reach {array}[{at}]; which one is the last is not known"
@@ -273,6 +278,13 @@ fn hit_apart(
     leaf: &Leaf,
     at: &Idx,
 ) -> Result<Option<Hit>, Unresolved> {
+    if let Some(merged) = tiles_merged(ctx, leaf) {
+        let hit = hit_apart(ctx, array, &merged.leaf(), at)?;
+        return Ok(hit.map(|hit| Hit {
+            position: merged.apart(&hit.position),
+            ..hit
+        }));
+    }
     let found = if leaf.loops.is_empty() {
         Some(vec![])
     } else {
@@ -293,11 +305,8 @@ fn hit_apart(
             .position(|(v, _)| v == s)
             .map(|i| position[i].clone())
     };
-    let mut cond = if leaf.loops.is_empty() {
-        Elem::index_compare(CmpOp::Eq, leaf.index.clone(), at.clone())
-    } else {
-        truth(true)
-    };
+    // The position is the only one that can hit; where strides leave gaps, it need not.
+    let mut cond = Elem::index_compare(CmpOp::Eq, leaf.index.substitute(&with), at.clone());
     for (i, (_, extent)) in leaf.loops.iter().enumerate() {
         let extent = extent.substitute(&with);
         cond = and(
@@ -323,6 +332,93 @@ fn hit_apart(
     }))
 }
 
+/// A write in tiles, the loop over the tiles and the one inside of a tile being one.
+pub struct Merged {
+    /// As in [`Leaf`].
+    pub loops: Vec<(Sym, Idx)>,
+    /// As in [`Leaf`].
+    pub cond: ElemRef,
+    /// As in [`Leaf`].
+    pub index: Idx,
+    /// As in [`Leaf`].
+    pub value: ElemRef,
+    /// Where the two loops were, and how long a tile is.
+    outer: usize,
+    inner: usize,
+    tile: Idx,
+}
+
+impl Merged {
+    /// The write.
+    pub fn leaf(&self) -> Leaf<'_> {
+        Leaf {
+            loops: self.loops.clone(),
+            cond: &self.cond,
+            index: &self.index,
+            value: &self.value,
+        }
+    }
+
+    /// The position in the loops as they were.
+    fn apart(&self, position: &[Idx]) -> Vec<Idx> {
+        let mut out = position.to_vec();
+        let at = &position[self.inner - 1];
+        let tile = at.floor_div(&self.tile);
+        out[self.inner - 1] = at - &(&self.tile * &tile);
+        out.insert(self.outer, tile);
+        out
+    }
+}
+
+/// The same write with the two loops over tiles and inside of a tile as one, if there are such loops and the
+/// place depends on `t·tile + inside` alone.
+pub fn tiles_merged(ctx: &mut Context, leaf: &Leaf) -> Option<Merged> {
+    for (inner, (inside, extent)) in leaf.loops.iter().enumerate() {
+        for (outer, (tile, tiles)) in leaf.loops[..inner].iter().enumerate() {
+            if !extent.mentions(tile) {
+                continue;
+            }
+            let (own, _) = leaf.index.linear_in(inside)?;
+            let (stride, _) = leaf.index.linear_in(tile)?;
+            let t = crate::regroup::tile_length(extent, tile)?;
+            if own.is_zero() || canon::idx(&(&(&t * &own) - &stride)) != Idx::default() {
+                continue;
+            }
+            let Some((t, end)) = crate::regroup::one_range(ctx, (tile, tiles), extent) else {
+                continue;
+            };
+            let var = ctx.fresh.name(inside);
+            let at = Idx::sym(var.clone());
+            let quotient = at.floor_div(&t);
+            let rest = &at - &(&t * &quotient);
+            let with = |s: &Sym| match s {
+                s if s == tile => Some(quotient.clone()),
+                s if s == inside => Some(rest.clone()),
+                _ => None,
+            };
+            let mut loops = leaf.loops.clone();
+            loops[inner] = (var, end);
+            loops.remove(outer);
+            if loops
+                .iter()
+                .any(|(_, n)| n.mentions(tile) || n.mentions(inside))
+            {
+                continue;
+            }
+            return Some(Merged {
+                loops,
+                cond: leaf.cond.substitute(&with),
+                index: canon::idx(&leaf.index.substitute(&with)),
+                value: leaf.value.substitute(&with),
+                outer,
+                inner,
+                tile: t,
+            });
+        }
+    }
+    None
+}
+
 fn never_hits(ctx: &mut Context, leaf: &Leaf, at: &Idx) -> bool {
     let mark = ctx.mark();
     // The loops' variables stand for arbitrary rounds here; their names occur nowhere else.
@@ -335,7 +431,8 @@ fn never_hits(ctx: &mut Context, leaf: &Leaf, at: &Idx) -> bool {
 }
 
 /// The only values of the loop variables at which `index` can be `at`, if it can be at all and they are
-/// within their ranges. `None` if that is not known to be unique.
+/// within their ranges. `None` if that is not known to be unique. Whether `index` is `at` there is not said: with
+/// strides that leave gaps, it need not be.
 ///
 /// With strides c₁, c₂, … (largest first) this is positional notation: if the inner part of the index,
 /// c₂·k₂ + …, always lies in [0, c₁), and so does the remainder of `at`, then quotient and remainder
@@ -358,7 +455,11 @@ pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) ->
     for (depth, &i) in order.iter().enumerate() {
         let stride = &strides[i];
         if depth + 1 == order.len() {
-            position[i] = exact_quotient(ctx, &remainder, stride)?;
+            position[i] = match exact_quotient(ctx, &remainder, stride) {
+                Some(quotient) => quotient,
+                None if stride.as_constant().is_some_and(|s| s > 1) => remainder.floor_div(stride),
+                None => return None,
+            };
             break;
         }
         // The inner part of the index lies within the stride, for every round.

@@ -8,6 +8,7 @@
 use crate::canon;
 use crate::context::{Context, encode_condition, is_index_condition};
 use crate::overflow;
+use crate::regroup;
 use crate::smt::Encoder;
 use crate::solver::Answer;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ fn in_order(e: &ElemRef) -> ElemRef {
     }
 }
 
-fn same_idx(ctx: &mut Context, a: &Idx, b: &Idx) -> bool {
+pub(crate) fn same_idx(ctx: &mut Context, a: &Idx, b: &Idx) -> bool {
     let d = canon::idx(&(a - b));
     d.is_zero() || (d.as_constant().is_none() && ctx.proves(CmpOp::Eq, &d, &Idx::default()))
 }
@@ -68,6 +69,11 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
         && same_idx(ctx, &f.extent, &g.extent)
     {
         return same_fold(ctx, f, g, tier);
+    }
+    if let (Elem::Fold(f), Elem::Fold(g)) = (&**a, &**b)
+        && (regroup::in_portions(ctx, f, g, tier) || regroup::in_portions(ctx, g, f, tier))
+    {
+        return true;
     }
     if let Some(equal) = unrolled(ctx, a, b, tier).or_else(|| unrolled(ctx, b, a, tier)) {
         return equal;

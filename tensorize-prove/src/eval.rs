@@ -105,6 +105,9 @@ impl Executor<'_, '_> {
                 match &*c {
                     Elem::Const(v) => self.eval(if v.is_true() { t } else { f }, state)?,
                     _ => {
+                        if self.loops.is_empty() && self.path.is_empty() {
+                            self.splits.push((c.clone(), true));
+                        }
                         let t = self.under(&c, |x| x.eval(t, state))?;
                         let f = self.under(&Elem::not(c.clone()), |x| x.eval(f, state))?;
                         larger_or_smaller(&c, &t, &f).unwrap_or_else(|| Elem::select(c, t, f))

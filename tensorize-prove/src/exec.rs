@@ -88,6 +88,8 @@ pub struct Executor<'c, 's> {
     pub worst: Tier,
     /// The tier at which the closed forms hold that were used. Everything derived from them is of no better one.
     pub tier: Tier,
+    /// Conditions outside of loops that went both ways, each with the way that is likely the usual one.
+    pub splits: Vec<(ElemRef, bool)>,
     /// Recorded while checking.
     pub accesses: Vec<Access>,
     /// Recorded while checking.
@@ -113,6 +115,7 @@ impl<'c, 's> Executor<'c, 's> {
             checking,
             worst: Tier::Exact,
             tier: Tier::Exact,
+            splits: vec![],
             accesses: vec![],
             hazards: vec![],
             loops: vec![],
@@ -249,6 +252,9 @@ impl<'c, 's> Executor<'c, 's> {
             let taken = if v.is_true() { then } else { otherwise };
             return self.block(taken, state, top && rest.is_empty());
         }
+        if self.loops.is_empty() && self.path.is_empty() {
+            self.splits.push((c.clone(), !otherwise.is_empty()));
+        }
         let not_c = Elem::not(c.clone());
         let yes = self.under(&c, |x| x.block(then, state.clone(), top && rest.is_empty()))?;
         let no = self.under(&not_c, |x| {
@@ -301,37 +307,52 @@ impl<'c, 's> Executor<'c, 's> {
 
     /// Makes a condition on sizes a guard, if it can be one.
     fn guard_against(&mut self, must_hold: &ElemRef) -> bool {
+        let guards = self.as_guards(must_hold);
+        guards
+            .iter()
+            .flatten()
+            .for_each(|g| self.ctx.guard(g.clone()));
+        guards.is_some()
+    }
+
+    /// The guards that make a condition on sizes true, if it is one.
+    pub fn as_guards(&mut self, must_hold: &ElemRef) -> Option<Vec<Guard>> {
+        let both = |a: Option<Vec<Guard>>, b: Option<Vec<Guard>>| {
+            let mut all = a?;
+            all.extend(b?);
+            Some(all)
+        };
+        let is = |e: &ElemRef, truth: bool| matches!(&**e, Elem::Const(v) if v.is_true() == truth);
         match &*canon::elem(must_hold) {
-            Elem::IndexCompare(CmpOp::Ge, p, _) if self.ctx.is_over_params(p) => {
-                self.ctx.guard(Guard::NonNegative(p.clone()));
-                true
-            }
-            Elem::IndexCompare(CmpOp::Ne, p, _) if self.ctx.is_over_params(p) => {
-                let one = Idx::constant(1);
-                let p = if self.ctx.is_non_negative(&-p) {
-                    -p
-                } else {
-                    p.clone()
-                };
-                self.ctx.guard(Guard::NonNegative(&p - &one));
-                true
-            }
-            Elem::Binary(BinOp::And, a, b) => self.guard_against(a) && self.guard_against(b),
-            // `!(a || b)` as `select(a, false, !b)`.
-            Elem::Select(c, t, f) if matches!(&**t, Elem::Const(v) if !v.is_true()) => {
-                self.guard_against(&Elem::not(c.clone())) && self.guard_against(f)
-            }
-            Elem::Select(c, t, f) if matches!(&**f, Elem::Const(v) if !v.is_true()) => {
-                self.guard_against(c) && self.guard_against(t)
-            }
-            Elem::Unary(UnOp::Not, inner) => match &**inner {
-                Elem::Select(c, t, f) if matches!(&**t, Elem::Const(v) if v.is_true()) => {
-                    self.guard_against(&Elem::not(c.clone()))
-                        && self.guard_against(&Elem::not(f.clone()))
+            Elem::Const(v) if v.is_true() => Some(vec![]),
+            Elem::IndexCompare(op, p, _) if self.ctx.is_over_params(p) => Some(match op {
+                CmpOp::Eq => vec![Guard::NonNegative(p.clone()), Guard::NonNegative(-p)],
+                CmpOp::Ne => {
+                    let one = Idx::constant(1);
+                    let p = if self.ctx.is_non_negative(&-p) {
+                        -p
+                    } else {
+                        p.clone()
+                    };
+                    vec![Guard::NonNegative(&p - &one)]
                 }
-                _ => false,
+                // Canonical comparisons are of these three kinds.
+                _ => vec![Guard::NonNegative(p.clone())],
+            }),
+            Elem::Binary(BinOp::And, a, b) => both(self.as_guards(a), self.as_guards(b)),
+            // `!(a || b)` as `select(a, false, !b)`.
+            Elem::Select(c, t, f) if is(t, false) => {
+                both(self.as_guards(&Elem::not(c.clone())), self.as_guards(f))
+            }
+            Elem::Select(c, t, f) if is(f, false) => both(self.as_guards(c), self.as_guards(t)),
+            Elem::Unary(UnOp::Not, inner) => match &**inner {
+                Elem::Select(c, t, f) if is(t, true) => both(
+                    self.as_guards(&Elem::not(c.clone())),
+                    self.as_guards(&Elem::not(f.clone())),
+                ),
+                _ => None,
             },
-            _ => false,
+            _ => None,
         }
     }
 

@@ -153,7 +153,7 @@ fn interval(
 
 /// The access with every index that the data decides, but within bounds that can be seen (the place of a
 /// maximum so far), replaced by any index within these bounds.
-fn within_values(ctx: &mut Context, a: &Access) -> Access {
+pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
     let mut wider = a.clone();
     let mut values = Vec::new();
     a.index.for_each_value(&mut |e| values.push(e.clone()));

@@ -121,6 +121,9 @@ impl Executor<'_, '_> {
                     );
                 }
                 self.ctx.assume(in_range);
+                let place = leaf.index.substitute(&with);
+                self.ctx
+                    .assume(Elem::index_compare(CmpOp::Eq, place, access.index.clone()));
                 self.ctx
                     .proves(CmpOp::Eq, &position[0], &Idx::sym(k.clone()))
             }

@@ -6,6 +6,7 @@ use crate::equal::{is_order_open, same};
 use crate::exec::{Executor, State, Stuck};
 use crate::footprint::{self, Touched};
 use crate::loops::Oracle;
+use crate::reads;
 use crate::solver::{Answer, Solver};
 use crate::{Proof, Verdict};
 use std::collections::BTreeMap;
@@ -28,6 +29,9 @@ pub struct Options {
     pub worst: Tier,
     /// Whether inputs on which the two differ are looked for when there is no proof.
     pub refute: bool,
+    /// Conditions on the sizes under which the two are to be compared: they become guards, and elsewhere the
+    /// original runs.
+    pub assume: Vec<Guard>,
     /// Formulas in SMT-LIB that are assumed besides. Only tests that plant a false one have any.
     pub planted_lemmas: Vec<String>,
 }
@@ -38,6 +42,7 @@ impl Default for Options {
             best: Tier::Exact,
             worst: Tier::Real,
             refute: true,
+            assume: vec![],
             planted_lemmas: vec![],
         }
     }
@@ -161,7 +166,11 @@ fn attempt(
         integer_params(kernel),
         options.planted_lemmas.clone(),
     );
-    for guard in original.iter().flat_map(|p| &p.guards) {
+    for guard in original
+        .iter()
+        .flat_map(|p| &p.guards)
+        .chain(&options.assume)
+    {
         ctx.guard(guard.clone());
     }
     let mut exec = Executor::new(kernel, oracle, ctx, true);
@@ -178,6 +187,7 @@ fn attempt(
         footprint::within(&mut exec.ctx, &touched, original)?;
         footprint::no_new_hazards(&mut exec.ctx, &exec.hazards, &original.hazards)?;
     } else {
+        reads::within(&mut exec.ctx, summary, &touched)?;
         keep_apart(&mut exec.ctx, kernel, &touched);
     }
     *guards = exec.ctx.guards().to_vec();
@@ -357,6 +367,7 @@ fn nothing_else_changes(
             for (var, extent) in &leaf.loops {
                 exec.ctx.assume_in_range(var, extent);
             }
+            exec.ctx.assume(leaf.cond.clone());
             let mut covered = false;
             for (view, node) in stores.iter().filter(|(v, _)| v.array == *array) {
                 let shape = &summary.nodes[*node].ty.shape;

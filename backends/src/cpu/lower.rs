@@ -5,7 +5,7 @@
 //! moved out of a branch only if it touches no memory, and out of a loop under the condition that the
 //! loop has rounds.
 
-use super::{nest, term};
+use super::{nest, search, term};
 use crate::Unsupported;
 use crate::names::{C_WORDS, Names, is_math_name};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir;
 
-const I64: ScalarType = ScalarType::I64;
+pub(super) const I64: ScalarType = ScalarType::I64;
 
 /// A lowered kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,19 +68,19 @@ pub fn lower(function: &tensir::Function, allowed: Tier) -> Result<Lowered, Unsu
 /// Where statements are being collected.
 #[derive(Default)]
 pub(super) struct Scope {
-    kind: Kind,
-    stmts: Vec<Stmt>,
+    pub(super) kind: Kind,
+    pub(super) stmts: Vec<Stmt>,
     /// Values of terms that stand in variables, in canonical form.
-    memo: BTreeMap<ElemRef, Expr>,
+    pub(super) memo: BTreeMap<ElemRef, Expr>,
     /// What is computed before the loop that this scope is the body of, and its values.
-    preheader: Vec<Stmt>,
-    preheader_memo: BTreeMap<ElemRef, Expr>,
+    pub(super) preheader: Vec<Stmt>,
+    pub(super) preheader_memo: BTreeMap<ElemRef, Expr>,
     /// Extents that must be positive for the preheader to run.
-    guards: Vec<Idx>,
+    pub(super) guards: Vec<Idx>,
 }
 
 #[derive(Default, Clone)]
-enum Kind {
+pub(super) enum Kind {
     /// The function's own body.
     #[default]
     Top,
@@ -96,14 +96,14 @@ enum Kind {
 
 pub(super) struct Builder {
     names: Names,
-    scopes: Vec<Scope>,
+    pub(super) scopes: Vec<Scope>,
     /// Bound variables and accumulators: the scope that binds them, and their value.
     pub(super) bound: BTreeMap<Sym, (usize, Expr)>,
     /// Integer parameters as `i64`.
     pub(super) sizes: BTreeMap<Sym, (ScalarType, Expr)>,
     pub(super) sizes_first: Vec<Stmt>,
     pub(super) params: BTreeMap<Sym, ScalarType>,
-    next_loop: u32,
+    pub(super) next_loop: u32,
     allowed: Tier,
     tier: Tier,
 }
@@ -139,7 +139,7 @@ impl Builder {
         &mut self.scopes[last]
     }
 
-    fn push(&mut self, stmt: Stmt) {
+    pub(super) fn push(&mut self, stmt: Stmt) {
         self.top().stmts.push(stmt);
     }
 
@@ -312,15 +312,20 @@ impl Builder {
         };
         let mut stmts = scope.preheader;
         stmts.extend([start, Stmt::Loop(looped)]);
+        self.top().stmts.extend(before);
+        self.guarded(&scope.guards, stmts)
+    }
+
+    /// The statements, only if these extents are positive.
+    pub(super) fn guarded(&mut self, extents: &[Idx], stmts: Vec<Stmt>) -> Result<(), Unsupported> {
         let mut guard: Option<Expr> = None;
-        for extent in &scope.guards {
+        for extent in extents {
             let positive = Expr::compare(CmpOp::Gt, self.index(extent)?, Expr::int(I64, 0));
             guard = Some(match guard {
                 Some(g) => Expr::binary(BinOp::And, g, positive),
                 None => positive,
             });
         }
-        self.top().stmts.extend(before);
         match guard {
             Some(cond) => self.push(Stmt::If {
                 cond,
@@ -540,6 +545,9 @@ impl Builder {
     }
 
     fn fold(&mut self, f: &Fold) -> Result<Expr, Unsupported> {
+        if let Some(condition) = search::searched(f) {
+            return self.search(f, &condition);
+        }
         let mut starts = Vec::new();
         let mut accs: Vec<(Sym, Expr)> = Vec::new();
         for lane in f.lanes() {

@@ -10,6 +10,7 @@ pub mod c;
 mod indices;
 pub mod lower;
 mod nest;
+mod search;
 mod term;
 
 use crate::{Generated, Kernel, Target, Unsupported};

@@ -1,0 +1,76 @@
+//! Searches: the first index at which something holds is looked for, and no further.
+
+use super::lower::{Builder, I64, Kind, Scope};
+use crate::Unsupported;
+use tensorize_ir::element::{Elem, ElemRef, Fold};
+use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+/// The condition that is searched for, if the fold is a search: the least index below the extent at which it
+/// holds, or else the extent.
+pub(super) fn searched(f: &Fold) -> Option<ElemRef> {
+    let (op, x) = f.as_reduction()?;
+    let Elem::Select(found, here, none) = &*x else {
+        return None;
+    };
+    let is = |e: &ElemRef, idx| matches!(&**e, Elem::OfIdx(ScalarType::I64, i) if i == idx);
+    let var = tensorize_ir::index::Idx::sym(f.var.clone());
+    let search =
+        op == BinOp::Minimum && is(here, &var) && is(none, &f.extent) && is(&f.init, &f.extent);
+    search.then(|| found.clone())
+}
+
+impl Builder {
+    /// `while (at < extent && !found) { if (condition) found = true; else at++; }`
+    pub(super) fn search(&mut self, f: &Fold, condition: &ElemRef) -> Result<Expr, Unsupported> {
+        let extent = self.index(&f.extent)?;
+        let (at, found) = (self.fresh("at"), self.fresh("found"));
+        let set = |var: &tensorize_ir::index::Sym, value: Expr| Stmt::Assign {
+            var: var.clone(),
+            ty: value.ty(),
+            value,
+        };
+        let here = Expr::Var(at.clone(), I64);
+        let truth = |v| Expr::Const(Scalar::bool(v));
+        self.scopes.push(Scope {
+            kind: Kind::FoldRound(f.extent.clone()),
+            ..Scope::default()
+        });
+        let level = self.scopes.len() - 1;
+        self.bound.insert(f.var.clone(), (level, here.clone()));
+        let cond = self.value(condition)?;
+        self.bound.remove(&f.var);
+        let next = Expr::binary(BinOp::Add, here.clone(), Expr::int(I64, 1));
+        self.push(Stmt::If {
+            cond,
+            then: vec![set(&found, truth(true))],
+            otherwise: vec![set(&at, next)],
+        });
+        let open = Expr::Unary(
+            UnOp::Not,
+            Box::new(Expr::Var(found.clone(), ScalarType::I1)),
+        );
+        let cond = Expr::Select(
+            Box::new(Expr::compare(CmpOp::Lt, here.clone(), extent)),
+            Box::new(open),
+            Box::new(truth(false)),
+        );
+        let scope = self.scopes.pop().unwrap_or_default();
+        let mut stmts = scope.preheader;
+        let id = self.next_loop;
+        self.next_loop += 1;
+        stmts.push(Stmt::Loop(Loop {
+            id,
+            cond,
+            test_first: true,
+            body: scope.stmts,
+            mode: LoopMode::Sequential,
+            line: 0,
+        }));
+        self.push(set(&at, Expr::int(I64, 0)));
+        self.push(set(&found, truth(false)));
+        self.guarded(&scope.guards, stmts)?;
+        Ok(here)
+    }
+}

@@ -1,0 +1,170 @@
+//! What a summary reads.
+//!
+//! Equal values don't say that a summary reads what the kernel reads: over the reals, a shift can cancel. A target
+//! that fetches whole tensors fetches what the summary names, so all of it has to lie where the kernel reads.
+
+use crate::canon;
+use crate::context::Context;
+use crate::exec::Access;
+use crate::exec::Stuck;
+use crate::footprint::{Touched, within_values};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tensorize_ir::element::{Elem, ElemRef, Fold};
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::op::CmpOp;
+use tensorize_ir::tensir::{self, Op, dim};
+
+/// Shows that every read of the summary lies in the extent that the kernel touches of the array.
+pub fn within(
+    ctx: &mut Context,
+    summary: &tensir::Function,
+    touched: &[Touched],
+) -> Result<(), Stuck> {
+    for node in &summary.nodes {
+        let (value, view);
+        let e = match &node.op {
+            Op::View(v) => {
+                view = Elem::read(v.array.clone(), node.ty.elem, v.index.clone());
+                &view
+            }
+            Op::Generic(e) => {
+                value = e.clone();
+                &value
+            }
+            _ => continue,
+        };
+        let loops: Vec<(Sym, Idx)> = node
+            .ty
+            .shape
+            .iter()
+            .enumerate()
+            .map(|(d, n)| (dim(d), n.clone()))
+            .collect();
+        let mark = ctx.mark();
+        for (var, n) in &loops {
+            ctx.assume_in_range(var, n);
+        }
+        let around = Around {
+            loops,
+            accs: BTreeMap::new(),
+        };
+        let result = reads(ctx, e, &around, touched);
+        ctx.forget(mark);
+        result?;
+    }
+    Ok(())
+}
+
+/// What is around a term.
+#[derive(Clone)]
+struct Around {
+    /// Dimensions and the indices of folds, with their extents.
+    loops: Vec<(Sym, Idx)>,
+    /// What the accumulators of the folds hold there.
+    accs: BTreeMap<Sym, ElemRef>,
+}
+
+fn reads(
+    ctx: &mut Context,
+    e: &ElemRef,
+    around: &Around,
+    touched: &[Touched],
+) -> Result<(), Stuck> {
+    for idx in e.indices() {
+        let mut values = Vec::new();
+        idx.for_each_value(&mut |v| values.push(v.clone()));
+        for v in &values {
+            reads(ctx, v, around, touched)?;
+        }
+    }
+    match &**e {
+        Elem::Read { array, index, .. } => read(ctx, array, index, around, touched),
+        Elem::Select(c, t, f) => {
+            reads(ctx, c, around, touched)?;
+            let mark = ctx.mark();
+            ctx.assume(c.clone());
+            let then = reads(ctx, t, around, touched);
+            ctx.forget(mark);
+            ctx.assume(Elem::not(c.clone()));
+            let otherwise = reads(ctx, f, around, touched);
+            ctx.forget(mark);
+            then.and(otherwise)
+        }
+        Elem::Fold(fold) => {
+            let mut inner = around.clone();
+            let var = ctx.fresh.name(&fold.var);
+            let now = Idx::sym(var.clone());
+            inner.loops.push((var.clone(), fold.extent.clone()));
+            // The accumulators hold in a step what the fold has come to.
+            for lane in fold.lanes() {
+                let so_far = Fold {
+                    extent: now.clone(),
+                    ..fold.valued(lane.acc)
+                };
+                let so_far = Arc::new(Elem::Fold(Arc::new(so_far))).replace_accs(&around.accs);
+                inner.accs.insert(lane.acc.clone(), so_far);
+            }
+            for lane in fold.lanes() {
+                reads(ctx, lane.init, around, touched)?;
+                let mark = ctx.mark();
+                ctx.assume_in_range(&var, &fold.extent);
+                let step = lane.step.replace(&fold.var, &now);
+                let result = reads(ctx, &step, &inner, touched);
+                ctx.forget(mark);
+                result?;
+            }
+            Ok(())
+        }
+        _ => e
+            .children()
+            .into_iter()
+            .try_for_each(|c| reads(ctx, c, around, touched)),
+    }
+}
+
+fn read(
+    ctx: &mut Context,
+    array: &Sym,
+    index: &Idx,
+    around: &Around,
+    touched: &[Touched],
+) -> Result<(), Stuck> {
+    let index = &index.map_values(&mut |v| v.replace_accs(&around.accs));
+    let extent = touched
+        .iter()
+        .map(|t| &t.footprint.extent)
+        .find(|e| e.array == *array);
+    let inside = |ctx: &mut Context, index: &Idx| {
+        extent.is_some_and(|e| {
+            ctx.proves(CmpOp::Le, &e.lo, index) && ctx.proves(CmpOp::Lt, index, &e.hi)
+        })
+    };
+    if inside(ctx, index) {
+        return Ok(());
+    }
+    // What an accumulator holds lies within its own bounds.
+    if index.has_values() {
+        let access = Access {
+            array: array.clone(),
+            index: canon::idx(index),
+            loops: around.loops.clone(),
+            path: vec![],
+            write: false,
+        };
+        let wider = within_values(ctx, &access);
+        let mark = ctx.mark();
+        for (var, n) in &wider.loops[around.loops.len()..] {
+            ctx.assume_in_range(var, n);
+        }
+        let ok = inside(ctx, &wider.index);
+        ctx.forget(mark);
+        if ok {
+            return Ok(());
+        }
+    }
+    Err(Stuck {
+        what: format!("the summary reads {array}[{index}], which the kernel may not"),
+        line: 0,
+    })
+}
