@@ -533,7 +533,7 @@ impl Fresh {
 
     /// A new name that starts with `stem`; the `'` in it keeps it apart from C's names.
     pub fn name(&mut self, stem: &str) -> Sym {
-        let stem = stem.split('\'').next().unwrap_or("v");
+        let stem = stem.split(['\'', '@', '%']).next().unwrap_or("v");
         self.next += 1;
         format!("{stem}'{}", self.next).into()
     }

@@ -305,6 +305,11 @@ fn results(exec: &mut Executor) -> Result<Vec<Closed>, Refusal> {
         }
     }
     results.extend(returned.map(|v| Closed::Return(exec.ctx.settle(&v))));
+    // Names that can be written, and read again.
+    for result in &mut results {
+        let (Closed::Return(value) | Closed::Store { value, .. }) = result;
+        *value = value.freshen(&mut exec.ctx.fresh);
+    }
     if results.is_empty() {
         return Err(Refusal {
             code: "TZ0302",

@@ -151,8 +151,8 @@ fn interval(
     Some((low, high))
 }
 
-/// The access with every index that the data decides, but within bounds that can be seen (the place of a
-/// maximum so far), replaced by any index within these bounds.
+/// The access with tiles as one loop, and with every index that the data decides, but within bounds that can be
+/// seen (the place of a maximum so far), replaced by any index within these bounds.
 pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
     let mut wider = a.clone();
     let mut values = Vec::new();
@@ -172,7 +172,30 @@ pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
         wider.loops.push((var, &(&high - &low) + &Idx::constant(1)));
     }
     wider.index = canon::idx(&wider.index);
-    wider
+    in_one_range(ctx, &wider)
+}
+
+/// The access with the loops over tiles and inside of a tile as one.
+fn in_one_range(ctx: &mut Context, a: &Access) -> Access {
+    let mut whole = a.clone();
+    loop {
+        let path = whole.path.iter().cloned().reduce(chain::and);
+        let cond = path.unwrap_or_else(|| truth(true));
+        let leaf = chain::Leaf {
+            loops: whole.loops.clone(),
+            cond: &cond,
+            index: &whole.index,
+            value: &cond,
+        };
+        let Some(merged) = chain::tiles_merged(ctx, &leaf) else {
+            return whole;
+        };
+        (whole.loops, whole.index) = (merged.loops, merged.index);
+        whole.path = match &*merged.cond {
+            Elem::Const(v) if v.is_true() => vec![],
+            _ => vec![merged.cond],
+        };
+    }
 }
 
 /// The least and the largest value of a fold each of whose steps keeps the value or sets it to an index: by
@@ -340,6 +363,7 @@ fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> bool {
 }
 
 fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
+    let o = &in_one_range(ctx, o);
     // Loops whose counter is not part of the place run anyway, or their first round will do.
     let relevant: Vec<(Sym, Idx)> = o
         .loops

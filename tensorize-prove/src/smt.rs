@@ -12,6 +12,8 @@ use tensorize_ir::op::CmpOp;
 
 /// `x ≥ 0 ∧ y ≥ 0 ⇒ x·y ≥ 0`
 pub const PRODUCT_NON_NEGATIVE: &str = "(=> (and (>= X 0) (>= Y 0)) (>= XY 0))";
+/// `x = 0 ⇒ x·y = 0`
+pub const PRODUCT_OF_ZERO: &str = "(=> (= X 0) (= XY 0))";
 /// `x ≥ 1 ∧ y ≥ 0 ⇒ x·y ≥ y`
 pub const PRODUCT_GROWS: &str = "(=> (and (>= X 1) (>= Y 0)) (>= XY Y))";
 /// `c ≥ 0 ∧ x ≥ y ⇒ c·x ≥ c·y`
@@ -193,7 +195,7 @@ impl Encoder {
             self.products.insert(symbol.clone(), (a.clone(), b.clone()));
             let (x, y) = (self.linear(&a), self.linear(&b));
             for (x, y) in [(&x, &y), (&y, &x)] {
-                for lemma in [PRODUCT_NON_NEGATIVE, PRODUCT_GROWS] {
+                for lemma in [PRODUCT_NON_NEGATIVE, PRODUCT_OF_ZERO, PRODUCT_GROWS] {
                     self.lemmas
                         .insert(instantiate(lemma, &[("XY", &symbol), ("X", x), ("Y", y)]));
                 }

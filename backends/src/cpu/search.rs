@@ -14,11 +14,17 @@ pub(super) fn searched(f: &Fold) -> Option<ElemRef> {
     let Elem::Select(found, here, none) = &*x else {
         return None;
     };
+    let none_first = matches!(&**here, Elem::OfIdx(_, i) if *i == f.extent);
+    let (found, here, none) = if none_first {
+        (Elem::not(found.clone()), none, here)
+    } else {
+        (found.clone(), here, none)
+    };
     let is = |e: &ElemRef, idx| matches!(&**e, Elem::OfIdx(ScalarType::I64, i) if i == idx);
     let var = tensorize_ir::index::Idx::sym(f.var.clone());
     let search =
         op == BinOp::Minimum && is(here, &var) && is(none, &f.extent) && is(&f.init, &f.extent);
-    search.then(|| found.clone())
+    search.then_some(found)
 }
 
 impl Builder {
