@@ -6,9 +6,6 @@
 
 use crate::raise::{Closed, raise, unraised};
 use crate::synthesise::{self, Synthesiser};
-use tensorize_ir::element::ElemRef;
-use tensorize_ir::guard::Tier;
-use crate::synthesise::Synthesiser;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
@@ -81,6 +78,22 @@ impl From<tensir::Function> for Proposal {
 }
 
 impl Proposal {
+    /// The same, all of it with these closed forms.
+    fn with(mut self, synthesiser: &Synthesiser) -> Proposal {
+        self.synthesiser = Some(synthesiser.clone());
+        self.otherwise = self.otherwise.map(|p| Box::new(p.with(synthesiser)));
+        self
+    }
+
+    /// Another proposal if nothing of this one is proven.
+    fn or_else(mut self, other: Proposal) -> Proposal {
+        self.otherwise = Some(Box::new(match self.otherwise {
+            Some(next) => next.or_else(other),
+            None => other,
+        }));
+        self
+    }
+
     /// Has the raised form proven, or else the plain one. The summary that the verdict is about comes with
     /// it.
     pub fn prove(
@@ -150,25 +163,6 @@ pub fn summarise_with(
     solver: &mut Solver,
     synthesiser: Synthesiser,
 ) -> Result<Proposal, Refusal> {
-    let searched = propose(kernel, solver, &synthesiser, true);
-    let (found, guessed) = (synthesiser.has_found(), synthesiser.has_guessed());
-    match searched {
-        Ok((proposal, false)) if !found && !guessed => Ok(proposal),
-        Ok((searched, replaced))
-            if (found || replaced && !guessed) && searched.raised.verify().is_ok() =>
-        {
-            let plain = propose(kernel, solver, &Summariser, false);
-            Ok(Proposal {
-                synthesiser: Some(synthesiser),
-                otherwise: plain.ok().map(|(plain, _)| Box::new(plain)),
-                ..searched
-            })
-        }
-        _ => propose(kernel, solver, &Summariser, false).map(|(plain, _)| plain),
-    }
-}
-
-/// A summary, and whether bit tricks were replaced (`plainer`) in it.
     let searched = propose(kernel, solver, &synthesiser, &[]);
     if !synthesiser.has_found() {
         return match searched {
@@ -177,20 +171,12 @@ pub fn summarise_with(
         };
     }
     let plain = propose(kernel, solver, &Summariser, &[]);
-    let searched = searched.map(|proposal| Proposal {
-        synthesiser: Some(synthesiser),
-        ..proposal
-    });
+    let searched = searched.map(|proposal| proposal.with(&synthesiser));
     match (searched, plain) {
         // What was searched for is worth it where it says in operators what the loop says step by step.
-        (Ok(searched), Ok(plain)) if has_generic(&searched.raised) => Ok(Proposal {
-            otherwise: Some(Box::new(searched)),
-            ..plain
-        }),
-        (Ok(searched), plain) => Ok(Proposal {
-            otherwise: plain.ok().map(Box::new),
-            ..searched
-        }),
+        (Ok(searched), Ok(plain)) if has_generic(&searched.raised) => Ok(plain.or_else(searched)),
+        (Ok(searched), Ok(plain)) => Ok(searched.or_else(plain)),
+        (Ok(searched), Err(_)) => Ok(searched),
         (Err(_), plain) => plain,
     }
 }
@@ -204,9 +190,6 @@ fn propose(
     kernel: &loopir::Function,
     solver: &mut Solver,
     oracle: &dyn Oracle,
-    plainer: bool,
-) -> Result<(Proposal, bool), Refusal> {
-    let ctx = Context::new(solver, integer_params(kernel), vec![]);
     assume: &[Guard],
 ) -> Result<Proposal, Refusal> {
     let mut ctx = Context::new(solver, integer_params(kernel), vec![]);
@@ -219,48 +202,68 @@ fn propose(
     } else {
         vec![]
     };
-    let instead = simpler.clone();
-    let well_formed = found.and_then(|results| {
-        let plain = unraised(&kernel.name, &kernel.params, &results);
-        plain.verify().map_err(|e| Refusal {
-            code: "TZ0305",
-            message: format!("what it computes has no form over tensors: {e}"),
-            line: 0,
-        })?;
-        let as_it_is = Proposal {
-            raised: raise(&kernel.name, &kernel.params, &results),
-            plain: Some(plain),
-            synthesiser: None,
-            otherwise: None,
-            assume: assume.to_vec(),
-            simpler,
-        };
-        // First the form that it would have without hand optimisation.
-        let natural = natural::natural(&results).and_then(|results| {
-            let plain = unraised(&kernel.name, &kernel.params, &results);
-            plain.verify().ok()?;
-            Some(Proposal {
-                raised: raise(&kernel.name, &kernel.params, &results),
-                plain: Some(plain),
-                simpler: vec![],
-                ..as_it_is.clone()
-            })
-        });
-        Ok(match natural {
-            Some(natural) => Proposal {
-                otherwise: Some(Box::new(as_it_is)),
-                ..natural
-            },
-            None => as_it_is,
-        })
-    });
-    match well_formed {
-        Ok(proposal) => Ok(proposal),
-        Err(refusal) => instead
+    let mut best: Option<Proposal> = None;
+    let mut refusal = None;
+    match found {
+        Ok(results) => {
+            // From the form that the loops have to the one that is tried first.
+            for results in forms(results) {
+                let plain = unraised(&kernel.name, &kernel.params, &results);
+                if let Err(e) = plain.verify() {
+                    refusal = Some(Refusal {
+                        code: "TZ0305",
+                        message: format!("what it computes has no form over tensors: {e}"),
+                        line: 0,
+                    });
+                    continue;
+                }
+                best = Some(Proposal {
+                    raised: raise(&kernel.name, &kernel.params, &results),
+                    plain: Some(plain),
+                    synthesiser: None,
+                    simpler: if best.is_none() {
+                        simpler.clone()
+                    } else {
+                        vec![]
+                    },
+                    otherwise: best.map(Box::new),
+                    assume: assume.to_vec(),
+                });
+            }
+        }
+        Err(why) => refusal = Some(why),
+    }
+    match (best, refusal) {
+        (Some(proposal), _) => Ok(proposal),
+        (None, refusal) => simpler
             .iter()
             .find_map(|assume| propose(kernel, solver, oracle, assume).ok())
-            .ok_or(refusal),
+            .ok_or_else(|| refusal.unwrap_or_else(nothing)),
     }
+}
+
+fn nothing() -> Refusal {
+    Refusal {
+        code: "TZ0302",
+        message: "it neither writes to an array nor returns a value".into(),
+        line: 0,
+    }
+}
+
+/// The results as the loops have them; without bit tricks; and without hand optimisation.
+fn forms(results: Vec<Closed>) -> Vec<Vec<Closed>> {
+    let mut plainer = results.clone();
+    for result in &mut plainer {
+        let (Closed::Store { value, .. } | Closed::Return(value)) = result;
+        *value = synthesise::plainer(value);
+    }
+    let mut forms = vec![results];
+    if plainer != forms[0] {
+        forms.push(plainer);
+    }
+    let natural = forms.last().and_then(|last| natural::natural(last));
+    forms.extend(natural);
+    forms
 }
 
 /// Conditions on the sizes under which the kernel branches less: all branches at once taken the usual way,
@@ -311,28 +314,8 @@ fn results(exec: &mut Executor) -> Result<Vec<Closed>, Refusal> {
         *value = value.freshen(&mut exec.ctx.fresh);
     }
     if results.is_empty() {
-        return Err(Refusal {
-            code: "TZ0302",
-            message: "it neither writes to an array nor returns a value".into(),
-            line: 0,
-        });
+        return Err(nothing());
     }
-    let mut replaced = false;
-    if plainer {
-        for result in &mut results {
-            let (Closed::Store { value, .. } | Closed::Return(value)) = result;
-            let plain = synthesise::plainer(value);
-            replaced |= plain != *value;
-            *value = plain;
-        }
-    }
-    let proposal = Proposal {
-        raised: raise(&kernel.name, &kernel.params, &results),
-        plain: Some(unraised(&kernel.name, &kernel.params, &results)),
-        synthesiser: None,
-        otherwise: None,
-    };
-    Ok((proposal, replaced))
     Ok(results)
 }
 

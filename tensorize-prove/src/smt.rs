@@ -26,6 +26,7 @@ pub const FLOOR_DIVISION: &str = "(=> (>= C 1) (and (<= CQ E) (< E (+ CQ C))))";
 /// All of them, with their names.
 pub const LEMMAS: [(&str, &str); 5] = [
     ("product-non-negative", PRODUCT_NON_NEGATIVE),
+    ("product-of-zero", PRODUCT_OF_ZERO),
     ("product-grows", PRODUCT_GROWS),
     ("product-monotone", PRODUCT_MONOTONE),
     ("product-steps", PRODUCT_STEPS),
