@@ -24,7 +24,7 @@ pub const PRODUCT_STEPS: &str = "(=> (and (>= C 0) (>= X (+ Y 1))) (>= CX (+ CY 
 pub const FLOOR_DIVISION: &str = "(=> (>= C 1) (and (<= CQ E) (< E (+ CQ C))))";
 
 /// All of them, with their names.
-pub const LEMMAS: [(&str, &str); 5] = [
+pub const LEMMAS: [(&str, &str); 6] = [
     ("product-non-negative", PRODUCT_NON_NEGATIVE),
     ("product-of-zero", PRODUCT_OF_ZERO),
     ("product-grows", PRODUCT_GROWS),
