@@ -218,7 +218,9 @@ fn propose(
                     continue;
                 }
                 best = Some(Proposal {
-                    raised: raise(&kernel.name, &kernel.params, &results),
+                    raised: Some(raise(&kernel.name, &kernel.params, &results))
+                        .filter(|raised| raised.verify().is_ok())
+                        .unwrap_or_else(|| plain.clone()),
                     plain: Some(plain),
                     synthesiser: None,
                     simpler: if best.is_none() {
