@@ -25,10 +25,12 @@ mod memory;
 mod operator;
 mod place;
 mod pointer;
+mod scalars;
 mod source;
 mod stmt;
 mod switch;
 mod types;
+mod unions;
 mod vector;
 
 pub use codes::CODES;

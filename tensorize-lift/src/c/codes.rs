@@ -58,8 +58,8 @@ codes! {
     EXPRESSION = "TZ0224", "an unsupported expression", "Rewrite it with plain arithmetic.";
     CONVERSION = "TZ0225", "a conversion that the front end and clang see differently",
         "This is a limit or a bug of the front end. Please report it with the source line.";
-    SWITCH = "TZ0226", "a switch with fall-through",
-        "End each case with `break` or `return`.";
+    SWITCH = "TZ0226", "a switch with labels inside of its statements",
+        "Put each `case` into the switch itself, not into a loop or branch of it (Duff's device).";
     INITIALIZER = "TZ0227", "an unsupported initialiser",
         "Use a plain list of constants, or assign the elements.";
     FLOAT_ENV = "TZ0228", "the floating-point environment",

@@ -338,6 +338,9 @@ impl<'u> Lower<'u, '_> {
     /// What a member of a struct parameter names: a number, an array, or what a pointer points to. A
     /// pointer's place is an array of unknown length, and is marked by the `bool`.
     pub fn member(&mut self, c: Cursor<'u>) -> Result<Place> {
+        if let Some(place) = self.union_member(c)? {
+            return Ok(place);
+        }
         let field = self.field(c)?;
         let (root, mut path) = self.record(self.base_of(c)?)?;
         let owner = (root, path.clone());

@@ -338,6 +338,7 @@ impl<'u, 's> Lower<'u, 's> {
         lower.expect_rows(&mut body, f)?;
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
+        super::scalars::replace(&mut lower.arrays, &mut body);
         let (mut params, described) = lower.flat_signature();
         let mut described = described.map(|params| (params, None));
         if let Some((more, shape)) = result {

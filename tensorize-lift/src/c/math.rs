@@ -19,6 +19,12 @@ enum Function {
     Compare(CmpOp),
     /// `__builtin_expect` and its kin: the first argument.
     First,
+    CopySign,
+    /// `lrint`: to nearest, as an integer of the call's type.
+    RoundToInteger(ScalarType),
+    PopulationCount,
+    LeadingZeros,
+    TrailingZeros,
     Constant(f64),
 }
 
@@ -42,6 +48,11 @@ fn lookup(name: &str) -> Option<(Function, Option<ScalarType>)> {
         "isgreater" => Some(Compare(CmpOp::Gt)),
         "isgreaterequal" => Some(Compare(CmpOp::Ge)),
         "expect" if builtin => Some(First),
+        "copysign" | "copysignf" => Some(CopySign),
+        "lrint" | "lrintf" | "llrint" | "llrintf" => Some(RoundToInteger(ScalarType::I64)),
+        "popcount" | "popcountl" | "popcountll" if builtin => Some(PopulationCount),
+        "clz" | "clzl" | "clzll" if builtin => Some(LeadingZeros),
+        "ctz" | "ctzl" | "ctzll" if builtin => Some(TrailingZeros),
         "expect_with_probability" if builtin => Some(First),
         "inff" | "huge_valf" | "inf" | "huge_val" if builtin => Some(Constant(f64::INFINITY)),
         _ => None,
@@ -170,6 +181,46 @@ pub(super) fn operator(name: &str, args: &[Expr]) -> Option<Expr> {
             Expr::compare(op, a.clone(), b.clone())
         }
         (Function::First, [a, ..]) => a.clone(),
+        (Function::CopySign, [a, b]) if float(a) && a.ty() == b.ty() => {
+            let (ty, bits) = (a.ty(), integer_of(a.ty())?);
+            let sign = Expr::int(bits, 1i128 << (bits.bits() - 1));
+            let as_bits = |e: &Expr| Expr::Bitcast(bits, Box::new(e.clone()));
+            let rest = Expr::Unary(UnOp::Not, Box::new(sign.clone()));
+            let magnitude = Expr::binary(BinOp::And, as_bits(a), rest);
+            let signed = Expr::binary(BinOp::And, as_bits(b), sign);
+            Expr::Bitcast(ty, Box::new(Expr::binary(BinOp::Or, magnitude, signed)))
+        }
+        (Function::RoundToInteger(to), [a]) if float(a) => {
+            let rounded = Expr::Unary(UnOp::RoundNearestEven, Box::new(a.clone()));
+            Expr::Convert(to, Box::new(rounded))
+        }
+        (Function::PopulationCount, [a]) if a.ty().is_int() => {
+            super::lower::convert(ScalarType::I32, ones(a.clone()))
+        }
+        (Function::LeadingZeros, [a]) if a.ty().is_int() => {
+            // All bits below the first one set; what is left over is above it.
+            let ty = a.ty();
+            let mut e = a.clone();
+            let mut by = 1;
+            while by < ty.bits() {
+                let shifted = Expr::binary(
+                    BinOp::ShiftRightLogical,
+                    e.clone(),
+                    Expr::int(ty, by.into()),
+                );
+                e = Expr::binary(BinOp::Or, e, shifted);
+                by *= 2;
+            }
+            let free = Expr::Unary(UnOp::Not, Box::new(e));
+            super::lower::convert(ScalarType::I32, ones(free))
+        }
+        (Function::TrailingZeros, [a]) if a.ty().is_int() => {
+            let one = Expr::int(a.ty(), 1);
+            let below = Expr::binary(BinOp::Subtract, a.clone(), one);
+            let above = Expr::Unary(UnOp::Not, Box::new(a.clone()));
+            let zeros = Expr::binary(BinOp::And, above, below);
+            super::lower::convert(ScalarType::I32, ones(zeros))
+        }
         (Function::Constant(v), []) => {
             let single = name.ends_with('f') && !name.ends_with("inf") || name.ends_with("inff");
             Expr::Const(if single {
@@ -180,4 +231,27 @@ pub(super) fn operator(name: &str, args: &[Expr]) -> Option<Expr> {
         }
         _ => return None,
     })
+}
+
+/// The unsigned integer of a float's width.
+fn integer_of(float: ScalarType) -> Option<ScalarType> {
+    super::types::integer(float.bits().into(), false)
+}
+
+/// How many bits of an unsigned integer are set, counted in pairs, fours, and bytes.
+fn ones(e: Expr) -> Expr {
+    let ty = e.ty();
+    let all = |byte: u8| {
+        Expr::int(
+            ty,
+            i128::from(u64::from_ne_bytes([byte; 8]) >> (64 - ty.bits())),
+        )
+    };
+    let right = |e: Expr, by: i128| Expr::binary(BinOp::ShiftRightLogical, e, Expr::int(ty, by));
+    let and = |e: Expr, byte| Expr::binary(BinOp::And, e, all(byte));
+    let e = Expr::binary(BinOp::Subtract, e.clone(), and(right(e, 1), 0x55));
+    let e = Expr::binary(BinOp::Add, and(e.clone(), 0x33), and(right(e, 2), 0x33));
+    let e = and(Expr::binary(BinOp::Add, e.clone(), right(e, 4)), 0x0f);
+    let sum = Expr::binary(BinOp::Multiply, e, all(1));
+    right(sum, i128::from(ty.bits()) - 8)
 }

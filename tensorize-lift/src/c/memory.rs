@@ -12,13 +12,15 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Block {
     Copy,
+    /// The parts may overlap.
+    Move,
     Set,
 }
 
 pub(super) fn block_function(name: &str) -> Option<Block> {
     match name.strip_prefix("__builtin_").unwrap_or(name) {
-        // Not memmove: it matters there in which order overlapping elements are copied.
         "memcpy" => Some(Block::Copy),
+        "memmove" => Some(Block::Move),
         "memset" => Some(Block::Set),
         _ => None,
     }
@@ -36,8 +38,13 @@ impl<'u> Lower<'u, '_> {
         };
         let dst = self.pointer(to)?;
         match what {
-            Block::Copy => {
+            Block::Copy | Block::Move => {
                 let src = self.pointer(from)?;
+                // Between two arrays a copy may go in any order: they are apart, or the original runs.
+                if what == Block::Move && src.target.array == dst.target.array {
+                    let message = "memmove within one array";
+                    return Err(problem(codes::EXPRESSION, message, c));
+                }
                 let (d, s) = (dst.target.elem, src.target.elem);
                 if d.bits() != s.bits() {
                     let message = format!("memcpy from {s} elements to {d} elements");

@@ -20,7 +20,7 @@ pub(super) enum Place {
     Var(Sym, ScalarType),
     /// A constant of the file, which nobody assigns.
     Constant(Scalar),
-    /// An element, seen as this type, which differs from the array's in its sign at most.
+    /// An element, its bits seen as this type of the same width.
     Element(Target, Expr, ScalarType),
     /// A whole array, or a row of one: where it starts, and its lengths.
     Array(Pointer),
@@ -73,6 +73,15 @@ pub(super) fn product(dims: &[Expr]) -> Expr {
         .fold(Expr::int(ScalarType::I64, 1), |a, b| {
             offset_op(BinOp::Multiply, a, b)
         })
+}
+
+/// The same bits as another type of the same width.
+pub(super) fn seen_as(ty: ScalarType, e: Expr) -> Expr {
+    if e.ty().is_int() == ty.is_int() {
+        convert(ty, e)
+    } else {
+        Expr::Bitcast(ty, Box::new(e))
+    }
 }
 
 impl<'u> Lower<'u, '_> {
@@ -220,7 +229,7 @@ impl<'u> Lower<'u, '_> {
             Place::Var(name, ty) => Ok(Expr::Var(name, ty)),
             Place::Constant(v) => Ok(Expr::Const(v)),
             Place::Element(target, index, ty) => {
-                Ok(convert(ty, Expr::load(target.array, target.elem, index)))
+                Ok(seen_as(ty, Expr::load(target.array, target.elem, index)))
             }
             Place::Array(_) => Err(scalar_type(&Ty::Array(Box::new(Ty::Void), None), c)
                 .expect_err("an array is no number")),
@@ -236,7 +245,7 @@ impl<'u> Lower<'u, '_> {
                 self.emit(Stmt::Store {
                     array,
                     index,
-                    value: convert(elem, value),
+                    value: seen_as(elem, value),
                 })
             }
             Place::Array(_) => Err(problem(codes::POINTER_USE, "an array is assigned", at)),

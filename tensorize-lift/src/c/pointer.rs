@@ -117,6 +117,14 @@ impl<'u> Lower<'u, '_> {
                 })
             }
             CXCursor_CallExpr if self.source.cpp => self.call_pointer(c),
+            CXCursor_CallExpr
+                if matches!(
+                    c.spelling().as_str(),
+                    "__builtin_assume_aligned" | "assume_aligned"
+                ) && c.arguments().len() >= 2 =>
+            {
+                self.pointer(c.arguments()[0])
+            }
             CXCursor_CallExpr => {
                 // The call itself may be what is wrong.
                 self.call(c)?;
@@ -225,11 +233,9 @@ impl<'u> Lower<'u, '_> {
                 })
             }
             (Ty::Scalar(view), lens) => {
-                let same_bits = *view == p.target.elem
-                    || view.is_int()
-                        && p.target.elem.is_int()
-                        && view.bits() == p.target.elem.bits();
-                if !same_bits {
+                let booleans = [*view, p.target.elem].contains(&ScalarType::I1);
+                let same_bits = view.bits() == p.target.elem.bits() && !booleans;
+                if *view != p.target.elem && !same_bits {
                     let message = format!(
                         "{} elements are read through a pointer to {view}",
                         p.target.elem

@@ -1,4 +1,4 @@
-//! The cases of a `switch`, if none runs into the next.
+//! The cases of a `switch`. One that runs into the next has the next one's statements, too.
 
 use super::codes;
 use super::expr::select;
@@ -79,12 +79,6 @@ pub(super) fn cases<'u>(body: Cursor<'u>, ty: ScalarType) -> Result<Vec<Case<'u>
         }
         match new {
             Some(mut case) => {
-                if let Some(last) = cases.last()
-                    && !last.body.iter().any(|&s| always_jumps(s))
-                {
-                    let message = "a case of this switch runs into the next";
-                    return Err(problem(codes::SWITCH, message, stmt));
-                }
                 case.body.push(labelled);
                 cases.push(case);
             }
@@ -95,6 +89,12 @@ pub(super) fn cases<'u>(body: Cursor<'u>, ty: ScalarType) -> Result<Vec<Case<'u>
                     return Err(problem(codes::SWITCH, message, stmt));
                 }
             },
+        }
+    }
+    for i in (1..cases.len()).rev() {
+        if !cases[i - 1].body.iter().any(|&s| always_jumps(s)) {
+            let next = cases[i].body.clone();
+            cases[i - 1].body.extend(next);
         }
     }
     Ok(cases)
