@@ -121,7 +121,7 @@ impl Oracle for Synthesiser {
             return base;
         };
         let situation = Situation::of(l, state, k, tried, &settled, exec);
-        if situation.targets.is_empty() {
+        if situation.targets.is_empty() || situation.is_running && base.is_ok() {
             return base;
         }
         if let Some(known) = self.solve(exec, l, state, &situation, &settled)
@@ -203,6 +203,8 @@ struct Situation {
     reductions: BTreeSet<Sym>,
     /// Those for which a form is wanted.
     targets: BTreeSet<Sym>,
+    /// Whether what they hold is stored in each round.
+    is_running: bool,
     /// The names of the contents of changed arrays at the start of the round.
     arrays: BTreeSet<Sym>,
 }
@@ -238,10 +240,18 @@ impl Situation {
                 }
             });
         };
-        ends.values().for_each(&mut note);
         for effect in tried.end.arrays.values().flat_map(|c| &c.effects) {
             each_value(effect, &mut note);
         }
+        let stored = read.clone();
+        let mut note = |e: &ElemRef| {
+            e.visit(&mut |x| {
+                if let Elem::Acc(n, _) = &**x {
+                    read.insert(n.clone());
+                }
+            });
+        };
+        ends.values().for_each(&mut note);
         let entries = state.scalars.clone();
         let mut reductions = BTreeSet::new();
         let mut targets = BTreeSet::new();
@@ -258,6 +268,9 @@ impl Situation {
                 targets.insert(var.clone());
             }
         }
+        // A running result is best left as the recurrence that it is: as a function of the round, each of its
+        // elements would be summed up anew.
+        let is_running = targets.iter().any(|v| stored.contains(&tokens[v]));
         Situation {
             k: k.clone(),
             names,
@@ -265,6 +278,7 @@ impl Situation {
             entries,
             tokens,
             reductions,
+            is_running,
             targets,
             arrays: tried.tokens.into_values().collect(),
         }
