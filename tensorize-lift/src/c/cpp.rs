@@ -7,6 +7,7 @@ mod algorithm;
 mod call;
 mod checked;
 pub(super) mod class;
+mod effect;
 mod find;
 mod instances;
 pub(super) mod lambda;
@@ -18,7 +19,7 @@ mod scan;
 pub(super) mod seq;
 mod vector;
 
-pub(super) use call::{Effect, by_reference, effect_of, is_plain_function};
+pub(super) use effect::{Effect, by_reference, effect_of, is_plain_function};
 pub(super) use instances::{Instances, definitions, unique_names};
 pub(super) use params::{Described, describe, is_hidden};
 

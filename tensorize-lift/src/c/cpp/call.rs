@@ -55,68 +55,6 @@ impl<'u> Call<'u> {
     }
 }
 
-/// What a call does besides evaluating its operands.
-#[derive(PartialEq)]
-pub(in super::super) enum Effect {
-    Reads,
-    Writes,
-    /// An iterator moves.
-    Moves,
-    /// It is not one of the library's.
-    Unknown,
-}
-
-/// The operands of a call, and what it does to memory.
-pub(in super::super) fn effect_of<'u>(c: Cursor<'u>) -> (Vec<Cursor<'u>>, Effect) {
-    let operands: Vec<_> = object(c).into_iter().chain(c.arguments()).collect();
-    let constructs = c
-        .referenced()
-        .is_some_and(|r| r.kind() == CXCursor_Constructor);
-    let effect = match Call::of(c) {
-        None if constructs => Effect::Reads,
-        None => Effect::Unknown,
-        Some(call)
-            if call
-                .args
-                .first()
-                .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Pointer(_)))
-                && (call.name == "advance" || super::member::changes(&call.name)) =>
-        {
-            Effect::Moves
-        }
-        Some(call) if super::member::changes(&call.name) => Effect::Writes,
-        Some(call) if call.name.starts_with("operator") => Effect::Reads,
-        Some(call) => {
-            let algorithm = call
-                .args
-                .first()
-                .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Pointer(_)));
-            let distance = matches!(call.name.as_str(), "next" | "prev" | "distance");
-            match algorithm && !distance && super::algorithm::writes(&call.name) {
-                true => Effect::Writes,
-                false => Effect::Reads,
-            }
-        }
-    };
-    (operands, effect)
-}
-
-/// The variables that a call gets by reference.
-pub(in super::super) fn by_reference<'u>(c: Cursor<'u>) -> Vec<Cursor<'u>> {
-    // By value, a cast that reads it stands around a variable; by const reference, one that adds `const`.
-    object(c)
-        .into_iter()
-        .chain(c.arguments())
-        .filter(|a| a.kind() == CXCursor_DeclRefExpr)
-        .filter_map(|a| a.referenced())
-        .collect()
-}
-
-/// A function that is called without an object: a static member, or a lambda's operator.
-pub(in super::super) fn is_plain_function(f: Cursor<'_>) -> bool {
-    f.kind() == CXCursor_CXXMethod && f.is_static_method()
-}
-
 /// `::abs`, `::memcpy`: the C library's, which `std` names too.
 fn is_c_library(callee: Cursor<'_>) -> bool {
     callee.kind() == CXCursor_FunctionDecl && callee.definition().is_none()
