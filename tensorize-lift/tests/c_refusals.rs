@@ -144,6 +144,18 @@ fn constructs_without_a_counterpart() {
         "not",
     );
     refuses(
+        "struct s { int a[2]; };\nstatic int g(struct s c, int *a) { a[0] = 1; return c.a[0]; }\nint f(struct s *p) {\n return g(*p, p->a); }",
+        "TZ0213",
+        "struct s c",
+        "copy",
+    );
+    refuses(
+        "struct s { int n; };\nstatic void g(struct s *p) { p->n = 1; }\nint f(struct s *p) { struct s c = *p; g(p); return c.n; }",
+        "TZ0213",
+        "p->n = 1",
+        "copied",
+    );
+    refuses(
         "struct s { int *x; };\nvoid f(struct s *p) {\n p->x++; }",
         "TZ0220",
         "p->x++",

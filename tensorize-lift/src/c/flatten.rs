@@ -29,6 +29,8 @@ pub(super) struct Flat<'u> {
     fields: HashMap<Path<'u>, Place>,
     /// Fields that are assigned, or whose address is taken, somewhere in what was seen so far.
     assigned: HashSet<Cursor<'u>>,
+    /// Fields of structs of which there is a copy, which has to stay what it is.
+    copied: HashSet<Cursor<'u>>,
     /// Pitches of tables of row pointers.
     pitches: HashSet<Sym>,
     /// For a pointer to the end of an array: the parameter that points to its start.
@@ -504,10 +506,20 @@ impl<'u> Lower<'u, '_> {
             Some((s, _, pointer)) => (s.children(), pointer),
             None => (vec![], true),
         };
-        let changed = fields.iter().any(|f| self.flat.assigned.contains(f));
-        if self.assigned.contains(&d) || !pointer && changed {
-            let message = format!("'{}' is a copy of a struct, and is changed", d.spelling());
+        if self.assigned.contains(&d) {
+            let message = format!("'{}' stands for several structs", d.spelling());
             return Err(problem(codes::RECORD, message, d));
+        }
+        if !pointer {
+            let changed = fields.iter().any(|f| self.flat.assigned.contains(f));
+            // The elements of an array may change without a trace here.
+            let in_place =
+                |f: &Cursor<'_>| !matches!(types::read(f.ty()), Ty::Scalar(_) | Ty::Pointer(_));
+            if changed || fields.iter().any(in_place) {
+                let message = format!("'{}' is a copy of a struct that may change", d.spelling());
+                return Err(problem(codes::RECORD, message, d));
+            }
+            self.flat.copied.extend(fields);
         }
         self.flat.records.insert(d, path);
         Ok(())
@@ -526,6 +538,10 @@ impl<'u> Lower<'u, '_> {
             self.in_memory.insert(field);
         }
         if self.flat.assigned.insert(field) {
+            if self.flat.copied.contains(&field) {
+                let message = format!("'{}' is changed after it was copied", field.spelling());
+                return Err(problem(codes::RECORD, message, target));
+            }
             let used = self.flat.fields.iter();
             let late = used.clone().any(|((_, path), place)| {
                 path.last() == Some(&field) && matches!(place, Place::Var(..))
