@@ -217,7 +217,7 @@ fn awkward(kind: Kind, seed: &mut u64, bytes: &mut [u8]) {
             };
         }),
         Kind::Float(ty, whole) => {
-            for chunk in bytes.chunks_mut(ty.bytes() as usize) {
+            for chunk in bytes.chunks_mut(ty.bytes()) {
                 let v = next() >> 11;
                 let value = if whole {
                     (v % 17) as f64 - 8.0
@@ -237,7 +237,7 @@ fn awkward(kind: Kind, seed: &mut u64, bytes: &mut [u8]) {
 
 fn buffer(e: ScalarType, bytes: &[u8]) -> Buffer {
     let data = bytes
-        .chunks(e.bytes() as usize)
+        .chunks(e.bytes())
         .map(|c| {
             let mut word = [0u8; 8];
             word[..c.len()].copy_from_slice(c);
