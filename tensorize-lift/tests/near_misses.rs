@@ -1,0 +1,165 @@
+//! Pairs of kernels that differ in one place: what is proven of the first is proven of itself, and never of the
+//! second. They are near the rules for running results, early exits, unrolled loops and tiles.
+
+use std::path::PathBuf;
+use tensorize_ir::loopir::Function;
+use tensorize_lift::summarise::summarise;
+use tensorize_prove::solver::{self, Solver};
+use tensorize_prove::{Options, Verdict, prove};
+
+/// The kernel, and what is exchanged in it for what: each makes another kernel.
+const CASES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "void f(const int *a, int *o, int n) { int s = 0; for (int i = 0; i < n; i++) { s += a[i]; o[i] = s; } }",
+        &[
+            ("s += a[i]; o[i] = s;", "o[i] = s; s += a[i];"),
+            ("s += a[i]", "s += a[n - 1 - i]"),
+            ("int s = 0", "int s = 1"),
+        ],
+    ),
+    (
+        "void f(float *y, int n, float a) { for (int i = 1; i < n; i++) y[i] = y[i] + a * y[i - 1]; }",
+        &[("y[i - 1]", "y[i]"), ("int i = 1", "int i = 2")],
+    ),
+    (
+        "void f(float *y, int n) { for (int i = 2; i < n; i++) y[i] = y[i - 1] - y[i - 2]; }",
+        &[
+            ("y[i - 1] - y[i - 2]", "y[i - 2] - y[i - 1]"),
+            ("y[i - 2]", "y[i - 1]"),
+        ],
+    ),
+    (
+        "int f(const int *a, int n) { int m = a[0], p = 0; for (int i = 1; i < n; i++) if (a[i] > m) { m = a[i]; p = i; } return p; }",
+        &[
+            ("a[i] > m", "a[i] >= m"),
+            ("p = i", "p = i - 1"),
+            ("m = a[i]; p", "p"),
+            ("return p", "return m"),
+        ],
+    ),
+    (
+        "int f(const int *a, int n, int x) { for (int i = 0; i < n; i++) if (a[i] == x) return i; return -1; }",
+        &[
+            ("a[i] == x", "a[i] != x"),
+            ("return i", "return i + 1"),
+            ("return -1", "return 0"),
+            ("int i = 0", "int i = 1"),
+            ("i < n", "i < n - 1"),
+        ],
+    ),
+    (
+        "int f(const int *a, int n, int l) { int s = 0; for (int i = 0; i < n; i++) { s += a[i]; if (s > l) break; } return s; }",
+        &[
+            (
+                "s += a[i]; if (s > l) break;",
+                "if (s > l) break; s += a[i];",
+            ),
+            ("s > l", "s >= l"),
+            ("break", "s = l"),
+        ],
+    ),
+    (
+        "int f(const int *a, int n) { int i = 0; while (i < n && a[i] > 0) i++; return i; }",
+        &[
+            ("a[i] > 0", "a[i] >= 0"),
+            ("return i", "return n"),
+            ("i++", "i += 2"),
+        ],
+    ),
+    (
+        "void f(const float *a, float *o, int n) { int i; for (i = 0; i + 3 < n; i += 4) { o[i] = a[i]; o[i + 1] = a[i + 1]; o[i + 2] = a[i + 2]; o[i + 3] = a[i + 3]; } for (; i < n; i++) o[i] = a[i]; }",
+        &[
+            ("o[i + 2] = a[i + 2]", "o[i + 2] = a[i + 1]"),
+            ("o[i + 1] = a[i + 1]", "o[i] = a[i + 1]"),
+            ("for (; i < n; i++)", "for (; i < n - 1; i++)"),
+            ("o[i + 3] = a[i + 3]; ", ""),
+        ],
+    ),
+    (
+        "float f(const float *a, int n) { float s = 0; int m = n % 3; for (int i = 0; i < m; i++) s += a[i]; for (int i = m; i < n; i += 3) s = s + a[i] + a[i + 1] + a[i + 2]; return s; }",
+        &[
+            ("a[i + 1] + a[i + 2]", "a[i + 2] + a[i + 1]"),
+            ("a[i] + a[i + 1] + a[i + 2]", "(a[i] + a[i + 1] + a[i + 2])"),
+            ("int i = m", "int i = 0"),
+            ("a[i + 2];", "a[i + 1];"),
+        ],
+    ),
+    (
+        "int f(const int *a, int n) { int s = 0, t = 0, i; for (i = 0; i + 1 < n; i += 2) { s += a[i]; t += a[i + 1]; } s = s + t; for (; i < n; i++) s += a[i]; return s; }",
+        &[
+            ("t += a[i + 1]", "t += a[i]"),
+            ("s = s + t", "s = s - t"),
+            ("for (; i < n; i++)", "for (; i + 1 < n; i++)"),
+        ],
+    ),
+    (
+        "void f(const float *a, const float *b, float *c, int n) { for (int i = 0; i < n; i++) c[i] = 0; for (int kk = 0; kk < n; kk += 8) for (int i = 0; i < n; i++) for (int k = kk; k < (kk + 8 < n ? kk + 8 : n); k++) c[i] += a[i * n + k] * b[k]; }",
+        &[
+            ("kk + 8 < n ? kk + 8 : n", "kk + 7 < n ? kk + 7 : n"),
+            ("int kk = 0", "int kk = 8"),
+            ("b[k]", "b[k - kk]"),
+            ("c[i] = 0", "c[i] = 1"),
+        ],
+    ),
+    (
+        "void f(const float *a, float *o, int n) { float t = a[0]; for (int i = 0; i < n - 1; i++) { float u = a[i + 1]; o[i] = t; t = u; } }",
+        &[
+            ("float t = a[0]", "float t = a[1]"),
+            ("o[i] = t", "o[i] = u"),
+        ],
+    ),
+];
+
+fn solver() -> Solver {
+    Solver::new(solver::find()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it")
+}
+
+fn kernel(source: &str, number: usize) -> Function {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join(format!("near_miss_{number}.c"));
+    std::fs::write(&file, source).unwrap();
+    let parsed = tensorize_lift::c::parse(&file, &[]).unwrap_or_else(|p| panic!("{}", p.message));
+    let lowered = parsed.into_iter().next().unwrap().lowered;
+    lowered.unwrap_or_else(|p| panic!("{source}: {}", p.message))
+}
+
+#[test]
+fn the_meaning_of_one_is_not_proven_of_the_other() {
+    let mut solver = solver();
+    let options = Options {
+        refute: false,
+        ..Options::default()
+    };
+    for (i, (source, changes)) in CASES.iter().enumerate() {
+        let right = kernel(source, i);
+        let proposal =
+            summarise(&right, &mut solver).unwrap_or_else(|r| panic!("{source}: {}", r.message));
+        let (summary, verdict) = proposal.prove(&right, &mut solver, &options);
+        assert!(
+            matches!(verdict, Verdict::Proven(_)),
+            "{source}: {verdict:?}"
+        );
+        let Verdict::Proven(proof) = verdict else {
+            continue;
+        };
+        let options = Options {
+            // At the tier of the right one: over the reals, an order may not matter.
+            worst: proof.tier,
+            ..options.clone()
+        };
+        for (from, to) in *changes {
+            assert!(source.contains(from), "{from} is not in {source}");
+            let wrong = kernel(&source.replacen(from, to, 1), i);
+            for oracle in [
+                &tensorize_lift::summarise::Summariser as &dyn tensorize_prove::loops::Oracle,
+                &tensorize_lift::synthesise::Synthesiser::default(),
+            ] {
+                let verdict = prove(&wrong, &summary, oracle, &mut solver, &options);
+                assert!(
+                    !matches!(verdict, Verdict::Proven(_)),
+                    "{to} in place of {from} in {source}:\n{summary}"
+                );
+            }
+        }
+    }
+}
