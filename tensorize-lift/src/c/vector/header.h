@@ -1,5 +1,8 @@
 #ifndef TENSORIZE_INTRINSICS
 #define TENSORIZE_INTRINSICS
+#if __has_include(<stdint.h>)
+#include <stdint.h>
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
