@@ -173,17 +173,27 @@ pub fn summarise_with(
     let plain = propose(kernel, solver, &Summariser, &[]);
     let searched = searched.map(|proposal| proposal.with(&synthesiser));
     match (searched, plain) {
-        // What was searched for is worth it where it says in operators what the loop says step by step.
-        (Ok(searched), Ok(plain)) if has_generic(&searched.raised) => Ok(plain.or_else(searched)),
+        // What was searched for is worth it where it says as a whole what the loop says step by step.
+        (Ok(searched), Ok(plain)) if steps(&searched.raised) >= steps(&plain.raised) => {
+            Ok(plain.or_else(searched))
+        }
         (Ok(searched), Ok(plain)) => Ok(searched.or_else(plain)),
         (Ok(searched), Err(_)) => Ok(searched),
         (Err(_), plain) => plain,
     }
 }
 
-fn has_generic(summary: &tensir::Function) -> bool {
-    let generic = |n: &tensir::Node| matches!(n.op, tensir::Op::Generic(_));
-    summary.nodes.iter().any(generic)
+/// How many folds there are that are no reductions: what a summary says step by step.
+fn steps(summary: &tensir::Function) -> usize {
+    let mut count = 0;
+    for node in &summary.nodes {
+        if let tensir::Op::Generic(e) = &node.op {
+            e.visit(&mut |x| {
+                count += usize::from(matches!(&**x, Elem::Fold(f) if f.as_reduction().is_none()));
+            });
+        }
+    }
+    count
 }
 
 fn propose(

@@ -350,6 +350,11 @@ pub fn within(ctx: &mut Context, generated: &[Touched], original: &Proof) -> Res
     Ok(())
 }
 
+/// Whether the kernel makes an access to the same place, under conditions that hold here.
+pub(crate) fn is_made(ctx: &mut Context, access: &Access, touched: &Touched) -> bool {
+    matched(ctx, access, &touched.accesses)
+}
+
 /// Whether the original makes an access to the same place whenever the generated code makes this one.
 fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> bool {
     let mark = ctx.mark();

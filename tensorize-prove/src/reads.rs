@@ -7,7 +7,7 @@ use crate::canon;
 use crate::context::Context;
 use crate::exec::Access;
 use crate::exec::Stuck;
-use crate::footprint::{Touched, within_values};
+use crate::footprint::{Touched, is_made, within_values};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
@@ -131,30 +131,30 @@ fn read(
     touched: &[Touched],
 ) -> Result<(), Stuck> {
     let index = &index.map_values(&mut |v| v.replace_accs(&around.accs));
-    let extent = touched
-        .iter()
-        .map(|t| &t.footprint.extent)
-        .find(|e| e.array == *array);
+    let own = touched.iter().find(|t| t.footprint.extent.array == *array);
     let inside = |ctx: &mut Context, index: &Idx| {
-        extent.is_some_and(|e| {
+        own.map(|t| &t.footprint.extent).is_some_and(|e| {
             ctx.proves(CmpOp::Le, &e.lo, index) && ctx.proves(CmpOp::Lt, index, &e.hi)
         })
     };
     if inside(ctx, index) {
         return Ok(());
     }
+    let access = Access {
+        array: array.clone(),
+        index: canon::idx(index),
+        loops: around.loops.clone(),
+        path: vec![],
+        write: false,
+    };
+    if own.is_some_and(|t| is_made(ctx, &access, t)) {
+        return Ok(());
+    }
     // What an accumulator holds lies within its own bounds.
     if index.has_values() {
-        let access = Access {
-            array: array.clone(),
-            index: canon::idx(index),
-            loops: around.loops.clone(),
-            path: vec![],
-            write: false,
-        };
         let wider = within_values(ctx, &access);
         let mark = ctx.mark();
-        for (var, n) in &wider.loops[around.loops.len()..] {
+        for (var, n) in &wider.loops {
             ctx.assume_in_range(var, n);
         }
         let ok = inside(ctx, &wider.index);

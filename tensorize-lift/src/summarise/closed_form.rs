@@ -445,6 +445,17 @@ impl Guess<'_, '_, '_> {
 
     /// The writes of the first `k` rounds, from those of round `k`.
     fn array(&mut self, array: &Sym, new: &[Effect]) -> Result<Vec<Effect>, Stuck> {
+        let moves = |t: &Lane| {
+            let leaves = new.iter().flat_map(Effect::leaves);
+            leaves.into_iter().any(|leaf| leaf.index.mentions(&t.acc))
+        };
+        if let Some(lane) = self.lanes.iter().find(|t| moves(t)) {
+            let var = lane.acc.split('@').next().unwrap_or(&lane.acc);
+            return self.stuck(format!(
+                "where it writes in {array} depends on {var}, and that on the data: such a scatter is not \
+                 supported"
+            ));
+        }
         let stays = !new.is_empty()
             && new.iter().all(|e| {
                 e.leaves().iter().all(|leaf| {
@@ -461,17 +472,6 @@ impl Guess<'_, '_, '_> {
         }
         if new.is_empty() {
             return Ok(vec![]);
-        }
-        let moves = |t: &Lane| {
-            let leaves = new.iter().flat_map(Effect::leaves);
-            leaves.into_iter().any(|leaf| leaf.index.mentions(&t.acc))
-        };
-        if let Some(lane) = self.lanes.iter().find(|t| moves(t)) {
-            let var = lane.acc.split('@').next().unwrap_or(&lane.acc);
-            return self.stuck(format!(
-                "where it writes in {array} depends on {var}, and that on the data: such a scatter is not \
-                 supported"
-            ));
         }
         let this = Idx::sym(self.k.clone());
         let (now, next) = (

@@ -114,6 +114,9 @@ impl Problem<'_> {
     /// What `v = v + rest` or `v = rate·v` comes to, both being the same in every round.
     fn steady(&self, entry: &ElemRef, rate: &ElemRef, rest: &ElemRef) -> Option<ElemRef> {
         let ty = entry.ty();
+        if !BinOp::Add.accepts(ty) {
+            return None;
+        }
         let k = Elem::of_idx(ty, Idx::sym(self.situation.k.clone()));
         let is = |e: &ElemRef, v: i128| *e == Elem::constant(Scalar::int(ty, v));
         let form = if is(rate, 1) {
@@ -252,6 +255,7 @@ impl Problem<'_> {
                 && let Some((_, end)) = body.ends.iter().find(|(v, _)| v == var)
                 && let Some((rate, rest)) = body.linear(&s.tokens[var], end)
                 // Integers have no powers.
+                && BinOp::Add.accepts(rate.ty())
                 && (BinOp::Power.accepts(rate.ty())
                     || rate == Elem::constant(Scalar::int(rate.ty(), 1)))
             {
@@ -262,7 +266,9 @@ impl Problem<'_> {
             Grammar::Tree => self.distinct(body.terms(), body, points),
             Grammar::Types => self.all_terms(body, solved, points),
         };
-        for term in terms.iter().filter(|t| types.contains(&t.ty())) {
+        // Truth values have no sums.
+        let summed = |t: &&ElemRef| types.contains(&t.ty()) && BinOp::Add.accepts(t.ty());
+        for term in terms.iter().filter(summed) {
             let mut sum = |init: ElemRef| {
                 let (acc, v) = (exec.ctx.fresh.name("acc"), exec.ctx.fresh.name("j"));
                 let step = |own, term| Elem::binary(BinOp::Add, own, term);
