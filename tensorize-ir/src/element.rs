@@ -11,8 +11,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+mod fold;
 mod renaming;
 
+pub use fold::LaneRef;
 use renaming::Renaming;
 
 /// A shared expression.
@@ -555,161 +557,6 @@ fn eval_idx(idx: &Idx, env: &mut dyn Env, bound: &mut Bound) -> Option<i128> {
         &|s| bound.syms.get(s).copied().or_else(|| env.sym(s)),
         &mut |e| known.get(e).copied(),
     )
-}
-
-/// A lane of a fold, the first one or another.
-#[derive(Clone, Copy, Debug)]
-pub struct LaneRef<'a> {
-    /// The accumulator's name in the steps.
-    pub acc: &'a Sym,
-    /// The value before the first step.
-    pub init: &'a ElemRef,
-    /// The value after a step.
-    pub step: &'a ElemRef,
-}
-
-impl Fold {
-    /// `acc = init; for var in 0..extent { acc = step }; acc`, in this order.
-    pub fn new(acc: Sym, var: Sym, extent: Idx, init: ElemRef, step: ElemRef) -> Fold {
-        Fold {
-            acc,
-            var,
-            extent,
-            init,
-            step,
-            order: Order::Sequential,
-            others: vec![],
-        }
-    }
-
-    /// Whether `name` is one of its accumulators.
-    pub fn binds(&self, name: &str) -> bool {
-        self.lanes().any(|lane| &**lane.acc == name)
-    }
-
-    /// All lanes, the one whose value it is first.
-    pub fn lanes(&self) -> impl Iterator<Item = LaneRef<'_>> {
-        let first = LaneRef {
-            acc: &self.acc,
-            init: &self.init,
-            step: &self.step,
-        };
-        let others = self.others.iter().map(|lane| LaneRef {
-            acc: &lane.acc,
-            init: &lane.init,
-            step: &lane.step,
-        });
-        std::iter::once(first).chain(others)
-    }
-
-    /// The fold whose value is that of the lane with this accumulator.
-    pub fn valued(&self, acc: &str) -> Fold {
-        let mut fold = self.clone();
-        if let Some(lane) = fold.others.iter_mut().find(|lane| &*lane.acc == acc) {
-            std::mem::swap(&mut fold.acc, &mut lane.acc);
-            std::mem::swap(&mut fold.init, &mut lane.init);
-            std::mem::swap(&mut fold.step, &mut lane.step);
-        }
-        fold
-    }
-
-    /// The value of `steps + 1` steps, written as the last one of them: the step at `var = steps`, over the folds
-    /// of the first `steps`. It is this fold's value if its extent is `steps + 1` and `steps` is not negative.
-    pub fn last_step(&self, steps: &Idx) -> ElemRef {
-        let values = self
-            .lanes()
-            .map(|lane| {
-                let before = Fold {
-                    extent: steps.clone(),
-                    ..self.valued(lane.acc)
-                };
-                (lane.acc.clone(), Arc::new(Elem::Fold(Arc::new(before))))
-            })
-            .collect();
-        self.step.replace(&self.var, steps).replace_accs(&values)
-    }
-
-    /// The same value from the lanes that the first one depends on, in the order in which a walk over the steps
-    /// meets them.
-    pub fn without_idle_lanes(mut self) -> Fold {
-        if self.others.is_empty() {
-            return self;
-        }
-        let mut order: Vec<usize> = Vec::new();
-        let mut next = 0;
-        let mut step = &self.step;
-        loop {
-            step.visit(&mut |e| {
-                if let Elem::Acc(n, _) = &**e
-                    && let Some(i) = self.others.iter().position(|l| l.acc == *n)
-                    && !order.contains(&i)
-                {
-                    order.push(i);
-                }
-            });
-            let Some(&i) = order.get(next) else { break };
-            step = &self.others[i].step;
-            next += 1;
-        }
-        self.others = order.iter().map(|&i| self.others[i].clone()).collect();
-        self
-    }
-
-    fn children(&self) -> Vec<&ElemRef> {
-        self.lanes()
-            .flat_map(|lane| [lane.init, lane.step])
-            .collect()
-    }
-
-    /// The same fold over other children (first value and step, lane by lane) and another extent.
-    fn over(&self, children: &[ElemRef], extent: Idx) -> Fold {
-        let others = self.others.iter().zip(children[2..].chunks_exact(2));
-        Fold {
-            acc: self.acc.clone(),
-            var: self.var.clone(),
-            extent,
-            init: children[0].clone(),
-            step: children[1].clone(),
-            order: self.order,
-            others: others
-                .map(|(lane, c)| Lane {
-                    acc: lane.acc.clone(),
-                    init: c[0].clone(),
-                    step: c[1].clone(),
-                })
-                .collect(),
-        }
-    }
-
-    /// The operator at the root of the step, if there is one.
-    pub fn step_operator(&self) -> Option<BinOp> {
-        match &*self.step {
-            Elem::Binary(op, ..) => Some(*op),
-            _ => None,
-        }
-    }
-
-    /// The fold as `init ∘ e₀ ∘ e₁ ∘ …`, if its step has that form: the operator and `e`.
-    pub fn as_reduction(&self) -> Option<(BinOp, ElemRef)> {
-        if !self.others.is_empty() {
-            return None;
-        }
-        match &*self.step {
-            Elem::Binary(op, a, b)
-                if matches!(&**a, Elem::Acc(n, _) if *n == self.acc) && !b.mentions(&self.acc) =>
-            {
-                Some((*op, b.clone()))
-            }
-            Elem::Binary(op, a, b)
-                if op.is_commutative()
-                    && matches!(&**b, Elem::Acc(n, _) if *n == self.acc)
-                    && !a.mentions(&self.acc) =>
-            {
-                Some((*op, a.clone()))
-            }
-            _ => None,
-        }
-    }
 }
 
 impl fmt::Display for Elem {
