@@ -1,15 +1,13 @@
 //! TensIR to LoopIR: a loop nest for each shape among the results, the element expression in its body.
 //!
-//! Folds become accumulation loops. What doesn't depend on an inner loop is computed before it, and
-//! what occurs twice is computed once. Nothing is read that the original might not read: a term is
-//! moved out of a branch only if it touches no memory, and out of a loop under the condition that the
-//! loop has rounds.
+//! Here are the loops over the results' dimensions and the stores in them. `value` computes the
+//! terms, and `fold` the accumulations.
 
-use super::{nest, search, term};
+use super::nest;
 use crate::Unsupported;
 use crate::names::{C_WORDS, Names, is_math_name};
 use std::collections::BTreeMap;
-use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
+use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Expr, Loop, LoopMode, Overflow, Param, Stmt};
@@ -104,8 +102,8 @@ pub(super) struct Builder {
     pub(super) sizes_first: Vec<Stmt>,
     pub(super) params: BTreeMap<Sym, ScalarType>,
     pub(super) next_loop: u32,
-    allowed: Tier,
-    tier: Tier,
+    pub(super) allowed: Tier,
+    pub(super) tier: Tier,
 }
 
 impl Builder {
@@ -131,7 +129,7 @@ impl Builder {
         }
     }
 
-    fn top(&mut self) -> &mut Scope {
+    pub(super) fn top(&mut self) -> &mut Scope {
         if self.scopes.is_empty() {
             self.scopes.push(Scope::default());
         }
@@ -152,7 +150,7 @@ impl Builder {
     }
 
     /// A new variable with this value.
-    fn bind(&mut self, stem: &str, value: Expr) -> Expr {
+    pub(super) fn bind(&mut self, stem: &str, value: Expr) -> Expr {
         let (var, ty) = (self.fresh(stem), value.ty());
         self.push(Stmt::Assign {
             var: var.clone(),
@@ -264,7 +262,7 @@ impl Builder {
         Ok(())
     }
 
-    fn in_branch<T>(
+    pub(super) fn in_branch<T>(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<T, Unsupported>,
     ) -> Result<(Vec<Stmt>, T), Unsupported> {
@@ -278,7 +276,7 @@ impl Builder {
     }
 
     /// Ends the loop whose body is the topmost scope, and puts it into the scope below, after `before`.
-    fn close_loop(
+    pub(super) fn close_loop(
         &mut self,
         before: Vec<Stmt>,
         var: Sym,
@@ -336,296 +334,9 @@ impl Builder {
         }
         Ok(())
     }
-
-    /// Gives names to what is evaluated more than once.
-    fn bind_repeated(&mut self, roots: &[&ElemRef]) -> Result<(), Unsupported> {
-        for e in term::repeated(roots) {
-            let key = term::canonical(&e);
-            if self.known(&key).is_some() {
-                continue;
-            }
-            let value = self.value(&e)?;
-            // The value may have been put into a variable further out just now.
-            if self.known(&key).is_none() {
-                let var = self.bind(&term::stem(&e), value);
-                self.top().memo.insert(key, var);
-            }
-        }
-        Ok(())
-    }
-
-    fn known(&self, key: &ElemRef) -> Option<Expr> {
-        self.scopes
-            .iter()
-            .rev()
-            .find_map(|s| s.memo.get(key).or_else(|| s.preheader_memo.get(key)))
-            .cloned()
-    }
-
-    /// The value of a term, its loops put into the scopes where they belong.
-    pub(super) fn value(&mut self, e: &ElemRef) -> Result<Expr, Unsupported> {
-        if !term::expensive(e) {
-            return match self.known(e) {
-                Some(known) => Ok(known),
-                None => self.plain(e),
-            };
-        }
-        let key = term::canonical(e);
-        if let Some(known) = self.known(&key) {
-            return Ok(known);
-        }
-        let (scope, guards) = self.place(e);
-        if scope + 1 == self.scopes.len() {
-            let value = self.plain(e)?;
-            if matches!(value, Expr::Var(..)) {
-                self.top().memo.insert(key, value.clone());
-            }
-            return Ok(value);
-        }
-        // Computed in scope number `scope`, before the loop that the next scope is the body of.
-        let mut inner = self.scopes.split_off(scope + 1);
-        let in_preheader = !guards.is_empty() || !inner[0].preheader.is_empty();
-        if !in_preheader {
-            let value = self.plain(e)?;
-            let value = self.named(e, value);
-            self.top().memo.insert(key, value.clone());
-            self.scopes.append(&mut inner);
-            return Ok(value);
-        }
-        for g in guards {
-            if !inner[0].guards.contains(&g) {
-                inner[0].guards.push(g);
-            }
-        }
-        self.scopes.push(Scope {
-            kind: Kind::Preheader(inner[0].guards.clone()),
-            stmts: std::mem::take(&mut inner[0].preheader),
-            memo: std::mem::take(&mut inner[0].preheader_memo),
-            ..Scope::default()
-        });
-        let value = self.plain(e)?;
-        let value = self.named(e, value);
-        self.top().memo.insert(key, value.clone());
-        let done = self.scopes.pop().unwrap_or_default();
-        inner[0].preheader = done.stmts;
-        inner[0].preheader_memo = done.memo;
-        self.scopes.append(&mut inner);
-        Ok(value)
-    }
-
-    fn named(&mut self, e: &ElemRef, value: Expr) -> Expr {
-        if matches!(value, Expr::Var(..)) {
-            value
-        } else {
-            self.bind(&term::stem(e), value)
-        }
-    }
-
-    /// The outermost scope where the term can be computed, and the extents that have to be positive there.
-    fn place(&self, e: &ElemRef) -> (usize, Vec<Idx>) {
-        let mut floor = 0;
-        term::for_each_name(e, &mut |s| floor = floor.max(self.level(s)));
-        let risky = term::needs_guard(e);
-        let mut at = self.scopes.len() - 1;
-        let mut guards: Vec<Idx> = Vec::new();
-        while at > floor {
-            let mut crossed = guards.clone();
-            let mut last = false;
-            match &self.scopes[at].kind {
-                Kind::Top => break,
-                Kind::Branch if risky => break,
-                Kind::Preheader(extents) if risky => crossed.extend(extents.iter().cloned()),
-                Kind::Dimension(x) if risky && !term::covered_by(e, x) => crossed.push(x.clone()),
-                Kind::FoldRound(x) if risky && !term::covered_by(e, x) => {
-                    // Without rounds, the accumulation still has a value: only what is inside of it
-                    // can be made to depend on there being rounds.
-                    crossed.push(x.clone());
-                    last = true;
-                }
-                _ => {}
-            }
-            let fixed = crossed
-                .iter()
-                .all(|x| self.idx_level(x) < at && !term::idx_needs_guard(x));
-            if !fixed || (last && !guards.is_empty()) {
-                break;
-            }
-            (guards, at) = (crossed, at - 1);
-            if last {
-                break;
-            }
-        }
-        (at, guards)
-    }
-
-    fn level(&self, s: &Sym) -> usize {
-        self.bound.get(s).map_or(0, |(scope, _)| *scope)
-    }
-
-    fn idx_level(&self, idx: &Idx) -> usize {
-        let mut level = 0;
-        term::for_each_name_in_idx(idx, &mut |s| level = level.max(self.level(s)));
-        level
-    }
-
-    /// The value of a term, computed here.
-    fn plain(&mut self, e: &ElemRef) -> Result<Expr, Unsupported> {
-        Ok(match &**e {
-            Elem::Const(v) => Expr::Const(*v),
-            Elem::Param(name, ty) => Expr::Var(name.clone(), *ty),
-            Elem::OfIdx(ty, idx) => match idx
-                .as_sym()
-                .and_then(|s| self.params.get(s).copied().map(|t| (s, t)))
-            {
-                // Straight from the parameter: no detour over `int64_t` that could lose something.
-                Some((s, from)) if !self.bound.contains_key(s) => {
-                    Expr::convert(*ty, Expr::Var(s.clone(), from))
-                }
-                _ => {
-                    let value = self.index(idx)?;
-                    Expr::convert(*ty, value)
-                }
-            },
-            Elem::Read { array, ty, index } => {
-                let index = self.index(index)?;
-                Expr::load(array.clone(), *ty, index)
-            }
-            Elem::Unary(op, a) => Expr::Unary(*op, Box::new(self.value(a)?)),
-            Elem::Binary(op, a, b) => {
-                let (a, b) = (self.value(a)?, self.value(b)?);
-                Expr::binary(*op, a, b)
-            }
-            Elem::Compare(op, a, b) => {
-                let (a, b) = (self.value(a)?, self.value(b)?);
-                Expr::compare(*op, a, b)
-            }
-            Elem::IndexCompare(op, a, b) => {
-                let (a, b) = (self.index(a)?, self.index(b)?);
-                Expr::compare(*op, a, b)
-            }
-            Elem::Convert(ty, a) => Expr::convert(*ty, self.value(a)?),
-            Elem::Bitcast(ty, a) => Expr::Bitcast(*ty, Box::new(self.value(a)?)),
-            Elem::Select(c, t, f) => self.select(c, t, f)?,
-            Elem::Acc(name, _) => match self.bound.get(name) {
-                Some((_, value)) => value.clone(),
-                None => {
-                    return Err(Unsupported::new(format!(
-                        "accumulator {name} outside of its fold"
-                    )));
-                }
-            },
-            Elem::Fold(f) => self.fold(f)?,
-        })
-    }
-
-    fn select(&mut self, c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Result<Expr, Unsupported> {
-        let cond = self.value(c)?;
-        let (mut then, yes) = self.in_branch(|b| b.value(t))?;
-        let (mut otherwise, no) = self.in_branch(|b| b.value(f))?;
-        if then.is_empty() && otherwise.is_empty() {
-            return Ok(Expr::Select(Box::new(cond), Box::new(yes), Box::new(no)));
-        }
-        let (var, ty) = (self.fresh("chosen"), yes.ty());
-        then.push(Stmt::Assign {
-            var: var.clone(),
-            ty,
-            value: yes,
-        });
-        otherwise.push(Stmt::Assign {
-            var: var.clone(),
-            ty,
-            value: no,
-        });
-        self.push(Stmt::If {
-            cond,
-            then,
-            otherwise,
-        });
-        Ok(Expr::Var(var, ty))
-    }
-
-    fn fold(&mut self, f: &Fold) -> Result<Expr, Unsupported> {
-        if let Some(condition) = search::searched(f) {
-            return self.search(f, &condition);
-        }
-        let mut starts = Vec::new();
-        let mut accs: Vec<(Sym, Expr)> = Vec::new();
-        for lane in f.lanes() {
-            let value = self.value(lane.init)?;
-            let (acc, ty) = (self.fresh(lane.acc), value.ty());
-            accs.push((acc.clone(), Expr::Var(acc.clone(), ty)));
-            starts.push(Stmt::Assign {
-                var: acc,
-                ty,
-                value,
-            });
-        }
-        let var = self.fresh(&f.var);
-        let (acc, result) = accs[0].clone();
-        let mut extent = self.index(&f.extent)?;
-        if !term::values_in(&f.extent).is_empty() {
-            extent = self.bind("rounds", extent);
-        }
-        let kind = Kind::FoldRound(f.extent.clone());
-        self.scopes.push(Scope {
-            kind,
-            ..Scope::default()
-        });
-        let level = self.scopes.len() - 1;
-        for (lane, (_, value)) in f.lanes().zip(&accs) {
-            self.bound.insert(lane.acc.clone(), (level, value.clone()));
-        }
-        self.bound
-            .insert(f.var.clone(), (level, Expr::Var(var.clone(), I64)));
-        let steps: Vec<&ElemRef> = f.lanes().map(|lane| lane.step).collect();
-        self.bind_repeated(&steps)?;
-        let mut values = Vec::new();
-        for step in &steps {
-            let value = self.value(step)?;
-            // All lanes step at once: a new value waits until the last one is known.
-            values.push(match steps.len() {
-                1 => value,
-                _ => self.bind("next", value),
-            });
-        }
-        for lane in f.lanes() {
-            self.bound.remove(lane.acc);
-        }
-        self.bound.remove(&f.var);
-        let nested = has_loop(&self.top().stmts);
-        for ((acc, _), value) in accs.into_iter().zip(values) {
-            self.push(Stmt::Assign {
-                var: acc,
-                ty: value.ty(),
-                value,
-            });
-        }
-        let mode = self.fold_mode(f, result.ty(), nested, acc);
-        self.close_loop(starts, var, extent, mode)?;
-        Ok(result)
-    }
-
-    fn fold_mode(&mut self, f: &Fold, ty: ScalarType, nested: bool, acc: Sym) -> LoopMode {
-        let Some((op, _)) = f.as_reduction() else {
-            return LoopMode::Sequential;
-        };
-        if nested {
-            return LoopMode::Sequential;
-        }
-        if !op.is_associative(ty) && f.order == Order::Sequential {
-            let real = matches!(op, BinOp::Add | BinOp::Multiply) && self.allowed == Tier::Real;
-            if !real {
-                return LoopMode::Sequential;
-            }
-            self.tier = Tier::Real;
-        }
-        LoopMode::Simd {
-            reductions: vec![(op, acc)],
-        }
-    }
 }
 
-fn has_loop(stmts: &[Stmt]) -> bool {
+pub(super) fn has_loop(stmts: &[Stmt]) -> bool {
     stmts.iter().any(|s| match s {
         Stmt::Loop(_) => true,
         Stmt::If {

@@ -1,17 +1,20 @@
 //! All cores of the machine at hand: TensIR to LoopIR to C.
 //!
 //! * [`lower`]: TensIR to loops, by way of the element view. The result is proven by the caller.
+//! * `value`, `fold`, `search`: a term's value, accumulations, and loops that look for an index.
 //! * `indices`: index polynomials as machine arithmetic.
 //! * `nest`: which loops, in what order.
 //! * `term`: facts about index notation that decide what may be moved where.
 //! * [`c`]: LoopIR, printed as C. It prints any LoopIR function, also a front end's.
 
 pub mod c;
+mod fold;
 mod indices;
 pub mod lower;
 mod nest;
 mod search;
 mod term;
+mod value;
 
 use crate::{Generated, Kernel, Target, Unsupported};
 use tensorize_ir::guard::Tier;

@@ -1,0 +1,93 @@
+//! Folds as accumulation loops: the accumulators start before the loop, and step together in it.
+
+use super::lower::{Builder, I64, Kind, Scope, has_loop};
+use super::{search, term};
+use crate::Unsupported;
+use tensorize_ir::element::{ElemRef, Fold, Order};
+use tensorize_ir::guard::Tier;
+use tensorize_ir::index::Sym;
+use tensorize_ir::loopir::{Expr, LoopMode, Stmt};
+use tensorize_ir::op::BinOp;
+use tensorize_ir::scalar::ScalarType;
+
+impl Builder {
+    pub(super) fn fold(&mut self, f: &Fold) -> Result<Expr, Unsupported> {
+        if let Some(condition) = search::searched(f) {
+            return self.search(f, &condition);
+        }
+        let mut starts = Vec::new();
+        let mut accs: Vec<(Sym, Expr)> = Vec::new();
+        for lane in f.lanes() {
+            let value = self.value(lane.init)?;
+            let (acc, ty) = (self.fresh(lane.acc), value.ty());
+            accs.push((acc.clone(), Expr::Var(acc.clone(), ty)));
+            starts.push(Stmt::Assign {
+                var: acc,
+                ty,
+                value,
+            });
+        }
+        let var = self.fresh(&f.var);
+        let (acc, result) = accs[0].clone();
+        let mut extent = self.index(&f.extent)?;
+        if !term::values_in(&f.extent).is_empty() {
+            extent = self.bind("rounds", extent);
+        }
+        let kind = Kind::FoldRound(f.extent.clone());
+        self.scopes.push(Scope {
+            kind,
+            ..Scope::default()
+        });
+        let level = self.scopes.len() - 1;
+        for (lane, (_, value)) in f.lanes().zip(&accs) {
+            self.bound.insert(lane.acc.clone(), (level, value.clone()));
+        }
+        self.bound
+            .insert(f.var.clone(), (level, Expr::Var(var.clone(), I64)));
+        let steps: Vec<&ElemRef> = f.lanes().map(|lane| lane.step).collect();
+        self.bind_repeated(&steps)?;
+        let mut values = Vec::new();
+        for step in &steps {
+            let value = self.value(step)?;
+            // All lanes step at once: a new value waits until the last one is known.
+            values.push(match steps.len() {
+                1 => value,
+                _ => self.bind("next", value),
+            });
+        }
+        for lane in f.lanes() {
+            self.bound.remove(lane.acc);
+        }
+        self.bound.remove(&f.var);
+        let nested = has_loop(&self.top().stmts);
+        for ((acc, _), value) in accs.into_iter().zip(values) {
+            self.push(Stmt::Assign {
+                var: acc,
+                ty: value.ty(),
+                value,
+            });
+        }
+        let mode = self.fold_mode(f, result.ty(), nested, acc);
+        self.close_loop(starts, var, extent, mode)?;
+        Ok(result)
+    }
+
+    fn fold_mode(&mut self, f: &Fold, ty: ScalarType, nested: bool, acc: Sym) -> LoopMode {
+        let Some((op, _)) = f.as_reduction() else {
+            return LoopMode::Sequential;
+        };
+        if nested {
+            return LoopMode::Sequential;
+        }
+        if !op.is_associative(ty) && f.order == Order::Sequential {
+            let real = matches!(op, BinOp::Add | BinOp::Multiply) && self.allowed == Tier::Real;
+            if !real {
+                return LoopMode::Sequential;
+            }
+            self.tier = Tier::Real;
+        }
+        LoopMode::Simd {
+            reductions: vec![(op, acc)],
+        }
+    }
+}
