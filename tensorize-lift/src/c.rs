@@ -26,12 +26,12 @@ mod operator;
 mod place;
 mod pointer;
 mod scalars;
+mod simd;
 mod source;
 mod stmt;
 mod switch;
 mod types;
 mod unions;
-mod vector;
 
 pub use codes::CODES;
 pub use flags::{FloatSemantics, float_semantics};
@@ -122,7 +122,7 @@ pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
         return Err(unreadable(file, "no such file"));
     }
     let mut all = flags::for_libclang(args);
-    let (folder, headers) = vector::virtual_headers(file);
+    let (folder, headers) = simd::virtual_headers(file);
     all.extend(folder);
     all.extend(library::resource_headers(library, args));
     let is_cpp = cpp::is_cpp(file, args);

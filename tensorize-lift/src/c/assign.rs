@@ -85,7 +85,7 @@ impl<'u> Lower<'u, '_> {
                 _ => {}
             },
             CXCursor_CompoundAssignOperator => {
-                if super::vector::is_vector(c) {
+                if super::simd::is_vector(c) {
                     return self.vector_compound(c);
                 }
                 if is_pointer(c) {
@@ -142,7 +142,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn assignment_effect(&mut self, c: Cursor<'u>) -> Result<()> {
-        if super::vector::is_vector(c) {
+        if super::simd::is_vector(c) {
             self.vector_assignment(c)
         } else if is_pointer(c) {
             self.pointer_assignment(c)

@@ -4,7 +4,7 @@ use super::codes;
 use super::ffi::Cursor;
 use super::lower::{ExitKind, Frame, Lower, Result, convert, problem, scalar_type};
 use super::types::{self, Ty};
-use super::{math, memory, vector};
+use super::{math, memory, simd};
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 
@@ -34,7 +34,7 @@ fn inlined(callee: Cursor<'_>) -> Option<Cursor<'_>> {
 
 /// Whether a call that is not inlined may write memory.
 pub(super) fn writes_memory(call: Cursor<'_>) -> bool {
-    if let Some(writes) = vector::writes_memory(call) {
+    if let Some(writes) = simd::writes_memory(call) {
         return writes;
     }
     !call
@@ -58,7 +58,7 @@ pub(super) enum Arg<'u> {
     Seq(super::cpp::seq::Seq),
     Callable(super::cpp::lambda::Callable<'u>),
     /// A vector register.
-    Vector(vector::Vector),
+    Vector(simd::Vector),
     /// A struct.
     Record(super::flatten::Path<'u>),
 }
@@ -87,11 +87,11 @@ impl<'u> Lower<'u, '_> {
         }
         if let Some(outcome) = self.intrinsic_call(c)? {
             return match outcome {
-                vector::Outcome::Scalar(e) => {
+                simd::Outcome::Scalar(e) => {
                     let ty = scalar_type(&types::of(c), c)?;
                     Ok(Some(convert(ty, e)))
                 }
-                vector::Outcome::Vector(_) | vector::Outcome::Nothing => Ok(None),
+                simd::Outcome::Vector(_) | simd::Outcome::Nothing => Ok(None),
             };
         }
         if math::is_known(&name) {
@@ -152,7 +152,7 @@ impl<'u> Lower<'u, '_> {
                 continue;
             }
             values.push(match types::of(a) {
-                _ if vector::is_vector(a) => Arg::Vector(self.vector(a)?),
+                _ if simd::is_vector(a) => Arg::Vector(self.vector(a)?),
                 _ if self.source.cpp => self.argument(a, params.get(i).copied())?,
                 Ty::Pointer(_) | Ty::Array(..) => Arg::Pointer(self.pointer(a)?),
                 _ => Arg::Value(self.value(a)?),
@@ -267,7 +267,7 @@ impl<'u> Lower<'u, '_> {
             let message = format!("'{name}' can end without returning a value");
             return Err(problem(codes::MISSING_RETURN, message, definition));
         }
-        self.returned_vector = vector.map(|(names, ty)| vector::Vector {
+        self.returned_vector = vector.map(|(names, ty)| simd::Vector {
             lanes: names.into_iter().map(|n| Expr::Var(n, ty)).collect(),
         });
         Ok(result.map(|(var, ty)| Expr::Var(var, ty)))

@@ -45,7 +45,7 @@ impl<'u> Lower<'u, '_> {
         let init = d.initializer();
         match types::of(d) {
             _ if super::unions::is_union(d) => self.declare_union(d, init),
-            _ if super::vector::is_vector(d) => self.declare_vector(d, init),
+            _ if super::simd::is_vector(d) => self.declare_vector(d, init),
             Ty::Scalar(ty) => {
                 let name = self.fresh(d.spelling());
                 let value = match init {

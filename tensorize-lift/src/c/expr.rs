@@ -86,7 +86,7 @@ impl<'u> Lower<'u, '_> {
             CXCursor_ArraySubscriptExpr
                 if operands(c)
                     .first()
-                    .is_some_and(|&v| super::vector::is_register(v)) =>
+                    .is_some_and(|&v| super::simd::is_register(v)) =>
             {
                 self.lane(c)
             }
@@ -98,9 +98,9 @@ impl<'u> Lower<'u, '_> {
                 self.load(place, c)
             }
             CXCursor_ConditionalOperator => self.conditional(c, ty),
-            CXCursor_CallExpr if super::vector::gives_mask(c) => {
+            CXCursor_CallExpr if super::simd::gives_mask(c) => {
                 let lanes = self.vector(c)?.lanes;
-                Ok(super::vector::packed(ty, &lanes))
+                Ok(super::simd::packed(ty, &lanes))
             }
             CXCursor_CallExpr => self
                 .call(c)?

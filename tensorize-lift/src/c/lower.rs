@@ -4,8 +4,8 @@
 //! statements that are appended to the current block, in an order that C allows.
 
 use super::ffi::{Cursor, Place as SourcePlace};
+use super::simd::Vector;
 use super::types::{self, Ty};
-use super::vector::Vector;
 use super::{Problem, Span, codes};
 use clang_sys::*;
 use std::collections::{HashMap, HashSet};

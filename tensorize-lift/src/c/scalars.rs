@@ -4,7 +4,7 @@
 //! as well keep in variables of their own. Where every index is a literal, or is one after loops of known length
 //! over it are written out, the array goes.
 
-use super::vector::fold;
+use super::simd::fold;
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, LocalArray, Loop, LoopMode, Stmt};

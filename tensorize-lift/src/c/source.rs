@@ -2,8 +2,8 @@
 
 use super::ffi::{Cursor, Unit};
 use super::lower::{span, span_between};
+use super::simd;
 use super::types::{self, Ty};
-use super::vector;
 use super::{CParam, Parsed, Problem, Signature, codes, cpp};
 use clang_sys::*;
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ impl<'u> Source<'u> {
                     .place
                     .as_ref()
                     .map_or_else(Default::default, |p| (p.file.clone(), p.offset));
-                let unknown = vector::unknown_intrinsic(&d.message);
+                let unknown = simd::unknown_intrinsic(&d.message);
                 Complaint {
                     everywhere: d.fatal || !inside,
                     problem: Problem {

@@ -6,12 +6,15 @@
 
 pub(super) mod fold;
 mod header;
+mod intrinsic;
 mod lower;
 mod table;
 mod value;
+mod variable;
 
 pub(super) use header::{unknown_intrinsic, virtual_headers};
-pub(super) use lower::{Outcome, gives_mask, is_register, is_vector, packed, writes_memory};
+pub(super) use intrinsic::{Outcome, gives_mask, writes_memory};
+pub(super) use lower::{is_register, is_vector, packed};
 pub(super) use value::Vector;
 
 #[cfg(test)]
