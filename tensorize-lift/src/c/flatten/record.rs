@@ -1,0 +1,340 @@
+//! Structs: which one an expression stands for, and what its members are bound to.
+
+use super::{Node, Path, array_param, bare, row_table, struct_type};
+use crate::c::codes;
+use crate::c::ffi::Cursor;
+use crate::c::lower::{
+    Lower, Result, Target, const_elements, operand, peeled, problem, scalar_type, zero_offset,
+};
+use crate::c::operator::{self, Unary};
+use crate::c::place::{Place, Pointer};
+use crate::c::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::loopir::{Expr, Param};
+use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::signature::Shape;
+
+/// Structs within structs.
+const MAX_DEPTH: usize = 4;
+
+impl<'u> Lower<'u, '_> {
+    /// The struct that an expression stands for, or points to.
+    fn record(&mut self, c: Cursor<'u>) -> Result<Path<'u>> {
+        let unsupported = |what: &str| problem(codes::RECORD, what, c);
+        let inner = peeled(c);
+        match inner.kind() {
+            CXCursor_DeclRefExpr => {
+                let d = inner.referenced();
+                let known = d.and_then(|d| self.flat.records.get(&d)).cloned();
+                known.ok_or_else(|| {
+                    let message =
+                        format!("'{}' is a struct that is not a parameter", inner.spelling());
+                    unsupported(&message)
+                })
+            }
+            CXCursor_MemberRefExpr => {
+                let field = self.field(inner)?;
+                let (root, mut path) = self.record(self.base_of(inner)?)?;
+                path.push(field);
+                self.node(&(root, path.clone()), inner)?;
+                Ok((root, path))
+            }
+            CXCursor_UnaryOperator => match operator::unary(inner)? {
+                Unary::Deref | Unary::AddressOf => self.record(operand(inner)?),
+                _ => Err(unsupported("this use of a struct is not supported")),
+            },
+            CXCursor_CStyleCastExpr => self.record(operand(inner)?),
+            CXCursor_ArraySubscriptExpr => Err(unsupported("an array of structs is used")),
+            _ => Err(unsupported("this use of a struct is not supported")),
+        }
+    }
+
+    fn base_of(&self, member: Cursor<'u>) -> Result<Cursor<'u>> {
+        operand(member).map_err(|_| problem(codes::RECORD, "this member is not supported", member))
+    }
+
+    /// The field that a member expression names.
+    fn field(&self, member: Cursor<'u>) -> Result<Cursor<'u>> {
+        let field = member
+            .referenced()
+            .filter(|f| f.kind() == CXCursor_FieldDecl && !f.spelling().is_empty());
+        field.ok_or_else(|| {
+            let message = format!("the member '{}' is not supported", member.spelling());
+            problem(codes::RECORD, message, member)
+        })
+    }
+
+    /// A struct's node, which is made if it isn't there.
+    fn node(&mut self, (root, path): &Path<'u>, at: Cursor<'u>) -> Result<&mut Node<'u>> {
+        let unsupported = |what: &str| problem(codes::RECORD, what, at);
+        if path.len() > MAX_DEPTH {
+            return Err(unsupported("structs are nested too deeply"));
+        }
+        let mut node = &mut self.flat.roots[*root].node;
+        for &field in path {
+            let Node::Struct {
+                prefix,
+                fields,
+                declaration,
+                is_const,
+                pointer: _,
+                ty: _,
+            } = node
+            else {
+                return Err(unsupported("a member of something that is no struct"));
+            };
+            if !declaration.children().contains(&field) {
+                return Err(unsupported("a member of a union or of an unnamed struct"));
+            }
+            let place = match fields.iter().position(|(f, _)| *f == field) {
+                Some(place) => place,
+                None => {
+                    let (inner, t, pointer) = struct_type(field.ty())
+                        .ok_or_else(|| unsupported("a struct of this kind is not supported"))?;
+                    let made = Node::Struct {
+                        pointer,
+                        declaration: inner,
+                        ty: bare(t),
+                        prefix: format!("{prefix}_{}", field.spelling()),
+                        is_const: t.canonical().is_const() || !pointer && *is_const,
+                        fields: vec![],
+                    };
+                    fields.push((field, made));
+                    fields.len() - 1
+                }
+            };
+            node = &mut fields[place].1;
+        }
+        Ok(node)
+    }
+
+    /// What a member of a struct parameter names: a number, an array, or what a pointer points to. A
+    /// pointer's place is an array of unknown length, and is marked by the `bool`.
+    pub fn member(&mut self, c: Cursor<'u>) -> Result<Place> {
+        if let Some(place) = self.union_member(c)? {
+            return Ok(place);
+        }
+        let field = self.field(c)?;
+        let (root, mut path) = self.record(self.base_of(c)?)?;
+        let owner = (root, path.clone());
+        path.push(field);
+        if let Some(place) = self.flat.fields.get(&(root, path.clone())) {
+            return Ok(place.clone());
+        }
+        let (by_pointer, is_const, prefix) = self.memory_of(&owner, field, c)?;
+        let name = format!("{prefix}_{}", field.spelling());
+        let assigned = self.flat.assigned.contains(&field);
+        let t = types::read(field.ty());
+        let (place, node) = match &t {
+            Ty::Scalar(ty) if !assigned || !by_pointer && !self.in_memory.contains(&field) => {
+                let name = self.flat_name(&name);
+                let shape = Shape::Scalar {
+                    to: name.to_string(),
+                };
+                let param = Param::Scalar {
+                    name: name.clone(),
+                    ty: *ty,
+                };
+                (Place::Var(name, *ty), Node::Leaf(shape, vec![param]))
+            }
+            Ty::Scalar(_) | Ty::Array(..) => {
+                let (elem, lens) = t.flatten();
+                let elem = scalar_type(elem, c)?;
+                let lens: Option<Vec<u64>> = lens.into_iter().collect();
+                let lens = lens.filter(|_| !field.is_bit_field()).ok_or_else(|| {
+                    let message = format!("the member '{}' has no fixed length", field.spelling());
+                    problem(codes::RECORD, message, c)
+                })?;
+                let array = self.flat_name(&name);
+                let shape = Shape::Place {
+                    to: array.to_string(),
+                    len: lens.iter().product(),
+                };
+                let is_const = is_const || const_elements(field.ty().canonical());
+                let param = array_param(&array, elem, is_const, false);
+                let dims = lens.iter().map(|&l| Expr::int(ScalarType::I64, l.into()));
+                let pointer = Pointer {
+                    target: Target { array, elem },
+                    offset: zero_offset(),
+                    dims: dims.collect(),
+                    view: elem,
+                };
+                let place = if pointer.dims.is_empty() {
+                    pointer.deref()
+                } else {
+                    Place::Array(pointer)
+                };
+                (place, Node::Leaf(shape, vec![param]))
+            }
+            Ty::Pointer(_) if assigned => {
+                let message = format!("the pointer '{}' in a struct is changed", field.spelling());
+                return Err(problem(codes::POINTER_USE, message, c));
+            }
+            Ty::Pointer(_) if row_table(&t, field.ty()).is_some() => {
+                let (elem, is_const) = row_table(&t, field.ty()).expect("just looked");
+                let (target, dims, node) = self.rows(&name, elem, is_const);
+                (member_pointer(target, dims), node)
+            }
+            Ty::Pointer(to) => {
+                let (elem, lens) = to.flatten();
+                let elem = scalar_type(elem, c)?;
+                let lens: Option<Vec<u64>> = lens.into_iter().collect();
+                let lens = lens.ok_or_else(|| {
+                    let message = format!("the shape of '{}' is not known", field.spelling());
+                    problem(codes::TYPE, message, c)
+                })?;
+                let array = self.flat_name(&name);
+                let shape = Shape::Pointer {
+                    to: array.to_string(),
+                    given: None,
+                };
+                let t = field.ty().canonical();
+                let param = array_param(&array, elem, const_elements(t.pointee()), t.is_restrict());
+                let dims = lens.iter().map(|&l| Expr::int(ScalarType::I64, l.into()));
+                let place = member_pointer(Target { array, elem }, dims.collect());
+                (place, Node::Leaf(shape, vec![param]))
+            }
+            Ty::Other(code, what) => {
+                return Err(problem(code, format!("{what} is not supported"), c));
+            }
+            _ => {
+                let message = format!("the member '{}' is not supported", field.spelling());
+                return Err(problem(codes::RECORD, message, c));
+            }
+        };
+        if let Node::Struct { fields, .. } = self.node(&owner, c)? {
+            fields.push((field, node));
+        }
+        self.flat.fields.insert((root, path), place.clone());
+        Ok(place)
+    }
+
+    /// Of a struct with this field: whether it lies in memory that others see, whether it is `const`, and
+    /// its name.
+    fn memory_of(
+        &mut self,
+        path: &Path<'u>,
+        field: Cursor<'u>,
+        at: Cursor<'u>,
+    ) -> Result<(bool, bool, String)> {
+        let mut shared = false;
+        for depth in 0..=path.1.len() {
+            if let Node::Struct { pointer, .. } =
+                self.node(&(path.0, path.1[..depth].to_vec()), at)?
+            {
+                shared |= *pointer;
+            }
+        }
+        match self.node(path, at)? {
+            Node::Struct {
+                is_const,
+                prefix,
+                declaration,
+                ..
+            } if declaration.children().contains(&field) => Ok((shared, *is_const, prefix.clone())),
+            _ => {
+                let message = "a member of a union or of an unnamed struct is not supported";
+                Err(problem(codes::RECORD, message, at))
+            }
+        }
+    }
+
+    /// The value of a member that is a pointer.
+    pub fn member_pointer(&mut self, c: Cursor<'u>) -> Result<Pointer> {
+        match self.member(c)? {
+            // The outermost length stands for the pointer itself.
+            Place::Array(p) => Ok(p.decayed()),
+            _ => Err(problem(
+                codes::POINTER_USE,
+                "a number where a pointer is needed",
+                c,
+            )),
+        }
+    }
+
+    /// Whether a variable with this initialiser is another name for a struct.
+    pub fn is_record(&self, d: Cursor<'u>, init: Cursor<'u>) -> bool {
+        struct_type(d.ty()).is_some() && init.kind() != CXCursor_InitListExpr
+    }
+
+    /// Makes it one.
+    pub fn bind_record(&mut self, d: Cursor<'u>, value: Cursor<'u>) -> Result<()> {
+        let path = self.record(value)?;
+        self.record_alias(d, path)
+    }
+
+    /// The struct that an argument is, if it is one.
+    pub fn record_argument(&mut self, c: Cursor<'u>) -> Result<Option<Path<'u>>> {
+        match struct_type(c.ty()) {
+            Some(_) => self.record(c).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Gives a struct another name. A copy must stay what it is.
+    pub fn record_alias(&mut self, d: Cursor<'u>, path: Path<'u>) -> Result<()> {
+        let (fields, pointer) = match struct_type(d.ty()) {
+            Some((s, _, pointer)) => (s.children(), pointer),
+            None => (vec![], true),
+        };
+        if self.assigned.contains(&d) {
+            let message = format!("'{}' stands for several structs", d.spelling());
+            return Err(problem(codes::RECORD, message, d));
+        }
+        if !pointer {
+            let changed = fields.iter().any(|f| self.flat.assigned.contains(f));
+            // The elements of an array may change without a trace here.
+            let in_place =
+                |f: &Cursor<'_>| !matches!(types::read(f.ty()), Ty::Scalar(_) | Ty::Pointer(_));
+            if changed || fields.iter().any(in_place) {
+                let message = format!("'{}' is a copy of a struct that may change", d.spelling());
+                return Err(problem(codes::RECORD, message, d));
+            }
+            self.flat.copied.extend(fields);
+        }
+        self.flat.records.insert(d, path);
+        Ok(())
+    }
+
+    /// Notes what a piece of code assigns of structs, before it is lowered.
+    pub fn scan_members(&mut self, target: Option<Cursor<'u>>, address: bool) -> Result<()> {
+        let Some((target, field)) = target.and_then(|t| Some((t, t.referenced()?))) else {
+            return Ok(());
+        };
+        // An array or a struct is in memory anyhow.
+        if !matches!(types::read(field.ty()), Ty::Scalar(_) | Ty::Pointer(_)) {
+            return Ok(());
+        }
+        if address {
+            self.in_memory.insert(field);
+        }
+        if self.flat.assigned.insert(field) {
+            if self.flat.copied.contains(&field) {
+                let message = format!("'{}' is changed after it was copied", field.spelling());
+                return Err(problem(codes::RECORD, message, target));
+            }
+            let used = self.flat.fields.iter();
+            let late = used.clone().any(|((_, path), place)| {
+                path.last() == Some(&field) && matches!(place, Place::Var(..))
+            });
+            if late {
+                let message = format!("'{}' is changed by a helper function", field.spelling());
+                return Err(problem(codes::RECORD, message, target));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The place of a pointer in a struct: an array of arrays, of which the outer length means nothing.
+fn member_pointer(target: Target, dims: Vec<Expr>) -> Place {
+    let view = target.elem;
+    let mut all = vec![Expr::int(ScalarType::I64, 1)];
+    all.extend(dims);
+    Place::Array(Pointer {
+        target,
+        offset: zero_offset(),
+        dims: all,
+        view,
+    })
+}
