@@ -1,0 +1,230 @@
+//! Nodes of the syntax tree.
+
+use super::api::{api, string};
+use super::{Place, Type, Unit, locate, place};
+use clang_sys::*;
+use std::ffi::c_uint;
+use std::hash::{Hash, Hasher};
+
+/// A node of the syntax tree.
+#[derive(Clone, Copy)]
+pub(in crate::c) struct Cursor<'u> {
+    pub(super) raw: CXCursor,
+    pub(super) unit: &'u Unit,
+}
+
+impl PartialEq for Cursor<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        // Safety: both cursors belong to live units.
+        unsafe { (api().clang_equalCursors)(self.raw, other.raw) != 0 }
+    }
+}
+
+impl Eq for Cursor<'_> {}
+
+impl Hash for Cursor<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Safety: the cursor belongs to a live unit.
+        unsafe { (api().clang_hashCursor)(self.raw) }.hash(state);
+    }
+}
+
+/// A constant, as clang evaluates it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::c) enum Constant {
+    Int(i128),
+    Float(f64),
+}
+
+// Safety, for every call below: the cursor belongs to `self.unit`, which is alive.
+impl<'u> Cursor<'u> {
+    pub fn kind(&self) -> CXCursorKind {
+        unsafe { (api().clang_getCursorKind)(self.raw) }
+    }
+
+    pub fn spelling(&self) -> String {
+        string(unsafe { (api().clang_getCursorSpelling)(self.raw) })
+    }
+
+    pub fn children(&self) -> Vec<Cursor<'u>> {
+        extern "C" fn collect(c: CXCursor, _: CXCursor, data: CXClientData) -> CXChildVisitResult {
+            // Safety: `data` is the vector that `children` passes, and only this callback uses it
+            // during the visit. `push` aborts rather than unwinds when memory is out.
+            unsafe { (*data.cast::<Vec<CXCursor>>()).push(c) };
+            CXChildVisit_Continue
+        }
+        let mut raw: Vec<CXCursor> = Vec::new();
+        unsafe { (api().clang_visitChildren)(self.raw, collect, (&raw mut raw).cast()) };
+        raw.into_iter().map(|c| self.unit.cursor(c)).collect()
+    }
+
+    pub fn ty(&self) -> Type<'u> {
+        Type {
+            raw: unsafe { (api().clang_getCursorType)(self.raw) },
+            unit: self.unit,
+        }
+    }
+
+    fn other(&self, raw: CXCursor) -> Option<Cursor<'u>> {
+        let null = unsafe { (api().clang_Cursor_isNull)(raw) } != 0;
+        (!null).then(|| self.unit.cursor(raw))
+    }
+
+    /// The declaration that a reference or a call names.
+    pub fn referenced(&self) -> Option<Cursor<'u>> {
+        self.other(unsafe { (api().clang_getCursorReferenced)(self.raw) })
+    }
+
+    /// The definition of what is declared or referenced here.
+    pub fn definition(&self) -> Option<Cursor<'u>> {
+        self.other(unsafe { (api().clang_getCursorDefinition)(self.raw) })
+    }
+
+    /// One cursor for all declarations of a thing.
+    pub fn canonical(&self) -> Cursor<'u> {
+        self.unit
+            .cursor(unsafe { (api().clang_getCanonicalCursor)(self.raw) })
+    }
+
+    /// What this is a member of.
+    pub fn semantic_parent(&self) -> Option<Cursor<'u>> {
+        self.other(unsafe { (api().clang_getCursorSemanticParent)(self.raw) })
+    }
+
+    /// The name that the linker sees.
+    pub fn mangling(&self) -> String {
+        string(unsafe { (api().clang_Cursor_getMangling)(self.raw) })
+    }
+
+    pub fn is_static_method(&self) -> bool {
+        unsafe { (api().clang_CXXMethod_isStatic)(self.raw) != 0 }
+    }
+
+    pub fn is_definition(&self) -> bool {
+        unsafe { (api().clang_isCursorDefinition)(self.raw) != 0 }
+    }
+
+    pub fn is_bit_field(&self) -> bool {
+        unsafe { (api().clang_Cursor_isBitField)(self.raw) != 0 }
+    }
+
+    pub fn in_main_file(&self) -> bool {
+        unsafe {
+            let location = (api().clang_getCursorLocation)(self.raw);
+            (api().clang_Location_isFromMainFile)(location) != 0
+        }
+    }
+
+    /// First and last place, where macros are expanded.
+    pub fn extent(&self) -> Option<(Place, Place)> {
+        unsafe {
+            let range = (api().clang_getCursorExtent)(self.raw);
+            let start = place((api().clang_getRangeStart)(range))?;
+            Some((start, place((api().clang_getRangeEnd)(range))?))
+        }
+    }
+
+    /// Whether the whole extent is written out in the file, with no macro at either end.
+    pub fn is_spelled_out(&self) -> bool {
+        unsafe {
+            let range = (api().clang_getCursorExtent)(self.raw);
+            [
+                (api().clang_getRangeStart)(range),
+                (api().clang_getRangeEnd)(range),
+            ]
+            .iter()
+            .all(|&l| place(l).is_some() && place(l) == locate(l, api().clang_getSpellingLocation))
+        }
+    }
+
+    /// The tokens of the extent: whether it is punctuation, text, offset in the file.
+    pub fn tokens(&self) -> Vec<(bool, String, usize)> {
+        let (mut tokens, mut count) = (std::ptr::null_mut(), 0);
+        let mut out = Vec::new();
+        unsafe {
+            let range = (api().clang_getCursorExtent)(self.raw);
+            (api().clang_tokenize)(self.unit.tu, range, &mut tokens, &mut count);
+            for i in 0..count as usize {
+                let token = *tokens.add(i);
+                let text = string((api().clang_getTokenSpelling)(self.unit.tu, token));
+                let location = (api().clang_getTokenLocation)(self.unit.tu, token);
+                let punctuation = (api().clang_getTokenKind)(token) == CXToken_Punctuation;
+                out.push((punctuation, text, place(location).map_or(0, |p| p.offset)));
+            }
+            if !tokens.is_null() {
+                (api().clang_disposeTokens)(self.unit.tu, tokens, count);
+            }
+        }
+        out
+    }
+
+    pub fn storage(&self) -> CX_StorageClass {
+        unsafe { (api().clang_Cursor_getStorageClass)(self.raw) }
+    }
+
+    /// The initial value of a variable.
+    pub fn initializer(&self) -> Option<Cursor<'u>> {
+        self.other(unsafe { (api().clang_Cursor_getVarDeclInitializer)(self.raw) })
+    }
+
+    /// The arguments of a call, or the parameters of a function.
+    pub fn arguments(&self) -> Vec<Cursor<'u>> {
+        let count = unsafe { (api().clang_Cursor_getNumArguments)(self.raw) };
+        (0..count.max(0) as c_uint)
+            .map(|i| {
+                self.unit
+                    .cursor(unsafe { (api().clang_Cursor_getArgument)(self.raw, i) })
+            })
+            .collect()
+    }
+
+    /// The value of a constant expression.
+    pub fn evaluate(&self) -> Option<Constant> {
+        unsafe {
+            let result = (api().clang_Cursor_Evaluate)(self.raw);
+            if result.is_null() {
+                return None;
+            }
+            let kind = (api().clang_EvalResult_getKind)(result);
+            let value = if kind == CXEval_Int {
+                Some(Constant::Int(
+                    if (api().clang_EvalResult_isUnsignedInt)(result) != 0 {
+                        (api().clang_EvalResult_getAsUnsigned)(result).into()
+                    } else {
+                        (api().clang_EvalResult_getAsLongLong)(result).into()
+                    },
+                ))
+            } else if kind == CXEval_Float {
+                Some(Constant::Float((api().clang_EvalResult_getAsDouble)(
+                    result,
+                )))
+            } else {
+                None
+            };
+            (api().clang_EvalResult_dispose)(result);
+            value
+        }
+    }
+
+    /// The value of an enumerator, read as signed and as unsigned.
+    pub fn enumerator(&self) -> (i64, u64) {
+        unsafe {
+            (
+                (api().clang_getEnumConstantDeclValue)(self.raw),
+                (api().clang_getEnumConstantDeclUnsignedValue)(self.raw),
+            )
+        }
+    }
+
+    /// libclang 17 and later say which operator it is.
+    pub fn binary_operator(&self) -> Option<CXBinaryOperatorKind> {
+        let f = api().clang_getCursorBinaryOperatorKind?;
+        Some(unsafe { f(self.raw) }).filter(|&k| k != CXBinaryOperator_Invalid)
+    }
+
+    /// libclang 17 and later say which operator it is.
+    pub fn unary_operator(&self) -> Option<CXUnaryOperatorKind> {
+        let f = api().clang_getCursorUnaryOperatorKind?;
+        Some(unsafe { f(self.raw) }).filter(|&k| k != CXUnaryOperator_Invalid)
+    }
+}

@@ -1,0 +1,104 @@
+//! Types, as the compiler sees them.
+
+use super::api::{api, string};
+use super::{Cursor, Unit};
+use clang_sys::*;
+use std::ffi::c_uint;
+
+/// A C type.
+#[derive(Clone, Copy)]
+pub(in crate::c) struct Type<'u> {
+    pub(super) raw: CXType,
+    pub(super) unit: &'u Unit,
+}
+
+// Safety, for every call below: the type belongs to `self.unit`, which is alive.
+impl<'u> Type<'u> {
+    fn with(&self, raw: CXType) -> Type<'u> {
+        Type {
+            raw,
+            unit: self.unit,
+        }
+    }
+
+    pub fn kind(&self) -> CXTypeKind {
+        self.raw.kind
+    }
+
+    pub fn spelling(&self) -> String {
+        string(unsafe { (api().clang_getTypeSpelling)(self.raw) })
+    }
+
+    /// Without typedefs.
+    pub fn canonical(&self) -> Type<'u> {
+        self.with(unsafe { (api().clang_getCanonicalType)(self.raw) })
+    }
+
+    /// In bytes; `None` for incomplete types and those of variable length.
+    pub fn size(&self) -> Option<u64> {
+        u64::try_from(unsafe { (api().clang_Type_getSizeOf)(self.raw) }).ok()
+    }
+
+    pub fn pointee(&self) -> Type<'u> {
+        self.with(unsafe { (api().clang_getPointeeType)(self.raw) })
+    }
+
+    pub fn array_element(&self) -> Type<'u> {
+        self.with(unsafe { (api().clang_getArrayElementType)(self.raw) })
+    }
+
+    /// Of a constant array.
+    pub fn array_size(&self) -> Option<u64> {
+        u64::try_from(unsafe { (api().clang_getArraySize)(self.raw) }).ok()
+    }
+
+    /// Of a vector: the type of its lanes, and how many there are.
+    pub fn vector(&self) -> Option<(Type<'u>, u64)> {
+        let elem = self.with(unsafe { (api().clang_getElementType)(self.raw) });
+        let n = u64::try_from(unsafe { (api().clang_getNumElements)(self.raw) }).ok()?;
+        Some((elem, n))
+    }
+
+    pub fn result(&self) -> Type<'u> {
+        self.with(unsafe { (api().clang_getResultType)(self.raw) })
+    }
+
+    pub fn is_const(&self) -> bool {
+        unsafe { (api().clang_isConstQualifiedType)(self.raw) != 0 }
+    }
+
+    pub fn is_volatile(&self) -> bool {
+        unsafe { (api().clang_isVolatileQualifiedType)(self.raw) != 0 }
+    }
+
+    pub fn is_restrict(&self) -> bool {
+        unsafe { (api().clang_isRestrictQualifiedType)(self.raw) != 0 }
+    }
+
+    pub fn is_variadic(&self) -> bool {
+        unsafe { (api().clang_isFunctionTypeVariadic)(self.raw) != 0 }
+    }
+
+    /// Where the type is declared.
+    pub fn declaration(&self) -> Cursor<'u> {
+        self.unit
+            .cursor(unsafe { (api().clang_getTypeDeclaration)(self.raw) })
+    }
+
+    /// The arguments of a template's instance; `None` for those that are not types.
+    pub fn template_arguments(&self) -> Vec<Option<Type<'u>>> {
+        let count = unsafe { (api().clang_Type_getNumTemplateArguments)(self.raw) };
+        (0..count.max(0) as c_uint)
+            .map(|i| unsafe { (api().clang_Type_getTemplateArgumentAsType)(self.raw, i) })
+            .map(|t| (t.kind != CXType_Invalid).then(|| self.with(t)))
+            .collect()
+    }
+
+    /// The integer type that stands behind an enumeration.
+    pub fn enum_integer(&self) -> Type<'u> {
+        self.with(unsafe {
+            let declaration = (api().clang_getTypeDeclaration)(self.raw);
+            (api().clang_getEnumDeclIntegerType)(declaration)
+        })
+    }
+}
