@@ -10,6 +10,7 @@ pub(super) mod class;
 mod effect;
 mod find;
 mod instances;
+mod iterator;
 pub(super) mod lambda;
 mod member;
 mod params;

@@ -1,0 +1,148 @@
+//! Iterators, which are pointers here: what calls give them, move them and tell how far apart they are.
+
+use super::call::Call;
+use super::seq::{index_of, int};
+use crate::c::codes;
+use crate::c::ffi::Cursor;
+use crate::c::lower::{Lower, Result, offset_op, operands, problem};
+use crate::c::place::Pointer;
+use crate::c::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::loopir::Expr;
+use tensorize_ir::op::{BinOp, CmpOp};
+
+impl<'u> Lower<'u, '_> {
+    pub(super) fn iterators(&mut self, call: &Call<'u>, op: CmpOp) -> Result<Expr> {
+        self.pointer_compare(call.at, op, call.arg(0)?, call.arg(1)?)
+    }
+
+    /// How far `to` is from `from`, in what they point to.
+    pub fn distance(&mut self, from: &Pointer, to: &Pointer, at: Cursor<'u>) -> Result<Expr> {
+        if from.target.array != to.target.array || from.dims != to.dims {
+            let message = "the distance between pointers into two arrays";
+            return Err(problem(codes::POINTER_BASE, message, at));
+        }
+        let (a, b, stride) = (from.offset.clone(), to.offset.clone(), from.stride());
+        // From the start of a part to its end.
+        let (a, b) = match b {
+            Expr::Binary(BinOp::Add, start, len) if *start == a => (int(0), *len),
+            b => (a, b),
+        };
+        if stride == int(1) {
+            return Ok(offset_op(BinOp::Subtract, b, a));
+        }
+        // Rows: the end of a sequence that starts at zero is a multiple of the stride.
+        match b {
+            Expr::Binary(BinOp::Multiply, n, s) if *s == stride && a == int(0) => Ok(*n),
+            _ => Err(problem(
+                codes::POINTER_USE,
+                "this range of rows is not supported",
+                at,
+            )),
+        }
+    }
+
+    pub(super) fn is_pointer_call(&self, call: &Call<'u>) -> bool {
+        matches!(
+            call.name.as_str(),
+            "operator++" | "operator--" | "operator+=" | "operator-=" | "operator="
+        )
+    }
+
+    /// The pointer, or iterator, that a call gives.
+    pub fn call_pointer(&mut self, c: Cursor<'u>) -> Result<Pointer> {
+        let unsupported = || {
+            problem(
+                codes::POINTER_USE,
+                format!("the pointer that '{}' returns is used", c.spelling()),
+                c,
+            )
+        };
+        if c.referenced()
+            .is_some_and(|r| r.kind() == CXCursor_Constructor)
+        {
+            // An iterator that is copied, or made from another one.
+            return match c.arguments()[..] {
+                [one] if matches!(types::of(one).referred(), Ty::Pointer(_)) => self.pointer(one),
+                _ => Err(unsupported()),
+            };
+        }
+        let Some(call) = Call::of(c) else {
+            // The call itself may be what is wrong.
+            self.call(c)?;
+            return Err(unsupported());
+        };
+        let n = call.args.len();
+        match (call.name.as_str(), n) {
+            ("begin" | "cbegin" | "data", 1) => Ok(self.seq(call.arg(0)?)?.start),
+            ("end" | "cend", 1) => {
+                let seq = self.seq(call.arg(0)?)?;
+                Ok(seq.start.moved(seq.len))
+            }
+            ("operator+" | "operator-", 2) => {
+                let (mut p, mut i) = (call.arg(0)?, call.arg(1)?);
+                if !matches!(types::of(p).referred(), Ty::Pointer(_)) {
+                    std::mem::swap(&mut p, &mut i);
+                }
+                let base = self.pointer(p)?;
+                let by = index_of(self.value(i)?);
+                let op = if call.name == "operator+" {
+                    BinOp::Add
+                } else {
+                    BinOp::Subtract
+                };
+                Ok(self.step_by(base, op, by))
+            }
+            ("next" | "prev", 1 | 2) => {
+                let base = self.pointer(call.arg(0)?)?;
+                let by = match call.args.get(1) {
+                    Some(&by)
+                        if !operands(by).is_empty() || by.kind() != CXCursor_UnexposedExpr =>
+                    {
+                        index_of(self.value(by)?)
+                    }
+                    _ => int(1),
+                };
+                let op = if call.name == "next" {
+                    BinOp::Add
+                } else {
+                    BinOp::Subtract
+                };
+                Ok(self.step_by(base, op, by))
+            }
+            ("operator++" | "operator--", 1) => {
+                let by = if call.name == "operator++" { 1 } else { -1 };
+                self.pointer_moved(call.arg(0)?, by, true)
+            }
+            ("operator++" | "operator--", 2) => {
+                let by = if call.name == "operator++" { 1 } else { -1 };
+                self.pointer_moved(call.arg(0)?, by, false)
+            }
+            ("operator+=" | "operator-=" | "operator=", 2) => {
+                self.iterator_assignment(&call)?;
+                let d = self.pointer_decl(call.arg(0)?)?;
+                self.pointer_variable(d)
+            }
+            ("move" | "forward" | "as_const", 1) => self.pointer(call.arg(0)?),
+            _ => self.found(&call)?.ok_or_else(unsupported),
+        }
+    }
+
+    fn iterator_assignment(&mut self, call: &Call<'u>) -> Result<()> {
+        let (l, r) = (call.arg(0)?, call.arg(1)?);
+        let d = self.pointer_decl(l)?;
+        if call.name == "operator=" {
+            let p = self.pointer(r)?;
+            return self.set_pointer(d, p, false);
+        }
+        let by = index_of(self.value(r)?);
+        let old = self.pointer_variable(d)?;
+        let op = if call.name == "operator+=" {
+            BinOp::Add
+        } else {
+            BinOp::Subtract
+        };
+        let new = self.step_by(old, op, by);
+        self.set_pointer(d, new, false)
+    }
+}
