@@ -8,6 +8,7 @@
 //! Every step keeps every bit of the result (up to the payload of a NaN). All the same nothing here is
 //! trusted: the prover sees what comes out.
 
+mod convert;
 mod extract;
 mod lang;
 mod reduction;
