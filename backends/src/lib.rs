@@ -4,9 +4,10 @@
 //! trusted: what it lowers to LoopIR is proven against the TensIR function by the caller, and all of
 //! it is run against the original before it ships.
 
+pub mod array;
 pub mod cpu;
+pub mod frameworks;
 mod names;
-pub mod numpy;
 mod summary;
 
 use tensorize_ir::guard::{Footprint, Tier};
@@ -89,7 +90,8 @@ impl std::error::Error for Unsupported {}
 
 /// All targets.
 pub fn targets() -> &'static [&'static dyn Target] {
-    &[&cpu::Cpu, &numpy::NumPy]
+    static TARGETS: &[&dyn Target] = &[&cpu::Cpu, &frameworks::NUMPY];
+    TARGETS
 }
 
 #[cfg(test)]

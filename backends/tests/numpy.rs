@@ -4,14 +4,14 @@ mod common;
 
 use common::python::{python, run_python};
 use common::{Random, assert_same, call, expected, golden, summary, try_generate};
-use tensorize_backends::numpy::NumPy;
+use tensorize_backends::frameworks::NUMPY;
 use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_ir::memory::Inputs;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::Function;
 
 fn check_with(f: &Function, tier: Tier, calls: &[Inputs], footprints: &[Footprint]) -> String {
-    let g = try_generate(&NumPy, f, tier, footprints).unwrap_or_else(|e| panic!("{}: {e}", f.name));
+    let g = try_generate(&NUMPY, f, tier, footprints).unwrap_or_else(|e| panic!("{}: {e}", f.name));
     let text = g.files[0].1.clone();
     let Some(python) = python() else { return text };
     for (call, got) in calls.iter().zip(run_python(&python, f, &g, calls)) {
@@ -97,7 +97,7 @@ fn softmax() {
         "softmax.numpy.py",
         &check(&f, Tier::Real, &vectors(&f, true)),
     );
-    let refused = try_generate(&NumPy, &f, Tier::Exact, &[]).unwrap_err();
+    let refused = try_generate(&NUMPY, &f, Tier::Exact, &[]).unwrap_err();
     assert!(refused.contains("np.exp"), "{refused}");
 }
 

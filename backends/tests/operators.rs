@@ -5,7 +5,7 @@ mod common;
 use common::python::{python, run_python};
 use common::{Random, assert_same, call, expected, run_c, try_generate};
 use tensorize_backends::cpu::Cpu;
-use tensorize_backends::numpy::NumPy;
+use tensorize_backends::frameworks::NUMPY;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::Idx;
 use tensorize_ir::loopir::Param;
@@ -127,7 +127,7 @@ fn in_numpy() {
     let Some(python) = python() else { return };
     for (f, tier) in all() {
         let calls = calls(&f);
-        let g = try_generate(&NumPy, &f, tier, &[]).unwrap();
+        let g = try_generate(&NUMPY, &f, tier, &[]).unwrap();
         let got = run_python(&python, &f, &g, &calls);
         assert_same(&f.name, g.tier, &got[0], &expected(&f, &calls[0]));
     }

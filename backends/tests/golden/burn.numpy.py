@@ -73,20 +73,10 @@ def _read(array, shape, strides=None, offset=0):
     except IndexError:
         shape = _shape(shape)
         strides = _row_major(shape) if strides is None else strides
-        at = offset + sum(_axis(n, d, len(shape)) * s for d, (n, s) in enumerate(zip(shape, strides)))
-        return _gather(array, np.broadcast_to(at, shape))
-
-
-def _gather(array, at):
-    """array[at]; any value where that is outside."""
-    if array.size == 0:
-        return np.zeros(np.shape(at), array.dtype)
-    return np.take(array, np.asarray(at).astype(np.int64), mode="clip")
-
-
-def _axis(n, axis, rank):
-    """0, 1, ... n-1 along one axis of `rank`."""
-    return np.arange(max(n, 0)).reshape([-1 if d == axis else 1 for d in range(rank)])
+        at = offset + sum(i * s for i, s in zip(np.indices(shape, sparse=True), strides))
+        if array.size == 0:
+            return np.zeros(shape, array.dtype)
+        return np.take(array, np.broadcast_to(at, shape), mode="clip")
 
 
 def _c_div(a, b):

@@ -1,19 +1,24 @@
-//! Operators of TensIR as NumPy expressions.
+//! Operators of TensIR as a framework's expressions.
 
-use super::py::{Body, Code, Level, digits, dtype, literal, tuple};
-use super::scalar_op::{compare, convert, infix, select};
+use super::boundary::Boundary;
+use super::dialect::{Dialect, Operand};
+use super::py::{Body, Code, Level, digits, numpy_dtype, tuple};
+use super::scalar_op::infix;
 use crate::{Kernel, Unsupported};
 use std::collections::{BTreeMap, HashMap};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
-use tensorize_ir::tensir::{self, NodeId, Op, Output, Reducer, TensorType, View, dim};
+use tensorize_ir::tensir::{self, NodeId, Op, Reducer, TensorType, View, dim};
 
 /// Writes the body of one function.
 pub(super) struct Emitter<'a> {
+    pub dialect: &'a Dialect,
     pub function: &'a tensir::Function,
     pub body: Body,
+    /// What the function that reads and stores does, if the framework computes in one of its own.
+    pub boundary: Boundary,
     pub allowed: Tier,
     pub tier: Tier,
     /// C names to Python names.
@@ -28,7 +33,11 @@ pub(super) struct Emitter<'a> {
 const LONG: usize = 60;
 
 impl<'a> Emitter<'a> {
-    pub(super) fn new(kernel: &Kernel<'a>, params: HashMap<Sym, String>) -> Emitter<'a> {
+    pub(super) fn new(
+        dialect: &'a Dialect,
+        kernel: &Kernel<'a>,
+        params: HashMap<Sym, String>,
+    ) -> Emitter<'a> {
         let function = kernel.function;
         let mut uses = vec![0; function.nodes.len()];
         for node in &function.nodes {
@@ -36,8 +45,10 @@ impl<'a> Emitter<'a> {
         }
         let first = kernel.footprints.iter();
         Emitter {
+            dialect,
             function,
             body: Body::default(),
+            boundary: Boundary::default(),
             allowed: kernel.tier,
             tier: Tier::Exact,
             params,
@@ -63,62 +74,6 @@ impl<'a> Emitter<'a> {
             Some(lo) => index - lo,
             None => index.clone(),
         }
-    }
-
-    /// All results: computed first, then stored.
-    pub(super) fn outputs(&mut self) -> Result<(), Unsupported> {
-        let outputs = &self.function.outputs;
-        let mut results = Vec::new();
-        for output in outputs {
-            let id = output.value();
-            let mut code = self.node(id)?;
-            let keep = outputs.len() > 1 && matches!(output, Output::Store { .. });
-            if keep {
-                // A view would change when another result is stored.
-                code = match self.function.nodes[id].op {
-                    Op::View(_)
-                    | Op::Reshape
-                    | Op::Transpose { .. }
-                    | Op::Slice { .. }
-                    | Op::Reverse { .. }
-                    | Op::BroadcastInDim { .. }
-                    | Op::BitcastConvert => Code::atom(format!("np.array({})", code.s), code.full),
-                    _ => code,
-                };
-                code = self.body.hold("result", code);
-            }
-            results.push(code);
-        }
-        let mut returned = None;
-        for (output, code) in outputs.iter().zip(&results) {
-            match output {
-                Output::Return { .. } => {
-                    let value = if outputs.len() > 1 {
-                        self.body.hold("result", code.clone())
-                    } else {
-                        code.clone()
-                    };
-                    returned = Some(value);
-                }
-                Output::Store { .. } => {}
-            }
-        }
-        for (output, code) in outputs.iter().zip(&results) {
-            if let Output::Store { value, view } = output {
-                let shape = &self.function.nodes[*value].ty.shape;
-                let args = self.view_args(view, shape)?.ok_or_else(|| {
-                    Unsupported::new(format!(
-                        "results are stored at {view}, which is no regular pattern"
-                    ))
-                })?;
-                self.body.line(&format!("_view({args})[...] = {}", code.s));
-            }
-        }
-        if let Some(value) = returned {
-            self.body
-                .line(&format!("return {}[()]", value.at(Level::Atom)));
-        }
-        Ok(())
     }
 
     /// `array, shape[, strides][, offset]` for `_view` and `_read`, if the index is linear in the dimensions.
@@ -172,6 +127,15 @@ impl<'a> Emitter<'a> {
         Ok(tuple(&items))
     }
 
+    /// A shape as a tuple, in the function that computes.
+    fn device_shape(&mut self, shape: &[Idx]) -> Result<String, Unsupported> {
+        let items = shape
+            .iter()
+            .map(|e| self.size_index(e))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(tuple(&items))
+    }
+
     /// The value with all of the node's shape.
     fn full(&mut self, id: NodeId) -> Result<Code, Unsupported> {
         let code = self.node(id)?;
@@ -179,12 +143,35 @@ impl<'a> Emitter<'a> {
             return Ok(code);
         }
         let function = self.function;
-        let shape = self.shape(&function.nodes[id].ty.shape)?;
-        Ok(Code::atom(format!("_full({}, {shape})", code.s), true))
+        self.all_of_shape(&code, &function.nodes[id].ty.shape)
+    }
+
+    /// `code`, broadcast to a shape.
+    pub(super) fn all_of_shape(&mut self, code: &Code, shape: &[Idx]) -> Result<Code, Unsupported> {
+        let shape = self.device_shape(shape)?;
+        let operands = [("a", code.into()), ("shape", (&shape).into())];
+        // Only moves: no type matters.
+        let row = self.dialect.row("full", ScalarType::I64, false)?;
+        Ok(Code {
+            full: true,
+            ..self.dialect.fill(row.form, &operands)
+        })
+    }
+
+    /// A literal with its type.
+    pub(super) fn literal(&self, v: Scalar) -> Result<String, Unsupported> {
+        self.typed(&digits(v, self.dialect.module), v.ty)
+    }
+
+    pub(super) fn typed(&self, digits: &str, ty: ScalarType) -> Result<String, Unsupported> {
+        let t = self.dialect.dtype(ty)?;
+        let row = self.dialect.row("constant", ty, false)?;
+        let operands = [("v", digits.into()), ("t", (&t).into())];
+        Ok(self.dialect.fill(row.form, &operands).s)
     }
 
     /// The value of a node: an expression, or the variable that holds it.
-    fn node(&mut self, id: NodeId) -> Result<Code, Unsupported> {
+    pub(super) fn node(&mut self, id: NodeId) -> Result<Code, Unsupported> {
         if let Some(code) = self.values.get(&id) {
             return Ok(code.clone());
         }
@@ -213,40 +200,37 @@ impl<'a> Emitter<'a> {
         let rank = node.ty.rank();
         let function = self.function;
         let ty_of = |id: NodeId| &function.nodes[id].ty;
+        let moved = |code: Code| Code { full: true, ..code };
         Ok(match &node.op {
-            Op::View(view) => match self.view_args(view, &node.ty.shape)? {
-                Some(args) => Code::atom(format!("_read({args})"), true),
-                None => {
-                    let at = self
-                        .dims_index(&self.since_first(&view.array, &view.index), &node.ty.shape)?;
-                    let at = if at.full {
-                        at.s
-                    } else {
-                        format!("_full({}, {})", at.s, self.shape(&node.ty.shape)?)
-                    };
-                    Code::atom(
-                        format!("_gather({}, {at})", self.param_name(&view.array)),
-                        true,
-                    )
-                }
-            },
-            Op::Param(name) => Code::atom(self.param_name(name), rank == 0),
-            Op::Size(idx) => Code::atom(
-                format!("_int({}, {})", self.scalar_index(idx)?, dtype(elem)),
-                true,
-            ),
-            Op::Constant(v) => Code::atom(literal(*v), true),
+            Op::View(view) => self.view(view, &node.ty)?,
+            Op::Param(name) => {
+                let name = self.param_name(name);
+                self.leaf(&name, Code::atom(&name, rank == 0), elem)?
+            }
+            Op::Size(idx) => {
+                let dtype = numpy_dtype(elem);
+                let value = Code::atom(format!("_int({}, {dtype})", self.scalar_index(idx)?), true);
+                self.leaf("size", value, elem)?
+            }
+            Op::Constant(v) => Code::atom(self.literal(*v)?, true),
             Op::Table(values) => {
-                let items: Vec<_> = values.iter().map(|v| digits(*v)).collect();
-                Code::atom(
-                    format!("np.array([{}], dtype={})", items.join(", "), dtype(elem)),
-                    true,
-                )
+                let items: Vec<_> = values
+                    .iter()
+                    .map(|v| digits(*v, self.dialect.module))
+                    .collect();
+                let (items, t) = (items.join(", "), self.dialect.dtype(elem)?);
+                let row = self.dialect.row("table", elem, false)?;
+                let operands = [("v", (&items).into()), ("t", (&t).into())];
+                moved(self.dialect.fill(row.form, &operands))
             }
             Op::Iota { dimension } => {
-                let n = self.scalar_index(&node.ty.shape[*dimension])?;
-                let s = format!("_axis({n}, {dimension}, {rank}).astype({})", dtype(elem));
-                Code::atom(s, rank == 1)
+                let n = self.size_index(&node.ty.shape[*dimension])?;
+                let axis = self.axis(&n, *dimension, rank)?;
+                let code = self.convert(elem, ScalarType::I64, &axis)?;
+                Code {
+                    full: rank == 1,
+                    ..code
+                }
             }
             Op::Unary(op) => {
                 let a = self.node(arg(0))?;
@@ -259,76 +243,86 @@ impl<'a> Emitter<'a> {
             }
             Op::Compare(op) => {
                 let (a, b) = (self.node(arg(0))?, self.node(arg(1))?);
-                compare(*op, &a, &b)
+                self.compare(*op, ty_of(arg(0)).elem, &a, &b)?
             }
             Op::Convert => {
                 let a = self.node(arg(0))?;
-                convert(elem, &a)
+                self.convert(elem, ty_of(arg(0)).elem, &a)?
             }
             Op::BitcastConvert => {
                 let a = self.node(arg(0))?;
-                Code::atom(
-                    format!("{}.view({})", a.at(Level::Atom), dtype(elem)),
-                    a.full,
-                )
+                self.bitcast(elem, &a)?
             }
             Op::Select => {
                 let (c, t, f) = (self.node(arg(0))?, self.node(arg(1))?, self.node(arg(2))?);
-                select(&c, &t, &f)
+                self.select(elem, &c, &t, &f)?
             }
             Op::BroadcastInDim { dimensions } => {
                 let operand = self.node(arg(0))?;
-                self.broadcast(&operand, ty_of(arg(0)), &node.ty, dimensions)
+                self.broadcast(&operand, ty_of(arg(0)), &node.ty, dimensions)?
             }
             Op::Reshape => {
                 let a = self.full(arg(0))?;
-                let shape = self.shape(&node.ty.shape)?;
-                Code::atom(
-                    format!("{}.reshape(_shape({shape}))", a.at(Level::Atom)),
-                    true,
-                )
+                let shape = self.device_shape(&node.ty.shape)?;
+                let operands = [("a", (&a).into()), ("shape", (&shape).into())];
+                moved(self.moving("reshape", elem, &operands)?)
             }
             Op::Transpose { permutation } => {
                 let a = self.full(arg(0))?;
-                if permutation == &[1, 0] {
-                    Code::atom(format!("{}.T", a.at(Level::Atom)), true)
-                } else {
-                    let axes: Vec<_> = permutation.iter().map(usize::to_string).collect();
-                    Code::atom(format!("np.transpose({}, {})", a.s, tuple(&axes)), true)
-                }
+                let axes: Vec<_> = permutation.iter().map(usize::to_string).collect();
+                let axes = tuple(&axes);
+                let name = match permutation.as_slice() {
+                    [1, 0] => "matrix_transpose",
+                    _ => "transpose",
+                };
+                let operands = [("a", (&a).into()), ("axes", (&axes).into())];
+                moved(self.moving(name, elem, &operands)?)
             }
             Op::Slice { start, stride } => {
                 let a = self.full(arg(0))?;
-                let (start, shape) = (self.shape(start)?, self.shape(&node.ty.shape)?);
-                let stride: Vec<_> = stride.iter().map(i64::to_string).collect();
-                Code::atom(
-                    format!("_slice({}, {start}, {shape}, {})", a.s, tuple(&stride)),
-                    true,
-                )
+                let start = self.device_shape(start)?;
+                let shape = self.device_shape(&node.ty.shape)?;
+                let stride = tuple(&stride.iter().map(i64::to_string).collect::<Vec<_>>());
+                let operands = [
+                    ("a", (&a).into()),
+                    ("start", (&start).into()),
+                    ("shape", (&shape).into()),
+                    ("stride", (&stride).into()),
+                ];
+                moved(self.moving("slice", elem, &operands)?)
             }
             Op::Pad { low } => {
                 let (a, value) = (self.full(arg(0))?, self.node(arg(1))?);
-                let (low, shape) = (self.shape(low)?, self.shape(&node.ty.shape)?);
-                Code::atom(format!("_pad({}, {}, {low}, {shape})", a.s, value.s), true)
+                let low = self.device_shape(low)?;
+                let shape = self.device_shape(&node.ty.shape)?;
+                let operands = [
+                    ("a", (&a).into()),
+                    ("value", (&value).into()),
+                    ("low", (&low).into()),
+                    ("shape", (&shape).into()),
+                ];
+                moved(self.moving("pad", elem, &operands)?)
             }
             Op::Concatenate { dimension } => {
                 let mut pieces = Vec::new();
                 for &a in &node.args {
                     pieces.push(self.full(a)?.s);
                 }
-                Code::atom(
-                    format!("np.concatenate({}, axis={dimension})", tuple(&pieces)),
-                    true,
-                )
+                let pieces = Code::atom(tuple(&pieces), true);
+                let axis = dimension.to_string();
+                let operands = [("a", (&pieces).into()), ("axis", (&axis).into())];
+                moved(self.moving("concatenate", elem, &operands)?)
             }
             Op::Reverse { dimensions } => {
                 let a = self.full(arg(0))?;
                 let axes: Vec<_> = dimensions.iter().map(usize::to_string).collect();
-                Code::atom(format!("np.flip({}, axis={})", a.s, tuple(&axes)), true)
+                let axes = tuple(&axes);
+                let operands = [("a", (&a).into()), ("axes", (&axes).into())];
+                moved(self.moving("reverse", elem, &operands)?)
             }
             Op::Gather => {
                 let (a, at) = (self.full(arg(0))?, self.full(arg(1))?);
-                Code::atom(format!("_gather({}, {})", a.s, at.s), true)
+                self.gather(elem, &a, &at)?
             }
             Op::DotGeneral { batch, contracting } => {
                 let (a, b, init) = (arg(0), arg(1), arg(2));
@@ -350,34 +344,87 @@ impl<'a> Emitter<'a> {
         })
     }
 
+    fn view(&mut self, view: &View, ty: &TensorType) -> Result<Code, Unsupported> {
+        if let Some(args) = self.view_args(view, &ty.shape)? {
+            let stem = format!("{}_view", self.param_name(&view.array));
+            return self.leaf(&stem, Code::atom(format!("_read({args})"), true), ty.elem);
+        }
+        let at = self.dims_index(&self.since_first(&view.array, &view.index), &ty.shape)?;
+        let at = match at.full {
+            true => at,
+            false => self.all_of_shape(&at, &ty.shape)?,
+        };
+        let array = self.whole_array(&view.array, ty.elem)?;
+        self.gather(ty.elem, &array, &at)
+    }
+
+    pub(super) fn gather(
+        &mut self,
+        elem: ScalarType,
+        array: &Code,
+        at: &Code,
+    ) -> Result<Code, Unsupported> {
+        let operands = [("a", array.into()), ("at", at.into())];
+        let code = self.moving("gather", elem, &operands)?;
+        Ok(Code {
+            full: at.full,
+            ..code
+        })
+    }
+
+    /// `0 … n-1` along one of `rank` axes.
+    pub(super) fn axis(&mut self, n: &str, axis: usize, rank: usize) -> Result<Code, Unsupported> {
+        let (axis, ranks) = (axis.to_string(), rank.to_string());
+        let operands = [
+            ("n", n.into()),
+            ("axis", (&axis).into()),
+            ("rank", (&ranks).into()),
+        ];
+        let code = self.moving("axis", ScalarType::I64, &operands)?;
+        Ok(Code {
+            full: rank == 1,
+            ..code
+        })
+    }
+
+    /// A row of an operator that computes nothing.
+    fn moving(
+        &mut self,
+        name: &str,
+        ty: ScalarType,
+        operands: &[(&str, Operand)],
+    ) -> Result<Code, Unsupported> {
+        let row = self.dialect.row(name, ty, false)?;
+        Ok(self.dialect.fill(row.form, operands))
+    }
+
     fn broadcast(
         &mut self,
         operand: &Code,
         from: &TensorType,
         to: &TensorType,
         dimensions: &[usize],
-    ) -> Code {
+    ) -> Result<Code, Unsupported> {
         let (rank, inner) = (to.rank(), from.rank());
         // Axes that are missing at the front come by themselves.
         let at_the_end = dimensions.iter().copied().eq(rank - inner..rank);
         if inner == 0 || at_the_end {
-            return Code {
+            return Ok(Code {
                 full: operand.full && inner == rank,
                 ..operand.clone()
-            };
+            });
         }
         let first = dimensions.first().copied().unwrap_or(0);
         let axes: Vec<_> = (first..rank)
             .map(|d| if dimensions.contains(&d) { ":" } else { "None" })
             .collect();
         // The operand itself may lack axes at the front, which the picks would then miss.
-        let s = if operand.full {
-            format!("{}[{}]", operand.at(Level::Atom), axes.join(", "))
-        } else {
-            let shape = self.shape(&from.shape).unwrap_or_default();
-            format!("_full({}, {shape})[{}]", operand.s, axes.join(", "))
+        let all = match operand.full {
+            true => operand.clone(),
+            false => self.all_of_shape(operand, &from.shape)?,
         };
-        Code::atom(s, false)
+        let s = format!("{}[{}]", all.at(Level::Atom), axes.join(", "));
+        Ok(Code::atom(s, false))
     }
 
     fn dot(
@@ -398,7 +445,7 @@ impl<'a> Emitter<'a> {
         if ranks.0 + ranks.1 > letters.len() {
             return Err(Unsupported::new("more dimensions than einsum has letters"));
         }
-        let mut left = letters[..ranks.0].to_vec();
+        let left = letters[..ranks.0].to_vec();
         let right_letters = &letters[ranks.0..ranks.0 + ranks.1];
         let mut right = right_letters.to_vec();
         for &(l, r) in batch.iter().chain(contracting) {
@@ -419,22 +466,22 @@ impl<'a> Emitter<'a> {
         };
         result.extend(free(&left, &bound(|p| p.0)));
         result.extend(free(&right, &bound(|p| p.1)));
-        let text = |l: &mut Vec<char>| l.iter().collect::<String>();
+        let text = |l: &[char]| l.iter().collect::<String>();
+        let einsum = |e: &mut Self, to: &str| {
+            let spec = format!("{},{}->{to}", text(&left), text(&right));
+            let operands = [
+                ("a", (&x).into()),
+                ("b", (&y).into()),
+                ("spec", (&spec).into()),
+            ];
+            e.moving("einsum", elem, &operands)
+        };
         if elem.is_float() && self.allowed == Tier::Exact {
             let all: String = result.iter().chain(&summed).collect();
-            let products = format!(
-                "np.einsum(\"{},{}->{all}\", {}, {})",
-                text(&mut left),
-                text(&mut right),
-                x.s,
-                y.s
-            );
+            let products = einsum(self, &all)?;
             let axes: Vec<usize> = (result.len()..result.len() + summed.len()).collect();
             let add = Reducer::Op(BinOp::Add);
-            return self.reduction(add, elem, Some(&start), &Code::atom(products, true), &axes);
-        }
-        if elem.is_float() {
-            self.tier = Tier::Real;
+            return self.reduction(add, elem, Some(&start), &products, &axes);
         }
         let simple = batch.is_empty()
             && match (ranks, contracting) {
@@ -442,22 +489,17 @@ impl<'a> Emitter<'a> {
                 _ => false,
             };
         let product = if simple {
-            Code {
-                s: format!("{} @ {}", x.at(Level::Product), y.at(Level::Unary)),
-                level: Level::Product,
-                full: true,
-            }
+            self.form("matmul", elem, &[("a", (&x).into()), ("b", (&y).into())])?
         } else {
-            let result: String = result.iter().collect();
-            let s = format!(
-                "np.einsum(\"{},{}->{result}\", {}, {})",
-                text(&mut left),
-                text(&mut right),
-                x.s,
-                y.s
-            );
-            Code::atom(s, true)
+            einsum(self, &result.iter().collect::<String>())?
         };
+        let product = Code {
+            full: true,
+            ..product
+        };
+        if elem.is_float() {
+            self.real("its sums run in an order of its own")?;
+        }
         if zero {
             return Ok(product);
         }

@@ -45,6 +45,11 @@ impl Code {
     }
 }
 
+/// Whether it is a variable, or a number.
+pub(super) fn is_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
 /// The body of a function.
 #[derive(Default)]
 pub(super) struct Body {
@@ -70,7 +75,7 @@ impl Body {
 
     /// A variable with this value: a new one, unless one has it already.
     pub(super) fn hold(&mut self, stem: &str, code: Code) -> Code {
-        if code.level == Level::Atom && code.s.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        if code.level == Level::Atom && is_name(&code.s) {
             return code;
         }
         if let Some(name) = self.known.iter().find_map(|k| k.get(&code.s)) {
@@ -101,8 +106,37 @@ impl Body {
     }
 }
 
+/// A literal without its type; `nan` and `inf` are the module's.
+pub(super) fn digits(v: Scalar, module: &str) -> String {
+    if v.ty == ScalarType::I1 {
+        return if v.is_true() { "True" } else { "False" }.into();
+    }
+    if v.ty.is_int() {
+        return v.as_int().to_string();
+    }
+    let x = v.as_f64();
+    if x.is_nan() {
+        return format!("{module}.nan");
+    }
+    if x.is_infinite() {
+        let sign = if x > 0.0 { "" } else { "-" };
+        return format!("{sign}{module}.inf");
+    }
+    if v.ty == ScalarType::F32 {
+        // Python reads a double, and rounds it to a float: only if that gives the same float.
+        let short = format!("{:?}", v.as_f32());
+        if short
+            .parse::<f64>()
+            .is_ok_and(|d| (d as f32).to_bits() == v.as_f32().to_bits())
+        {
+            return short;
+        }
+    }
+    format!("{x:?}")
+}
+
 /// NumPy's name of a type.
-pub(super) fn dtype(ty: ScalarType) -> &'static str {
+pub(super) fn numpy_dtype(ty: ScalarType) -> &'static str {
     match ty {
         ScalarType::I1 => "np.bool_",
         ScalarType::I8 => "np.int8",
@@ -118,39 +152,6 @@ pub(super) fn dtype(ty: ScalarType) -> &'static str {
     }
 }
 
-/// A literal, with its type.
-pub(super) fn literal(v: Scalar) -> String {
-    format!("{}({})", dtype(v.ty), digits(v))
-}
-
-/// A literal without its type.
-pub(super) fn digits(v: Scalar) -> String {
-    if v.ty == ScalarType::I1 {
-        return if v.is_true() { "True" } else { "False" }.into();
-    }
-    if v.ty.is_int() {
-        return v.as_int().to_string();
-    }
-    let x = v.as_f64();
-    if x.is_nan() {
-        return "np.nan".into();
-    }
-    if x.is_infinite() {
-        return if x > 0.0 { "np.inf" } else { "-np.inf" }.into();
-    }
-    if v.ty == ScalarType::F32 {
-        // Python reads a double, and rounds it to a float: only if that gives the same float.
-        let short = format!("{:?}", v.as_f32());
-        if short
-            .parse::<f64>()
-            .is_ok_and(|d| (d as f32).to_bits() == v.as_f32().to_bits())
-        {
-            return short;
-        }
-    }
-    format!("{x:?}")
-}
-
 /// A Python tuple.
 pub(super) fn tuple(items: &[String]) -> String {
     match items {
@@ -159,7 +160,7 @@ pub(super) fn tuple(items: &[String]) -> String {
     }
 }
 
-/// Words that a Python variable must not be called: keywords, and names that the module uses.
+/// Words that a Python variable must not be called: keywords, and names that the modules use.
 pub(super) const PYTHON_WORDS: &[&str] = &[
     "False",
     "None",
@@ -197,6 +198,16 @@ pub(super) const PYTHON_WORDS: &[&str] = &[
     "with",
     "yield",
     "np",
+    "jax",
+    "jnp",
+    "lax",
+    "torch",
+    "tf",
+    "mx",
+    "da",
+    "os",
+    "warnings",
+    "r",
     "max",
     "min",
     "int",

@@ -1,8 +1,9 @@
 //! Index notation over whole arrays: each bound index is an axis.
 
 use super::node::{Emitter, linear};
-use super::py::{Code, Level, dtype, literal};
-use super::scalar_op::{compare, convert, infix, select};
+use super::py::{Code, Level, numpy_dtype};
+
+use super::scalar_op::{compare, infix};
 use crate::Unsupported;
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
@@ -14,7 +15,7 @@ use tensorize_ir::tensir::{Reducer, dim};
 
 /// What is bound: axes, counters of Python loops, accumulators.
 #[derive(Clone, Default)]
-struct Scope {
+pub(super) struct Scope {
     /// Names and extents of the axes, in order.
     axes: Vec<(Sym, Idx)>,
     /// Counters and accumulators in Python variables.
@@ -34,22 +35,6 @@ impl Emitter<'_> {
         self.element(e, &Scope::of(shape))
     }
 
-    /// An index over the sizes alone, as a Python integer.
-    pub(super) fn scalar_index(&mut self, idx: &Idx) -> Result<String, Unsupported> {
-        let code = self.index(idx, &Scope::default())?;
-        Ok(
-            if idx
-                .terms()
-                .flat_map(|(m, _)| m)
-                .all(|a| matches!(a, Atom::Sym(_)))
-            {
-                code.s
-            } else {
-                format!("int({})", code.s)
-            },
-        )
-    }
-
     /// An index over the dimensions `#0`, `#1`, … of a shape.
     pub(super) fn dims_index(&mut self, idx: &Idx, shape: &[Idx]) -> Result<Code, Unsupported> {
         self.index(idx, &Scope::of(shape))
@@ -57,13 +42,27 @@ impl Emitter<'_> {
 
     fn element(&mut self, e: &ElemRef, scope: &Scope) -> Result<Code, Unsupported> {
         Ok(match &**e {
-            Elem::Const(v) => Code::atom(literal(*v), scope.axes.is_empty()),
-            Elem::Param(name, _) => Code::atom(self.param_name(name), scope.axes.is_empty()),
-            Elem::OfIdx(ty, idx) => {
-                let value = self.index(idx, scope)?;
-                Code::atom(format!("_int({}, {})", value.s, dtype(*ty)), value.full)
+            Elem::Const(v) => Code::atom(self.literal(*v)?, scope.axes.is_empty()),
+            Elem::Param(name, _) => {
+                let name = self.param_name(name);
+                self.leaf(&name, Code::atom(&name, scope.axes.is_empty()), e.ty())?
             }
-            Elem::Read { array, index, .. } => self.read(array, index, scope)?,
+            Elem::OfIdx(ty, idx) => {
+                let on_axes = scope.axes.iter().any(|(n, _)| idx.mentions(n));
+                if !on_axes && !idx.has_values() && !scope.binds(idx) {
+                    let value = self.scalar_index(idx)?;
+                    let code = Code::atom(
+                        format!("_int({value}, {})", numpy_dtype(*ty)),
+                        scope.axes.is_empty(),
+                    );
+                    return self.leaf("size", code, *ty);
+                }
+                let value = self.index(idx, scope)?;
+                let t = self.dialect.dtype(*ty)?;
+                let operands = [("a", (&value).into()), ("t", (&t).into())];
+                self.form("of_index", *ty, &operands)?
+            }
+            Elem::Read { array, index, .. } => self.read(array, index, e.ty(), scope)?,
             Elem::Unary(op, a) => {
                 let a = self.element(a, scope)?;
                 self.unary(*op, e.ty(), &a)?
@@ -77,24 +76,28 @@ impl Emitter<'_> {
                 self.binary(*op, e.ty(), &a, &b, known)?
             }
             Elem::Compare(op, a, b) => {
+                let ty = a.ty();
                 let (a, b) = (self.element(a, scope)?, self.element(b, scope)?);
-                compare(*op, &a, &b)
+                self.compare(*op, ty, &a, &b)?
             }
             Elem::IndexCompare(op, a, b) => {
                 let (a, b) = (self.index(a, scope)?, self.index(b, scope)?);
                 // Two Python integers would compare to a Python truth value.
-                Code::atom(
-                    format!("np.bool_({})", compare(*op, &a, &b).s),
-                    a.full || b.full,
-                )
+                let compared = compare(*op, &a, &b);
+                self.form(
+                    "index_compare",
+                    ScalarType::I64,
+                    &[("a", (&compared).into())],
+                )?
             }
-            Elem::Convert(ty, a) => convert(*ty, &self.element(a, scope)?),
+            Elem::Convert(ty, a) => {
+                let from = a.ty();
+                let a = self.element(a, scope)?;
+                self.convert(*ty, from, &a)?
+            }
             Elem::Bitcast(ty, a) => {
                 let a = self.element(a, scope)?;
-                Code::atom(
-                    format!("{}.view({})", a.at(Level::Atom), dtype(*ty)),
-                    a.full,
-                )
+                self.bitcast(*ty, &a)?
             }
             Elem::Select(c, t, f) => {
                 let (c, t, f) = (
@@ -102,7 +105,7 @@ impl Emitter<'_> {
                     self.element(t, scope)?,
                     self.element(f, scope)?,
                 );
-                select(&c, &t, &f)
+                self.select(e.ty(), &c, &t, &f)?
             }
             Elem::Acc(name, _) => match scope.variables.get(name) {
                 Some(var) => {
@@ -124,7 +127,13 @@ impl Emitter<'_> {
         })
     }
 
-    fn read(&mut self, array: &Sym, index: &Idx, scope: &Scope) -> Result<Code, Unsupported> {
+    fn read(
+        &mut self,
+        array: &Sym,
+        index: &Idx,
+        elem: ScalarType,
+        scope: &Scope,
+    ) -> Result<Code, Unsupported> {
         let stem = format!("{}_at", self.param_name(array));
         let index = self.since_first(array, index);
         let names: Vec<Sym> = scope.axes.iter().map(|(n, _)| n.clone()).collect();
@@ -133,20 +142,24 @@ impl Emitter<'_> {
         let code = match regular {
             Some((strides, offset)) => {
                 let shape: Vec<Idx> = scope.axes.iter().map(|(_, e)| e.clone()).collect();
-                let offset_code = self.index(&offset, scope)?;
+                if self.dialect.boundary.is_some() && scope.binds(&index) {
+                    return Err(Unsupported::new(
+                        "a read in a loop has no form outside of it",
+                    ));
+                }
+                let offset_code = self.in_entry(|e| e.index(&offset, scope))?;
                 let fixed = self.strided(array, &shape, &strides, &Idx::default())?;
                 let offset = match offset.is_zero() {
                     true => String::new(),
                     false => format!(", offset={}", offset_code.s),
                 };
-                Code::atom(format!("_read({fixed}{offset})"), true)
+                let code = Code::atom(format!("_read({fixed}{offset})"), true);
+                self.leaf(&stem, code, elem)?
             }
             None => {
                 let at = self.index(&index, scope)?;
-                Code::atom(
-                    format!("_gather({}, {})", self.param_name(array), at.s),
-                    at.full,
-                )
+                let array = self.whole_array(array, elem)?;
+                self.gather(elem, &array, &at)?
             }
         };
         Ok(self.body.hold(&stem, code))
@@ -179,6 +192,12 @@ impl Emitter<'_> {
             return Err(Unsupported::new(format!(
                 "a sum over {} terms, which differs from element to element, has no form over whole arrays",
                 f.extent
+            )));
+        }
+        if self.dialect.boundary.is_some() {
+            return Err(Unsupported::new(format!(
+                "{} gets no loops, and this fold is none of its reductions",
+                self.dialect.title
             )));
         }
         // One step after the other, each for all elements at once.
@@ -220,13 +239,10 @@ impl Emitter<'_> {
             return Ok(x);
         }
         let shape: Vec<Idx> = scope.axes.iter().map(|(_, e)| e.clone()).collect();
-        Ok(Code::atom(
-            format!("_full({}, {})", x.s, self.shape(&shape)?),
-            true,
-        ))
+        self.all_of_shape(&x, &shape)
     }
 
-    fn index(&mut self, idx: &Idx, scope: &Scope) -> Result<Code, Unsupported> {
+    pub(super) fn index(&mut self, idx: &Idx, scope: &Scope) -> Result<Code, Unsupported> {
         let mut terms: Vec<_> = idx.terms().collect();
         terms.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         terms.sort_by_key(|(_, c)| *c < 0);
@@ -266,28 +282,32 @@ impl Emitter<'_> {
                     return Ok(Code::atom(var.name.clone(), scalar));
                 }
                 let Some(axis) = scope.axes.iter().position(|(n, _)| n == s) else {
-                    return Ok(Code::atom(self.param_name(s), scalar));
+                    return Ok(Code::atom(self.size_name(s), scalar));
                 };
                 let extent = self.index(&scope.axes[axis].1, &Scope::default())?.s;
                 let stem = ["i", "j", "k", "l"].get(axis).copied().unwrap_or("m");
-                let code = Code::atom(format!("_axis({extent}, {axis}, {rank})"), rank == 1);
+                let code = self.axis(&extent, axis, rank)?;
                 return Ok(self.body.hold(stem, code));
             }
             Atom::Value(e) => {
                 let value = self.element(e, scope)?;
-                return Ok(convert(ScalarType::I64, &value));
+                return self.convert(ScalarType::I64, e.ty(), &value);
             }
-            Atom::FloorDiv(a, b) => ("_floor_div", a, b),
-            Atom::Mod(a, b) => ("_floor_mod", a, b),
-            Atom::Max(a, b) => ("np.maximum", a, b),
-            Atom::Min(a, b) => ("np.minimum", a, b),
+            Atom::FloorDiv(a, b) => ("index_floor_div", a, b),
+            Atom::Mod(a, b) => ("index_floor_mod", a, b),
+            Atom::Max(a, b) => ("index_maximum", a, b),
+            Atom::Min(a, b) => ("index_minimum", a, b),
         };
         let positive = b.as_constant().is_some_and(|b| b > 0);
         let (a, b) = (self.index(a, scope)?, self.index(b, scope)?);
         Ok(match name {
-            "_floor_div" if positive => infix("//", Level::Product, &a, &b),
-            "_floor_mod" if positive => infix("%", Level::Product, &a, &b),
-            _ => Code::atom(format!("{name}({}, {})", a.s, b.s), a.full || b.full),
+            "index_floor_div" if positive => infix("//", Level::Product, &a, &b),
+            "index_floor_mod" if positive => infix("%", Level::Product, &a, &b),
+            _ => self.form(
+                name,
+                ScalarType::I64,
+                &[("a", (&a).into()), ("b", (&b).into())],
+            )?,
         })
     }
 }
@@ -299,6 +319,11 @@ impl Scope {
             axes: axes.collect(),
             ..Scope::default()
         }
+    }
+
+    /// Whether the index speaks of a loop's counter or accumulator.
+    fn binds(&self, idx: &Idx) -> bool {
+        self.variables.keys().any(|n| idx.mentions(n))
     }
 
     /// Whether the index is a Python integer: free of axes and of values from memory.

@@ -1,0 +1,124 @@
+//! Reductions, in the order that the tier asks for.
+
+use super::dialect::Operand;
+use super::node::Emitter;
+use super::py::{Code, Level};
+use super::scalar_op::compare;
+use crate::Unsupported;
+use tensorize_ir::guard::Tier;
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::tensir::Reducer;
+
+impl Emitter<'_> {
+    /// `init ∘ x ∘ x …` over these axes of `x`, which has its full shape. Without `init`, it is zero.
+    pub(super) fn reduction(
+        &mut self,
+        reducer: Reducer,
+        ty: ScalarType,
+        init: Option<&Code>,
+        x: &Code,
+        axes: &[usize],
+    ) -> Result<Code, Unsupported> {
+        let tuple = super::py::tuple(&axes.iter().map(usize::to_string).collect::<Vec<_>>());
+        let axis = match axes {
+            [one] => one.to_string(),
+            _ => tuple.clone(),
+        };
+        let start = match init {
+            Some(init) => init.s.clone(),
+            None => self.zero(ty)?,
+        };
+        let t = self.dialect.dtype(ty)?;
+        let operands = [
+            ("a", x.into()),
+            ("start", (&start).into()),
+            ("axis", (&axis).into()),
+            ("axes", (&tuple).into()),
+            ("t", (&t).into()),
+        ];
+        let combined = |sign: &str, level: Level, init: &Code, reduced: &Code| Code {
+            s: format!("{} {sign} {}", init.at(level), reduced.at(Level::Atom)),
+            level,
+            full: true,
+        };
+        use BinOp::*;
+        match reducer {
+            Reducer::Op(op @ (Add | Multiply)) => {
+                let name = if op == Add { "add" } else { "multiply" };
+                if ty.is_float() && self.allowed == Tier::Exact {
+                    return self.form(&format!("ordered_{name}"), ty, &operands);
+                }
+                let reduced = self.form(&format!("reduce_{name}"), ty, &operands)?;
+                Ok(match (init, op) {
+                    (None, _) => Code::atom(reduced.s, true),
+                    (Some(init), Add) => combined("+", Level::Sum, init, &reduced),
+                    (Some(init), _) => combined("*", Level::Product, init, &reduced),
+                })
+            }
+            Reducer::Op(op @ (And | Or | Xor)) => {
+                self.form(&format!("reduce_{}", op.name()), ty, &operands)
+            }
+            Reducer::Op(op @ (Maximum | Minimum)) if ty.is_int() => {
+                self.form(&format!("reduce_{}", op.name()), ty, &operands)
+            }
+            Reducer::TakeIf(cmp) | Reducer::KeepIf(cmp)
+                if ty.is_int() && !matches!(cmp, CmpOp::Eq | CmpOp::Ne) =>
+            {
+                let larger = matches!(cmp, CmpOp::Gt | CmpOp::Ge);
+                let op = if larger { Maximum } else { Minimum };
+                self.form(&format!("reduce_{}", op.name()), ty, &operands)
+            }
+            Reducer::TakeIf(cmp) | Reducer::KeepIf(cmp)
+                if ty.is_float() && !matches!(cmp, CmpOp::Eq | CmpOp::Ne) =>
+            {
+                let keep = matches!(reducer, Reducer::KeepIf(_));
+                let larger = matches!(cmp, CmpOp::Gt | CmpOp::Ge);
+                let strict = matches!(cmp, CmpOp::Gt | CmpOp::Lt);
+                // Of equal ones, `if (x > m) m = x;` has the first, `m = m > x ? m : x;` the last.
+                let first = strict != keep;
+                let py = |b: bool| if b { "True" } else { "False" };
+                let extreme = if larger { "maximum" } else { "minimum" };
+                let more = [
+                    ("larger", py(larger).into()),
+                    ("first", py(first).into()),
+                    ("keep", py(keep).into()),
+                    ("extreme", extreme.into()),
+                ];
+                let operands: Vec<_> = operands.into_iter().chain(more).collect();
+                self.form("extreme", ty, &operands)
+            }
+            Reducer::Op(op) => {
+                let (a, b) = (Code::atom("a", true), Code::atom("b", true));
+                let step = self.binary(op, ty, &a, &b, None)?;
+                self.one_by_one(ty, &step, &operands)
+            }
+            Reducer::TakeIf(cmp) => {
+                let (a, b) = (Code::atom("a", true), Code::atom("b", true));
+                let step = self.select(ty, &compare(cmp, &b, &a), &b, &a)?;
+                self.one_by_one(ty, &step, &operands)
+            }
+            Reducer::KeepIf(cmp) => {
+                let (a, b) = (Code::atom("a", true), Code::atom("b", true));
+                let step = self.select(ty, &compare(cmp, &a, &b), &a, &b)?;
+                self.one_by_one(ty, &step, &operands)
+            }
+        }
+    }
+
+    fn one_by_one(
+        &mut self,
+        ty: ScalarType,
+        step: &Code,
+        operands: &[(&str, Operand)],
+    ) -> Result<Code, Unsupported> {
+        let row = self.dialect.row("one_by_one", ty, false)?;
+        let form = row.form.replace("{step}", &step.s);
+        self.float_step(ty)?;
+        Ok(self.dialect.fill(&form, operands))
+    }
+
+    fn zero(&mut self, ty: ScalarType) -> Result<String, Unsupported> {
+        self.typed("0", ty)
+    }
+}
