@@ -13,6 +13,7 @@ pub mod hash;
 mod native;
 mod prototype;
 pub mod record;
+mod session;
 pub mod store;
 
 pub use builder::{Build, Error};

@@ -2,8 +2,9 @@
 
 use crate::adaptor::{language_of, prelude};
 use crate::bindings::{Binding, Code, entry, original_name};
-use crate::builder::{Error, Kernel, Session, Source, warn};
+use crate::builder::Error;
 use crate::prototype;
+use crate::session::{Kernel, Session, Source, warn};
 use crate::store::write_atomic;
 use std::env;
 use std::path::{Path, PathBuf};

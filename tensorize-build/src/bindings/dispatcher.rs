@@ -1,0 +1,352 @@
+//! One kernel's dispatcher: the function that has the C function's name, checks the guards and calls what
+//! is to run.
+
+use super::{
+    Binding, Code, Proven, can_jump, elem, function_name, kernel_static, original_name,
+    parameter_name,
+};
+use crate::arithmetic;
+use crate::prototype::rust_type;
+use crate::record::{Param, Prototype};
+use std::fmt::Write as _;
+use tensorize_ir::guard::{Footprint, Guard};
+use tensorize_ir::scalar::ScalarType;
+
+/// Writes one kernel's code.
+pub(super) struct Writer<'a> {
+    pub(super) b: &'a Binding,
+    pub(super) prototype: &'a Prototype,
+    pub(super) params: Vec<RustParam<'a>>,
+    pub(super) ret: Option<String>,
+}
+
+pub(super) struct RustParam<'a> {
+    pub(super) c: &'a Param,
+    pub(super) name: String,
+    /// Of the value, or of what is pointed to.
+    pub(super) ty: String,
+    pub(super) scalar: ScalarType,
+}
+
+pub(super) struct Dispatched {
+    pub(super) helpers: String,
+    pub(super) dispatcher: String,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(b: &'a Binding) -> Option<Writer<'a>> {
+        let prototype = b.prototype.as_ref()?;
+        let mut params = Vec::new();
+        for c in &prototype.params {
+            let scalar: ScalarType = c.scalar.parse().ok()?;
+            params.push(RustParam {
+                c,
+                name: parameter_name(&c.name),
+                ty: rust_type(&c.c, scalar),
+                scalar,
+            });
+        }
+        let ret = match &prototype.ret {
+            Some(r) => Some(rust_type(&r.c, r.scalar.parse().ok()?)),
+            None => None,
+        };
+        Some(Writer {
+            b,
+            prototype,
+            params,
+            ret,
+        })
+    }
+
+    /// `a: *const u8, n: ::core::ffi::c_int`
+    pub(super) fn raw_params(&self) -> String {
+        let params = self
+            .params
+            .iter()
+            .map(|p| match (p.c.pointer, p.c.is_const) {
+                (false, _) => format!("{}: {}", p.name, p.ty),
+                (true, true) => format!("{}: *const {}", p.name, p.ty),
+                (true, false) => format!("{}: *mut {}", p.name, p.ty),
+            });
+        params.collect::<Vec<_>>().join(", ")
+    }
+
+    pub(super) fn arrow(&self) -> String {
+        self.ret
+            .as_ref()
+            .map_or(String::new(), |r| format!(" -> {r}"))
+    }
+
+    pub(super) fn names(&self) -> String {
+        self.params
+            .iter()
+            .map(|p| p.name.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    pub(super) fn raw(&self) -> String {
+        format!(
+            "unsafe extern \"C\" {{\n/// `{}` in {}.\n#[link_name = {:?}]\npub fn {}({}){};\n}}\n",
+            self.b.name,
+            self.b.file,
+            self.b.name,
+            function_name(&self.b.name),
+            self.raw_params(),
+            self.arrow()
+        )
+    }
+
+    pub(super) fn integer(&self, name: &str) -> Option<String> {
+        let p = self.params.iter().find(|p| p.c.name == name)?;
+        (!p.c.pointer && p.scalar.is_int()).then(|| p.name.clone())
+    }
+
+    /// `let n = rt::int(n)?;` for each integer parameter that is mentioned.
+    pub(super) fn lets(&self, guards: &[&Guard], footprints: &[&Footprint]) -> String {
+        let mut mentioned = Vec::new();
+        for g in guards {
+            match g {
+                Guard::NonNegative(i) | Guard::Fits(i, _) => arithmetic::symbols(i, &mut mentioned),
+                Guard::Disjoint(a, b) => {
+                    for i in [&a.lo, &a.hi, &b.lo, &b.hi] {
+                        arithmetic::symbols(i, &mut mentioned);
+                    }
+                }
+            }
+        }
+        for f in footprints {
+            arithmetic::symbols(&f.extent.lo, &mut mentioned);
+            arithmetic::symbols(&f.extent.hi, &mut mentioned);
+        }
+        let names = mentioned.iter().filter_map(|s| self.integer(s));
+        names
+            .map(|n| format!("let {n} = rt::int({n})?;\n"))
+            .collect()
+    }
+
+    pub(super) fn proven(&self) -> Result<&'a Proven, String> {
+        self.b.proven.as_ref().map_err(Clone::clone)
+    }
+
+    pub(super) fn footprint(&self, proven: &'a Proven, param: &RustParam) -> Option<&'a Footprint> {
+        proven
+            .footprints
+            .iter()
+            .find(|f| *f.extent.array == *param.c.name)
+    }
+
+    pub(super) fn all(&self) -> Result<Dispatched, String> {
+        let proven = self.proven()?;
+        for f in &proven.footprints {
+            let known = |p: &RustParam| p.c.pointer && *f.extent.array == *p.c.name;
+            if !self.params.iter().any(known) {
+                return Err(format!("`{}` is no array parameter", f.extent.array));
+            }
+        }
+        let mut helpers = self.guards(proven)? + &self.arrays(proven)?;
+        if let Some(source) = self.described() {
+            if !can_jump() {
+                return Err("functions of its kind are not swapped on this machine".into());
+            }
+            let (more, dispatcher) = self.entry(source)?;
+            helpers += &more;
+            return Ok(Dispatched {
+                helpers,
+                dispatcher,
+            });
+        }
+        Ok(Dispatched {
+            helpers,
+            dispatcher: self.dispatcher(),
+        })
+    }
+
+    /// A function of all parameters: `Some(())` if the guards hold.
+    pub(super) fn guards(&self, proven: &Proven) -> Result<String, String> {
+        let name_of = |s: &str| self.integer(s);
+        // Those of all targets together: what one of them needs always holds in practice.
+        let usable = self
+            .b
+            .targets
+            .iter()
+            .filter(|t| !matches!(t.code, Code::Absent(_)));
+        let mut guards: Vec<&Guard> = proven.guards.iter().collect();
+        for guard in usable.flat_map(|t| &t.guards) {
+            if !guards.contains(&guard) {
+                guards.push(guard);
+            }
+        }
+        let mut body = self.lets(&guards, &[]);
+        for guard in guards {
+            let condition = match arithmetic::size_guard(guard, &name_of) {
+                Some(condition) => condition?,
+                None => {
+                    let Guard::Disjoint(a, b) = guard else {
+                        return Err(format!("`{guard}` can't be checked"));
+                    };
+                    let side = |e: &tensorize_ir::guard::Extent| {
+                        let array = self.array(&e.array)?;
+                        let (lo, hi) = arithmetic::extent(e, &name_of)?;
+                        Ok::<_, String>(format!("{array}, {lo}, {hi}"))
+                    };
+                    format!("rt::apart({}, {})?", side(a)?, side(b)?)
+                }
+            };
+            write!(body, "// {guard}\nif !({condition}) {{ return None; }}\n").ok();
+        }
+        Ok(format!(
+            "#[inline(always)]\nfn guards_{}({}) -> Option<()> {{\n{body}Some(())\n}}\n\n",
+            self.b.name,
+            self.raw_params()
+        ))
+    }
+
+    pub(super) fn array(&self, name: &str) -> Result<String, String> {
+        let param = self.params.iter().find(|p| p.c.pointer && p.c.name == name);
+        param
+            .map(|p| format!("{}.cast_const()", p.name_as_mut()))
+            .ok_or_else(|| format!("`{name}` is no array parameter"))
+    }
+
+    /// A function of all parameters: the arrays with their footprints.
+    pub(super) fn arrays(&self, proven: &Proven) -> Result<String, String> {
+        let name_of = |s: &str| self.integer(s);
+        let mut body = self.lets(&[], &proven.footprints.iter().collect::<Vec<_>>());
+        let arrays: Vec<&RustParam> = self.params.iter().filter(|p| p.c.pointer).collect();
+        write!(body, "Some([").ok();
+        for p in &arrays {
+            let footprint = self.footprint(proven, p);
+            let (lo, hi) = match footprint {
+                Some(f) => arithmetic::extent(&f.extent, &name_of)?,
+                None => ("0".into(), "0".into()),
+            };
+            let writes = footprint.is_some_and(|f| f.writes);
+            let depends =
+                footprint.is_some_and(|f| f.reads_depend_on_data || f.writes_depend_on_data);
+            write!(
+                body,
+                "\nrt::Array {{ name: {:?}, pointer: {}.cast(), elem: rt::Elem::{}, lo: {lo}, hi: {hi}, writes: {writes}, \
+                 depends_on_data: {depends} }},",
+                p.c.name,
+                p.name_as_mut(),
+                elem(p.scalar),
+            )
+            .ok();
+        }
+        let size = self.size(proven)?;
+        Ok(format!(
+            "{size}fn arrays_{}({}) -> Option<[rt::Array; {}]> {{\n{body}\n])\n}}\n\n",
+            self.b.name,
+            self.raw_params(),
+            arrays.len()
+        ))
+    }
+
+    /// A function of all parameters: how many elements are touched.
+    pub(super) fn size(&self, proven: &Proven) -> Result<String, String> {
+        let name_of = |s: &str| self.integer(s);
+        let mut body = self.lets(&[], &proven.footprints.iter().collect::<Vec<_>>());
+        let mut sum = "0i64".to_string();
+        for f in &proven.footprints {
+            let (lo, hi) = arithmetic::extent(&f.extent, &name_of)?;
+            let len = if lo == "0i64" {
+                hi
+            } else {
+                format!("{hi}.checked_sub({lo})?")
+            };
+            sum = if sum == "0i64" {
+                len
+            } else {
+                format!("{sum}.checked_add({len})?")
+            };
+        }
+        writeln!(body, "Some({sum})").ok();
+        Ok(format!(
+            "#[inline(always)]\nfn size_{}({}) -> i64 {{\nlet size = || -> Option<i64> {{\n{body}}};\n\
+             size().unwrap_or(i64::MAX)\n}}\n\n",
+            self.b.name,
+            self.raw_params()
+        ))
+    }
+
+    pub(super) fn dispatcher(&self) -> String {
+        let name = &self.b.name;
+        let (params, arrow, names) = (self.raw_params(), self.arrow(), self.names());
+        let original = original_name(name);
+        let entry = self.b.targets.iter().find_map(|t| match &t.code {
+            Code::Native { entry } => Some(entry.clone()),
+            _ => None,
+        });
+        // With the pointers in an array `p`.
+        let mut next = 0;
+        let mut arguments = String::new();
+        let mut descriptions = String::new();
+        let mut pointers = String::new();
+        for p in &self.params {
+            if p.c.pointer {
+                write!(arguments, "p[{next}].cast(), ").ok();
+                write!(pointers, "{}.cast(), ", p.name_as_mut()).ok();
+                descriptions += "rt::Argument::Array, ";
+                next += 1;
+            } else {
+                write!(arguments, "{}, ", p.name).ok();
+                write!(descriptions, "rt::Argument::of({}), ", p.name).ok();
+            }
+        }
+        let declare = |entry: &str| format!("fn {entry}({params}){arrow};\n");
+        let mut foreign = declare(&original);
+        let native = match &entry {
+            Some(entry) => {
+                foreign += &declare(entry);
+                format!(
+                    "}} else if route == rt::Route::Faster {{\n\
+                     return kernel.run_faster(\nsuper::size_{name}({names}),\n\
+                     || unsafe {{ {entry}({names}) }},\n\
+                     || unsafe {{ {original}({names}) }},\n);\n\
+                     }} else if route == rt::Route::Native {{\nkernel.count_native();\n\
+                     return unsafe {{ {entry}({names}) }};\n"
+                )
+            }
+            None => String::new(),
+        };
+        let elsewhere = entry.as_deref().unwrap_or(&original);
+        format!(
+            "unsafe extern \"C\" {{\n{foreign}}}\n\n\
+             /// `{name}` in {file}: the original, or code that was generated from its proven summary.\n\
+             ///\n/// # Safety\n/// As in C.\n\
+             #[unsafe(export_name = {name:?})]\n\
+             pub unsafe extern \"C\" fn {rust_name}({params}){arrow} {{\n\
+             let kernel = &super::{kernel};\n\
+             let route = kernel.route();\n\
+             if route != rt::Route::Original {{\n\
+             if super::guards_{name}({names}).is_none() {{\n\
+             kernel.count_guard_failed();\n\
+             {native}\
+             }} else {{\n\
+             let arrays = super::arrays_{name}({names});\n\
+             return unsafe {{\nrt::run_elsewhere(\n\
+             kernel,\narrays.as_ref().map(|a| a.as_slice()),\n&[{descriptions}],\n\
+             |p| unsafe {{ {original}({arguments}) }},\n\
+             |p| unsafe {{ {elsewhere}({arguments}) }},\n\
+             &[{pointers}],\n)\n}};\n\
+             }}\n}}\n\
+             kernel.count_original();\n\
+             unsafe {{ {original}({names}) }}\n}}\n",
+            file = self.b.file,
+            rust_name = function_name(name),
+            kernel = kernel_static(name),
+        )
+    }
+}
+
+impl RustParam<'_> {
+    /// The pointer as `*mut`.
+    pub(super) fn name_as_mut(&self) -> String {
+        if self.c.is_const {
+            format!("{}.cast_mut()", self.name)
+        } else {
+            self.name.clone()
+        }
+    }
+}

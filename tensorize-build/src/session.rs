@@ -1,0 +1,532 @@
+//! What a build does: looks up what is stored, compiles the original and the generated code, writes the
+//! bindings.
+
+use crate::adaptor::language_of;
+use crate::bindings::{self, Binding, Code, Proven, TargetCode};
+use crate::builder::Error;
+use crate::compiler::{Settings, include_dir};
+use crate::config::{BuildManifest, Library, Metadata};
+use crate::hash::{Preprocessed, preprocess};
+use crate::prototype;
+use crate::record::{Prototype, Record, Status, TargetStatus};
+use crate::store::{Entry, Store, write_atomic};
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
+use tensorize_ir::signature::Language;
+
+/// One `compile`.
+pub(crate) struct Session {
+    pub(crate) dir: PathBuf,
+    out: PathBuf,
+    pub(crate) library: Library,
+    pub(crate) settings: Settings,
+    metadata: Metadata,
+    store: Store,
+}
+
+/// A C file with the kernels in it.
+pub(crate) struct Source {
+    pub(crate) file: String,
+    pub(crate) kernels: Vec<Kernel>,
+}
+
+pub(crate) struct Kernel {
+    pub(crate) name: String,
+    pub(crate) binding: Binding,
+    /// The generated C, if it is to be linked in.
+    pub(crate) native: Option<(String, String)>,
+}
+
+pub(crate) fn warn(message: &str) {
+    for line in message.lines() {
+        println!("cargo::warning={line}");
+    }
+}
+
+impl Session {
+    pub(crate) fn new(dir: PathBuf, out: PathBuf, library: Library) -> Result<Session, Error> {
+        println!("cargo::rerun-if-changed=Cargo.toml");
+        for name in [
+            "TENSORIZE_STRICT",
+            "TENSORIZE_BIN",
+            "TENSORIZE_BUILD",
+            "TENSORIZE_CACHE",
+            "DOCS_RS",
+        ] {
+            println!("cargo::rerun-if-env-changed={name}");
+        }
+        println!(
+            "cargo::rerun-if-changed={}",
+            include_dir().join("tensorize.h").display()
+        );
+        let metadata = Metadata::load(&dir).map_err(Error::Configuration)?;
+        let scratch = out.join("tensorize").join(&library.name);
+        fs::create_dir_all(&scratch).map_err(|source| Error::Write {
+            path: scratch,
+            source,
+        })?;
+        let settings = Settings::of(&dir, &library);
+        let store = Store::of_manifest(&dir);
+        Ok(Session {
+            dir,
+            out,
+            library,
+            settings,
+            metadata,
+            store,
+        })
+    }
+
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.out.join("tensorize").join(&self.library.name)
+    }
+
+    pub(crate) fn run(self) -> Result<(), Error> {
+        // A read-only source is no error: the subcommand has the metadata, too.
+        if may_write(&self.dir) {
+            self.note_library();
+        }
+        let mut files = Vec::new();
+        for file in &self.library.files {
+            let path = self.dir.join(file);
+            println!("cargo::rerun-if-changed={}", path.display());
+            let seen = preprocess(&self.settings, Path::new(file)).map_err(Error::Preprocess)?;
+            for input in &seen.inputs {
+                println!("cargo::rerun-if-changed={}", input.display());
+            }
+            files.push((file.clone(), seen));
+        }
+        let entries = self.entries(&files)?;
+        if self.store.dir().exists() {
+            println!("cargo::rerun-if-changed={}", self.store.dir().display());
+        }
+        let mut sources: Vec<Source> = files
+            .into_iter()
+            .map(|(file, seen)| self.source(file, &seen, &entries))
+            .collect();
+        self.confirm_prototypes(&mut sources);
+        let (mut objects, openmp) = self.compile_generated(&mut sources)?;
+        objects.extend(self.compile_originals(&sources)?);
+        let cpp = sources
+            .iter()
+            .any(|s| language_of(Path::new(&s.file)) == Language::Cpp);
+        cc::Build::new()
+            // The standard library is linked after the archive that needs it.
+            .cpp(cpp)
+            .cargo_warnings(false)
+            .objects(objects)
+            .try_compile(&self.library.name)?;
+        // After the archive that needs it, as linkers want it.
+        if let Some(library) = openmp {
+            println!("cargo::rustc-link-lib={library}");
+        }
+        self.write_bindings(&sources)
+    }
+
+    /// Tells the subcommand what is compiled here. Cargo compares the times of what is below `.tensorize/`
+    /// with the start of this script, so what it writes itself is dated back: it is no reason to run again.
+    fn note_library(&self) {
+        let file = BuildManifest::path(&self.dir);
+        let store = self.store.dir();
+        let time = |path: &Path| fs::metadata(path).and_then(|m| m.modified());
+        let Ok(before) = time(store).or_else(|_| time(&self.dir.join("Cargo.toml"))) else {
+            return;
+        };
+        let old = fs::read(&file).ok();
+        if BuildManifest::note(&self.dir, &self.library).is_ok() && fs::read(&file).ok() != old {
+            for path in [file.as_path(), store] {
+                fs::File::open(path)
+                    .and_then(|f| f.set_modified(before))
+                    .ok();
+            }
+        }
+    }
+
+    /// The names of the kernels that a file has, as far as that can be told without a parser.
+    fn wanted<'a>(&'a self, file: &'a str, seen: &Preprocessed) -> BTreeSet<String> {
+        let annotated = prototype::annotated(&seen.text).into_iter();
+        annotated
+            .chain(self.metadata.kernels_of(file).map(String::from))
+            .collect()
+    }
+
+    /// Everything that is stored; the subcommand is run if something is missing.
+    fn entries(&self, files: &[(String, Preprocessed)]) -> Result<Vec<Entry>, Error> {
+        let mut entries = self.load(files);
+        let mut missing = self.missing(files, &entries);
+        if !missing.is_empty() && self.run_subcommand() {
+            entries = self.load(files);
+            missing = self.missing(files, &entries);
+        }
+        if missing.is_empty() {
+            return Ok(entries);
+        }
+        let list = missing.join(", ");
+        if env::var_os("TENSORIZE_STRICT").is_some_and(|v| v == "1") {
+            return Err(Error::Strict(list));
+        }
+        warn(&format!(
+            "no current result for {list}: the original C is compiled alone; run `cargo tensorize`"
+        ));
+        Ok(entries)
+    }
+
+    fn load(&self, files: &[(String, Preprocessed)]) -> Vec<Entry> {
+        let contents = self.store.load();
+        contents.warnings.iter().for_each(|w| warn(w));
+        let mut entries = contents.entries;
+        for (file, seen) in files {
+            let Some(cache) = Store::of_cache(&seen.hash) else {
+                continue;
+            };
+            for entry in cache.load().entries {
+                let record = &entry.record;
+                let known = entries
+                    .iter()
+                    .any(|e| e.record.name == record.name && e.record.hash == record.hash);
+                if record.hash == seen.hash && record.file == *file && !known {
+                    entries.push(entry);
+                }
+            }
+        }
+        entries
+    }
+
+    fn missing(&self, files: &[(String, Preprocessed)], entries: &[Entry]) -> Vec<String> {
+        let mut missing = Vec::new();
+        for (file, seen) in files {
+            for name in self.wanted(file, seen) {
+                if !entries
+                    .iter()
+                    .any(|e| is_current(&e.record, file, seen, &name))
+                {
+                    missing.push(format!("{file}::{name}"));
+                }
+            }
+        }
+        missing
+    }
+
+    /// Whether `cargo tensorize` ran and may have written something.
+    fn run_subcommand(&self) -> bool {
+        // A nested run, a documentation build, or a source that isn't ours to write to.
+        let nested = ["TENSORIZE_NESTED", "DOCS_RS"]
+            .iter()
+            .any(|v| env::var_os(v).is_some());
+        if nested || !may_write(&self.dir) {
+            return false;
+        }
+        let Some(tool) = find_tool() else {
+            return false;
+        };
+        let mut command = std::process::Command::new(&tool);
+        // The tool must not call `cargo build`, which would wait for the lock that our caller holds.
+        command
+            .args(["--color", "never", "--manifest-path"])
+            .arg(self.dir.join("Cargo.toml"))
+            .env("TENSORIZE_NESTED", "1")
+            .stdin(std::process::Stdio::null());
+        // For the tool these would be the user's own settings.
+        for name in [
+            "TARGET",
+            "HOST",
+            "OUT_DIR",
+            "OPT_LEVEL",
+            "DEBUG",
+            "PROFILE",
+            "NUM_JOBS",
+        ] {
+            command.env_remove(name);
+        }
+        match command.output() {
+            Ok(output) => {
+                // Refusals are no errors here: they are stored, and the originals are compiled.
+                print!(
+                    "{}",
+                    String::from_utf8_lossy(&output.stderr).replace("cargo:", "cargo :")
+                );
+                true
+            }
+            Err(e) => {
+                warn(&format!("{} can't be started: {e}", tool.display()));
+                false
+            }
+        }
+    }
+
+    fn source(&self, file: String, seen: &Preprocessed, entries: &[Entry]) -> Source {
+        let mut names = self.wanted(&file, seen);
+        names.extend(
+            entries
+                .iter()
+                .filter(|e| e.record.file == file)
+                .map(|e| e.record.name.clone()),
+        );
+        let kernels = names
+            .into_iter()
+            .map(|name| {
+                let current = entries
+                    .iter()
+                    .find(|e| is_current(&e.record, &file, seen, &name));
+                let stale = entries
+                    .iter()
+                    .find(|e| e.record.file == file && e.record.name == name);
+                self.kernel(&file, seen, name, current, stale)
+            })
+            .collect();
+        Source { file, kernels }
+    }
+
+    fn kernel(
+        &self,
+        file: &str,
+        seen: &Preprocessed,
+        name: String,
+        current: Option<&Entry>,
+        stale: Option<&Entry>,
+    ) -> Kernel {
+        let any = current.or(stale);
+        let guess = || prototype::guess(&seen.text, &name);
+        let stored = |e: &Entry| e.record.prototype.clone();
+        // A stored prototype spells the types as the user does, but only a current one is sure to fit.
+        let prototype: Option<Prototype> = current
+            .and_then(stored)
+            .or_else(guess)
+            .or_else(|| stale.and_then(stored));
+        let mut native = None;
+        let (proven, targets) = match current {
+            None if stale.is_some() => (
+                Err("it has changed since it was proven".to_string()),
+                vec![],
+            ),
+            None => (Err("`cargo tensorize` has not seen it".to_string()), vec![]),
+            Some(entry) => match self.proven(&entry.record) {
+                Err(why) => (Err(why), vec![]),
+                Ok(proven) => {
+                    let targets = self.targets(entry, &mut native);
+                    (Ok(proven), targets)
+                }
+            },
+        };
+        let line = any.map_or(0, |e| e.record.line);
+        let binding = Binding {
+            name: name.clone(),
+            file: file.into(),
+            line,
+            prototype,
+            proven,
+            targets,
+        };
+        Kernel {
+            name,
+            binding,
+            native,
+        }
+    }
+
+    /// What is proven of a kernel, if the user allows its tier.
+    fn proven(&self, record: &Record) -> Result<Proven, String> {
+        if record.status != Status::Proven {
+            let why = record
+                .why
+                .clone()
+                .unwrap_or_else(|| record.status.name().into());
+            return Err(match &record.code {
+                Some(code) => format!("{code}: {why}"),
+                None => why,
+            });
+        }
+        let text = |e: &dyn fmt::Display| format!("its record can't be read: {e}");
+        let guards: Result<Vec<Guard>, _> = record.guards.iter().map(|g| g.parse()).collect();
+        let within: Result<Vec<Guard>, _> =
+            record.within_objects.iter().map(|g| g.parse()).collect();
+        let mut footprints = Vec::new();
+        let mut columns = BTreeMap::new();
+        for f in &record.footprints {
+            let parse = |t: &str| t.parse::<tensorize_ir::index::Idx>().map_err(|e| text(&e));
+            if let Some([lo, hi]) = &f.columns {
+                columns.insert(f.array.clone(), (parse(lo)?, parse(hi)?));
+            }
+            footprints.push(Footprint {
+                extent: Extent {
+                    array: f.array.as_str().into(),
+                    lo: parse(&f.lo)?,
+                    hi: parse(&f.hi)?,
+                },
+                reads: f.reads,
+                writes: f.writes,
+                reads_depend_on_data: f.reads_depend_on_data,
+                writes_depend_on_data: f.writes_depend_on_data,
+            });
+        }
+        let tier = record.tier.clone().ok_or("its record has no tier")?;
+        Ok(Proven {
+            tier,
+            guards: guards.map_err(|e| text(&e))?,
+            within_objects: within.map_err(|e| text(&e))?,
+            footprints,
+            columns,
+        })
+    }
+
+    fn targets(&self, entry: &Entry, native: &mut Option<(String, String)>) -> Vec<TargetCode> {
+        let allowed = self.metadata.targets();
+        // For a comparison: the program with its originals alone, called directly.
+        let off = env::var_os("TENSORIZE_BUILD").is_some_and(|v| v == "off");
+        let mut list = Vec::new();
+        for (target, t) in &entry.record.targets {
+            let tier = t.tier.clone().unwrap_or_else(|| "real".into());
+            let why_absent = || {
+                t.why
+                    .clone()
+                    .unwrap_or_else(|| "it was not generated".into())
+            };
+            let guards: Result<Vec<Guard>, _> = t.guards.iter().map(|g| g.parse()).collect();
+            let code = match (t.status, entry.sources.get(target), &t.entry) {
+                _ if !allowed.contains(target) => continue,
+                _ if guards.is_err() => Code::Absent("its guards can't be read".into()),
+                _ if off => Code::Absent("built with TENSORIZE_BUILD=off".into()),
+                (TargetStatus::Generated, Some(_), Some(_))
+                    if tier != "exact" && self.metadata.tier() == Tier::Exact =>
+                {
+                    Code::Absent("it is of tier real, and the configuration wants exact".into())
+                }
+                (TargetStatus::Generated, Some(source), Some(function)) => match extension(&t.file)
+                {
+                    "c" if native.is_none() => {
+                        *native = Some((function.clone(), source.clone()));
+                        Code::Native {
+                            entry: function.clone(),
+                        }
+                    }
+                    "py" => {
+                        let file = format!(
+                            "tensorize/{}/{target}_{}.py",
+                            self.library.name, entry.record.name
+                        );
+                        match write_atomic(&self.out.join(&file), source.as_bytes()) {
+                            Ok(()) => Code::Python {
+                                file,
+                                entry: function.clone(),
+                            },
+                            Err(e) => Code::Absent(e.to_string()),
+                        }
+                    }
+                    other => Code::Absent(format!("this version does not run .{other} files")),
+                },
+                _ => Code::Absent(why_absent()),
+            };
+            list.push(TargetCode {
+                target: target.clone(),
+                tier,
+                guards: guards.unwrap_or_default(),
+                code,
+            });
+        }
+        list
+    }
+
+    /// Nothing is built on a prototype that the C compiler doesn't confirm.
+    fn confirm_prototypes(&self, sources: &mut [Source]) {
+        for source in sources {
+            let described: Vec<&Kernel> = source
+                .kernels
+                .iter()
+                .filter(|k| k.binding.is_described() && k.binding.is_dispatched())
+                .collect();
+            let mut refused = BTreeSet::new();
+            if !described.is_empty() && !self.takes(&source.file, &described) {
+                let alone = described
+                    .iter()
+                    .filter(|k| !self.takes(&source.file, &[**k]));
+                refused.extend(alone.map(|k| k.name.clone()));
+            }
+            for kernel in source
+                .kernels
+                .iter_mut()
+                .filter(|k| refused.contains(&k.name))
+            {
+                kernel.binding.proven = Err("the compiler does not take its shim".into());
+                kernel.binding.targets.clear();
+                kernel.native = None;
+            }
+            let list: Vec<(&str, &Prototype)> = source
+                .kernels
+                .iter()
+                .filter(|k| !k.binding.is_described())
+                .filter_map(|k| Some((k.name.as_str(), k.binding.prototype.as_ref()?)))
+                .collect();
+            let file = Path::new(&source.file);
+            let agreed = prototype::agree(&self.settings, file, &list, &self.scratch());
+            let wrong: BTreeSet<String> = list
+                .iter()
+                .zip(agreed)
+                .filter(|(_, a)| !a)
+                .map(|((n, _), _)| n.to_string())
+                .collect();
+            for kernel in source
+                .kernels
+                .iter_mut()
+                .filter(|k| wrong.contains(&k.name))
+            {
+                kernel.binding.prototype = None;
+                kernel.binding.proven = Err("its prototype is not the stored one".into());
+                kernel.binding.targets.clear();
+                kernel.native = None;
+            }
+        }
+    }
+
+    fn write_bindings(&self, sources: &[Source]) -> Result<(), Error> {
+        // A name stands for one function of the program.
+        let mut by_name = BTreeMap::new();
+        for kernel in sources.iter().flat_map(|s| &s.kernels) {
+            by_name
+                .entry(kernel.name.clone())
+                .or_insert_with(|| kernel.binding.clone());
+        }
+        let mut list: Vec<Binding> = by_name.into_values().collect();
+        list.sort_by(|a, b| (&a.file, a.line, &a.name).cmp(&(&b.file, b.line, &b.name)));
+        let path = self.out.join(format!("{}.rs", self.library.name));
+        write_atomic(&path, bindings::write(&list).as_bytes())
+            .map_err(|source| Error::Write { path, source })
+    }
+}
+
+fn is_current(record: &Record, file: &str, seen: &Preprocessed, name: &str) -> bool {
+    record.name == name && record.file == file && record.hash == seen.hash
+}
+
+fn extension(file: &Option<String>) -> &str {
+    file.as_deref()
+        .and_then(|f| f.rsplit_once('.'))
+        .map_or("", |(_, e)| e)
+}
+
+/// `TENSORIZE_BIN`, else `cargo-tensorize` among the programs.
+fn find_tool() -> Option<PathBuf> {
+    if let Some(tool) = env::var_os("TENSORIZE_BIN") {
+        return (!tool.is_empty()).then(|| tool.into());
+    }
+    let name = format!("cargo-tensorize{}", env::consts::EXE_SUFFIX);
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|dir| dir.join(&name))
+        .find(|p| p.is_file())
+}
+
+fn may_write(dir: &Path) -> bool {
+    let store = dir.join(".tensorize");
+    let place = if store.exists() {
+        store
+    } else {
+        dir.to_path_buf()
+    };
+    // Sources that cargo unpacked are as good as read-only.
+    let unpacked =
+        dir.components().any(|c| c.as_os_str() == "registry") && dir.join(".cargo-ok").exists();
+    !unpacked && fs::metadata(place).is_ok_and(|m| !m.permissions().readonly())
+}
