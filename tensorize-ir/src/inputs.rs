@@ -4,7 +4,7 @@
 
 use crate::guard::{Footprint, Guard};
 use crate::index::{Idx, Sym};
-use crate::loopir::{self, Expr, Param, Stmt};
+use crate::loopir::{self, Expr, Param, Visited};
 use crate::memory::{Buffer, Inputs};
 use crate::scalar::{Scalar, ScalarType};
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,40 +106,13 @@ impl Spec {
 
     /// Takes the literals of the kernel to be numbers worth a try.
     pub fn with_constants_of(mut self, kernel: &loopir::Function) -> Spec {
-        fn expr(e: &Expr, spec: &mut Spec) {
-            if let Expr::Const(v) = e
+        loopir::visit(&kernel.body, &mut |part| {
+            if let Visited::Expr(Expr::Const(v)) = part
                 && v.ty.is_int()
             {
-                spec.note_constant(v.as_int());
+                self.note_constant(v.as_int());
             }
-            e.children().into_iter().for_each(|c| expr(c, spec));
-        }
-        fn block(stmts: &[Stmt], spec: &mut Spec) {
-            for s in stmts {
-                match s {
-                    Stmt::Assign { value, .. } => expr(value, spec),
-                    Stmt::Store { index, value, .. } => {
-                        expr(index, spec);
-                        expr(value, spec);
-                    }
-                    Stmt::If {
-                        cond,
-                        then,
-                        otherwise,
-                    } => {
-                        expr(cond, spec);
-                        block(then, spec);
-                        block(otherwise, spec);
-                    }
-                    Stmt::Loop(l) => {
-                        expr(&l.cond, spec);
-                        block(&l.body, spec);
-                    }
-                    Stmt::Return(value) => value.iter().for_each(|v| expr(v, spec)),
-                }
-            }
-        }
-        block(&kernel.body, &mut self);
+        });
         self
     }
 

@@ -15,6 +15,9 @@ mod lexer;
 pub mod parse;
 mod text;
 mod validate;
+mod visit;
+
+pub use visit::{Visited, visit};
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use crate::report::{Status, TargetReport, TargetStatus};
 use std::time::Instant;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::limit;
-use tensorize_ir::loopir::{self, Expr, Stmt};
+use tensorize_ir::loopir::{self, Expr, Visited};
 use tensorize_ir::tensir;
 use tensorize_lift::c::Span;
 use tensorize_lift::summarise::{self, Proposal};
@@ -314,26 +314,13 @@ fn parameters(function: &loopir::Function) -> String {
 /// Whether the function computes with floats, and so what it gives depends on how they are rounded.
 /// Loading, comparing and storing them doesn't.
 fn has_float_arithmetic(function: &loopir::Function) -> bool {
-    fn expr(e: &Expr) -> bool {
-        let own = match e {
-            Expr::Unary(..) | Expr::Binary(..) => e.ty().is_float(),
-            Expr::Convert(ty, a) => ty.is_float() || a.ty().is_float(),
+    let mut found = false;
+    loopir::visit(&function.body, &mut |part| {
+        found |= match part {
+            Visited::Expr(e @ (Expr::Unary(..) | Expr::Binary(..))) => e.ty().is_float(),
+            Visited::Expr(Expr::Convert(ty, a)) => ty.is_float() || a.ty().is_float(),
             _ => false,
         };
-        own || e.children().into_iter().any(expr)
-    }
-    fn stmt(s: &Stmt) -> bool {
-        match s {
-            Stmt::Assign { value, .. } => expr(value),
-            Stmt::Store { index, value, .. } => expr(index) || expr(value),
-            Stmt::If {
-                cond,
-                then,
-                otherwise,
-            } => expr(cond) || then.iter().chain(otherwise).any(stmt),
-            Stmt::Loop(l) => expr(&l.cond) || l.body.iter().any(stmt),
-            Stmt::Return(value) => value.as_ref().is_some_and(expr),
-        }
-    }
-    function.body.iter().any(stmt)
+    });
+    found
 }

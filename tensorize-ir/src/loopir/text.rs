@@ -17,7 +17,7 @@
 //! give one. An index is converted to `i64` if it isn't one. `#1` is the loop's number and `@3` its line;
 //! both may be left out, and `for (…; …; …)` may be written, which is read as the `while` it stands for.
 
-use super::{Expr, Function, Loop, LoopMode, Overflow, Param, Stmt};
+use super::{Expr, Function, Loop, LoopMode, Overflow, Param, Stmt, Visited, visit};
 use crate::index::Sym;
 use crate::op::{BinOp, UnOp};
 use crate::scalar::{Scalar, ScalarType};
@@ -198,15 +198,14 @@ impl<'f, 'g> Printer<'f, 'g> {
     fn read_early(&self, function: &Function) -> BTreeMap<Sym, ScalarType> {
         let mut known = self.types.clone().unwrap_or_default();
         let mut early = BTreeMap::new();
-        function.for_each_in_order(&mut |part| match part {
-            Part::Assigned(name, ty) => {
-                known.entry(name.clone()).or_insert(ty);
+        visit(&function.body, &mut |part| match part {
+            Visited::Stmt(Stmt::Assign { var, ty, .. }) => {
+                known.entry(var.clone()).or_insert(*ty);
             }
-            Part::Read(name, ty) => {
-                if !known.contains_key(name) {
-                    early.entry(name.clone()).or_insert(ty);
-                }
+            Visited::Expr(Expr::Var(name, ty)) if !known.contains_key(name) => {
+                early.entry(name.clone()).or_insert(*ty);
             }
+            _ => {}
         });
         early
     }
@@ -456,56 +455,5 @@ fn level_of(e: &Expr) -> u8 {
             Some(_) => LOGICAL_OR,
             None => TERNARY,
         },
-    }
-}
-
-/// What [`Function::for_each_in_order`] meets.
-enum Part<'a> {
-    Assigned(&'a Sym, ScalarType),
-    Read(&'a Sym, ScalarType),
-}
-
-impl Function {
-    /// Every mention of a variable, in the order of the text.
-    fn for_each_in_order(&self, f: &mut dyn FnMut(Part<'_>)) {
-        fn expr(e: &Expr, f: &mut dyn FnMut(Part<'_>)) {
-            if let Expr::Var(name, ty) = e {
-                f(Part::Read(name, *ty));
-            }
-            e.children().into_iter().for_each(|c| expr(c, f));
-        }
-        fn block(stmts: &[Stmt], f: &mut dyn FnMut(Part<'_>)) {
-            for s in stmts {
-                match s {
-                    Stmt::Assign { var, ty, value } => {
-                        expr(value, f);
-                        f(Part::Assigned(var, *ty));
-                    }
-                    Stmt::Store { index, value, .. } => {
-                        expr(index, f);
-                        expr(value, f);
-                    }
-                    Stmt::If {
-                        cond,
-                        then,
-                        otherwise,
-                    } => {
-                        expr(cond, f);
-                        block(then, f);
-                        block(otherwise, f);
-                    }
-                    Stmt::Loop(l) if l.test_first => {
-                        expr(&l.cond, f);
-                        block(&l.body, f);
-                    }
-                    Stmt::Loop(l) => {
-                        block(&l.body, f);
-                        expr(&l.cond, f);
-                    }
-                    Stmt::Return(value) => value.iter().for_each(|v| expr(v, f)),
-                }
-            }
-        }
-        block(&self.body, f);
     }
 }

@@ -7,7 +7,7 @@
 use super::simd::fold;
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, LocalArray, Loop, LoopMode, Stmt};
+use tensorize_ir::loopir::{self, Expr, LocalArray, Loop, LoopMode, Stmt, Visited};
 use tensorize_ir::op::{self, BinOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -200,14 +200,11 @@ fn statements(block: &[Stmt]) -> usize {
 }
 
 fn assigns(block: &[Stmt], var: &Sym) -> bool {
-    block.iter().any(|s| match s {
-        Stmt::Assign { var: v, .. } => v == var,
-        Stmt::If {
-            then, otherwise, ..
-        } => assigns(then, var) || assigns(otherwise, var),
-        Stmt::Loop(l) => assigns(&l.body, var),
-        _ => false,
-    })
+    let mut found = false;
+    loopir::visit(block, &mut |part| {
+        found |= matches!(part, Visited::Stmt(Stmt::Assign { var: v, .. }) if v == var);
+    });
+    found
 }
 
 /// Nothing is known of what a statement may assign.
@@ -221,40 +218,11 @@ fn mentions(e: &Expr, var: &Sym) -> bool {
 
 /// Every index with which a local or other array is read or written.
 fn each_access(block: &[Stmt], f: &mut dyn FnMut(&Sym, &Expr)) {
-    fn expr(e: &Expr, f: &mut dyn FnMut(&Sym, &Expr)) {
-        if let Expr::Load { array, index, .. } = e {
-            f(array, index);
-        }
-        e.children().into_iter().for_each(|c| expr(c, f));
-    }
-    for s in block {
-        match s {
-            Stmt::Assign { value, .. } => expr(value, f),
-            Stmt::Store {
-                array,
-                index,
-                value,
-            } => {
-                f(array, index);
-                expr(index, f);
-                expr(value, f);
-            }
-            Stmt::If {
-                cond,
-                then,
-                otherwise,
-            } => {
-                expr(cond, f);
-                each_access(then, f);
-                each_access(otherwise, f);
-            }
-            Stmt::Loop(l) => {
-                expr(&l.cond, f);
-                each_access(&l.body, f);
-            }
-            Stmt::Return(v) => v.iter().for_each(|v| expr(v, f)),
-        }
-    }
+    loopir::visit(block, &mut |part| match part {
+        Visited::Expr(Expr::Load { array, index, .. }) => f(array, index),
+        Visited::Stmt(Stmt::Store { array, index, .. }) => f(array, index),
+        _ => {}
+    });
 }
 
 /// The expression with literals for variables, folded.

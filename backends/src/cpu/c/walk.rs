@@ -3,7 +3,7 @@
 use super::scope::{self, Node};
 use std::collections::BTreeSet;
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::loopir::{self, Expr, Stmt, Visited};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 
 pub(super) fn inner_loops<'n, 'a>(nodes: &'n [Node<'a>]) -> Vec<&'n Node<'a>> {
@@ -45,87 +45,32 @@ pub(super) fn count_nodes(nodes: &[Node]) -> usize {
 }
 
 pub(super) fn assigned_in<'s>(stmts: &'s [Stmt], out: &mut Vec<&'s Sym>) {
-    for s in stmts {
-        match s {
-            Stmt::Assign { var, .. } => out.push(var),
-            Stmt::If {
-                then, otherwise, ..
-            } => {
-                assigned_in(then, out);
-                assigned_in(otherwise, out);
-            }
-            Stmt::Loop(l) => assigned_in(&l.body, out),
-            _ => {}
+    loopir::visit(stmts, &mut |part| {
+        if let Visited::Stmt(Stmt::Assign { var, .. }) = part {
+            out.push(var);
         }
-    }
-}
-
-/// Calls `f` with every expression, operands included.
-pub(super) fn for_each_expr(stmts: &[Stmt], f: &mut dyn FnMut(&Expr)) {
-    fn of_expr(e: &Expr, f: &mut dyn FnMut(&Expr)) {
-        f(e);
-        e.children().into_iter().for_each(|c| of_expr(c, f));
-    }
-    for s in stmts {
-        match s {
-            Stmt::Assign { value, .. } => of_expr(value, f),
-            Stmt::Store { index, value, .. } => {
-                of_expr(index, f);
-                of_expr(value, f);
-            }
-            Stmt::If {
-                cond,
-                then,
-                otherwise,
-            } => {
-                of_expr(cond, f);
-                for_each_expr(then, f);
-                for_each_expr(otherwise, f);
-            }
-            Stmt::Loop(l) => {
-                of_expr(&l.cond, f);
-                for_each_expr(&l.body, f);
-            }
-            Stmt::Return(e) => e.iter().for_each(|e| of_expr(e, f)),
-        }
-    }
+    });
 }
 
 /// Every variable that is read, and every array.
 pub(super) fn used_names(stmts: &[Stmt]) -> BTreeSet<Sym> {
     let mut out = BTreeSet::new();
-    for_each_expr(stmts, &mut |e| {
-        if let Expr::Var(n, _) | Expr::Load { array: n, .. } = e {
+    loopir::visit(stmts, &mut |part| {
+        if let Visited::Expr(Expr::Var(n, _) | Expr::Load { array: n, .. })
+        | Visited::Stmt(Stmt::Store { array: n, .. }) = part
+        {
             out.insert(n.clone());
         }
     });
-    stored_in(stmts, &mut out);
     out
-}
-
-pub(super) fn stored_in(stmts: &[Stmt], out: &mut BTreeSet<Sym>) {
-    for s in stmts {
-        match s {
-            Stmt::Store { array, .. } => {
-                out.insert(array.clone());
-            }
-            Stmt::If {
-                then, otherwise, ..
-            } => {
-                stored_in(then, out);
-                stored_in(otherwise, out);
-            }
-            Stmt::Loop(l) => stored_in(&l.body, out),
-            _ => {}
-        }
-    }
 }
 
 /// Whether a function of the C library is called that takes more than an instruction.
 pub(super) fn is_slow(stmts: &[Stmt]) -> bool {
     let mut slow = false;
-    for_each_expr(stmts, &mut |e| {
+    loopir::visit(stmts, &mut |part| {
         use UnOp::*;
+        let Visited::Expr(e) = part else { return };
         slow |= match e {
             Expr::Unary(op, _) => !matches!(
                 op,
