@@ -17,7 +17,7 @@ use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::limit;
-use tensorize_ir::loopir::{Loop, LoopMode, Stmt};
+use tensorize_ir::loopir::{self, Loop, LoopMode, Stmt, Visited};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
 
@@ -65,27 +65,15 @@ pub trait Oracle {
 /// Scalars and arrays that statements change.
 pub fn modified(stmts: &[Stmt]) -> (BTreeMap<Sym, ScalarType>, BTreeSet<Sym>) {
     let (mut scalars, mut arrays) = (BTreeMap::new(), BTreeSet::new());
-    fn walk(stmts: &[Stmt], scalars: &mut BTreeMap<Sym, ScalarType>, arrays: &mut BTreeSet<Sym>) {
-        for s in stmts {
-            match s {
-                Stmt::Assign { var, ty, .. } => {
-                    scalars.insert(var.clone(), *ty);
-                }
-                Stmt::Store { array, .. } => {
-                    arrays.insert(array.clone());
-                }
-                Stmt::If {
-                    then, otherwise, ..
-                } => {
-                    walk(then, scalars, arrays);
-                    walk(otherwise, scalars, arrays);
-                }
-                Stmt::Loop(l) => walk(&l.body, scalars, arrays),
-                Stmt::Return(_) => {}
-            }
+    loopir::visit(stmts, &mut |part| match part {
+        Visited::Stmt(Stmt::Assign { var, ty, .. }) => {
+            scalars.insert(var.clone(), *ty);
         }
-    }
-    walk(stmts, &mut scalars, &mut arrays);
+        Visited::Stmt(Stmt::Store { array, .. }) => {
+            arrays.insert(array.clone());
+        }
+        _ => {}
+    });
     (scalars, arrays)
 }
 
@@ -104,13 +92,13 @@ impl Executor<'_, '_> {
             Some(t) => {
                 self.ctx.assume_in_range(k, t);
                 self.loops.push((k.clone(), t.clone()));
-                let r = self.round(l, state);
+                let r = self.round(l, state.clone());
                 self.loops.pop();
                 r
             }
             None => {
                 self.ctx.assume_non_negative(&Idx::sym(k.clone()));
-                self.round(l, state)
+                self.round(l, state.clone())
             }
         };
         self.checking = checking;
@@ -118,8 +106,9 @@ impl Executor<'_, '_> {
         result
     }
 
-    fn round(&mut self, l: &Loop, state: &State) -> Result<State, Stuck> {
-        match self.block(&l.body, state.clone(), false)? {
+    /// The state at the end of a round that begins in `state`.
+    pub(crate) fn round(&mut self, l: &Loop, state: State) -> Result<State, Stuck> {
+        match self.block(&l.body, state, false)? {
             Flow::On(s) => Ok(s),
             Flow::Return(..) => self.stuck("a return inside of a loop"),
         }
@@ -312,10 +301,7 @@ impl Executor<'_, '_> {
                 );
             }
         }
-        let end = match self.block(&l.body, start.clone(), false)? {
-            Flow::On(s) => s,
-            Flow::Return(..) => return self.stuck("a return inside of a loop"),
-        };
+        let end = self.round(l, start.clone())?;
         if !l.test_first {
             let c = self.condition(&l.cond, &end)?;
             let last = Elem::index_compare(CmpOp::Ge, next_k.clone(), form.trip.clone());

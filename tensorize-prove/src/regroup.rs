@@ -265,8 +265,8 @@ pub fn one_range(
     Some((t, end))
 }
 
-/// `n` of an extent `min(t, n - t·k)` or `min(t·k + t, n) - t·k`.
-fn range_end(extent: &Idx, k: &Sym, t: &Idx) -> Option<Idx> {
+/// `n` of an extent `min(t, n - t·k)` or `min(t·k + t, n) - t·k`; a guess.
+pub fn range_end(extent: &Idx, k: &Sym, t: &Idx) -> Option<Idx> {
     let at = t * &Idx::sym(k.clone());
     let atom = extent.terms().find_map(|(m, c)| match m {
         [Atom::Min(a, b)] if c == 1 => Some((a, b)),

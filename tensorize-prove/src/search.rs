@@ -9,7 +9,7 @@
 //! for, and shown, for rounds that go on; after them comes round T as far as it goes, if T < N.
 
 use crate::canon;
-use crate::exec::{Executor, Flow, State, Stuck, merge};
+use crate::exec::{Executor, State, Stuck, merge};
 use crate::loops::{ClosedForm, modified};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -234,13 +234,6 @@ impl Executor<'_, '_> {
         }
     }
 
-    fn on(&mut self, l: &Loop, state: State) -> Result<State, Stuck> {
-        match self.block(&l.body, state, false)? {
-            Flow::On(s) => Ok(s),
-            Flow::Return(..) => self.stuck("a return inside of a loop"),
-        }
-    }
-
     pub(crate) fn run_search(
         &mut self,
         l: &Loop,
@@ -300,7 +293,7 @@ impl Executor<'_, '_> {
         let goes_on = self.condition(&l.cond, &start)?;
         let mut open = Vec::new();
         facts(&goes_on, true, &mut open);
-        let end = self.under_all(&open, |x| x.on(l, start.clone()))?;
+        let end = self.under_all(&open, |x| x.round(l, start.clone()))?;
         // The body stops the loop if it changes a flag.
         let mut stops = Elem::constant(Scalar::bool(false));
         for (flag, first) in &search.flags {
@@ -319,7 +312,7 @@ impl Executor<'_, '_> {
             facts(&stops, false, &mut open);
             let recorded = (self.accesses.len(), self.hazards.len());
             self.under_all(&open, |x| {
-                let end = x.on(l, start.clone())?;
+                let end = x.round(l, start.clone())?;
                 x.kept(l, entry, &start, &end, k, form)
             })?;
             // The same round a second time touches nothing else.
@@ -364,7 +357,7 @@ impl Executor<'_, '_> {
             let goes_on = x.condition(&l.cond, &some)?;
             let mut open = Vec::new();
             facts(&goes_on, true, &mut open);
-            let end = x.under_all(&open, |x| x.on(l, some.clone()))?;
+            let end = x.under_all(&open, |x| x.round(l, some.clone()))?;
             Ok(if open.is_empty() {
                 end
             } else {

@@ -30,6 +30,16 @@ impl Fold {
         }
     }
 
+    /// What the lane number `of` among these holds after `extent` steps, which are all taken in order. Lanes
+    /// that it doesn't depend on are left out.
+    pub fn of_lane(lanes: &[Lane], of: usize, var: Sym, extent: Idx) -> Fold {
+        let mut others = lanes.to_vec();
+        let Lane { acc, init, step } = others.remove(of);
+        let mut fold = Fold::new(acc, var, extent, init, step);
+        fold.others = others;
+        fold.without_idle_lanes()
+    }
+
     /// Whether `name` is one of its accumulators.
     pub fn binds(&self, name: &str) -> bool {
         self.lanes().any(|lane| &**lane.acc == name)

@@ -428,19 +428,8 @@ impl Guess<'_, '_, '_> {
     /// What the accumulators hold after so many rounds.
     fn running(&self, rounds: &Idx) -> BTreeMap<Sym, ElemRef> {
         let fold = |i: usize| {
-            let mut others = self.lanes.clone();
-            let first = others.remove(i);
-            let acc = first.acc.clone();
-            let mut fold = Fold::new(
-                first.acc,
-                self.k.clone(),
-                rounds.clone(),
-                first.init,
-                first.step,
-            );
-            fold.others = others;
-            let fold = fold.without_idle_lanes();
-            (acc, Arc::new(Elem::Fold(Arc::new(fold))))
+            let fold = Fold::of_lane(&self.lanes, i, self.k.clone(), rounds.clone());
+            (fold.acc.clone(), Arc::new(Elem::Fold(Arc::new(fold))))
         };
         (0..self.lanes.len()).map(fold).collect()
     }

@@ -12,7 +12,7 @@ use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::BinOp;
 use tensorize_ir::tensir::{View, dim};
 use tensorize_prove::canon;
-use tensorize_prove::regroup::{gathered, operands, tile_length};
+use tensorize_prove::regroup::{gathered, operands, range_end, tile_length};
 
 /// More steps at a time than anybody unrolls by hand.
 const MOST: usize = 16;
@@ -74,11 +74,10 @@ fn tiles(f: &Fold) -> Option<Fold> {
         return None;
     }
     let t = tile_length(&inner.extent, &f.var)?;
-    let k = Idx::sym(f.var.clone());
     // As far as all tiles together reach: the last one's end.
     let last = &f.extent - &Idx::constant(1);
     let end = &(&t * &last) + &inner.extent.replace(&f.var, &last);
-    let end = ends(&inner.extent, &t, &k).unwrap_or(end);
+    let end = range_end(&inner.extent, &f.var, &t).unwrap_or(end);
     let j = Idx::sym(inner.var.clone());
     let tile = j.floor_div(&t);
     let step = inner.step.substitute(&|s| match s {
@@ -95,22 +94,6 @@ fn tiles(f: &Fold) -> Option<Fold> {
         order: f.order,
         others: vec![],
     })
-}
-
-/// `n` of `min(t, n - t·k)`, in whichever way it is written.
-fn ends(extent: &Idx, t: &Idx, k: &Idx) -> Option<Idx> {
-    use tensorize_ir::index::Atom;
-    let (a, b) = extent.terms().find_map(|(m, c)| match m {
-        [Atom::Min(a, b)] if c == 1 => Some((a, b)),
-        _ => None,
-    })?;
-    let rest = &(extent - &a.minimum(b)) + &(t * k);
-    let mut syms = Vec::new();
-    k.for_each_sym(&mut |s| syms.push(s.clone()));
-    [a, b]
-        .into_iter()
-        .map(|side| canon::idx(&(&**side + &rest)))
-        .find(|end| !syms.iter().any(|s| end.mentions(s)))
 }
 
 fn canon_indices(e: &ElemRef) -> ElemRef {

@@ -161,7 +161,7 @@ fn folds(
     extent: &Idx,
     any: &[Sym],
 ) -> Vec<(Sym, ElemRef)> {
-    let lanes: Vec<(&Sym, Lane)> = form
+    let lanes = form
         .scalars
         .iter()
         .filter_map(|(var, f)| match (f, entry.scalars.get(var)) {
@@ -174,34 +174,14 @@ fn folds(
                 },
             )),
             _ => None,
-        })
-        .collect();
-    let fold = |(i, (var, first)): (usize, &(&Sym, Lane))| {
-        let mut chosen = vec![i];
-        let mut next = 0;
-        while let Some(&c) = chosen.get(next) {
-            for (j, (_, lane)) in lanes.iter().enumerate() {
-                if !chosen.contains(&j) && lanes[c].1.step.mentions(&lane.acc) {
-                    chosen.push(j);
-                }
-            }
-            next += 1;
+        });
+    let (vars, lanes): (Vec<&Sym>, Vec<Lane>) = lanes.unzip();
+    let fold = |(i, var): (usize, &Sym)| {
+        let mut fold = Fold::of_lane(&lanes, i, k.clone(), extent.clone());
+        if any.contains(var) {
+            fold.order = Order::Any;
         }
-        let order = if any.contains(*var) {
-            Order::Any
-        } else {
-            Order::Sequential
-        };
-        let fold = Fold {
-            acc: first.acc.clone(),
-            var: k.clone(),
-            extent: extent.clone(),
-            init: first.init.clone(),
-            step: first.step.clone(),
-            order,
-            others: chosen[1..].iter().map(|&j| lanes[j].1.clone()).collect(),
-        };
-        ((*var).clone(), Arc::new(Elem::Fold(Arc::new(fold))))
+        (var.clone(), Arc::new(Elem::Fold(Arc::new(fold))))
     };
-    lanes.iter().enumerate().map(fold).collect()
+    vars.into_iter().enumerate().map(fold).collect()
 }
