@@ -9,34 +9,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use tensorize_ir::guard::Tier;
 
-/// How far a kernel came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// The summary is right.
-    Proven,
-    /// The summary is wrong.
-    Refuted,
-    /// The prover could not tell.
-    Unproven,
-    /// The kernel uses something that we don't read or summarise.
-    Unsupported,
-    /// It doesn't parse, a tool failed, or a bug of ours was found.
-    Error,
-}
-
-impl Status {
-    /// As in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Proven => "proven",
-            Status::Refuted => "refuted",
-            Status::Unproven => "unproven",
-            Status::Unsupported => "unsupported",
-            Status::Error => "error",
-        }
-    }
-}
+pub use tensorize_build::record::{Status, TargetStatus};
 
 /// Microseconds by stage; 0 for a stage that was not reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -58,18 +31,6 @@ pub struct TargetReport {
     pub status: TargetStatus,
     /// Empty for `generated`.
     pub why: String,
-}
-
-/// Whether there is code for a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TargetStatus {
-    /// There is, and it passed every check.
-    Generated,
-    /// The target can't express this kernel.
-    Unsupported,
-    /// There was, and it didn't pass.
-    Failed,
 }
 
 /// What became of one kernel.

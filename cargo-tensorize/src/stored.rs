@@ -6,9 +6,7 @@ use crate::pipeline::Kernel;
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tensorize_build::record::{
-    self, CType, Param, Prototype, Record, StoredFootprint, TargetRecord,
-};
+use tensorize_build::record::{CType, Param, Prototype, Record, StoredFootprint, TargetRecord};
 use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_lift::c::Signature;
 
@@ -21,7 +19,7 @@ pub fn record(
 ) -> (Record, BTreeMap<String, String>) {
     let r = &kernel.report;
     let text = |s: &str| (!s.is_empty()).then(|| s.to_owned());
-    let mut record = Record::new(&r.name, file, r.line, hash, stored_status(r.status));
+    let mut record = Record::new(&r.name, file, r.line, hash, r.status);
     record.tier = r.tier.map(|t| t.name().into());
     record.code = r.code.map(Into::into);
     record.why = r.why.clone();
@@ -67,14 +65,14 @@ pub fn record(
 /// Whether the record still answers for a file with this hash. What isn't proven is never final: a later
 /// version, or a luckier solver, may prove it.
 pub fn is_current(record: &Record, hash: &str, z3: &str, targets: &[String]) -> bool {
-    let fresh = Record::new("", "", 0, "", record::Status::Proven);
+    let fresh = Record::new("", "", 0, "", Status::Proven);
     let done = |t: &String| {
         record
             .targets
             .get(t)
-            .is_some_and(|t| t.status != record::TargetStatus::Failed)
+            .is_some_and(|t| t.status != TargetStatus::Failed)
     };
-    record.status == record::Status::Proven
+    record.status == Status::Proven
         && record.hash == hash
         && record.tool == fresh.tool
         && record.z3.as_deref() == Some(z3)
@@ -94,11 +92,7 @@ pub fn report(record: &Record, file: PathBuf, line: u32) -> KernelReport {
     report.guards = record.guards.clone();
     report.summary = record.summary.clone().unwrap_or_default();
     let target = |t: &TargetRecord| TargetReport {
-        status: match t.status {
-            record::TargetStatus::Generated => TargetStatus::Generated,
-            record::TargetStatus::Unsupported => TargetStatus::Unsupported,
-            record::TargetStatus::Failed => TargetStatus::Failed,
-        },
+        status: t.status,
         why: t.why.clone().unwrap_or_default(),
     };
     report.targets = record
@@ -107,16 +101,6 @@ pub fn report(record: &Record, file: PathBuf, line: u32) -> KernelReport {
         .map(|(name, t)| (name.clone(), target(t)))
         .collect();
     report
-}
-
-fn stored_status(status: Status) -> record::Status {
-    match status {
-        Status::Proven => record::Status::Proven,
-        Status::Refuted => record::Status::Refuted,
-        Status::Unproven => record::Status::Unproven,
-        Status::Unsupported => record::Status::Unsupported,
-        Status::Error => record::Status::Error,
-    }
 }
 
 fn prototype(signature: &Signature, is_static: bool) -> Prototype {
@@ -159,11 +143,7 @@ fn target(
     artefact: Option<&Artefact>,
 ) -> TargetRecord {
     TargetRecord {
-        status: match report.status {
-            TargetStatus::Generated => record::TargetStatus::Generated,
-            TargetStatus::Unsupported => record::TargetStatus::Unsupported,
-            TargetStatus::Failed => record::TargetStatus::Failed,
-        },
+        status: report.status,
         tier: artefact.map(|a| a.tier.name().into()),
         file: artefact.map(|a| format!("{name}/{kernel}.{}", a.extension)),
         entry: artefact.map(|a| a.entry.clone()),

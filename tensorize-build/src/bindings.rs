@@ -4,7 +4,7 @@ mod dispatcher;
 pub(crate) mod entry;
 mod safe;
 
-use dispatcher::{RustParam, Writer};
+use dispatcher::{Passed, RustParam, Writer};
 
 use crate::record::Prototype;
 use std::collections::BTreeMap;

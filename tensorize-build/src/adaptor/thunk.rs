@@ -131,16 +131,7 @@ impl Adaptor<'_> {
         }
         Ok(match shape {
             Shape::Unused if ty.contains('*') => "0".into(),
-            Shape::Unused => {
-                around.count += 1;
-                let v = format!("tensorize_v{}", around.count);
-                writeln!(
-                    around.before,
-                    "    {ty} {v}; __builtin_memset(&{v}, 0, sizeof {v});"
-                )
-                .ok();
-                v
-            }
+            Shape::Unused => zeroed(ty, around),
             Shape::Scalar { to } => local(to),
             Shape::Pointer { to, given } => pointer(to, given.as_deref()),
             Shape::End { of, count } => format!("(void *)({} + {})", local(of), local(count)),
@@ -153,13 +144,7 @@ impl Adaptor<'_> {
                 }
             }
             Shape::Struct { pointer, ty, .. } => {
-                around.count += 1;
-                let v = format!("tensorize_v{}", around.count);
-                writeln!(
-                    around.before,
-                    "    {ty} {v}; __builtin_memset(&{v}, 0, sizeof {v});"
-                )
-                .ok();
+                let v = zeroed(ty, around);
                 self.fill(shape, &v, around)?;
                 if *pointer { format!("&{v}") } else { v }
             }
@@ -296,6 +281,18 @@ impl Adaptor<'_> {
         }
         Ok(())
     }
+}
+
+/// A new variable of this type, all of it zero.
+fn zeroed(ty: &str, around: &mut Around) -> String {
+    around.count += 1;
+    let v = format!("tensorize_v{}", around.count);
+    writeln!(
+        around.before,
+        "    {ty} {v}; __builtin_memset(&{v}, 0, sizeof {v});"
+    )
+    .ok();
+    v
 }
 
 fn pointer(to: &str, given: Option<&str>) -> String {

@@ -33,6 +33,19 @@ pub(super) struct Dispatched {
     pub(super) dispatcher: String,
 }
 
+/// Lists of parameters, each followed by a comma.
+#[derive(Default)]
+pub(super) struct Passed {
+    /// As the arguments of a call, the pointers taken from an array.
+    pub(super) arguments: String,
+    /// What each of them is, for the run time.
+    pub(super) descriptions: String,
+    /// The elements of that array.
+    pub(super) pointers: String,
+    /// How many there are.
+    pub(super) count: usize,
+}
+
 impl<'a> Writer<'a> {
     pub(super) fn new(b: &'a Binding) -> Option<Writer<'a>> {
         let prototype = b.prototype.as_ref()?;
@@ -270,6 +283,23 @@ impl<'a> Writer<'a> {
         ))
     }
 
+    /// The parameters where the pointers among them are elements of an array of this name.
+    pub(super) fn passed(&self, array: &str) -> Passed {
+        let mut passed = Passed::default();
+        for p in &self.params {
+            if p.c.pointer {
+                write!(passed.arguments, "{array}[{}].cast(), ", passed.count).ok();
+                write!(passed.pointers, "{}.cast(), ", p.name_as_mut()).ok();
+                passed.descriptions += "rt::Argument::Array, ";
+                passed.count += 1;
+            } else {
+                write!(passed.arguments, "{}, ", p.name).ok();
+                write!(passed.descriptions, "rt::Argument::of({}), ", p.name).ok();
+            }
+        }
+        passed
+    }
+
     pub(super) fn dispatcher(&self) -> String {
         let name = &self.b.name;
         let (params, arrow, names) = (self.raw_params(), self.arrow(), self.names());
@@ -278,22 +308,12 @@ impl<'a> Writer<'a> {
             Code::Native { entry } => Some(entry.clone()),
             _ => None,
         });
-        // With the pointers in an array `p`.
-        let mut next = 0;
-        let mut arguments = String::new();
-        let mut descriptions = String::new();
-        let mut pointers = String::new();
-        for p in &self.params {
-            if p.c.pointer {
-                write!(arguments, "p[{next}].cast(), ").ok();
-                write!(pointers, "{}.cast(), ", p.name_as_mut()).ok();
-                descriptions += "rt::Argument::Array, ";
-                next += 1;
-            } else {
-                write!(arguments, "{}, ", p.name).ok();
-                write!(descriptions, "rt::Argument::of({}), ", p.name).ok();
-            }
-        }
+        let Passed {
+            arguments,
+            descriptions,
+            pointers,
+            ..
+        } = self.passed("p");
         let declare = |entry: &str| format!("fn {entry}({params}){arrow};\n");
         let mut foreign = declare(&original);
         let native = match &entry {

@@ -1,7 +1,7 @@
 //! The dispatcher of a kernel whose own parameters are others than the flat ones: the shim calls it with the
 //! original's arguments at hand, Rust with flat ones alone.
 
-use super::{Code, Proven, Writer, function_name, kernel_static, original_name};
+use super::{Code, Passed, Proven, Writer, function_name, kernel_static, original_name};
 use crate::adaptor::{Adaptor, Flat};
 use crate::arithmetic;
 use std::fmt::Write as _;
@@ -346,22 +346,13 @@ impl Writer<'_> {
                 }
             }
         }
-        // With the pointers in an array `p`.
-        let (mut arguments, mut descriptions, mut pointers) =
-            (String::new(), String::new(), String::new());
-        let mut next = 0;
-        for p in &self.params {
-            if p.c.pointer {
-                write!(arguments, "__p[{next}].cast(), ").ok();
-                write!(pointers, "{}.cast(), ", p.name_as_mut()).ok();
-                descriptions += "rt::Argument::Array, ";
-                next += 1;
-            } else {
-                write!(arguments, "{}, ", p.name).ok();
-                write!(descriptions, "rt::Argument::of({}), ", p.name).ok();
-            }
-        }
-        let others: Vec<String> = (0..next)
+        let Passed {
+            arguments,
+            descriptions,
+            pointers,
+            count,
+        } = self.passed("__p");
+        let others: Vec<String> = (0..count)
             .filter(|n| !gathered.contains(n) && !sometimes.contains(n))
             .map(|n| format!("&__arrays[{n}]"))
             .collect();
