@@ -203,7 +203,9 @@ impl<'u> Lower<'u, '_> {
                 let len = range.len.clone();
                 return self.reduced(call, init, len, f, |s, k| s.load(range.at(k), c));
             }
-            ("inner_product", 4 | 6) => {
+            ("inner_product", 4 | 6) | ("transform_reduce", 4 | 6)
+                if call.name == "inner_product" || self.is_second_iterator(call)? =>
+            {
                 let range = self.range(call, 0)?;
                 let second = self.pointer(call.arg(2)?)?;
                 let second = self.settled_pointer(second)?;
@@ -212,32 +214,15 @@ impl<'u> Lower<'u, '_> {
                     6 => (Some(function(self, 4)?), Some(function(self, 5)?)),
                     _ => (None, None),
                 };
-                return self.folded(call, init, range.len.clone(), f, |s, k| {
-                    s.combined(
-                        &g,
-                        range.at(k.clone()),
-                        second.clone().moved(k).deref(),
-                        call,
-                    )
-                });
-            }
-            ("transform_reduce", 4 | 6) if self.is_second_iterator(call)? => {
-                let range = self.range(call, 0)?;
-                let second = self.pointer(call.arg(2)?)?;
-                let second = self.settled_pointer(second)?;
-                let init = self.value(call.arg(3)?)?;
-                let (f, g) = match n {
-                    6 => (Some(function(self, 4)?), Some(function(self, 5)?)),
-                    _ => (None, None),
+                let term = |s: &mut Self, k: Expr| {
+                    let other = second.clone().moved(k.clone()).deref();
+                    s.combined(&g, range.at(k), other, call)
                 };
-                return self.reduced(call, init, range.len.clone(), f, |s, k| {
-                    s.combined(
-                        &g,
-                        range.at(k.clone()),
-                        second.clone().moved(k).deref(),
-                        call,
-                    )
-                });
+                let len = range.len.clone();
+                return match call.name.as_str() {
+                    "inner_product" => self.folded(call, init, len, f, term),
+                    _ => self.reduced(call, init, len, f, term),
+                };
             }
             ("transform_reduce", 5) => {
                 let range = self.range(call, 0)?;
