@@ -7,7 +7,6 @@ use cargo_tensorize::source::Source;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::time::Duration;
 use tensorize_ir::guard::Tier;
 
@@ -18,14 +17,11 @@ const FORMS: [(&str, &str); 3] = [
     ("span", "(c) `std::span`"),
 ];
 
-fn root() -> PathBuf {
-    tensorize_e2e::root()
-}
-
 /// The benchmarks, by suite, in the order of the list.
 fn benchmarks() -> Vec<(String, String)> {
-    let text = std::fs::read_to_string(root().join("fixtures/tenspiler/benchmarks.tsv"))
-        .expect("the list of benchmarks");
+    let text =
+        std::fs::read_to_string(tensorize_e2e::root().join("fixtures/tenspiler/benchmarks.tsv"))
+            .expect("the list of benchmarks");
     let row = |line: &str| {
         let mut fields = line.split('\t').map(str::to_owned);
         Some((fields.next()?, fields.next()?))
@@ -35,15 +31,7 @@ fn benchmarks() -> Vec<(String, String)> {
 
 /// What became of the kernels of a form, by suite and name. Empty if nobody has written it yet.
 fn lift(folder: &str) -> BTreeMap<(String, String), KernelReport> {
-    let listed = std::fs::read_dir(root().join("fixtures/tenspiler").join(folder));
-    let mut files: Vec<PathBuf> = listed
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|e| e.path())
-        .filter(|p| p.extension().is_some_and(|e| e == "c" || e == "cpp"))
-        .collect();
-    files.sort();
+    let files = tensorize_e2e::sources(&format!("fixtures/tenspiler/{folder}"));
     let sources = files.iter().map(|f| Source::alone(f, &[])).collect();
     // One at a time: times are not to depend on what else runs.
     let threads = NonZeroUsize::MIN;
@@ -108,13 +96,12 @@ fn page() -> String {
             .count();
         let _ = writeln!(text, "| {title} | {} of 69 | {exact} |", proven.len());
     }
-    text += "\n| suite | kernel |";
-    FORMS
-        .iter()
-        .for_each(|(_, title)| text += &format!(" {title} |"));
-    text += "\n|---|---|";
-    FORMS.iter().for_each(|_| text += "---|");
-    text.push('\n');
+    let titles: String = FORMS.iter().map(|(_, t)| format!(" {t} |")).collect();
+    let head = format!(
+        "\n| suite | kernel |{titles}\n|---|---|{}\n",
+        "---|".repeat(FORMS.len())
+    );
+    text += &head;
     let row = |text: &mut String, key: &(String, String)| {
         let _ = write!(text, "| {} | {} |", key.0, key.1);
         for found in &forms {
@@ -128,14 +115,8 @@ fn page() -> String {
     others.dedup();
     others.retain(|key| !benchmarks.contains(key));
     if !others.is_empty() {
-        text += "\n## Variants\n\nWhat libraries have beside what Tenspiler lifts: clamped, scaled, written another way.\n\n\
-                 | suite | kernel |";
-        FORMS
-            .iter()
-            .for_each(|(_, title)| text += &format!(" {title} |"));
-        text += "\n|---|---|";
-        FORMS.iter().for_each(|_| text += "---|");
-        text.push('\n');
+        text += "\n## Variants\n\nWhat libraries have beside what Tenspiler lifts: clamped, scaled, written another way.\n";
+        text += &head;
         others.iter().for_each(|key| row(&mut text, key));
     }
     let mut open = String::new();
@@ -173,7 +154,7 @@ fn without_times(page: &str) -> String {
 
 #[test]
 fn the_coverage_page_is_up_to_date() {
-    let path = root().join("docs/coverage.md");
+    let path = tensorize_e2e::root().join("docs/coverage.md");
     let page = page();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, page).expect("docs can be written");

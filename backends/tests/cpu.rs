@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Random, assert_same, call, expected, generate, golden, run_c, summary};
+use common::{Random, assert_same, call, expected, generate, golden, run_c, summary, vectors};
 use tensorize_backends::cpu::Cpu;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::interp::Program;
@@ -40,14 +40,6 @@ fn images(f: &Function) -> Vec<Inputs> {
     [(0, 0), (1, 1), (3, 5), (-1, 4), (17, 33)]
         .into_iter()
         .map(|(rows, cols)| call(f, &[("rows", rows), ("cols", cols)], &mut r, false))
-        .collect()
-}
-
-fn vectors(f: &Function, tame: bool) -> Vec<Inputs> {
-    let mut r = Random(9);
-    [(1, 1), (3, 5), (37, 3), (200, 70)]
-        .into_iter()
-        .map(|(n, d)| call(f, &[("n", n), ("d", d), ("m", 5), ("k", d)], &mut r, tame))
         .collect()
 }
 

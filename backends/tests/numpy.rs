@@ -3,7 +3,7 @@
 mod common;
 
 use common::python::{python, run_python};
-use common::{Random, assert_same, call, expected, golden, summary, try_generate};
+use common::{Random, assert_same, call, expected, golden, summary, try_generate, vectors};
 use tensorize_backends::frameworks::NUMPY;
 use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_ir::memory::Inputs;
@@ -42,28 +42,6 @@ fn all_bytes(f: &Function) -> Vec<Inputs> {
         c,
         call(f, &[("rows", 0), ("cols", 3)], &mut Random(6), false),
     ]
-}
-
-fn vectors(f: &Function, tame: bool) -> Vec<Inputs> {
-    let mut r = Random(9);
-    [(1, 1), (3, 5), (37, 3), (200, 70)]
-        .into_iter()
-        .map(|(n, d)| {
-            call(
-                f,
-                &[
-                    ("n", n),
-                    ("d", d),
-                    ("m", 5),
-                    ("k", d),
-                    ("rows", n),
-                    ("cols", d),
-                ],
-                &mut r,
-                tame,
-            )
-        })
-        .collect()
 }
 
 #[test]

@@ -8,7 +8,7 @@
 mod change;
 
 use backends::{Kernel, Target, cpu};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -27,10 +27,6 @@ struct Proven {
     kernel: loopir::Function,
     summary: tensir::Function,
     proof: Proof,
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn solver() -> Solver {
@@ -73,16 +69,7 @@ fn kernels() -> &'static [Proven] {
             out.extend(proven_in(Path::new(file), true, &mut solver));
         }
         for folder in FOLDERS {
-            let listed = std::fs::read_dir(root().join(folder));
-            let mut files: Vec<PathBuf> = listed
-                .into_iter()
-                .flatten()
-                .flatten()
-                .map(|e| e.path())
-                .filter(|p| p.extension().is_some_and(|e| e == "c" || e == "cpp"))
-                .collect();
-            files.sort();
-            for file in files {
+            for file in tensorize_e2e::sources(folder) {
                 out.extend(proven_in(&file, false, &mut solver));
             }
         }
@@ -91,8 +78,13 @@ fn kernels() -> &'static [Proven] {
 }
 
 fn proven_in(file: &Path, all: bool, solver: &mut Solver) -> Vec<Proven> {
-    let include = format!("-I{}", root().join("tensorize-build/include").display());
-    let parsed = tensorize_lift::c::parse(&root().join(file), &[include])
+    let include = format!(
+        "-I{}",
+        tensorize_e2e::root()
+            .join("tensorize-build/include")
+            .display()
+    );
+    let parsed = tensorize_lift::c::parse(&tensorize_e2e::root().join(file), &[include])
         .unwrap_or_else(|p| panic!("{}: {}", file.display(), p.message));
     let mut out = Vec::new();
     for f in parsed.into_iter().filter(|f| !f.is_static) {

@@ -13,6 +13,20 @@ pub fn root() -> PathBuf {
         .to_path_buf()
 }
 
+/// The C and C++ files of a folder of the repository, by name. None if there is no such folder.
+pub fn sources(folder: &str) -> Vec<PathBuf> {
+    let listed = fs::read_dir(root().join(folder));
+    let mut files: Vec<PathBuf> = listed
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|e| e.path())
+        .filter(|p| p.extension().is_some_and(|e| e == "c" || e == "cpp"))
+        .collect();
+    files.sort();
+    files
+}
+
 /// Where these tests build: below the workspace's target folder, one folder for all so that what the projects depend
 /// on is compiled once.
 pub fn target_dir() -> PathBuf {

@@ -141,7 +141,7 @@ impl Dialect {
             }
         }
         let both = all.iter().zip(&wanted);
-        both.filter_map(|(h, w)| w.then(|| h.clone())).collect()
+        both.filter(|(_, w)| **w).map(|(h, _)| h.clone()).collect()
     }
 
     fn function(&self, kernel: &Kernel) -> Result<Function, Unsupported> {

@@ -63,6 +63,29 @@ pub fn call(f: &Function, sizes: &[(&str, i128)], random: &mut Random, tame: boo
     inputs
 }
 
+/// Calls of several sizes, whatever the kernel names them.
+pub fn vectors(f: &Function, tame: bool) -> Vec<Inputs> {
+    let mut r = Random(9);
+    [(1, 1), (3, 5), (37, 3), (200, 70)]
+        .into_iter()
+        .map(|(n, d)| {
+            call(
+                f,
+                &[
+                    ("n", n),
+                    ("d", d),
+                    ("m", 5),
+                    ("k", d),
+                    ("rows", n),
+                    ("cols", d),
+                ],
+                &mut r,
+                tame,
+            )
+        })
+        .collect()
+}
+
 /// How many elements of an array the views of it cover.
 fn needed(f: &Function, array: &str, inputs: &Inputs) -> usize {
     let inner = f.nodes.iter().filter_map(|n| match &n.op {
