@@ -154,11 +154,11 @@ impl Idx {
         match (self.as_constant(), divisor.as_constant()) {
             (_, Some(1 | -1)) | (Some(0), _) => Idx::default(),
             (_, Some(0)) => self.clone(),
-            (Some(a), Some(b)) => Idx::constant(a - b * floor_div(a, b)),
+            (Some(a), Some(b)) => Idx::constant(floor_mod(a, b)),
             (None, Some(b)) => {
                 let rest = self.split_multiple(b).1;
                 match rest.as_constant() {
-                    Some(r) => Idx::constant(r - b * floor_div(r, b)),
+                    Some(r) => Idx::constant(floor_mod(r, b)),
                     None => Idx::atom(Atom::Mod(Box::new(rest), Box::new(divisor.clone()))),
                 }
             }
@@ -172,7 +172,7 @@ impl Idx {
         for (m, c) in &self.terms {
             if m.is_empty() {
                 q.insert(vec![], Some(floor_div(*c, b)));
-                r.insert(vec![], Some(*c - b * floor_div(*c, b)));
+                r.insert(vec![], Some(floor_mod(*c, b)));
             } else if c % b == 0 {
                 q.insert(m.clone(), Some(c / b));
             } else {
@@ -342,7 +342,7 @@ impl Idx {
                         match b {
                             0 => a,
                             -1 => 0,
-                            _ => a.checked_sub(b.checked_mul(floor_div(a, b))?)?,
+                            _ => floor_mod(a, b),
                         }
                     }
                     Atom::Max(a, b) => a.eval(sym, value_of)?.max(b.eval(sym, value_of)?),
@@ -368,6 +368,16 @@ pub fn floor_div(a: i128, b: i128) -> i128 {
         q - 1
     } else {
         q
+    }
+}
+
+/// `a - b·⌊a / b⌋`, whose sign is that of `b`. Nothing in between can overflow.
+fn floor_mod(a: i128, b: i128) -> i128 {
+    let rest = a.checked_rem(b).unwrap_or(0);
+    if rest != 0 && ((rest < 0) != (b < 0)) {
+        rest + b
+    } else {
+        rest
     }
 }
 
