@@ -45,6 +45,81 @@ fn positional_notation_is_unique() {
     assert_eq!(solver().check(&without_a_bound), Answer::Sat);
 }
 
+/// What `regroup::one_range` rests on: `t·outer + inner` with `outer < K` and `inner < min(t, e - t·outer)` takes
+/// every value in [0, min(t·K, e)) once, at its quotient and remainder.
+#[test]
+fn tiles_count_a_range_once() {
+    let mut solver = solver();
+    let declared =
+        "(declare-const K Int)(declare-const e Int)(declare-const o Int)(declare-const i Int)
+        (declare-const p Int)(declare-const j Int)(declare-const v Int)
+        (define-fun least ((x Int) (y Int)) Int (ite (<= x y) x y))";
+    for t in 1..=5 {
+        let counted = |o: &str, i: &str| {
+            format!("(and (<= 0 {o}) (< {o} K) (<= 0 {i}) (< {i} (least {t} (- e (* {t} {o})))))")
+        };
+        let at = |o: &str, i: &str| format!("(+ (* {t} {o}) {i})");
+        let in_range = |v: &str| format!("(and (<= 0 {v}) (< {v} (least (* {t} K) e)))");
+        let inside = format!("(=> {} {})", counted("o", "i"), in_range(&at("o", "i")));
+        let once = format!(
+            "(=> (and {} {} (= {} {})) (and (= o p) (= i j)))",
+            counted("o", "i"),
+            counted("p", "j"),
+            at("o", "i"),
+            at("p", "j")
+        );
+        let (quotient, remainder) = (format!("(div v {t})"), format!("(mod v {t})"));
+        let all = format!(
+            "(=> {} (and {} (= v {})))",
+            in_range("v"),
+            counted(&quotient, &remainder),
+            at(&quotient, &remainder)
+        );
+        for claim in [&inside, &once, &all] {
+            let script = format!("{declared}(assert (not {claim}))");
+            assert_eq!(solver.check(&script), Answer::Unsat, "{claim}");
+            // A tile that is one longer meets the next one; one that is one shorter leaves a gap.
+            let other = if claim == &all { t - 1 } else { t + 1 };
+            let wrong = script.replace(&format!("(least {t} "), &format!("(least {other} "));
+            assert_eq!(solver.check(&wrong), Answer::Sat, "{wrong}");
+        }
+    }
+}
+
+/// What `search` rests on. M(j), the least of `exit(k) ? k : N` over k < j, beginning with N, has by induction over j:
+/// 0 ≤ M(j) ≤ N; if M(j) < N then M(j) < j and exit(M(j)); and no k < j with exit(k) is below M(j). So T = M(N) is the
+/// first exit, or N.
+#[test]
+fn the_least_exit_is_the_first() {
+    let mut solver = solver();
+    let declared = "(declare-fun exit (Int) Bool)(declare-const N Int)(declare-const j Int)(declare-const k Int)
+        (declare-const M Int)(assert (<= 0 N))
+        (define-fun least ((x Int) (y Int)) Int (ite (<= x y) x y))
+        (define-fun next () Int (least M (ite (exit j) j N)))";
+    let holds = |m: &str, j: &str| {
+        format!(
+            "(and (<= 0 {m}) (<= {m} N) (=> (< {m} N) (and (< {m} {j}) (exit {m})))
+               (=> (and (<= 0 k) (< k {j}) (exit k)) (<= {m} k)))"
+        )
+    };
+    let first = format!("{declared}(assert (not {}))", holds("N", "0"));
+    assert_eq!(solver.check(&first), Answer::Unsat);
+    let step = format!(
+        "{declared}(assert (and (<= 0 j) (< j N)))(assert {})(assert (not {}))",
+        holds("M", "j"),
+        holds("next", "(+ j 1)")
+    );
+    assert_eq!(solver.check(&step), Answer::Unsat);
+    // Of the last exit none of this is true.
+    let last = step.replace("(least M (ite (exit j) j N))", "(ite (exit j) j M)");
+    assert_eq!(solver.check(&last), Answer::Sat);
+    let conclusion = format!(
+        "{declared}(assert {})(assert (not (and (=> (< M N) (exit M)) (=> (and (<= 0 k) (< k M)) (not (exit k))))))",
+        holds("M", "N")
+    );
+    assert_eq!(solver.check(&conclusion), Answer::Unsat);
+}
+
 #[test]
 fn a_solver_that_dies_answers_unknown_and_comes_back() {
     let mut solver = solver();
