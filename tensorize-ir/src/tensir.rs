@@ -5,8 +5,10 @@
 //! the C arrays as they were at the call, and the results are stored through
 //! views, all at once. Locations that no result covers keep their contents.
 
+mod arg_reduce;
 mod element_view;
 mod interpret;
+mod scan;
 mod side_conditions;
 
 pub use interpret::{Tensor, evaluate, interpret, positions};
@@ -15,7 +17,7 @@ pub use side_conditions::SideCondition;
 use crate::element::{Elem, ElemRef};
 use crate::index::{Idx, Sym};
 use crate::loopir::Param;
-use crate::op::{BinOp, CmpOp, UnOp};
+use crate::op::{self, BinOp, CmpOp, UnOp};
 use crate::scalar::{Scalar, ScalarType};
 use std::sync::Arc;
 
@@ -174,6 +176,28 @@ pub enum Op {
         /// Which dimensions go.
         dimensions: Vec<usize>,
     },
+    /// The running values of a fold along one dimension: what `reduce` would have after 1, 2, … elements. The
+    /// second operand is what it starts from: a scalar, or a tensor of the shape without that dimension.
+    Scan {
+        /// How two values are combined.
+        reducer: Reducer,
+        /// Along which dimension.
+        dimension: usize,
+        /// What stands at an index leaves out the element there: the values after 0, 1, … elements.
+        exclusive: bool,
+        /// From the last index down to the first.
+        reverse: bool,
+    },
+    /// StableHLO's `reduce` of two operands, as far as it is an arg-max: along one dimension, keeps the element
+    /// that the reducer ends up with, and gives what the second operand, of the same shape, has at its place.
+    /// The other operands are what the fold starts from, for the elements and for the result: each a scalar, or
+    /// a tensor of the result's shape.
+    ArgReduce {
+        /// [`Reducer::TakeIf`] or [`Reducer::KeepIf`]: the others don't keep one of the two.
+        reducer: Reducer,
+        /// Which dimension goes.
+        dimension: usize,
+    },
     /// Raw index notation: the element at `(#0, #1, …)`, over the arrays at the call. No operands.
     Generic(ElemRef),
 }
@@ -193,14 +217,50 @@ pub enum Reducer {
 impl Reducer {
     /// The accumulator after `x`.
     pub fn combine(self, acc: ElemRef, x: ElemRef) -> ElemRef {
+        let (before, after) = (acc.clone(), x.clone());
         match self {
             Reducer::Op(op) => Elem::binary(op, acc, x),
+            Reducer::TakeIf(_) | Reducer::KeepIf(_) => {
+                self.choose((&acc, &x), before, after).unwrap_or(acc)
+            }
+        }
+    }
+
+    /// `before` where the reducer keeps the accumulator, `after` where it takes `x`; nothing if it does neither.
+    fn choose(
+        self,
+        (acc, x): (&ElemRef, &ElemRef),
+        before: ElemRef,
+        after: ElemRef,
+    ) -> Option<ElemRef> {
+        match self {
+            Reducer::Op(_) => None,
             Reducer::TakeIf(cmp) => {
-                Elem::select(Elem::compare(cmp, x.clone(), acc.clone()), x, acc)
+                let takes = Elem::compare(cmp, x.clone(), acc.clone());
+                Some(Elem::select(takes, after, before))
             }
             Reducer::KeepIf(cmp) => {
-                Elem::select(Elem::compare(cmp, acc.clone(), x.clone()), acc, x)
+                let keeps = Elem::compare(cmp, acc.clone(), x.clone());
+                Some(Elem::select(keeps, before, after))
             }
+        }
+    }
+
+    /// Whether it takes `x` and drops the accumulator; nothing if what it makes is neither.
+    fn takes(self, acc: Scalar, x: Scalar) -> Option<bool> {
+        match self {
+            Reducer::Op(_) => None,
+            Reducer::TakeIf(cmp) => Some(op::eval_compare(cmp, x, acc)),
+            Reducer::KeepIf(cmp) => Some(!op::eval_compare(cmp, acc, x)),
+        }
+    }
+
+    /// The value of the accumulator after `x`.
+    fn combined(self, acc: Scalar, x: Scalar) -> Scalar {
+        match (self, self.takes(acc, x)) {
+            (Reducer::Op(op), _) => op::eval_binary(op, acc, x),
+            (_, Some(true)) => x,
+            _ => acc,
         }
     }
 }
@@ -231,6 +291,8 @@ impl Op {
             Op::Gather => "gather",
             Op::DotGeneral { .. } => "dot_general",
             Op::Reduce { .. } => "reduce",
+            Op::Scan { .. } => "scan",
+            Op::ArgReduce { .. } => "arg_reduce",
             Op::Generic(_) => "generic",
         }
     }
@@ -253,8 +315,10 @@ impl Op {
             | Op::Transpose { .. }
             | Op::Slice { .. }
             | Op::Reverse { .. } => 1,
-            Op::Binary(_) | Op::Compare(_) | Op::Pad { .. } | Op::Gather | Op::Reduce { .. } => 2,
+            Op::Binary(_) | Op::Compare(_) | Op::Pad { .. } | Op::Gather => 2,
+            Op::Reduce { .. } | Op::Scan { .. } => 2,
             Op::Select | Op::DotGeneral { .. } => 3,
+            Op::ArgReduce { .. } => 4,
             Op::Concatenate { .. } => return None,
         })
     }

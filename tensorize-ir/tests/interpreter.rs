@@ -130,6 +130,65 @@ fn returns_a_value() {
 }
 
 #[test]
+fn scans_keep_what_a_fold_had_on_its_way() {
+    let scan = |attributes: &str| {
+        let text = format!(
+            "func @f(x: const ptr<i32>, out: ptr<i32>, n: i32) {{
+               %x = view x[#0*3 + #1] : tensor<n x 3 x i32>
+               %start = constant 10:i32
+               %r = scan %x, %start, reducer = subtract, {attributes}
+               store out[#0*3 + #1] = %r
+             }}"
+        );
+        let inputs = n(2)
+            .array("x", ints(&[1, 2, 3, 4, 5, 6]))
+            .array("out", ints(&[0; 6]));
+        run(&text, &inputs).unwrap().arrays["out"].clone()
+    };
+    assert_eq!(scan("dimension = 1"), ints(&[9, 7, 4, 6, 1, -5]));
+    assert_eq!(scan("dimension = 0"), ints(&[9, 8, 7, 5, 3, 1]));
+    assert_eq!(
+        scan("dimension = 1, exclusive = true"),
+        ints(&[10, 9, 7, 10, 6, 1])
+    );
+    assert_eq!(
+        scan("dimension = 1, reverse = true"),
+        ints(&[4, 5, 7, -5, -1, 4])
+    );
+    assert_eq!(
+        scan("dimension = 0, exclusive = true, reverse = true"),
+        ints(&[6, 5, 4, 10, 10, 10])
+    );
+}
+
+#[test]
+fn arg_reduce_gives_the_label_of_what_is_kept() {
+    let arg = |reducer: &str, x: &[f32]| {
+        let text = format!(
+            "func @f(x: const ptr<f32>, n: i32) {{
+               %x = view x[#0] : tensor<n x f32>
+               %i = iota dimension = 0 : tensor<n x i32>
+               %start = constant 0.0:f32
+               %none = constant -1:i32
+               %r = arg_reduce %x, %i, %start, %none, reducer = {reducer}, dimension = 0
+               return %r
+             }}"
+        );
+        let inputs = n(x.len() as i128).array("x", floats(x));
+        run(&text, &inputs).unwrap().returned.unwrap().as_int()
+    };
+    let ties = [1., 3., 3., f32::NAN, -5.];
+    assert_eq!(arg("take_if(GT)", &ties), 1);
+    assert_eq!(arg("take_if(GE)", &ties), 2);
+    assert_eq!(arg("take_if(LT)", &ties), 4);
+    // `!(acc > NaN)`, and then `!(NaN > -5)`.
+    assert_eq!(arg("keep_if(GT)", &ties), 4);
+    assert_eq!(arg("keep_if(GE)", &[1., 3., 3.]), 1);
+    assert_eq!(arg("take_if(GT)", &[-1., -2.]), -1);
+    assert_eq!(arg("take_if(GT)", &[]), -1);
+}
+
+#[test]
 fn bad_inputs_are_errors() {
     let copy = "
         func @copy(x: const ptr<i32>, out: ptr<i32>, n: i32) {

@@ -64,6 +64,18 @@ fn types_follow_from_operands() {
         "%r = reduce %m, %s, dimensions = [0, 1], reducer = keep_if(LE)",
         "tensor<f32>",
     );
+    gives(
+        "%r = scan %m, %s, dimension = 1, reducer = add, exclusive = true",
+        "tensor<n x m x f32>",
+    );
+    gives(
+        "%r = scan %m, %v, dimension = 0, reducer = take_if(GT), reverse = true",
+        "tensor<n x m x f32>",
+    );
+    gives(
+        "%z = constant 0:ui8 %r = arg_reduce %v, %b, %s, %z, dimension = 0, reducer = keep_if(GE)",
+        "tensor<ui8>",
+    );
     gives("%r = table [1:i8, -2:i8]", "tensor<2 x i8>");
     gives("%r = table [1, -2.5] : tensor<2 x f64>", "tensor<2 x f64>");
 }
@@ -115,6 +127,44 @@ fn operands_fit() {
     refused(
         "%r = reduce %v, %s, dimensions = [0]",
         "lacks 'reducer = …'",
+    );
+    refused("%r = scan %v, %s, reducer = add", "lacks 'dimension = …'");
+    refused("%r = scan %v, %s, dimension = 0", "lacks 'reducer = …'");
+    refused(
+        "%r = scan %v, %s, dimension = 1, reducer = add",
+        "some of the 1 dimensions",
+    );
+    refused(
+        "%r = scan %v, %s, dimension = 0, reducer = xor",
+        "xor is not defined on f32",
+    );
+    refused(
+        "%r = scan %m, %v, dimension = 1, reducer = add",
+        "should be tensor<f32>",
+    );
+    refused(
+        "%r = scan %v, %s, dimension = 0, reducer = add, exclusive = 1",
+        "expected 'false'",
+    );
+    refused(
+        "%r = reduce %v, %s, dimensions = [0], reducer = add, reverse = true",
+        "'reverse' is not an attribute of reduce",
+    );
+    refused(
+        "%r = arg_reduce %v, %b, %s, %s, dimension = 0, reducer = take_if(GT)",
+        "should be tensor<ui8>",
+    );
+    refused(
+        "%r = arg_reduce %v, %v, %s, %s, dimension = 0, reducer = maximum",
+        "maximum keeps neither element",
+    );
+    refused(
+        "%r = arg_reduce %v, %m, %s, %s, dimension = 0, reducer = take_if(GT)",
+        "types differ",
+    );
+    refused(
+        "%r = arg_reduce %v, %v, %s, dimension = 0, reducer = take_if(GT)",
+        "takes 4 operands, and has 3",
     );
     refused(
         "%r = transpose %m, permutation = [1, 1]",

@@ -1,7 +1,7 @@
 //! The element view: the scalar expression that stands at a position.
 
 use super::{Function, NodeId, Op, Reducer, TensorType, at, dim_number};
-use crate::element::{Elem, ElemRef, Fold, Order};
+use crate::element::{Elem, ElemRef, Fold};
 use crate::index::{Fresh, Idx, Sym};
 use crate::op::{BinOp, CmpOp};
 use crate::scalar::Scalar;
@@ -129,12 +129,21 @@ impl Function {
                     })
                     .collect();
                 let x = self.element(n.args[0], &there, fresh);
-                let start = match arg_ty(1).rank() {
-                    0 => &[],
-                    _ => position,
-                };
+                let start = start_position(arg_ty(1), position);
                 let init = self.element(n.args[1], start, fresh);
                 folds(*reducer, init, x, &vars, &extents, fresh)
+            }
+            Op::Scan {
+                reducer,
+                dimension,
+                exclusive,
+                reverse,
+            } => {
+                let way = (*dimension, *exclusive, *reverse);
+                self.scan_element(n, *reducer, way, position, fresh)
+            }
+            Op::ArgReduce { reducer, dimension } => {
+                self.arg_reduce_element(n, *reducer, *dimension, position, fresh)
             }
             Op::Generic(e) => e.instantiate(
                 &|s| dim_number(s).and_then(|d| position.get(d).cloned()),
@@ -238,14 +247,30 @@ fn folds(
         return reducer.combine(init, x);
     };
     let acc = fresh.name("acc");
+    fold_over(acc, var.clone(), extents[0].clone(), init, |before| {
+        folds(reducer, before, x, inner_vars, &extents[1..], fresh)
+    })
+}
+
+/// `acc = init; for var in 0..extent { acc = step(acc) }; acc`
+pub(super) fn fold_over(
+    acc: Sym,
+    var: Sym,
+    extent: Idx,
+    init: ElemRef,
+    step: impl FnOnce(ElemRef) -> ElemRef,
+) -> ElemRef {
     let before = Arc::new(Elem::Acc(acc.clone(), init.ty()));
-    Arc::new(Elem::Fold(Arc::new(Fold {
-        acc,
-        var: var.clone(),
-        extent: extents[0].clone(),
-        step: folds(reducer, before, x, inner_vars, &extents[1..], fresh),
-        init,
-        order: Order::Sequential,
-        others: vec![],
-    })))
+    let step = step(before);
+    Arc::new(Elem::Fold(Arc::new(Fold::new(
+        acc, var, extent, init, step,
+    ))))
+}
+
+/// Where a fold's start stands: `position` in a tensor, nowhere in a scalar.
+pub(super) fn start_position<'a>(init: &TensorType, position: &'a [Idx]) -> &'a [Idx] {
+    match init.rank() {
+        0 => &[],
+        _ => position,
+    }
 }

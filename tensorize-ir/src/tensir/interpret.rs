@@ -1,7 +1,7 @@
 //! The reference interpreter: every operator on concrete arrays, by its own definition and not by way
 //! of the element view.
 
-use super::{Function, Node, Op, Output, Reducer, View, dim_number};
+use super::{Function, Node, Op, Output, Reducer, View, arg_reduce, dim_number, scan};
 use crate::element::{Elem, Env};
 use crate::index::{Atom, Idx, Sym};
 use crate::loopir::Param;
@@ -137,7 +137,7 @@ pub fn positions(shape: &[usize]) -> impl Iterator<Item = Vec<i128>> {
 }
 
 /// Calls `f` at every position, in the order of [`positions`].
-fn each_position(shape: &[usize], mut f: impl FnMut(&[i128])) {
+pub(super) fn each_position(shape: &[usize], mut f: impl FnMut(&[i128])) {
     let count: usize = shape.iter().product();
     let mut position = vec![0i128; shape.len()];
     for _ in 0..count {
@@ -153,7 +153,10 @@ fn each_position(shape: &[usize], mut f: impl FnMut(&[i128])) {
 }
 
 impl Tensor {
-    fn build(shape: Vec<usize>, mut element: impl FnMut(&[i128]) -> Option<Scalar>) -> Tensor {
+    pub(super) fn build(
+        shape: Vec<usize>,
+        mut element: impl FnMut(&[i128]) -> Option<Scalar>,
+    ) -> Tensor {
         let mut data = Vec::with_capacity(shape.iter().product());
         each_position(&shape, |p| data.push(element(p)));
         Tensor { shape, data }
@@ -167,6 +170,20 @@ impl Tensor {
             linear = linear * extent + p;
         }
         self.data.get(linear).copied().flatten()
+    }
+
+    /// The values that `count` accumulators start from: the scalar, or the tensor's elements.
+    pub(super) fn one_or_each(&self, count: usize) -> Vec<Option<Scalar>> {
+        match self.shape.len() {
+            0 => vec![self.data[0]; count],
+            _ => self.data.clone(),
+        }
+    }
+
+    /// Which accumulator the element at `position` belongs to, where these dimensions are folded.
+    pub(super) fn place_without(&self, dimensions: &[usize], position: &[i128]) -> usize {
+        let kept = (position.iter().enumerate()).filter(|(d, _)| !dimensions.contains(d));
+        kept.fold(0, |place, (d, &p)| place * self.shape[d] + p as usize)
     }
 }
 
@@ -356,6 +373,20 @@ fn apply(
             reducer,
             dimensions,
         } => Ok(reduce(shape, args[0], args[1], *reducer, dimensions)),
+        Op::Scan {
+            reducer,
+            dimension,
+            exclusive,
+            reverse,
+        } => Ok(scan::interpret(
+            args[0],
+            args[1],
+            *reducer,
+            (*dimension, *exclusive, *reverse),
+        )),
+        Op::ArgReduce { reducer, dimension } => {
+            arg_reduce::interpret(shape, args, *reducer, *dimension)
+        }
         Op::Generic(e) => Ok(Tensor::build(shape, |p| generic(e, p, inputs))),
     }
 }
@@ -382,26 +413,6 @@ fn generic(e: &Elem, position: &[i128], inputs: &Inputs) -> Option<Scalar> {
     e.eval(&mut At { position, inputs })
 }
 
-fn combine(reducer: Reducer, acc: Scalar, x: Scalar) -> Scalar {
-    match reducer {
-        Reducer::Op(op) => op::eval_binary(op, acc, x),
-        Reducer::TakeIf(cmp) => {
-            if op::eval_compare(cmp, x, acc) {
-                x
-            } else {
-                acc
-            }
-        }
-        Reducer::KeepIf(cmp) => {
-            if op::eval_compare(cmp, acc, x) {
-                acc
-            } else {
-                x
-            }
-        }
-    }
-}
-
 /// Runs over the operand in memory order and adds each element to the accumulator that it belongs to:
 /// for any one accumulator, that is row-major order.
 fn reduce(
@@ -411,20 +422,12 @@ fn reduce(
     reducer: Reducer,
     dimensions: &[usize],
 ) -> Tensor {
-    let mut data = match init.shape.len() {
-        0 => vec![init.data[0]; shape.iter().product()],
-        _ => init.data.clone(),
-    };
+    let mut data = init.one_or_each(shape.iter().product());
     let mut elements = operand.data.iter();
     each_position(&operand.shape, |position| {
-        let mut place = 0;
-        for (d, &p) in position.iter().enumerate() {
-            if !dimensions.contains(&d) {
-                place = place * operand.shape[d] + p as usize;
-            }
-        }
+        let place = operand.place_without(dimensions, position);
         let x = elements.next().copied().flatten();
-        data[place] = data[place].zip(x).map(|(acc, x)| combine(reducer, acc, x));
+        data[place] = data[place].zip(x).map(|(acc, x)| reducer.combined(acc, x));
     });
     Tensor { shape, data }
 }

@@ -14,13 +14,17 @@ use super::index::is_plain;
 use super::{Cursor, ParseError, whole};
 use crate::index::{Idx, Sym};
 use crate::loopir::Param;
-use crate::op::{BinOp, UnOp};
+use crate::op::BinOp;
 use crate::scalar::ScalarType;
 use crate::tensir::{Function, Node, NodeId, Op, Output, Reducer, TensorType, View};
 use crate::verify::Place;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+
+mod attributes;
+
+use attributes::Attributes;
 
 impl fmt::Display for TensorType {
     /// `tensor<rows x (n - 1) x f32>`, or `tensor<f32>` for a scalar.
@@ -94,6 +98,22 @@ impl fmt::Display for Node {
             } => {
                 parts.push(format!("reducer = {reducer}"));
                 parts.push(format!("dimensions = {dimensions:?}"));
+            }
+            Op::Scan {
+                reducer,
+                dimension,
+                exclusive,
+                reverse,
+            } => {
+                parts.push(format!("reducer = {reducer}"));
+                parts.push(format!("dimension = {dimension}"));
+                let flags = [("exclusive", exclusive), ("reverse", reverse)];
+                let set = flags.into_iter().filter(|(_, on)| **on);
+                parts.extend(set.map(|(name, _)| format!("{name} = true")));
+            }
+            Op::ArgReduce { reducer, dimension } => {
+                parts.push(format!("reducer = {reducer}"));
+                parts.push(format!("dimension = {dimension}"));
             }
             _ => {}
         }
@@ -281,20 +301,6 @@ struct FunctionText<'a> {
     names: BTreeMap<&'a str, NodeId>,
 }
 
-/// The named attributes of an operator: what stands there, and where.
-#[derive(Default)]
-struct Attributes {
-    dimension: Option<usize>,
-    dimensions: Option<Vec<usize>>,
-    permutation: Option<Vec<usize>>,
-    start: Option<Vec<Idx>>,
-    stride: Option<Vec<i64>>,
-    low: Option<Vec<Idx>>,
-    batch: Option<Vec<(usize, usize)>>,
-    contracting: Option<Vec<(usize, usize)>>,
-    reducer: Option<Reducer>,
-}
-
 impl<'a> FunctionText<'a> {
     fn function(&mut self, c: &mut Cursor<'a>) -> Result<Function, ParseError> {
         c.expect_word("func")?;
@@ -429,144 +435,6 @@ impl<'a> FunctionText<'a> {
             "generic" => Op::Generic(c.elem()?),
             _ => return Ok(None),
         }))
-    }
-}
-
-impl Attributes {
-    /// Whether [`Attributes::op`] knows the name, once the attributes are there.
-    fn is_operator(name: &str) -> bool {
-        let mut none = Attributes::default();
-        none.missing(name).is_some() || none.op(name).is_some()
-    }
-
-    fn read(&mut self, c: &mut Cursor<'_>) -> Result<(), ParseError> {
-        fn numbers<T: FromStr>(c: &mut Cursor<'_>) -> Result<Vec<T>, ParseError> {
-            c.expect("[")?;
-            c.list("]", |c| c.integer("a number"))
-        }
-        fn indices(c: &mut Cursor<'_>) -> Result<Vec<Idx>, ParseError> {
-            c.expect("[")?;
-            c.list("]", Cursor::idx)
-        }
-        fn pairs(c: &mut Cursor<'_>) -> Result<Vec<(usize, usize)>, ParseError> {
-            c.expect("[")?;
-            c.list("]", |c| {
-                let left = c.integer("a dimension")?;
-                c.times()?;
-                Ok((left, c.integer("a dimension")?))
-            })
-        }
-        let here = c.here();
-        let mut ahead = c.clone();
-        let key = match ahead.name() {
-            Some(key) if ahead.eat("=") => key,
-            _ => return Err(c.expected("an operand such as '%0', or an attribute")),
-        };
-        *c = ahead;
-        let twice = match key {
-            "dimension" => self.dimension.replace(c.integer("a dimension")?).is_some(),
-            "dimensions" => self.dimensions.replace(numbers(c)?).is_some(),
-            "permutation" => self.permutation.replace(numbers(c)?).is_some(),
-            "start" => self.start.replace(indices(c)?).is_some(),
-            "stride" => self.stride.replace(numbers(c)?).is_some(),
-            "low" => self.low.replace(indices(c)?).is_some(),
-            "batch" => self.batch.replace(pairs(c)?).is_some(),
-            "contracting" => self.contracting.replace(pairs(c)?).is_some(),
-            "reducer" => self.reducer.replace(c.reducer()?).is_some(),
-            _ => return Err(c.error_at(here, format!("'{key}' is not an attribute"))),
-        };
-        if twice {
-            return Err(c.error_at(here, format!("'{key}' is given twice")));
-        }
-        Ok(())
-    }
-
-    /// The operator of this name with these attributes, which are taken.
-    fn op(&mut self, name: &str) -> Option<Op> {
-        Some(match name {
-            "iota" => Op::Iota {
-                dimension: self.dimension.take()?,
-            },
-            "convert" => Op::Convert,
-            "bitcast_convert" => Op::BitcastConvert,
-            "select" => Op::Select,
-            "broadcast_in_dim" => Op::BroadcastInDim {
-                dimensions: self.dimensions.take()?,
-            },
-            "reshape" => Op::Reshape,
-            "transpose" => Op::Transpose {
-                permutation: self.permutation.take()?,
-            },
-            "slice" => {
-                let start = self.start.take()?;
-                let stride = self.stride.take().unwrap_or_else(|| vec![1; start.len()]);
-                Op::Slice { start, stride }
-            }
-            "pad" => Op::Pad {
-                low: self.low.take()?,
-            },
-            "concatenate" => Op::Concatenate {
-                dimension: self.dimension.take()?,
-            },
-            "reverse" => Op::Reverse {
-                dimensions: self.dimensions.take()?,
-            },
-            "gather" => Op::Gather,
-            "dot_general" => Op::DotGeneral {
-                batch: self.batch.take().unwrap_or_default(),
-                contracting: self.contracting.take().unwrap_or_default(),
-            },
-            "reduce" if self.dimensions.is_some() => Op::Reduce {
-                reducer: self.reducer.take()?,
-                dimensions: self.dimensions.take()?,
-            },
-            _ => match UnOp::from_name(name) {
-                Some(op) => Op::Unary(op),
-                None => Op::Binary(BinOp::from_name(name)?),
-            },
-        })
-    }
-
-    /// What an operator of this name still needs.
-    fn missing(&self, name: &str) -> Option<&'static str> {
-        Some(match name {
-            "iota" | "concatenate" => "dimension",
-            "reduce" if self.dimensions.is_some() => "reducer",
-            "broadcast_in_dim" | "reverse" | "reduce" => "dimensions",
-            "transpose" => "permutation",
-            "slice" => "start",
-            "pad" => "low",
-            _ => return None,
-        })
-    }
-
-    fn left_over(&self) -> Option<&'static str> {
-        let Attributes {
-            dimension,
-            dimensions,
-            permutation,
-            start,
-            stride,
-            low,
-            batch,
-            contracting,
-            reducer,
-        } = self;
-        let given = [
-            ("dimension", dimension.is_some()),
-            ("dimensions", dimensions.is_some()),
-            ("permutation", permutation.is_some()),
-            ("start", start.is_some()),
-            ("stride", stride.is_some()),
-            ("low", low.is_some()),
-            ("batch", batch.is_some()),
-            ("contracting", contracting.is_some()),
-            ("reducer", reducer.is_some()),
-        ];
-        given
-            .into_iter()
-            .find(|(_, there)| *there)
-            .map(|(key, _)| key)
     }
 }
 

@@ -34,6 +34,8 @@ pub const KINDS: &[&str] = &[
     "dot_general",
     "reduce",
     "generic",
+    "scan",
+    "arg_reduce",
 ];
 
 /// The operator's name in [`KINDS`]. A new operator stops the compiler here: give it a name there and
@@ -63,6 +65,8 @@ pub fn kind(op: &Op) -> &'static str {
         Op::DotGeneral { .. } => 20,
         Op::Reduce { .. } => 21,
         Op::Generic(_) => 22,
+        Op::Scan { .. } => 23,
+        Op::ArgReduce { .. } => 24,
     }]
 }
 
@@ -480,11 +484,7 @@ impl Case {
             "dot_general" => self.dot_general(below),
             "reduce" => {
                 let elem = self.number();
-                let reducer = match self.below(3) {
-                    0 => Reducer::TakeIf(self.pick(CmpOp::ALL)),
-                    1 => Reducer::KeepIf(self.pick(CmpOp::ALL)),
-                    _ => Reducer::Op(self.pick(&[BinOp::Add, BinOp::Maximum, BinOp::Subtract])),
-                };
+                let reducer = self.reducer();
                 let dimensions: Vec<usize> = (0..shape.len()).filter(|_| self.chance()).collect();
                 let kept = |d: &usize| !dimensions.contains(d);
                 let result: Shape = (0..shape.len())
@@ -492,10 +492,7 @@ impl Case {
                     .map(|d| shape[d].clone())
                     .collect();
                 let a = self.operand(shape, elem, below);
-                let init = match self.chance() {
-                    true => self.scalar_node(elem),
-                    false => self.operand(result, elem, below),
-                };
+                let init = self.start(result, elem, below);
                 self.inferred(
                     Op::Reduce {
                         reducer,
@@ -504,12 +501,70 @@ impl Case {
                     vec![a, init],
                 )
             }
+            "scan" => {
+                let elem = self.number();
+                let (shape, dimension) = self.with_a_dimension(shape);
+                let mut result = shape.clone();
+                result.remove(dimension);
+                let a = self.operand(shape, elem, below);
+                let init = self.start(result, elem, below);
+                let op = Op::Scan {
+                    reducer: self.reducer(),
+                    dimension,
+                    exclusive: self.chance(),
+                    reverse: self.chance(),
+                };
+                self.inferred(op, vec![a, init])
+            }
+            "arg_reduce" => {
+                let (elem, label) = (self.number(), self.number());
+                let (shape, dimension) = self.with_a_dimension(shape);
+                let mut result = shape.clone();
+                result.remove(dimension);
+                let cmp = self.pick(CmpOp::ALL);
+                let reducer = match self.chance() {
+                    true => Reducer::TakeIf(cmp),
+                    false => Reducer::KeepIf(cmp),
+                };
+                let args = vec![
+                    self.operand(shape.clone(), elem, below),
+                    self.operand(shape, label, below),
+                    self.start(result.clone(), elem, below),
+                    self.start(result, label, below),
+                ];
+                self.inferred(Op::ArgReduce { reducer, dimension }, args)
+            }
             "generic" => {
                 let e = self.expression(shape.len(), elem);
                 self.add(Op::Generic(e), vec![], shape, elem)
             }
             _ => panic!("no case for {kind}"),
         }
+    }
+
+    fn reducer(&mut self) -> Reducer {
+        match self.below(3) {
+            0 => Reducer::TakeIf(self.pick(CmpOp::ALL)),
+            1 => Reducer::KeepIf(self.pick(CmpOp::ALL)),
+            _ => Reducer::Op(self.pick(&[BinOp::Add, BinOp::Maximum, BinOp::Subtract])),
+        }
+    }
+
+    /// What folds start from: a scalar, or a tensor of the result's shape.
+    fn start(&mut self, result: Shape, elem: ScalarType, below: usize) -> NodeId {
+        match self.chance() {
+            true => self.scalar_node(elem),
+            false => self.operand(result, elem, below),
+        }
+    }
+
+    /// A shape with a dimension or more, and one of them.
+    fn with_a_dimension(&mut self, mut shape: Shape) -> (Shape, usize) {
+        if shape.is_empty() {
+            shape.push(Idx::sym("n"));
+        }
+        let dimension = self.below(shape.len());
+        (shape, dimension)
     }
 
     /// The same number of elements in other dimensions: neighbours merged, ones put in, all reversed.
