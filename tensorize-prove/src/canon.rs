@@ -149,6 +149,9 @@ fn reorder(e: &ElemRef) -> ElemRef {
 
 fn simplify(e: ElemRef) -> ElemRef {
     match &*e {
+        Elem::Binary(op, a, b) if polynomial(a).is_some() && polynomial(b).is_some() => {
+            arithmetic(*op, a, b).unwrap_or(e)
+        }
         Elem::Binary(op, a, b) if op.is_commutative() && b < a => {
             Elem::binary(*op, b.clone(), a.clone())
         }
@@ -158,6 +161,32 @@ fn simplify(e: ElemRef) -> ElemRef {
         Elem::Convert(to, a) => convert(*to, a).unwrap_or(e),
         Elem::Select(c, t, f) => select(c, t, f).unwrap_or(e),
         _ => e,
+    }
+}
+
+/// Sums, differences and products of wrapped polynomials are those of the polynomials, wrapped.
+fn arithmetic(op: BinOp, a: &ElemRef, b: &ElemRef) -> Option<ElemRef> {
+    let (p, q) = (polynomial(a)?, polynomial(b)?);
+    let value = match op {
+        BinOp::Add => &p + &q,
+        BinOp::Subtract => &p - &q,
+        BinOp::Multiply => &p * &q,
+        _ if op.is_commutative() && b < a => {
+            return Some(Elem::binary(op, b.clone(), a.clone()));
+        }
+        _ => return None,
+    };
+    Some(Elem::of_idx(a.ty(), value))
+}
+
+/// The polynomial that a machine integer holds, wrapped to its width.
+fn polynomial(e: &ElemRef) -> Option<Idx> {
+    match &**e {
+        Elem::OfIdx(ty, p) if ty.is_int() && *ty != ScalarType::I1 => Some(p.clone()),
+        Elem::Const(v) if v.ty.is_int() && v.ty != ScalarType::I1 => {
+            Some(Idx::constant(v.as_int()))
+        }
+        _ => None,
     }
 }
 
@@ -310,6 +339,27 @@ mod tests {
         assert_eq!(elem(&wide), a);
         let narrow = Elem::convert(I32, Elem::convert(U8, Elem::convert(I32, a.clone())));
         assert_eq!(elem(&narrow), Elem::convert(I32, a));
+    }
+
+    #[test]
+    fn arithmetic_on_counters_is_that_of_polynomials() {
+        let (i, one) = (Idx::sym("i"), Idx::constant(1));
+        let next = |ty| Elem::of_idx(ty, &i + &one);
+        let machine = |ty| {
+            let one = Elem::constant(tensorize_ir::scalar::Scalar::int(ty, 1));
+            Elem::binary(BinOp::Add, Elem::of_idx(ty, i.clone()), one)
+        };
+        for ty in [I8, U8, I32, U64] {
+            assert_eq!(elem(&machine(ty)), next(ty));
+        }
+        // In eight bits it wraps before it is widened.
+        assert_ne!(
+            elem(&Elem::convert(I32, machine(U8))),
+            elem(&Elem::convert(I32, next(I32)))
+        );
+        let float = Elem::of_idx(F32, i.clone());
+        let sum = Elem::binary(BinOp::Add, float.clone(), float);
+        assert!(matches!(&*elem(&sum), Elem::Binary(..)));
     }
 
     #[test]
