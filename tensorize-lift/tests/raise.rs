@@ -349,15 +349,85 @@ fn what_has_no_operator_stays_index_notation() {
         "x: const ptr<f32>, out: ptr<f32>, n: i32, i: i32",
         "out[#0] : n x f32 = add(x[#0], fold(a = 0.0:f32, k < n, add(multiply(a, 2.0:f32), x[k])))
          out[#0 + n] : n x f32 = select(index_compare(GT, #0, 0), x[#0 - 1], 0.0:f32)
-         out[#0 + 2*n] : n x f32 = fold(a = 0.0:f32, k < #0, add(a, x[k]))",
+         out[#0 + 2*n] : n x f32 = fold(a = 0.0:f32, k < #0, add(a, multiply(x[#0], x[k])))
+         out[#0 + 3*n] : n x f32 = fold(a = 0.0:f32, k < #0 - 1, add(a, x[k]))",
         "%0 = view x[#0] : tensor<n x f32>
          %1 = generic fold(a = 0.0:f32, k < n, add(multiply(a, 2.0:f32), x[k])) : tensor<f32>
          %2 = broadcast_in_dim %1, dimensions = [] : tensor<n x f32>
          %3 = add %0, %2 : tensor<n x f32>
          %4 = generic select(index_compare(GT, #0, 0), x[#0 - 1], 0.0:f32) : tensor<n x f32>
-         %5 = generic fold(a = 0.0:f32, k < #0, add(a, x[k])) : tensor<n x f32>
+         %5 = generic fold(a = 0.0:f32, k < #0, add(a, multiply(x[#0], x[k]))) : tensor<n x f32>
+         %6 = generic fold(a = 0.0:f32, k < #0 - 1, add(a, x[k])) : tensor<n x f32>
          store out[#0] = %3
          store out[#0 + n] = %4
-         store out[#0 + 2*n] = %5",
+         store out[#0 + 2*n] = %5
+         store out[#0 + 3*n] = %6",
     );
+}
+
+#[test]
+fn running_folds_are_scans() {
+    raises(
+        "x: const ptr<i32>, out: ptr<i32>, n: i32, m: i32",
+        "out[#0] : n x i32 = fold(a = 0:i32, k < #0 + 1, add(a, x[k]))
+         out[#0 + n] : n x i32 = fold(a = 7:i32, k < #0, select(compare(GT, x[k + 1], a), x[k + 1], a))
+         out[#0 + 2*n] : n x i32 = fold(a = 1:i32, k < -#0 + n, multiply(a, x[k]))
+         out[#0 + 3*n] : n x i32 = fold(a = 0:i32, k < -#0 + n - 1, subtract(a, x[k]))",
+        "%0 = view x[#0] : tensor<n x i32>
+         %1 = constant 0:i32 : tensor<i32>
+         %2 = scan %0, %1, reducer = add, dimension = 0 : tensor<n x i32>
+         %3 = view x[#0 + 1] : tensor<n x i32>
+         %4 = constant 7:i32 : tensor<i32>
+         %5 = scan %3, %4, reducer = maximum, dimension = 0, exclusive = true : tensor<n x i32>
+         %6 = view x[-#0 + n - 1] : tensor<n x i32>
+         %7 = constant 1:i32 : tensor<i32>
+         %8 = scan %6, %7, reducer = multiply, dimension = 0, reverse = true : tensor<n x i32>
+         %9 = negate %6 : tensor<n x i32>
+         %10 = scan %9, %1, reducer = add, dimension = 0, exclusive = true, reverse = true : tensor<n x i32>
+         store out[#0] = %2
+         store out[#0 + n] = %5
+         store out[#0 + 2*n] = %8
+         store out[#0 + 3*n] = %10",
+    );
+    raises(
+        "x: const ptr<f32>, s: const ptr<f32>, out: ptr<f32>, n: i32, m: i32",
+        "out[#0*m + #1] : n x m x f32 = fold(a = s[#1], k < #0 + 1, add(a, x[k*m + #1]))",
+        "%0 = view x[#0*m + #1] : tensor<n x m x f32>
+         %1 = view s[#0] : tensor<m x f32>
+         %2 = scan %0, %1, reducer = add, dimension = 0 : tensor<n x m x f32>
+         store out[#0*m + #1] = %2",
+    );
+}
+
+#[test]
+fn the_label_of_what_is_kept_is_an_arg_reduce() {
+    raises(
+        "x: const ptr<f32>, out: ptr<i32>, n: i32, m: i32",
+        "out[#0] : n x i32 = fold(p = 0:i32, b = x[#0*m], k < m, select(compare(LT, b, x[#0*m + k]), index(i32, k), p), select(compare(LT, b, x[#0*m + k]), x[#0*m + k], b))",
+        "%0 = view x[#0*m + #1] : tensor<n x m x f32>
+         %1 = iota dimension = 0 : tensor<m x i32>
+         %2 = broadcast_in_dim %1, dimensions = [1] : tensor<n x m x i32>
+         %3 = view x[#0*m] : tensor<n x f32>
+         %4 = constant 0:i32 : tensor<i32>
+         %5 = arg_reduce %0, %2, %3, %4, reducer = take_if(GT), dimension = 1 : tensor<n x i32>
+         store out[#0] = %5",
+    );
+    // Another condition, a label that goes on from the last one, an element that looks at the label.
+    for (label, element) in [
+        ("select(compare(LT, b, x[k + 1]), index(i32, k), p)", "x[k]"),
+        ("select(compare(LT, b, x[k]), add(p, 1:i32), p)", "x[k]"),
+        (
+            "select(compare(LT, b, x[value(p)]), index(i32, k), p)",
+            "x[value(p)]",
+        ),
+    ] {
+        let fold = format!(
+            "fold(p = 0:i32, b = x[0], k < n, {label}, select(compare(LT, b, {element}), {element}, b))"
+        );
+        raises(
+            "x: const ptr<f32>, n: i32",
+            &format!("return : i32 = {fold}"),
+            &format!("%0 = generic {fold} : tensor<i32>\nreturn %0"),
+        );
+    }
 }

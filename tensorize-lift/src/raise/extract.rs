@@ -157,7 +157,7 @@ impl CostFunction<Term> for Cost<'_> {
             Op::Convert | Op::BitcastConvert | Op::Unary(_) => 8 * (rank(0) + 1) + bytes,
             Op::Binary(_) | Op::Compare(_) => 8 * (rank(0) + 1) + bytes,
             Op::Select => 8 * (rank(1) + 1) + bytes,
-            Op::Reduce { .. } => 12 * (rank(0) + 1),
+            Op::Reduce { .. } | Op::Scan { .. } | Op::ArgReduce { .. } => 12 * (rank(0) + 1),
             // As many loops as the operands have dimensions between them.
             Op::DotGeneral { batch, contracting } => {
                 12 * (rank(0) + rank(1) - batch.len() - contracting.len() + 1)

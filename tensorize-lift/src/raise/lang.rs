@@ -33,6 +33,7 @@ impl Term {
         let ty = match op {
             Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select => Carried::Nothing,
             Op::Transpose { .. } | Op::DotGeneral { .. } | Op::Reduce { .. } => Carried::Nothing,
+            Op::Scan { .. } => Carried::Nothing,
             Op::Convert | Op::BitcastConvert => Carried::Elem(ty.elem),
             _ => Carried::All(ty.clone()),
         };

@@ -39,6 +39,52 @@ pub fn recognise(fold: &Fold) -> Option<Nest> {
     })
 }
 
+/// The reducer and the element, free of the accumulator, of a fold that is one loop.
+pub fn recognise_one(fold: &Fold) -> Option<(Reducer, ElemRef)> {
+    if !fold.others.is_empty() {
+        return None;
+    }
+    let (reducer, element, _) = own_step(fold)?;
+    let any_order = matches!(reducer, Reducer::Op(op) if op.is_associative(element.ty()));
+    (fold.order == Order::Sequential || any_order).then_some((reducer, element))
+}
+
+/// The reducer, one that keeps one of the two, and the element of a fold of two lanes, in which the first one
+/// is the label of what the second one keeps; and that label.
+pub fn recognise_arg(fold: &Fold) -> Option<(Reducer, ElemRef, ElemRef)> {
+    let [best] = fold.others.as_slice() else {
+        return None;
+    };
+    let reading = Reading {
+        acc: &best.acc,
+        ty: best.init.ty(),
+        reducer: Reducer::TakeIf(CmpOp::Gt),
+    };
+    let (Elem::Select(c, t, f), Elem::Select(label_c, label_t, label_f)) =
+        (&*best.step, &*fold.step)
+    else {
+        return None;
+    };
+    let (reducer, x) = reading.by_comparison(c, t, f)?;
+    let reducer = match reducer {
+        // Without NaN, what isn't kept is what compares the other way.
+        Reducer::KeepIf(cmp) if reading.ty.is_int() => Reducer::TakeIf(cmp.negated().swapped()),
+        other => other,
+    };
+    // Both lanes decide by the same condition, written the same way or the other way round.
+    let same_way = label_c == c;
+    if !same_way && *label_c != Elem::not(c.clone()) {
+        return None;
+    }
+    let takes_then = *t == x;
+    let (label, kept) = match takes_then == same_way {
+        true => (label_t, label_f),
+        false => (label_f, label_t),
+    };
+    let free = |e: &ElemRef| !e.mentions(&fold.acc) && !e.mentions(&best.acc);
+    (is_acc(kept, &fold.acc) && free(label) && free(&x)).then(|| (reducer, x, label.clone()))
+}
+
 type Step = (Reducer, ElemRef, Vec<(Sym, Idx)>);
 
 /// An inner fold that goes on with our accumulator makes one reduction over both indices.

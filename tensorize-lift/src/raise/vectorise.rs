@@ -5,6 +5,8 @@
 //! that it speaks of, in the context's order, so that it is computed once for each of their values and
 //! not more often. Where two operands meet, both are broadcast to the indices of either.
 
+mod running;
+
 use super::{Closed, empty, reduction, unraised};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -319,6 +321,9 @@ impl Vectoriser<'_> {
         if matches!(&*fold.step, Elem::Acc(n, _) if *n == fold.acc) {
             return Some(self.tensor(&fold.init));
         }
+        if let Some(running) = self.scan(fold).or_else(|| self.arg_reduce(fold)) {
+            return Some(running);
+        }
         let nest = reduction::recognise(fold)?;
         for (i, (var, extent)) in nest.loops.iter().enumerate() {
             let again = self
@@ -366,10 +371,7 @@ impl Vectoriser<'_> {
             dimensions: (kept..over.len()).collect(),
         };
         let over = over[..kept].to_vec();
-        let start = match init.over.is_empty() {
-            true => init.node,
-            false => self.spread(&init, &over),
-        };
+        let start = self.start(&init, &over);
         let node = self.add(op, vec![element, start], &over, ty);
         let sum = Tensor { node, over };
         Some(match afterwards {
