@@ -15,6 +15,9 @@ impl Builder {
         if let Some(condition) = search::searched(f) {
             return self.search(f, &condition);
         }
+        if let Some(value) = self.running(f)? {
+            return Ok(value);
+        }
         let mut starts = Vec::new();
         let mut accs: Vec<(Sym, Expr)> = Vec::new();
         for lane in f.lanes() {

@@ -75,6 +75,10 @@ pub(super) struct Scope {
     pub(super) preheader_memo: BTreeMap<ElemRef, Expr>,
     /// Extents that must be positive for the preheader to run.
     pub(super) guards: Vec<Idx>,
+    /// What a round of that loop ends with.
+    pub(super) at_end: Vec<Stmt>,
+    /// Whether a round goes on from what the one before has left.
+    pub(super) carries: bool,
 }
 
 #[derive(Default, Clone)]
@@ -185,6 +189,7 @@ impl Builder {
         let has_loops = self.dimensions(nest, d + 1)?;
         self.bound.remove(&nest.dims[d]);
         let mode = match (d, has_loops) {
+            _ if self.top().carries => LoopMode::Sequential,
             (0, _) => LoopMode::Parallel,
             (_, false) => LoopMode::Simd { reductions: vec![] },
             _ => LoopMode::Sequential,
@@ -285,6 +290,7 @@ impl Builder {
     ) -> Result<(), Unsupported> {
         let scope = self.scopes.pop().unwrap_or_default();
         let mut body = scope.stmts;
+        body.extend(scope.at_end);
         let counter = || Expr::Var(var.clone(), I64);
         let next = Expr::binary(BinOp::Add, counter(), Expr::int(I64, 1));
         body.push(Stmt::Assign {

@@ -4,6 +4,7 @@
 //! * `value`, `fold`, `search`: a term's value, accumulations, and loops that look for an index.
 //! * `indices`: index polynomials as machine arithmetic.
 //! * `nest`: which loops, in what order.
+//! * `running`: folds that grow with a loop's counter, as prefix sums do.
 //! * `term`: facts about index notation that decide what may be moved where.
 //! * [`c`]: LoopIR, printed as C. It prints any LoopIR function, also a front end's.
 
@@ -12,6 +13,7 @@ mod fold;
 mod indices;
 pub mod lower;
 mod nest;
+mod running;
 mod search;
 mod term;
 mod value;

@@ -4,7 +4,7 @@
 //! after the other, so what is read must not have been overwritten yet. Where that can't be arranged,
 //! the kernel is refused. (The prover checks it again.)
 
-use super::term;
+use super::{running, term};
 use crate::Unsupported;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Fresh, Idx, Sym};
@@ -82,7 +82,32 @@ impl Stored {
     }
 }
 
+impl Nest {
+    /// The same loops, in the order of these old numbers.
+    pub(super) fn reorder(&mut self, order: &[usize]) {
+        self.extents = order.iter().map(|&d| self.extents[d].clone()).collect();
+        self.dims = order.iter().map(|&d| self.dims[d].clone()).collect();
+        self.stems = order.iter().map(|&d| self.stems[d].clone()).collect();
+    }
+}
+
 impl Target {
+    /// `array[index] = value`.
+    pub(super) fn new(array: Sym, index: Idx, value: ElemRef) -> Target {
+        let old = Elem::Read {
+            array: array.clone(),
+            ty: value.ty(),
+            index: index.clone(),
+        };
+        let store = Stored::new(&value, &old);
+        Target {
+            array,
+            index,
+            value,
+            store,
+        }
+    }
+
     /// What is evaluated for it.
     pub(super) fn term(&self) -> ElemRef {
         self.store.term(&self.value)
@@ -119,19 +144,7 @@ pub(super) fn plan(function: &tensir::Function) -> Result<Plan, Unsupported> {
                 let position: Vec<Idx> = dims.iter().map(|d| Idx::sym(d.clone())).collect();
                 let value = function.element(*value, &position, &mut fresh);
                 let index = tensir::at(&view.index, &position);
-                let array = view.array.clone();
-                let old = Elem::Read {
-                    array: array.clone(),
-                    ty: value.ty(),
-                    index: index.clone(),
-                };
-                let store = Stored::new(&value, &old);
-                let target = Target {
-                    array,
-                    index,
-                    value,
-                    store,
-                };
+                let target = Target::new(view.array.clone(), index, value);
                 single.push(Nest {
                     extents,
                     dims,
@@ -163,19 +176,8 @@ fn merged(single: &[Nest]) -> Vec<Nest> {
                 for t in &nest.results {
                     let value = t.value.substitute(&rename);
                     let index = t.index.substitute(&rename);
-                    let (array, ty) = (t.array.clone(), value.ty());
-                    let old = Elem::Read {
-                        array: array.clone(),
-                        ty,
-                        index: index.clone(),
-                    };
-                    let store = Stored::new(&value, &old);
-                    into.results.push(Target {
-                        array,
-                        index,
-                        value,
-                        store,
-                    });
+                    into.results
+                        .push(Target::new(t.array.clone(), index, value));
                 }
             }
         }
@@ -186,6 +188,7 @@ fn merged(single: &[Nest]) -> Vec<Nest> {
 /// Checks each nest by itself, and sorts them so that none reads what an earlier one has written.
 fn order(mut nests: Vec<Nest>) -> Result<Vec<Nest>, Unsupported> {
     for nest in &mut nests {
+        running::arrange(nest);
         check_alone(nest)?;
     }
     let mut sorted = Vec::new();
@@ -258,7 +261,10 @@ fn check_reads(
                 return refuse(index);
             }
         }
-        Elem::Fold(_) if reads_any(e, &[&writer.array]) => {
+        Elem::Fold(f) if reads_any(e, &[&writer.array]) => {
+            if unconditional && running::reads_ahead(f, nest, writer) {
+                return Ok(());
+            }
             // Lowering computes the fold before the loops over the dimensions that it doesn't mention.
             let before = (0..nest.dims.len())
                 .rev()
@@ -271,13 +277,7 @@ fn check_reads(
                     return;
                 }
                 // Its rows have to be those that are written in the same round.
-                let same_rows = nest.dims[..outer].iter().all(|d| {
-                    match (index.linear_in(d), writer.index.linear_in(d)) {
-                        (Some((a, _)), Some((b, _))) => a == b,
-                        _ => false,
-                    }
-                });
-                if !same_rows {
+                if !same_rows(&nest.dims[..outer], index, &writer.index) {
                     clash = Some(index.clone());
                 }
             });
@@ -307,8 +307,18 @@ fn check_reads(
     Ok(())
 }
 
+/// Whether two indices step alike along these loops.
+pub(super) fn same_rows(outer: &[Sym], a: &Idx, b: &Idx) -> bool {
+    outer
+        .iter()
+        .all(|d| match (a.linear_in(d), b.linear_in(d)) {
+            (Some((a, _)), Some((b, _))) => a == b,
+            _ => false,
+        })
+}
+
 /// Calls `f` with the array and the index of every read, also inside of indices.
-fn for_each_read(e: &ElemRef, f: &mut dyn FnMut(&Sym, &Idx)) {
+pub(super) fn for_each_read(e: &ElemRef, f: &mut dyn FnMut(&Sym, &Idx)) {
     if let Elem::Read { array, index, .. } = &**e {
         f(array, index);
     }

@@ -1,0 +1,167 @@
+//! Folds that run along with a loop over a result: `fold(…, k < i + 1, …)` in round `i` is one step more than
+//! it was in the round before. Its accumulators live across the rounds, so that all elements together take as
+//! many steps as the last one.
+
+use super::lower::{Builder, Kind, Scope};
+use super::nest::{Nest, Target};
+use super::term;
+use crate::Unsupported;
+use tensorize_ir::element::{Elem, ElemRef, Fold};
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::loopir::{Expr, Stmt};
+
+/// How many steps more than the number of rounds before this one: 0 or 1; nothing if the fold doesn't run
+/// along with this counter.
+fn steps_ahead(f: &Fold, counter: &Sym) -> Option<i128> {
+    let more = (&f.extent - &Idx::sym(counter.clone())).as_constant();
+    let fixed = |e: &ElemRef| !e.mentions(counter);
+    let along = f.lanes().all(|l| fixed(l.init) && fixed(l.step));
+    more.filter(|m| (0..=1).contains(m) && along)
+}
+
+/// Puts the loops along which folds run inside of the others, which may then be parallel; and has them run
+/// upwards.
+pub(super) fn arrange(nest: &mut Nest) {
+    for d in 0..nest.dims.len() {
+        let (dim, extent) = (nest.dims[d].clone(), &nest.extents[d]);
+        let back = &(extent - &Idx::constant(1)) - &Idx::sym(dim.clone());
+        let turned = |e: &ElemRef| e.replace(&dim, &back);
+        let runs_back = |t: &Target| {
+            let here = runs(&turned(&t.value), &dim);
+            here && !runs(&t.value, &dim)
+        };
+        if nest.results.iter().all(runs_back) {
+            for t in &mut nest.results {
+                let index = t.index.substitute(&|s| (*s == dim).then(|| back.clone()));
+                *t = Target::new(t.array.clone(), index, turned(&t.value));
+            }
+        }
+    }
+    let along = |d: &usize| nest.results.iter().any(|t| runs(&t.value, &nest.dims[*d]));
+    let (inner, mut order): (Vec<usize>, Vec<usize>) = (0..nest.dims.len()).partition(along);
+    order.extend(inner);
+    nest.reorder(&order);
+}
+
+/// Whether a fold in it runs along with this counter.
+fn runs(e: &ElemRef, counter: &Sym) -> bool {
+    let here = matches!(&**e, Elem::Fold(f) if steps_ahead(f, counter).is_some());
+    here || e.children().into_iter().any(|c| runs(c, counter))
+}
+
+/// Whether a fold that runs along with the innermost loop of a nest finds, of the array that is being written,
+/// only what has not been written yet: in round `i`, step `i` reads elements of this round and later ones.
+pub(super) fn reads_ahead(f: &Fold, nest: &Nest, writer: &Target) -> bool {
+    /// Further ahead than this is not recognised.
+    const MOST: i128 = 4;
+    let Some((counter, outer)) = nest.dims.split_last() else {
+        return false;
+    };
+    if steps_ahead(f, counter).is_none() {
+        return false;
+    }
+    let here = Idx::sym(counter.clone());
+    let written_later = |index: &Idx| {
+        (0..=MOST).any(|later| {
+            let round = &here + &Idx::constant(later);
+            writer
+                .index
+                .substitute(&|s| (s == counter).then(|| round.clone()))
+                == *index
+        })
+    };
+    let mut ahead = true;
+    for lane in f.lanes() {
+        // Read before the innermost loop: its rows have to be those that are written there.
+        super::nest::for_each_read(lane.init, &mut |array, index| {
+            ahead &= *array != writer.array || super::nest::same_rows(outer, index, &writer.index);
+        });
+        let step = lane.step.replace(&f.var, &here);
+        super::nest::for_each_read(&step, &mut |array, index| {
+            ahead &= *array != writer.array || written_later(index);
+        });
+    }
+    ahead
+}
+
+impl Builder {
+    /// The value in this round of a fold that runs along with the loop around, if it does.
+    pub(super) fn running(&mut self, f: &Fold) -> Result<Option<Expr>, Unsupported> {
+        let level = self.scopes.len() - 1;
+        let Kind::Dimension(extent) = self.scopes[level].kind.clone() else {
+            return Ok(None);
+        };
+        let mut found = None;
+        f.extent.for_each_sym(&mut |s| {
+            let here = self.bound.get(s).is_some_and(|(at, _)| *at == level);
+            if let (true, Some(more)) = (here, steps_ahead(f, s)) {
+                found = Some((s.clone(), more));
+            }
+        });
+        let Some((counter, more)) = found else {
+            return Ok(None);
+        };
+        let mut accs = Vec::new();
+        for lane in f.lanes() {
+            let acc = self.start(lane.acc, lane.init, &extent)?;
+            self.bound.insert(lane.acc.clone(), (level, acc.clone()));
+            accs.push(acc);
+        }
+        let here = Idx::sym(counter);
+        let steps: Vec<ElemRef> = f.lanes().map(|l| l.step.replace(&f.var, &here)).collect();
+        self.bind_repeated(&steps.iter().collect::<Vec<_>>())?;
+        // All lanes step at once, and a value that is still needed waits for the end of the round.
+        let waits = more == 0 || accs.len() > 1;
+        let mut assignments = Vec::new();
+        for (acc, step) in accs.iter().zip(&steps) {
+            let mut value = self.value(step)?;
+            if waits {
+                value = self.bind("next", value);
+            }
+            if let Expr::Var(var, ty) = acc {
+                assignments.push(Stmt::Assign {
+                    var: var.clone(),
+                    ty: *ty,
+                    value,
+                });
+            }
+        }
+        f.lanes().for_each(|lane| {
+            self.bound.remove(lane.acc);
+        });
+        let scope = &mut self.scopes[level];
+        scope.carries = true;
+        match more {
+            0 => scope.at_end.extend(assignments),
+            _ => scope.stmts.extend(assignments),
+        }
+        Ok(Some(accs.swap_remove(0)))
+    }
+
+    /// A new variable that has this value before the loop whose body is the topmost scope.
+    fn start(&mut self, stem: &Sym, init: &ElemRef, rounds: &Idx) -> Result<Expr, Unsupported> {
+        let var = self.fresh(stem);
+        let mut body = self.scopes.pop().unwrap_or_default();
+        let guarded = body.guards.contains(rounds) || !term::needs_guard(init);
+        if !guarded {
+            body.guards.push(rounds.clone());
+        }
+        self.scopes.push(Scope {
+            kind: Kind::Preheader(body.guards.clone()),
+            stmts: std::mem::take(&mut body.preheader),
+            memo: std::mem::take(&mut body.preheader_memo),
+            ..Scope::default()
+        });
+        let value = self.value(init)?;
+        let acc = Expr::Var(var.clone(), value.ty());
+        self.push(Stmt::Assign {
+            var,
+            ty: value.ty(),
+            value,
+        });
+        let done = self.scopes.pop().unwrap_or_default();
+        (body.preheader, body.preheader_memo) = (done.stmts, done.memo);
+        self.scopes.push(body);
+        Ok(acc)
+    }
+}
