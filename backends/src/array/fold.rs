@@ -10,6 +10,47 @@ use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::Reducer;
 
+/// A reducer that keeps the largest or smallest element.
+#[derive(Clone, Copy)]
+pub(super) struct Extreme {
+    pub larger: bool,
+    /// Of equal ones, `if (x > m) m = x;` has the first, `m = m > x ? m : x;` the last.
+    first: bool,
+    keep: bool,
+}
+
+impl Extreme {
+    pub(super) fn of(reducer: Reducer) -> Option<Extreme> {
+        let (cmp, keep) = match reducer {
+            Reducer::Op(_) => return None,
+            Reducer::TakeIf(cmp) => (cmp, false),
+            Reducer::KeepIf(cmp) => (cmp, true),
+        };
+        let ordered = !matches!(cmp, CmpOp::Eq | CmpOp::Ne);
+        ordered.then_some(Extreme {
+            larger: matches!(cmp, CmpOp::Gt | CmpOp::Ge),
+            first: matches!(cmp, CmpOp::Gt | CmpOp::Lt) != keep,
+            keep,
+        })
+    }
+
+    /// What a form says of it.
+    pub(super) fn operands<'a>(&self) -> [(&'static str, Operand<'a>); 4] {
+        let extreme = if self.larger { "maximum" } else { "minimum" };
+        [
+            ("larger", truth(self.larger).into()),
+            ("first", truth(self.first).into()),
+            ("keep", truth(self.keep).into()),
+            ("extreme", extreme.into()),
+        ]
+    }
+}
+
+/// Python's word.
+pub(super) fn truth(b: bool) -> &'static str {
+    if b { "True" } else { "False" }
+}
+
 impl Emitter<'_> {
     /// `init ∘ x ∘ x …` over these axes of `x`, which has its full shape. Without `init`, it is zero.
     pub(super) fn reduction(
@@ -42,6 +83,7 @@ impl Emitter<'_> {
             level,
             full: true,
         };
+        let extreme = Extreme::of(reducer);
         use BinOp::*;
         match reducer {
             Reducer::Op(op @ (Add | Multiply)) => {
@@ -69,50 +111,36 @@ impl Emitter<'_> {
                 let op = if larger { Maximum } else { Minimum };
                 self.form(&format!("reduce_{}", op.name()), ty, &operands)
             }
-            Reducer::TakeIf(cmp) | Reducer::KeepIf(cmp)
-                if ty.is_float() && !matches!(cmp, CmpOp::Eq | CmpOp::Ne) =>
-            {
-                let keep = matches!(reducer, Reducer::KeepIf(_));
-                let larger = matches!(cmp, CmpOp::Gt | CmpOp::Ge);
-                let strict = matches!(cmp, CmpOp::Gt | CmpOp::Lt);
-                // Of equal ones, `if (x > m) m = x;` has the first, `m = m > x ? m : x;` the last.
-                let first = strict != keep;
-                let py = |b: bool| if b { "True" } else { "False" };
-                let extreme = if larger { "maximum" } else { "minimum" };
-                let more = [
-                    ("larger", py(larger).into()),
-                    ("first", py(first).into()),
-                    ("keep", py(keep).into()),
-                    ("extreme", extreme.into()),
-                ];
+            Reducer::TakeIf(_) | Reducer::KeepIf(_) if ty.is_float() && extreme.is_some() => {
+                let more = extreme.iter().flat_map(|e| e.operands());
                 let operands: Vec<_> = operands.into_iter().chain(more).collect();
                 self.form("extreme", ty, &operands)
             }
-            Reducer::Op(op) => {
-                let (a, b) = (Code::atom("a", true), Code::atom("b", true));
-                let step = self.binary(op, ty, &a, &b, None)?;
-                self.one_by_one(ty, &step, &operands)
-            }
-            Reducer::TakeIf(cmp) => {
-                let (a, b) = (Code::atom("a", true), Code::atom("b", true));
-                let step = self.select(ty, &compare(cmp, &b, &a), &b, &a)?;
-                self.one_by_one(ty, &step, &operands)
-            }
-            Reducer::KeepIf(cmp) => {
-                let (a, b) = (Code::atom("a", true), Code::atom("b", true));
-                let step = self.select(ty, &compare(cmp, &a, &b), &a, &b)?;
-                self.one_by_one(ty, &step, &operands)
+            _ => {
+                let step = self.step(reducer, ty)?;
+                self.one_by_one("one_by_one", ty, &step, &operands)
             }
         }
     }
 
-    fn one_by_one(
+    /// What the reducer makes of `a` and the next element, `b`.
+    pub(super) fn step(&mut self, reducer: Reducer, ty: ScalarType) -> Result<Code, Unsupported> {
+        let (a, b) = (Code::atom("a", true), Code::atom("b", true));
+        match reducer {
+            Reducer::Op(op) => self.binary(op, ty, &a, &b, None),
+            Reducer::TakeIf(cmp) => self.select(ty, &compare(cmp, &b, &a), &b, &a),
+            Reducer::KeepIf(cmp) => self.select(ty, &compare(cmp, &a, &b), &a, &b),
+        }
+    }
+
+    pub(super) fn one_by_one(
         &mut self,
+        form: &str,
         ty: ScalarType,
         step: &Code,
         operands: &[(&str, Operand)],
     ) -> Result<Code, Unsupported> {
-        let row = self.dialect.row("one_by_one", ty, false)?;
+        let row = self.dialect.row(form, ty, false)?;
         let form = row.form.replace("{step}", &step.s);
         self.float_step(ty)?;
         Ok(self.dialect.fill(&form, operands))

@@ -5,6 +5,7 @@
 //! * `scalar_op`: scalar operators, with C's meaning.
 //! * `element`: index notation, over whole arrays at once.
 //! * `fold`: reductions, in the order that the tier asks for.
+//! * `running`: running folds, and those that keep a place.
 //! * `boundary`: how arrays get into a framework, and back.
 //! * `host.py`: reads and stores of flat arrays, with NumPy.
 //!
@@ -17,6 +18,7 @@ mod element;
 mod fold;
 mod node;
 mod py;
+mod running;
 mod scalar_op;
 
 use crate::names::Names;
@@ -60,6 +62,16 @@ const FORMS: &[&str] = &[
     "reduce_minimum",
     "extreme",
     "one_by_one",
+    "scan_add",
+    "scan_multiply",
+    "scan_and",
+    "scan_or",
+    "scan_xor",
+    "scan_maximum",
+    "scan_minimum",
+    "scan_extreme",
+    "scan_one_by_one",
+    "arg_extreme",
     "of_index",
     "index_compare",
     "index_maximum",

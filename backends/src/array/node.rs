@@ -137,7 +137,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// The value with all of the node's shape.
-    fn full(&mut self, id: NodeId) -> Result<Code, Unsupported> {
+    pub(super) fn full(&mut self, id: NodeId) -> Result<Code, Unsupported> {
         let code = self.node(id)?;
         if code.full {
             return Ok(code);
@@ -170,6 +170,14 @@ impl<'a> Emitter<'a> {
         Ok(self.dialect.fill(row.form, &operands).s)
     }
 
+    /// What folds start from: a scalar, or an array with its whole shape.
+    pub(super) fn fold_start(&mut self, id: NodeId) -> Result<Code, Unsupported> {
+        match self.function.nodes[id].ty.rank() {
+            0 => self.node(id),
+            _ => self.full(id),
+        }
+    }
+
     /// The value of a node: an expression, or the variable that holds it.
     pub(super) fn node(&mut self, id: NodeId) -> Result<Code, Unsupported> {
         if let Some(code) = self.values.get(&id) {
@@ -185,6 +193,8 @@ impl<'a> Emitter<'a> {
                 Op::View(v) => format!("{}_view", self.param_name(&v.array)),
                 Op::Reduce { reducer, .. } => reducer_name(*reducer).into(),
                 Op::DotGeneral { .. } => "dot".into(),
+                Op::Scan { .. } => "running".into(),
+                Op::ArgReduce { .. } => "place".into(),
                 Op::Compare(_) => "where".into(),
                 _ => "t".into(),
             };
@@ -333,13 +343,12 @@ impl<'a> Emitter<'a> {
                 dimensions,
             } => {
                 let x = self.full(arg(0))?;
-                let init = match self.function.nodes[arg(1)].ty.rank() {
-                    0 => self.node(arg(1))?,
-                    _ => self.full(arg(1))?,
-                };
+                let init = self.fold_start(arg(1))?;
                 let zero = self.is_zero(arg(1)) && matches!(reducer, Reducer::Op(BinOp::Add));
                 self.reduction(*reducer, elem, (!zero).then_some(&init), &x, dimensions)?
             }
+            Op::Scan { .. } => self.scan(node)?,
+            Op::ArgReduce { .. } => self.arg_reduce(node)?,
             Op::Generic(e) => self.generic(e, &node.ty.shape)?,
         })
     }

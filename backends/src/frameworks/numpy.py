@@ -120,18 +120,79 @@ def _one_by_one(step, init, x, axes):
     return acc
 
 
-def _extreme(init, x, axes, larger, first, keep):
-    """The result of `if (x > m) m = x;`, or with keep of `m = m > x ? m : x;`, for floats: which of
-    two equal values it is (their zeros may differ in sign), and what NaN does."""
-    y = _lines(init, x, axes)
-    y = y if larger else -y
-    nan = np.isnan(y)
+def _place(lines, larger, first, keep):
+    """Where along each line `if (x > m) m = x;` has its m from, or with keep `m = m > x ? m : x;`: which of
+    two equal values it is, and what NaN does."""
+    last = lines.shape[-1] - 1
+    nan = lines != lines
     dropped = np.logical_or.accumulate(nan[..., ::-1], axis=-1)[..., ::-1] if keep else nan
-    key = np.where(dropped, y.dtype.type(-np.inf), y)
-    at = key.argmax(-1) if first else key.shape[-1] - 1 - key[..., ::-1].argmax(-1)
-    best = np.take_along_axis(key, np.asarray(at)[..., None], -1)[..., 0]
-    best = np.where(nan[..., -1] if keep else nan[..., 0], y.dtype.type(np.nan), best)
-    return best if larger else -best
+    worst = -np.inf if larger else np.inf
+    key = np.where(dropped, lines.dtype.type(worst), lines) if nan.any() else lines
+    best = key.max(-1) if larger else key.min(-1)
+    among = (lines == best[..., None]) & ~dropped
+    at = among.argmax(-1) if first else last - among[..., ::-1].argmax(-1)
+    return np.where(nan[..., -1], last, at) if keep else np.where(nan[..., 0], 0, at)
+
+
+def _pick(lines, at):
+    """The element of each line at that place."""
+    return np.take_along_axis(lines, at[..., None], -1)[..., 0]
+
+
+def _extreme(init, x, axes, larger, first, keep):
+    """The result of `if (x > m) m = x;`, or with keep of `m = m > x ? m : x;`, for floats."""
+    lines = _lines(init, x, axes)
+    return _pick(lines, _place(lines, larger, first, keep))
+
+
+def _arg_extreme(init, label, x, labels, axis, larger, first, keep):
+    """The label of what _extreme finds."""
+    at = _place(_lines(init, x, (axis,)), larger, first, keep)
+    return _pick(_lines(label, labels, (axis,)), at)
+
+
+def _start_lines(init, x, axis, reverse):
+    """init and x[0], x[1], ... along the last axis; in reverse, init and x's last element first."""
+    return _lines(init, np.flip(x, axis) if reverse else x, (axis,))
+
+
+def _end_lines(lines, axis, exclusive, reverse):
+    """Lines that begin with init's value as an array with this axis: all but the last, or but the first."""
+    lines = lines[..., :-1] if exclusive else lines[..., 1:]
+    return np.moveaxis(lines[..., ::-1] if reverse else lines, -1, axis)
+
+
+def _running(ufunc, init, x, axis, exclusive, reverse):
+    """What init, x[0], x[1], ... come to on the way: one after the other, as C does."""
+    lines = _start_lines(init, x, axis, reverse)
+    return _end_lines(ufunc.accumulate(lines, axis=-1, dtype=x.dtype), axis, exclusive, reverse)
+
+
+def _running_one_by_one(step, init, x, axis, exclusive, reverse):
+    """As _running, for any step."""
+    lines = _start_lines(init, x, axis, reverse).copy()
+    for k in range(1, lines.shape[-1]):
+        lines[..., k] = step(lines[..., k - 1], lines[..., k])
+    return _end_lines(lines, axis, exclusive, reverse)
+
+
+def _running_extreme(init, x, axis, exclusive, reverse, larger, first, keep):
+    """What _extreme finds on the way."""
+    better = (np.greater if first else np.greater_equal) if larger else (np.less if first else np.less_equal)
+    lines = _start_lines(init, x, axis, reverse)
+    nan = np.isnan(lines)
+    if keep and nan.any():
+        # A NaN is kept until the next element comes.
+        step = lambda a, b: np.where(better(b, a) | np.isnan(a) | np.isnan(b), b, a)
+        return _running_one_by_one(step, init, x, axis, exclusive, reverse)
+    worst = lines.dtype.type(-np.inf if larger else np.inf)
+    key = np.where(nan, worst, lines)
+    key[..., 0] = lines[..., 0]
+    best = (np.maximum if larger else np.minimum).accumulate(key, axis=-1)
+    found = np.zeros(lines.shape, np.int64)
+    found[..., 1:] = better(lines[..., 1:], best[..., :-1]) * np.arange(1, lines.shape[-1])
+    lines = np.take_along_axis(lines, np.maximum.accumulate(found, axis=-1), -1)
+    return _end_lines(lines, axis, exclusive, reverse)
 
 
 def _in_any_order(ufunc, init, x, axis):

@@ -98,15 +98,26 @@ def _lines(init, x, axes):
     return np.concatenate([start, x.reshape(outer + (count,))], axis=-1)
 
 
-def _extreme(init, x, axes, larger, first, keep):
-    """The result of `if (x > m) m = x;`, or with keep of `m = m > x ? m : x;`, for floats: which of
-    two equal values it is (their zeros may differ in sign), and what NaN does."""
-    y = _lines(init, x, axes)
-    y = y if larger else -y
-    nan = np.isnan(y)
+def _place(lines, larger, first, keep):
+    """Where along each line `if (x > m) m = x;` has its m from, or with keep `m = m > x ? m : x;`: which of
+    two equal values it is, and what NaN does."""
+    last = lines.shape[-1] - 1
+    nan = lines != lines
     dropped = np.logical_or.accumulate(nan[..., ::-1], axis=-1)[..., ::-1] if keep else nan
-    key = np.where(dropped, y.dtype.type(-np.inf), y)
-    at = key.argmax(-1) if first else key.shape[-1] - 1 - key[..., ::-1].argmax(-1)
-    best = np.take_along_axis(key, np.asarray(at)[..., None], -1)[..., 0]
-    best = np.where(nan[..., -1] if keep else nan[..., 0], y.dtype.type(np.nan), best)
-    return best if larger else -best
+    worst = -np.inf if larger else np.inf
+    key = np.where(dropped, lines.dtype.type(worst), lines) if nan.any() else lines
+    best = key.max(-1) if larger else key.min(-1)
+    among = (lines == best[..., None]) & ~dropped
+    at = among.argmax(-1) if first else last - among[..., ::-1].argmax(-1)
+    return np.where(nan[..., -1], last, at) if keep else np.where(nan[..., 0], 0, at)
+
+
+def _pick(lines, at):
+    """The element of each line at that place."""
+    return np.take_along_axis(lines, at[..., None], -1)[..., 0]
+
+
+def _extreme(init, x, axes, larger, first, keep):
+    """The result of `if (x > m) m = x;`, or with keep of `m = m > x ? m : x;`, for floats."""
+    lines = _lines(init, x, axes)
+    return _pick(lines, _place(lines, larger, first, keep))

@@ -1,0 +1,356 @@
+//! Folds that run along with a result, that keep a place, that have several lanes, and searches: as C and as NumPy,
+//! against the interpreter.
+
+mod common;
+
+use common::python::{python, run_python};
+use common::{Random, assert_same, call, expected, run_c, try_generate};
+use tensorize_backends::Generated;
+use tensorize_backends::cpu::Cpu;
+use tensorize_backends::frameworks::NUMPY;
+use tensorize_ir::guard::Tier;
+use tensorize_ir::loopir::{Loop, LoopMode, Stmt};
+use tensorize_ir::memory::Inputs;
+use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::tensir::Function;
+
+/// Sizes that calls are made with.
+const SIZES: [(i128, i128); 5] = [(1, 1), (2, 3), (5, 1), (7, 4), (40, 9)];
+
+fn calls(f: &Function) -> Vec<Inputs> {
+    let mut random = Random(3);
+    let call = |(n, m)| call(f, &[("n", n), ("m", m)], &mut random, false);
+    SIZES.into_iter().map(call).collect()
+}
+
+fn in_c(f: &Function) -> Generated {
+    let g = try_generate(&Cpu, f, Tier::Exact, &[]).unwrap_or_else(|e| panic!("{e}\n{f}"));
+    let calls = calls(f);
+    for (call, got) in calls.iter().zip(run_c(f, &g.entry, &g.files[0].1, &calls)) {
+        let name = format!("{f}\n{}", g.files[0].1);
+        assert_same(&name, g.tier, &got, &expected(f, call));
+    }
+    g
+}
+
+/// Nothing without a Python that has NumPy.
+fn in_numpy(f: &Function) {
+    let Some(python) = python() else { return };
+    let g = try_generate(&NUMPY, f, Tier::Exact, &[]).unwrap_or_else(|e| panic!("{e}\n{f}"));
+    assert_eq!(g.tier, Tier::Exact, "{f}");
+    let calls = calls(f);
+    for (call, got) in calls.iter().zip(run_python(&python, f, &g, &calls)) {
+        let name = format!("{f}\n{}", g.files[0].1);
+        assert_same(&name, g.tier, &got, &expected(f, call));
+    }
+}
+
+/// The loops of a function, the outer ones first.
+fn loops(g: &Generated) -> Vec<&Loop> {
+    fn collect<'a>(stmts: &'a [Stmt], out: &mut Vec<&'a Loop>) {
+        for s in stmts {
+            match s {
+                Stmt::Loop(l) => {
+                    out.push(l);
+                    collect(&l.body, out);
+                }
+                Stmt::If {
+                    then, otherwise, ..
+                } => {
+                    collect(then, out);
+                    collect(otherwise, out);
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut out = vec![];
+    collect(&g.loopir.as_ref().expect("LoopIR").body, &mut out);
+    out
+}
+
+fn function(text: &str) -> Function {
+    text.parse().unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// Scans of a vector, each a result of its own: reducers and ways.
+fn vector_scans(ty: ScalarType, scans: &[(&str, &str)]) -> Function {
+    let name = ty.name();
+    let each = |f: &dyn Fn(usize, &str, &str) -> String| {
+        let all = scans.iter().enumerate();
+        all.map(|(i, (reducer, ways))| f(i, reducer, ways))
+            .collect::<String>()
+    };
+    let params = each(&|i, _, _| format!("out{i}: ptr<{name}>, "));
+    let nodes = each(&|i, reducer, ways| {
+        format!("%r{i} = scan %x, %s, reducer = {reducer}, dimension = 0{ways}\n")
+    });
+    let stores = each(&|i, _, _| format!("store out{i}[#0] = %r{i}\n"));
+    function(&format!(
+        "func @f(x: const ptr<{name}>, start: const ptr<{name}>, {params}n: i32) {{
+           %x = view x[#0] : tensor<n x {name}>
+           %s = view start[0] : tensor<{name}>
+           {nodes}{stores}
+         }}"
+    ))
+}
+
+const WAYS: [&str; 4] = [
+    "",
+    ", exclusive = true",
+    ", reverse = true",
+    ", exclusive = true, reverse = true",
+];
+
+#[test]
+fn scans_of_every_type() {
+    for (i, ty) in ScalarType::ALL.into_iter().enumerate() {
+        let reducers: &[&str] = match ty {
+            ScalarType::I1 => &["and", "or", "xor"],
+            _ if ty.is_float() => &["add", "multiply", "maximum", "minimum_number", "subtract"],
+            _ => &[
+                "add", "multiply", "maximum", "minimum", "xor", "and", "subtract",
+            ],
+        };
+        let scans: Vec<_> = (reducers.iter().enumerate())
+            .map(|(k, reducer)| (*reducer, WAYS[(i + k) % WAYS.len()]))
+            .collect();
+        let f = vector_scans(ty, &scans);
+        in_numpy(&f);
+        // Compiling takes long.
+        if i % 3 == 0 {
+            in_c(&f);
+        }
+    }
+}
+
+/// Ties, signed zeros and NaN; where a NaN comes first; and all of it backwards.
+#[test]
+fn running_extremes() {
+    let comparisons = ["GT", "GE", "LT", "LE", "EQ"];
+    let reducers: Vec<String> = ["take_if", "keep_if"]
+        .into_iter()
+        .flat_map(|kind| comparisons.map(|cmp| format!("{kind}({cmp})")))
+        .collect();
+    let scans: Vec<_> = (reducers.iter().enumerate())
+        .map(|(i, reducer)| (reducer.as_str(), WAYS[i % WAYS.len()]))
+        .collect();
+    for ty in [ScalarType::F32, ScalarType::I16] {
+        let f = vector_scans(ty, &scans);
+        in_numpy(&f);
+        in_c(&f);
+    }
+}
+
+fn matrix_scan(dimension: usize, ways: &str, start: &str) -> Function {
+    function(&format!(
+        "func @f(x: const ptr<f32>, s: const ptr<f32>, out: ptr<f32>, n: i32, m: i32) {{
+           %x = view x[#0*m + #1] : tensor<n x m x f32>
+           %s = view {start}
+           %r = scan %x, %s, reducer = add, dimension = {dimension}{ways}
+           store out[#0*m + #1] = %r
+         }}"
+    ))
+}
+
+#[test]
+fn along_either_axis_of_a_matrix() {
+    for (i, ways) in WAYS.into_iter().enumerate() {
+        for (d, each) in ["s[#0] : tensor<m x f32>", "s[#0] : tensor<n x f32>"]
+            .into_iter()
+            .enumerate()
+        {
+            let start = if i % 2 == 0 {
+                each
+            } else {
+                "s[0] : tensor<f32>"
+            };
+            let f = matrix_scan(d, ways, start);
+            in_numpy(&f);
+            let g = in_c(&f);
+            let modes: Vec<_> = loops(&g).iter().map(|l| l.mode.clone()).collect();
+            // The other axis is parallel, and there is no third loop: no element is summed from the start.
+            assert_eq!(modes, [LoopMode::Parallel, LoopMode::Sequential], "{f}");
+        }
+    }
+}
+
+/// What comes before is overwritten as the scan goes on; a shifted store, too.
+#[test]
+fn in_place() {
+    let scan = |read: &str, write: &str, ways: &str| {
+        function(&format!(
+            "func @f(a: ptr<i32>, n: i32) {{
+               %x = view a[{read}] : tensor<n x i32>
+               %s = view a[0] : tensor<i32>
+               %r = scan %x, %s, reducer = add, dimension = 0{ways}
+               store a[{write}] = %r
+             }}"
+        ))
+    };
+    for (read, write, ways) in [
+        ("#0 + 1", "#0 + 1", ""),
+        ("#0", "#0", ", exclusive = true"),
+        ("#0 + 2", "#0", ""),
+    ] {
+        let g = in_c(&scan(read, write, ways));
+        assert_eq!(loops(&g).len(), 1);
+    }
+    // It would read what it has written.
+    let behind = scan("#0", "#0 + 1", "");
+    let refused = try_generate(&Cpu, &behind, Tier::Exact, &[]).unwrap_err();
+    assert!(refused.contains("is read after"), "{refused}");
+    in_numpy(&behind);
+    let matrix = function(
+        "func @f(a: ptr<i32>, n: i32, m: i32) {
+           %x = view a[#0*m + #1 + m] : tensor<n x m x i32>
+           %s = view a[#0] : tensor<m x i32>
+           %r = scan %x, %s, reducer = add, dimension = 0
+           store a[#0*m + #1 + m] = %r
+         }",
+    );
+    in_c(&matrix);
+    in_numpy(&matrix);
+}
+
+/// Recurrences have no operator: one loop all the same.
+#[test]
+fn recurrences_of_one_lane_and_of_two() {
+    let one = "fold(s = x[0], k < #0 + 1, add(multiply(0.75:f32, s), x[k]))";
+    let two = "fold(p = x[1], q = x[0], k < #0 + 1, subtract(x[k + 1], multiply(q, p)), p)";
+    let behind = "fold(p = x[1], q = x[0], k < #0, multiply(p, q), add(p, x[k]))";
+    for fold in [one, two, behind] {
+        let g = in_c(&function(&format!(
+            "func @f(x: const ptr<f32>, out: ptr<f32>, n: i32) {{
+               %r = generic {fold} : tensor<n x f32>
+               store out[#0] = %r
+             }}"
+        )));
+        assert_eq!(loops(&g).len(), 1, "{fold}");
+    }
+}
+
+#[test]
+fn several_running_results_share_a_loop() {
+    let f = function(
+        "func @f(x: const ptr<f32>, sums: ptr<f32>, largest: ptr<f32>, n: i32) {
+           %x = view x[#0] : tensor<n x f32>
+           %first = view x[0] : tensor<f32>
+           %zero = constant 0.0:f32
+           %s = scan %x, %zero, reducer = add, dimension = 0
+           %m = scan %x, %first, reducer = take_if(GT), dimension = 0
+           store sums[#0] = %s
+           store largest[#0] = %m
+         }",
+    );
+    assert_eq!(loops(&in_c(&f)).len(), 1);
+    in_numpy(&f);
+}
+
+fn place(ty: ScalarType, reducer: &str) -> Function {
+    let name = ty.name();
+    function(&format!(
+        "func @f(x: const ptr<{name}>, s: const ptr<{name}>, l: const ptr<i64>, out: ptr<i64>, n: i32, m: i32) {{
+           %x = view x[#0*m + #1] : tensor<n x m x {name}>
+           %i = iota dimension = 1 : tensor<n x m x i64>
+           %s = view s[#0] : tensor<n x {name}>
+           %l = view l[0] : tensor<i64>
+           %r = arg_reduce %x, %i, %s, %l, reducer = {reducer}, dimension = 1
+           store out[#0] = %r
+         }}"
+    ))
+}
+
+/// Few values, so that there are ties, NaN among them.
+fn with_ties(f: &Function, mut inputs: Inputs) -> Inputs {
+    let mut random = Random(77);
+    for name in ["x", "s"] {
+        if let Some(b) = inputs.arrays.get_mut(name) {
+            let values = [f32::NAN, 0.0, -0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY];
+            for v in &mut b.data {
+                let pick = (random.next() % 6) as usize;
+                *v = match b.elem {
+                    ScalarType::F32 => Scalar::f32(values[pick]),
+                    ty => Scalar::int(ty, pick as i128 - 3),
+                };
+            }
+        }
+    }
+    assert!(!f.outputs.is_empty());
+    inputs
+}
+
+#[test]
+fn places_of_extremes() {
+    let python = python();
+    for ty in [ScalarType::F32, ScalarType::I32, ScalarType::U8] {
+        for kind in ["take_if", "keep_if"] {
+            for cmp in ["GT", "GE", "LT", "LE"] {
+                let f = place(ty, &format!("{kind}({cmp})"));
+                let calls: Vec<Inputs> = (0..4)
+                    .flat_map(|_| calls(&f))
+                    .map(|c| with_ties(&f, c))
+                    .collect();
+                // The first one, the last one, and what NaN does to either.
+                if ty == ScalarType::F32 && ["GT", "LE"].contains(&cmp) {
+                    let g = try_generate(&Cpu, &f, Tier::Exact, &[]).unwrap();
+                    assert_eq!(loops(&g).len(), 2);
+                    for (call, got) in calls.iter().zip(run_c(&f, &g.entry, &g.files[0].1, &calls))
+                    {
+                        assert_same(&f.to_string(), g.tier, &got, &expected(&f, call));
+                    }
+                }
+                let Some(python) = &python else { continue };
+                let g = try_generate(&NUMPY, &f, Tier::Exact, &[]).unwrap();
+                for (call, got) in calls.iter().zip(run_python(python, &f, &g, &calls)) {
+                    assert_same(&format!("{f}\n{call:?}"), g.tier, &got, &expected(&f, call));
+                }
+            }
+        }
+    }
+}
+
+/// A search stops where it has found something.
+#[test]
+fn searches() {
+    let search = |condition: &str| {
+        function(&format!(
+            "func @f(x: const ptr<ui8>, v: const ptr<ui8>, n: i32) {{
+               %r = generic fold(at = index(i64, n), k < n,
+                 minimum(at, select({condition}, index(i64, k), index(i64, n)))) : tensor<i64>
+               return %r
+             }}"
+        ))
+    };
+    for condition in [
+        "compare(EQ, x[k], v[0])",
+        "compare(LT, v[0], x[k])",
+        "compare(EQ, add(x[k], v[0]), 0:ui8)",
+    ] {
+        let f = search(condition);
+        let g = in_c(&f);
+        let [one] = loops(&g)[..] else { panic!("{f}") };
+        assert!(one.cond.to_string().contains("found"), "{}", one.cond);
+        in_numpy(&f);
+    }
+    // The other way round: goes on as long as it holds.
+    let f = function(
+        "func @f(x: const ptr<i32>, n: i32) {
+           %r = generic fold(at = index(i64, n), k < n,
+             minimum(at, select(compare(GT, x[k], 0:i32), index(i64, n), index(i64, k)))) : tensor<i64>
+           return %r
+         }",
+    );
+    in_c(&f);
+    in_numpy(&f);
+    // No search: what it gives where nothing is found is not the end.
+    let other = function(
+        "func @f(x: const ptr<i32>, n: i32) {
+           %r = generic fold(at = index(i64, n), k < n,
+             minimum(at, select(compare(GT, x[k], 0:i32), index(i64, k), index(i64, n + 1)))) : tensor<i64>
+           return %r
+         }",
+    );
+    let g = in_c(&other);
+    assert!(!loops(&g)[0].cond.to_string().contains("found"));
+}
