@@ -22,6 +22,66 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
         &[("y[i - 1]", "y[i]"), ("int i = 1", "int i = 2")],
     ),
     (
+        "int f(const int *a, int *o, int n) { int s = 0; for (int i = 0; i < n; i++) { o[i] = s; s += a[i]; } return s; }",
+        &[
+            ("o[i] = s; s += a[i];", "s += a[i]; o[i] = s;"),
+            ("return s", "return s - a[0]"),
+            ("o[i] = s", "o[i] = s - 1"),
+        ],
+    ),
+    (
+        "void f(int *a, int n) { for (int i = 1; i < n; i++) a[i] += a[i - 1]; }",
+        &[
+            ("int i = 1", "int i = 2"),
+            ("a[i] += a[i - 1]", "a[i - 1] += a[i]"),
+            ("i < n", "i < n - 1"),
+            ("a[i] +=", "a[i] -="),
+        ],
+    ),
+    (
+        "void f(float *a, int n) { for (int i = n - 2; i >= 0; i--) a[i] += a[i + 1]; }",
+        &[
+            ("i >= 0", "i > 0"),
+            ("int i = n - 2; i >= 0; i--", "int i = 0; i < n - 1; i++"),
+        ],
+    ),
+    (
+        "void f(const int *c, int *o, int n) { o[0] = 0; for (int i = 0; i < n; i++) o[i + 1] = o[i] + c[i]; }",
+        &[
+            ("o[0] = 0", "o[0] = c[0]"),
+            ("+ c[i]", "+ c[i + 1]"),
+            ("o[i + 1] = o[i]", "o[i] = o[i + 1]"),
+        ],
+    ),
+    (
+        "void f(const float *a, float *s, float *m, int n) { float t = 0, b = a[0]; for (int i = 0; i < n; i++) { t += a[i]; if (a[i] > b) b = a[i]; s[i] = t; m[i] = b; } }",
+        &[
+            ("a[i] > b", "a[i] >= b"),
+            (
+                "if (a[i] > b) b = a[i]; s[i] = t; m[i] = b;",
+                "s[i] = t; m[i] = b; if (a[i] > b) b = a[i];",
+            ),
+            ("s[i] = t; m[i] = b", "s[i] = b; m[i] = t"),
+        ],
+    ),
+    (
+        "void f(int *a, int n, int m) { for (int i = 1; i < n; i++) for (int j = 0; j < m; j++) a[i * m + j] += a[(i - 1) * m + j]; }",
+        &[
+            ("int j = 0", "int j = 1"),
+            ("a[(i - 1) * m + j]", "a[(i - 1) * m + 0]"),
+            ("a[(i - 1) * m + j]", "a[i * m + j]"),
+        ],
+    ),
+    (
+        "int f(const float *a, int n) { float m = a[0]; int p = 0; for (int i = 1; i < n; i++) if (a[i] > m) { m = a[i]; p = i; } return p; }",
+        &[
+            ("a[i] > m", "a[i] >= m"),
+            ("a[i] > m", "!(a[i] <= m)"),
+            ("p = i", "p = i - 1"),
+            ("int i = 1", "int i = 2"),
+        ],
+    ),
+    (
         "void f(float *y, int n) { for (int i = 2; i < n; i++) y[i] = y[i - 1] - y[i - 2]; }",
         &[
             ("y[i - 1] - y[i - 2]", "y[i - 2] - y[i - 1]"),

@@ -273,24 +273,56 @@ fn operators(op: &Op) -> Vec<Op> {
         Op::Reduce {
             reducer,
             dimensions,
-        } => [
-            Reducer::Op(BinOp::Add),
-            Reducer::Op(BinOp::Multiply),
-            Reducer::Op(BinOp::Maximum),
-            Reducer::TakeIf(CmpOp::Ge),
-            Reducer::KeepIf(CmpOp::Gt),
-        ]
-        .into_iter()
-        .filter(|r| r != reducer)
-        .map(|reducer| Op::Reduce {
+        } => other_reducers(*reducer)
+            .map(|reducer| Op::Reduce {
+                reducer,
+                dimensions: dimensions.clone(),
+            })
+            .collect(),
+        Op::Scan {
             reducer,
-            dimensions: dimensions.clone(),
-        })
-        .collect(),
+            dimension,
+            exclusive,
+            reverse,
+        } => {
+            let scan = |reducer, exclusive, reverse| Op::Scan {
+                reducer,
+                dimension: *dimension,
+                exclusive,
+                reverse,
+            };
+            let ways = [
+                scan(*reducer, !exclusive, *reverse),
+                scan(*reducer, *exclusive, !reverse),
+            ];
+            let others = other_reducers(*reducer).map(|r| scan(r, *exclusive, *reverse));
+            ways.into_iter().chain(others).collect()
+        }
+        Op::ArgReduce { reducer, dimension } => CmpOp::ALL
+            .iter()
+            .flat_map(|cmp| [Reducer::TakeIf(*cmp), Reducer::KeepIf(*cmp)])
+            .filter(|r| r != reducer)
+            .map(|reducer| Op::ArgReduce {
+                reducer,
+                dimension: *dimension,
+            })
+            .collect(),
         Op::Generic(e) => vec![Op::Generic(std::sync::Arc::new(Elem::Unary(
             UnOp::Negate,
             e.clone(),
         )))],
         _ => vec![],
     }
+}
+
+fn other_reducers(than: Reducer) -> impl Iterator<Item = Reducer> {
+    [
+        Reducer::Op(BinOp::Add),
+        Reducer::Op(BinOp::Multiply),
+        Reducer::Op(BinOp::Maximum),
+        Reducer::TakeIf(CmpOp::Ge),
+        Reducer::KeepIf(CmpOp::Gt),
+    ]
+    .into_iter()
+    .filter(move |r| *r != than)
 }
