@@ -30,6 +30,9 @@ pub struct Context<'s> {
     lemma_declarations: BTreeSet<String>,
     /// Assumed besides; for tests that plant a false one.
     planted: Vec<String>,
+    /// Whether what is known about elements is being encoded: the folds in it are compared without it, or that
+    /// would never end.
+    pub encodes_facts: bool,
 }
 
 /// A place in the list of facts, to return to.
@@ -54,6 +57,7 @@ impl<'s> Context<'s> {
             lemmas_used: BTreeSet::new(),
             lemma_declarations: BTreeSet::new(),
             planted,
+            encodes_facts: false,
         }
     }
 
@@ -229,6 +233,9 @@ impl<'s> Context<'s> {
 
     /// What is known here about elements of arrays and float parameters.
     pub fn element_facts(&self) -> Vec<ElemRef> {
+        if self.encodes_facts {
+            return vec![];
+        }
         self.facts
             .iter()
             .filter(|f| !is_index_condition(f))

@@ -236,10 +236,8 @@ fn residual(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     };
     let (x, y) = (theory.encode(ctx, a), theory.encode(ctx, b));
     let mut formulas = vec![format!("(not (= {x} {y}))")];
-    for fact in ctx.element_facts() {
-        let fact = theory.encode(ctx, &fact);
-        formulas.push(fact);
-    }
+    let known = ctx.element_facts();
+    formulas.extend(theory.encode_facts(ctx, known));
     if ctx.check(&mut theory.encoder, &formulas) == Answer::Unsat {
         return true;
     }
@@ -251,10 +249,7 @@ fn residual(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     if known.is_empty() {
         return false;
     }
-    for fact in known {
-        let fact = theory.encode(ctx, &fact);
-        formulas.push(fact);
-    }
+    formulas.extend(theory.encode_facts(ctx, known));
     ctx.check(&mut theory.encoder, &formulas) == Answer::Unsat
 }
 
@@ -290,6 +285,13 @@ impl Theory {
         let f = self.encoder.function(name, &sorts.join(" "), &result);
         let args: Vec<&str> = args.iter().map(|(a, _)| a.as_str()).collect();
         format!("({f} {})", args.join(" "))
+    }
+
+    fn encode_facts(&mut self, ctx: &mut Context, facts: Vec<ElemRef>) -> Vec<String> {
+        let before = std::mem::replace(&mut ctx.encodes_facts, true);
+        let formulas = facts.iter().map(|fact| self.encode(ctx, fact)).collect();
+        ctx.encodes_facts = before;
+        formulas
     }
 
     fn encode(&mut self, ctx: &mut Context, e: &ElemRef) -> String {
