@@ -6,7 +6,9 @@
 
 pub mod array;
 pub mod cpu;
+mod cut;
 pub mod frameworks;
+pub mod gemmini;
 mod names;
 mod summary;
 
@@ -22,6 +24,11 @@ pub trait Target: Sync {
 
     /// One line for people.
     fn describe(&self) -> &'static str;
+
+    /// Whether generated C runs on a stand-in for the device, for lack of one.
+    fn is_emulated(&self) -> bool {
+        false
+    }
 
     /// Code for one kernel.
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported>;
@@ -65,6 +72,8 @@ pub struct Generated {
     pub loopir: Option<loopir::Function>,
     /// Whether it fetches all of a footprint, also where the original reads some of it only on some data.
     pub eager_reads: bool,
+    /// What the machine's own cores compute of it, for people, where the target does not compute it all.
+    pub split: Option<String>,
 }
 
 /// Why a target has no code for a kernel.
@@ -90,7 +99,8 @@ impl std::error::Error for Unsupported {}
 
 /// All targets.
 pub fn targets() -> &'static [&'static dyn Target] {
-    static TARGETS: &[&dyn Target] = &[&cpu::Cpu, &frameworks::NUMPY];
+    static GEMMINI: gemmini::Gemmini = gemmini::Gemmini::new();
+    static TARGETS: &[&dyn Target] = &[&cpu::Cpu, &frameworks::NUMPY, &GEMMINI];
     TARGETS
 }
 

@@ -25,6 +25,7 @@ use crate::names::Names;
 use crate::{Generated, Kernel, Target, Unsupported};
 use dialect::Dialect;
 use node::Emitter;
+pub(crate) use node::linear;
 use py::{Body, PYTHON_WORDS, numpy_dtype, tuple};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::Param;
@@ -100,6 +101,7 @@ impl Target for Dialect {
             tier: f.tier,
             loopir: None,
             eager_reads: true,
+            split: None,
         })
     }
 }

@@ -531,7 +531,7 @@ impl<'a> Emitter<'a> {
 }
 
 /// The coefficients of `dims` in a linear index, and the rest.
-pub(super) fn linear(index: &Idx, dims: &[Sym]) -> Option<(Vec<Idx>, Idx)> {
+pub(crate) fn linear(index: &Idx, dims: &[Sym]) -> Option<(Vec<Idx>, Idx)> {
     let mut rest = index.clone();
     let mut strides = Vec::new();
     for d in dims {

@@ -20,6 +20,7 @@ mod value;
 
 use crate::{Generated, Kernel, Target, Unsupported};
 use tensorize_ir::guard::Tier;
+use tensorize_ir::loopir;
 
 /// The target `cpu`.
 pub struct Cpu;
@@ -62,11 +63,13 @@ impl Target for Cpu {
             tier: lowered.tier,
             loopir: Some(function),
             eager_reads: false,
+            split: None,
         })
     }
 }
 
-fn header(kernel: &Kernel, tier: Tier) -> String {
+/// What stands at the top of a generated C file.
+pub(crate) fn header(kernel: &Kernel, tier: Tier) -> String {
     let Kernel {
         function,
         source,
@@ -96,6 +99,13 @@ fn header(kernel: &Kernel, tier: Tier) -> String {
         text += &format!("    {line}\n");
     }
     text
+}
+
+/// The function without parameters that it doesn't use.
+pub(crate) fn without_unused(mut function: loopir::Function) -> loopir::Function {
+    let used = c::used_names(&function.body);
+    function.params.retain(|p| used.contains(p.name()));
+    function
 }
 
 /// `name` as a C declaration of type `ty`.

@@ -192,6 +192,17 @@ pub fn returned(function: &Function) -> Option<ScalarType> {
 
 /// Compiles generated C with a driver that makes the calls, and runs it.
 pub fn run_c(function: &Function, entry: &str, c: &str, calls: &[Inputs]) -> Vec<Outputs> {
+    run_c_with(function, entry, c, calls, &[])
+}
+
+/// The same with more arguments for the compiler.
+pub fn run_c_with(
+    function: &Function,
+    entry: &str,
+    c: &str,
+    calls: &[Inputs],
+    more: &[&str],
+) -> Vec<Outputs> {
     let dir = tempfile::tempdir().unwrap();
     let (kernel, driver, exe) = (
         dir.path().join("kernel.c"),
@@ -200,7 +211,8 @@ pub fn run_c(function: &Function, entry: &str, c: &str, calls: &[Inputs]) -> Vec
     );
     std::fs::write(&kernel, c).unwrap();
     std::fs::write(&driver, driver_text(function, entry, calls)).unwrap();
-    compile(&[&kernel, &driver], &exe, &["-Wall", "-Wextra", "-Werror"]);
+    let flags = [&["-Wall", "-Wextra", "-Werror"], more].concat();
+    compile(&[&kernel, &driver], &exe, &flags);
     let output = Command::new(&exe).output().unwrap();
     assert!(
         output.status.success(),

@@ -15,14 +15,13 @@ mod walk;
 use crate::names::{C_WORDS, Names, is_math_name};
 use expr::ExprPrinter;
 use scope::{Node, Place};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Function, LocalArray, LoopMode, Param, Stmt};
 use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType;
-use walk::{
-    assigned_in, count_nodes, counted, has_loop, inner_loops, is_int, is_slow, is_var, used_names,
-};
+pub(crate) use walk::used_names;
+use walk::{assigned_in, count_nodes, counted, has_loop, inner_loops, is_int, is_slow, is_var};
 
 /// How to print.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,40 +33,42 @@ pub struct Style {
 
 /// The whole file, with `header` as its first comment.
 pub fn print(function: &Function, header: &str, style: Style) -> String {
-    let mut p = Printer::new(function, style);
-    let nodes = scope::recognise(&function.body);
-    p.places = scope::declarations(&nodes);
-    for param in &function.params {
-        p.places.remove(param.name());
-    }
-    let mut body = Text::new(1);
-    for array in &function.arrays {
-        p.local_array(array, &mut body);
-    }
-    for (var, ty) in p.at_top() {
-        body.line(&format!("{} {};", ty.c_name(), p.expr.name(&var)));
-    }
-    p.block(&nodes, &mut body);
+    let mut file = comment(header);
+    file += INCLUDES;
+    file.push('\n');
+    file += &definitions(&[function], "", style);
+    file
+}
 
-    let mut out = String::new();
-    out += &comment(header);
-    out += "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n";
-    out += PREAMBLE;
-    for helper in &p.expr.helpers {
+/// The whole file, but for includes and a first comment, for functions that the rest of a file calls.
+pub(crate) fn print_static(functions: &[&Function], style: Style) -> String {
+    definitions(functions, "static ", style)
+}
+
+/// What definitions need.
+pub(crate) const INCLUDES: &str = "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n";
+
+fn definitions(functions: &[&Function], linkage: &str, style: Style) -> String {
+    let mut helpers = BTreeSet::new();
+    let mut text = String::new();
+    for function in functions {
+        let mut p = Printer::new(function, style);
+        let body = p.body();
+        helpers.append(&mut p.expr.helpers);
+        for worker in &p.workers {
+            text += "\n";
+            text += worker;
+        }
+        let ret = function.ret.map_or("void", ScalarType::c_name);
+        let (name, params) = (&function.name, p.params());
+        text += &format!("\nTZ_CLONES\n{linkage}{ret} {name}({params}) {{\n{body}}}\n");
+    }
+    let mut out = String::from(PREAMBLE);
+    for helper in &helpers {
         out += "\n";
         out += &helper.define();
     }
-    for worker in &p.workers {
-        out += "\n";
-        out += worker;
-    }
-    let ret = function.ret.map_or("void", ScalarType::c_name);
-    let params = p.params();
-    out += &format!(
-        "\nTZ_CLONES\n{ret} {}({params}) {{\n{}}}\n",
-        function.name, body.s
-    );
-    out
+    out + &text
 }
 
 const PREAMBLE: &str = "\
@@ -151,6 +152,25 @@ impl<'a> Printer<'a> {
         }
         p.collect(&function.body);
         p
+    }
+
+    /// The function's body.
+    fn body(&mut self) -> String {
+        let function = self.function;
+        let nodes = scope::recognise(&function.body);
+        self.places = scope::declarations(&nodes);
+        for param in &function.params {
+            self.places.remove(param.name());
+        }
+        let mut body = Text::new(1);
+        for array in &function.arrays {
+            self.local_array(array, &mut body);
+        }
+        for (var, ty) in self.at_top() {
+            body.line(&format!("{} {};", ty.c_name(), self.expr.name(&var)));
+        }
+        self.block(&nodes, &mut body);
+        body.s
     }
 
     /// Finds a C name.
@@ -554,7 +574,8 @@ fn looks_like_helper(name: &str) -> bool {
     .any(|p| name.strip_prefix(p).is_some_and(|t| t.len() <= 7))
 }
 
-fn comment(header: &str) -> String {
+/// The text as a comment.
+pub(crate) fn comment(header: &str) -> String {
     let mut out = String::from("/*\n");
     for line in header.trim_end().lines() {
         // The text may hold the end of a comment.

@@ -53,7 +53,7 @@ pub(super) fn assigned_in<'s>(stmts: &'s [Stmt], out: &mut Vec<&'s Sym>) {
 }
 
 /// Every variable that is read, and every array.
-pub(super) fn used_names(stmts: &[Stmt]) -> BTreeSet<Sym> {
+pub(crate) fn used_names(stmts: &[Stmt]) -> BTreeSet<Sym> {
     let mut out = BTreeSet::new();
     loopir::visit(stmts, &mut |part| {
         if let Visited::Expr(Expr::Var(n, _) | Expr::Load { array: n, .. })

@@ -1,0 +1,86 @@
+//! Gemmini: C on `gemmini.h`. What the array can't do stays in C, in the same function.
+//!
+//! * `piece`: what the array can compute of a kernel.
+//! * `plan`: in what order the array and the core compute the parts.
+//! * `text`: the C of the function that calls them.
+//! * `index`: sizes and strides in C.
+//! * `array/`: what the generated code calls: loops of moves and products over tiles.
+//!
+//! The core's own parts are printed as the target `cpu` prints them. A kernel whose elements are bytes or
+//! words is for a core of the default configuration, one of floats for one that was built for floats: the
+//! generated file says which, and does not compile for another.
+
+pub(crate) mod index;
+mod piece;
+mod plan;
+mod text;
+
+use crate::{Generated, Kernel, Target, Unsupported};
+use piece::Elements;
+
+/// The target `gemmini`.
+pub struct Gemmini {
+    /// The least share of a kernel's elementwise operators that makes it worth moving the data, as a fraction.
+    /// Products and totals are always worth it.
+    pub least_share: (usize, usize),
+}
+
+impl Default for Gemmini {
+    fn default() -> Gemmini {
+        Gemmini::new()
+    }
+}
+
+impl Gemmini {
+    /// At least half of the operators.
+    pub const fn new() -> Gemmini {
+        Gemmini {
+            least_share: (1, 2),
+        }
+    }
+}
+
+impl Target for Gemmini {
+    fn name(&self) -> &'static str {
+        "gemmini"
+    }
+
+    fn describe(&self) -> &'static str {
+        "C for a Gemmini systolic array; run on an emulated core"
+    }
+
+    fn is_emulated(&self) -> bool {
+        true
+    }
+
+    fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
+        crate::summary::check(kernel.function)?;
+        // Where both would do something, the one that does more; on a tie, the default.
+        let plans: Vec<_> = [Elements::Int8, Elements::Fp32]
+            .into_iter()
+            .map(|e| plan::plan(kernel, e))
+            .collect();
+        let best = plans
+            .iter()
+            .flatten()
+            .rev()
+            .max_by_key(|p| p.work.on_array());
+        let Some(plan) = best else {
+            return Err(plans
+                .into_iter()
+                .find_map(Result::err)
+                .unwrap_or_else(|| Unsupported::new("nothing of it is work for the array")));
+        };
+        let work = &plan.work;
+        let (part, whole) = self.least_share;
+        let share = work.array_operators * whole >= work.operators() * part;
+        if !work.heavy && !share {
+            return Err(Unsupported::new(format!(
+                "the array could compute {} of {} operators, which is not worth moving the data",
+                work.array_operators,
+                work.operators()
+            )));
+        }
+        text::generate(kernel, plan)
+    }
+}
