@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
+use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::Param;
 use tensorize_ir::memory::{Buffer, Inputs, Outputs};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -162,6 +163,14 @@ impl Differential {
         numbered
             .filter(move |(_, v)| v.of == function)
             .map(|(i, v)| (self.functions.len() + i, v.name.as_str()))
+    }
+
+    /// How much is promised of the variant with this number.
+    fn tier_of(&self, function: usize) -> Tier {
+        let variant = function.checked_sub(self.functions.len());
+        variant
+            .and_then(|v| self.variants.get(v))
+            .map_or(Tier::Exact, |v| v.tier)
     }
 
     /// Why the variant with this number does not compile, if it doesn't. The others run without it.

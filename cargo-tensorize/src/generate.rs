@@ -106,7 +106,9 @@ pub fn generate(
     (
         TargetReport {
             status: TargetStatus::Generated,
-            why: String::new(),
+            why: generated
+                .split
+                .map_or_else(String::new, |s| format!("split: {s}")),
         },
         Some(artefact),
     )

@@ -9,6 +9,7 @@ use std::time::Instant;
 use tensorize_build::record::Evidence;
 use tensorize_ir::check::{Comparison, Tally, first_difference};
 use tensorize_ir::memory::Inputs;
+use tensorize_ir::signature::Language;
 use tensorize_ir::{loopir, tensir};
 
 const REPORT_IT: &str =
@@ -169,17 +170,32 @@ fn build(kernels: &[&mut Kernel]) -> Result<Differential, differential::Error> {
         .filter_map(|k| Some((k.report.name.clone(), k.signature.clone()?)))
         .collect();
     let mut variants = Vec::new();
+    // For code that is for a device which is not here.
+    let include = tensorize_emulation::include_dir().display().to_string();
+    let flags = |own: &[&str]| -> Vec<String> {
+        let own = own.iter().map(|f| (*f).to_owned());
+        own.chain(["-I".to_owned(), include.clone()]).collect()
+    };
+    let c_flags = flags(backends::cpu::CFLAGS);
+    let cpp_flags = flags(&["-std=gnu++17", "-O2", "-fno-exceptions", "-fno-rtti"]);
     for (of, k) in kernels.iter().enumerate() {
-        for (target, artefact) in k.artefacts.iter().filter(|(_, a)| a.extension == "c") {
+        for (target, artefact) in &k.artefacts {
+            let language = match artefact.extension.as_str() {
+                "c" => Language::C,
+                "cpp" => Language::Cpp,
+                _ => continue,
+            };
             variants.push(Variant {
                 name: target.clone(),
                 of,
                 symbol: artefact.entry.clone(),
                 source: artefact.text.clone(),
-                flags: backends::cpu::CFLAGS
-                    .iter()
-                    .map(|f| (*f).to_owned())
-                    .collect(),
+                flags: match language {
+                    Language::C => c_flags.clone(),
+                    Language::Cpp => cpp_flags.clone(),
+                },
+                language,
+                tier: artefact.tier,
             });
         }
     }

@@ -214,10 +214,12 @@ pub fn table(kernels: &[KernelReport], targets: &[String]) -> String {
         row.extend(
             targets
                 .iter()
-                .map(|t| match k.targets.get(t).map(|r| r.status) {
-                    Some(TargetStatus::Generated) => "generated".into(),
-                    Some(TargetStatus::Unsupported) => "unsupported".into(),
-                    Some(TargetStatus::Failed) => "failed".into(),
+                .map(|t| match k.targets.get(t).map(|r| (r.status, &r.why)) {
+                    // Code with something to say of it is code for a part.
+                    Some((TargetStatus::Generated, why)) if !why.is_empty() => "split".into(),
+                    Some((TargetStatus::Generated, _)) => "generated".into(),
+                    Some((TargetStatus::Unsupported, _)) => "unsupported".into(),
+                    Some((TargetStatus::Failed, _)) => "failed".into(),
                     None => "-".into(),
                 }),
         );

@@ -1,7 +1,7 @@
 //! Between a kernel's result and its record in `.tensorize/`.
 
 use crate::columns::{columns, within_objects};
-use crate::generate::Artefact;
+use crate::generate::{self, Artefact};
 use crate::pipeline::Kernel;
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
 use std::collections::BTreeMap;
@@ -147,6 +147,7 @@ fn target(
         tier: artefact.map(|a| a.tier.name().into()),
         file: artefact.map(|a| format!("{name}/{kernel}.{}", a.extension)),
         entry: artefact.map(|a| a.entry.clone()),
+        emulated: artefact.is_some() && generate::find(name).is_some_and(|t| t.is_emulated()),
         source_hash: None,
         guards: artefact.map_or_else(Vec::new, |a| {
             a.guards.iter().map(ToString::to_string).collect()

@@ -66,6 +66,11 @@ pub enum Code {
         /// Its name.
         entry: String,
     },
+    /// A C function that is linked in, with what stands in for its device.
+    Emulated {
+        /// Its name.
+        entry: String,
+    },
     /// A Python module.
     Python {
         /// The module's file, relative to `OUT_DIR`.
@@ -93,6 +98,26 @@ impl Binding {
     pub fn native_code(&self) -> Option<String> {
         let writer = Writer::new(self)?;
         writer.native_code(writer.described()?).ok()
+    }
+
+    /// The generated C function for the machine's own cores.
+    fn native_entry(&self) -> Option<&str> {
+        self.targets.iter().find_map(|t| match &t.code {
+            Code::Native { entry } => Some(entry.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Declarations of all generated C functions, and the arms of a `match` on a target's name that call them.
+    fn linked(&self, params: &str, arrow: &str, arguments: &str) -> (String, String) {
+        let (mut foreign, mut arms) = (String::new(), String::new());
+        for t in &self.targets {
+            if let Code::Native { entry } | Code::Emulated { entry } = &t.code {
+                writeln!(foreign, "fn {entry}({params}){arrow};").ok();
+                writeln!(arms, "{:?} => unsafe {{ {entry}({arguments}) }},", t.target).ok();
+            }
+        }
+        (foreign, arms)
     }
 
     /// Whether the source's parameters are others than the flat ones.
@@ -242,6 +267,7 @@ fn kernel(b: &Binding) -> String {
         .map(|t| {
             let code = match &t.code {
                 Code::Native { .. } => "rt::Code::Native".to_string(),
+                Code::Emulated { .. } => "rt::Code::Emulated".to_string(),
                 Code::Python { file, entry } => format!(
                     "rt::Code::Python {{ source: include_str!(concat!(env!(\"OUT_DIR\"), {:?})), entry: {entry:?} }}",
                     format!("/{file}")

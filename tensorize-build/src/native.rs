@@ -1,7 +1,7 @@
 //! What the C compiler makes: the generated code, and the originals with their names given away.
 
 use crate::adaptor::{language_of, prelude};
-use crate::bindings::{Binding, Code, entry, original_name};
+use crate::bindings::{Binding, entry, original_name};
 use crate::builder::Error;
 use crate::prototype;
 use crate::session::{Kernel, Session, Source, warn};
@@ -17,42 +17,51 @@ impl Session {
         &self,
         sources: &mut [Source],
     ) -> Result<(Vec<PathBuf>, Option<&'static str>), Error> {
-        let mut kernels: Vec<&mut Kernel> = sources
-            .iter_mut()
-            .flat_map(|s| &mut s.kernels)
-            .filter(|k| k.native.is_some())
-            .collect();
-        if kernels.is_empty() {
+        let mut files = Vec::new();
+        for kernel in sources.iter().flat_map(|s| &s.kernels) {
+            for linked in &kernel.linked {
+                let ending = match linked.language {
+                    Language::C => "c",
+                    Language::Cpp => "cpp",
+                };
+                let name = format!("{}__{}.{ending}", kernel.name, linked.target);
+                let path = self.scratch().join(name);
+                write_atomic(&path, linked.source.as_bytes()).map_err(|source| Error::Write {
+                    path: path.clone(),
+                    source,
+                })?;
+                let whose = (kernel.name.clone(), linked.target.clone());
+                files.push((path, linked.language, whose));
+            }
+        }
+        if files.is_empty() {
             return Ok((vec![], None));
         }
-        let (build, openmp) = self.generated_flags();
-        let mut paths = Vec::new();
-        for kernel in &kernels {
-            let path = self.scratch().join(format!("{}__generated.c", kernel.name));
-            let text = kernel.native.as_ref().map_or("", |(_, source)| source);
-            write_atomic(&path, text.as_bytes()).map_err(|source| Error::Write {
-                path: path.clone(),
-                source,
-            })?;
-            paths.push(path);
-        }
-        if let Ok(objects) = build.clone().files(&paths).try_compile_intermediates() {
-            return Ok((objects, openmp));
-        }
+        let (c, openmp) = self.generated_flags(Language::C);
+        let (cpp, _) = self.generated_flags(Language::Cpp);
         let mut objects = Vec::new();
-        for (kernel, path) in kernels.iter_mut().zip(&paths) {
-            match build.clone().file(path).try_compile_intermediates() {
-                Ok(made) => objects.extend(made),
-                Err(e) => {
-                    warn(&format!(
-                        "the code that was generated for {} does not compile: {e}",
-                        kernel.name
-                    ));
-                    kernel.native = None;
-                    for t in &mut kernel.binding.targets {
-                        if matches!(t.code, Code::Native { .. }) {
-                            t.code = Code::Absent("the C compiler does not take it".into());
-                        }
+        for (build, language) in [(&c, Language::C), (&cpp, Language::Cpp)] {
+            let files: Vec<_> = files.iter().filter(|(_, l, _)| *l == language).collect();
+            let mut all = build.clone();
+            all.files(files.iter().map(|(path, ..)| path));
+            if files.is_empty() {
+                continue;
+            }
+            if let Ok(made) = all.try_compile_intermediates() {
+                objects.extend(made);
+                continue;
+            }
+            for (path, _, (kernel, target)) in files {
+                match build.clone().file(path).try_compile_intermediates() {
+                    Ok(made) => objects.extend(made),
+                    Err(e) => {
+                        warn(&format!(
+                            "the code that was generated for {kernel} on {target} does not compile: {e}"
+                        ));
+                        let kernels = sources.iter_mut().flat_map(|s| &mut s.kernels);
+                        kernels
+                            .filter(|k| k.name == *kernel)
+                            .for_each(|k| k.withdraw(target));
                     }
                 }
             }
@@ -60,19 +69,26 @@ impl Session {
         Ok((objects, openmp))
     }
 
-    fn generated_flags(&self) -> (cc::Build, Option<&'static str>) {
+    fn generated_flags(&self, language: Language) -> (cc::Build, Option<&'static str>) {
         let mut build = cc::Build::new();
         build
             .cargo_metadata(false)
             .cargo_warnings(false)
             .warnings(false)
-            .opt_level(3);
-        for flag in [
-            "-std=gnu11",
-            "-fwrapv",
-            "-ffp-contract=off",
-            "-fno-math-errno",
-        ] {
+            .opt_level(3)
+            // For code that is for a device which is not here.
+            .include(tensorize_emulation::include_dir());
+        match language {
+            Language::C => build.std("gnu11"),
+            // It has no use for the library of C++, which then need not be linked.
+            Language::Cpp => build
+                .cpp(true)
+                .std("gnu++17")
+                .cpp_link_stdlib(None)
+                .flag_if_supported("-fno-exceptions")
+                .flag_if_supported("-fno-rtti"),
+        };
+        for flag in ["-fwrapv", "-ffp-contract=off", "-fno-math-errno"] {
             build.flag_if_supported(flag);
         }
         let openmp = openmp(&build, &self.scratch());

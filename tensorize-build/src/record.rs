@@ -202,6 +202,9 @@ pub struct TargetRecord {
     /// The source's hash; [`crate::store::Store::save`] sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_hash: Option<String>,
+    /// The device is not the machine itself, and a part of the program stands in for it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub emulated: bool,
     /// Guards that this target needs beyond the kernel's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guards: Vec<String>,

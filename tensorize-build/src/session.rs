@@ -37,8 +37,30 @@ pub(crate) struct Source {
 pub(crate) struct Kernel {
     pub(crate) name: String,
     pub(crate) binding: Binding,
-    /// The generated C, if it is to be linked in.
-    pub(crate) native: Option<(String, String)>,
+    /// The generated C that is to be linked in.
+    pub(crate) linked: Vec<Linked>,
+}
+
+/// Generated C or C++.
+pub(crate) struct Linked {
+    pub(crate) target: String,
+    pub(crate) source: String,
+    pub(crate) language: Language,
+}
+
+impl Kernel {
+    /// The code for a target is no good.
+    pub(crate) fn withdraw(&mut self, target: &str) {
+        self.linked.retain(|l| l.target != target);
+        for t in self
+            .binding
+            .targets
+            .iter_mut()
+            .filter(|t| t.target == target)
+        {
+            t.code = Code::Absent("the compiler does not take it".into());
+        }
+    }
 }
 
 pub(crate) fn warn(message: &str) {
@@ -297,7 +319,7 @@ impl Session {
             .and_then(stored)
             .or_else(guess)
             .or_else(|| stale.and_then(stored));
-        let mut native = None;
+        let mut linked = Vec::new();
         let (proven, targets) = match current {
             None if stale.is_some() => (
                 Err("it has changed since it was proven".to_string()),
@@ -307,7 +329,7 @@ impl Session {
             Some(entry) => match self.proven(&entry.record) {
                 Err(why) => (Err(why), vec![]),
                 Ok(proven) => {
-                    let targets = self.targets(entry, &mut native);
+                    let targets = self.targets(entry, &mut linked);
                     (Ok(proven), targets)
                 }
             },
@@ -324,7 +346,7 @@ impl Session {
         Kernel {
             name,
             binding,
-            native,
+            linked,
         }
     }
 
@@ -373,7 +395,7 @@ impl Session {
         })
     }
 
-    fn targets(&self, entry: &Entry, native: &mut Option<(String, String)>) -> Vec<TargetCode> {
+    fn targets(&self, entry: &Entry, linked: &mut Vec<Linked>) -> Vec<TargetCode> {
         let allowed = self.metadata.targets();
         // For a comparison: the program with its originals alone, called directly.
         let off = env::var_os("TENSORIZE_BUILD").is_some_and(|v| v == "off");
@@ -397,10 +419,19 @@ impl Session {
                 }
                 (TargetStatus::Generated, Some(source), Some(function)) => match extension(&t.file)
                 {
-                    "c" if native.is_none() => {
-                        *native = Some((function.clone(), source.clone()));
-                        Code::Native {
-                            entry: function.clone(),
+                    ending @ ("c" | "cpp") => {
+                        linked.push(Linked {
+                            target: target.clone(),
+                            source: source.clone(),
+                            language: match ending {
+                                "c" => Language::C,
+                                _ => Language::Cpp,
+                            },
+                        });
+                        let entry = function.clone();
+                        match t.emulated {
+                            true => Code::Emulated { entry },
+                            false => Code::Native { entry },
                         }
                     }
                     "py" => {
@@ -452,7 +483,7 @@ impl Session {
             {
                 kernel.binding.proven = Err("the compiler does not take its shim".into());
                 kernel.binding.targets.clear();
-                kernel.native = None;
+                kernel.linked.clear();
             }
             let list: Vec<(&str, &Prototype)> = source
                 .kernels
@@ -476,7 +507,7 @@ impl Session {
                 kernel.binding.prototype = None;
                 kernel.binding.proven = Err("its prototype is not the stored one".into());
                 kernel.binding.targets.clear();
-                kernel.native = None;
+                kernel.linked.clear();
             }
         }
     }

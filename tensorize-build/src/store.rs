@@ -225,6 +225,7 @@ mod tests {
                 tier: Some("exact".into()),
                 file: Some("cpu/f.c".into()),
                 entry: Some("f__cpu".into()),
+                emulated: false,
                 source_hash: None,
                 guards: vec![],
                 why: None,

@@ -157,6 +157,7 @@ impl Project {
                 tier: Some(tier.into()),
                 file: Some(format!("{target}/{file}")),
                 entry: Some(entry),
+                emulated: false,
                 source_hash: None,
                 guards: vec![],
                 why: None,

@@ -31,13 +31,13 @@ pub(crate) enum Failure {
 ///
 /// # Safety
 /// `arrays` and `arguments` are those of a call of the kernel that C allows, with its proven footprints;
-/// `original` and `native` call it with the given pointers in the arrays' places.
+/// `original` and `native`, which is told a target's name, call it with the given pointers in the arrays' places.
 pub unsafe fn run_elsewhere<R: Value>(
     kernel: &'static Kernel,
     arrays: Option<&[Array]>,
     arguments: &[Argument],
     original: impl Fn(&[*mut c_void]) -> R,
-    native: impl Fn(&[*mut c_void]) -> R,
+    native: impl Fn(&str, &[*mut c_void]) -> R,
     pointers: &[*mut c_void],
 ) -> R {
     // Nothing unwinds into C, also when there is a mistake in here.
@@ -71,12 +71,12 @@ pub unsafe fn run_elsewhere<R: Value>(
         }
     }));
     match attempt {
-        Ok(Some((outcome, _, arrays, false))) => {
+        Ok(Some((outcome, target, arrays, false))) => {
             for (position, before, after) in &outcome.written {
                 // SAFETY: the target writes what the original writes.
                 unsafe { arrays[*position].write_changed(before.as_slice(), after.as_slice()) };
             }
-            kernel.count_python();
+            kernel.count_elsewhere(target.name);
             R::from_bits(outcome.result)
         }
         Ok(Some((outcome, target, arrays, true))) => {
@@ -104,11 +104,14 @@ unsafe fn attempt<R: Value>(
     arrays: &[Array],
     arguments: &[Argument],
     ret: Option<crate::Elem>,
-    native: &impl Fn(&[*mut c_void]) -> R,
+    native: &impl Fn(&str, &[*mut c_void]) -> R,
 ) -> Result<Outcome, Failure> {
     match target.code {
-        // SAFETY: handed on.
-        Code::Native => unsafe { native_on_copies(arrays, native) }.map_err(Failure::Call),
+        Code::Native | Code::Emulated => {
+            let native = |pointers: &[*mut c_void]| native(target.name, pointers);
+            // SAFETY: handed on.
+            unsafe { native_on_copies(arrays, &native) }.map_err(Failure::Call)
+        }
         #[cfg(unix)]
         Code::Python { source, entry } => {
             let module = crate::worker::Module {

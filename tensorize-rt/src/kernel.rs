@@ -39,8 +39,10 @@ pub struct Target {
 /// Where a target's code is.
 #[derive(Debug)]
 pub enum Code {
-    /// Linked in.
+    /// Linked in, for the machine's own cores.
     Native,
+    /// Linked in, for a device that a part of the program stands in for. It runs when it is asked for by name.
+    Emulated,
     /// For the Python worker.
     Python {
         /// A module.
@@ -81,7 +83,7 @@ struct State {
     route: AtomicU8,
     original: AtomicU64,
     native: AtomicU64,
-    python: AtomicU64,
+    elsewhere: AtomicU64,
     shadowed: AtomicU64,
     guard_failed: AtomicU64,
     pace: Pace,
@@ -95,6 +97,8 @@ pub(crate) struct Notes {
     pub(crate) out: Vec<(&'static str, String)>,
     /// Why the original ran although something else was asked for.
     pub(crate) why: Option<String>,
+    /// The target that answered the last call which ran on copies.
+    pub(crate) elsewhere: Option<&'static str>,
     /// What shadow runs found.
     pub(crate) differences: Vec<String>,
     /// How many calls differed.
@@ -131,13 +135,14 @@ impl Kernel {
             route: AtomicU8::new(UNDECIDED),
             original: AtomicU64::new(0),
             native: AtomicU64::new(0),
-            python: AtomicU64::new(0),
+            elsewhere: AtomicU64::new(0),
             shadowed: AtomicU64::new(0),
             guard_failed: AtomicU64::new(0),
             pace: Pace::new(),
             notes: Mutex::new(Notes {
                 out: Vec::new(),
                 why: None,
+                elsewhere: None,
                 differences: Vec::new(),
                 differing_calls: 0,
             }),
@@ -289,21 +294,23 @@ impl Kernel {
         self.notes().why = Some(why.into_owned());
     }
 
-    pub(crate) fn count_python(&self) {
-        self.state.python.fetch_add(1, Ordering::Relaxed);
+    /// Counts a call that this target answered, on copies of the arrays.
+    pub(crate) fn count_elsewhere(&self, target: &'static str) {
+        self.state.elsewhere.fetch_add(1, Ordering::Relaxed);
+        self.notes().elsewhere = Some(target);
     }
 
     pub(crate) fn count_shadowed(&self) {
         self.state.shadowed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Calls so far: by the original, native code, Python, compared ones, failed guards.
+    /// Calls so far: by the original, native code, targets that run on copies, compared ones, failed guards.
     pub(crate) fn counts(&self) -> [u64; 5] {
         let s = &self.state;
         [
             &s.original,
             &s.native,
-            &s.python,
+            &s.elsewhere,
             &s.shadowed,
             &s.guard_failed,
         ]

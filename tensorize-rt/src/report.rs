@@ -45,7 +45,7 @@ pub fn report() -> Vec<KernelReport> {
 }
 
 fn one(kernel: &'static Kernel) -> KernelReport {
-    let [original, native, python, compared, guard_failed] = kernel.counts();
+    let [original, native, elsewhere, compared, guard_failed] = kernel.counts();
     let named = |is: fn(&Code) -> bool| {
         kernel
             .targets
@@ -56,7 +56,7 @@ fn one(kernel: &'static Kernel) -> KernelReport {
     let candidates = [
         (original, "original"),
         (native, named(|c| matches!(c, Code::Native))),
-        (python, named(|c| matches!(c, Code::Python { .. }))),
+        (elsewhere, kernel.notes().elsewhere.unwrap_or("-")),
     ];
     let most = candidates.into_iter().max_by_key(|(calls, _)| *calls);
     let target = most
@@ -83,7 +83,7 @@ fn one(kernel: &'static Kernel) -> KernelReport {
             .map(|t| t.name)
             .collect(),
         target,
-        calls: (original, native + python),
+        calls: (original, native + elsewhere),
         guard_failed,
         compared,
         differed: notes.differing_calls,
@@ -93,6 +93,10 @@ fn one(kernel: &'static Kernel) -> KernelReport {
             .map(String::from)
             .or(out)
             .or_else(|| notes.why.clone())
+            .or_else(|| {
+                let emulated = ran.is_some_and(|t| matches!(t.code, Code::Emulated));
+                emulated.then(|| format!("{target} is emulated: no such device took part"))
+            })
             .or_else(|| {
                 let slower = guard_failed == 0 && original > native && native > 0 && compared == 0;
                 slower.then(|| "the original is faster at most of these sizes".into())

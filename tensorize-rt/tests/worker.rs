@@ -73,7 +73,7 @@ fn call(kernel: &'static Kernel, x: *mut u8, len: i64, depends_on_data: bool) ->
             Some(&[array]),
             &[Argument::Array, Argument::of(10u8)],
             f,
-            f,
+            |_, p| f(p),
             &[x.cast()],
         )
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 use tensorize_build::adaptor::{self, Adaptor, Flat, c_type};
+use tensorize_ir::guard::Tier;
 use tensorize_ir::signature::{self, Language};
 use tensorize_lift::c::Signature;
 use wait_timeout::ChildExt;
@@ -33,6 +34,10 @@ pub struct Variant {
     pub source: String,
     /// How it is compiled, on top of the defaults.
     pub flags: Vec<String>,
+    /// C or C++.
+    pub language: Language,
+    /// How much is promised of it.
+    pub tier: Tier,
 }
 
 /// What is compiled.
@@ -90,11 +95,14 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
     original.extend(user_flags.iter().cloned());
     let mut queue = vec![(main.clone(), source, original)];
     for (i, v) in plan.variants.iter().enumerate() {
-        let path = at(&format!("variant{i}.c"));
+        let (path, compiler) = match v.language {
+            Language::C => (at(&format!("variant{i}.c")), cc.clone()),
+            Language::Cpp => (at(&format!("variant{i}.cpp")), compiler("CXX", "c++")),
+        };
         std::fs::write(&path, &v.source)?;
         let mut flags = Vec::from(["-O2", "-ffp-contract=off", "-fwrapv"].map(String::from));
         flags.extend(compile_flags(&v.flags));
-        queue.push((cc.clone(), path, flags));
+        queue.push((compiler, path, flags));
     }
     if !plan.variants.is_empty() {
         std::fs::write(at("table.c"), table(plan))?;

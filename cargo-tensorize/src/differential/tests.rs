@@ -4,6 +4,7 @@ use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
 use tensorize_ir::index::Idx;
 use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType::{self, *};
+use tensorize_ir::signature::Language;
 use tensorize_ir::tensir::{self, Op, Output, TensorType, View, dim};
 use tensorize_ir::{loopir, scalar};
 use tensorize_lift::c::CParam;
@@ -327,6 +328,8 @@ fn variant(body: &str) -> Variant {
         symbol: "f_cpu".into(),
         source: format!("void f_cpu(int n, const int *x, int *out) {{ {body} }}"),
         flags: vec![],
+        language: Language::C,
+        tier: Tier::Exact,
     }
 }
 
@@ -384,6 +387,8 @@ fn a_real_sum_has_a_measured_error() {
         symbol: "f_cpu".into(),
         source: "float f_cpu(int n, const float *x) { float s = 0; for (int i = n - 1; i >= 0; i--) s += x[i]; return s; }".into(),
         flags: vec![],
+        language: Language::C,
+        tier: Tier::Exact,
     };
     let d = build(source, &[("f", sum)], &[reassociated]);
     let lifted: loopir::Function = "f32 f(i32 n, const f32 *x) {
@@ -466,4 +471,27 @@ fn a_kernel_that_works_on_large_arrays_only_is_run() {
         proof: &proof,
     };
     assert!(d.check(&kernel, &Effort::default()).unwrap().compared > 0);
+}
+
+#[test]
+fn weaker_code_is_compared_with_a_tolerance_and_no_more() {
+    let near = variant("for (int i = 0; i < n; i++) out[i] = 1 + x[i];");
+    // Integers have no tolerance beyond a rounding.
+    let far = Variant {
+        tier: Tier::Real,
+        ..variant("for (int i = 0; i < n; i++) out[i] = 4 + x[i];")
+    };
+    assert!(
+        check(
+            C,
+            1,
+            &[Variant {
+                tier: Tier::Real,
+                ..near
+            }]
+        )
+        .is_ok()
+    );
+    let m = mismatch(check(C, 1, &[far]));
+    assert_eq!(m.variant.as_deref(), Some("cpu"));
 }

@@ -304,33 +304,25 @@ impl<'a> Writer<'a> {
         let name = &self.b.name;
         let (params, arrow, names) = (self.raw_params(), self.arrow(), self.names());
         let original = original_name(name);
-        let entry = self.b.targets.iter().find_map(|t| match &t.code {
-            Code::Native { entry } => Some(entry.clone()),
-            _ => None,
-        });
         let Passed {
             arguments,
             descriptions,
             pointers,
             ..
         } = self.passed("p");
-        let declare = |entry: &str| format!("fn {entry}({params}){arrow};\n");
-        let mut foreign = declare(&original);
-        let native = match &entry {
-            Some(entry) => {
-                foreign += &declare(entry);
-                format!(
-                    "}} else if route == rt::Route::Faster {{\n\
-                     return kernel.run_faster(\nsuper::size_{name}({names}),\n\
-                     || unsafe {{ {entry}({names}) }},\n\
-                     || unsafe {{ {original}({names}) }},\n);\n\
-                     }} else if route == rt::Route::Native {{\nkernel.count_native();\n\
-                     return unsafe {{ {entry}({names}) }};\n"
-                )
-            }
+        let (linked, arms) = self.b.linked(&params, &arrow, &arguments);
+        let foreign = format!("fn {original}({params}){arrow};\n{linked}");
+        let native = match self.b.native_entry() {
+            Some(entry) => format!(
+                "}} else if route == rt::Route::Faster {{\n\
+                 return kernel.run_faster(\nsuper::size_{name}({names}),\n\
+                 || unsafe {{ {entry}({names}) }},\n\
+                 || unsafe {{ {original}({names}) }},\n);\n\
+                 }} else if route == rt::Route::Native {{\nkernel.count_native();\n\
+                 return unsafe {{ {entry}({names}) }};\n"
+            ),
             None => String::new(),
         };
-        let elsewhere = entry.as_deref().unwrap_or(&original);
         format!(
             "unsafe extern \"C\" {{\n{foreign}}}\n\n\
              /// `{name}` in {file}: the original, or code that was generated from its proven summary.\n\
@@ -348,7 +340,7 @@ impl<'a> Writer<'a> {
              return unsafe {{\nrt::run_elsewhere(\n\
              kernel,\narrays.as_ref().map(|a| a.as_slice()),\n&[{descriptions}],\n\
              |p| unsafe {{ {original}({arguments}) }},\n\
-             |p| unsafe {{ {elsewhere}({arguments}) }},\n\
+             |target, p| match target {{\n{arms}_ => unsafe {{ {original}({arguments}) }},\n}},\n\
              &[{pointers}],\n)\n}};\n\
              }}\n}}\n\
              kernel.count_original();\n\

@@ -1,7 +1,7 @@
 //! The dispatcher of a kernel whose own parameters are others than the flat ones: the shim calls it with the
 //! original's arguments at hand, Rust with flat ones alone.
 
-use super::{Code, Passed, Proven, Writer, function_name, kernel_static, original_name};
+use super::{Passed, Proven, Writer, function_name, kernel_static, original_name};
 use crate::adaptor::{Adaptor, Flat};
 use crate::arithmetic;
 use std::fmt::Write as _;
@@ -220,10 +220,6 @@ impl Writer<'_> {
         let name = &self.b.name;
         let (params, arrow, names) = (self.raw_params(), self.arrow(), self.names());
         let (original, entry) = (original_name(name), entry_name(name));
-        let native = self.b.targets.iter().find_map(|t| match &t.code {
-            Code::Native { entry } => Some(entry.clone()),
-            _ => None,
-        });
         let (mut declare, mut prepare, mut room) = (String::new(), String::new(), String::new());
         let (mut finish, mut refresh) = (String::new(), String::new());
         let mut tables = String::new();
@@ -385,21 +381,16 @@ impl Writer<'_> {
              fn {}();\n",
             trampoline_name(name)
         );
-        let linked = match &native {
-            Some(native) => {
-                writeln!(foreign, "fn {native}({params}){arrow};").ok();
-                format!(
-                    "let __native = || {{\nlet __r = unsafe {{ {native}({names}) }};\nif __call.from_source() {{ __finish(); }}\n__r\n}};\n\
-                     if __route == rt::Route::Faster {{\n\
-                     return __kernel.run_faster(super::size_{name}({names}), __native, || {run_original});\n}}\n\
-                     if __route == rt::Route::Native {{\n__kernel.count_native();\nreturn __native();\n}}\n"
-                )
-            }
+        let (declared, arms) = self.b.linked(&params, &arrow, &arguments);
+        foreign += &declared;
+        let linked = match self.b.native_entry() {
+            Some(native) => format!(
+                "let __native = || {{\nlet __r = unsafe {{ {native}({names}) }};\nif __call.from_source() {{ __finish(); }}\n__r\n}};\n\
+                 if __route == rt::Route::Faster {{\n\
+                 return __kernel.run_faster(super::size_{name}({names}), __native, || {run_original});\n}}\n\
+                 if __route == rt::Route::Native {{\n__kernel.count_native();\nreturn __native();\n}}\n"
+            ),
             None => String::new(),
-        };
-        let elsewhere = match &native {
-            Some(native) => format!("unsafe {{ {native}({arguments}) }}"),
-            None => "unreachable!()".into(),
         };
         let bounds_of = format!("super::bounds_{name}({names})");
         let source_bounds = match grows {
@@ -461,7 +452,7 @@ impl Writer<'_> {
              __kernel,\n__arrays.as_ref().map(|a| a.as_slice()),\n&[{descriptions}],\n\
              |__p| {{\nlet __r = unsafe {{ {original}(__call.arguments, {with_bounds}, {arguments}) }};\n\
              if __call.from_source() {{\n{refresh}}}\n__by_original.set(true);\n__r\n}},\n\
-             |__p| {elsewhere},\n\
+             |__target, __p| match __target {{\n{arms}_ => unreachable!(),\n}},\n\
              &[{pointers}],\n)\n}};\n\
              if __call.from_source() && !__by_original.get() {{ __finish(); }}\n\
              return __r;\n\

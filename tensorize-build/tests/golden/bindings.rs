@@ -99,7 +99,10 @@ mod generated {
                             arrays.as_ref().map(|a| a.as_slice()),
                             &[rt::Argument::Array, rt::Argument::Array, rt::Argument::of(rows), rt::Argument::of(cols), ],
                             |p| unsafe { halve__tensorize_original(p[0].cast(), p[1].cast(), rows, cols, ) },
-                            |p| unsafe { halve__cpu(p[0].cast(), p[1].cast(), rows, cols, ) },
+                            |target, p| match target {
+                                "cpu" => unsafe { halve__cpu(p[0].cast(), p[1].cast(), rows, cols, ) },
+                                _ => unsafe { halve__tensorize_original(p[0].cast(), p[1].cast(), rows, cols, ) },
+                            },
                             &[r#in.cast_mut().cast(), out.cast(), ],
                         )
                     };
