@@ -23,7 +23,33 @@ impl Executor<'_, '_> {
 
     /// The value of an index expression.
     pub fn index(&mut self, e: &Expr, state: &State) -> Result<Idx, Stuck> {
-        Ok(as_idx(&self.eval(e, state)?))
+        let value = self.eval(e, state)?;
+        Ok(self.mathematical(&value))
+    }
+
+    /// The mathematical value of an integer that arithmetic on data gives: sums and products are the
+    /// mathematical ones where they don't wrap.
+    fn mathematical(&mut self, e: &ElemRef) -> Idx {
+        if index_like(e).is_some() {
+            return as_idx(e);
+        }
+        match &**e {
+            Elem::Convert(to, inner) if inner.ty().fits_in(*to) => self.mathematical(inner),
+            Elem::Binary(op @ (BinOp::Add | BinOp::Subtract | BinOp::Multiply), a, b) => {
+                let (x, y) = (self.mathematical(a), self.mathematical(b));
+                let result = match op {
+                    BinOp::Add => &x + &y,
+                    BinOp::Subtract => &x - &y,
+                    _ => &x * &y,
+                };
+                let ty = e.ty();
+                let stays = ty.is_signed() && self.kernel.overflow == Overflow::Undefined
+                    || self.ctx.proves(CmpOp::Ge, &result, &ty.min_value().into())
+                        && self.ctx.proves(CmpOp::Le, &result, &ty.max_value().into());
+                if stays { result } else { as_idx(e) }
+            }
+            _ => as_idx(e),
+        }
     }
 
     /// The value of an expression.

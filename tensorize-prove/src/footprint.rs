@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::equal::same;
 use crate::eval::{bound, index_like};
 use crate::exec::{Access, Executor, Hazard, Stuck};
+use crate::reach;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
 use tensorize_ir::index::{Atom, Idx, Sym};
@@ -23,8 +24,9 @@ pub struct Touched {
     accesses: Vec<Access>,
 }
 
-/// The footprint of every array parameter that is touched.
-pub fn touched(exec: &mut Executor) -> Result<Vec<Touched>, Stuck> {
+/// The footprint of every array parameter that is touched, by a kernel or by code that was generated for an
+/// `original`.
+pub fn touched(exec: &mut Executor, original: Option<&Proof>) -> Result<Vec<Touched>, Stuck> {
     let mut out = Vec::new();
     for p in &exec.kernel.params {
         let Param::Array { name, .. } = p else {
@@ -37,19 +39,37 @@ pub fn touched(exec: &mut Executor) -> Result<Vec<Touched>, Stuck> {
             .cloned()
             .collect();
         if !accesses.is_empty() {
-            out.push(one(&mut exec.ctx, name, accesses)?);
+            // What generated code touches of such an array is compared access by access.
+            let by_data = original
+                .and_then(|o| o.footprints.iter().find(|f| f.extent.array == *name))
+                .map(|f| &f.extent)
+                .filter(|e| e.hi.has_values());
+            let all = &exec.accesses;
+            out.push(one(&mut exec.ctx, name, accesses, all, by_data)?);
         }
     }
     Ok(out)
 }
 
-fn one(ctx: &mut Context, array: &Sym, accesses: Vec<Access>) -> Result<Touched, Stuck> {
+fn one(
+    ctx: &mut Context,
+    array: &Sym,
+    accesses: Vec<Access>,
+    all: &[Access],
+    by_data: Option<&Extent>,
+) -> Result<Touched, Stuck> {
     let (mut lo, mut hi): (Option<Idx>, Option<Idx>) = (None, None);
     // Unconditional accesses first: their bounds may hold for the conditional ones, too.
     let mut ordered: Vec<&Access> = accesses.iter().collect();
     ordered.sort_by_key(|a| !a.path.is_empty());
     for access in ordered {
-        let Some((low, high)) = interval(ctx, access, lo.as_ref(), hi.as_ref()) else {
+        if let Some(extent) = by_data {
+            (lo, hi) = (Some(extent.lo.clone()), Some(extent.hi.clone()));
+            break;
+        }
+        let found = interval(ctx, access, lo.as_ref(), hi.as_ref())
+            .or_else(|| Some((Idx::default(), reach::end(ctx, access, all)?)));
+        let Some((low, high)) = found else {
             return Err(Stuck {
                 what: format!(
                     "how far {array}[{}] reaches could not be bounded by the sizes",
@@ -250,6 +270,10 @@ fn assume(ctx: &mut Context, a: &Access) {
 /// Whether the place is accessed on every run that meets the guards: under no condition, or under
 /// conditions that together leave nothing out, and in loops that run if the `guards` hold.
 fn always(ctx: &mut Context, a: &Access, all: &[Access], guards: &mut Vec<Guard>) -> bool {
+    // The data decides which place it is.
+    if a.index.has_values() || a.loops.iter().any(|(_, n)| n.has_values()) {
+        return false;
+    }
     let mut paths: Vec<Vec<ElemRef>> = all
         .iter()
         .filter(|b| b.index == a.index && b.loops == a.loops && (b.write || !a.write))
@@ -325,14 +349,17 @@ pub fn within(ctx: &mut Context, generated: &[Touched], original: &Proof) -> Res
         if g.footprint.writes && !o.writes {
             return fail("writes");
         }
-        if !ctx.proves(CmpOp::Le, &o.extent.lo, &g.footprint.extent.lo)
-            || !ctx.proves(CmpOp::Ge, &o.extent.hi, &g.footprint.extent.hi)
+        let by_data = o.extent.hi.has_values();
+        if !by_data
+            && (!ctx.proves(CmpOp::Le, &o.extent.lo, &g.footprint.extent.lo)
+                || !ctx.proves(CmpOp::Ge, &o.extent.hi, &g.footprint.extent.hi))
         {
             return fail("may leave the extent of");
         }
         for access in &g.accesses {
             let may_be_empty = original.eager_guards.iter().any(|(array, _)| array == name);
             let conditional = may_be_empty
+                || by_data
                 || if access.write {
                     o.writes_depend_on_data
                 } else {
@@ -376,17 +403,28 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
         .filter(|(v, _)| o.index.mentions(v))
         .cloned()
         .collect();
-    let position = if relevant.is_empty() {
-        if !ctx.proves(CmpOp::Eq, &o.index, &g.index) {
-            return false;
-        }
-        vec![]
-    } else {
-        match chain::decode(ctx, &relevant, &o.index, &g.index) {
-            Some(p) => p,
-            None => return false,
-        }
-    };
+    if relevant.is_empty() {
+        return ctx.proves(CmpOp::Eq, &o.index, &g.index) && implied_at(ctx, g, o, &relevant, &[]);
+    }
+    if let Some(position) = chain::decode(ctx, &relevant, &o.index, &g.index) {
+        return implied_at(ctx, g, o, &relevant, &position);
+    }
+    // A counter in the index of an index is found by its place among the loops.
+    let counters: Vec<Idx> = g.loops.iter().map(|(v, _)| Idx::sym(v.clone())).collect();
+    o.index.has_values()
+        && (0..=counters.len().saturating_sub(relevant.len()))
+            .filter_map(|first| counters.get(first..first + relevant.len()))
+            .any(|position| implied_at(ctx, g, o, &relevant, position))
+}
+
+/// Whether `o` makes the access `g` in the round in which its `relevant` counters have these values.
+fn implied_at(
+    ctx: &mut Context,
+    g: &Access,
+    o: &Access,
+    relevant: &[(Sym, Idx)],
+    position: &[Idx],
+) -> bool {
     let with = |s: &Sym| {
         if let Some(i) = relevant.iter().position(|(v, _)| v == s) {
             return Some(position[i].clone());

@@ -19,6 +19,7 @@ pub mod loops;
 pub mod overflow;
 mod parallel;
 pub mod prove;
+mod reach;
 mod reads;
 pub mod real;
 mod refute;

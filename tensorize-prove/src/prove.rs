@@ -182,7 +182,7 @@ fn attempt(
     if exec.tier == Tier::Real {
         footprint::independent_of_reals(&exec.accesses, &exec.hazards)?;
     }
-    let touched = footprint::touched(&mut exec)?;
+    let touched = footprint::touched(&mut exec, original)?;
     if let Some(original) = original {
         footprint::within(&mut exec.ctx, &touched, original)?;
         footprint::no_new_hazards(&mut exec.ctx, &exec.hazards, &original.hazards)?;

@@ -1,0 +1,149 @@
+//! How far the data leads: the extent of an array whose indices are read from memory.
+//!
+//! What a gather `t[idx[k]]` touches is no polynomial over the sizes. Its end is one past the largest index,
+//! as a fold over the index arrays, and the same fold for the smallest one is a guard that it is not negative.
+//! Both are computed before a call, so they may read only what the kernel reads anyway.
+
+use crate::context::Context;
+use crate::eval::bound;
+use crate::exec::Access;
+use std::sync::Arc;
+use tensorize_ir::element::{Elem, ElemRef, Fold};
+use tensorize_ir::guard::Guard;
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+/// One past the last element that the access reaches, if that can be computed before a call; then there is a
+/// guard that it reaches none before the first. `all` are the accesses of the whole kernel.
+pub(crate) fn end(ctx: &mut Context, access: &Access, all: &[Access]) -> Option<Idx> {
+    if access.write {
+        return None;
+    }
+    let (last, first) = (
+        furthest(ctx, access, all, true)?,
+        furthest(ctx, access, all, false)?,
+    );
+    // Where a 64-bit index is huge, its machine value is negative: the guard sees that, and a proof about
+    // mathematical integers would not.
+    if has_wide_values(&access.index) || !starts_at_zero(ctx, access) {
+        ctx.guard(Guard::NonNegative(first));
+    }
+    Some(&last + &Idx::constant(1))
+}
+
+fn starts_at_zero(ctx: &mut Context, access: &Access) -> bool {
+    let mark = ctx.mark();
+    for (var, extent) in &access.loops {
+        ctx.assume_in_range(var, extent);
+    }
+    let holds = ctx.is_non_negative(&access.index);
+    ctx.forget(mark);
+    holds
+}
+
+fn has_wide_values(idx: &Idx) -> bool {
+    let mut any = false;
+    idx.for_each_value(&mut |e| any |= e.ty().bits() >= 64);
+    any
+}
+
+/// The rounds in which an index is computed: `loops` run, of the ones inside of them only the last (or first)
+/// round counts, if there is any, and then the conditions hold.
+struct Rounds<'a> {
+    loops: &'a [(Sym, Idx)],
+    entered: &'a [(Sym, Idx)],
+    path: &'a [ElemRef],
+}
+
+/// The largest index and -1, or the smallest one and 0, over all rounds: no round at all has nothing to say.
+fn furthest(ctx: &mut Context, access: &Access, all: &[Access], largest: bool) -> Option<Idx> {
+    let mut index = access.index.clone();
+    let mut outer = access.loops.len();
+    while let Some((var, extent)) = access.loops[..outer].last() {
+        let decides = access.path.iter().any(|c| c.mentions(var))
+            || access.loops[outer..].iter().any(|(_, n)| n.mentions(var));
+        if decides || index.linear_in(var).is_none() {
+            break;
+        }
+        let last = [(var.clone(), extent.clone())];
+        let Some(end) = bound(ctx, &index, &last, largest) else {
+            break;
+        };
+        index = end;
+        outer -= 1;
+    }
+    let (loops, entered) = access.loops.split_at(outer);
+    let rounds = Rounds {
+        loops,
+        entered,
+        path: &access.path,
+    };
+    if !rounds.read_what_the_kernel_reads(&index, all) {
+        return None;
+    }
+    let ty = ScalarType::I64;
+    let (op, none) = match largest {
+        true => (BinOp::Maximum, -1),
+        false => (BinOp::Minimum, 0),
+    };
+    let none = Elem::constant(Scalar::int(ty, none));
+    let accs: Vec<Sym> = loops.iter().map(|_| ctx.fresh.name("far")).collect();
+    let holds = |acc: Option<&Sym>| match acc {
+        Some(name) => Arc::new(Elem::Acc(name.clone(), ty)),
+        None => none.clone(),
+    };
+    let so_far = holds(accs.last());
+    let mut value = Elem::binary(op, so_far.clone(), Elem::of_idx(ty, index));
+    // One after the other, as in the kernel: what a condition guards is read only where it holds.
+    let runs = |(_, n): &(Sym, Idx)| Elem::index_compare(CmpOp::Gt, n.clone(), Idx::default());
+    let conditions: Vec<ElemRef> = entered
+        .iter()
+        .map(runs)
+        .chain(access.path.iter().cloned())
+        .collect();
+    for condition in conditions.into_iter().rev() {
+        value = Elem::select(condition, value, so_far.clone());
+    }
+    for (i, (var, extent)) in loops.iter().enumerate().rev() {
+        let init = holds(i.checked_sub(1).map(|outer| &accs[outer]));
+        let fold = Fold::new(accs[i].clone(), var.clone(), extent.clone(), init, value);
+        value = Arc::new(Elem::Fold(Arc::new(fold)));
+    }
+    Some(Idx::value(value))
+}
+
+impl Rounds<'_> {
+    /// Whether the kernel makes every read that it takes to compute the index, the trip counts and the
+    /// conditions, in the same rounds and under no more conditions.
+    fn read_what_the_kernel_reads(&self, index: &Idx, all: &[Access]) -> bool {
+        let around: Vec<&(Sym, Idx)> = self.loops.iter().chain(self.entered).collect();
+        let is_made = |e: &ElemRef, depth: usize, conditions: usize| {
+            let mut ok = true;
+            e.visit(&mut |x| match &**x {
+                Elem::Read { array, index, .. } => {
+                    ok &= all.iter().any(|a| {
+                        a.array == *array
+                            && a.index == *index
+                            && !a.write
+                            && a.loops.iter().all(|l| around[..depth].contains(&l))
+                            && a.path.iter().all(|c| self.path[..conditions].contains(c))
+                    });
+                }
+                // Its own rounds are not among the loops.
+                Elem::Fold(_) => ok = false,
+                _ => {}
+            });
+            ok
+        };
+        let idx = |i: &Idx, depth: usize, conditions: usize| {
+            let mut ok = true;
+            i.for_each_value(&mut |e| ok &= is_made(e, depth, conditions));
+            ok
+        };
+        let (depth, conditions) = (around.len(), self.path.len());
+        idx(index, depth, conditions)
+            && (0..depth).all(|i| idx(&around[i].1, i, 0))
+            && (0..conditions).all(|i| is_made(&self.path[i], depth, i))
+    }
+}
