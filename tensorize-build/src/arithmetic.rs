@@ -1,13 +1,25 @@
 //! Polynomials and guards as Rust that can't overflow: an overflow is `None`, which counts as a guard that
 //! fails.
 
+mod memory;
+
 use tensorize_ir::guard::{Extent, Guard};
 use tensorize_ir::index::{Atom, Idx};
 use tensorize_ir::scalar::ScalarType;
 
-/// An expression of type `i64`, for a body that returns an `Option`. `name_of` gives the Rust name of an
-/// integer parameter, an `i64`.
-pub fn polynomial(idx: &Idx, name_of: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+pub use memory::{MOST_STEPS, depth};
+
+/// What the parameters are called in Rust.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// An integer parameter, an `i64`.
+    pub integer: &'a dyn Fn(&str) -> Option<String>,
+    /// A pointer to the first element of an array.
+    pub pointer: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// An expression of type `i64`, for a body that returns an `Option`.
+pub fn polynomial(idx: &Idx, names: &Names<'_>) -> Result<String, String> {
     // The terms in the order in which the text form has them.
     let mut terms: Vec<_> = idx.terms().collect();
     terms.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
@@ -15,7 +27,7 @@ pub fn polynomial(idx: &Idx, name_of: &dyn Fn(&str) -> Option<String>) -> Result
     for (atoms, coefficient) in terms {
         let mut product = String::new();
         for atom in atoms {
-            let factor = self::atom(atom, name_of)?;
+            let factor = self::atom(atom, names)?;
             product = if product.is_empty() {
                 factor
             } else {
@@ -39,16 +51,17 @@ pub fn polynomial(idx: &Idx, name_of: &dyn Fn(&str) -> Option<String>) -> Result
     Ok(if sum.is_empty() { "0i64".into() } else { sum })
 }
 
-fn atom(atom: &Atom, name_of: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+fn atom(atom: &Atom, names: &Names<'_>) -> Result<String, String> {
     let two =
-        |a: &Idx, b: &Idx| Ok::<_, String>((polynomial(a, name_of)?, polynomial(b, name_of)?));
+        |a: &Idx, b: &Idx| Ok::<_, String>((polynomial(a, names)?, polynomial(b, names)?));
     match atom {
-        Atom::Sym(s) => name_of(s).ok_or_else(|| format!("`{s}` is no integer parameter")),
+        Atom::Sym(s) => (names.integer)(s).ok_or_else(|| format!("`{s}` is no integer parameter")),
         Atom::FloorDiv(a, b) => two(a, b).map(|(a, b)| format!("rt::floor_div({a}, {b})?")),
         Atom::Mod(a, b) => two(a, b).map(|(a, b)| format!("rt::modulo({a}, {b})?")),
         Atom::Max(a, b) => two(a, b).map(|(a, b)| format!("{a}.max({b})")),
         Atom::Min(a, b) => two(a, b).map(|(a, b)| format!("{a}.min({b})")),
-        Atom::Value(_) => Err("it depends on what is in memory".into()),
+        // Beyond 2^63 there are no addresses; what wraps to less than 0 fails a guard.
+        Atom::Value(e) => Ok(format!("(({}) as i64)", memory::value(e, names)?)),
     }
 }
 
@@ -64,7 +77,7 @@ pub fn symbols(idx: &Idx, into: &mut Vec<String>) {
 /// A guard over sizes alone as an expression of type `bool`; `None` for the others.
 pub fn size_guard(
     guard: &Guard,
-    name_of: &dyn Fn(&str) -> Option<String>,
+    names: &Names<'_>,
 ) -> Option<Result<String, String>> {
     let (idx, test) = match guard {
         Guard::NonNegative(idx) => (idx, " >= 0".to_string()),
@@ -82,7 +95,7 @@ pub fn size_guard(
         Guard::Disjoint(..) => return None,
     };
     Some(
-        polynomial(idx, name_of).map(|e| match test.split_once("EXPR") {
+        polynomial(idx, names).map(|e| match test.split_once("EXPR") {
             Some((low, high)) => format!("{{ let value = {e}; value{low}value{high} }}"),
             None => format!("{e}{test}"),
         }),
@@ -92,11 +105,11 @@ pub fn size_guard(
 /// The extent's ends as Rust.
 pub fn extent(
     extent: &Extent,
-    name_of: &dyn Fn(&str) -> Option<String>,
+    names: &Names<'_>,
 ) -> Result<(String, String), String> {
     Ok((
-        polynomial(&extent.lo, name_of)?,
-        polynomial(&extent.hi, name_of)?,
+        polynomial(&extent.lo, names)?,
+        polynomial(&extent.hi, names)?,
     ))
 }
 
@@ -105,9 +118,11 @@ mod tests {
     use super::*;
 
     fn rust(text: &str) -> Result<String, String> {
-        polynomial(&text.parse().unwrap(), &|n| {
-            (n != "p").then(|| n.to_string())
-        })
+        let names = Names {
+            integer: &|n| (n != "p").then(|| n.to_string()),
+            pointer: &|n| (n == "p").then(|| n.to_string()),
+        };
+        polynomial(&text.parse().unwrap(), &names)
     }
 
     #[test]
@@ -128,7 +143,11 @@ mod tests {
 
     #[test]
     fn guards_are_conditions() {
-        let guard = |text: &str| size_guard(&text.parse().unwrap(), &|n| Some(n.into()));
+        let names = Names {
+            integer: &|n| Some(n.into()),
+            pointer: &|_| None,
+        };
+        let guard = |text: &str| size_guard(&text.parse().unwrap(), &names);
         assert_eq!(guard("n >= 0").unwrap().unwrap(), "n >= 0");
         assert_eq!(
             guard("n + 1 fits i8").unwrap().unwrap(),

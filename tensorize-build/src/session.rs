@@ -16,6 +16,8 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
+use tensorize_ir::loopir;
+use tensorize_ir::text::{parse_guard, parse_idx};
 use tensorize_ir::signature::Language;
 
 /// One `compile`.
@@ -363,13 +365,16 @@ impl Session {
             });
         }
         let text = |e: &dyn fmt::Display| format!("its record can't be read: {e}");
-        let guards: Result<Vec<Guard>, _> = record.guards.iter().map(|g| g.parse()).collect();
-        let within: Result<Vec<Guard>, _> =
-            record.within_objects.iter().map(|g| g.parse()).collect();
+        let params = parameters(record);
+        let guards = |texts: &[String]| -> Result<Vec<Guard>, _> {
+            let all = texts.iter().map(|g| parse_guard(g, &params));
+            all.collect::<Result<_, _>>().map_err(|e| text(&e))
+        };
+        let (guards, within) = (guards(&record.guards)?, guards(&record.within_objects)?);
         let mut footprints = Vec::new();
         let mut columns = BTreeMap::new();
         for f in &record.footprints {
-            let parse = |t: &str| t.parse::<tensorize_ir::index::Idx>().map_err(|e| text(&e));
+            let parse = |t: &str| parse_idx(t, &params).map_err(|e| text(&e));
             if let Some([lo, hi]) = &f.columns {
                 columns.insert(f.array.clone(), (parse(lo)?, parse(hi)?));
             }
@@ -388,8 +393,8 @@ impl Session {
         let tier = record.tier.clone().ok_or("its record has no tier")?;
         Ok(Proven {
             tier,
-            guards: guards.map_err(|e| text(&e))?,
-            within_objects: within.map_err(|e| text(&e))?,
+            guards,
+            within_objects: within,
             footprints,
             columns,
         })
@@ -407,7 +412,9 @@ impl Session {
                     .clone()
                     .unwrap_or_else(|| "it was not generated".into())
             };
-            let guards: Result<Vec<Guard>, _> = t.guards.iter().map(|g| g.parse()).collect();
+            let params = parameters(&entry.record);
+            let guards: Result<Vec<Guard>, _> =
+                t.guards.iter().map(|g| parse_guard(g, &params)).collect();
             let code = match (t.status, entry.sources.get(target), &t.entry) {
                 _ if !allowed.contains(target) => continue,
                 _ if guards.is_err() => Code::Absent("its guards can't be read".into()),
@@ -526,6 +533,24 @@ impl Session {
         write_atomic(&path, bindings::write(&list).as_bytes())
             .map_err(|source| Error::Write { path, source })
     }
+}
+
+/// The flat parameters, for texts in which what is in memory occurs.
+fn parameters(record: &Record) -> Vec<loopir::Param> {
+    let all = record.prototype.iter().flat_map(|p| &p.params);
+    all.filter_map(|p| {
+        let (name, elem) = (p.name.as_str().into(), p.scalar.parse().ok()?);
+        Some(match p.pointer {
+            true => loopir::Param::Array {
+                name,
+                elem,
+                is_const: p.is_const,
+                restrict: p.restrict,
+            },
+            false => loopir::Param::Scalar { name, ty: elem },
+        })
+    })
+    .collect()
 }
 
 fn is_current(record: &Record, file: &str, seen: &Preprocessed, name: &str) -> bool {

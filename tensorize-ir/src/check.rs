@@ -111,12 +111,12 @@ pub fn settle(
         let Stop::OutOfBounds { array, index, .. } = &stop else {
             return Err(stop);
         };
-        let known = spec.extent(array, &inputs.scalars).is_some();
+        let known = spec.knows_extents();
         match inputs.arrays.get_mut(array) {
             Some(b) if index.abs() < REACH && (how.may_leave_extents || !known) => {
                 let elem = b.elem;
                 grow(b, *index, |i| {
-                    case.palette.element(case.seed, array, elem, i)
+                    spec.element(case.palette, case.seed, array, elem, i)
                 });
             }
             _ => return Err(stop),
@@ -183,10 +183,7 @@ fn try_case(
     let (inputs, expected) = match settle(kernel, spec, case, how) {
         Ok(run) => run,
         Err(stop @ Stop::OutOfBounds { .. }) if !how.may_leave_extents => {
-            let Stop::OutOfBounds { array, .. } = &stop else {
-                return None;
-            };
-            if spec.extent(array, &case.inputs.scalars).is_some() {
+            if spec.knows_extents() {
                 return Some((case.inputs.clone(), format!("{} {stop}", how.names.0)));
             }
             tally.skipped += 1;
@@ -199,6 +196,11 @@ fn try_case(
             return None;
         }
     };
+    let read = |array: &Sym, index| inputs.arrays.get(array)?.get(index);
+    if !spec.admits_data(&inputs.scalars, &read) {
+        tally.skipped += 1;
+        return None;
+    }
     let text = match other(&inputs) {
         Ok(found) => first_difference(&expected, &found, how, tally),
         Err(why) => Some(format!("{} has no result: {why}", how.names.1)),

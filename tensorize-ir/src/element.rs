@@ -543,6 +543,11 @@ struct Bound {
     accs: BTreeMap<Sym, Scalar>,
 }
 
+/// The polynomial's value; `None` as for [`Elem::eval`], or where it does not fit.
+pub fn eval_index(idx: &Idx, env: &mut dyn Env) -> Option<i128> {
+    eval_idx(idx, env, &mut Bound::default())
+}
+
 fn eval_idx(idx: &Idx, env: &mut dyn Env, bound: &mut Bound) -> Option<i128> {
     // Values inside of indices are evaluated first: the two closures of `Idx::eval` cannot both
     // borrow `env`.

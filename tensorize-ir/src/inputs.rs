@@ -2,6 +2,7 @@
 //!
 //! Everything is a function of a seed, so that a difference seen once is seen again.
 
+use crate::element::{Elem, ElemRef, Env, eval_index};
 use crate::guard::{Footprint, Guard};
 use crate::index::{Idx, Sym};
 use crate::loopir::{self, Expr, Param, Visited};
@@ -24,6 +25,8 @@ pub struct Spec {
     footprints: Option<BTreeMap<Sym, (Idx, Idx)>>,
     /// Integer parameters that an extent or a guard speaks of.
     sizes: BTreeSet<Sym>,
+    /// Arrays whose elements decide how far others reach, or whether a guard holds.
+    indices: BTreeSet<Sym>,
     /// Numbers that the kernel may treat in a way of its own.
     constants: BTreeSet<i128>,
     /// No random input has more elements than this, if there are any that have fewer.
@@ -44,6 +47,9 @@ pub struct Case {
 /// Lengths that find mistakes: none, one, odd ones, one more than a vector of 16 or 32.
 const LENGTHS: [i128; 12] = [0, 1, 2, 3, 4, 5, 7, 8, 17, 31, 33, 64];
 
+/// Indices that are read from memory are below this, so that what they lead to is small.
+const SMALL_INDICES: u64 = 24;
+
 /// Lengths that need more than one round of every unrolled, vectorised or parallel loop.
 const LARGE_LENGTHS: [i128; 8] = [65, 100, 127, 128, 129, 257, 1000, 4099];
 
@@ -56,6 +62,7 @@ impl Spec {
             guards: Vec::new(),
             footprints: None,
             sizes: BTreeSet::new(),
+            indices: BTreeSet::new(),
             constants: BTreeSet::new(),
             max_elements: 1 << 14,
         }
@@ -98,6 +105,11 @@ impl Spec {
             for (_, c) in p.terms() {
                 spec.note_constant(c);
             }
+            p.for_each_value(&mut |e| {
+                for_each_array(e, &mut |a| {
+                    spec.indices.insert(a.clone());
+                })
+            });
         }
         spec.guards = guards.to_vec();
         spec.footprints = Some(extents);
@@ -129,26 +141,92 @@ impl Spec {
         &self.params
     }
 
-    /// Whether the guards hold for these scalar arguments. Buffers are apart by construction.
+    /// Whether those guards hold that speak of scalar arguments alone. Buffers are apart by construction.
     pub fn admits(&self, scalars: &BTreeMap<Sym, Scalar>) -> bool {
-        self.guards.iter().all(|g| match g {
-            Guard::NonNegative(idx) => eval(idx, scalars).is_some_and(|v| v >= 0),
-            Guard::Fits(idx, ty) => {
-                eval(idx, scalars).is_some_and(|v| (ty.min_value()..=ty.max_value()).contains(&v))
-            }
-            Guard::Disjoint(..) => true,
-        })
+        let nothing = |_: &Sym, _: i128| None;
+        self.guards
+            .iter()
+            .filter(|g| !depends_on_data(g))
+            .all(|g| holds(g, scalars, &nothing))
     }
 
-    /// First element and one past the last one that the array has for these scalar arguments;
-    /// `None` if nobody knows.
-    pub fn extent(&self, array: &Sym, scalars: &BTreeMap<Sym, Scalar>) -> Option<(i64, i64)> {
+    /// Whether those guards hold that speak of what is in memory; `read` answers with an array's element.
+    pub fn admits_data(
+        &self,
+        scalars: &BTreeMap<Sym, Scalar>,
+        read: &dyn Fn(&Sym, i128) -> Option<Scalar>,
+    ) -> bool {
+        self.guards
+            .iter()
+            .filter(|g| depends_on_data(g))
+            .all(|g| holds(g, scalars, read))
+    }
+
+    /// Whether the kernel's footprints are known.
+    pub fn knows_extents(&self) -> bool {
+        self.footprints.is_some()
+    }
+
+    /// First element and one past the last one that the array has for these scalar arguments and the contents
+    /// of the arrays that decide about it; `None` if nobody knows.
+    pub fn extent(
+        &self,
+        array: &Sym,
+        scalars: &BTreeMap<Sym, Scalar>,
+        arrays: &BTreeMap<Sym, Buffer>,
+    ) -> Option<(i64, i64)> {
         let Some((lo, hi)) = self.footprints.as_ref()?.get(array) else {
             return Some((0, 0));
         };
-        let lo = i64::try_from(eval(lo, scalars)?).ok()?;
-        let hi = i64::try_from(eval(hi, scalars)?).ok()?;
+        let read = |array: &Sym, index| arrays.get(array)?.get(index);
+        let lo = i64::try_from(eval(lo, scalars, &read)?).ok()?;
+        let hi = i64::try_from(eval(hi, scalars, &read)?).ok()?;
         Some(if hi > lo { (lo, hi) } else { (0, 0) })
+    }
+
+    /// An element of an input: what the palette says, but small where it is an index.
+    pub fn element(
+        &self,
+        palette: Palette,
+        seed: u64,
+        array: &Sym,
+        ty: ScalarType,
+        index: i64,
+    ) -> Scalar {
+        // Every value of a byte is an index that is small enough.
+        if ty.is_int() && ty != ScalarType::U8 && self.indices.contains(array) {
+            let mut rng = Rng::new(seed ^ values::mix(index as u64));
+            return Scalar::int(ty, rng.below(SMALL_INDICES).into());
+        }
+        palette.element(seed, array, ty, index)
+    }
+
+    /// The arrays in an order in which each comes after those that decide how far it reaches.
+    fn in_order(&self) -> Vec<(&Sym, ScalarType)> {
+        let mut left: Vec<(&Sym, ScalarType)> = self
+            .params
+            .iter()
+            .filter_map(|p| match p {
+                Param::Array { name, elem, .. } => Some((name, *elem)),
+                Param::Scalar { .. } => None,
+            })
+            .collect();
+        let mut ordered: Vec<(&Sym, ScalarType)> = Vec::new();
+        while !left.is_empty() {
+            let ready = left.iter().position(|(name, _)| {
+                let ends = self.footprints.as_ref().and_then(|f| f.get(*name));
+                let mut known = true;
+                for idx in ends.into_iter().flat_map(|(lo, hi)| [lo, hi]) {
+                    idx.for_each_value(&mut |e| {
+                        for_each_array(e, &mut |a| known &= !left.iter().any(|(n, _)| *n == a));
+                    });
+                }
+                known
+            });
+            // Where each waits for another there is no extent, and the input is refused.
+            ordered.push(left.remove(ready.unwrap_or(0)));
+        }
+        ordered
     }
 
     /// Arrays of the right size for these scalar arguments, or `None` if that is too much or the
@@ -172,21 +250,27 @@ impl Spec {
         }
         let mut left = max_elements;
         let mut arrays = BTreeMap::new();
-        for p in &self.params {
-            if let Param::Array { name, elem, .. } = p {
-                let (lo, hi) = self.extent(name, &scalars).unwrap_or((0, 0));
-                let len = usize::try_from(hi.checked_sub(lo)?).ok()?;
-                left = left.checked_sub(len)?;
-                let data = (lo..hi).map(|i| element(name, *elem, i)).collect();
-                arrays.insert(
-                    name.clone(),
-                    Buffer {
-                        elem: *elem,
-                        origin: -lo,
-                        data,
-                    },
-                );
-            }
+        for (name, elem) in self.in_order() {
+            let (lo, hi) = match self.extent(name, &scalars, &arrays) {
+                Some(extent) => extent,
+                None if self.knows_extents() => return None,
+                None => (0, 0),
+            };
+            let len = usize::try_from(hi.checked_sub(lo)?).ok()?;
+            left = left.checked_sub(len)?;
+            let data = (lo..hi).map(|i| element(name, elem, i)).collect();
+            arrays.insert(
+                name.clone(),
+                Buffer {
+                    elem,
+                    origin: -lo,
+                    data,
+                },
+            );
+        }
+        let known = |array: &Sym, index| arrays.get(array)?.get(index);
+        if self.knows_extents() && !self.admits_data(&scalars, &known) {
+            return None;
         }
         Some(Inputs { scalars, arrays })
     }
@@ -204,7 +288,7 @@ impl Spec {
                     scalars.insert(name.clone(), value);
                 }
             }
-            let element = &mut |array: &Sym, ty, i| palette.element(seed, array, ty, i);
+            let element = &mut |array: &Sym, ty, i| self.element(palette, seed, array, ty, i);
             // A kernel may have arrays of a fixed size that is large.
             let max_elements = if attempt < 300 {
                 self.max_elements
@@ -254,7 +338,7 @@ impl Spec {
                 }
             }
             let (seed, palette) = (rng.bits(), Palette::Tame);
-            let element = &mut |array: &Sym, ty, i| palette.element(seed, array, ty, i);
+            let element = &mut |array: &Sym, ty, i| self.element(palette, seed, array, ty, i);
             if let Some(inputs) = self.with_arrays_up_to(1 << 18, scalars, element) {
                 cases.push(Case {
                     inputs,
@@ -303,8 +387,63 @@ impl Spec {
     }
 }
 
-fn eval(idx: &Idx, scalars: &BTreeMap<Sym, Scalar>) -> Option<i128> {
-    idx.eval_sizes(&|s| scalars.get(s).filter(|v| v.ty.is_int()).map(|v| v.as_int()))
+fn depends_on_data(g: &Guard) -> bool {
+    match g {
+        Guard::NonNegative(idx) | Guard::Fits(idx, _) => idx.has_values(),
+        Guard::Disjoint(..) => false,
+    }
+}
+
+fn holds(
+    g: &Guard,
+    scalars: &BTreeMap<Sym, Scalar>,
+    read: &dyn Fn(&Sym, i128) -> Option<Scalar>,
+) -> bool {
+    match g {
+        Guard::NonNegative(idx) => eval(idx, scalars, read).is_some_and(|v| v >= 0),
+        Guard::Fits(idx, ty) => eval(idx, scalars, read)
+            .is_some_and(|v| (ty.min_value()..=ty.max_value()).contains(&v)),
+        Guard::Disjoint(..) => true,
+    }
+}
+
+fn for_each_array<'a>(e: &'a ElemRef, f: &mut dyn FnMut(&'a Sym)) {
+    if let Elem::Read { array, .. } = &**e {
+        f(array);
+    }
+    for idx in e.indices() {
+        idx.for_each_value(&mut |v| for_each_array(v, f));
+    }
+    e.children().into_iter().for_each(|c| for_each_array(c, f));
+}
+
+/// Arguments, and a way to look into memory.
+struct Arguments<'a> {
+    scalars: &'a BTreeMap<Sym, Scalar>,
+    read: &'a dyn Fn(&Sym, i128) -> Option<Scalar>,
+}
+
+impl Env for Arguments<'_> {
+    fn sym(&self, name: &Sym) -> Option<i128> {
+        let value = self.scalars.get(name).filter(|v| v.ty.is_int())?;
+        Some(value.as_int())
+    }
+
+    fn param(&self, name: &Sym) -> Option<Scalar> {
+        self.scalars.get(name).copied()
+    }
+
+    fn read(&mut self, array: &Sym, index: i128) -> Option<Scalar> {
+        (self.read)(array, index)
+    }
+}
+
+fn eval(
+    idx: &Idx,
+    scalars: &BTreeMap<Sym, Scalar>,
+    read: &dyn Fn(&Sym, i128) -> Option<Scalar>,
+) -> Option<i128> {
+    eval_index(idx, &mut Arguments { scalars, read })
 }
 
 #[cfg(test)]

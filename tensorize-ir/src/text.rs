@@ -13,7 +13,7 @@ mod guard;
 mod index;
 mod tensir;
 
-pub use elem::parse_elem;
+pub use elem::{parse_elem, parse_guard, parse_idx};
 
 /// Text that does not parse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

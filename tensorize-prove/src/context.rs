@@ -7,7 +7,7 @@ use crate::solver::{Answer, Solver};
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
-use tensorize_ir::index::{Fresh, Idx, Sym};
+use tensorize_ir::index::{Atom, Fresh, Idx, Sym};
 use tensorize_ir::op::{CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
@@ -146,13 +146,56 @@ impl<'s> Context<'s> {
         idx.for_each_sym(&mut |s| all &= self.params.contains_key(s));
         all && !idx.terms().any(|(m, _)| {
             m.iter()
-                .any(|a| matches!(a, tensorize_ir::index::Atom::Value(_)))
+                .any(|a| matches!(a, Atom::Value(_)))
         })
     }
 
     /// Shows that `a op b`.
     pub fn proves(&mut self, op: CmpOp, a: &Idx, b: &Idx) -> bool {
         self.holds(&Elem::index_compare(op, a.clone(), b.clone()))
+    }
+
+    /// Whether the polynomial is a value of the type because its factors are of narrower ones: products of
+    /// unknowns, which are beyond the solver.
+    pub fn stays_in_by_types(&mut self, ty: ScalarType, idx: &Idx) -> bool {
+        self.range_by_types(idx)
+            .is_some_and(|(low, high)| ty.min_value() <= low && high <= ty.max_value())
+    }
+
+    /// The least and the largest value, from the types of parameters and of values in memory; a counter is
+    /// below 2^32 if that can be shown.
+    fn range_by_types(&mut self, idx: &Idx) -> Option<(i128, i128)> {
+        let mut sum = (0i128, 0i128);
+        for (monomial, coefficient) in idx.terms() {
+            let mut product = (coefficient, coefficient);
+            for atom in monomial {
+                let (low, high) = match atom {
+                    Atom::Value(e) => (e.ty().min_value(), e.ty().max_value()),
+                    Atom::Sym(s) => match self.params.get(s) {
+                        Some(ty) => (ty.min_value(), ty.max_value()),
+                        None => {
+                            let (counter, limit) = (Idx::sym(s.clone()), Idx::constant(1 << 32));
+                            let small = self.is_non_negative(&counter)
+                                && self.proves(CmpOp::Lt, &counter, &limit);
+                            small.then_some((0, 1 << 32))?
+                        }
+                    },
+                    _ => return None,
+                };
+                let ends = [
+                    product.0.checked_mul(low)?,
+                    product.0.checked_mul(high)?,
+                    product.1.checked_mul(low)?,
+                    product.1.checked_mul(high)?,
+                ];
+                product = (*ends.iter().min()?, *ends.iter().max()?);
+            }
+            sum = (
+                sum.0.checked_add(product.0)?,
+                sum.1.checked_add(product.1)?,
+            );
+        }
+        Some(sum)
     }
 
     /// Shows that `idx >= 0`.

@@ -44,6 +44,7 @@ impl Executor<'_, '_> {
                 };
                 let ty = e.ty();
                 let stays = ty.is_signed() && self.kernel.overflow == Overflow::Undefined
+                    || self.ctx.stays_in_by_types(ty, &result)
                     || self.ctx.proves(CmpOp::Ge, &result, &ty.min_value().into())
                         && self.ctx.proves(CmpOp::Le, &result, &ty.max_value().into());
                 if stays { result } else { as_idx(e) }

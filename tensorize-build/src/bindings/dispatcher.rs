@@ -5,7 +5,7 @@ use super::{
     Binding, Code, Proven, can_jump, elem, function_name, kernel_static, original_name,
     parameter_name,
 };
-use crate::arithmetic;
+use crate::arithmetic::{self, Names};
 use crate::prototype::rust_type;
 use crate::record::{Param, Prototype};
 use std::fmt::Write as _;
@@ -110,6 +110,32 @@ impl<'a> Writer<'a> {
         )
     }
 
+    /// Calls `f` with what the parameters are called where they are raw ones.
+    pub(super) fn with_names<T>(&self, f: impl FnOnce(&Names<'_>) -> T) -> T {
+        f(&Names {
+            integer: &|s| self.integer(s),
+            pointer: &|s| self.array(s).ok(),
+        })
+    }
+
+    /// How often the data leads on before the guard can be checked, or the extent be known.
+    pub(super) fn depth(&self, proven: &Proven, ends: &[&Idx]) -> usize {
+        let extent_of = |array: &str| {
+            let mut all = proven.footprints.iter();
+            let found = all.find(|f| *f.extent.array == *array)?;
+            Some((found.extent.lo.clone(), found.extent.hi.clone()))
+        };
+        let all = ends.iter().map(|i| arithmetic::depth(i, &extent_of));
+        all.max().unwrap_or(0)
+    }
+
+    pub(super) fn guard_depth(&self, proven: &Proven, guard: &Guard) -> usize {
+        match guard {
+            Guard::NonNegative(i) | Guard::Fits(i, _) => self.depth(proven, &[i]),
+            Guard::Disjoint(a, b) => self.depth(proven, &[&a.lo, &a.hi, &b.lo, &b.hi]),
+        }
+    }
+
     pub(super) fn integer(&self, name: &str) -> Option<String> {
         let p = self.params.iter().find(|p| p.c.name == name)?;
         (!p.c.pointer && p.scalar.is_int()).then(|| p.name.clone())
@@ -157,6 +183,12 @@ impl<'a> Writer<'a> {
                 return Err(format!("`{}` is no array parameter", f.extent.array));
             }
         }
+        for f in &proven.footprints {
+            let depth = self.depth(proven, &[&f.extent.lo, &f.extent.hi]);
+            if depth > 1 && self.described().is_some() || depth >= arithmetic::MOST_STEPS {
+                return Err(format!("how far `{}` reaches is known too late", f.extent.array));
+            }
+        }
         let mut helpers = self.guards(proven)? + &self.arrays(proven)?;
         if let Some(source) = self.described() {
             if !can_jump() {
@@ -177,7 +209,6 @@ impl<'a> Writer<'a> {
 
     /// A function of all parameters: `Some(())` if the guards hold.
     pub(super) fn guards(&self, proven: &Proven) -> Result<String, String> {
-        let name_of = |s: &str| self.integer(s);
         // Those of all targets together: what one of them needs always holds in practice.
         let usable = self
             .b
@@ -190,22 +221,24 @@ impl<'a> Writer<'a> {
                 guards.push(guard);
             }
         }
+        // What the data says may be looked at where the guards before it hold.
+        guards.sort_by_key(|g| self.guard_depth(proven, g));
         let mut body = self.lets(&guards, &[]);
         for guard in guards {
-            let condition = match arithmetic::size_guard(guard, &name_of) {
-                Some(condition) => condition?,
+            let condition = self.with_names(|names| match arithmetic::size_guard(guard, names) {
+                Some(condition) => condition,
                 None => {
                     let Guard::Disjoint(a, b) = guard else {
                         return Err(format!("`{guard}` can't be checked"));
                     };
                     let side = |e: &tensorize_ir::guard::Extent| {
                         let array = self.array(&e.array)?;
-                        let (lo, hi) = arithmetic::extent(e, &name_of)?;
+                        let (lo, hi) = arithmetic::extent(e, names)?;
                         Ok::<_, String>(format!("{array}, {lo}, {hi}"))
                     };
-                    format!("rt::apart({}, {})?", side(a)?, side(b)?)
+                    Ok(format!("rt::apart({}, {})?", side(a)?, side(b)?))
                 }
-            };
+            })?;
             write!(body, "// {guard}\nif !({condition}) {{ return None; }}\n").ok();
         }
         Ok(format!(
@@ -224,14 +257,13 @@ impl<'a> Writer<'a> {
 
     /// A function of all parameters: the arrays with their footprints.
     pub(super) fn arrays(&self, proven: &Proven) -> Result<String, String> {
-        let name_of = |s: &str| self.integer(s);
         let mut body = self.lets(&[], &proven.footprints.iter().collect::<Vec<_>>());
         let arrays: Vec<&RustParam> = self.params.iter().filter(|p| p.c.pointer).collect();
         write!(body, "Some([").ok();
         for p in &arrays {
             let footprint = self.footprint(proven, p);
             let (lo, hi) = match footprint {
-                Some(f) => arithmetic::extent(&f.extent, &name_of)?,
+                Some(f) => self.with_names(|names| arithmetic::extent(&f.extent, names))?,
                 None => ("0".into(), "0".into()),
             };
             let writes = footprint.is_some_and(|f| f.writes);
@@ -258,11 +290,13 @@ impl<'a> Writer<'a> {
 
     /// A function of all parameters: how many elements are touched.
     pub(super) fn size(&self, proven: &Proven) -> Result<String, String> {
-        let name_of = |s: &str| self.integer(s);
-        let mut body = self.lets(&[], &proven.footprints.iter().collect::<Vec<_>>());
+        // To ask the data would take as long as the kernel.
+        let by_sizes = proven.footprints.iter().filter(|f| !f.extent.hi.has_values());
+        let by_sizes: Vec<&Footprint> = by_sizes.collect();
+        let mut body = self.lets(&[], &by_sizes);
         let mut sum = "0i64".to_string();
-        for f in &proven.footprints {
-            let (lo, hi) = arithmetic::extent(&f.extent, &name_of)?;
+        for f in by_sizes {
+            let (lo, hi) = self.with_names(|names| arithmetic::extent(&f.extent, names))?;
             let len = if lo == "0i64" {
                 hi
             } else {

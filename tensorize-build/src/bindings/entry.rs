@@ -141,24 +141,25 @@ impl Writer<'_> {
 
     /// `(lo, hi)` of an array as the body of a closure that gives an `Option`.
     fn extent_of(&self, proven: &Proven, array: &str) -> Result<String, String> {
-        let name_of = |s: &str| self.integer(s);
         let Some(f) = proven.footprints.iter().find(|f| *f.extent.array == *array) else {
             return Ok("Some((0, 0))".into());
         };
-        let (lo, hi) = arithmetic::extent(&f.extent, &name_of)?;
+        if f.extent.hi.has_values() {
+            return Err(format!("the data decides how far `{array}` reaches"));
+        }
+        let (lo, hi) = self.with_names(|names| arithmetic::extent(&f.extent, names))?;
         Ok(format!("{}Some(({lo}, {hi}))", self.lets(&[], &[f])))
     }
 
     /// `(lo, hi)` of a table's columns, as [`Self::extent_of`].
     fn columns_of(&self, proven: &Proven, array: &str) -> Option<String> {
         let (lo, hi) = proven.columns.get(array)?.clone();
-        let name_of = |s: &str| self.integer(s);
         let extent = Extent {
             array: array.into(),
             lo,
             hi,
         };
-        let (lo, hi) = arithmetic::extent(&extent, &name_of).ok()?;
+        let (lo, hi) = self.with_names(|names| arithmetic::extent(&extent, names)).ok()?;
         let footprint = Footprint {
             extent,
             reads: false,

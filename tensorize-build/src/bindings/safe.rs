@@ -1,8 +1,9 @@
 //! The safe wrappers: slices that are long enough, by the proven footprints.
 
 use super::{Proven, RustParam, Writer, function_name};
-use crate::arithmetic;
+use crate::arithmetic::{self, Names};
 use std::fmt::Write as _;
+use tensorize_ir::guard::{Footprint, Guard};
 use tensorize_ir::signature::Shape;
 
 impl Writer<'_> {
@@ -106,8 +107,9 @@ impl Writer<'_> {
         found.map(|p| p.name.as_str())
     }
 
+    /// Guards and lengths: first those that the sizes decide, then those that the data decides in arrays that are
+    /// long enough.
     fn checks(&self, proven: &Proven) -> Result<String, String> {
-        let name_of = |s: &str| self.integer(s);
         let mut checks = String::new();
         for p in &self.params {
             // Guards may speak of it.
@@ -115,40 +117,68 @@ impl Writer<'_> {
                 writeln!(checks, "let {} = {pointer}.is_some();", p.name).ok();
             }
         }
-        for guard in proven.guards.iter().chain(&proven.within_objects) {
-            let Some(condition) = arithmetic::size_guard(guard, &name_of) else {
-                continue;
-            };
-            let text = format!("{:?}", guard.to_string());
-            write!(
-                checks,
-                "rt::hold({:?}, {text}, (|| {{\n{}Some({})\n}})())?;\n",
-                self.b.name,
-                self.lets(&[guard], &[]),
-                condition?
-            )
-            .ok();
-        }
-        for p in self.params.iter().filter(|p| p.c.pointer) {
-            let Some(f) = self.footprint(proven, p) else {
-                continue;
-            };
-            let (lo, hi) = arithmetic::extent(&f.extent, &name_of)?;
-            let (open, close) = match self.tested_by(&p.c.name) {
-                Some(_) => (format!("if let Some({0}) = &{0} {{\n", p.name), "}\n"),
-                None => (String::new(), ""),
-            };
-            write!(
-                checks,
-                "{open}// {}\nrt::fit({:?}, {:?}, (|| {{\n{}Some(({lo}, {hi}))\n}})(), {}.len())?;\n{close}",
-                f.extent,
-                self.b.name,
-                p.c.name,
-                self.lets(&[], &[f]),
-                p.name
-            )
-            .ok();
+        let guards = proven.guards.iter().chain(&proven.within_objects);
+        let deepest = proven.footprints.iter().map(|f| self.extent_depth(proven, f));
+        for depth in 0..=deepest.max().unwrap_or(0) {
+            for guard in guards.clone() {
+                if self.guard_depth(proven, guard) == depth {
+                    checks += &self.hold(guard)?;
+                }
+            }
+            for p in self.params.iter().filter(|p| p.c.pointer) {
+                let footprint = self.footprint(proven, p);
+                if let Some(f) = footprint.filter(|f| self.extent_depth(proven, f) == depth) {
+                    checks += &self.fit(p, f)?;
+                }
+            }
         }
         Ok(checks)
+    }
+
+    fn extent_depth(&self, proven: &Proven, f: &Footprint) -> usize {
+        self.depth(proven, &[&f.extent.lo, &f.extent.hi])
+    }
+
+    /// Calls `f` with what the parameters are called where arrays are slices.
+    fn with_slices<T>(&self, f: impl FnOnce(&Names<'_>) -> T) -> T {
+        f(&Names {
+            integer: &|s| self.integer(s),
+            pointer: &|s| {
+                let mut arrays = self.params.iter().filter(|p| p.c.pointer);
+                let found = arrays.find(|p| p.c.name == s && self.tested_by(s).is_none())?;
+                Some(format!("{}.as_ptr()", found.name))
+            },
+        })
+    }
+
+    /// The check of a guard; nothing for those that slices meet anyway.
+    fn hold(&self, guard: &Guard) -> Result<String, String> {
+        let Some(condition) = self.with_slices(|names| arithmetic::size_guard(guard, names)) else {
+            return Ok(String::new());
+        };
+        let text = format!("{:?}", guard.to_string());
+        Ok(format!(
+            "rt::hold({:?}, {text}, (|| {{\n{}Some({})\n}})())?;\n",
+            self.b.name,
+            self.lets(&[guard], &[]),
+            condition?
+        ))
+    }
+
+    /// The check that a slice is long enough.
+    fn fit(&self, p: &RustParam, f: &Footprint) -> Result<String, String> {
+        let (lo, hi) = self.with_slices(|names| arithmetic::extent(&f.extent, names))?;
+        let (open, close) = match self.tested_by(&p.c.name) {
+            Some(_) => (format!("if let Some({0}) = &{0} {{\n", p.name), "}\n"),
+            None => (String::new(), ""),
+        };
+        Ok(format!(
+            "{open}// {}\nrt::fit({:?}, {:?}, (|| {{\n{}Some(({lo}, {hi}))\n}})(), {}.len())?;\n{close}",
+            f.extent,
+            self.b.name,
+            p.c.name,
+            self.lets(&[], &[f]),
+            p.name
+        ))
     }
 }

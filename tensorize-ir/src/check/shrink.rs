@@ -63,7 +63,7 @@ impl Shrinker<'_> {
         let ends: BTreeMap<_, _> = best
             .arrays
             .keys()
-            .filter_map(|a| Some((a, self.spec.extent(a, &scalars)?.1)))
+            .filter_map(|a| Some((a, self.spec.extent(a, &scalars, &best.arrays)?.1)))
             .collect();
         let mut inputs = self.spec.with_arrays(scalars, &mut |array, ty, i| {
             let old = best.arrays.get(array).and_then(|b| {
@@ -78,7 +78,7 @@ impl Shrinker<'_> {
             old.unwrap_or(Scalar::zero(ty))
         })?;
         for (array, buffer) in &mut inputs.arrays {
-            if self.spec.extent(array, &inputs.scalars).is_none()
+            if !self.spec.knows_extents()
                 && let Some(old) = best.arrays.get(array)
             {
                 buffer.clone_from(old);
@@ -153,7 +153,7 @@ impl Shrinker<'_> {
         }
         let mut inputs = self.best.0.clone();
         for (name, b) in &mut inputs.arrays {
-            if self.spec.extent(name, &inputs.scalars).is_some() {
+            if self.spec.knows_extents() {
                 continue;
             }
             *b = match touched.get(name) {

@@ -123,7 +123,12 @@ impl Exhaustive<'_> {
         let mut product = 1u64;
         for p in self.spec.params() {
             if let Param::Array { name, elem, .. } = p {
-                let (lo, hi) = self.spec.extent(name, scalars).unwrap_or((0, 0));
+                // Where the data decides, the combinations are not the same for all of it.
+                let (lo, hi) = match self.spec.extent(name, scalars, &BTreeMap::new()) {
+                    Some(extent) => extent,
+                    None if self.spec.knows_extents() => return None,
+                    None => (0, 0),
+                };
                 let values = self.values[elem].len() as u64;
                 let len = u32::try_from(hi.checked_sub(lo)?).ok()?;
                 product = product.checked_mul(values.checked_pow(len)?)?;
@@ -159,10 +164,14 @@ impl Iterator for Exhaustive<'_> {
             let seed = mix(self.next ^ mix(self.at as u64));
             let mut rng = Rng::new(seed);
             self.next += 1;
-            let element = &mut |_: &Sym, ty, _| {
+            let element = &mut |array: &Sym, ty: ScalarType, _| {
                 let values = &self.values[&ty];
                 let n = values.len() as u64;
                 if total.is_none() {
+                    let is_index = self.spec.indices.contains(array) && ty.is_int();
+                    if is_index && rng.below(8) > 0 {
+                        return Scalar::int(ty, rng.below(4).into());
+                    }
                     return *rng.pick(values);
                 }
                 let digit = digits % n;
@@ -177,6 +186,8 @@ impl Iterator for Exhaustive<'_> {
                         palette: Palette::Small,
                     });
                 }
+                // With other indices, it may be small enough, and meet the guards.
+                None if !self.spec.indices.is_empty() => self.complete = false,
                 None => {
                     self.complete = false;
                     self.at += 1;

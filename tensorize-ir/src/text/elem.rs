@@ -2,7 +2,8 @@
 
 use super::{Cursor, ParseError};
 use crate::element::{Elem, ElemRef, Fold, Lane, Order};
-use crate::index::Sym;
+use crate::guard::Guard;
+use crate::index::{Idx, Sym};
 use crate::loopir::Param;
 use crate::op::{BinOp, CmpOp, UnOp};
 use crate::scalar::ScalarType;
@@ -11,11 +12,29 @@ use std::sync::Arc;
 /// Reads a scalar expression over the arrays and scalars among `params`, as `Display` writes it. The
 /// name of an integer parameter may also stand alone.
 pub fn parse_elem(text: &str, params: &[Param]) -> Result<ElemRef, ParseError> {
+    over(text, params, |c| c.elem())
+}
+
+/// Reads a polynomial in which values of the arrays among `params` may occur.
+pub fn parse_idx(text: &str, params: &[Param]) -> Result<Idx, ParseError> {
+    over(text, params, |c| c.idx())
+}
+
+/// Reads a guard in which values of the arrays among `params` may occur.
+pub fn parse_guard(text: &str, params: &[Param]) -> Result<Guard, ParseError> {
+    over(text, params, |c| c.guard())
+}
+
+fn over<T>(
+    text: &str,
+    params: &[Param],
+    read: impl FnOnce(&mut Cursor<'_>) -> Result<T, ParseError>,
+) -> Result<T, ParseError> {
     let mut cursor = Cursor::new(text);
     cursor.params = params.to_vec();
-    let e = cursor.elem()?;
+    let value = read(&mut cursor)?;
     cursor.finish()?;
-    Ok(e)
+    Ok(value)
 }
 
 impl Cursor<'_> {
@@ -83,7 +102,7 @@ impl Cursor<'_> {
         });
         match scalar {
             Some(ty) if ty.is_float() => Ok(Arc::new(Elem::Param(name.into(), ty))),
-            Some(ty) => Ok(Elem::of_idx(ty, crate::index::Idx::sym(name))),
+            Some(ty) => Ok(Elem::of_idx(ty, Idx::sym(name))),
             None => Err(self.error_at(
                 here,
                 format!(

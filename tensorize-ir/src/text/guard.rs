@@ -132,7 +132,7 @@ impl Cursor<'_> {
         Ok(Extent { array, lo, hi })
     }
 
-    fn guard(&mut self) -> Result<Guard, ParseError> {
+    pub(super) fn guard(&mut self) -> Result<Guard, ParseError> {
         let mut ahead = self.clone();
         if ahead.name().is_some() && ahead.eat("[") {
             let a = self.extent()?;
