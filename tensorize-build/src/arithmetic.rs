@@ -52,8 +52,7 @@ pub fn polynomial(idx: &Idx, names: &Names<'_>) -> Result<String, String> {
 }
 
 fn atom(atom: &Atom, names: &Names<'_>) -> Result<String, String> {
-    let two =
-        |a: &Idx, b: &Idx| Ok::<_, String>((polynomial(a, names)?, polynomial(b, names)?));
+    let two = |a: &Idx, b: &Idx| Ok::<_, String>((polynomial(a, names)?, polynomial(b, names)?));
     match atom {
         Atom::Sym(s) => (names.integer)(s).ok_or_else(|| format!("`{s}` is no integer parameter")),
         Atom::FloorDiv(a, b) => two(a, b).map(|(a, b)| format!("rt::floor_div({a}, {b})?")),
@@ -75,10 +74,7 @@ pub fn symbols(idx: &Idx, into: &mut Vec<String>) {
 }
 
 /// A guard over sizes alone as an expression of type `bool`; `None` for the others.
-pub fn size_guard(
-    guard: &Guard,
-    names: &Names<'_>,
-) -> Option<Result<String, String>> {
+pub fn size_guard(guard: &Guard, names: &Names<'_>) -> Option<Result<String, String>> {
     let (idx, test) = match guard {
         Guard::NonNegative(idx) => (idx, " >= 0".to_string()),
         Guard::Fits(idx, ty) => {
@@ -103,10 +99,7 @@ pub fn size_guard(
 }
 
 /// The extent's ends as Rust.
-pub fn extent(
-    extent: &Extent,
-    names: &Names<'_>,
-) -> Result<(String, String), String> {
+pub fn extent(extent: &Extent, names: &Names<'_>) -> Result<(String, String), String> {
     Ok((
         polynomial(&extent.lo, names)?,
         polynomial(&extent.hi, names)?,
@@ -139,6 +132,42 @@ mod tests {
         assert_eq!(rust("floordiv(n, 2)").unwrap(), "rt::floor_div(n, 2i64)?");
         assert!(rust("p + 1").is_err());
         assert!(rust("9223372036854775808").is_err());
+    }
+
+    #[test]
+    fn what_is_in_memory_is_a_fold() {
+        let params = [tensorize_ir::loopir::Param::Array {
+            name: "idx".into(),
+            elem: ScalarType::I32,
+            is_const: true,
+            restrict: false,
+        }];
+        let names = Names {
+            integer: &|n| Some(n.into()),
+            pointer: &|n| (n == "idx").then(|| "idx".into()),
+        };
+        let rust = |text: &str| {
+            let idx = tensorize_ir::text::parse_idx(text, &params).unwrap();
+            polynomial(&idx, &names)
+        };
+        assert_eq!(
+            rust("value(fold(far'1 = -1:i64, k'1 < n, maximum(far'1, index(i64, value(idx[k'1]))))) + 1").unwrap(),
+            "(({\nlet mut __far_1 = (-1i64);\nfor __k_1 in 0..n {\n__far_1 = __far_1.max(\
+             (((unsafe { idx.cast::<i32>().wrapping_offset(__k_1 as isize).read() }) as i64) as i64));\n}\n\
+             __far_1\n}) as i64).checked_add(1i64)?"
+        );
+        assert!(rust("value(fold(a = 0:i32, k < n, divide(a, idx[k])))").is_err());
+        let of = |text: &str| {
+            depth(
+                &tensorize_ir::text::parse_idx(text, &params).unwrap(),
+                &|_| None,
+            )
+        };
+        assert_eq!((of("n + 1"), of("value(idx[0])")), (0, 1));
+        // What refers to itself ends.
+        let itself = tensorize_ir::text::parse_idx("value(idx[0])", &params).unwrap();
+        let again = |_: &str| Some((Idx::default(), itself.clone()));
+        assert_eq!(depth(&itself, &again), MOST_STEPS);
     }
 
     #[test]

@@ -17,8 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
 use tensorize_ir::loopir;
-use tensorize_ir::text::{parse_guard, parse_idx};
 use tensorize_ir::signature::Language;
+use tensorize_ir::text::{parse_guard, parse_idx};
 
 /// One `compile`.
 pub(crate) struct Session {

@@ -122,6 +122,17 @@ impl Idx {
         }
     }
 
+    /// The machine integer, if the polynomial is the value of one.
+    pub fn as_value(&self) -> Option<&ElemRef> {
+        match self.terms.iter().next() {
+            Some((m, 1)) if self.terms.len() == 1 => match m.as_slice() {
+                [Atom::Value(e)] => Some(e),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Whether the polynomial is zero.
     pub fn is_zero(&self) -> bool {
         self.terms.is_empty()

@@ -401,8 +401,9 @@ fn holds(
 ) -> bool {
     match g {
         Guard::NonNegative(idx) => eval(idx, scalars, read).is_some_and(|v| v >= 0),
-        Guard::Fits(idx, ty) => eval(idx, scalars, read)
-            .is_some_and(|v| (ty.min_value()..=ty.max_value()).contains(&v)),
+        Guard::Fits(idx, ty) => {
+            eval(idx, scalars, read).is_some_and(|v| (ty.min_value()..=ty.max_value()).contains(&v))
+        }
         Guard::Disjoint(..) => true,
     }
 }

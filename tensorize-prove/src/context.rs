@@ -144,10 +144,9 @@ impl<'s> Context<'s> {
     pub fn is_over_params(&self, idx: &Idx) -> bool {
         let mut all = true;
         idx.for_each_sym(&mut |s| all &= self.params.contains_key(s));
-        all && !idx.terms().any(|(m, _)| {
-            m.iter()
-                .any(|a| matches!(a, Atom::Value(_)))
-        })
+        all && !idx
+            .terms()
+            .any(|(m, _)| m.iter().any(|a| matches!(a, Atom::Value(_))))
     }
 
     /// Shows that `a op b`.
@@ -190,10 +189,7 @@ impl<'s> Context<'s> {
                 ];
                 product = (*ends.iter().min()?, *ends.iter().max()?);
             }
-            sum = (
-                sum.0.checked_add(product.0)?,
-                sum.1.checked_add(product.1)?,
-            );
+            sum = (sum.0.checked_add(product.0)?, sum.1.checked_add(product.1)?);
         }
         Some(sum)
     }

@@ -21,6 +21,17 @@ impl Executor<'_, '_> {
         Ok(c)
     }
 
+    /// Whether a loop goes on: a condition on indices also where the data says how far a counter goes, as in
+    /// `k < end[i]`.
+    pub fn loop_condition(&mut self, e: &Expr, state: &State) -> Result<ElemRef, Stuck> {
+        let c = on_indices(&self.eval(e, state)?);
+        let c = canon::elem(&c);
+        if let Some(known) = self.ctx.decide(&c) {
+            return Ok(truth(known));
+        }
+        Ok(c)
+    }
+
     /// The value of an index expression.
     pub fn index(&mut self, e: &Expr, state: &State) -> Result<Idx, Stuck> {
         let value = self.eval(e, state)?;
@@ -296,6 +307,25 @@ pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> O
         };
     }
     Some(p)
+}
+
+/// The same condition, with comparisons of counters and integers in memory as ones of mathematical integers,
+/// which is what they are.
+pub(crate) fn on_indices(c: &ElemRef) -> ElemRef {
+    match &**c {
+        Elem::Compare(op, a, b)
+            if a.ty().is_int() && (index_like(a).is_some() || index_like(b).is_some()) =>
+        {
+            Elem::index_compare(*op, as_idx(a), as_idx(b))
+        }
+        Elem::Unary(UnOp::Not, _) | Elem::Binary(BinOp::And | BinOp::Or, ..) | Elem::Select(..)
+            if c.ty() == ScalarType::I1 =>
+        {
+            let parts: Vec<ElemRef> = c.children().into_iter().map(on_indices).collect();
+            c.rebuild(&parts, &[])
+        }
+        _ => c.clone(),
+    }
 }
 
 /// The polynomial, if the value is index-like.

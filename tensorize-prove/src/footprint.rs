@@ -409,12 +409,29 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
     if let Some(position) = chain::decode(ctx, &relevant, &o.index, &g.index) {
         return implied_at(ctx, g, o, &relevant, &position);
     }
-    // A counter in the index of an index is found by its place among the loops.
-    let counters: Vec<Idx> = g.loops.iter().map(|(v, _)| Idx::sym(v.clone())).collect();
+    // A counter in the index of an index is found by trying.
+    let counters: Vec<&Sym> = g.loops.iter().map(|(v, _)| v).collect();
     o.index.has_values()
-        && (0..=counters.len().saturating_sub(relevant.len()))
-            .filter_map(|first| counters.get(first..first + relevant.len()))
-            .any(|position| implied_at(ctx, g, o, &relevant, position))
+        && placements(relevant.len(), &counters)
+            .into_iter()
+            .any(|p| implied_at(ctx, g, o, &relevant, &p))
+}
+
+/// All ways to take `count` of the counters, in any order; none if there are too many.
+fn placements(count: usize, counters: &[&Sym]) -> Vec<Vec<Idx>> {
+    if count > counters.len() || counters.len() > 6 {
+        return vec![];
+    }
+    let mut all: Vec<Vec<usize>> = vec![vec![]];
+    for _ in 0..count {
+        let longer = |p: &Vec<usize>| {
+            let free = (0..counters.len()).filter(|i| !p.contains(i));
+            free.map(|i| [p.clone(), vec![i]].concat()).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    let of = |p: Vec<usize>| p.into_iter().map(|i| Idx::sym(counters[i].clone()));
+    all.into_iter().map(|p| of(p).collect()).collect()
 }
 
 /// Whether `o` makes the access `g` in the round in which its `relevant` counters have these values.
@@ -431,8 +448,9 @@ fn implied_at(
         }
         o.loops.iter().any(|(v, _)| v == s).then(Idx::default)
     };
+    // What is read from memory says nothing about what is read elsewhere.
     let hits = canon::idx(&(&o.index.substitute(&with) - &g.index)).is_zero()
-        || ctx.proves(CmpOp::Eq, &o.index.substitute(&with), &g.index);
+        || !o.index.has_values() && ctx.proves(CmpOp::Eq, &o.index.substitute(&with), &g.index);
     let in_range = o.loops.iter().all(|(v, n)| {
         let (v, n) = (Idx::sym(v.clone()).substitute(&with), n.substitute(&with));
         ctx.is_non_negative(&v) && ctx.proves(CmpOp::Lt, &v, &n)

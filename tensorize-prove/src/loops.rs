@@ -10,6 +10,7 @@ mod rounds;
 use crate::canon;
 use crate::chain::{self, Contents, Effect};
 use crate::equal::same;
+use crate::eval::on_indices;
 use crate::exec::{Executor, Flow, State, Stuck};
 use crate::search;
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,7 +119,9 @@ impl Executor<'_, '_> {
     pub fn probe_condition(&mut self, l: &Loop, state: &State) -> Result<ElemRef, Stuck> {
         let saved = self.ctx.save();
         let checking = std::mem::replace(&mut self.checking, false);
-        let c = self.eval(&l.cond, state).map(|c| canon::elem(&c));
+        let c = self
+            .eval(&l.cond, state)
+            .map(|c| canon::elem(&on_indices(&c)));
         self.checking = checking;
         self.ctx.restore(saved);
         c
@@ -181,7 +184,7 @@ impl Executor<'_, '_> {
         if l.test_first {
             let mut end = entry.clone();
             self.apply_to(&mut end, k, form, &form.trip)?;
-            let c = self.condition(&l.cond, &end)?;
+            let c = self.loop_condition(&l.cond, &end)?;
             if !self.ctx.holds(&Elem::not(c)) {
                 return self
                     .stuck("that the loop ends when its closed form says so could not be shown");
@@ -294,7 +297,7 @@ impl Executor<'_, '_> {
         let start = self.at_round(l, entry, k, form)?;
         let next_k = &Idx::sym(k.clone()) + &Idx::constant(1);
         if l.test_first {
-            let c = self.condition(&l.cond, &start)?;
+            let c = self.loop_condition(&l.cond, &start)?;
             if !self.ctx.holds(&c) {
                 return self.stuck(
                     "that the loop goes on as long as its closed form says could not be shown",
@@ -303,7 +306,7 @@ impl Executor<'_, '_> {
         }
         let end = self.round(l, start.clone())?;
         if !l.test_first {
-            let c = self.condition(&l.cond, &end)?;
+            let c = self.loop_condition(&l.cond, &end)?;
             let last = Elem::index_compare(CmpOp::Ge, next_k.clone(), form.trip.clone());
             let goes_on = self.under(&Elem::not(last.clone()), |x| Ok(x.ctx.holds(&c)))?;
             let ends = self.under(&last, |x| Ok(x.ctx.holds(&Elem::not(c.clone()))))?;

@@ -8,7 +8,11 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// An integer or truth value as an expression of its own Rust type.
 pub(super) fn value(e: &ElemRef, names: &Names<'_>) -> Result<String, String> {
-    let no = |what: &str| Err(format!("it depends on {what}, which can't be computed before"));
+    let no = |what: &str| {
+        Err(format!(
+            "it depends on {what}, which can't be computed before"
+        ))
+    };
     let ty = e.ty();
     Ok(match &**e {
         Elem::Const(v) => literal(*v),
@@ -16,8 +20,8 @@ pub(super) fn value(e: &ElemRef, names: &Names<'_>) -> Result<String, String> {
             format!("({} as {})", polynomial(idx, names)?, ty.rust_name())
         }
         Elem::Read { array, ty, index } => {
-            let pointer = (names.pointer)(array)
-                .ok_or_else(|| format!("`{array}` is no array parameter"))?;
+            let pointer =
+                (names.pointer)(array).ok_or_else(|| format!("`{array}` is no array parameter"))?;
             let at = polynomial(index, names)?;
             format!(
                 "unsafe {{ {pointer}.cast::<{}>().wrapping_offset({at} as isize).read() }}",
@@ -47,13 +51,19 @@ pub(super) fn value(e: &ElemRef, names: &Names<'_>) -> Result<String, String> {
             }
         }
         Elem::Compare(op, a, b) => {
-            format!("({} {} {})", value(a, names)?, symbol(*op), value(b, names)?)
+            format!(
+                "({} {} {})",
+                value(a, names)?,
+                symbol(*op),
+                value(b, names)?
+            )
         }
         Elem::IndexCompare(op, a, b) => {
             let (a, b) = (polynomial(a, names)?, polynomial(b, names)?);
             format!("({a} {} {b})", symbol(*op))
         }
-        Elem::Convert(to, a) if to.is_int() && a.ty().is_int() => {
+        // Where C says what a conversion from a float gives, Rust says the same.
+        Elem::Convert(to, a) if to.is_int() && (a.ty().is_int() || *to != ScalarType::I1) => {
             let a = format!("({})", value(a, names)?);
             match to {
                 ScalarType::I1 => format!("({a} as i128 != 0)"),

@@ -10,6 +10,7 @@ use crate::prototype::rust_type;
 use crate::record::{Param, Prototype};
 use std::fmt::Write as _;
 use tensorize_ir::guard::{Footprint, Guard};
+use tensorize_ir::index::Idx;
 use tensorize_ir::scalar::ScalarType;
 
 /// Writes one kernel's code.
@@ -186,7 +187,10 @@ impl<'a> Writer<'a> {
         for f in &proven.footprints {
             let depth = self.depth(proven, &[&f.extent.lo, &f.extent.hi]);
             if depth > 1 && self.described().is_some() || depth >= arithmetic::MOST_STEPS {
-                return Err(format!("how far `{}` reaches is known too late", f.extent.array));
+                return Err(format!(
+                    "how far `{}` reaches is known too late",
+                    f.extent.array
+                ));
             }
         }
         let mut helpers = self.guards(proven)? + &self.arrays(proven)?;
@@ -225,20 +229,21 @@ impl<'a> Writer<'a> {
         guards.sort_by_key(|g| self.guard_depth(proven, g));
         let mut body = self.lets(&guards, &[]);
         for guard in guards {
-            let condition = self.with_names(|names| match arithmetic::size_guard(guard, names) {
-                Some(condition) => condition,
-                None => {
-                    let Guard::Disjoint(a, b) = guard else {
-                        return Err(format!("`{guard}` can't be checked"));
-                    };
-                    let side = |e: &tensorize_ir::guard::Extent| {
-                        let array = self.array(&e.array)?;
-                        let (lo, hi) = arithmetic::extent(e, names)?;
-                        Ok::<_, String>(format!("{array}, {lo}, {hi}"))
-                    };
-                    Ok(format!("rt::apart({}, {})?", side(a)?, side(b)?))
-                }
-            })?;
+            let condition =
+                self.with_names(|names| match arithmetic::size_guard(guard, names) {
+                    Some(condition) => condition,
+                    None => {
+                        let Guard::Disjoint(a, b) = guard else {
+                            return Err(format!("`{guard}` can't be checked"));
+                        };
+                        let side = |e: &tensorize_ir::guard::Extent| {
+                            let array = self.array(&e.array)?;
+                            let (lo, hi) = arithmetic::extent(e, names)?;
+                            Ok::<_, String>(format!("{array}, {lo}, {hi}"))
+                        };
+                        Ok(format!("rt::apart({}, {})?", side(a)?, side(b)?))
+                    }
+                })?;
             write!(body, "// {guard}\nif !({condition}) {{ return None; }}\n").ok();
         }
         Ok(format!(
@@ -291,7 +296,10 @@ impl<'a> Writer<'a> {
     /// A function of all parameters: how many elements are touched.
     pub(super) fn size(&self, proven: &Proven) -> Result<String, String> {
         // To ask the data would take as long as the kernel.
-        let by_sizes = proven.footprints.iter().filter(|f| !f.extent.hi.has_values());
+        let by_sizes = proven
+            .footprints
+            .iter()
+            .filter(|f| !f.extent.hi.has_values());
         let by_sizes: Vec<&Footprint> = by_sizes.collect();
         let mut body = self.lets(&[], &by_sizes);
         let mut sum = "0i64".to_string();

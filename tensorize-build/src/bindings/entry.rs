@@ -159,7 +159,9 @@ impl Writer<'_> {
             lo,
             hi,
         };
-        let (lo, hi) = self.with_names(|names| arithmetic::extent(&extent, names)).ok()?;
+        let (lo, hi) = self
+            .with_names(|names| arithmetic::extent(&extent, names))
+            .ok()?;
         let footprint = Footprint {
             extent,
             reads: false,

@@ -118,7 +118,10 @@ impl Writer<'_> {
             }
         }
         let guards = proven.guards.iter().chain(&proven.within_objects);
-        let deepest = proven.footprints.iter().map(|f| self.extent_depth(proven, f));
+        let deepest = proven
+            .footprints
+            .iter()
+            .map(|f| self.extent_depth(proven, f));
         for depth in 0..=deepest.max().unwrap_or(0) {
             for guard in guards.clone() {
                 if self.guard_depth(proven, guard) == depth {
