@@ -24,12 +24,37 @@ impl Executor<'_, '_> {
     /// Whether a loop goes on: a condition on indices also where the data says how far a counter goes, as in
     /// `k < end[i]`.
     pub fn loop_condition(&mut self, e: &Expr, state: &State) -> Result<ElemRef, Stuck> {
-        let c = on_indices(&self.eval(e, state)?);
-        let c = canon::elem(&c);
+        let c = self.eval(e, state)?;
+        let c = canon::elem(&self.on_indices(&c));
         if let Some(known) = self.ctx.decide(&c) {
             return Ok(truth(known));
         }
         Ok(c)
+    }
+
+    /// The same condition, with comparisons of counters and integers in memory as ones of mathematical integers,
+    /// which is what they are.
+    pub(crate) fn on_indices(&mut self, c: &ElemRef) -> ElemRef {
+        match &**c {
+            Elem::Compare(op, a, b)
+                if a.ty().is_int() && (index_like(a).is_some() || index_like(b).is_some()) =>
+            {
+                Elem::index_compare(*op, self.mathematical(a), self.mathematical(b))
+            }
+            Elem::Unary(UnOp::Not, _)
+            | Elem::Binary(BinOp::And | BinOp::Or, ..)
+            | Elem::Select(..)
+                if c.ty() == ScalarType::I1 =>
+            {
+                let parts: Vec<ElemRef> = c
+                    .children()
+                    .into_iter()
+                    .map(|p| self.on_indices(p))
+                    .collect();
+                c.rebuild(&parts, &[])
+            }
+            _ => c.clone(),
+        }
     }
 
     /// The value of an index expression.
@@ -59,6 +84,14 @@ impl Executor<'_, '_> {
                     || self.ctx.proves(CmpOp::Ge, &result, &ty.min_value().into())
                         && self.ctx.proves(CmpOp::Le, &result, &ty.max_value().into());
                 if stays { result } else { as_idx(e) }
+            }
+            Elem::Binary(BinOp::Maximum, a, b) => {
+                let (x, y) = (self.mathematical(a), self.mathematical(b));
+                x.maximum(&y)
+            }
+            Elem::Binary(BinOp::Minimum, a, b) => {
+                let (x, y) = (self.mathematical(a), self.mathematical(b));
+                x.minimum(&y)
             }
             _ => as_idx(e),
         }
@@ -307,25 +340,6 @@ pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> O
         };
     }
     Some(p)
-}
-
-/// The same condition, with comparisons of counters and integers in memory as ones of mathematical integers,
-/// which is what they are.
-pub(crate) fn on_indices(c: &ElemRef) -> ElemRef {
-    match &**c {
-        Elem::Compare(op, a, b)
-            if a.ty().is_int() && (index_like(a).is_some() || index_like(b).is_some()) =>
-        {
-            Elem::index_compare(*op, as_idx(a), as_idx(b))
-        }
-        Elem::Unary(UnOp::Not, _) | Elem::Binary(BinOp::And | BinOp::Or, ..) | Elem::Select(..)
-            if c.ty() == ScalarType::I1 =>
-        {
-            let parts: Vec<ElemRef> = c.children().into_iter().map(on_indices).collect();
-            c.rebuild(&parts, &[])
-        }
-        _ => c.clone(),
-    }
 }
 
 /// The polynomial, if the value is index-like.

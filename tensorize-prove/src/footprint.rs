@@ -411,7 +411,7 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
     }
     // A counter in the index of an index is found by trying.
     let counters: Vec<&Sym> = g.loops.iter().map(|(v, _)| v).collect();
-    o.index.has_values()
+    (o.index.has_values() || o.loops.iter().any(|(_, n)| n.has_values()))
         && placements(relevant.len(), &counters)
             .into_iter()
             .any(|p| implied_at(ctx, g, o, &relevant, &p))
@@ -426,7 +426,8 @@ fn placements(count: usize, counters: &[&Sym]) -> Vec<Vec<Idx>> {
     for _ in 0..count {
         let longer = |p: &Vec<usize>| {
             let free = (0..counters.len()).filter(|i| !p.contains(i));
-            free.map(|i| [p.clone(), vec![i]].concat()).collect::<Vec<_>>()
+            free.map(|i| [p.clone(), vec![i]].concat())
+                .collect::<Vec<_>>()
         };
         all = all.iter().flat_map(longer).collect();
     }

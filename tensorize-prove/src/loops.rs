@@ -10,7 +10,6 @@ mod rounds;
 use crate::canon;
 use crate::chain::{self, Contents, Effect};
 use crate::equal::same;
-use crate::eval::on_indices;
 use crate::exec::{Executor, Flow, State, Stuck};
 use crate::search;
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,9 +118,10 @@ impl Executor<'_, '_> {
     pub fn probe_condition(&mut self, l: &Loop, state: &State) -> Result<ElemRef, Stuck> {
         let saved = self.ctx.save();
         let checking = std::mem::replace(&mut self.checking, false);
-        let c = self
-            .eval(&l.cond, state)
-            .map(|c| canon::elem(&on_indices(&c)));
+        let c = match self.eval(&l.cond, state) {
+            Ok(c) => Ok(canon::elem(&self.on_indices(&c))),
+            stuck => stuck,
+        };
         self.checking = checking;
         self.ctx.restore(saved);
         c

@@ -20,6 +20,19 @@ pub(crate) fn end(ctx: &mut Context, access: &Access, all: &[Access]) -> Option<
     if access.write {
         return None;
     }
+    // The same place may be read under fewer conditions: then these decide.
+    let weaker = |a: &&Access| {
+        a.array == access.array
+            && a.index == access.index
+            && a.loops == access.loops
+            && !a.write
+            && access.path.starts_with(&a.path)
+    };
+    let access = all
+        .iter()
+        .filter(weaker)
+        .min_by_key(|a| a.path.len())
+        .unwrap_or(access);
     let (last, first) = (
         furthest(ctx, access, all, true)?,
         furthest(ctx, access, all, false)?,
