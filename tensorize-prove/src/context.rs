@@ -162,7 +162,7 @@ impl<'s> Context<'s> {
     }
 
     /// The least and the largest value, from the types of parameters and of values in memory; a counter is
-    /// below 2^32 if that can be shown.
+    /// below 2^31 if that can be shown.
     fn range_by_types(&mut self, idx: &Idx) -> Option<(i128, i128)> {
         let mut sum = (0i128, 0i128);
         for (monomial, coefficient) in idx.terms() {
@@ -173,10 +173,10 @@ impl<'s> Context<'s> {
                     Atom::Sym(s) => match self.params.get(s) {
                         Some(ty) => (ty.min_value(), ty.max_value()),
                         None => {
-                            let (counter, limit) = (Idx::sym(s.clone()), Idx::constant(1 << 32));
+                            let (counter, limit) = (Idx::sym(s.clone()), Idx::constant(1 << 31));
                             let small = self.is_non_negative(&counter)
                                 && self.proves(CmpOp::Lt, &counter, &limit);
-                            small.then_some((0, 1 << 32))?
+                            small.then_some((0, (1 << 31) - 1))?
                         }
                     },
                     _ => return None,

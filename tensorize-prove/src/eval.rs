@@ -82,7 +82,8 @@ impl Executor<'_, '_> {
                 let stays = ty.is_signed() && self.kernel.overflow == Overflow::Undefined
                     || self.ctx.stays_in_by_types(ty, &result)
                     || self.ctx.proves(CmpOp::Ge, &result, &ty.min_value().into())
-                        && self.ctx.proves(CmpOp::Le, &result, &ty.max_value().into());
+                        && self.ctx.proves(CmpOp::Le, &result, &ty.max_value().into())
+                    || self.fits_in_every_round(ty, &result);
                 if stays { result } else { as_idx(e) }
             }
             Elem::Binary(BinOp::Maximum, a, b) => {

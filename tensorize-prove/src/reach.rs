@@ -4,9 +4,11 @@
 //! as a fold over the index arrays, and the same fold for the smallest one is a guard that it is not negative.
 //! Both are computed before a call, so they may read only what the kernel reads anyway.
 
+use crate::canon;
+use crate::chain;
 use crate::context::Context;
 use crate::eval::bound;
-use crate::exec::Access;
+use crate::exec::{Access, Executor};
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::Guard;
@@ -95,38 +97,96 @@ fn furthest(ctx: &mut Context, access: &Access, all: &[Access], largest: bool) -
     if !rounds.read_what_the_kernel_reads(&index, all) {
         return None;
     }
-    let ty = ScalarType::I64;
     let (op, none) = match largest {
         true => (BinOp::Maximum, -1),
         false => (BinOp::Minimum, 0),
     };
-    let none = Elem::constant(Scalar::int(ty, none));
-    let accs: Vec<Sym> = loops.iter().map(|_| ctx.fresh.name("far")).collect();
-    let holds = |acc: Option<&Sym>| match acc {
-        Some(name) => Arc::new(Elem::Acc(name.clone(), ty)),
-        None => none.clone(),
-    };
-    let so_far = holds(accs.last());
-    let mut value = Elem::binary(op, so_far.clone(), Elem::of_idx(ty, index));
-    // One after the other, as in the kernel: what a condition guards is read only where it holds.
-    let runs = |(_, n): &(Sym, Idx)| Elem::index_compare(CmpOp::Gt, n.clone(), Idx::default());
-    let conditions: Vec<ElemRef> = entered
-        .iter()
-        .map(runs)
-        .chain(access.path.iter().cloned())
-        .collect();
-    for condition in conditions.into_iter().rev() {
-        value = Elem::select(condition, value, so_far.clone());
-    }
-    for (i, (var, extent)) in loops.iter().enumerate().rev() {
-        let init = holds(i.checked_sub(1).map(|outer| &accs[outer]));
-        let fold = Fold::new(accs[i].clone(), var.clone(), extent.clone(), init, value);
-        value = Arc::new(Elem::Fold(Arc::new(fold)));
-    }
+    let value = rounds.fold(ctx, none, |acc| {
+        Elem::binary(op, acc.clone(), Elem::of_idx(NUMBER, index))
+    });
     Some(Idx::value(value))
 }
 
+/// The type of what is computed before a call.
+const NUMBER: ScalarType = ScalarType::I64;
+
+impl Executor<'_, '_> {
+    /// Makes it a guard that `p`, which the data says, is a value of the type in every round of the loops around
+    /// here: that arithmetic in this type does not wrap. Generated code needs that where the original, in C, has
+    /// no such arithmetic or leaves it undefined. What follows here is one round of what the guard says of all.
+    pub(crate) fn fits_in_every_round(&mut self, ty: ScalarType, p: &Idx) -> bool {
+        if !p.has_values() || !ty.is_signed() {
+            return false;
+        }
+        // Far enough from the ends of 64 bits for the check itself.
+        let limit = Idx::constant(ty.max_value().min(1 << 62));
+        let inside = chain::and(
+            Elem::index_compare(CmpOp::Ge, p.clone(), -&limit),
+            Elem::index_compare(CmpOp::Le, p.clone(), limit),
+        );
+        // What an oracle tries out is proven later.
+        if !self.checking {
+            self.ctx.assume(inside);
+            return true;
+        }
+        let rounds = Rounds {
+            loops: &self.loops,
+            entered: &[],
+            path: &self.path,
+        };
+        if !rounds.read_what_the_kernel_reads(p, &self.accesses) {
+            return false;
+        }
+        let value = rounds.fold(&mut self.ctx, 0, |acc| {
+            let outside = Elem::constant(Scalar::int(NUMBER, -1));
+            Elem::select(inside.clone(), acc.clone(), outside)
+        });
+        let guard = Idx::value(value);
+        let same =
+            |g: &Guard| matches!(g, Guard::NonNegative(i) if canon::idx(i) == canon::idx(&guard));
+        if !self.ctx.guards().iter().any(same) {
+            self.ctx.guard(Guard::NonNegative(guard));
+        }
+        self.ctx.assume(inside);
+        true
+    }
+}
+
 impl Rounds<'_> {
+    /// What `step` makes of `init` in all rounds, one after the other.
+    fn fold(
+        &self,
+        ctx: &mut Context,
+        init: i128,
+        step: impl FnOnce(&ElemRef) -> ElemRef,
+    ) -> ElemRef {
+        let init = Elem::constant(Scalar::int(NUMBER, init));
+        let accs: Vec<Sym> = self.loops.iter().map(|_| ctx.fresh.name("far")).collect();
+        let holds = |acc: Option<&Sym>| match acc {
+            Some(name) => Arc::new(Elem::Acc(name.clone(), NUMBER)),
+            None => init.clone(),
+        };
+        let so_far = holds(accs.last());
+        let mut value = step(&so_far);
+        // One after the other, as in the kernel: what a condition guards is read only where it holds.
+        let runs = |(_, n): &(Sym, Idx)| Elem::index_compare(CmpOp::Gt, n.clone(), Idx::default());
+        let conditions: Vec<ElemRef> = self
+            .entered
+            .iter()
+            .map(runs)
+            .chain(self.path.iter().cloned())
+            .collect();
+        for condition in conditions.into_iter().rev() {
+            value = Elem::select(condition, value, so_far.clone());
+        }
+        for (i, (var, extent)) in self.loops.iter().enumerate().rev() {
+            let init = holds(i.checked_sub(1).map(|outer| &accs[outer]));
+            let fold = Fold::new(accs[i].clone(), var.clone(), extent.clone(), init, value);
+            value = Arc::new(Elem::Fold(Arc::new(fold)));
+        }
+        value
+    }
+
     /// Whether the kernel makes every read that it takes to compute the index, the trip counts and the
     /// conditions, in the same rounds and under no more conditions.
     fn read_what_the_kernel_reads(&self, index: &Idx, all: &[Access]) -> bool {
