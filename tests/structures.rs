@@ -1,50 +1,16 @@
 //! Kernels whose parameters are structs, tables of rows, pointers that may be null, and objects of C++: lifted,
 //! built and called from C, C++ and Rust.
 
-use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use tensorize_e2e::{build, cargo, copy, root, succeed, target_dir};
+use tensorize_e2e::{lifted, succeed};
 
 /// The project, lifted and built once.
 fn program() -> &'static PathBuf {
     static BUILT: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, program) = BUILT.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        copy(&root().join("tests/projects/structures"), folder.path());
-        let manifest = folder.path().join("Cargo.toml");
-        let text = fs::read_to_string(&manifest).expect("a manifest");
-        fs::write(
-            &manifest,
-            text.replace("../../..", &root().to_string_lossy()),
-        )
-        .expect("a writable copy");
-        // The first build tells the tool what there is. It fails: what such kernels are in Rust is not known
-        // before they are lifted.
-        let mut first = cargo();
-        first
-            .args(["build", "--release", "--manifest-path"])
-            .arg(&manifest);
-        first
-            .env("TENSORIZE_BIN", "")
-            .env("CARGO_TARGET_DIR", target_dir());
-        assert!(!tensorize_e2e::run(&mut first).status.success());
-        let arguments = ["cargo-tensorize", "--manifest-path"].map(OsString::from);
-        let code = cargo_tensorize::main(arguments.into_iter().chain([manifest.into()]));
-        assert_eq!(
-            format!("{code:?}"),
-            format!("{:?}", std::process::ExitCode::SUCCESS)
-        );
-        let program = build(
-            cargo().env("TENSORIZE_STRICT", "1"),
-            folder.path(),
-            "structures",
-        );
-        (folder, program)
-    });
+    let (_, program) = BUILT.get_or_init(|| lifted("structures"));
     program
 }
 

@@ -1,5 +1,6 @@
 //! What the end-to-end tests share: copies of the demo project, and commands in a chosen environment.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -103,6 +104,36 @@ pub fn build(command: &mut Command, folder: &Path, program: &str) -> PathBuf {
     let own = folder.join(format!("{program}.run"));
     fs::copy(&built, &own).unwrap_or_else(|error| panic!("{}: {error}", built.display()));
     own
+}
+
+/// A copy of a project of these tests, lifted and built; the folder, and the program in it.
+pub fn lifted(project: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    copy(&root().join("tests/projects").join(project), folder.path());
+    let manifest = folder.path().join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).expect("a manifest");
+    let text = text.replace("../../..", &root().to_string_lossy());
+    fs::write(&manifest, text).expect("a writable copy");
+    // The first build tells the tool what there is. It may fail: what a kernel on structs is in Rust is not known
+    // before it is lifted.
+    let mut first = cargo();
+    first
+        .args(["build", "--release", "--manifest-path"])
+        .arg(&manifest);
+    first
+        .env("TENSORIZE_BIN", "")
+        .env("CARGO_TARGET_DIR", target_dir());
+    run(&mut first);
+    let arguments = ["cargo-tensorize", "--manifest-path"].map(OsString::from);
+    let code = cargo_tensorize::main(arguments.into_iter().chain([manifest.into()]));
+    let success = std::process::ExitCode::SUCCESS;
+    assert_eq!(
+        format!("{code:?}"),
+        format!("{success:?}"),
+        "{project} is lifted"
+    );
+    let program = build(cargo().env("TENSORIZE_STRICT", "1"), folder.path(), project);
+    (folder, program)
 }
 
 /// The cargo that runs these tests, without what it set for them.

@@ -1,0 +1,40 @@
+#include "tensorize.h"
+#include <stdint.h>
+
+TENSORIZE_KERNEL
+void take(int n, const int *index, const double *table, double *out)
+{
+    for (int i = 0; i < n; i++) out[i] = table[index[i]];
+}
+
+TENSORIZE_KERNEL
+void selected(int n, const uint8_t *mask, const int *index, const double *table, double *out)
+{
+    for (int i = 0; i < n; i++) {
+        if (mask[i]) out[i] = table[index[i]];
+        else out[i] = -1;
+    }
+}
+
+TENSORIZE_KERNEL
+void twice(int n, const int *first, const int *second, const float *table, float *out)
+{
+    for (int i = 0; i < n; i++) out[i] = table[second[first[i]]];
+}
+
+TENSORIZE_KERNEL
+void rows(int n, int d, const int64_t *ids, const float *table, float *out)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < d; j++) out[i * d + j] = table[ids[i] * d + j];
+}
+
+TENSORIZE_KERNEL
+void csr(int n, const int64_t *start, const int *column, const double *value, const double *x, double *y)
+{
+    for (int i = 0; i < n; i++) {
+        double sum = 0;
+        for (int64_t k = start[i]; k < start[i + 1]; k++) sum += value[k] * x[column[k]];
+        y[i] = sum;
+    }
+}

@@ -1,0 +1,115 @@
+//! Calls kernels whose indices are read from memory. Prints the result of each call, who answered, and why.
+
+#![allow(unsafe_code)]
+
+mod kernels {
+    tensorize_rt::include_kernels!("kernels");
+}
+
+use kernels::sys;
+
+/// What comes of a call, and who answered it.
+fn show(what: &str, call: impl FnOnce() -> String) {
+    let before = tensorize_rt::report();
+    let mut line = format!("{what}: {}", call());
+    for (b, a) in before.iter().zip(tensorize_rt::report()) {
+        if a.calls != b.calls {
+            line += &format!(
+                " | original {} target {} {}",
+                a.calls.0 - b.calls.0,
+                a.calls.1 - b.calls.1,
+                a.why.unwrap_or_default()
+            );
+        }
+    }
+    println!("{line}");
+}
+
+fn safe() {
+    let table: Vec<f64> = (0..8).map(|i| f64::from(i) * 10.0).collect();
+    let mut out = [0f64; 4];
+    let mut take = |what: &str, index: &[i32]| {
+        show(what, || {
+            let result = kernels::take(index.len() as i32, index, &table, &mut out);
+            format!("{:?} {:?}", out, result.map_err(|e| e.to_string()))
+        });
+    };
+    take("within", &[7, 0, 3, 3]);
+    take("nothing", &[]);
+    take("beyond", &[7, 8, 0, 0]);
+    take("negative", &[7, -1, 0, 0]);
+
+    let mut out = [0f64; 3];
+    // What is not selected may lead anywhere.
+    show("selected", || {
+        let result = kernels::selected(3, &[1, 0, 2], &[7, 900, 1], &table, &mut out);
+        format!("{out:?} {:?}", result.map_err(|e| e.to_string()))
+    });
+
+    let floats = [0f32, 1., 2., 3.];
+    let mut out = [0f32; 2];
+    show("twice", || {
+        let result = kernels::twice(2, &[2, 0], &[3, 9, 1], &floats, &mut out);
+        format!("{out:?} {:?}", result.map_err(|e| e.to_string()))
+    });
+    show("twice, the first beyond", || {
+        let result = kernels::twice(2, &[2, 3], &[3, 9, 1], &floats, &mut out);
+        format!("{:?}", result.map_err(|e| e.to_string()))
+    });
+    show("twice, the second beyond", || {
+        let result = kernels::twice(2, &[2, 1], &[3, 9, 1], &floats, &mut out);
+        format!("{:?}", result.map_err(|e| e.to_string()))
+    });
+
+    let mut out = [0f32; 4];
+    show("rows", || {
+        let result = kernels::rows(2, 2, &[1, 0], &floats, &mut out);
+        format!("{out:?} {:?}", result.map_err(|e| e.to_string()))
+    });
+    show("rows, too far", || {
+        let result = kernels::rows(2, 2, &[1, i64::MAX / 2], &floats, &mut out);
+        format!("{}", result.is_err())
+    });
+
+    let mut y = [0f64; 3];
+    show("csr", || {
+        let (start, column) = ([0i64, 2, 2, 3], [0, 3, 1]);
+        let result = kernels::csr(3, &start, &column, &[1., 2., 3.], &table, &mut y);
+        format!("{y:?} {:?}", result.map_err(|e| e.to_string()))
+    });
+    show("csr, rows that end before they begin", || {
+        let (start, column) = ([2i64, 0, 2, 3], [0, 3, 1]);
+        let result = kernels::csr(3, &start, &column, &[1., 2., 3.], &table, &mut y);
+        format!("{y:?} {:?}", result.map_err(|e| e.to_string()))
+    });
+}
+
+/// As C calls them: pointers into the middle, and memory that overlaps or nearly does.
+fn raw() {
+    let mut memory: Vec<f64> = (0..12).map(f64::from).collect();
+    let at = memory.as_mut_ptr();
+    // SAFETY: all of it lies in `memory`.
+    unsafe {
+        let index = [-2i32, 1, 0];
+        show("before the pointer", || {
+            let mut out = [0f64; 3];
+            sys::take(3, index.as_ptr(), at.add(4), out.as_mut_ptr());
+            format!("{out:?}")
+        });
+        let index = [4i32, 1, 0];
+        show("up to the output", || {
+            sys::take(3, index.as_ptr(), at, at.add(5));
+            format!("{:?}", std::slice::from_raw_parts(at, 12))
+        });
+        let index = [5i32, 5, 6];
+        show("into the output", || {
+            sys::take(3, index.as_ptr(), at, at.add(5));
+            format!("{:?}", std::slice::from_raw_parts(at, 12))
+        });
+    }
+}
+
+fn main() {
+    safe();
+    raw();
+}
