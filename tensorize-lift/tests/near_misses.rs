@@ -168,6 +168,27 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
             ("o[i] = t", "o[i] = u"),
         ],
     ),
+    (
+        "void f(const int *x, const float *t, float *o, int n) { for (int i = 0; i < n; i++) o[i] = t[x[i]]; }",
+        &[
+            ("t[x[i]]", "t[x[i] + 1]"),
+            ("t[x[i]]", "t[x[n - 1 - i]]"),
+            ("t[x[i]]", "t[i]"),
+            ("o[i]", "o[x[i]]"),
+            ("i < n", "i < x[0]"),
+        ],
+    ),
+    (
+        "void f(const int *p, const int *c, const float *v, const float *x, float *y, int n) { for (int i = 0; i < n; i++) { float s = 0; for (int k = p[i]; k < p[i + 1]; k++) s += v[k] * x[c[k]]; y[i] = s; } }",
+        &[
+            ("k < p[i + 1]", "k <= p[i + 1]"),
+            ("k < p[i + 1]", "k != p[i + 1]"),
+            ("int k = p[i]", "int k = p[0]"),
+            ("v[k]", "v[i]"),
+            ("x[c[k]]", "x[k]"),
+            ("s += v[k] * x[c[k]];", "s = v[k] * x[c[k]];"),
+        ],
+    ),
 ];
 
 fn solver() -> Solver {

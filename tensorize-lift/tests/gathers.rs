@@ -1,0 +1,148 @@
+//! What is asked of the data before a call of a kernel with indices in memory, and what generated code may read.
+
+use std::path::PathBuf;
+use tensorize_ir::loopir::Function;
+use tensorize_lift::summarise::{Summariser, summarise};
+use tensorize_prove::solver::{self, Solver};
+use tensorize_prove::{Options, Proof, Verdict, prove_generated};
+
+fn solver() -> Solver {
+    Solver::new(solver::find()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it")
+}
+
+fn kernel(name: &str, source: &str) -> Function {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("gather_{name}.c"));
+    std::fs::write(&file, source).unwrap();
+    let parsed = tensorize_lift::c::parse(&file, &[]).unwrap_or_else(|p| panic!("{}", p.message));
+    let lowered = parsed.into_iter().next().unwrap().lowered;
+    lowered.unwrap_or_else(|p| panic!("{source}: {}", p.message))
+}
+
+fn lift(name: &str, source: &str) -> Result<(tensorize_ir::tensir::Function, Proof), String> {
+    let kernel = kernel(name, source);
+    let mut solver = solver();
+    let proposal = summarise(&kernel, &mut solver).map_err(|r| r.message)?;
+    match proposal.prove(&kernel, &mut solver, &Options::default()) {
+        (summary, Verdict::Proven(proof)) => Ok((summary, proof)),
+        (_, other) => Err(format!("{other:?}")),
+    }
+}
+
+/// The end of the array's extent.
+fn end(proof: &Proof, array: &str) -> String {
+    let mut all = proof.footprints.iter();
+    let found = all
+        .find(|f| *f.extent.array == *array)
+        .expect("it is touched");
+    assert!(found.reads_depend_on_data, "{array} has holes");
+    assert_eq!(found.extent.lo.to_string(), "0");
+    found.extent.hi.to_string()
+}
+
+const MASKED: &str = "void f(int n, const int *m, const int *x, const float *t, float *o) \
+     { for (int i = 0; i < n; i++) if (m[i]) o[i] = t[x[i]]; else o[i] = 0; }";
+
+#[test]
+fn an_index_is_looked_at_only_where_the_kernel_looks_at_it() {
+    let (_, proof) = lift("masked", MASKED).unwrap();
+    let end = end(&proof, "t");
+    let (condition, index) = (end.find("m[k").unwrap(), end.find("x[k").unwrap());
+    assert!(end.contains("select(") && condition < index, "{end}");
+    // The index array itself is as long as the sizes say, with holes.
+    let x = proof
+        .footprints
+        .iter()
+        .find(|f| &*f.extent.array == "x")
+        .unwrap();
+    assert_eq!(x.extent.to_string(), "x[0 .. n]");
+    assert!(x.reads_depend_on_data);
+}
+
+#[test]
+fn the_smallest_index_is_a_guard_where_it_may_be_negative() {
+    let asks = |ty: &str| {
+        let source = format!(
+            "void f(int n, const {ty} *x, const float *t, float *o) {{ for (int i = 0; i < n; i++) o[i] = t[x[i]]; }}"
+        );
+        let (_, proof) = lift(&ty.replace(' ', "_"), &source).unwrap();
+        end(&proof, "t");
+        let mut guards = proof.guards.iter().map(ToString::to_string);
+        guards.any(|g| g.contains("minimum") && g.ends_with(">= 0"))
+    };
+    assert!(asks("int") && asks("short") && asks("long long"));
+    assert!(!asks("unsigned char") && !asks("unsigned"));
+    // An `i64` can't hold it: what is too large is found by being negative.
+    assert!(asks("unsigned long long"));
+}
+
+#[test]
+fn a_loop_that_does_not_run_leads_nowhere() {
+    let (_, proof) = lift(
+        "rows",
+        "void f(int n, int d, const int *x, const float *t, float *o) \
+         { for (int i = 0; i < n; i++) for (int j = 0; j < d; j++) o[i * d + j] = t[x[i] * d + j]; }",
+    )
+    .unwrap();
+    // Without columns no index is read.
+    assert!(end(&proof, "t").contains("index_compare(GT, d, 0)"));
+}
+
+#[test]
+fn what_is_known_only_on_the_way_is_not_proven() {
+    for (name, source) in [
+        (
+            "list",
+            "int f(int n, const int *next) { int p = 0; for (int i = 0; i < n; i++) p = next[p]; return p; }",
+        ),
+        (
+            "scatter",
+            "void f(int n, const int *x, const float *v, float *o) { for (int i = 0; i < n; i++) o[x[i]] = v[i]; }",
+        ),
+        (
+            "histogram",
+            "void f(int n, const unsigned char *x, int *h) { for (int i = 0; i < n; i++) h[x[i]]++; }",
+        ),
+    ] {
+        assert!(lift(name, source).is_err(), "{source}");
+    }
+}
+
+#[test]
+fn generated_code_reads_no_place_of_its_own_choice() {
+    let (summary, proof) = lift("original", MASKED).unwrap();
+    let proven = |name: &str, source: &str| {
+        let code = kernel(name, source);
+        let verdict = prove_generated(
+            &code,
+            &summary,
+            &proof,
+            &Summariser,
+            &mut solver(),
+            &Options {
+                refute: false,
+                ..Options::default()
+            },
+        );
+        matches!(verdict, Verdict::Proven(_))
+    };
+    assert!(proven("same", MASKED));
+    let otherwise = MASKED.replace(
+        "if (m[i]) o[i] = t[x[i]]; else o[i] = 0;",
+        "o[i] = m[i] ? t[x[i]] : 0;",
+    );
+    assert_ne!(otherwise, MASKED);
+    assert!(proven("otherwise", &otherwise));
+    // The same values, but read where the mask is not set; and the index looked at there.
+    for (name, eager) in [
+        ("table", "{ float v = t[x[i]]; o[i] = m[i] ? v : 0; }"),
+        ("index", "{ int k = x[i]; o[i] = m[i] ? t[k] : 0; }"),
+        (
+            "more",
+            "{ float v = t[0]; o[i] = m[i] ? t[x[i]] : 0 * (v == v); }",
+        ),
+    ] {
+        let source = MASKED.replace("if (m[i]) o[i] = t[x[i]]; else o[i] = 0;", eager);
+        assert_ne!(source, MASKED);
+        assert!(!proven(name, &source), "{source}");
+    }
+}
