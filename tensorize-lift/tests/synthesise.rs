@@ -207,7 +207,7 @@ fn one_step_away(file: &str) -> [usize; 3] {
             kernel.name
         );
         for (i, body) in changed_block(&kernel.body).into_iter().enumerate() {
-            if i % 3 != 0 && std::env::var_os("TENSORIZE_ALL_MUTANTS").is_none() {
+            if i % 3 != 0 && std::env::var_os("TENSORIZE_MUTANTS").is_none() {
                 continue;
             }
             let mutant = Function {

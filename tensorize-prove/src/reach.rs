@@ -19,7 +19,7 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 /// One past the last element that the access reaches, if that can be computed before a call; then there is a
 /// guard that it reaches none before the first. `all` are the accesses of the whole kernel.
 pub(crate) fn end(ctx: &mut Context, access: &Access, all: &[Access]) -> Option<Idx> {
-    if access.write {
+    if access.write || !looks_into_memory(access) {
         return None;
     }
     // The same place may be read under fewer conditions: then these decide.
@@ -45,6 +45,16 @@ pub(crate) fn end(ctx: &mut Context, access: &Access, all: &[Access]) -> Option<
         ctx.guard(Guard::NonNegative(first));
     }
     Some(&last + &Idx::constant(1))
+}
+
+/// Whether the data decides, and not a choice between sizes: that one is better made a guard.
+fn looks_into_memory(access: &Access) -> bool {
+    let mut any = false;
+    let trips = access.loops.iter().map(|(_, n)| n);
+    for idx in trips.chain([&access.index]) {
+        idx.for_each_value(&mut |e| e.visit(&mut |x| any |= matches!(**x, Elem::Read { .. })));
+    }
+    any
 }
 
 fn starts_at_zero(ctx: &mut Context, access: &Access) -> bool {
