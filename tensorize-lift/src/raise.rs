@@ -10,6 +10,7 @@
 
 mod convert;
 mod extract;
+mod first_round;
 mod lang;
 mod reduction;
 mod rules;
@@ -61,6 +62,8 @@ impl Closed {
 pub(crate) fn is_reduction(fold: &Fold) -> bool {
     reduction::recognise(fold).is_some()
 }
+
+pub(crate) use first_round::starts_by_itself;
 
 /// The cheapest TensIR function for these results that equality saturation finds.
 pub fn raise(name: &str, params: &[Param], results: &[Closed]) -> Function {

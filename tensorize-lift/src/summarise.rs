@@ -4,7 +4,7 @@
 //! What it arrives at, raised to library operators, is proposed as the summary. Nothing here is trusted:
 //! the prover checks the closed forms and the summary.
 
-use crate::raise::{Closed, raise, unraised};
+use crate::raise::{Closed, raise, starts_by_itself, unraised};
 use crate::synthesise::{self, Synthesiser};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
@@ -323,7 +323,7 @@ fn results(exec: &mut Executor) -> Result<Vec<Closed>, Refusal> {
     // Names that can be written, and read again.
     for result in &mut results {
         let (Closed::Return(value) | Closed::Store { value, .. }) = result;
-        *value = value.freshen(&mut exec.ctx.fresh);
+        *value = starts_by_itself(&value.freshen(&mut exec.ctx.fresh));
     }
     if results.is_empty() {
         return Err(nothing());

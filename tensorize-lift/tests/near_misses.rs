@@ -82,6 +82,23 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "void f(const int *x, int *s, int n) { for (int i = 0; i < n; i++) s[i] = (i > 0 ? s[i - 1] : 0) + x[i]; }",
+        &[
+            (": 0", ": 1"),
+            (": 0", ": x[0]"),
+            ("i > 0", "i > 1"),
+            ("s[i - 1]", "x[i - 1]"),
+        ],
+    ),
+    (
+        "void f(const float *x, float *s, int n) { for (int i = 0; i < n; i++) if (i == 0) s[i] = x[i]; else s[i] = s[i - 1] + x[i]; }",
+        &[
+            ("s[i] = x[i]", "s[i] = 0.0f + x[i]"),
+            ("s[i] = x[i]", "s[i] = x[i] + x[i]"),
+            ("i == 0", "i <= 1"),
+        ],
+    ),
+    (
         "void f(float *y, int n) { for (int i = 2; i < n; i++) y[i] = y[i - 1] - y[i - 2]; }",
         &[
             ("y[i - 1] - y[i - 2]", "y[i - 2] - y[i - 1]"),
@@ -243,4 +260,39 @@ fn the_meaning_of_one_is_not_proven_of_the_other() {
             }
         }
     }
+}
+
+/// Where the first step doesn't look at what there is before it, that may be anything; without steps, it may not.
+#[test]
+fn what_a_fold_starts_from_matters_where_there_may_be_no_step() {
+    let summary = |extent: &str, start: i32, later: &str| {
+        let text = format!(
+            "func @f(x: const ptr<i32>, n: i32) {{
+               %r = generic fold(s = {start}:i32, k < {extent},
+                 add(select(index_compare(GE, k - 1, 0), {later}, 0:i32), x[k])) : tensor<i32>
+               return %r
+             }}"
+        );
+        text.parse().unwrap()
+    };
+    let code = |rounds: &str| {
+        let body =
+            "{ int s = 5; for (int i = 0; i < N; i++) s = (i > 0 ? s : 0) + x[i]; return s; }";
+        let body = body.replace("N", rounds);
+        kernel(&format!("int f(const int *x, int n) {body}"), 1000)
+    };
+    let mut solver = solver();
+    let options = Options {
+        refute: false,
+        ..Options::default()
+    };
+    let mut proven = |kernel: &Function, summary| {
+        let oracle = tensorize_lift::summarise::Summariser;
+        let verdict = prove(kernel, &summary, &oracle, &mut solver, &options);
+        matches!(verdict, Verdict::Proven(_))
+    };
+    assert!(proven(&code("n"), summary("n", 5, "s")));
+    assert!(!proven(&code("n"), summary("n", 6, "s")));
+    assert!(proven(&code("7"), summary("7", 6, "s")));
+    assert!(!proven(&code("7"), summary("7", 6, "add(s, 1:i32)")));
 }

@@ -152,6 +152,8 @@ fn simplify(e: ElemRef) -> ElemRef {
         Elem::Binary(op, a, b) if polynomial(a).is_some() && polynomial(b).is_some() => {
             arithmetic(*op, a, b).unwrap_or(e)
         }
+        Elem::Binary(op, a, b) if is_neutral(*op, a) && op.is_commutative() => b.clone(),
+        Elem::Binary(op, a, b) if is_neutral(*op, b) => a.clone(),
         Elem::Binary(op, a, b) if op.is_commutative() && b < a => {
             Elem::binary(*op, b.clone(), a.clone())
         }
@@ -162,6 +164,17 @@ fn simplify(e: ElemRef) -> ElemRef {
         Elem::Select(c, t, f) => select(c, t, f).unwrap_or(e),
         _ => e,
     }
+}
+
+/// -0.0 adds nothing to a float, whichever zero that is, and 1.0 multiplies nothing.
+fn is_neutral(op: BinOp, e: &ElemRef) -> bool {
+    let Elem::Const(v) = &**e else { return false };
+    v.ty.is_float()
+        && match op {
+            BinOp::Add => v.as_f64() == 0.0 && v.as_f64().is_sign_negative(),
+            BinOp::Multiply => v.as_f64() == 1.0,
+            _ => false,
+        }
 }
 
 /// Sums, differences and products of wrapped polynomials are those of the polynomials, wrapped.
@@ -360,6 +373,25 @@ mod tests {
         let float = Elem::of_idx(F32, i.clone());
         let sum = Elem::binary(BinOp::Add, float.clone(), float);
         assert!(matches!(&*elem(&sum), Elem::Binary(..)));
+    }
+
+    #[test]
+    fn what_adds_nothing_to_a_float() {
+        let x = Elem::read("x", F32, Idx::sym("i"));
+        let with = |op, v: f32| {
+            let v = Elem::constant(tensorize_ir::scalar::Scalar::f32(v));
+            elem(&Elem::binary(op, v, x.clone()))
+        };
+        assert_eq!(with(BinOp::Add, -0.0), x);
+        assert_eq!(with(BinOp::Multiply, 1.0), x);
+        // -0.0 + 0.0 is 0.0, and a NaN is not taken for -0.0.
+        for (op, v) in [
+            (BinOp::Add, 0.0),
+            (BinOp::Multiply, -1.0),
+            (BinOp::Maximum, -0.0),
+        ] {
+            assert_ne!(with(op, v), x, "{op}");
+        }
     }
 
     #[test]

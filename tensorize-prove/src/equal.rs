@@ -7,6 +7,7 @@
 
 use crate::canon;
 use crate::context::{Context, encode_condition, is_index_condition};
+use crate::induction::{same_fold, same_step};
 use crate::overflow;
 use crate::regroup;
 use crate::smt::Encoder;
@@ -14,7 +15,7 @@ use crate::solver::Answer;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
 use tensorize_ir::guard::Tier;
-use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::index::Idx;
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -183,45 +184,6 @@ fn by_cases(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> Option<b
     otherwise.then_some(true)
 }
 
-/// Two folds of as many steps, from the same values, by the same steps, in the same order: equal by
-/// induction over the steps. (Lanes are compared one by one: their order is canonical.)
-fn same_fold(ctx: &mut Context, f: &Fold, g: &Fold, tier: Tier) -> bool {
-    f.lanes().count() == g.lanes().count()
-        && f.lanes()
-            .zip(g.lanes())
-            .all(|(p, q)| p.init.ty() == q.init.ty())
-        && f.order == g.order
-        && same_idx(ctx, &f.extent, &g.extent)
-        && f.lanes()
-            .zip(g.lanes())
-            .all(|(p, q)| same(ctx, p.init, q.init, tier))
-        && f.lanes()
-            .zip(g.lanes())
-            .all(|(p, q)| same_step(ctx, f, g, p.step, q.step, tier))
-}
-
-/// Whether `x` (of `f`) and `y` (of `g`) are the same in an arbitrary step.
-fn same_step(ctx: &mut Context, f: &Fold, g: &Fold, x: &ElemRef, y: &ElemRef, tier: Tier) -> bool {
-    let var = ctx.fresh.name("k");
-    let accs: Vec<Sym> = f.lanes().map(|_| ctx.fresh.name("acc")).collect();
-    let open = |e: &ElemRef, fold: &Fold| {
-        e.replace(&fold.var, &Idx::sym(var.clone()))
-            .map(&mut |x| match &**x {
-                Elem::Acc(n, ty) => {
-                    let lane = fold.lanes().position(|l| l.acc == n)?;
-                    Some(Arc::new(Elem::Acc(accs[lane].clone(), *ty)))
-                }
-                _ => None,
-            })
-    };
-    let (x, y) = (open(x, f), open(y, g));
-    let mark = ctx.mark();
-    ctx.assume_in_range(&var, &f.extent);
-    let ok = same(ctx, &x, &y, tier);
-    ctx.forget(mark);
-    ok
-}
-
 fn residual(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     if a.ty() != b.ty() && tier == Tier::Exact {
         return false;
@@ -344,7 +306,7 @@ impl Theory {
                     p == q
                         && f.init.ty() == g.init.ty()
                         && same_idx(ctx, &f.extent, &g.extent)
-                        && same_step(ctx, f, g, x, y, self.tier)
+                        && same_step(ctx, f, g, x, y, 0, self.tier)
                 }
                 (None, None) => same_fold(ctx, f, g, self.tier),
                 _ => false,

@@ -15,6 +15,7 @@ pub mod equal;
 pub mod eval;
 pub mod exec;
 pub mod footprint;
+mod induction;
 pub mod loops;
 pub mod overflow;
 mod parallel;
