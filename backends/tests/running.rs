@@ -213,6 +213,24 @@ fn in_place() {
     in_numpy(&matrix);
 }
 
+/// A summed-area table: one pass along the rows, one down the columns, each with the other axis in parallel.
+#[test]
+fn along_both_axes() {
+    let f = function(
+        "func @f(x: const ptr<i32>, out: ptr<i32>, n: i32, m: i32) {
+           %x = view x[#0*m + #1] : tensor<n x m x i32>
+           %zero = constant 0:i32
+           %rows = scan %x, %zero, reducer = add, dimension = 1
+           %r = scan %rows, %zero, reducer = add, dimension = 0
+           store out[#0*m + #1] = %r
+         }",
+    );
+    let modes: Vec<_> = loops(&in_c(&f)).iter().map(|l| l.mode.clone()).collect();
+    let pass = [LoopMode::Parallel, LoopMode::Sequential];
+    assert_eq!(modes, [pass.clone(), pass].concat());
+    in_numpy(&f);
+}
+
 /// Recurrences have no operator: one loop all the same.
 #[test]
 fn recurrences_of_one_lane_and_of_two() {

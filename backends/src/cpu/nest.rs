@@ -159,6 +159,9 @@ pub(super) fn plan(function: &tensir::Function) -> Result<Plan, Unsupported> {
         Ok(nests) => nests,
         Err(_) => order(single)?,
     };
+    plan.nests = (plan.nests.into_iter())
+        .flat_map(running::in_passes)
+        .collect();
     Ok(plan)
 }
 

@@ -6,6 +6,7 @@ use super::lower::{Builder, Kind, Scope};
 use super::nest::{Nest, Target};
 use super::term;
 use crate::Unsupported;
+use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Stmt};
@@ -41,6 +42,48 @@ pub(super) fn arrange(nest: &mut Nest) {
     let (inner, mut order): (Vec<usize>, Vec<usize>) = (0..nest.dims.len()).partition(along);
     order.extend(inner);
     nest.reorder(&order);
+}
+
+/// A result that runs along two of its dimensions (a summed-area table), in two passes: what runs along the one is
+/// stored, and then runs along the other, in place.
+pub(super) fn in_passes(nest: Nest) -> Vec<Nest> {
+    let passes = |nest: &Nest| {
+        let [whole] = nest.results.as_slice() else {
+            return None;
+        };
+        let Elem::Fold(f) = &*whole.value else {
+            return None;
+        };
+        let (op, x) = f.as_reduction()?;
+        let along = nest.dims.iter().find(|d| steps_ahead(f, d) == Some(1))?;
+        let x = x.replace(&f.var, &Idx::sym(along.clone()));
+        let others = || nest.dims.iter().filter(|d| *d != along);
+        let two = others().any(|d| runs(&x, d)) && !others().any(|d| runs(&f.init, d));
+        let mut reads_itself = false;
+        super::nest::for_each_read(&whole.value, &mut |array, _| {
+            reads_itself |= *array == whole.array;
+        });
+        if !two || reads_itself {
+            return None;
+        }
+        let ty = whole.value.ty();
+        let there = Idx::sym(f.var.clone());
+        let index = (whole.index).substitute(&|s| (s == along).then(|| there.clone()));
+        let acc = Arc::new(Elem::Acc(f.acc.clone(), ty));
+        let step = Elem::binary(op, acc, Elem::read(whole.array.clone(), ty, index));
+        let value = Arc::new(Elem::Fold(Arc::new(Fold {
+            step,
+            ..(**f).clone()
+        })));
+        let pass = |value| {
+            let mut pass = nest.clone();
+            pass.results = vec![Target::new(whole.array.clone(), whole.index.clone(), value)];
+            arrange(&mut pass);
+            pass
+        };
+        Some(vec![pass(x), pass(value)])
+    };
+    passes(&nest).unwrap_or_else(|| vec![nest])
 }
 
 /// Whether a fold in it runs along with this counter.
