@@ -4,7 +4,7 @@
 mod common;
 
 use common::python::{python, run_python};
-use common::{Random, assert_same, call, expected, run_c, try_generate};
+use common::{Random, assert_same, call, expected, golden, run_c, try_generate};
 use tensorize_backends::Generated;
 use tensorize_backends::cpu::Cpu;
 use tensorize_backends::frameworks::NUMPY;
@@ -33,16 +33,17 @@ fn in_c(f: &Function) -> Generated {
     g
 }
 
-/// Nothing without a Python that has NumPy.
-fn in_numpy(f: &Function) {
-    let Some(python) = python() else { return };
+/// Runs nothing without a Python that has NumPy.
+fn in_numpy(f: &Function) -> Generated {
     let g = try_generate(&NUMPY, f, Tier::Exact, &[]).unwrap_or_else(|e| panic!("{e}\n{f}"));
     assert_eq!(g.tier, Tier::Exact, "{f}");
+    let Some(python) = python() else { return g };
     let calls = calls(f);
     for (call, got) in calls.iter().zip(run_python(&python, f, &g, &calls)) {
         let name = format!("{f}\n{}", g.files[0].1);
         assert_same(&name, g.tier, &got, &expected(f, call));
     }
+    g
 }
 
 /// The loops of a function, the outer ones first.
@@ -209,8 +210,8 @@ fn in_place() {
            store a[#0*m + #1 + m] = %r
          }",
     );
-    in_c(&matrix);
-    in_numpy(&matrix);
+    golden("running_columns.cpu.c", &in_c(&matrix).files[0].1);
+    golden("running_columns.numpy.py", &in_numpy(&matrix).files[0].1);
 }
 
 /// A summed-area table: one pass along the rows, one down the columns, each with the other axis in parallel.
