@@ -8,7 +8,11 @@ pub mod array;
 pub mod cpu;
 mod cut;
 pub mod frameworks;
+pub mod gaudi;
 pub mod gemmini;
+mod index;
+mod layout;
+pub mod magic;
 mod names;
 mod summary;
 
@@ -74,6 +78,8 @@ pub struct Generated {
     pub eager_reads: bool,
     /// What the machine's own cores compute of it, for people, where the target does not compute it all.
     pub split: Option<String>,
+    /// What the code rests on beyond its form: scripts in SMT-LIB that have to be unsatisfiable.
+    pub theorems: Vec<String>,
 }
 
 /// Why a target has no code for a kernel.
@@ -100,7 +106,7 @@ impl std::error::Error for Unsupported {}
 /// All targets.
 pub fn targets() -> &'static [&'static dyn Target] {
     static GEMMINI: gemmini::Gemmini = gemmini::Gemmini::new();
-    static TARGETS: &[&dyn Target] = &[&cpu::Cpu, &frameworks::NUMPY, &GEMMINI];
+    static TARGETS: &[&dyn Target] = &[&cpu::Cpu, &frameworks::NUMPY, &GEMMINI, &gaudi::Gaudi];
     TARGETS
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_lift::c::Signature;
 use tensorize_lift::summarise::Summariser;
-use tensorize_prove::solver::Solver;
+use tensorize_prove::solver::{Answer, Solver};
 use tensorize_prove::{Options, Verdict};
 
 /// Code for one target that passed every check.
@@ -122,6 +122,12 @@ fn prove(
 ) -> Result<(Tier, Vec<Guard>), String> {
     let Proven { summary, proof, .. } = subject.proven;
     let tier = proof.tier.max(generated.tier);
+    let wrong = |t: &&String| solver.check(t) != Answer::Unsat;
+    if let Some(theorem) = generated.theorems.iter().find(wrong) {
+        return Err(format!(
+            "the solver does not confirm what its code rests on:\n{theorem}"
+        ));
+    }
     let Some(code) = &generated.loopir else {
         return Ok((tier, Vec::new()));
     };

@@ -22,7 +22,13 @@ fn intrinsics_do_what_their_documents_say() {
     let log = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{log}");
     // What leaves the pattern that the glue code promises is noticed.
-    let output = Command::new(&program).arg("mistake").output().expect("it starts");
+    let output = Command::new(&program)
+        .arg("mistake")
+        .output()
+        .expect("it starts");
     let log = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && log.contains("outside of the pattern"), "{log}");
+    assert!(
+        !output.status.success() && log.contains("outside of the pattern"),
+        "{log}"
+    );
 }

@@ -102,6 +102,7 @@ impl Target for Dialect {
             loopir: None,
             eager_reads: true,
             split: None,
+            theorems: vec![],
         })
     }
 }

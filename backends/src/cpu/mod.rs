@@ -64,6 +64,7 @@ impl Target for Cpu {
             loopir: Some(function),
             eager_reads: false,
             split: None,
+            theorems: vec![],
         })
     }
 }

@@ -3,14 +3,12 @@
 //! * `piece`: what the array can compute of a kernel.
 //! * `plan`: in what order the array and the core compute the parts.
 //! * `text`: the C of the function that calls them.
-//! * `index`: sizes and strides in C.
 //! * `array/`: what the generated code calls: loops of moves and products over tiles.
 //!
 //! The core's own parts are printed as the target `cpu` prints them. A kernel whose elements are bytes or
 //! words is for a core of the default configuration, one of floats for one that was built for floats: the
 //! generated file says which, and does not compile for another.
 
-pub(crate) mod index;
 mod piece;
 mod plan;
 mod text;

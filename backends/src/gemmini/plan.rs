@@ -4,6 +4,7 @@ use super::piece::{Elements, Factor, Operand, Piece, Sum, Term, piece};
 use crate::array::linear;
 use crate::cpu::lower::lower;
 use crate::cut::{Computed, Wanted, part};
+use crate::layout::{Place, Shape, matrix_shape, place, size};
 use crate::names::Names;
 use crate::{Kernel, Unsupported};
 use std::collections::BTreeMap;
@@ -84,24 +85,6 @@ pub(super) enum Step {
         of: Loaded,
         shape: Shape,
     },
-}
-
-/// An element of an array, from which strides are counted.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Place {
-    pub array: Sym,
-    pub offset: Idx,
-    /// From row to row, in elements. Of no meaning for a flat shape.
-    pub pitch: Idx,
-}
-
-/// How a tensor is seen as a matrix.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Shape {
-    /// So many elements, one after the other.
-    Flat(Idx),
-    /// Rows by columns, those of a row one after the other.
-    Rows(Idx, Idx),
 }
 
 /// A term of a sum with the names that it has got.
@@ -496,38 +479,6 @@ fn operators(function: &Function) -> usize {
         .count()
 }
 
-/// The number of elements.
-pub(super) fn size(shape: &[Idx]) -> Idx {
-    shape.iter().fold(Idx::constant(1), |n, e| &n * e)
-}
-
-/// How tensors of this shape under these views are all seen as matrices, if they can be.
-fn matrix_shape(shape: &[Idx], views: &[View]) -> Option<Shape> {
-    let dims: Vec<Sym> = (0..shape.len()).map(dim).collect();
-    let mut strides = Vec::new();
-    for view in views {
-        strides.push(linear(&view.index, &dims)?.0);
-    }
-    let flat = |strides: &Vec<Idx>| {
-        let mut inner = Idx::constant(1);
-        strides.iter().zip(shape).rev().all(|(stride, extent)| {
-            let fits = *stride == inner;
-            inner = &inner * extent;
-            fits
-        })
-    };
-    if strides.iter().all(flat) {
-        return Some(Shape::Flat(size(shape)));
-    }
-    match shape {
-        [n] => Some(Shape::Rows(n.clone(), Idx::constant(1))),
-        [rows, cols] if strides.iter().all(|s| s[1].as_constant() == Some(1)) => {
-            Some(Shape::Rows(rows.clone(), cols.clone()))
-        }
-        _ => None,
-    }
-}
-
 /// The place of a tensor in an array of its own.
 fn in_temporary(array: &Sym, shape: &[Idx]) -> Place {
     let pitch = match shape {
@@ -539,15 +490,4 @@ fn in_temporary(array: &Sym, shape: &[Idx]) -> Place {
         offset: Idx::constant(0),
         pitch,
     }
-}
-
-/// The place of a view's first element.
-fn place(view: &View, shape: &[Idx]) -> Option<Place> {
-    let dims: Vec<Sym> = (0..shape.len()).map(dim).collect();
-    let (strides, offset) = linear(&view.index, &dims)?;
-    Some(Place {
-        array: view.array.clone(),
-        offset,
-        pitch: strides.first().cloned().unwrap_or(Idx::constant(1)),
-    })
 }

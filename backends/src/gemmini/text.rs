@@ -1,9 +1,10 @@
 //! The C of a plan: the core's parts, the loops over tiles, and the function that calls them.
 
-use super::index::c_index;
 use super::piece::Elements;
-use super::plan::{Loaded, Matrix, Place, Plan, Shape, Step, size};
+use super::plan::{Loaded, Matrix, Plan, Step};
 use crate::cpu::c;
+use crate::index::c_index;
+use crate::layout::{Place, Shape, size};
 use crate::names::{C_WORDS, Names, is_math_name};
 use crate::{Generated, Kernel, Unsupported};
 use std::collections::BTreeMap;
@@ -106,6 +107,7 @@ pub(super) fn generate(kernel: &Kernel, plan: &Plan) -> Result<Generated, Unsupp
         loopir: None,
         eager_reads: true,
         split: split(plan),
+        theorems: vec![],
     })
 }
 

@@ -223,6 +223,53 @@ pub fn run_c_with(
     outcomes(function, calls, &String::from_utf8(output.stdout).unwrap())
 }
 
+/// Compiles generated C++ with a driver in C that makes the calls, and runs it.
+pub fn run_cpp(
+    function: &Function,
+    generated: &Generated,
+    calls: &[Inputs],
+    include: &Path,
+) -> Vec<Outputs> {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let text = &generated.files[0].1;
+    std::fs::write(at("kernel.cpp"), text).unwrap();
+    std::fs::write(
+        at("driver.c"),
+        driver_text(function, &generated.entry, calls),
+    )
+    .unwrap();
+    let flags = [
+        "-std=gnu++17",
+        "-O1",
+        "-fwrapv",
+        "-ffp-contract=off",
+        "-fno-exceptions",
+        "-fno-rtti",
+    ];
+    let output = Command::new("c++")
+        .args(flags)
+        .args([
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Wno-unused-parameter",
+            "-c",
+            "-I",
+        ])
+        .arg(include)
+        .args([at("kernel.cpp"), "-o".into(), at("kernel.o")])
+        .output()
+        .expect("a C++ compiler");
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{log}\n{text}");
+    compile(&[&at("driver.c"), &at("kernel.o")], &at("run"), &[]);
+    let output = Command::new(at("run")).output().unwrap();
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {log}\n{text}", function.name);
+    outcomes(function, calls, &String::from_utf8(output.stdout).unwrap())
+}
+
 /// Compiles with the flags that generated code needs.
 pub fn compile(files: &[&Path], exe: &Path, more: &[&str]) {
     let mut cc = Command::new("cc");
