@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::process::{Command, ExitCode};
 
+use backends::magic::Magic;
 use tensorize_e2e::{build, cargo, copy, root, succeed, target_dir};
+use tensorize_prove::solver::{self, Answer, Solver};
 
 /// The project built for `targets`, and what it prints for each of the modes.
 fn printed(name: &str, targets: &str, modes: &[&str]) -> Vec<String> {
@@ -71,4 +73,54 @@ fn a_program_computes_on_gemmini() {
         average.contains("ran on original") && average.contains("gemmini: nothing of it"),
         "{average}"
     );
+}
+
+#[test]
+fn a_program_computes_on_gaudi() {
+    let printed = printed(
+        "on-gaudi",
+        "[\"cpu\", \"gaudi\"]",
+        &["gaudi", "shadow=gaudi"],
+    );
+    for kernel in ["linear_dodge", "scaled_difference", "screen"] {
+        let on_gaudi = line(&printed[0], kernel);
+        assert!(
+            on_gaudi.contains("ran on gaudi: 0 by the original, 1 by a target")
+                && on_gaudi.contains("emulated"),
+            "{on_gaudi}"
+        );
+    }
+    for kernel in ["matmul8", "average"] {
+        let by_original = line(&printed[0], kernel);
+        assert!(
+            by_original.contains("ran on original") && by_original.contains("PyTorch"),
+            "{by_original}"
+        );
+    }
+}
+
+#[test]
+fn the_solver_confirms_divisions_and_sees_wrong_ones() {
+    let mut solver = Solver::new(solver::find()).expect("Z3 4.13.3 or later");
+    for divisor in [1, 2, 3, 7, 255, 641, 65535, 0x7fff_ffff, 0x8000_0000] {
+        for most in [255, 65025, 0x7fff_ffff, 0x8000_0000] {
+            let magic = Magic::find(divisor, most).expect("a multiplier");
+            assert_eq!(solver.check(&magic.theorem()), Answer::Unsat, "{magic:?}");
+            // One less is too little for the first multiple of the divisor, if there is one.
+            let wrong = Magic {
+                multiplier: magic.multiplier - 1,
+                ..magic
+            };
+            if divisor <= most {
+                assert_eq!(solver.check(&wrong.theorem()), Answer::Sat, "{wrong:?}");
+            }
+        }
+    }
+    // Right for bytes, and not for all that fits a word.
+    let narrow = Magic::find(7, 255).expect("a multiplier");
+    let wide = Magic {
+        most: 0x7fff_ffff,
+        ..narrow
+    };
+    assert_eq!(solver.check(&wide.theorem()), Answer::Sat, "{wide:?}");
 }

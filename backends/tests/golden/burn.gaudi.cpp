@@ -97,10 +97,9 @@ static void burn_some__core(tensor in0, tensor in1, tensor in2, tensor out0)
                 const int64 v47 = v_i32_sel_less_i32_b(v_i32_shr_b(v45, 0), x1, 0, 1);
                 const int64 v48 = v_i32_or_b(v46, v_i32_shl_b(v47, 0));
                 const int64 v49 = v_i32_sel_eq_i32_b(x1, 0, -1, v48);
-                const int64 v50 = v49;
-                const int64 v51 = v_i32_and_b(v50, 255);
-                const int64 v52 = v_i32_sel_neq_i32_b(v0, 0, v51, x2);
-                y0 = v_i32_or_b(y0, v_i32_shl_b(v_i32_and_b(v52, 255), shift));
+                const int64 v50 = v_i32_and_b(v49, 255);
+                const int64 v51 = v_i32_sel_neq_i32_b(v0, 0, v50, x2);
+                y0 = v_i32_or_b(y0, v_i32_shl_b(v_i32_and_b(v51, 255), shift));
             }
             v_u8_st_tnsr(at, out0, *(const uchar256 *)&y0);
         }

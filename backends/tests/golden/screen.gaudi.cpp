@@ -44,13 +44,11 @@ static void screen_blend__core(tensor in0, tensor in1, tensor out0)
                 const int64 x1 = v_i32_and_b(v_i32_shr_b(*(const int64 *)&all1, shift), 255);
                 const int64 v0 = v_i32_add_b(x0, x1);
                 const int64 v1 = v_i32_mul_b(x0, x1).v1;
-                const int64 v2 = v1;
-                const uint64 q3 = v_u32_shr_b(v_u32_mul_b(*(const uint64 *)&v2, 32897u).v1, 23);
-                const int64 v4 = *(const int64 *)&q3;
-                const int64 v5 = v4;
-                const int64 v6 = v_i32_sub_b(v0, v5);
-                const int64 v7 = v_i32_and_b(v6, 255);
-                y0 = v_i32_or_b(y0, v_i32_shl_b(v_i32_and_b(v7, 255), shift));
+                const uint64 q2 = v_u32_shr_b(v_u32_mul_b(*(const uint64 *)&v1, 32897u).v1, 23);
+                const int64 v3 = *(const int64 *)&q2;
+                const int64 v4 = v_i32_sub_b(v0, v3);
+                const int64 v5 = v_i32_and_b(v4, 255);
+                y0 = v_i32_or_b(y0, v_i32_shl_b(v_i32_and_b(v5, 255), shift));
             }
             v_u8_st_tnsr(at, out0, *(const uchar256 *)&y0);
         }
