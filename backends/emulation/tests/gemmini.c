@@ -246,6 +246,71 @@ static void what_stays_in_the_array(void) {
     CHECK(out[1][2] == 6 && out[3][3] == 12);
 }
 
+/* Strides in the scratchpad, shift and activation on the way to it, and what lies outside of an operand. */
+static void settings_of_computation(void) {
+    static elem_t a[2 * DIM][DIM], b[DIM][DIM], out[2 * DIM][DIM];
+    for (int i = 0; i < 2 * DIM * DIM; i++) {
+        (&a[0][0])[i] = (elem_t)(random_bits() % 7 - 3);
+    }
+    for (int i = 0; i < DIM * DIM; i++) {
+        (&b[0][0])[i] = (elem_t)(random_bits() % 7 - 3);
+    }
+    gemmini_config_ld(sizeof a[0]);
+    gemmini_mvin(a, 0);
+    gemmini_mvin(a[DIM], DIM);
+    gemmini_mvin(b, 2 * DIM);
+    stores(sizeof out[0]);
+    for (int ws = 0; ws < 2; ws++) {
+        enum { INNER = DIM - 2 };
+        int shift = ws ? 0 : 2;
+        gemmini_extended3_config_ex(ws, RELU, 2, ACC_SCALE_IDENTITY, 2, 2, false, false, false);
+        /* Only the strides of this one count. */
+        gemmini_extended3_config_ex(!ws, NO_ACTIVATION, 0, ACC_SCALE_IDENTITY, 2, 2, true, false, true);
+        gemmini_extended_preload(ws ? 2 * DIM : GARBAGE_ADDR, 4 * DIM, DIM, INNER, DIM, DIM);
+        gemmini_extended_compute_preloaded(0, ws ? GARBAGE_ADDR : 2 * DIM, DIM, DIM, DIM, INNER);
+        gemmini_mvout(out, 4 * DIM);
+        gemmini_mvout(out[DIM], 5 * DIM);
+        for (int i = 0; i < DIM; i++) {
+            for (int j = 0; j < DIM; j++) {
+                acc_t sum = 0;
+                for (int k = 0; k < INNER; k++) {
+                    sum += (acc_t)a[2 * i][k] * b[k][j];
+                }
+                sum = (acc_t)gemmini_shift_(sum, shift);
+                CHECK(out[2 * i][j] == (sum > 0 ? sum : 0));
+            }
+        }
+    }
+}
+
+static void loads_of_the_accumulators_width_scale_floats_only(void) {
+    acc_t in[DIM], out[DIM];
+    for (int j = 0; j < DIM; j++) {
+        in[j] = (acc_t)(j + 1);
+    }
+    gemmini_extended3_config_ld(sizeof in, 2.0f, false, 0);
+    gemmini_extended_mvin(in, ACCUMULATOR, DIM, 1);
+    stores(sizeof out);
+    gemmini_extended_mvout(out, ACCUMULATOR | FULL, DIM, 1);
+    for (int j = 0; j < DIM; j++) {
+        CHECK(out[j] == in[j] * (sizeof(elem_t) == 4 ? 2 : 1));
+    }
+}
+
+static void a_bias_of_elements(void) {
+    static elem_t a[DIM][DIM], b[DIM][DIM], d[DIM][2 * DIM];
+    static acc_t out[DIM][2 * DIM];
+    for (int i = 0; i < 2 * DIM * DIM; i++) {
+        (&d[0][0])[i] = random_elem();
+    }
+    tiled_matmul_auto(DIM, 2 * DIM, 1, &a[0][0], &b[0][0], d, out, DIM, 2 * DIM, 2 * DIM, 2 * DIM, MVIN_SCALE_IDENTITY,
+                      MVIN_SCALE_IDENTITY, 1, NO_ACTIVATION, ACC_SCALE_IDENTITY, 0, false, false, false, true, true, 0,
+                      WS);
+    for (int i = 0; i < 2 * DIM * DIM; i++) {
+        CHECK((&out[0][0])[i] == (&d[0][0])[i]);
+    }
+}
+
 /* C = A B + D in tiles, with odd sizes and strides. */
 static void tiled(enum tiled_matmul_type_t type, bool transpose_A, bool transpose_B, bool full, bool with_D) {
     enum { MOST = 3 * DIM };
@@ -341,6 +406,9 @@ int main(int argc, char **argv) {
     products(false, true, false);
     products(false, true, true);
     what_stays_in_the_array();
+    settings_of_computation();
+    loads_of_the_accumulators_width_scale_floats_only();
+    a_bias_of_elements();
     for (int bits = 0; bits < 4; bits++) {
         tiled(WS, false, false, bits & 1, bits & 2);
         tiled(WS, true, false, bits & 1, bits & 2);

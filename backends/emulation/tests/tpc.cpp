@@ -92,6 +92,7 @@ static void words() {
             uint128 u = v_u32_mul_b((uint32_t)x, (uint32_t)y);
             CHECK((((unsigned long long)u.v2[7] << 32) | u.v1[7]) == (unsigned long long)(uint32_t)x * (uint32_t)y);
             CHECK(v_i32_sel_less_i32_b(a, b, 1, 0)[9] == (x < y) && v_i32_sel_geq_u32_b((uint32_t)x, (uint32_t)y, 1, 0)[9] == ((uint32_t)x >= (uint32_t)y));
+            CHECK(v_i32_sel_leq_i32_b(a, b, 1, 0)[9] == (x <= y) && v_i32_sel_grt_i32_b(a, b, 1, 0)[9] == (x > y));
             CHECK(v_i32_sel_eq_i32_b(a, b, 1, 0)[9] == (x == y) && v_f32_sel_neq_i32_b(a, b, 1, 0)[9] == (x != y));
             CHECK(v_i32_max_b(a, b)[1] == (x > y ? x : y) && v_i32_xor_b(a, b)[1] == (x ^ y));
         }
