@@ -193,6 +193,19 @@ fn words_add_modulo_their_width() {
 ",
     );
     check(&copy, Tier::Exact, &vectors(&copy, false));
+    // Bytes are widened by their sign on the way in.
+    let widened = function(
+        "func @widened(a: const ptr<i8>, b: const ptr<i32>, out: ptr<i32>, n: i32) {
+  %0 = view a[#0] : tensor<n x i8>
+  %1 = convert %0 : tensor<n x i32>
+  %2 = view b[#0] : tensor<n x i32>
+  %3 = add %1, %2 : tensor<n x i32>
+  store out[#0] = %3
+}
+",
+    );
+    let g = check(&widened, Tier::Exact, &vectors(&widened, false));
+    assert_eq!(g.split, None);
     // The accumulator has no subtraction, and a load of words no sign.
     let f = elementwise("i32", "", "%2 = subtract %0, %1 : [T]\nstore out[#0] = %2");
     assert!(generate(&f, Tier::Real).unwrap_err().contains("nothing"));
@@ -246,7 +259,18 @@ fn rows_with_a_pitch_and_in_place() {
 }
 ",
     );
-    check(&f, Tier::Exact, &vectors(&f, false));
+    let mut calls = vectors(&f, false);
+    // What the moves can't take, the core computes.
+    for pitch in [-7, 0, 1 << 40] {
+        let sizes = [("rows", 1), ("cols", 9), ("pitch", pitch)];
+        calls.push(call(&f, &sizes, &mut Random(12), false));
+    }
+    let g = check(&f, Tier::Exact, &calls);
+    assert!(
+        g.files[0]
+            .1
+            .contains("k__on_core(a, b, rows, cols, pitch);")
+    );
     let shifted = function(
         "func @k(a: ptr<i32>, b: const ptr<i32>, n: i32) {
   %0 = view a[#0 + 1] : tensor<n x i32>
