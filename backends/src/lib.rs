@@ -34,6 +34,11 @@ pub trait Target: Sync {
         false
     }
 
+    /// What Python has to import before its code can run; `None` if it is not Python.
+    fn python_package(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Code for one kernel.
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported>;
 }
@@ -106,7 +111,16 @@ impl std::error::Error for Unsupported {}
 /// All targets.
 pub fn targets() -> &'static [&'static dyn Target] {
     static GEMMINI: gemmini::Gemmini = gemmini::Gemmini::new();
-    static TARGETS: &[&dyn Target] = &[&cpu::Cpu, &frameworks::NUMPY, &GEMMINI, &gaudi::Gaudi];
+    static TARGETS: &[&dyn Target] = &[
+        &cpu::Cpu,
+        &frameworks::NUMPY,
+        &frameworks::JAX,
+        &frameworks::PYTORCH,
+        &frameworks::TENSORFLOW,
+        &frameworks::MLX,
+        &GEMMINI,
+        &gaudi::Gaudi,
+    ];
     TARGETS
 }
 

@@ -1,11 +1,9 @@
-//! Every operator on every type, edges included, on both targets against the interpreter.
+//! Every operator on every type, edges included, in C against the interpreter.
 
 mod common;
 
-use common::python::{python, run_python};
 use common::{Random, assert_same, call, expected, run_c, try_generate};
 use tensorize_backends::cpu::Cpu;
-use tensorize_backends::frameworks::NUMPY;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::Idx;
 use tensorize_ir::loopir::Param;
@@ -119,16 +117,5 @@ fn in_c() {
         let got = run_c(&f, &g.entry, &g.files[0].1, &calls);
         // The interpreter's library is Rust's.
         assert_same(&f.name, tier, &got[0], &expected(&f, &calls[0]));
-    }
-}
-
-#[test]
-fn in_numpy() {
-    let Some(python) = python() else { return };
-    for (f, tier) in all() {
-        let calls = calls(&f);
-        let g = try_generate(&NUMPY, &f, tier, &[]).unwrap();
-        let got = run_python(&python, &f, &g, &calls);
-        assert_same(&f.name, g.tier, &got[0], &expected(&f, &calls[0]));
     }
 }

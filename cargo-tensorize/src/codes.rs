@@ -190,7 +190,7 @@ pub const CODES: &[Code] = &[
         "TZ0604",
         "generated code that could not be run",
         "Generated code is run against the original before it is stored. For Python targets that takes a Python with \
-         NumPy: TENSORIZE_PYTHON, else the one that `cargo xtask setup` installs, else `python3`.",
+         NumPy and the target's framework: TENSORIZE_PYTHON, else the one that `cargo xtask setup` installs, else `python3`.",
     ),
     row(
         "TZ0701",

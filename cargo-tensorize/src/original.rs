@@ -2,7 +2,6 @@
 
 use crate::diagnostics::Diagnostic;
 use crate::differential::{self, Differential, Effort, Failure, Mismatch, Variant};
-use crate::generate::Artefact;
 use crate::pipeline::{Kernel, micros};
 use crate::python;
 use std::time::Instant;
@@ -21,32 +20,31 @@ pub fn check(kernels: &mut [Kernel]) {
     interpreted(kernels);
 }
 
-/// Generated Python, for the kernels that passed.
+/// Generated Python, for the kernels that passed: one framework after the other.
 fn interpreted(kernels: &mut [Kernel]) {
+    for target in backends::targets() {
+        if let Some(package) = target.python_package() {
+            in_framework(kernels, target.name(), package);
+        }
+    }
+}
+
+fn in_framework(kernels: &mut [Kernel], target: &str, package: &str) {
     let start = Instant::now();
-    let is_python = |a: &&Artefact| a.extension == "py";
-    let find = |k: &Kernel| {
-        k.artefacts
-            .iter()
-            .find(|(_, a)| is_python(a))
-            .map(|(t, _)| t.clone())
-    };
-    // The kernel's number and the target, for those that were run.
-    let todo: Vec<(usize, String)> = kernels
-        .iter()
-        .enumerate()
-        .filter_map(|(i, k)| Some((i, find(k)?)))
+    let has_code = |k: &Kernel| k.artefacts.contains_key(target);
+    let todo: Vec<usize> = (0..kernels.len())
+        .filter(|i| has_code(&kernels[*i]))
         .collect();
     if todo.is_empty() {
         return;
     }
     let work: Vec<_> = todo
         .iter()
-        .map(|(i, t)| (&kernels[*i], &kernels[*i].artefacts[t]))
+        .map(|i| (&kernels[*i], &kernels[*i].artefacts[target]))
         .collect();
-    let verdicts = python::check(&work);
+    let verdicts = python::check(&work, package);
     let share = micros(start.elapsed()) / todo.len() as u64;
-    for (n, (i, target)) in todo.iter().enumerate() {
+    for (n, i) in todo.iter().enumerate() {
         let kernel = &mut kernels[*i];
         kernel.report.times_us.differential += share;
         match verdicts.as_ref().map(|v| &v[n]) {
@@ -59,8 +57,9 @@ fn interpreted(kernels: &mut [Kernel]) {
             Err(why) => {
                 let why = format!("the code could not be run: {why}");
                 let d = Diagnostic::warning("TZ0604", format!("no code for {target}: {why}"));
-                let help =
-                    "run `cargo xtask setup`, or set TENSORIZE_PYTHON to a Python with NumPy";
+                let help = format!(
+                    "run `cargo xtask setup --frameworks all`, or set TENSORIZE_PYTHON to a Python with {package}"
+                );
                 kernel
                     .report
                     .diagnostics

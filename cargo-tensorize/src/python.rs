@@ -1,6 +1,6 @@
 //! Generated Python modules against the lifted loop, on the inputs that the compiled original gets, too.
 //!
-//! One interpreter serves all kernels of a file. A person may not have one: then there is no evidence, and
+//! One interpreter serves all kernels of a file and a target. A person may not have one: then there is no evidence, and
 //! nothing for these targets is stored.
 
 use crate::differential::Effort;
@@ -24,20 +24,21 @@ const SCRIPT: &str = include_str!("python/run.py");
 /// Inputs a kernel: an interpreter in Python is slow.
 const INPUTS: usize = 24;
 const STEPS: u64 = 50_000;
-/// An interpreter that takes longer hangs.
+/// An interpreter that takes longer hangs: to import a framework, and for each module, which some compile for each size.
 const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT_A_MODULE: Duration = Duration::from_secs(30);
 
 /// What became of one module: the comparison's tally, or why it is not good.
 pub type Verdict = Result<Tally, String>;
 
-/// Runs the modules of these kernels (`(kernel, target)`), in order. An `Err` says why none could be run.
-pub fn check(work: &[(&Kernel, &Artefact)]) -> Result<Vec<Verdict>, String> {
+/// Runs the modules of these kernels, in order, where `package` can be imported. An `Err` says why none could be run.
+pub fn check(work: &[(&Kernel, &Artefact)], package: &str) -> Result<Vec<Verdict>, String> {
     let prepared: Vec<Prepared> = work
         .iter()
         .filter_map(|(k, a)| Some(Prepared::new(k.proven.as_ref()?, a)))
         .collect();
     let modules: Vec<&Module> = prepared.iter().map(|p| &p.module).collect();
-    let results = run(&modules)?;
+    let results = run(&modules, package)?;
     if results.len() != prepared.len() {
         return Err("Python gave no answer for some modules".into());
     }
@@ -265,7 +266,7 @@ fn scalars(hex: &str, ty: ScalarType) -> Option<Vec<Scalar>> {
     Some(bytes?.chunks(ty.bytes()).map(value).collect())
 }
 
-fn run(modules: &[&Module]) -> Result<Vec<Vec<Answer>>, String> {
+fn run(modules: &[&Module], package: &str) -> Result<Vec<Vec<Answer>>, String> {
     let python = tools::find_python();
     let name = python.display();
     let mut output = tempfile::tempfile().map_err(|e| format!("no temporary file: {e}"))?;
@@ -277,7 +278,7 @@ fn run(modules: &[&Module]) -> Result<Vec<Vec<Answer>>, String> {
         .reopen()
         .map_err(|e| format!("no temporary file: {e}"))?;
     let mut child = Command::new(&python)
-        .args(["-c", SCRIPT])
+        .args(["-c", SCRIPT, package])
         .stdin(Stdio::piped())
         .stdout(to)
         .stderr(errors)
@@ -289,7 +290,8 @@ fn run(modules: &[&Module]) -> Result<Vec<Vec<Answer>>, String> {
         // An interpreter without NumPy is gone already; its status says so.
         let _ = input.write_all(&text);
     }
-    let status = tools::wait(&mut child, LIMIT).map_err(|e| format!("{name}: {e}"))?;
+    let status = tools::wait(&mut child, LIMIT + LIMIT_A_MODULE * modules.len() as u32)
+        .map_err(|e| format!("{name}: {e}"))?;
     if !status.success() {
         let mut log = String::new();
         let _ = std::io::Seek::rewind(&mut output);

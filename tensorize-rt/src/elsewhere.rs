@@ -116,6 +116,7 @@ unsafe fn attempt<R: Value>(
         Code::Python { source, entry } => {
             let module = crate::worker::Module {
                 name: kernel.name,
+                target: target.name,
                 source,
                 entry,
             };
@@ -180,6 +181,7 @@ pub(crate) fn prepare(kernel: &'static Kernel) {
         {
             let module = crate::worker::Module {
                 name: kernel.name,
+                target: target.name,
                 source,
                 entry,
             };

@@ -1,10 +1,10 @@
-"""Runs generated NumPy modules for another process.
+"""Runs generated modules for another process: NumPy's, and those of other frameworks, which they import.
 
 Commands come through the socket that is standard input, arrays through the shared file whose descriptor
 is the first argument.
 
-    load NAME ENTRY LENGTH\n<source>   -> ok -
-    call NAME SIZE DTYPE ARG...\n      -> ok HEX   (the returned value's bytes, as an integer)
+    load TARGET:NAME ENTRY LENGTH\n<source>   -> ok -
+    call TARGET:NAME SIZE DTYPE ARG...\n      -> ok HEX   (the returned value's bytes, as an integer)
 
 An ARG is a:DTYPE:OFFSET:LENGTH:r|w, i:DTYPE:DECIMAL or f:DTYPE:HEX. Instead of ok: error LENGTH\n<text>
 """

@@ -29,6 +29,7 @@ const ALIGN: usize = 64;
 /// A generated module.
 pub(crate) struct Module {
     pub(crate) name: &'static str,
+    pub(crate) target: &'static str,
     pub(crate) source: &'static str,
     pub(crate) entry: &'static str,
 }
@@ -46,7 +47,8 @@ struct Worker {
     socket: BufReader<UnixStream>,
     arena: File,
     map: Option<MmapMut>,
-    loaded: Vec<&'static str>,
+    /// Kernels with their targets.
+    loaded: Vec<(&'static str, &'static str)>,
     log: File,
 }
 
@@ -212,18 +214,19 @@ impl Worker {
     }
 
     fn load(&mut self, module: &Module) -> Result<(), Trouble> {
-        if self.loaded.contains(&module.name) {
+        if self.loaded.contains(&(module.name, module.target)) {
             return Ok(());
         }
         let head = format!(
-            "load {} {} {}\n",
+            "load {}:{} {} {}\n",
+            module.target,
             module.name,
             module.entry,
             module.source.len()
         );
         self.send(&head, module.source.as_bytes())?;
         self.reply()?;
-        self.loaded.push(module.name);
+        self.loaded.push((module.name, module.target));
         Ok(())
     }
 
@@ -253,7 +256,8 @@ impl Worker {
             .ok_or_else(|| Trouble::Call("no shared memory".into()))?;
 
         let mut line = format!(
-            "call {} {size} {}",
+            "call {}:{} {size} {}",
+            module.target,
             module.name,
             ret.map_or("void", Elem::dtype)
         );

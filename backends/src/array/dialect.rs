@@ -24,6 +24,8 @@ use tensorize_ir::scalar::ScalarType;
 pub struct Dialect {
     /// What `--target` takes.
     pub target: &'static str,
+    /// The Python package that must be there.
+    pub package: &'static str,
     /// One line for people.
     pub describe: &'static str,
     /// How people call it.
@@ -93,7 +95,9 @@ impl Dialect {
 
     /// The framework's name of a type.
     pub(super) fn dtype(&self, ty: ScalarType) -> Result<String, Unsupported> {
-        let row = self.row("type", ty, false)?;
+        let row = self
+            .row("type", ty, false)
+            .map_err(|_| Unsupported::new(format!("{} does not compute with {ty}", self.title)))?;
         Ok(row.form.replace("{m}", self.module))
     }
 
@@ -232,6 +236,7 @@ mod tests {
 
     const DIALECT: Dialect = Dialect {
         target: "test",
+        package: "test",
         describe: "",
         title: "Test",
         module: "t",

@@ -299,10 +299,15 @@ impl Emitter<'_> {
             Atom::Min(a, b) => ("index_minimum", a, b),
         };
         let positive = b.as_constant().is_some_and(|b| b > 0);
+        // Of Python integers: sizes stay such.
+        let integers = scalar && !a.has_values() && !b.has_values();
         let (a, b) = (self.index(a, scope)?, self.index(b, scope)?);
+        let full = a.full || b.full;
         Ok(match name {
             "index_floor_div" if positive => infix("//", Level::Product, &a, &b),
             "index_floor_mod" if positive => infix("%", Level::Product, &a, &b),
+            "index_maximum" if integers => Code::atom(format!("max({}, {})", a.s, b.s), full),
+            "index_minimum" if integers => Code::atom(format!("min({}, {})", a.s, b.s), full),
             _ => self.form(
                 name,
                 ScalarType::I64,

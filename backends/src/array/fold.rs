@@ -71,12 +71,16 @@ impl Emitter<'_> {
             None => self.zero(ty)?,
         };
         let t = self.dialect.dtype(ty)?;
+        let (lowest, highest) = self.limits(ty);
+        let (lowest, highest) = (self.typed(&lowest, ty)?, self.typed(&highest, ty)?);
         let operands = [
             ("a", x.into()),
             ("start", (&start).into()),
             ("axis", (&axis).into()),
             ("axes", (&tuple).into()),
             ("t", (&t).into()),
+            ("lowest", (&lowest).into()),
+            ("highest", (&highest).into()),
         ];
         let combined = |sign: &str, level: Level, init: &Code, reduced: &Code| Code {
             s: format!("{} {sign} {}", init.at(level), reduced.at(Level::Atom)),
@@ -113,7 +117,12 @@ impl Emitter<'_> {
             }
             Reducer::TakeIf(_) | Reducer::KeepIf(_) if ty.is_float() && extreme.is_some() => {
                 let more = extreme.iter().flat_map(|e| e.operands());
-                let operands: Vec<_> = operands.into_iter().chain(more).collect();
+                let (max, identity) = match extreme.is_some_and(|e| e.larger) {
+                    true => ("max", &lowest),
+                    false => ("min", &highest),
+                };
+                let none = [("max", max.into()), ("identity", identity.into())];
+                let operands: Vec<_> = operands.into_iter().chain(more).chain(none).collect();
                 self.form("extreme", ty, &operands)
             }
             _ => {
@@ -144,6 +153,15 @@ impl Emitter<'_> {
         let form = row.form.replace("{step}", &step.s);
         self.float_step(ty)?;
         Ok(self.dialect.fill(&form, operands))
+    }
+
+    /// What the largest and the smallest of no elements are, as digits.
+    fn limits(&self, ty: ScalarType) -> (String, String) {
+        match ty {
+            ScalarType::I1 => ("False".into(), "True".into()),
+            _ if ty.is_float() => ("-np.inf".into(), "np.inf".into()),
+            _ => (ty.min_value().to_string(), ty.max_value().to_string()),
+        }
     }
 
     fn zero(&mut self, ty: ScalarType) -> Result<String, Unsupported> {

@@ -73,6 +73,7 @@ const FORMS: &[&str] = &[
     "scan_extreme",
     "scan_one_by_one",
     "arg_extreme",
+    "order",
     "of_index",
     "index_compare",
     "index_maximum",
@@ -88,6 +89,10 @@ impl Target for Dialect {
 
     fn describe(&self) -> &'static str {
         self.describe
+    }
+
+    fn python_package(&self) -> Option<&'static str> {
+        Some(self.package)
     }
 
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {

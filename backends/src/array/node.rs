@@ -160,7 +160,7 @@ impl<'a> Emitter<'a> {
 
     /// A literal with its type.
     pub(super) fn literal(&self, v: Scalar) -> Result<String, Unsupported> {
-        self.typed(&digits(v, self.dialect.module), v.ty)
+        self.typed(&digits(v), v.ty)
     }
 
     pub(super) fn typed(&self, digits: &str, ty: ScalarType) -> Result<String, Unsupported> {
@@ -224,10 +224,7 @@ impl<'a> Emitter<'a> {
             }
             Op::Constant(v) => Code::atom(self.literal(*v)?, true),
             Op::Table(values) => {
-                let items: Vec<_> = values
-                    .iter()
-                    .map(|v| digits(*v, self.dialect.module))
-                    .collect();
+                let items: Vec<_> = values.iter().map(|v| digits(*v)).collect();
                 let (items, t) = (items.join(", "), self.dialect.dtype(elem)?);
                 let row = self.dialect.row("table", elem, false)?;
                 let operands = [("v", (&items).into()), ("t", (&t).into())];
@@ -497,7 +494,7 @@ impl<'a> Emitter<'a> {
                 ((l, 1), [(c, 0)]) | ((l, 2), [(c, 0)]) => *c + 1 == l && l <= 2,
                 _ => false,
             };
-        let product = if simple {
+        let product = if simple && self.dialect.row("matmul", elem, false).is_ok() {
             self.form("matmul", elem, &[("a", (&x).into()), ("b", (&y).into())])?
         } else {
             einsum(self, &result.iter().collect::<String>())?

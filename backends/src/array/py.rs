@@ -106,8 +106,8 @@ impl Body {
     }
 }
 
-/// A literal without its type; `nan` and `inf` are the module's.
-pub(super) fn digits(v: Scalar, module: &str) -> String {
+/// A literal without its type.
+pub(super) fn digits(v: Scalar) -> String {
     if v.ty == ScalarType::I1 {
         return if v.is_true() { "True" } else { "False" }.into();
     }
@@ -116,11 +116,11 @@ pub(super) fn digits(v: Scalar, module: &str) -> String {
     }
     let x = v.as_f64();
     if x.is_nan() {
-        return format!("{module}.nan");
+        return "np.nan".into();
     }
     if x.is_infinite() {
         let sign = if x > 0.0 { "" } else { "-" };
-        return format!("{sign}{module}.inf");
+        return format!("{sign}np.inf");
     }
     if v.ty == ScalarType::F32 {
         // Python reads a double, and rounds it to a float: only if that gives the same float.

@@ -45,7 +45,10 @@ impl Emitter<'_> {
     ) -> Result<Code, Unsupported> {
         self.float_step(from)?;
         let t = self.dialect.dtype(to)?;
-        self.form("convert", to, &[("a", a.into()), ("t", (&t).into())])
+        let row = self.dialect.row("convert", to, false)?;
+        Ok(self
+            .dialect
+            .fill(row.form, &[("a", a.into()), ("t", (&t).into())]))
     }
 
     pub(super) fn bitcast(&mut self, to: ScalarType, a: &Code) -> Result<Code, Unsupported> {
@@ -63,6 +66,9 @@ impl Emitter<'_> {
         b: &Code,
     ) -> Result<Code, Unsupported> {
         self.float_step(ty)?;
+        if !matches!(op, CmpOp::Eq | CmpOp::Ne) {
+            self.dialect.row("order", ty, false)?;
+        }
         Ok(compare(op, a, b))
     }
 

@@ -1,32 +1,3 @@
-def _gather(array, at):
-    """array[at]; any value where that is outside."""
-    if array.size == 0:
-        return np.zeros(np.shape(at), array.dtype)
-    return np.take(array, np.asarray(at).astype(np.int64), mode="clip")
-
-
-def _axis(n, axis, rank):
-    """0, 1, ... n-1 along one axis of `rank`."""
-    return np.arange(max(n, 0)).reshape([-1 if d == axis else 1 for d in range(rank)])
-
-
-def _full(x, shape):
-    """All of `shape`, where x may still lack axes to be broadcast."""
-    return np.broadcast_to(x, _shape(shape))
-
-
-def _slice(x, start, shape, stride):
-    """x[start + i*stride] along each axis; any value outside of x."""
-    for d, (first, n, step) in enumerate(zip(start, _shape(shape), stride)):
-        if first >= 0 and first + (n - 1) * step < x.shape[d]:
-            x = x[(slice(None),) * d + (slice(first, first + n * step, step),)]
-        elif x.shape[d] == 0:
-            x = np.zeros(x.shape[:d] + (n,) + x.shape[d + 1 :], x.dtype)
-        else:
-            x = np.take(x, first + step * np.arange(n), axis=d, mode="clip")
-    return x
-
-
 def _pad(x, value, low, shape):
     """x, beginning at `low`, surrounded by value."""
     out = np.full(_shape(shape), value, x.dtype)
@@ -66,22 +37,6 @@ def _sar(a, b):
     bits = b.view(np.dtype(f"u{b.dtype.itemsize}"))
     count = np.minimum(bits, bits.dtype.type(8 * a.dtype.itemsize - 1)).view(signed)
     return (a.view(signed) >> count).view(a.dtype)
-
-
-def _maximum(a, b):
-    """The larger; NaN if there is one; of two zeros, the positive one."""
-    return np.where(a == b, np.where(np.signbit(a), b, a), np.maximum(a, b))
-
-
-def _minimum(a, b):
-    """The smaller; NaN if there is one; of two zeros, the negative one."""
-    return np.where(a == b, np.where(np.signbit(a), a, b), np.minimum(a, b))
-
-
-def _round(x):
-    """To the nearest integer, halves away from zero."""
-    t = np.trunc(x)
-    return t + np.copysign((np.abs(x - t) >= 0.5).astype(x.dtype), x)
 
 
 def _floor_div(a, b):

@@ -1,0 +1,69 @@
+def _tensor(x):
+    """On the device that computes: on a CPU, the same memory, unless that runs backwards."""
+    x = np.asarray(x)
+    x = x.copy() if any(s < 0 for s in x.strides) else x
+    return torch.from_numpy(x).to(torch.get_default_device())
+
+
+def _axis(n, axis, rank):
+    """0, 1, ... n-1 along one axis of `rank`."""
+    return torch.arange(max(n, 0)).reshape([-1 if d == axis else 1 for d in range(rank)])
+
+
+def _gather(array, at):
+    """array[at]; any value where that is outside."""
+    if array.numel() == 0:
+        return torch.zeros(at.shape, dtype=array.dtype)
+    return array[at.to(torch.int64).clamp(0, array.numel() - 1)]
+
+
+def _concatenate(xs, axis):
+    return torch.cat(xs, dim=axis)
+
+
+def _quotient(a, b):
+    return torch.div(a, b, rounding_mode="trunc")
+
+
+def _bits(x):
+    return torch.iinfo(x.dtype).bits
+
+
+def _left(a, b):
+    return a << b
+
+
+def _right(a, b):
+    return a >> b
+
+
+def _max(x, axes):
+    return torch.amax(x, dim=axes)
+
+
+def _min(x, axes):
+    return torch.amin(x, dim=axes)
+
+
+def _product(x, axes):
+    for axis in sorted(axes, reverse=True):
+        x = torch.prod(x, dim=axis, dtype=x.dtype)
+    return x
+
+
+def _transpose(x, order):
+    return torch.permute(x, order)
+
+
+def _sum(x, axes):
+    return torch.sum(x, dim=axes, dtype=x.dtype)
+
+
+def _maximum(a, b):
+    """The larger; NaN if there is one; of two zeros, the positive one."""
+    return torch.where(a == b, torch.where(torch.signbit(a), b, a), torch.maximum(a, b))
+
+
+def _minimum(a, b):
+    """The smaller; NaN if there is one; of two zeros, the negative one."""
+    return torch.where(a == b, torch.where(torch.signbit(a), a, b), torch.minimum(a, b))
