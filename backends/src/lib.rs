@@ -118,6 +118,7 @@ pub fn targets() -> &'static [&'static dyn Target] {
         &frameworks::PYTORCH,
         &frameworks::TENSORFLOW,
         &frameworks::MLX,
+        &frameworks::DASK,
         &GEMMINI,
         &gaudi::Gaudi,
     ];

@@ -344,4 +344,4 @@ macro_rules! frameworks {
     )* };
 }
 
-frameworks!(numpy NUMPY, jax JAX, pytorch PYTORCH, tensorflow TENSORFLOW, mlx MLX);
+frameworks!(numpy NUMPY, jax JAX, pytorch PYTORCH, tensorflow TENSORFLOW, mlx MLX, dask DASK);

@@ -156,6 +156,39 @@ fn an_exception_takes_out_one_kernel() {
 }
 
 #[test]
+fn out_of_memory() {
+    alone("out_of_memory", &[], || {
+        let k = kernel!(
+            "greedy",
+            "import resource\ndef f(x, a):\n    x[:2] = 99\n    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n    \
+             x += np.ones(1 << 32, np.uint8)[:4]\n    return x[0]\n"
+        );
+        answers(k);
+        assert_eq!(report(k).calls, (1, 0));
+        assert!(why(k).contains("MemoryError"), "{}", why(k));
+    });
+}
+
+#[test]
+fn a_framework_that_is_not_there_takes_out_its_kernels_alone() {
+    let name = "a_framework_that_is_not_there_takes_out_its_kernels_alone";
+    alone(name, &[], || {
+        let k = kernel!(
+            "elsewhere",
+            "import no_such_framework\ndef f(x, a):\n    return x[0]\n"
+        );
+        answers(k);
+        assert!(
+            why(k).contains("No module named 'no_such_framework'"),
+            "{}",
+            why(k)
+        );
+        answers(good());
+        assert_eq!(report(good()).target, "numpy");
+    });
+}
+
+#[test]
 fn modules_that_are_none() {
     alone("modules_that_are_none", &[], || {
         let broken = kernel!("broken", "def f(x, a:\n");

@@ -30,7 +30,7 @@ pub enum What {
 
 /// Measures `what`.
 pub fn run(what: What, json: bool, runs: usize) -> Result<()> {
-    setup::run()?;
+    setup::run(setup::Frameworks::Small)?;
     match what {
         What::Lift => lift::run(json, runs),
         What::Size => size::run(json),

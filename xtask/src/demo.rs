@@ -13,7 +13,7 @@ use crate::setup;
 /// Builds both, runs both, compares what they computed, and says where the pictures are.
 pub fn run(pictures: &[PathBuf]) -> Result<()> {
     step("tools");
-    setup::run()?;
+    setup::run(setup::Frameworks::Small)?;
     let tool = build_tool()?;
 
     step("cargo tensorize");

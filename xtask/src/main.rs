@@ -20,11 +20,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Install what is missing: z3, cvc5, libclang and NumPy in a Python environment of their own, gcc and clang
+    /// Install what is missing: z3, cvc5, libclang, NumPy and others in a Python environment of their own, gcc and clang
     Setup {
         /// Only report what is there and what is missing
         #[arg(long)]
         check: bool,
+        /// Which frameworks for arrays
+        #[arg(long, default_value = "small")]
+        frameworks: setup::Frameworks,
     },
     /// Build and run the demo project as it was and tensorized, compare the two, show the pictures and the table
     Demo {
@@ -34,6 +37,9 @@ enum Verb {
     },
     /// Run every test
     Test {
+        /// Which frameworks for arrays to install; tests of others are left out
+        #[arg(long, default_value = "small")]
+        frameworks: setup::Frameworks,
         /// Passed on to `cargo test`
         #[arg(last = true)]
         args: Vec<String>,
@@ -57,10 +63,10 @@ enum Verb {
 
 fn main() -> ExitCode {
     let done: Result<()> = match Cli::parse().verb {
-        Verb::Setup { check: true } => setup::check(),
-        Verb::Setup { check: false } => setup::run(),
+        Verb::Setup { check: true, .. } => setup::check(),
+        Verb::Setup { frameworks, .. } => setup::run(frameworks),
         Verb::Demo { pictures } => demo::run(&pictures),
-        Verb::Test { args } => test::run(&args),
+        Verb::Test { frameworks, args } => test::run(frameworks, &args),
         Verb::Bench { what, json, runs } => bench::run(what, json, runs.max(1)),
         Verb::Coverage => test::coverage(),
         Verb::Lint => test::lint(),

@@ -1,6 +1,7 @@
 //! `cargo xtask setup`: the tools that `cargo tensorize` needs and cargo doesn't bring.
 //!
-//! z3, cvc5, libclang and NumPy come as Python packages into one environment, where our programs look for them. Nothing
+//! z3, cvc5, libclang, NumPy and other frameworks for arrays come as Python packages into one environment, where our
+//! programs look for them. Frameworks of gigabytes come only when they are asked for. Nothing
 //! else on the machine is touched, except that a missing C compiler (the tests want gcc and clang) or `venv` module is installed with apt where we
 //! may. Where we may not, the one command that does it is named.
 
@@ -19,6 +20,62 @@ const REQUIREMENTS: [&str; 4] = [
     "libclang==18.1.1",
     "numpy>=2,<3",
 ];
+/// The frameworks that kernels are generated for: target, package, what is in it, and whether it is small.
+const FRAMEWORKS: [Framework; 5] = [
+    Framework {
+        target: "jax",
+        package: "jax>=0.10,<0.11",
+        inside: "jax/__init__.py",
+        small: true,
+    },
+    Framework {
+        target: "mlx",
+        package: "mlx[cpu]>=0.32,<0.33",
+        inside: "mlx/extension.py",
+        small: true,
+    },
+    Framework {
+        target: "dask",
+        package: "dask[array,distributed]>=2026.1",
+        inside: "dask/array/__init__.py",
+        small: true,
+    },
+    Framework {
+        target: "tensorflow",
+        package: "tensorflow-cpu>=2.21,<3",
+        inside: "tensorflow/__init__.py",
+        small: false,
+    },
+    Framework {
+        target: "pytorch",
+        package: "torch>=2.9,<3",
+        inside: "torch/__init__.py",
+        small: false,
+    },
+];
+
+struct Framework {
+    target: &'static str,
+    package: &'static str,
+    /// A file of the package.
+    inside: &'static str,
+    small: bool,
+}
+
+/// Which frameworks to install.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Frameworks {
+    /// Those that are quickly there
+    Small,
+    /// All of them, which takes gigabytes
+    All,
+}
+
+/// The targets whose frameworks are not there.
+pub fn left_out() -> Vec<&'static str> {
+    let lacking = FRAMEWORKS.iter().filter(|f| !is_in_venv(f.inside));
+    lacking.map(|f| f.target).collect()
+}
 /// Debian's packages for what must be on the machine already, together: one command mends everything.
 const DEBIAN_PACKAGES: [&str; 5] = ["gcc", "clang", "libc6-dev", "python3", "python3-venv"];
 /// Written into the environment when it is complete.
@@ -38,7 +95,46 @@ pub fn venv() -> Result<PathBuf> {
 }
 
 /// Installs what is missing. Quick when nothing is.
-pub fn run() -> Result<()> {
+pub fn run(frameworks: Frameworks) -> Result<()> {
+    tools()?;
+    let missing = FRAMEWORKS
+        .iter()
+        .filter(|f| f.small || frameworks == Frameworks::All)
+        .filter(|f| !is_in_venv(f.inside));
+    for framework in missing {
+        eprintln!("setup: {}", framework.package);
+        // One that doesn't exist for this machine is no reason to have none of the others.
+        if let Err(error) = pip(&[framework.package]) {
+            eprintln!(
+                "setup: the target {} is left out: {error:#}",
+                framework.target
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Has pip install packages.
+fn pip(packages: &[&str]) -> Result<()> {
+    let mut pip = Command::new(venv()?.join("bin/python3"));
+    pip.args(["-m", "pip", "install", "--quiet"])
+        .args(["--disable-pip-version-check", "--no-input"])
+        .args(packages);
+    run_command(&mut pip).context("pip could not install it; is a package index in reach?")
+}
+
+/// Whether a file is among the environment's packages.
+fn is_in_venv(file: &str) -> bool {
+    let Ok(venv) = venv() else { return false };
+    fs::read_dir(venv.join("lib"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| entry.path().join("site-packages").join(file).exists())
+}
+
+/// What proving and the tests can't do without.
+fn tools() -> Result<()> {
     let venv = venv()?;
     let parent = venv.parent().expect("joined above");
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
@@ -86,18 +182,7 @@ pub fn run() -> Result<()> {
         .arg(&venv);
     run_command(&mut create)
         .with_context(|| format!("no Python environment; try: {}", debian_command()))?;
-    let mut pip = Command::new(venv.join("bin/python3"));
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-    ])
-    .args(REQUIREMENTS);
-    run_command(&mut pip)
-        .context("pip could not install the tools; is a package index in reach?")?;
+    pip(&REQUIREMENTS)?;
     let missing = missing_in_venv();
     if !missing.is_empty() {
         bail!(
@@ -131,6 +216,9 @@ pub fn check() -> Result<()> {
             !absent.iter().any(|name| name == tool),
         );
     }
+    for target in left_out() {
+        println!("no       {target}: `cargo xtask setup --frameworks all` installs its framework");
+    }
     if !missing.is_empty() {
         bail!("{} missing: run `cargo xtask setup`", missing.len());
     }
@@ -148,9 +236,6 @@ fn is_complete() -> bool {
 }
 
 fn missing_in_venv() -> Vec<String> {
-    let Ok(venv) = venv() else {
-        return vec!["the environment".into()];
-    };
     let mut missing = Vec::new();
     if z3_version().is_none() {
         missing.push("z3".to_string());
@@ -160,12 +245,7 @@ fn missing_in_venv() -> Vec<String> {
         ("libclang", "clang/native/libclang.so"),
         ("numpy", "numpy/__init__.py"),
     ] {
-        let found = fs::read_dir(venv.join("lib"))
-            .into_iter()
-            .flatten()
-            .flatten()
-            .any(|entry| entry.path().join("site-packages").join(inside).exists());
-        if !found {
+        if !is_in_venv(inside) {
             missing.push(name.to_string());
         }
     }

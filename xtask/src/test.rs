@@ -9,17 +9,32 @@ use crate::process::{cargo, run as run_command, show};
 use crate::setup;
 
 /// Tests of the workspace, the end-to-end ones among them, counted in one closing line.
-pub fn run(args: &[String]) -> Result<()> {
-    setup::run()?;
+///
+/// Tests of a framework lie in a module of its target's name. Those of frameworks that are not there are skipped, and
+/// counted as that.
+pub fn run(frameworks: setup::Frameworks, args: &[String]) -> Result<()> {
+    setup::run(frameworks)?;
+    let left_out = setup::left_out();
     let mut command = cargo();
     command
         .args(["test", "--workspace", "--quiet", "--no-fail-fast"])
         .args(args);
+    if !left_out.is_empty() {
+        let skipped = left_out
+            .iter()
+            .flat_map(|t| ["--skip".into(), format!("{t}::")]);
+        // The user's arguments may have brought the separator already.
+        let separator = (!args.iter().any(|a| a == "--")).then_some("--");
+        command.args(separator).args(skipped);
+    }
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot start `{}`", show(&command)))?;
-    let mut counts = Counts::default();
+    let mut counts = Counts {
+        filtered_are_skipped: args.is_empty(),
+        ..Counts::default()
+    };
     for line in BufReader::new(child.stdout.take().expect("piped")).lines() {
         let line = line.context("cannot read what the tests print")?;
         println!("{line}");
@@ -30,6 +45,12 @@ pub fn run(args: &[String]) -> Result<()> {
         "{} passed, {} failed, {} skipped",
         counts.passed, counts.failed, counts.skipped
     );
+    if !left_out.is_empty() {
+        println!(
+            "left out, since their frameworks are not installed: {} (`cargo xtask test --frameworks all` has them)",
+            left_out.join(", ")
+        );
+    }
     if !status.success() {
         bail!("`{}` failed ({status})", show(&command));
     }
@@ -42,7 +63,7 @@ pub fn run(args: &[String]) -> Result<()> {
 
 /// Has the test that checks docs/coverage.md write it, as fast as users have it.
 pub fn coverage() -> Result<()> {
-    setup::run()?;
+    setup::run(setup::Frameworks::Small)?;
     run_command(
         cargo()
             .args([
@@ -84,6 +105,8 @@ struct Counts {
     passed: usize,
     failed: usize,
     skipped: usize,
+    /// Nobody filtered but us.
+    filtered_are_skipped: bool,
 }
 
 impl Counts {
@@ -103,6 +126,7 @@ impl Counts {
                 "passed" => self.passed += number,
                 "failed" => self.failed += number,
                 "ignored" => self.skipped += number,
+                "filtered out" if self.filtered_are_skipped => self.skipped += number,
                 _ => {}
             }
         }
@@ -115,8 +139,11 @@ mod tests {
 
     #[test]
     fn counts_are_summed_over_test_programs() {
-        let mut counts = Counts::default();
-        counts.add("test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.02s");
+        let mut counts = Counts {
+            filtered_are_skipped: true,
+            ..Counts::default()
+        };
+        counts.add("test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.02s");
         counts
             .add("test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
         counts.add("running 5 tests");
@@ -125,7 +152,8 @@ mod tests {
             Counts {
                 passed: 7,
                 failed: 2,
-                skipped: 1
+                skipped: 3,
+                filtered_are_skipped: true,
             }
         );
     }

@@ -1,12 +1,14 @@
 //! The frameworks for arrays. Each has a file here with what is special about it, and a folder with its rows of
 //! operators (see [`crate::array::dialect`]) and with what it lacks, in Python.
 
+mod dask;
 mod jax;
 mod mlx;
 mod numpy;
 mod pytorch;
 mod tensorflow;
 
+pub use dask::DASK;
 pub use jax::JAX;
 pub use mlx::MLX;
 pub use numpy::NUMPY;
@@ -23,4 +25,4 @@ const TENSOR: &str = include_str!("shared/tensor.txt");
 const TENSOR_HELPERS: &str = include_str!("shared/tensor.py");
 
 /// All of them.
-pub static ALL: &[&Dialect] = &[&NUMPY, &JAX, &PYTORCH, &TENSORFLOW, &MLX];
+pub static ALL: &[&Dialect] = &[&NUMPY, &JAX, &PYTORCH, &TENSORFLOW, &MLX, &DASK];

@@ -84,6 +84,8 @@ pub fn run_modules(python: &Path, runs: &[Run]) -> Vec<Vec<Outputs>> {
         writeln!(s, "import kernel{i}").unwrap();
     }
     s += "warnings.simplefilter('error')\n";
+    // What Dask's threads warn of is NumPy's overflows and divisions by zero.
+    s += "warnings.filterwarnings('ignore', category=RuntimeWarning, module='dask')\n";
     for (i, run) in runs.iter().enumerate() {
         for call in run.calls {
             write_call(&mut s, dir.path(), i, run, call);
