@@ -140,4 +140,4 @@ def _kept(x, axes):
 
 
 def _sum(x, axes):
-    return da.zeros(_kept(x, axes), x.dtype) if 0 in x.shape else x.sum(axis=axes, dtype=x.dtype)
+    return da.zeros(_kept(x, axes), dtype=x.dtype) if 0 in x.shape else x.sum(axis=axes, dtype=x.dtype)
