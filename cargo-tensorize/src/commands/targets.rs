@@ -13,7 +13,7 @@ pub fn run(out: &Output) -> Code {
         description: &'static str,
     }
     for t in backends::targets() {
-        out.text(&format!("{:8} {}\n", t.name(), t.describe()));
+        out.text(&format!("{:10} {}\n", t.name(), t.describe()));
         out.json(&Row {
             reason: "target",
             name: t.name(),
