@@ -186,6 +186,7 @@ fn counters(
         };
         state.scalars.insert(var.clone(), value);
     }
+    written_everywhere(&mut state);
     let end = exec.probe(l, &state, k, None);
     exec.ctx.restore(saved);
     let end = end?;
@@ -206,6 +207,15 @@ fn counters(
     }
     followers(exec, l, start, k, scalars, &mut found)?;
     Ok(found)
+}
+
+/// Gives a value to places of local arrays that nobody has written: as long as nothing is known of the counters, a round
+/// seems to read outside of what was.
+fn written_everywhere(state: &mut State) {
+    for (array, contents) in &mut state.arrays {
+        let unknown = || Sym::from(format!("{array}@before"));
+        contents.base.get_or_insert_with(unknown);
+    }
 }
 
 /// Integers that a round sets to a function of the counters, and that held its value for the round before
@@ -241,6 +251,7 @@ fn followers(
                     .insert(var.clone(), Arc::new(Elem::Acc(token(var, k), *ty)));
             }
         }
+        written_everywhere(&mut state);
         let end = exec.probe(l, &state, k, None)?;
         let before = &Idx::sym(k.clone()) - &Idx::constant(1);
         let mut more = false;
@@ -307,7 +318,13 @@ fn rounds(c: &ElemRef, k: &Sym) -> Option<Vec<Idx>> {
                 }
                 CmpOp::Ne if slope != 0 => {
                     let (quotient, left) = chain::divide(&rest, &Idx::constant(-slope));
-                    left.is_zero().then(|| vec![quotient])
+                    // Steps that may miss the end: as many as there is room for.
+                    let rounds = match left.is_zero() {
+                        true => quotient,
+                        false if slope > 0 => (-&rest).floor_div(&Idx::constant(slope)),
+                        false => rest.floor_div(&Idx::constant(-slope)),
+                    };
+                    Some(vec![rounds])
                 }
                 _ => None,
             }
