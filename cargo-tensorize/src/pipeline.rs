@@ -228,6 +228,9 @@ impl Worker {
         } = job;
         let mut report = KernelReport::new(&parsed.name, source.file.clone(), parsed.span.line);
         report.times_us.parse = parse_us;
+        for note in parsed.notes {
+            report.note(note.into());
+        }
         let mut kernel = Kernel {
             report,
             source,

@@ -1,6 +1,6 @@
 //! What became of each kernel, and how it is told: a table, or JSON objects.
 
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, Severity};
 use crate::exit::Code;
 use crate::second::Confirmation;
 use serde::{Serialize, Serializer};
@@ -57,6 +57,9 @@ pub struct KernelReport {
     pub code: Option<&'static str>,
     /// Its message.
     pub why: Option<String>,
+    /// What is worth knowing beside that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// By stage.
     pub times_us: Times,
     /// By name.
@@ -99,6 +102,7 @@ impl KernelReport {
             targets: BTreeMap::new(),
             second_solver: None,
             stored: false,
+            notes: Vec::new(),
             diagnostics: Vec::new(),
         }
     }
@@ -109,6 +113,15 @@ impl KernelReport {
         self.code = diagnostic.code;
         self.why = Some(diagnostic.message.clone());
         self.diagnostics.push(diagnostic);
+    }
+
+    /// What is worth knowing, whatever becomes of the kernel.
+    pub fn note(&mut self, diagnostic: Diagnostic) {
+        self.notes.push(diagnostic.message.clone());
+        self.diagnostics.push(Diagnostic {
+            severity: Severity::Note,
+            ..diagnostic
+        });
     }
 
     /// Whether the second solver agrees, if one was asked.

@@ -48,6 +48,9 @@ fn told(k: &Value) -> String {
     for guard in k["guards"].as_array().into_iter().flatten() {
         let _ = writeln!(text, "guard {}", guard.as_str().unwrap_or_default());
     }
+    for note in k["notes"].as_array().into_iter().flatten() {
+        let _ = writeln!(text, "note {}", note.as_str().unwrap_or_default());
+    }
     if let Some(code) = k["code"].as_str() {
         let _ = writeln!(text, "{code} {}", word("why"));
     }

@@ -17,11 +17,13 @@ mod expr;
 mod ffi;
 mod flags;
 mod flatten;
+mod goto;
 mod jump;
 mod library;
 mod lower;
 mod math;
 mod memory;
+mod openmp;
 mod operator;
 mod place;
 mod pointer;
@@ -109,6 +111,8 @@ pub struct Parsed {
     pub is_static: bool,
     /// The prototype, if all its types are ones we know.
     pub signature: Option<Signature>,
+    /// What was left aside, and is worth knowing.
+    pub notes: Vec<Problem>,
     /// The kernel, or why not.
     pub lowered: Result<loopir::Function, Problem>,
 }
@@ -139,7 +143,7 @@ pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
         let text = instances.as_ref().and_then(|i| i.text.as_deref());
         let unit =
             ffi::Unit::parse(file, text, &all, &headers).map_err(|why| unreadable(file, &why))?;
-        let source = source::Source::new(&unit, flags::overflow(args), instances.as_ref());
+        let source = source::Source::new(&unit, args, instances.as_ref());
         source.check_target()?;
         if let Some(p) = source::nothing_defined(&source) {
             return Err(p);

@@ -1,7 +1,7 @@
 //! One kernel's way: propose, prove, generate.
 
 use super::{Kernel, Proven, Settings, micros};
-use crate::diagnostics::{Diagnostic, line_span};
+use crate::diagnostics::{Diagnostic, Severity, line_span};
 use crate::generate::{self, Subject};
 use crate::original;
 use crate::proposer::{self, Proposer};
@@ -143,7 +143,8 @@ impl Stages<'_> {
         report.status = Status::Proven;
         report.code = None;
         report.why = None;
-        report.diagnostics.retain(|d| d.code == Some("TZ0313"));
+        let stays = |d: &Diagnostic| d.code == Some("TZ0313") || d.severity == Severity::Note;
+        report.diagnostics.retain(stays);
         report.tier = Some(proof.tier);
         report.guards = proof.guards.iter().map(ToString::to_string).collect();
         report.summary = summary.to_string();

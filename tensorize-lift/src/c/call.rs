@@ -205,7 +205,7 @@ impl<'u> Lower<'u, '_> {
                     let (elem, n) = (v.elem(), v.lanes.len());
                     self.bind_vector(p, Some(v), elem, n)?;
                 }
-                Arg::Record(path) => self.record_alias(p, path)?,
+                Arg::Record(path) => self.record_parameter(p, path)?,
                 value if self.source.cpp => self.bind_argument(p, value, c)?,
                 Arg::Place(_) | Arg::Seq(_) | Arg::Callable(_) => {
                     return Err(problem(codes::TYPE, "an argument that is an object", c));

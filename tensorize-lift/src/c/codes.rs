@@ -18,8 +18,8 @@ codes! {
         "The compiler's own message says why. Check include paths and definitions (`-I`, `-D`).";
     RECURSION = "TZ0204", "recursion",
         "Helper functions are inlined, so a function may not call itself. Write a loop.";
-    GOTO = "TZ0205", "goto, or a label",
-        "Use loops, `break`, `continue` and `return`.";
+    GOTO = "TZ0205", "goto",
+        "A goto may skip to a label that follows, in a block around it. For anything else use loops, `break`, `continue` and `return`.";
     VOLATILE = "TZ0206", "volatile or atomic data",
         "Every access to such data is an effect of its own, which a summary cannot keep.";
     UNKNOWN_CALL = "TZ0207", "a call to a function that is not defined in this file",
@@ -72,6 +72,8 @@ codes! {
         "Return a value on every path.";
     TOO_LARGE = "TZ0233", "a function that is too large",
         "Split it up.";
+    OPENMP = "TZ0234", "OpenMP",
+        "Compile the file without the flag for OpenMP (-fopenmp): then its pragmas are ignored, and the generated code for `cpu` uses all cores by itself.";
     VECTOR = "TZ0240", "a use of vector registers that is not known",
         "Intrinsics are supported whose meaning stands in the tables `x86.txt` and `neon.txt` of the front end. Write others as plain loops, or call those under an `#if` that keeps the plain code.";
 }

@@ -46,6 +46,7 @@ impl<'u> Lower<'u, '_> {
         match types::of(d) {
             _ if super::unions::is_union(d) => self.declare_union(d, init),
             _ if super::simd::is_vector(d) => self.declare_vector(d, init),
+            _ if super::flatten::is_of_numbers(d) => self.declare_struct(d, init),
             Ty::Scalar(ty) => {
                 let name = self.fresh(d.spelling());
                 let value = match init {

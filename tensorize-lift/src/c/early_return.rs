@@ -14,11 +14,11 @@ use tensorize_ir::scalar::Scalar;
 impl<'u> Lower<'u, '_> {
     /// The body of the kernel. Whether its end can be reached.
     pub fn kernel_body(&mut self, body: Cursor<'u>) -> Result<bool> {
-        let mut stmts = Vec::new();
-        flatten(body, &mut stmts);
+        let stmts = flattened(&[body]);
+        // A list with a label that is jumped to is one whole.
         let plain = stmts
             .iter()
-            .position(|&s| returns_from_inside(s))
+            .position(|&s| returns_from_inside(s) || leaves(s).gotos)
             .unwrap_or(stmts.len());
         let falls = self.list(&stmts[..plain])?;
         if !falls || plain == stmts.len() {
@@ -45,6 +45,12 @@ impl<'u> Lower<'u, '_> {
 }
 
 /// The statements of nested blocks, in one list.
+pub(super) fn flattened<'u>(stmts: &[Cursor<'u>]) -> Vec<Cursor<'u>> {
+    let mut out = Vec::new();
+    stmts.iter().for_each(|&s| flatten(s, &mut out));
+    out
+}
+
 fn flatten<'u>(c: Cursor<'u>, out: &mut Vec<Cursor<'u>>) {
     if c.kind() == CXCursor_CompoundStmt {
         operands(c).into_iter().for_each(|s| flatten(s, out));
@@ -62,8 +68,7 @@ fn returns_from_inside(c: Cursor<'_>) -> bool {
     match c.kind() {
         CXCursor_ReturnStmt => false,
         CXCursor_IfStmt => operands(c).into_iter().skip(1).any(|branch| {
-            let mut stmts = Vec::new();
-            flatten(branch, &mut stmts);
+            let stmts = flattened(&[branch]);
             let inside = stmts.split_last().is_some_and(|(last, before)| {
                 before.iter().any(|&s| leaves(s).returns) || returns_from_inside(*last)
             });

@@ -77,8 +77,21 @@ pub(super) fn overflow(args: &[String]) -> Overflow {
     overflow
 }
 
-/// The arguments that libclang understands and that matter for the meaning. Pragmas of OpenMP stay
-/// what they are without the flag: hints.
+/// Whether the compiler acts on pragmas of OpenMP.
+pub(super) fn openmp(args: &[String]) -> bool {
+    let mut on = false;
+    for arg in args {
+        match arg.as_str() {
+            "-fopenmp" | "-fopenmp-simd" | "-qopenmp" | "-qopenmp-simd" | "/openmp" => on = true,
+            a if a.starts_with("-fopenmp=") => on = true,
+            "-fno-openmp" | "-fno-openmp-simd" => on = false,
+            _ => {}
+        }
+    }
+    on
+}
+
+/// The arguments that libclang understands and that matter for the meaning.
 ///
 /// GCC has flags that clang takes for mistakes, so those that choose optimisations and warnings are left
 /// out, and those that choose the language, the target and the headers stay.
@@ -125,6 +138,9 @@ pub(super) fn for_libclang(args: &[String]) -> Vec<String> {
                 .any(|p| a.starts_with(p)) => {}
             a => kept.push(a.to_string()),
         }
+    }
+    if openmp(args) {
+        kept.push("-fopenmp".into());
     }
     // A limit would hide errors.
     kept.extend(["-ferror-limit=0", "-Wno-everything"].map(String::from));

@@ -3,7 +3,10 @@
 //! what [`Lower::flat_signature`] says in the end.
 
 mod ends;
+mod local;
 mod record;
+
+pub(super) use local::is_of_numbers;
 
 use super::codes;
 use super::ffi::{Cursor, Type};
@@ -33,10 +36,27 @@ pub(super) struct Flat<'u> {
     pitches: HashSet<Sym>,
     /// For a pointer to the end of an array: the parameter that points to its start.
     ends: HashMap<Cursor<'u>, Cursor<'u>>,
+    /// How many local structs there are.
+    locals: usize,
 }
 
-/// A struct: the parameter's number, and the fields on the way to it.
-pub(super) type Path<'u> = (usize, Vec<Cursor<'u>>);
+/// Whose a struct is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Owner {
+    /// The parameter of this number.
+    Parameter(usize),
+    /// The local variable of this number.
+    Local(usize),
+}
+
+impl Owner {
+    fn is_parameter(self) -> bool {
+        matches!(self, Owner::Parameter(_))
+    }
+}
+
+/// A struct: whose it is, and the fields on the way to it.
+pub(super) type Path<'u> = (Owner, Vec<Cursor<'u>>);
 
 /// A parameter of the source.
 struct Root<'u> {
@@ -157,7 +177,9 @@ impl<'u> Lower<'u, '_> {
                 fields: vec![],
             };
             self.add_parameter(p, name, node);
-            self.flat.records.insert(p, (root, vec![]));
+            self.flat
+                .records
+                .insert(p, (Owner::Parameter(root), vec![]));
             return Ok(true);
         }
         if let Some((elem, is_const)) = row_table(&types::of(p), p.ty()) {

@@ -1,4 +1,4 @@
-//! `break`, `continue` and the `return` of an inlined helper, as structure.
+//! `break`, `continue`, the `return` of an inlined helper and `goto` forward, as structure.
 //!
 //! A jump sets a flag, and what it jumps over runs only if the flag isn't set. Where an `if` always
 //! jumps in one branch, what follows goes into the other branch, and nothing has to be tested. Flags
@@ -19,6 +19,8 @@ pub(super) struct Leaves {
     pub breaks: bool,
     pub continues: bool,
     pub returns: bool,
+    /// To a label, which may also be one inside.
+    pub gotos: bool,
 }
 
 impl Leaves {
@@ -28,6 +30,7 @@ impl Leaves {
             breaks: self.breaks || o.breaks,
             continues: self.continues || o.continues,
             returns: self.returns || o.returns,
+            gotos: self.gotos || o.gotos,
         }
     }
 }
@@ -53,9 +56,14 @@ pub(super) fn leaves(c: Cursor<'_>) -> Leaves {
             returns: true,
             ..Leaves::default()
         },
-        CXCursor_ForStmt | CXCursor_WhileStmt | CXCursor_DoStmt => Leaves {
-            returns: inside().returns,
+        CXCursor_GotoStmt => Leaves {
+            gotos: true,
             ..Leaves::default()
+        },
+        CXCursor_ForStmt | CXCursor_WhileStmt | CXCursor_DoStmt => Leaves {
+            breaks: false,
+            continues: false,
+            ..inside()
         },
         CXCursor_SwitchStmt => Leaves {
             breaks: false,
@@ -69,14 +77,25 @@ pub(super) fn leaves(c: Cursor<'_>) -> Leaves {
 /// Whether the end of `c` is never reached, as far as its structure tells.
 pub(super) fn always_jumps(c: Cursor<'_>) -> bool {
     match c.kind() {
-        CXCursor_BreakStmt | CXCursor_ContinueStmt | CXCursor_ReturnStmt => true,
-        CXCursor_CompoundStmt => operands(c).into_iter().any(always_jumps),
+        CXCursor_BreakStmt | CXCursor_ContinueStmt | CXCursor_ReturnStmt | CXCursor_GotoStmt => {
+            true
+        }
+        CXCursor_CompoundStmt => {
+            let stmts = operands(c);
+            let jump = stmts.iter().position(|&s| always_jumps(s));
+            // What follows may be reached by a label.
+            jump.is_some_and(|at| !stmts[at..].iter().any(|&s| has_label(s)))
+        }
         CXCursor_IfStmt => match operands(c)[..] {
             [_, then, otherwise] => always_jumps(then) && always_jumps(otherwise),
             _ => false,
         },
         _ => false,
     }
+}
+
+fn has_label(c: Cursor<'_>) -> bool {
+    c.kind() == CXCursor_LabelStmt || operands(c).into_iter().any(has_label)
 }
 
 impl<'u> Lower<'u, '_> {
@@ -86,6 +105,7 @@ impl<'u> Lower<'u, '_> {
             ExitKind::Break => "left",
             ExitKind::Continue => "skip",
             ExitKind::Return => "done",
+            ExitKind::Label(_) => "skipped",
         });
         self.flags.insert(flag.clone());
         self.assign_var(flag.clone(), Expr::Const(Scalar::bool(false)))?;
@@ -122,6 +142,11 @@ impl<'u> Lower<'u, '_> {
         // The kernel's own return needs no flag.
         if l.returns && self.frames.last().is_some_and(|f| f.result.is_some()) {
             flags.extend(find(ExitKind::Return));
+        }
+        if l.gotos {
+            let labels = self.exits.iter();
+            let labels = labels.filter(|e| matches!(e.kind, ExitKind::Label(_)));
+            flags.extend(labels.map(|e| e.flag.clone()));
         }
         flags
     }

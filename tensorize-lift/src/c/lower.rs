@@ -69,6 +69,8 @@ pub(super) enum ExitKind {
     Break,
     Continue,
     Return,
+    /// A label that follows, by where it stands.
+    Label(usize),
 }
 
 /// A function that is being lowered: the kernel, or a helper that is inlined into it.

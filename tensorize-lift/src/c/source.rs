@@ -4,7 +4,7 @@ use super::ffi::{Cursor, Unit};
 use super::lower::{span, span_between};
 use super::simd;
 use super::types::{self, Ty};
-use super::{CParam, Parsed, Problem, Signature, codes, cpp};
+use super::{CParam, Parsed, Problem, Signature, codes, cpp, flags, openmp};
 use clang_sys::*;
 use std::path::PathBuf;
 use tensorize_ir::loopir::{Function, Overflow, Param};
@@ -21,6 +21,8 @@ pub(super) struct Source<'u> {
     errors: Vec<Complaint>,
     /// What signed overflow means under the flags.
     pub overflow: Overflow,
+    /// Whether the compiler acts on pragmas of OpenMP.
+    openmp: bool,
 }
 
 /// An error of the compiler.
@@ -33,7 +35,7 @@ struct Complaint {
 }
 
 impl<'u> Source<'u> {
-    pub fn new(unit: &'u Unit, overflow: Overflow, cpp: Option<&cpp::Instances>) -> Source<'u> {
+    pub fn new(unit: &'u Unit, args: &[String], cpp: Option<&cpp::Instances>) -> Source<'u> {
         let functions = match cpp {
             Some(instances) => cpp::definitions(unit, instances),
             None => unit
@@ -104,7 +106,8 @@ impl<'u> Source<'u> {
             unit,
             functions,
             errors,
-            overflow,
+            overflow: flags::overflow(args),
+            openmp: flags::openmp(args),
             cpp: cpp.is_some(),
         }
     }
@@ -167,7 +170,12 @@ impl<'u> Source<'u> {
             Ok((function, None)) => (signature(f), Ok(function)),
             Err(p) => (signature(f), Err(p)),
         };
+        let notes = match self.openmp {
+            true => vec![],
+            false => openmp::ignored(f).into_iter().collect(),
+        };
         Parsed {
+            notes,
             span: span(f).unwrap_or_else(|| super::Span {
                 file: PathBuf::new(),
                 line: 0,

@@ -1,7 +1,9 @@
 //! Statements: declarations, branches, loops.
 
+use super::early_return::flattened;
 use super::expr::{negation, select};
 use super::ffi::{Constant, Cursor};
+use super::goto::last_label;
 use super::jump::{Leaves, always_jumps, leaves};
 use super::lower::{ExitKind, Lower, Result, is_expression, operand, operands, problem};
 use super::{codes, effects};
@@ -30,14 +32,25 @@ impl Default for Test {
 impl<'u> Lower<'u, '_> {
     /// Lowers statements that follow each other. Whether the end can be reached.
     pub fn list(&mut self, stmts: &[Cursor<'u>]) -> Result<bool> {
-        let mut stmts = stmts.to_vec();
+        // Names are told apart by their declarations, so blocks can be joined.
+        let mut stmts = flattened(stmts);
+        if let Some(label) = last_label(&stmts) {
+            return self.labelled(&stmts, label);
+        }
         stmts.reverse();
         while let Some(first) = stmts.pop() {
             let l = match first.kind() {
+                CXCursor_LabelStmt => {
+                    stmts.push(self.behind_label(first)?);
+                    continue;
+                }
                 CXCursor_CompoundStmt => {
-                    // Names are told apart by their declarations, so blocks can be joined.
                     stmts.extend(operands(first).into_iter().rev());
                     continue;
+                }
+                CXCursor_GotoStmt => {
+                    self.goto(first)?;
+                    return Ok(false);
                 }
                 CXCursor_IfStmt => match self.branch(first, &mut stmts)? {
                     Some(l) => l,
@@ -102,7 +115,7 @@ impl<'u> Lower<'u, '_> {
         // The kernel's own return ends it: what follows need not move.
         let moves = |c: Cursor<'u>| {
             let l = leaves(c);
-            always_jumps(c) && (l.breaks || l.continues || inlined && l.returns)
+            always_jumps(c) && (l.breaks || l.continues || l.gotos || inlined && l.returns)
         };
         let then_jumps = moves(then);
         let else_jumps = otherwise.is_some_and(moves);
@@ -171,12 +184,10 @@ impl<'u> Lower<'u, '_> {
                 self.run_loop(c, Some(cond), None, body, false)
             }
             CXCursor_SwitchStmt => self.switch(c),
-            CXCursor_GotoStmt | CXCursor_IndirectGotoStmt => {
-                Err(problem(codes::GOTO, "goto is not supported", c))
-            }
-            CXCursor_LabelStmt => Err(problem(
+            k if super::openmp::is_directive(k) => Err(super::openmp::refused(c)),
+            CXCursor_IndirectGotoStmt => Err(problem(
                 codes::GOTO,
-                format!("the label '{}' is not supported", c.spelling()),
+                "a goto to a computed label is not supported",
                 c,
             )),
             CXCursor_AsmStmt | CXCursor_MSAsmStmt => Err(problem(

@@ -1,6 +1,6 @@
 //! Structs: which one an expression stands for, and what its members are bound to.
 
-use super::{Node, Path, array_param, bare, row_table, struct_type};
+use super::{Node, Owner, Path, array_param, bare, row_table, struct_type};
 use crate::c::codes;
 use crate::c::ffi::Cursor;
 use crate::c::lower::{
@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 4;
 
 impl<'u> Lower<'u, '_> {
     /// The struct that an expression stands for, or points to.
-    fn record(&mut self, c: Cursor<'u>) -> Result<Path<'u>> {
+    pub(super) fn record(&mut self, c: Cursor<'u>) -> Result<Path<'u>> {
         let unsupported = |what: &str| problem(codes::RECORD, what, c);
         let inner = peeled(c);
         match inner.kind() {
@@ -36,7 +36,9 @@ impl<'u> Lower<'u, '_> {
                 let field = self.field(inner)?;
                 let (root, mut path) = self.record(self.base_of(inner)?)?;
                 path.push(field);
-                self.node(&(root, path.clone()), inner)?;
+                if root.is_parameter() {
+                    self.node(&(root, path.clone()), inner)?;
+                }
                 Ok((root, path))
             }
             CXCursor_UnaryOperator => match operator::unary(inner)? {
@@ -70,7 +72,12 @@ impl<'u> Lower<'u, '_> {
         if path.len() > MAX_DEPTH {
             return Err(unsupported("structs are nested too deeply"));
         }
-        let mut node = &mut self.flat.roots[*root].node;
+        let Owner::Parameter(root) = *root else {
+            return Err(unsupported(
+                "this member of a local struct is not supported",
+            ));
+        };
+        let mut node = &mut self.flat.roots[root].node;
         for &field in path {
             let Node::Struct {
                 prefix,
@@ -115,8 +122,18 @@ impl<'u> Lower<'u, '_> {
             return Ok(place);
         }
         let field = self.field(c)?;
-        let (root, mut path) = self.record(self.base_of(c)?)?;
-        let owner = (root, path.clone());
+        let owner = self.record(self.base_of(c)?)?;
+        self.member_of(owner, field, c)
+    }
+
+    /// What a member of this struct names.
+    pub(super) fn member_of(
+        &mut self,
+        owner: Path<'u>,
+        field: Cursor<'u>,
+        c: Cursor<'u>,
+    ) -> Result<Place> {
+        let (root, mut path) = owner.clone();
         path.push(field);
         if let Some(place) = self.flat.fields.get(&(root, path.clone())) {
             return Ok(place.clone());
@@ -314,8 +331,10 @@ impl<'u> Lower<'u, '_> {
                 return Err(problem(codes::RECORD, message, target));
             }
             let used = self.flat.fields.iter();
-            let late = used.clone().any(|((_, path), place)| {
-                path.last() == Some(&field) && matches!(place, Place::Var(..))
+            let late = used.clone().any(|((owner, path), place)| {
+                owner.is_parameter()
+                    && path.last() == Some(&field)
+                    && matches!(place, Place::Var(..))
             });
             if late {
                 let message = format!("'{}' is changed by a helper function", field.spelling());

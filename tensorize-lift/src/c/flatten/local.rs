@@ -1,0 +1,233 @@
+//! Local structs of numbers: a variable for each member.
+
+use super::{Owner, Path, struct_declaration};
+use crate::c::codes;
+use crate::c::ffi::{Cursor, Type};
+use crate::c::lower::{Lower, Result, operands, peeled, problem};
+use crate::c::place::Place;
+use crate::c::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::loopir::Expr;
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+/// A number in a struct: the members on the way to it.
+type Leaf<'u> = (Vec<Cursor<'u>>, ScalarType);
+
+/// The numbers that a struct consists of; `None` if there is anything else in it.
+fn numbers<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
+    fn collect<'u>(
+        declaration: Cursor<'u>,
+        path: &mut Vec<Cursor<'u>>,
+        out: &mut Vec<Leaf<'u>>,
+    ) -> Option<()> {
+        for c in declaration.children() {
+            match c.kind() {
+                CXCursor_FieldDecl if c.is_bit_field() || c.spelling().is_empty() => return None,
+                CXCursor_FieldDecl => {}
+                CXCursor_StructDecl => continue,
+                _ => return None,
+            }
+            path.push(c);
+            match (types::read(c.ty()), struct_declaration(c.ty())) {
+                (Ty::Scalar(ty), _) => out.push((path.clone(), ty)),
+                (_, Some(inner)) => collect(inner, path, out)?,
+                _ => return None,
+            }
+            path.pop();
+        }
+        Some(())
+    }
+    let mut out = Vec::new();
+    collect(struct_declaration(t)?, &mut vec![], &mut out)?;
+    (!out.is_empty()).then_some(out)
+}
+
+/// Whether this is a struct of numbers itself, and not a pointer or a reference to one.
+pub(in crate::c) fn is_of_numbers(c: Cursor<'_>) -> bool {
+    numbers(c.ty()).is_some()
+}
+
+impl<'u> Lower<'u, '_> {
+    /// A local variable that is a struct of numbers.
+    pub fn declare_struct(&mut self, d: Cursor<'u>, init: Option<Cursor<'u>>) -> Result<()> {
+        let values = match init {
+            Some(e) => {
+                // Another name for a parameter that stays what it is needs no copy.
+                let parameter = self.record(e).ok().filter(|p| p.0.is_parameter());
+                if parameter.is_some_and(|p| self.record_alias(d, p).is_ok()) {
+                    return Ok(());
+                }
+                Some(self.full(e, |s| s.struct_value(e))?)
+            }
+            None => None,
+        };
+        self.bind_struct(d, values)
+    }
+
+    /// Makes a variable, or a helper's parameter, a struct of its own; its numbers have these values.
+    pub fn bind_struct(&mut self, d: Cursor<'u>, values: Option<Vec<Expr>>) -> Result<()> {
+        let leaves = numbers(d.ty()).ok_or_else(|| unsupported(d))?;
+        let taken = leaves.iter().find_map(|(path, _)| {
+            let field = path.iter().find(|f| self.in_memory.contains(f))?;
+            Some(field.spelling())
+        });
+        if let Some(field) = taken {
+            let message = format!(
+                "the address of '{field}' is taken, which '{}' has",
+                d.spelling()
+            );
+            return Err(problem(codes::RECORD, message, d));
+        }
+        let owner = Owner::Local(self.flat.locals);
+        self.flat.locals += 1;
+        let name = d.spelling();
+        let mut values = values.map(Vec::into_iter);
+        for (path, ty) in leaves {
+            let words: Vec<String> = path.iter().map(|f| f.spelling()).collect();
+            let var = self.fresh(format!("{name}.{}", words.join(".")));
+            if let Some(value) = values.as_mut().and_then(Iterator::next) {
+                self.assign_var(var.clone(), value)?;
+            }
+            self.flat.fields.insert((owner, path), Place::Var(var, ty));
+        }
+        self.flat.records.insert(d, (owner, vec![]));
+        Ok(())
+    }
+
+    /// Binds a helper's parameter: to the same struct, or, if it is one by value that may change, to a copy.
+    pub fn record_parameter(&mut self, p: Cursor<'u>, path: Path<'u>) -> Result<()> {
+        let copied = is_of_numbers(p) && !path.0.is_parameter();
+        if !copied {
+            return self.record_alias(p, path);
+        }
+        let mut values = Vec::new();
+        for (inner, _) in numbers(p.ty()).unwrap_or_default() {
+            let place = self.number_in(&path, &inner, p)?;
+            values.push(self.load(place, p)?);
+        }
+        self.bind_struct(p, Some(values))
+    }
+
+    /// `p = q`
+    pub fn struct_assignment(&mut self, c: Cursor<'u>) -> Result<()> {
+        let [l, r] = operands(c)[..] else {
+            return Err(unsupported(c));
+        };
+        let to = self.record(l)?;
+        if to.0.is_parameter() {
+            let message = "a struct that is a parameter is assigned as a whole";
+            return Err(problem(codes::RECORD, message, c));
+        }
+        // All at once: the values may be made of the old ones.
+        let values = self.struct_value(r)?;
+        let held: Vec<Expr> = values
+            .into_iter()
+            .map(|v| self.hold("member", v))
+            .collect::<Result<_>>()?;
+        let leaves = numbers(l.ty()).ok_or_else(|| unsupported(l))?;
+        for ((path, _), value) in leaves.into_iter().zip(held) {
+            let place = self.number_in(&to, &path, l)?;
+            self.write(place, value, c)?;
+        }
+        Ok(())
+    }
+
+    /// The numbers that a struct consists of, in order.
+    pub fn struct_value(&mut self, e: Cursor<'u>) -> Result<Vec<Expr>> {
+        let e = peeled(e);
+        match e.kind() {
+            CXCursor_CompoundLiteralExpr => {
+                let list = operands(e).into_iter().next_back();
+                self.struct_value(list.ok_or_else(|| unsupported(e))?)
+            }
+            CXCursor_InitListExpr => {
+                let declaration = struct_declaration(e.ty()).ok_or_else(|| unsupported(e))?;
+                self.listed(e, declaration)
+            }
+            _ => {
+                let leaves = numbers(e.ty()).ok_or_else(|| unsupported(e))?;
+                let path = self.record(e)?;
+                let mut values = Vec::new();
+                for (inner, _) in leaves {
+                    let place = self.number_in(&path, &inner, e)?;
+                    values.push(self.load(place, e)?);
+                }
+                Ok(values)
+            }
+        }
+    }
+
+    /// The numbers of `{ 1, 2 }` or `{ .y = 2, .x = 1 }`; those that are left out are zero.
+    fn listed(&mut self, list: Cursor<'u>, declaration: Cursor<'u>) -> Result<Vec<Expr>> {
+        let fields: Vec<Cursor<'u>> = declaration
+            .children()
+            .into_iter()
+            .filter(|c| c.kind() == CXCursor_FieldDecl)
+            .collect();
+        let mut given: Vec<Option<Cursor<'u>>> = vec![None; fields.len()];
+        let mut next = 0;
+        for item in operands(list) {
+            let children = item.children();
+            let named = children.iter().find(|c| c.kind() == CXCursor_MemberRef);
+            let value = match named.and_then(|n| n.referenced()) {
+                Some(field) => {
+                    let at = fields.iter().position(|f| *f == field);
+                    next = at.ok_or_else(|| unsupported(item))?;
+                    operands(item).last().copied()
+                }
+                None => Some(item),
+            };
+            let slot = given.get_mut(next).ok_or_else(|| unsupported(item))?;
+            if slot.is_some() {
+                return Err(unsupported(item));
+            }
+            *slot = value;
+            next += 1;
+        }
+        let mut out = Vec::new();
+        for (field, value) in fields.into_iter().zip(given) {
+            match (types::read(field.ty()), value) {
+                (Ty::Scalar(ty), Some(e)) => {
+                    let v = self.value(e)?;
+                    self.sequence_point()?;
+                    if v.ty() != ty {
+                        return Err(unsupported(e));
+                    }
+                    // What comes later in the list may change what this is made of.
+                    out.push(self.hold("member", v)?);
+                }
+                (Ty::Scalar(ty), None) => out.push(Expr::Const(Scalar::zero(ty))),
+                (_, Some(e)) if struct_declaration(e.ty()).is_some() => {
+                    out.extend(self.struct_value(e)?);
+                }
+                (_, None) => {
+                    let inner = numbers(field.ty()).ok_or_else(|| unsupported(list))?;
+                    out.extend(inner.iter().map(|(_, ty)| Expr::Const(Scalar::zero(*ty))));
+                }
+                _ => return Err(unsupported(list)),
+            }
+        }
+        Ok(out)
+    }
+
+    /// The place of a number in a struct.
+    fn number_in(
+        &mut self,
+        path: &Path<'u>,
+        inner: &[Cursor<'u>],
+        at: Cursor<'u>,
+    ) -> Result<Place> {
+        let mut owner = path.clone();
+        let (field, before) = inner.split_last().ok_or_else(|| unsupported(at))?;
+        owner.1.extend(before);
+        self.member_of(owner, *field, at)
+    }
+}
+
+fn unsupported(at: Cursor<'_>) -> crate::c::Problem {
+    problem(
+        codes::RECORD,
+        "this use of a local struct is not supported",
+        at,
+    )
+}
