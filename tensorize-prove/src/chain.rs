@@ -578,3 +578,6 @@ fn without(monomial: &[Atom], factors: &[Atom]) -> Option<Vec<Atom>> {
     }
     Some(out)
 }
+
+#[cfg(test)]
+mod tests;

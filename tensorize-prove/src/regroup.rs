@@ -278,3 +278,6 @@ pub fn range_end(extent: &Idx, k: &Sym, t: &Idx) -> Option<Idx> {
         .map(|side| canon::idx(&(&(&**side + &rest) + &at)))
         .find(|end| !end.mentions(k))
 }
+
+#[cfg(test)]
+mod tests;
