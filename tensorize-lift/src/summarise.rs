@@ -15,6 +15,7 @@ use tensorize_ir::tensir::{self, View, at, dim};
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents};
 use tensorize_prove::context::Context;
+use tensorize_prove::eval::bound;
 use tensorize_prove::exec::{Executor, Stuck};
 use tensorize_prove::loops::Oracle;
 use tensorize_prove::solver::Solver;
@@ -362,16 +363,23 @@ fn stores(
             };
             let (leaf, at_most_one) = if_taken(ctx, leaf);
             let mark = ctx.mark();
+            let mut shape = Vec::new();
             for (var, extent) in &leaf.loops {
+                let mut length = extent.clone();
                 if leaf.loops.iter().any(|(v, _)| extent.mentions(v)) {
-                    return refuse(
-                        "TZ0303",
-                        format!(
-                            "the rows of {array} that it writes differ in length: {var} < {extent}"
-                        ),
-                    );
+                    // Rows as long as the longest one; what lies beyond a shorter one keeps its value.
+                    let Some(longest) = bound(ctx, extent, &leaf.loops, true) else {
+                        return refuse(
+                            "TZ0303",
+                            format!(
+                                "the rows of {array} that it writes differ in length: {var} < {extent}"
+                            ),
+                        );
+                    };
+                    length = longest;
                 }
-                ctx.assume_in_range(var, extent);
+                ctx.assume_in_range(var, &length);
+                shape.push(length);
             }
             // The one element of such a tensor is element 0, whatever its place says.
             let index = &match leaf.loops.as_slice() {
@@ -398,7 +406,6 @@ fn stores(
                     array: array.clone(),
                     index: index.substitute(&to_dim),
                 };
-                let shape = leaf.loops.iter().map(|(_, n)| n.clone()).collect();
                 found.push((shape, view, value.substitute(&to_dim)));
             }
             ctx.forget(mark);

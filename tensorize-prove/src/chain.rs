@@ -448,6 +448,16 @@ pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) ->
         strides.push(stride);
         rest = others;
     }
+    // What counts down counts up from the other end.
+    let mut downward = vec![false; loops.len()];
+    for (i, (_, extent)) in loops.iter().enumerate() {
+        let up = -&strides[i];
+        if strides[i].terms().all(|(_, c)| c < 0) && ctx.is_non_negative(&up) {
+            rest = canon::idx(&(&rest - &(&up * &(extent - &Idx::constant(1)))));
+            strides[i] = up;
+            downward[i] = true;
+        }
+    }
     let mut order: Vec<usize> = (0..loops.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(size_rank(&strides[i])));
     let mut position = vec![Idx::default(); loops.len()];
@@ -471,7 +481,7 @@ pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) ->
         for &j in &order[depth + 1..] {
             inner = &inner + &(&strides[j] * &Idx::sym(loops[j].0.clone()));
         }
-        let inside = ctx.is_non_negative(&inner)
+        let inside = (ctx.is_non_negative(&inner) || starts_at_zero(ctx, &inner, loops))
             && (ctx.proves(CmpOp::Lt, &inner, stride)
                 || leading_dimension(ctx, &inner, stride, loops));
         ctx.forget(mark);
@@ -489,7 +499,18 @@ pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) ->
         position[i] = quotient;
         remainder = left;
     }
+    for (i, (_, extent)) in loops.iter().enumerate() {
+        if downward[i] {
+            position[i] = canon::idx(&(&(extent - &Idx::constant(1)) - &position[i]));
+        }
+    }
     Some(position)
+}
+
+/// Whether the smallest value in any round is 0, which no product of unknowns says to the solver.
+fn starts_at_zero(ctx: &mut Context, inner: &Idx, loops: &[(Sym, Idx)]) -> bool {
+    let least = crate::eval::bound(ctx, inner, loops, false);
+    least.is_some_and(|l| l.as_constant().is_some_and(|c| c >= 0))
 }
 
 /// A row stride that is a parameter of its own has to be as long as a row: what is shorter is left to the
@@ -501,7 +522,11 @@ fn leading_dimension(ctx: &mut Context, inner: &Idx, stride: &Idx, loops: &[(Sym
     let Some(largest) = crate::eval::bound(ctx, inner, loops, true) else {
         return false;
     };
-    let room = &(stride - &largest) - &Idx::constant(1);
+    let room = canon::idx(&(&(stride - &largest) - &Idx::constant(1)));
+    // A product of unknowns, to the last element.
+    if let Some(room) = room.as_constant() {
+        return room >= 0;
+    }
     if !ctx.is_over_params(&room) || ctx.proves(CmpOp::Lt, &room, &Idx::default()) {
         return false;
     }
@@ -554,16 +579,18 @@ pub fn divide(remainder: &Idx, stride: &Idx) -> (Idx, Idx) {
 
 /// Division by a polynomial of several terms such as `n + 1`: long division by its leading term.
 fn divide_by_polynomial(remainder: &Idx, stride: &Idx) -> (Idx, Idx) {
-    let Some((lead, c)) = stride.terms().max_by_key(|(m, _)| m.len()) else {
+    // By degree, then by name: an order in which the product of leading terms leads.
+    let Some((lead, c)) = stride.terms().max_by_key(|(m, _)| (m.len(), *m)) else {
         return (Idx::default(), remainder.clone());
     };
     let (mut quotient, mut left) = (Idx::default(), remainder.clone());
-    for _ in 0..8 {
-        let step = left.terms().find_map(|(m, d)| {
-            let m = without(m, lead)?;
-            (d % c == 0).then(|| Idx::from_terms([(m, d / c)]))
+    for _ in 0..32 {
+        let divisible = left.terms().filter_map(|(m, d)| {
+            let rest = without(m, lead)?;
+            (d % c == 0).then(|| ((m.len(), m), Idx::from_terms([(rest, d / c)])))
         });
-        let Some(step) = step else { break };
+        let leading = divisible.max_by(|(a, _), (b, _)| a.cmp(b));
+        let Some((_, step)) = leading else { break };
         left = &left - &(stride * &step);
         quotient = &quotient + &step;
     }

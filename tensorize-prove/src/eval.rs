@@ -209,9 +209,7 @@ impl Executor<'_, '_> {
             BinOp::ShiftRightLogical if small.is_some() && self.ctx.is_non_negative(&p) => {
                 return Elem::of_idx(ty, p.floor_div(&Idx::constant(1 << small.unwrap_or(0))));
             }
-            BinOp::Divide | BinOp::Remainder
-                if self.ctx.proves(CmpOp::Ge, &q, &Idx::constant(1)) && self.is_size(&p) =>
-            {
+            BinOp::Divide | BinOp::Remainder if self.is_divisor(&q) && self.is_size(&p) => {
                 let idx = if op == BinOp::Divide {
                     p.floor_div(&q)
                 } else {
@@ -260,6 +258,12 @@ impl Executor<'_, '_> {
             self.ctx.guard(Guard::NonNegative(p.clone()));
         }
         may_be
+    }
+
+    /// Whether `q` is positive: shown, or made a guard if it is a size.
+    fn is_divisor(&mut self, q: &Idx) -> bool {
+        let one = Idx::constant(1);
+        self.ctx.proves(CmpOp::Ge, q, &one) || self.is_size(&(q - &one))
     }
 
     /// Whether the result `p` of arithmetic in the type `ty` is a value of that type.
@@ -322,7 +326,10 @@ pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> O
         if !p.mentions(var) {
             continue;
         }
-        let (slope, rest) = p.linear_in(var)?;
+        let Some((slope, rest)) = p.linear_in(var) else {
+            p = bound_in_quotients(ctx, &p, (var, extent), upper)?;
+            continue;
+        };
         let rises = if ctx.is_non_negative(&slope) {
             true
         } else if ctx.is_non_negative(&-&slope) {
@@ -350,6 +357,45 @@ pub fn index_like(e: &ElemRef) -> Option<Idx> {
         Elem::OfIdx(ty, p) if ty.is_int() => Some(p.clone()),
         _ => None,
     }
+}
+
+/// [`bound`] where the counter stands in quotients `⌊a / b⌋` by what is positive, which rise with `a`.
+fn bound_in_quotients(
+    ctx: &mut Context,
+    p: &Idx,
+    (var, extent): (&Sym, &Idx),
+    upper: bool,
+) -> Option<Idx> {
+    let one = Idx::constant(1);
+    let mut terms: Vec<(Atom, Sym, Idx, Idx)> = Vec::new();
+    // Each quotient as a counter of its own, of which only its ends are known.
+    let mut whole = p.clone();
+    for atom in p.terms().flat_map(|(m, _)| m) {
+        let Atom::FloorDiv(a, b) = atom else { continue };
+        if !a.mentions(var) || b.mentions(var) || terms.iter().any(|(known, ..)| known == atom) {
+            continue;
+        }
+        if !ctx.proves(CmpOp::Ge, b, &one) {
+            return None;
+        }
+        let range = [(var.clone(), extent.clone())];
+        let low = bound(ctx, a, &range, false)?.floor_div(b);
+        let high = bound(ctx, a, &range, true)?.floor_div(b);
+        terms.push((atom.clone(), ctx.fresh.name("q"), low, high));
+    }
+    if terms.is_empty() {
+        return None;
+    }
+    whole = whole.map_atoms(&mut |a| {
+        let found = terms.iter().find(|(atom, ..)| atom == a);
+        found.map(|(_, q, low, _)| low + &Idx::sym(q.clone()))
+    });
+    let mut ranges = vec![(var.clone(), extent.clone())];
+    for (_, q, low, high) in &terms {
+        ranges.push((q.clone(), &(high - low) + &one));
+    }
+    // Quotients and what is left vary on their own, which makes the bound no tighter than it is.
+    bound(ctx, &whole, &ranges, upper)
 }
 
 /// The mathematical value of an integer.

@@ -409,18 +409,31 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
     if let Some(position) = chain::decode(ctx, &relevant, &o.index, &g.index) {
         return implied_at(ctx, g, o, &relevant, &position);
     }
-    // A counter in the index of an index is found by trying.
+    // Where the index says too little, as in one of an index or one that several counters share, positions are
+    // found by trying.
     let counters: Vec<&Sym> = g.loops.iter().map(|(v, _)| v).collect();
-    (o.index.has_values() || o.loops.iter().any(|(_, n)| n.has_values()))
-        && placements(relevant.len(), &counters)
-            .into_iter()
-            .any(|p| implied_at(ctx, g, o, &relevant, &p))
+    placements(relevant.len(), &counters).into_iter().any(|p| {
+        let with = |s: &Sym| {
+            relevant
+                .iter()
+                .position(|(v, _)| v == s)
+                .map(|i| p[i].clone())
+        };
+        canon::idx(&(&o.index.substitute(&with) - &g.index)).is_zero()
+            && implied_at(ctx, g, o, &relevant, &p)
+    })
 }
 
-/// All ways to take `count` of the counters, in any order; none if there are too many.
+/// The ways to take `count` of the counters: in any order, or, where there are many, in the order they have.
 fn placements(count: usize, counters: &[&Sym]) -> Vec<Vec<Idx>> {
-    if count > counters.len() || counters.len() > 6 {
+    if count > counters.len() {
         return vec![];
+    }
+    if counters.len() > 5 {
+        let in_order = counters.windows(count);
+        return in_order
+            .map(|w| w.iter().map(|v| Idx::sym((*v).clone())).collect())
+            .collect();
     }
     let mut all: Vec<Vec<usize>> = vec![vec![]];
     for _ in 0..count {
@@ -449,9 +462,8 @@ fn implied_at(
         }
         o.loops.iter().any(|(v, _)| v == s).then(Idx::default)
     };
-    // What is read from memory says nothing about what is read elsewhere.
     let hits = canon::idx(&(&o.index.substitute(&with) - &g.index)).is_zero()
-        || !o.index.has_values() && ctx.proves(CmpOp::Eq, &o.index.substitute(&with), &g.index);
+        || ctx.proves(CmpOp::Eq, &o.index.substitute(&with), &g.index);
     let in_range = o.loops.iter().all(|(v, n)| {
         let (v, n) = (Idx::sym(v.clone()).substitute(&with), n.substitute(&with));
         ctx.is_non_negative(&v) && ctx.proves(CmpOp::Lt, &v, &n)

@@ -5,6 +5,7 @@
 
 use crate::canon;
 use crate::context::Context;
+use crate::eval::bound;
 use crate::exec::Access;
 use crate::exec::Stuck;
 use crate::footprint::{Touched, is_made, within_values};
@@ -132,9 +133,16 @@ fn read(
 ) -> Result<(), Stuck> {
     let index = &index.map_values(&mut |v| v.replace_accs(&around.accs));
     let own = touched.iter().find(|t| t.footprint.extent.array == *array);
+    let loops = &around.loops;
+    // By its ends where the solver would have to multiply unknowns.
     let inside = |ctx: &mut Context, index: &Idx| {
         own.map(|t| &t.footprint.extent).is_some_and(|e| {
-            ctx.proves(CmpOp::Le, &e.lo, index) && ctx.proves(CmpOp::Lt, index, &e.hi)
+            let at_least = |ctx: &mut Context, l: Idx| ctx.proves(CmpOp::Le, &e.lo, &l);
+            let below = |ctx: &mut Context, l: Idx| ctx.proves(CmpOp::Lt, &l, &e.hi);
+            (at_least(ctx, index.clone())
+                || bound(ctx, index, loops, false).is_some_and(|l| at_least(ctx, l)))
+                && (below(ctx, index.clone())
+                    || bound(ctx, index, loops, true).is_some_and(|l| below(ctx, l)))
         })
     };
     if inside(ctx, index) {
