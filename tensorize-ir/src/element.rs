@@ -137,12 +137,9 @@ impl Elem {
 
     /// The machine integer with the value of `idx`.
     pub fn of_idx(ty: ScalarType, idx: Idx) -> ElemRef {
-        if let Some(c) = idx.as_constant() {
-            return Elem::constant(Scalar::int(ty, c));
-        }
-        match idx.as_value() {
-            Some(e) if e.ty() == ty => e.clone(),
-            _ => Arc::new(Elem::OfIdx(ty, idx)),
+        match idx.as_constant() {
+            Some(c) => Elem::constant(Scalar::int(ty, c)),
+            None => Arc::new(Elem::OfIdx(ty, idx)),
         }
     }
 

@@ -162,6 +162,11 @@ fn simplify(e: ElemRef) -> ElemRef {
         Elem::Unary(UnOp::Not, a) if a.ty() == ScalarType::I1 => negated(a).unwrap_or(e),
         Elem::Convert(to, a) => convert(*to, a).unwrap_or(e),
         Elem::Select(c, t, f) => select(c, t, f).unwrap_or(e),
+        // The value of a machine integer, as one of the same type.
+        Elem::OfIdx(ty, idx) => match idx.as_value() {
+            Some(value) if value.ty() == *ty => value.clone(),
+            _ => e,
+        },
         _ => e,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::canon;
 use crate::chain::{self, truth};
-use crate::context::Context;
+use crate::context::{Context, is_index_condition};
 use crate::exec::{Executor, State, Stuck};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
@@ -157,6 +157,12 @@ impl Executor<'_, '_> {
                 let (a, b) = (self.eval(a, state)?, self.eval(b, state)?);
                 match (index_like(&a), index_like(&b)) {
                     (Some(p), Some(q)) => Elem::index_compare(*op, p, q),
+                    // Of two truth values about indices, to be decided as such.
+                    _ if is_index_condition(&a) && is_index_condition(&b) => match op {
+                        CmpOp::Ne => Elem::binary(BinOp::Xor, a, b),
+                        CmpOp::Eq => Elem::not(Elem::binary(BinOp::Xor, a, b)),
+                        _ => Elem::compare(*op, a, b),
+                    },
                     _ => Elem::compare(*op, a, b),
                 }
             }
