@@ -363,28 +363,21 @@ fn stores(
             };
             let (leaf, at_most_one) = if_taken(ctx, leaf);
             let mark = ctx.mark();
-            let mut shape = Vec::new();
-            for (var, extent) in &leaf.loops {
-                let mut length = extent.clone();
-                if leaf.loops.iter().any(|(v, _)| extent.mentions(v)) {
-                    // Rows as long as the longest one; what lies beyond a shorter one keeps its value.
-                    let Some(longest) = bound(ctx, extent, &leaf.loops, true) else {
-                        return refuse(
-                            "TZ0303",
-                            format!(
-                                "the rows of {array} that it writes differ in length: {var} < {extent}"
-                            ),
-                        );
-                    };
-                    length = longest;
-                }
-                ctx.assume_in_range(var, &length);
-                shape.push(length);
+            let Some((shape, leaf_index)) = boxed(ctx, &leaf) else {
+                return refuse(
+                    "TZ0303",
+                    format!(
+                        "the rows of {array} that it writes differ in length in a way that no box holds"
+                    ),
+                );
+            };
+            for ((var, _), length) in leaf.loops.iter().zip(&shape) {
+                ctx.assume_in_range(var, length);
             }
             // The one element of such a tensor is element 0, whatever its place says.
             let index = &match leaf.loops.as_slice() {
-                [(var, _)] if at_most_one => leaf.index + &Idx::sym(var.clone()),
-                _ => leaf.index.clone(),
+                [(var, _)] if at_most_one => &leaf_index + &Idx::sym(var.clone()),
+                _ => leaf_index,
             };
             let hidden = found
                 .iter()
@@ -418,6 +411,41 @@ fn stores(
         value,
     }));
     Ok(())
+}
+
+/// The box around the places that are written, as a shape and an index in which the counters are the box's: rows
+/// are as long as the longest one, and what lies beyond a shorter one keeps its value.
+fn boxed(ctx: &mut Context, leaf: &chain::Leaf) -> Option<(Vec<Idx>, Idx)> {
+    let (mut shape, mut index) = (Vec::new(), leaf.index.clone());
+    for (i, (var, extent)) in leaf.loops.iter().enumerate() {
+        let outer = &leaf.loops[..i];
+        if !outer.iter().any(|(v, _)| extent.mentions(v)) {
+            shape.push(extent.clone());
+            continue;
+        }
+        // Where a row begins further on from row to row, columns are counted from the first one.
+        let (step, rest) = index.linear_in(var)?;
+        let begins = match step.as_constant() {
+            Some(1) => {
+                let begin = rest.terms().filter(|(m, _)| {
+                    let name = |v: &Sym| Idx::from_terms([(m.to_vec(), 1)]).as_sym() == Some(v);
+                    m.is_empty() || outer.iter().any(|(v, _)| name(v))
+                });
+                Idx::from_terms(begin.map(|(m, c)| (m.to_vec(), c)))
+            }
+            _ => Idx::default(),
+        };
+        let shared = |v: &Sym| begins.mentions(v) && extent.mentions(v);
+        let begins = match outer.iter().any(|(v, _)| shared(v)) {
+            true => begins,
+            false => Idx::default(),
+        };
+        let first = bound(ctx, &begins, outer, false)?;
+        let end = bound(ctx, &(&begins + extent), outer, true)?;
+        index = index.replace(var, &(&(&Idx::sym(var.clone()) + &first) - &begins));
+        shape.push(&end - &first);
+    }
+    Some((shape, index))
 }
 
 /// A single write under a condition on sizes (the tail of an unrolled loop): as a tensor of one element or none,

@@ -253,6 +253,52 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
             ("s += v[k] * x[c[k]];", "s = v[k] * x[c[k]];"),
         ],
     ),
+    (
+        "void f(int n, const int *a, int *c) { for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) c[i * n + j] = a[i] + j; }",
+        &[
+            ("j <= i", "j < i"),
+            ("j <= i", "j <= i + 1"),
+            ("j <= i", "j < n"),
+            ("c[i * n + j]", "c[j * n + i]"),
+            ("int j = 0", "int j = 1"),
+        ],
+    ),
+    (
+        "void f(int n, int *c) { for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) c[i * n + j] = 0; }",
+        &[
+            ("int j = i + 1", "int j = i"),
+            ("int j = i + 1", "int j = 0"),
+            ("j < n", "j < n - 1"),
+        ],
+    ),
+    (
+        "void f(int w, int h, const int *a, int *c) { for (int y = 0; y < h; y++) for (int x = 0; x < w; x++) c[x * h + (h - 1 - y)] = a[y * w + x]; }",
+        &[
+            ("(h - 1 - y)", "y"),
+            ("(h - 1 - y)", "(h - y)"),
+            ("a[y * w + x]", "a[x * w + y]"),
+            ("x * h", "x * w"),
+        ],
+    ),
+    (
+        "void f(int n, int g, const int *a, const int *s, int *c) { for (int i = 0; i < n; i++) c[i] = a[i] * s[i / g]; }",
+        &[
+            ("i / g", "i % g"),
+            ("i / g", "(i + 1) / g"),
+            ("i / g", "i / (g + 1)"),
+            ("i / g", "i"),
+        ],
+    ),
+    (
+        "void f(int h, int w, int k, const int *a, int *c) { int r = h - k + 1, s = w - k + 1; for (int i = 0; i < r; i++) for (int j = 0; j < s; j++) { int t = 0; for (int p = 0; p < k; p++) for (int q = 0; q < k; q++) t += a[(i + p) * w + j + q]; c[i * s + j] = t; } }",
+        &[
+            ("c[i * s + j]", "c[i * r + j]"),
+            ("q < k", "q < k - 1"),
+            ("(i + p) * w", "(i + p) * h"),
+            ("j + q", "j + p"),
+            ("i < r", "i < r - 1"),
+        ],
+    ),
 ];
 
 /// Says of each loop what the loop of the same number in another kernel does: nothing but the checks of closed forms stands

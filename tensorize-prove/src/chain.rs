@@ -460,8 +460,72 @@ pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) ->
     }
     let mut order: Vec<usize> = (0..loops.len()).collect();
     order.sort_by_key(|&i| std::cmp::Reverse(size_rank(&strides[i])));
-    let mut position = vec![Idx::default(); loops.len()];
-    let mut remainder = canon::idx(&(at - &rest));
+    // The inner part of the index lies within the stride, for every round.
+    for (depth, &i) in order.iter().enumerate().take(order.len().saturating_sub(1)) {
+        let mut inner = Idx::default();
+        let mark = ctx.mark();
+        for (var, extent) in loops {
+            ctx.assume_in_range(var, extent);
+        }
+        for &j in &order[depth + 1..] {
+            inner = &inner + &(&strides[j] * &Idx::sym(loops[j].0.clone()));
+        }
+        let stride = &strides[i];
+        let inside = (ctx.is_non_negative(&inner) || starts_at_zero(ctx, &inner, loops))
+            && (ctx.proves(CmpOp::Lt, &inner, stride)
+                || leading_dimension(ctx, &inner, stride, loops));
+        ctx.forget(mark);
+        if !inside {
+            return None;
+        }
+    }
+    let remainder = canon::idx(&(at - &rest));
+    let mut position = match in_range(ctx, loops, &strides, &order, &remainder) {
+        Some(position) => position,
+        None => positions(ctx, &strides, &order, remainder)?,
+    };
+    for (i, (_, extent)) in loops.iter().enumerate() {
+        if downward[i] {
+            position[i] = canon::idx(&(&(extent - &Idx::constant(1)) - &position[i]));
+        }
+    }
+    Some(position)
+}
+
+/// The position by dividing polynomials, where it is one of a round: there is only one.
+fn in_range(
+    ctx: &mut Context,
+    loops: &[(Sym, Idx)],
+    strides: &[Idx],
+    order: &[usize],
+    remainder: &Idx,
+) -> Option<Vec<Idx>> {
+    // Else several rounds could have one place.
+    let innermost = &strides[*order.last()?];
+    let distinct = innermost.as_constant().is_some() || ctx.proves(CmpOp::Ge, innermost, &1.into());
+    if !distinct || order.len() < 2 {
+        return None;
+    }
+    let mut position = vec![Idx::default(); strides.len()];
+    let mut left = remainder.clone();
+    for &i in order {
+        (position[i], left) = divide(&left, &strides[i]);
+    }
+    let inside = |ctx: &mut Context, i: usize| {
+        ctx.is_non_negative(&position[i]) && ctx.proves(CmpOp::Lt, &position[i], &loops[i].1)
+    };
+    let all = left.is_zero() && order.iter().all(|&i| inside(ctx, i));
+    all.then_some(position)
+}
+
+/// The position by quotients and remainders.
+fn positions(
+    ctx: &mut Context,
+    strides: &[Idx],
+    order: &[usize],
+    mut remainder: Idx,
+) -> Option<Vec<Idx>> {
+    let mut position = vec![Idx::default(); strides.len()];
     for (depth, &i) in order.iter().enumerate() {
         let stride = &strides[i];
         if depth + 1 == order.len() {
@@ -471,22 +535,6 @@ pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) ->
                 None => return None,
             };
             break;
-        }
-        // The inner part of the index lies within the stride, for every round.
-        let mut inner = Idx::default();
-        let mark = ctx.mark();
-        for (var, extent) in loops {
-            ctx.assume_in_range(var, extent);
-        }
-        for &j in &order[depth + 1..] {
-            inner = &inner + &(&strides[j] * &Idx::sym(loops[j].0.clone()));
-        }
-        let inside = (ctx.is_non_negative(&inner) || starts_at_zero(ctx, &inner, loops))
-            && (ctx.proves(CmpOp::Lt, &inner, stride)
-                || leading_dimension(ctx, &inner, stride, loops));
-        ctx.forget(mark);
-        if !inside {
-            return None;
         }
         let (mut quotient, mut left) = divide(&remainder, stride);
         if !(ctx.is_non_negative(&left) && ctx.proves(CmpOp::Lt, &left, stride)) {
@@ -498,11 +546,6 @@ pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) ->
         }
         position[i] = quotient;
         remainder = left;
-    }
-    for (i, (_, extent)) in loops.iter().enumerate() {
-        if downward[i] {
-            position[i] = canon::idx(&(&(extent - &Idx::constant(1)) - &position[i]));
-        }
     }
     Some(position)
 }

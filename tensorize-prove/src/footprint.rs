@@ -2,18 +2,16 @@
 
 use crate::Proof;
 use crate::canon;
-use crate::chain::{self, truth};
 use crate::context::Context;
-use crate::equal::same;
 use crate::eval::{bound, index_like};
 use crate::exec::{Access, Executor, Hazard, Stuck};
+use crate::matching::{assume, in_one_range, matched};
 use crate::reach;
 use tensorize_ir::element::{Elem, ElemRef};
-use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
+use tensorize_ir::guard::{Extent, Footprint, Guard};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::Param;
-use tensorize_ir::op::{BinOp, CmpOp, UnOp};
-use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::op::{BinOp, CmpOp};
 
 /// What happens to one array parameter.
 pub struct Touched {
@@ -21,7 +19,7 @@ pub struct Touched {
     pub footprint: Footprint,
     /// Loops that have to run for all of it to be touched.
     pub eager_guards: Vec<Guard>,
-    accesses: Vec<Access>,
+    pub(crate) accesses: Vec<Access>,
 }
 
 /// The footprint of every array parameter that is touched, by a kernel or by code that was generated for an
@@ -195,29 +193,6 @@ pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
     in_one_range(ctx, &wider)
 }
 
-/// The access with the loops over tiles and inside of a tile as one.
-fn in_one_range(ctx: &mut Context, a: &Access) -> Access {
-    let mut whole = a.clone();
-    loop {
-        let path = whole.path.iter().cloned().reduce(chain::and);
-        let cond = path.unwrap_or_else(|| truth(true));
-        let leaf = chain::Leaf {
-            loops: whole.loops.clone(),
-            cond: &cond,
-            index: &whole.index,
-            value: &cond,
-        };
-        let Some(merged) = chain::tiles_merged(ctx, &leaf) else {
-            return whole;
-        };
-        (whole.loops, whole.index) = (merged.loops, merged.index);
-        whole.path = match &*merged.cond {
-            Elem::Const(v) if v.is_true() => vec![],
-            _ => vec![merged.cond],
-        };
-    }
-}
-
 /// The least and the largest value of a fold each of whose steps keeps the value or sets it to an index: by
 /// induction over the steps.
 fn range(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) -> Option<(Idx, Idx)> {
@@ -258,20 +233,16 @@ fn range(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) -> Option<(Idx, I
     Some((low?, high?))
 }
 
-fn assume(ctx: &mut Context, a: &Access) {
-    for (var, extent) in &a.loops {
-        ctx.assume_in_range(var, extent);
-    }
-    for condition in &a.path {
-        ctx.assume(condition.clone());
-    }
-}
-
 /// Whether the place is accessed on every run that meets the guards: under no condition, or under
 /// conditions that together leave nothing out, and in loops that run if the `guards` hold.
 fn always(ctx: &mut Context, a: &Access, all: &[Access], guards: &mut Vec<Guard>) -> bool {
     // The data decides which place it is.
     if a.index.has_values() || a.loops.iter().any(|(_, n)| n.has_values()) {
+        return false;
+    }
+    // Rows of several lengths: there are places between them that are not written.
+    let ragged = |n: &Idx| a.loops.iter().any(|(v, _)| n.mentions(v));
+    if a.write && a.loops.iter().any(|(_, n)| ragged(n)) {
         return false;
     }
     let mut paths: Vec<Vec<ElemRef>> = all
@@ -377,104 +348,6 @@ pub fn within(ctx: &mut Context, generated: &[Touched], original: &Proof) -> Res
     Ok(())
 }
 
-/// Whether the kernel makes an access to the same place, under conditions that hold here.
-pub(crate) fn is_made(ctx: &mut Context, access: &Access, touched: &Touched) -> bool {
-    matched(ctx, access, &touched.accesses)
-}
-
-/// Whether the original makes an access to the same place whenever the generated code makes this one.
-fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> bool {
-    let mark = ctx.mark();
-    assume(ctx, g);
-    let found = original
-        .iter()
-        .filter(|o| o.array == g.array && (o.write || !g.write))
-        .any(|o| implied(ctx, g, o));
-    ctx.forget(mark);
-    found
-}
-
-fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
-    let o = &in_one_range(ctx, o);
-    // Loops whose counter is not part of the place run anyway, or their first round will do.
-    let relevant: Vec<(Sym, Idx)> = o
-        .loops
-        .iter()
-        .filter(|(v, _)| o.index.mentions(v))
-        .cloned()
-        .collect();
-    if relevant.is_empty() {
-        return ctx.proves(CmpOp::Eq, &o.index, &g.index) && implied_at(ctx, g, o, &relevant, &[]);
-    }
-    if let Some(position) = chain::decode(ctx, &relevant, &o.index, &g.index) {
-        return implied_at(ctx, g, o, &relevant, &position);
-    }
-    // Where the index says too little, as in one of an index or one that several counters share, positions are
-    // found by trying.
-    let counters: Vec<&Sym> = g.loops.iter().map(|(v, _)| v).collect();
-    placements(relevant.len(), &counters).into_iter().any(|p| {
-        let with = |s: &Sym| {
-            relevant
-                .iter()
-                .position(|(v, _)| v == s)
-                .map(|i| p[i].clone())
-        };
-        canon::idx(&(&o.index.substitute(&with) - &g.index)).is_zero()
-            && implied_at(ctx, g, o, &relevant, &p)
-    })
-}
-
-/// The ways to take `count` of the counters: in any order, or, where there are many, in the order they have.
-fn placements(count: usize, counters: &[&Sym]) -> Vec<Vec<Idx>> {
-    if count > counters.len() {
-        return vec![];
-    }
-    if counters.len() > 5 {
-        let in_order = counters.windows(count);
-        return in_order
-            .map(|w| w.iter().map(|v| Idx::sym((*v).clone())).collect())
-            .collect();
-    }
-    let mut all: Vec<Vec<usize>> = vec![vec![]];
-    for _ in 0..count {
-        let longer = |p: &Vec<usize>| {
-            let free = (0..counters.len()).filter(|i| !p.contains(i));
-            free.map(|i| [p.clone(), vec![i]].concat())
-                .collect::<Vec<_>>()
-        };
-        all = all.iter().flat_map(longer).collect();
-    }
-    let of = |p: Vec<usize>| p.into_iter().map(|i| Idx::sym(counters[i].clone()));
-    all.into_iter().map(|p| of(p).collect()).collect()
-}
-
-/// Whether `o` makes the access `g` in the round in which its `relevant` counters have these values.
-fn implied_at(
-    ctx: &mut Context,
-    g: &Access,
-    o: &Access,
-    relevant: &[(Sym, Idx)],
-    position: &[Idx],
-) -> bool {
-    let with = |s: &Sym| {
-        if let Some(i) = relevant.iter().position(|(v, _)| v == s) {
-            return Some(position[i].clone());
-        }
-        o.loops.iter().any(|(v, _)| v == s).then(Idx::default)
-    };
-    let hits = canon::idx(&(&o.index.substitute(&with) - &g.index)).is_zero()
-        || ctx.proves(CmpOp::Eq, &o.index.substitute(&with), &g.index);
-    let in_range = o.loops.iter().all(|(v, n)| {
-        let (v, n) = (Idx::sym(v.clone()).substitute(&with), n.substitute(&with));
-        ctx.is_non_negative(&v) && ctx.proves(CmpOp::Lt, &v, &n)
-    });
-    hits && in_range
-        && o.path.iter().all(|c| {
-            let c = c.substitute(&with);
-            ctx.holds(&c) || holds_on_data(ctx, &c)
-        })
-}
-
 /// Where a closed form holds over the real numbers only, rounding may decide a comparison of floats another way
 /// than in the original. What is touched, and what is divided by, must not depend on that.
 pub fn independent_of_reals(accesses: &[Access], hazards: &[Hazard]) -> Result<(), Stuck> {
@@ -527,101 +400,4 @@ fn idx_has_floats(i: &Idx) -> bool {
     let mut any = false;
     i.for_each_value(&mut |e| any |= has_floats(e));
     any
-}
-
-fn holds_on_data(ctx: &mut Context, c: &ElemRef) -> bool {
-    let c = match &**c {
-        Elem::Unary(UnOp::Not, inner) => {
-            return same(ctx, inner, &truth(false), Tier::Exact);
-        }
-        _ => c,
-    };
-    same(ctx, c, &truth(true), Tier::Exact)
-}
-
-/// Shows that generated code divides and shifts by nothing that C leaves undefined: it is ruled out by the
-/// conditions at hand, or the original does the same under conditions that hold then, too.
-pub fn no_new_hazards(
-    ctx: &mut Context,
-    generated: &[Hazard],
-    original: &[Hazard],
-) -> Result<(), Stuck> {
-    for g in generated {
-        let mark = ctx.mark();
-        for (var, extent) in &g.loops {
-            ctx.assume_in_range(var, extent);
-        }
-        for condition in &g.path {
-            ctx.assume(condition.clone());
-        }
-        let ok = same(ctx, &defined(g), &truth(true), Tier::Exact)
-            || original.iter().any(|o| same_hazard(ctx, g, o));
-        ctx.forget(mark);
-        if !ok {
-            return Err(Stuck {
-                what: format!(
-                    "the generated code computes {}({}, {}), which may be undefined where the original does not",
-                    g.op, g.left, g.right
-                ),
-                line: 0,
-            });
-        }
-    }
-    Ok(())
-}
-
-/// The condition under which C defines the operation.
-fn defined(h: &Hazard) -> ElemRef {
-    let ty = h.left.ty();
-    let number = |v: i128| Elem::constant(Scalar::int(ty, v));
-    if !matches!(h.op, BinOp::Divide | BinOp::Remainder) {
-        let unsigned = |e: &ElemRef| Elem::convert(unsigned(ty), e.clone());
-        return Elem::compare(
-            CmpOp::Lt,
-            unsigned(&h.right),
-            unsigned(&number(ty.bits().into())),
-        );
-    }
-    let not_zero = Elem::compare(CmpOp::Ne, h.right.clone(), number(0));
-    if !ty.is_signed() {
-        return not_zero;
-    }
-    let overflows = chain::and(
-        Elem::compare(CmpOp::Eq, h.left.clone(), number(ty.min_value())),
-        Elem::compare(CmpOp::Eq, h.right.clone(), number(-1)),
-    );
-    chain::and(not_zero, Elem::not(overflows))
-}
-
-fn unsigned(ty: ScalarType) -> ScalarType {
-    match ty {
-        ScalarType::I8 => ScalarType::U8,
-        ScalarType::I16 => ScalarType::U16,
-        ScalarType::I32 => ScalarType::U32,
-        ScalarType::I64 => ScalarType::U64,
-        other => other,
-    }
-}
-
-/// Whether the original, in the same rounds of as many loops, does the same.
-fn same_hazard(ctx: &mut Context, g: &Hazard, o: &Hazard) -> bool {
-    if g.op != o.op || g.loops.len() != o.loops.len() || g.left.ty() != o.left.ty() {
-        return false;
-    }
-    let with = |s: &Sym| {
-        o.loops
-            .iter()
-            .position(|(v, _)| v == s)
-            .map(|i| Idx::sym(g.loops[i].0.clone()))
-    };
-    o.loops
-        .iter()
-        .zip(&g.loops)
-        .all(|((_, n), (v, _))| ctx.proves(CmpOp::Lt, &Idx::sym(v.clone()), &n.substitute(&with)))
-        && same(ctx, &o.left.substitute(&with), &g.left, Tier::Exact)
-        && same(ctx, &o.right.substitute(&with), &g.right, Tier::Exact)
-        && o.path.iter().all(|c| {
-            let c = c.substitute(&with);
-            ctx.holds(&c) || holds_on_data(ctx, &c)
-        })
 }

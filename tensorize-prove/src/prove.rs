@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::equal::{is_order_open, same};
 use crate::exec::{Executor, State, Stuck};
 use crate::footprint::{self, Touched};
+use crate::hazard;
 use crate::loops::Oracle;
 use crate::reads;
 use crate::solver::{Answer, Solver};
@@ -185,7 +186,7 @@ fn attempt(
     let touched = footprint::touched(&mut exec, original)?;
     if let Some(original) = original {
         footprint::within(&mut exec.ctx, &touched, original)?;
-        footprint::no_new_hazards(&mut exec.ctx, &exec.hazards, &original.hazards)?;
+        hazard::no_new_hazards(&mut exec.ctx, &exec.hazards, &original.hazards)?;
     } else {
         reads::within(&mut exec.ctx, summary, &touched)?;
         keep_apart(&mut exec.ctx, kernel, &touched);

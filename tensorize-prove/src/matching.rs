@@ -1,0 +1,166 @@
+//! Which access of the original an access is: the same place, in some round, under conditions that hold.
+
+use crate::canon;
+use crate::chain::{self, truth};
+use crate::context::Context;
+use crate::equal::same;
+use crate::exec::Access;
+use crate::footprint::Touched;
+use std::collections::BTreeMap;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Tier;
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::op::{CmpOp, UnOp};
+
+/// The round of each loop around an access.
+type Round = BTreeMap<Sym, Idx>;
+
+/// Whether the kernel makes an access to the same place, under conditions that hold here.
+pub(crate) fn is_made(ctx: &mut Context, access: &Access, touched: &Touched) -> bool {
+    matched(ctx, access, &touched.accesses)
+}
+
+/// Whether the original makes an access to the same place whenever the generated code makes this one.
+pub(crate) fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> bool {
+    let mark = ctx.mark();
+    assume(ctx, g);
+    let found = original
+        .iter()
+        .filter(|o| o.array == g.array && (o.write || !g.write))
+        .any(|o| implied(ctx, g, o));
+    ctx.forget(mark);
+    found
+}
+
+/// From here on, the access is in a round, and its conditions hold.
+pub(crate) fn assume(ctx: &mut Context, a: &Access) {
+    for (var, extent) in &a.loops {
+        ctx.assume_in_range(var, extent);
+    }
+    for condition in &a.path {
+        ctx.assume(condition.clone());
+    }
+}
+
+/// The access with the loops over tiles and inside of a tile as one.
+pub(crate) fn in_one_range(ctx: &mut Context, a: &Access) -> Access {
+    let mut whole = a.clone();
+    loop {
+        let path = whole.path.iter().cloned().reduce(chain::and);
+        let cond = path.unwrap_or_else(|| truth(true));
+        let leaf = chain::Leaf {
+            loops: whole.loops.clone(),
+            cond: &cond,
+            index: &whole.index,
+            value: &cond,
+        };
+        let Some(merged) = chain::tiles_merged(ctx, &leaf) else {
+            return whole;
+        };
+        (whole.loops, whole.index) = (merged.loops, merged.index);
+        whole.path = match &*merged.cond {
+            Elem::Const(v) if v.is_true() => vec![],
+            _ => vec![merged.cond],
+        };
+    }
+}
+
+fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
+    let o = &in_one_range(ctx, o);
+    let (relevant, others): (Vec<_>, Vec<_>) = o
+        .loops
+        .iter()
+        .cloned()
+        .partition(|(v, _)| o.index.mentions(v));
+    let counters: Vec<&Sym> = g.loops.iter().map(|(v, _)| v).collect();
+    let round = |loops: &[(Sym, Idx)], at: &[Idx]| -> Round {
+        let names = loops.iter().map(|(v, _)| v.clone());
+        names.zip(at.iter().cloned()).collect()
+    };
+    let mut rounds: Vec<Round> = Vec::new();
+    if relevant.is_empty() {
+        if ctx.proves(CmpOp::Eq, &o.index, &g.index) {
+            rounds.push(Round::new());
+        }
+    } else if let Some(position) = chain::decode(ctx, &relevant, &o.index, &g.index) {
+        rounds.push(round(&relevant, &position));
+    } else {
+        // Where the index says too little, as in one of an index or one that several counters share, positions
+        // are found by trying.
+        let tried = placements(relevant.len(), &counters);
+        let tried = tried.iter().map(|p| round(&relevant, p));
+        rounds.extend(tried.filter(|r| {
+            let there = o.index.substitute(&|s| r.get(s).cloned());
+            canon::idx(&(&there - &g.index)).is_zero()
+        }));
+    }
+    rounds.into_iter().any(|r| {
+        // Loops whose counter is not part of the place run anyway, or their first round will do; else it is the
+        // round of a loop around here.
+        let first = vec![Idx::default(); others.len()];
+        let mut tried = vec![first];
+        if o.path
+            .iter()
+            .any(|c| others.iter().any(|(v, _)| c.mentions(v)))
+        {
+            tried.extend(placements(others.len(), &counters));
+        }
+        tried.iter().any(|p| {
+            let mut all = round(&others, p);
+            all.extend(r.clone());
+            implied_in(ctx, g, o, &all)
+        })
+    })
+}
+
+/// The ways to take `count` of the counters: in any order, or, where there are many, in the order they have.
+fn placements(count: usize, counters: &[&Sym]) -> Vec<Vec<Idx>> {
+    if count > counters.len() {
+        return vec![];
+    }
+    if counters.len() > 5 {
+        let in_order = counters.windows(count);
+        return in_order
+            .map(|w| w.iter().map(|v| Idx::sym((*v).clone())).collect())
+            .collect();
+    }
+    let mut all: Vec<Vec<usize>> = vec![vec![]];
+    for _ in 0..count {
+        let longer = |p: &Vec<usize>| {
+            let free = (0..counters.len()).filter(|i| !p.contains(i));
+            free.map(|i| [p.clone(), vec![i]].concat())
+                .collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    let of = |p: Vec<usize>| p.into_iter().map(|i| Idx::sym(counters[i].clone()));
+    all.into_iter().map(|p| of(p).collect()).collect()
+}
+
+/// Whether `o` makes the access `g` in this round.
+fn implied_in(ctx: &mut Context, g: &Access, o: &Access, round: &Round) -> bool {
+    let with = |s: &Sym| round.get(s).cloned();
+    let there = o.index.substitute(&with);
+    let hits =
+        canon::idx(&(&there - &g.index)).is_zero() || ctx.proves(CmpOp::Eq, &there, &g.index);
+    let in_range = o.loops.iter().all(|(v, n)| {
+        let (v, n) = (Idx::sym(v.clone()).substitute(&with), n.substitute(&with));
+        ctx.is_non_negative(&v) && ctx.proves(CmpOp::Lt, &v, &n)
+    });
+    hits && in_range
+        && o.path.iter().all(|c| {
+            let c = c.substitute(&with);
+            ctx.holds(&c) || holds_on_data(ctx, &c)
+        })
+}
+
+/// Whether a condition on data holds here.
+pub(crate) fn holds_on_data(ctx: &mut Context, c: &ElemRef) -> bool {
+    let c = match &**c {
+        Elem::Unary(UnOp::Not, inner) => {
+            return same(ctx, inner, &truth(false), Tier::Exact);
+        }
+        _ => c,
+    };
+    same(ctx, c, &truth(true), Tier::Exact)
+}
