@@ -15,6 +15,7 @@ use tensorize_ir::tensir::{self, View, at, dim};
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents};
 use tensorize_prove::context::Context;
+use tensorize_prove::decode;
 use tensorize_prove::eval::bound;
 use tensorize_prove::exec::{Executor, Stuck};
 use tensorize_prove::loops::Oracle;
@@ -492,7 +493,7 @@ fn inside(ctx: &mut Context, view: &View, shape: &[Idx], index: &Idx) -> bool {
     if dims.is_empty() {
         return view.index == *index;
     }
-    let Some(position) = chain::decode(ctx, &dims, &view.index, index) else {
+    let Some(position) = decode::decode(ctx, &dims, &view.index, index) else {
         return false;
     };
     let hits = at(&view.index, &position);

@@ -11,6 +11,7 @@ use tensorize_ir::index::Sym;
 pub mod canon;
 pub mod chain;
 pub mod context;
+pub mod decode;
 pub mod equal;
 pub mod eval;
 pub mod exec;

@@ -3,6 +3,7 @@
 use crate::canon;
 use crate::chain::{self, truth};
 use crate::context::Context;
+use crate::decode;
 use crate::equal::same;
 use crate::exec::Access;
 use crate::footprint::Touched;
@@ -82,7 +83,7 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
         if ctx.proves(CmpOp::Eq, &o.index, &g.index) {
             rounds.push(Round::new());
         }
-    } else if let Some(position) = chain::decode(ctx, &relevant, &o.index, &g.index) {
+    } else if let Some(position) = decode::decode(ctx, &relevant, &o.index, &g.index) {
         rounds.push(round(&relevant, &position));
     } else {
         // Where the index says too little, as in one of an index or one that several counters share, positions

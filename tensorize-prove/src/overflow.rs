@@ -7,8 +7,9 @@
 //! the very operands, of a round that is shown to run.
 
 use crate::canon;
-use crate::chain::{self, and, truth};
+use crate::chain::{and, truth};
 use crate::context::Context;
+use crate::decode;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
@@ -138,7 +139,7 @@ fn bind(
         if unknown.iter().any(|(v, _)| q.mentions(v)) {
             return false;
         }
-        let Some(found) = chain::decode(ctx, &unknown, p, q) else {
+        let Some(found) = decode::decode(ctx, &unknown, p, q) else {
             return false;
         };
         for ((v, _), at) in unknown.iter().zip(found) {

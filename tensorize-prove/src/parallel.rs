@@ -1,6 +1,7 @@
 //! Loops whose rounds run in any order, or at the same time.
 
 use crate::chain::{self, Effect, truth};
+use crate::decode;
 use crate::exec::{Access, Executor, Stuck};
 use crate::loops::{ClosedForm, ScalarForm};
 use tensorize_ir::element::{Elem, Fold};
@@ -101,7 +102,7 @@ impl Executor<'_, '_> {
         for condition in &access.path {
             self.ctx.assume(condition.clone());
         }
-        let ok = match chain::decode(&mut self.ctx, &leaf.loops, leaf.index, &access.index) {
+        let ok = match decode::decode(&mut self.ctx, &leaf.loops, leaf.index, &access.index) {
             Some(position) => {
                 let mut in_range = truth(true);
                 let with = |s: &Sym| {

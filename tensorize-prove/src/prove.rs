@@ -2,6 +2,7 @@
 
 use crate::chain::{self, Contents, truth};
 use crate::context::Context;
+use crate::decode;
 use crate::equal::{is_order_open, same};
 use crate::exec::{Executor, State, Stuck};
 use crate::footprint::{self, Touched};
@@ -396,7 +397,7 @@ fn covers(ctx: &mut Context, view: &View, shape: &[Idx], location: &Idx) -> bool
         .enumerate()
         .map(|(i, n)| (dim(i), n.clone()))
         .collect();
-    let Some(position) = chain::decode(ctx, &dims, &view.index, location) else {
+    let Some(position) = decode::decode(ctx, &dims, &view.index, location) else {
         return false;
     };
     let hits = crate::canon::idx(&(&at(&view.index, &position) - location)).is_zero();

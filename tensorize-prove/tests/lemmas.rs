@@ -31,7 +31,7 @@ fn a_wrong_lemma_is_none() {
     }
 }
 
-/// What `chain::decode` rests on: quotient and remainder are unique.
+/// What `decode::decode` rests on: quotient and remainder are unique.
 #[test]
 fn positional_notation_is_unique() {
     let script =

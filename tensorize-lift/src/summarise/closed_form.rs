@@ -14,6 +14,7 @@ use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents, Effect};
+use tensorize_prove::decode;
 use tensorize_prove::eval::{as_idx, index_like};
 use tensorize_prove::exec::{Executor, State, Stuck};
 use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
@@ -317,7 +318,7 @@ fn rounds(c: &ElemRef, k: &Sym) -> Option<Vec<Idx>> {
                     Some(vec![(&rest + &s).floor_div(&s)])
                 }
                 CmpOp::Ne if slope != 0 => {
-                    let (quotient, left) = chain::divide(&rest, &Idx::constant(-slope));
+                    let (quotient, left) = decode::divide(&rest, &Idx::constant(-slope));
                     // Steps that may miss the end: as many as there is room for.
                     let rounds = match left.is_zero() {
                         true => quotient,

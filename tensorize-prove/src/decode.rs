@@ -1,0 +1,226 @@
+//! Which round of a nest of loops a location belongs to.
+
+use crate::canon;
+use crate::context::Context;
+use tensorize_ir::guard::Guard;
+use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::op::CmpOp;
+
+/// The only values of the loop variables at which `index` can be `at`, if it can be at all and they are
+/// within their ranges. `None` if that is not known to be unique. Whether `index` is `at` there is not said: with
+/// strides that leave gaps, it need not be.
+///
+/// With strides c₁, c₂, … (largest first) this is positional notation: if the inner part of the index,
+/// c₂·k₂ + …, always lies in [0, c₁), and so does the remainder of `at`, then quotient and remainder
+/// must agree, because q·c + r = q'·c + r' with r, r' in [0, c) gives q = q' and r = r'.
+pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) -> Option<Vec<Idx>> {
+    let mut strides = Vec::new();
+    let mut rest = canon::idx(index);
+    for (var, _) in loops {
+        let (stride, others) = rest.linear_in(var)?;
+        if stride.is_zero() || loops.iter().any(|(v, _)| stride.mentions(v)) {
+            return None;
+        }
+        strides.push(stride);
+        rest = others;
+    }
+    // What counts down counts up from the other end.
+    let mut downward = vec![false; loops.len()];
+    for (i, (_, extent)) in loops.iter().enumerate() {
+        let up = -&strides[i];
+        if strides[i].terms().all(|(_, c)| c < 0) && ctx.is_non_negative(&up) {
+            rest = canon::idx(&(&rest - &(&up * &(extent - &Idx::constant(1)))));
+            strides[i] = up;
+            downward[i] = true;
+        }
+    }
+    let mut order: Vec<usize> = (0..loops.len()).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(size_rank(&strides[i])));
+    // The inner part of the index lies within the stride, for every round.
+    for (depth, &i) in order.iter().enumerate().take(order.len().saturating_sub(1)) {
+        let mut inner = Idx::default();
+        let mark = ctx.mark();
+        for (var, extent) in loops {
+            ctx.assume_in_range(var, extent);
+        }
+        for &j in &order[depth + 1..] {
+            inner = &inner + &(&strides[j] * &Idx::sym(loops[j].0.clone()));
+        }
+        let stride = &strides[i];
+        let inside = (ctx.is_non_negative(&inner) || starts_at_zero(ctx, &inner, loops))
+            && (ctx.proves(CmpOp::Lt, &inner, stride)
+                || leading_dimension(ctx, &inner, stride, loops));
+        ctx.forget(mark);
+        if !inside {
+            return None;
+        }
+    }
+    let remainder = canon::idx(&(at - &rest));
+    let mut position = match in_range(ctx, loops, &strides, &order, &remainder) {
+        Some(position) => position,
+        None => positions(ctx, &strides, &order, remainder)?,
+    };
+    for (i, (_, extent)) in loops.iter().enumerate() {
+        if downward[i] {
+            position[i] = canon::idx(&(&(extent - &Idx::constant(1)) - &position[i]));
+        }
+    }
+    Some(position)
+}
+
+/// The position by dividing polynomials, where it is one of a round: there is only one.
+fn in_range(
+    ctx: &mut Context,
+    loops: &[(Sym, Idx)],
+    strides: &[Idx],
+    order: &[usize],
+    remainder: &Idx,
+) -> Option<Vec<Idx>> {
+    // Else several rounds could have one place.
+    let innermost = &strides[*order.last()?];
+    let distinct = innermost.as_constant().is_some() || ctx.proves(CmpOp::Ge, innermost, &1.into());
+    if !distinct || order.len() < 2 {
+        return None;
+    }
+    let mut position = vec![Idx::default(); strides.len()];
+    let mut left = remainder.clone();
+    for &i in order {
+        (position[i], left) = divide(&left, &strides[i]);
+    }
+    let inside = |ctx: &mut Context, i: usize| {
+        ctx.is_non_negative(&position[i]) && ctx.proves(CmpOp::Lt, &position[i], &loops[i].1)
+    };
+    let all = left.is_zero() && order.iter().all(|&i| inside(ctx, i));
+    all.then_some(position)
+}
+
+/// The position by quotients and remainders.
+fn positions(
+    ctx: &mut Context,
+    strides: &[Idx],
+    order: &[usize],
+    mut remainder: Idx,
+) -> Option<Vec<Idx>> {
+    let mut position = vec![Idx::default(); strides.len()];
+    for (depth, &i) in order.iter().enumerate() {
+        let stride = &strides[i];
+        if depth + 1 == order.len() {
+            position[i] = match exact_quotient(ctx, &remainder, stride) {
+                Some(quotient) => quotient,
+                None if stride.as_constant().is_some_and(|s| s > 1) => remainder.floor_div(stride),
+                None => return None,
+            };
+            break;
+        }
+        let (mut quotient, mut left) = divide(&remainder, stride);
+        if !(ctx.is_non_negative(&left) && ctx.proves(CmpOp::Lt, &left, stride)) {
+            if !ctx.proves(CmpOp::Ge, stride, &Idx::constant(1)) {
+                return None;
+            }
+            quotient = remainder.floor_div(stride);
+            left = canon::idx(&(&remainder - &(stride * &quotient)));
+        }
+        position[i] = quotient;
+        remainder = left;
+    }
+    Some(position)
+}
+
+/// Whether the smallest value in any round is 0, which no product of unknowns says to the solver.
+fn starts_at_zero(ctx: &mut Context, inner: &Idx, loops: &[(Sym, Idx)]) -> bool {
+    let least = crate::eval::bound(ctx, inner, loops, false);
+    least.is_some_and(|l| l.as_constant().is_some_and(|c| c >= 0))
+}
+
+/// A row stride that is a parameter of its own has to be as long as a row: what is shorter is left to the
+/// original, by a guard.
+fn leading_dimension(ctx: &mut Context, inner: &Idx, stride: &Idx, loops: &[(Sym, Idx)]) -> bool {
+    if !ctx.is_over_params(stride) {
+        return false;
+    }
+    let Some(largest) = crate::eval::bound(ctx, inner, loops, true) else {
+        return false;
+    };
+    let room = canon::idx(&(&(stride - &largest) - &Idx::constant(1)));
+    // A product of unknowns, to the last element.
+    if let Some(room) = room.as_constant() {
+        return room >= 0;
+    }
+    if !ctx.is_over_params(&room) || ctx.proves(CmpOp::Lt, &room, &Idx::default()) {
+        return false;
+    }
+    ctx.guard(Guard::NonNegative(room));
+    ctx.proves(CmpOp::Lt, inner, stride)
+}
+
+/// Larger strides have more factors, then larger coefficients.
+fn size_rank(stride: &Idx) -> (usize, i128) {
+    stride
+        .terms()
+        .map(|(m, c)| (m.len(), c.abs()))
+        .max()
+        .unwrap_or((0, 0))
+}
+
+/// `remainder / stride` where that is a polynomial, and the stride is not zero.
+fn exact_quotient(ctx: &mut Context, remainder: &Idx, stride: &Idx) -> Option<Idx> {
+    let (quotient, left) = divide(remainder, stride);
+    if !left.is_zero() {
+        return None;
+    }
+    if stride.as_constant().is_none() && !ctx.proves(CmpOp::Ne, stride, &Idx::default()) {
+        // An increment that is a parameter: what is not positive is left to the original.
+        if !ctx.is_over_params(stride) {
+            return None;
+        }
+        ctx.guard(Guard::NonNegative(stride - &Idx::constant(1)));
+    }
+    Some(quotient)
+}
+
+/// Polynomial division by a monomial (or by a polynomial that is a factor of all there is): quotient and
+/// the terms that are left. `remainder = stride·quotient + left` always.
+pub fn divide(remainder: &Idx, stride: &Idx) -> (Idx, Idx) {
+    let mut terms = stride.terms();
+    let (Some((factors, c)), None) = (terms.next(), terms.next()) else {
+        return divide_by_polynomial(remainder, stride);
+    };
+    let mut quotient = Vec::new();
+    let mut left = Vec::new();
+    for (monomial, d) in remainder.terms() {
+        match without(monomial, factors) {
+            Some(m) if d % c == 0 => quotient.push((m, d / c)),
+            _ => left.push((monomial.to_vec(), d)),
+        }
+    }
+    (Idx::from_terms(quotient), Idx::from_terms(left))
+}
+
+/// Division by a polynomial of several terms such as `n + 1`: long division by its leading term.
+fn divide_by_polynomial(remainder: &Idx, stride: &Idx) -> (Idx, Idx) {
+    // By degree, then by name: an order in which the product of leading terms leads.
+    let Some((lead, c)) = stride.terms().max_by_key(|(m, _)| (m.len(), *m)) else {
+        return (Idx::default(), remainder.clone());
+    };
+    let (mut quotient, mut left) = (Idx::default(), remainder.clone());
+    for _ in 0..32 {
+        let divisible = left.terms().filter_map(|(m, d)| {
+            let rest = without(m, lead)?;
+            (d % c == 0).then(|| ((m.len(), m), Idx::from_terms([(rest, d / c)])))
+        });
+        let leading = divisible.max_by(|(a, _), (b, _)| a.cmp(b));
+        let Some((_, step)) = leading else { break };
+        left = &left - &(stride * &step);
+        quotient = &quotient + &step;
+    }
+    (quotient, left)
+}
+
+fn without(monomial: &[Atom], factors: &[Atom]) -> Option<Vec<Atom>> {
+    let mut out = monomial.to_vec();
+    for f in factors {
+        let i = out.iter().position(|a| a == f)?;
+        out.remove(i);
+    }
+    Some(out)
+}
