@@ -6,20 +6,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The rows that it writes differ in length, which no proposer of ours has a summary for today. The prover knows
-/// what to do with one.
-const TRIANGLE: &str = "\
-void lower(const float *a, float *b, int n)
+/// The rows that it writes differ in length, up and down, which no proposer of ours has a summary for today. The
+/// prover knows what to do with one.
+const STAIRS: &str = "\
+void stairs(float s, float *b, int n)
 {
+    for (int k = 0; k < 3 * n; k++)
+        b[k] = 0;
     for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++)
-            b[i * n + j] = a[i * n + j];
+        for (int j = 0; j < i % 3; j++)
+            b[i * 3 + j] = s;
 }
 ";
 
-const RIGHT: &str = "func @lower(a: const ptr<f32>, b: ptr<f32>, n: i32) {
-  %x = generic select(index_compare(LE, #1, #0), a[#0*n + #1], b[#0*n + #1]) : tensor<n x n x f32>
-  store b[#0*n + #1] = %x
+const RIGHT: &str = "func @stairs(s: f32, b: ptr<f32>, n: i32) {
+  %x = generic select(index_compare(LT, #1, mod(#0, 3)), s, 0.0:f32) : tensor<n x 3 x f32>
+  store b[#0*3 + #1] = %x
 }";
 
 struct Trial {
@@ -38,15 +40,15 @@ fn script(dir: &Path, text: &str) -> PathBuf {
     path
 }
 
-/// What becomes of the triangle if this shell script proposes.
+/// What becomes of the stairs if this shell script proposes.
 fn propose_in(dir: &Path, text: &str) -> Trial {
-    std::fs::write(dir.join("tri.c"), TRIANGLE).unwrap();
+    std::fs::write(dir.join("stairs.c"), STAIRS).unwrap();
     let program = script(dir, text);
     let start = Instant::now();
     let out = Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))
         .args([
             "lift",
-            "tri.c",
+            "stairs.c",
             "--message-format",
             "json",
             "--target",
@@ -89,9 +91,9 @@ fn a_good_answer_is_proven_and_code_is_generated() {
     let question = std::fs::read_to_string(dir.path().join("question.json")).unwrap();
     let question: Value = serde_json::from_str(&question).unwrap();
     assert_eq!(question["version"], 1);
-    assert_eq!(question["kernel"]["name"], "lower");
+    assert_eq!(question["kernel"]["name"], "stairs");
     let source = question["kernel"]["source"].as_str().unwrap();
-    assert_eq!(source, TRIANGLE.trim_end());
+    assert_eq!(source, STAIRS.trim_end());
     let loopir = question["kernel"]["loopir"].as_str().unwrap();
     assert!(loopir.contains("while"), "{loopir}");
     assert!(
@@ -110,7 +112,7 @@ fn a_good_answer_is_proven_and_code_is_generated() {
 
 #[test]
 fn a_lie_is_refused_and_the_next_candidate_is_tried() {
-    let lie = &RIGHT.replace("LE", "LT");
+    let lie = &RIGHT.replace("LT", "LE");
     let Trial { kernel, .. } = propose(&says(&answer(&[lie])));
     assert_eq!(kernel["status"], "unsupported", "{kernel}");
     assert_eq!(kernel["summary"], "", "{kernel}");

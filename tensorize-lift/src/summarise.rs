@@ -424,6 +424,10 @@ fn boxed(ctx: &mut Context, leaf: &chain::Leaf) -> Option<(Vec<Idx>, Idx)> {
             shape.push(extent.clone());
             continue;
         }
+        // The longest of rows that grow and shrink is not at an end.
+        if outer.iter().any(|(v, _)| extent.linear_in(v).is_none()) {
+            return None;
+        }
         // Where a row begins further on from row to row, columns are counted from the first one.
         let (step, rest) = index.linear_in(var)?;
         let begins = match step.as_constant() {

@@ -1,6 +1,7 @@
 //! What is known at a point of a kernel, and questions about it to the solver.
 
 use crate::canon;
+use crate::chain::and;
 use crate::overflow::Defined;
 use crate::smt::{Encoder, quoted};
 use crate::solver::{Answer, Solver};
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Fresh, Idx, Sym};
-use tensorize_ir::op::{CmpOp, UnOp};
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
 /// Facts, guards asked for so far, and the solver.
@@ -251,6 +252,10 @@ impl<'s> Context<'s> {
                 self.forget(mark);
                 Elem::select(c, t, f)
             }
+            Elem::Binary(BinOp::And, a, b) if e.ty() == ScalarType::I1 => {
+                let (a, b) = (self.settle(a), self.settle(b));
+                and(a, b)
+            }
             Elem::Fold(fold) => {
                 let mut children = Vec::new();
                 for lane in fold.lanes() {
@@ -391,7 +396,6 @@ pub fn is_index_condition(e: &ElemRef) -> bool {
 
 /// A condition on indices as a formula.
 pub fn encode_condition(encoder: &mut Encoder, e: &ElemRef) -> String {
-    use tensorize_ir::op::BinOp;
     match &**e {
         Elem::Const(v) => v.is_true().to_string(),
         Elem::IndexCompare(op, a, b) => encoder.compare(*op, a, b),

@@ -365,7 +365,8 @@ pub fn index_like(e: &ElemRef) -> Option<Idx> {
     }
 }
 
-/// [`bound`] where the counter stands in quotients `⌊a / b⌋` by what is positive, which rise with `a`.
+/// [`bound`] where the counter stands in one quotient `⌊a / b⌋` by what is positive, which rises with `a`, or in
+/// one remainder. Only where the end is reached: what lies beyond belongs to nobody.
 fn bound_in_quotients(
     ctx: &mut Context,
     p: &Idx,
@@ -373,35 +374,36 @@ fn bound_in_quotients(
     upper: bool,
 ) -> Option<Idx> {
     let one = Idx::constant(1);
-    let mut terms: Vec<(Atom, Sym, Idx, Idx)> = Vec::new();
-    // Each quotient as a counter of its own, of which only its ends are known.
-    let mut whole = p.clone();
-    for atom in p.terms().flat_map(|(m, _)| m) {
-        let Atom::FloorDiv(a, b) = atom else { continue };
-        if !a.mentions(var) || b.mentions(var) || terms.iter().any(|(known, ..)| known == atom) {
-            continue;
-        }
-        if !ctx.proves(CmpOp::Ge, b, &one) {
-            return None;
-        }
-        let range = [(var.clone(), extent.clone())];
-        let low = bound(ctx, a, &range, false)?.floor_div(b);
-        let high = bound(ctx, a, &range, true)?.floor_div(b);
-        terms.push((atom.clone(), ctx.fresh.name("q"), low, high));
-    }
-    if terms.is_empty() {
+    let quotient = p
+        .terms()
+        .flat_map(|(m, _)| m)
+        .find(|atom| matches!(atom, Atom::FloorDiv(a, b) if a.mentions(var) && !b.mentions(var)))?;
+    let Atom::FloorDiv(a, b) = quotient else {
+        return None;
+    };
+    if !ctx.proves(CmpOp::Ge, b, &one) {
         return None;
     }
-    whole = whole.map_atoms(&mut |a| {
-        let found = terms.iter().find(|(atom, ..)| atom == a);
-        found.map(|(_, q, low, _)| low + &Idx::sym(q.clone()))
-    });
-    let mut ranges = vec![(var.clone(), extent.clone())];
-    for (_, q, low, high) in &terms {
-        ranges.push((q.clone(), &(high - low) + &one));
+    let range = [(var.clone(), extent.clone())];
+    let (low, high) = (bound(ctx, a, &range, false)?, bound(ctx, a, &range, true)?);
+    // A remainder is below the divisor, and no more than what is divided.
+    let remainder = &**a - &(&**b * &Idx::atom(quotient.clone()));
+    let rest = p - &remainder;
+    if !rest.mentions(var) {
+        return match (upper, ctx.is_non_negative(&low)) {
+            (_, false) => None,
+            (true, true) => Some(&rest + &(&**b - &one).minimum(&high)),
+            (false, true) if low.is_zero() => Some(rest),
+            (false, true) => None,
+        };
     }
-    // Quotients and what is left vary on their own, which makes the bound no tighter than it is.
-    bound(ctx, &whole, &ranges, upper)
+    let q = ctx.fresh.name("q");
+    let (low, high) = (low.floor_div(b), high.floor_div(b));
+    let alone = p.map_atoms(&mut |x| (x == quotient).then(|| &low + &Idx::sym(q.clone())));
+    if alone.mentions(var) {
+        return None;
+    }
+    bound(ctx, &alone, &[(q, &(&high - &low) + &one)], upper)
 }
 
 /// The mathematical value of an integer.
