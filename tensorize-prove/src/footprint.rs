@@ -240,9 +240,9 @@ fn always(ctx: &mut Context, a: &Access, all: &[Access], guards: &mut Vec<Guard>
     if a.index.has_values() || a.loops.iter().any(|(_, n)| n.has_values()) {
         return false;
     }
-    // Rows of several lengths: there are places between them that are not written.
+    // Rows of several lengths: there are places between them, and maybe beyond the last one, that are not touched.
     let ragged = |n: &Idx| a.loops.iter().any(|(v, _)| n.mentions(v));
-    if a.write && a.loops.iter().any(|(_, n)| ragged(n)) {
+    if a.loops.iter().any(|(_, n)| ragged(n)) {
         return false;
     }
     let mut paths: Vec<Vec<ElemRef>> = all
