@@ -158,11 +158,16 @@ impl Executor<'_, '_> {
                 match (index_like(&a), index_like(&b)) {
                     (Some(p), Some(q)) => Elem::index_compare(*op, p, q),
                     // Of two truth values about indices, to be decided as such.
-                    _ if is_index_condition(&a) && is_index_condition(&b) => match op {
-                        CmpOp::Ne => Elem::binary(BinOp::Xor, a, b),
-                        CmpOp::Eq => Elem::not(Elem::binary(BinOp::Xor, a, b)),
-                        _ => Elem::compare(*op, a, b),
-                    },
+                    _ if a.ty() == ScalarType::I1
+                        && is_index_condition(&a)
+                        && is_index_condition(&b) =>
+                    {
+                        match op {
+                            CmpOp::Ne => Elem::binary(BinOp::Xor, a, b),
+                            CmpOp::Eq => Elem::not(Elem::binary(BinOp::Xor, a, b)),
+                            _ => Elem::compare(*op, a, b),
+                        }
+                    }
                     _ => Elem::compare(*op, a, b),
                 }
             }
