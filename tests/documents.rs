@@ -53,6 +53,7 @@ fn links_lead_somewhere() {
         ("README.md", ""),
         ("docs/architecture.md", "docs"),
         ("docs/soundness.md", "docs"),
+        ("docs/ci.md", "docs"),
     ] {
         let page_text = text(page);
         for link in page_text

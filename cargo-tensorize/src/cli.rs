@@ -2,6 +2,7 @@
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use tensorize_ir::guard::Tier;
 
 /// Lifts a crate's C kernels, proves what they compute, and generates code for other targets.
 ///
@@ -30,7 +31,8 @@ pub struct Cli {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Common {
-    /// How to report: a table and diagnostics, or one JSON object a line
+    /// How to report: a table and diagnostics (with annotations in a workflow of GitHub's), one JSON object a line, or
+    /// a document for code scanning or test reports
     #[arg(
         long,
         global = true,
@@ -62,6 +64,30 @@ pub enum MessageFormat {
     Human,
     /// One JSON object a line.
     Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// JUnit's XML, for test reports.
+    Junit,
+    /// As `human`, and annotations for GitHub.
+    Github,
+}
+
+/// A tier's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TierName {
+    /// The same bits.
+    Exact,
+    /// Equal over the real numbers.
+    Real,
+}
+
+impl From<TierName> for Tier {
+    fn from(name: TierName) -> Tier {
+        match name {
+            TierName::Exact => Tier::Exact,
+            TierName::Real => Tier::Real,
+        }
+    }
 }
 
 /// Which packages and targets.
@@ -83,7 +109,7 @@ pub struct Project {
     /// Let cargo use no network
     #[arg(long)]
     pub offline: bool,
-    /// Cargo.lock must not change; with `check`, results that are missing or out of date are a failure
+    /// Cargo.lock must not change; with `check`, results that are missing, out of date or edited are a failure
     #[arg(long)]
     pub locked: bool,
     /// Prove again what is stored already
@@ -94,11 +120,14 @@ pub struct Project {
 /// A command.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Report on the package's kernels, and write nothing
+    /// Report on the package's kernels, and write nothing; with --locked, look only at what is stored
     Check {
         /// Which packages.
         #[command(flatten)]
         project: Project,
+        /// A kernel of a lower tier is a failure [default: the configuration's `tier`, or real]
+        #[arg(long, value_name = "TIER")]
+        min_tier: Option<TierName>,
         /// Another solver.
         #[command(flatten)]
         second: SecondSolver,

@@ -225,6 +225,12 @@ pub const CODES: &[Code] = &[
         "a stored result that is not used",
         "An entry of `.tensorize/` is damaged, was edited, or is of another version. It counts as absent.",
     ),
+    row(
+        "TZ0707",
+        "a tier that is too low",
+        "`check --locked` found a kernel that is proven, but with a lower tier than `tier` in \
+         `[package.metadata.tensorize]` or --min-tier allows: `real` where `exact` is asked for.",
+    ),
 ];
 
 /// All rows: those above and the front end's.

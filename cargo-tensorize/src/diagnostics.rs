@@ -15,6 +15,16 @@ pub enum Severity {
     Note,
 }
 
+/// A part of a line, counted from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    /// The line.
+    pub line: u32,
+    /// The first column and one past the last, in UTF-16's units, as SARIF and GitHub count; `None` where the file
+    /// can't be read.
+    pub columns: Option<(u32, u32)>,
+}
+
 /// Something to tell the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -70,6 +80,23 @@ impl Diagnostic {
     pub fn note(mut self, note: impl Into<String>) -> Diagnostic {
         self.notes.push(note.into());
         self
+    }
+
+    /// Its place on one line, as programs want it.
+    pub fn region(&self) -> Option<Region> {
+        let span = self.span.as_ref()?;
+        let columns = || {
+            let text = String::from_utf8(std::fs::read(&span.file).ok()?).ok()?;
+            let range = one_line(&text, span)?;
+            let before = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+            let units = |t: &str| u32::try_from(t.encode_utf16().count()).unwrap_or(u32::MAX - 1);
+            let start = 1 + units(&text[before..range.start]);
+            Some((start, start + units(&text[range])))
+        };
+        Some(Region {
+            line: span.line.max(1),
+            columns: columns(),
+        })
     }
 
     /// The text, with the lines of source it speaks of.

@@ -17,11 +17,11 @@ pub enum Code {
     Refuted = 100,
     /// The work could not be done: a tool is missing, a file can't be read, a bug in this program.
     CouldNotRun = 101,
-    /// Under `--strict`: something is not proven, or generated code failed.
+    /// Under `--strict` or `--locked`: something is not proven, of too low a tier, or generated code failed.
     NotProven = 102,
     /// A kernel uses what is not supported.
     Unsupported = 103,
-    /// `check`: what is stored is missing or out of date.
+    /// `check --locked`: what is stored is missing, out of date or edited.
     OutOfDate = 104,
 }
 
@@ -41,7 +41,7 @@ impl Code {
         ),
         (
             Code::NotProven,
-            "with --strict: a kernel is not proven, or code that was generated failed",
+            "with --strict or --locked: a kernel is not proven, of too low a tier, or its code failed",
         ),
         (
             Code::Unsupported,
@@ -49,7 +49,7 @@ impl Code {
         ),
         (
             Code::OutOfDate,
-            "check: stored results are missing or out of date",
+            "check --locked: stored results are missing, out of date or edited",
         ),
     ];
 

@@ -12,6 +12,7 @@ pub mod differential;
 pub mod exit;
 pub mod generate;
 pub mod original;
+pub mod output;
 pub mod pipeline;
 pub mod project;
 pub mod proposer;

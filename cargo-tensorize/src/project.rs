@@ -3,9 +3,11 @@
 use crate::cli::Project;
 use crate::diagnostics::Diagnostic;
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
+use tensorize_build::Settings;
 use tensorize_build::config::{self, BuildManifest, Library};
 
 /// A package whose kernels are looked at.
@@ -19,6 +21,34 @@ pub struct Package {
     pub metadata: config::Metadata,
     /// What its build script compiles.
     pub libraries: Vec<Library>,
+    /// The build script, which was asked, compiles something else than was noted.
+    pub was_noted_wrongly: bool,
+}
+
+impl Package {
+    /// Every file that is compiled, relative to the manifest where it is below it, with how that is done.
+    pub fn files(&self) -> Vec<(String, Settings)> {
+        let mut seen = BTreeSet::new();
+        let mut files = Vec::new();
+        for library in &self.libraries {
+            let how = Settings::of(&self.dir, library);
+            let new = library.files.iter().filter(|f| seen.insert((*f).clone()));
+            files.extend(new.map(|file| (file.clone(), how.clone())));
+        }
+        files
+    }
+
+    /// What to generate code for: what the command line says, else the configuration.
+    pub fn wanted_targets(&self, project: &Project) -> Vec<String> {
+        let mut targets = if project.targets.is_empty() {
+            self.metadata.targets()
+        } else {
+            project.targets.clone()
+        };
+        let mut seen = BTreeSet::new();
+        targets.retain(|t| seen.insert(t.clone()));
+        targets
+    }
 }
 
 /// The packages that the command line chooses.
@@ -34,12 +64,13 @@ pub fn packages(project: &Project) -> Result<Vec<Package>, Box<Diagnostic>> {
             Box::new(Diagnostic::error("TZ0701", why).help(help))
         })?;
         let uses_build_script = p.dependencies.iter().any(|d| d.name == "tensorize-build");
+        let before = BuildManifest::load(&dir);
         if uses_build_script {
             run_build_script(&dir, project);
         }
-        let noted = BuildManifest::load(&dir)
-            .map(|m| m.libraries)
-            .unwrap_or_default();
+        let noted = BuildManifest::load(&dir);
+        let was_noted_wrongly = before.is_some() && before != noted;
+        let noted = noted.map(|m| m.libraries).unwrap_or_default();
         let libraries = if noted.is_empty() {
             table.as_library().into_iter().collect()
         } else {
@@ -50,6 +81,7 @@ pub fn packages(project: &Project) -> Result<Vec<Package>, Box<Diagnostic>> {
             dir,
             metadata: table,
             libraries,
+            was_noted_wrongly,
         });
     }
     Ok(found)
@@ -123,7 +155,8 @@ fn chosen<'a>(
     })
 }
 
-/// Lets cargo run the build script, which notes what it compiles, if it may have changed since it did.
+/// Lets cargo run the build script, which notes what it compiles, if it may have changed since it did, or if what it
+/// noted is not to be trusted.
 /// When cargo runs us from a build script, it holds its locks: nothing is run then, and the script has
 /// made its notes.
 fn run_build_script(dir: &Path, project: &Project) {
@@ -137,7 +170,7 @@ fn run_build_script(dir: &Path, project: &Project) {
     let nested = ["TENSORIZE_NESTED", "OUT_DIR"]
         .iter()
         .any(|v| std::env::var_os(v).is_some());
-    if up_to_date || nested {
+    if (up_to_date && !project.locked) || nested {
         return;
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

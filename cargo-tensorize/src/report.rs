@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 use tensorize_ir::guard::Tier;
+use tensorize_lift::c::Span;
 
 pub use tensorize_build::record::{Status, TargetStatus};
 
@@ -70,6 +71,9 @@ pub struct KernelReport {
     /// It was not proven now: the stored result is current.
     #[serde(skip)]
     pub stored: bool,
+    /// What `check --locked` says of the stored result; clean if it was not asked.
+    #[serde(skip)]
+    pub gate: Code,
     /// What there is to tell.
     #[serde(skip)]
     pub diagnostics: Vec<Diagnostic>,
@@ -102,6 +106,7 @@ impl KernelReport {
             targets: BTreeMap::new(),
             second_solver: None,
             stored: false,
+            gate: Code::Clean,
             notes: Vec::new(),
             diagnostics: Vec::new(),
         }
@@ -113,6 +118,39 @@ impl KernelReport {
         self.code = diagnostic.code;
         self.why = Some(diagnostic.message.clone());
         self.diagnostics.push(diagnostic);
+    }
+
+    /// What is stored of the kernel does not pass `check --locked`.
+    pub fn refuse(&mut self, code: Code, diagnostic: Diagnostic) {
+        self.gate = self.gate.worse(code);
+        self.code = self.code.or(diagnostic.code);
+        self.why.get_or_insert_with(|| diagnostic.message.clone());
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Refuses a proof, and code for targets, of a lower tier than the weakest one that will do.
+    pub fn demand<'a>(
+        &mut self,
+        weakest: Tier,
+        span: &Span,
+        targets: impl IntoIterator<Item = (&'a str, Tier)>,
+    ) {
+        let help = "see `tier` in `[package.metadata.tensorize]`, and --min-tier; docs/soundness.md says what the \
+                    tiers mean";
+        let name = self.name.clone();
+        let own = self.tier.map(|tier| (format!("`{name}` is proven"), tier));
+        let codes = targets
+            .into_iter()
+            .map(|(target, tier)| (format!("the code of `{name}` for {target} is proven"), tier));
+        for (what, tier) in own.into_iter().chain(codes) {
+            if tier > weakest {
+                let message = format!("{what} with tier {tier}, and {weakest} is asked for");
+                let d = Diagnostic::error("TZ0707", message);
+                self.refuse(Code::NotProven, d.at(Some(span.clone())).help(help));
+                // Its code can't be better.
+                break;
+            }
+        }
     }
 
     /// What is worth knowing, whatever becomes of the kernel.
@@ -136,7 +174,11 @@ impl KernelReport {
             .targets
             .values()
             .any(|t| t.status == TargetStatus::Failed);
-        match self.status {
+        if self.gate == Code::OutOfDate && self.status == Status::Unproven {
+            // Nothing is known of it as it is now.
+            return self.gate;
+        }
+        let code = match self.status {
             Status::Error => Code::CouldNotRun,
             Status::Refuted => Code::Refuted,
             Status::Unsupported if strict => Code::NotProven,
@@ -145,7 +187,8 @@ impl KernelReport {
             Status::Proven if strict && target_failed => Code::NotProven,
             Status::Proven if strict && !self.is_confirmed() => Code::NotProven,
             Status::Unproven | Status::Proven => Code::Clean,
-        }
+        };
+        code.worse(self.gate)
     }
 }
 

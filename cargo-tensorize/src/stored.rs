@@ -1,5 +1,6 @@
 //! Between a kernel's result and its record in `.tensorize/`.
 
+use crate::codes;
 use crate::columns::{columns, within_objects};
 use crate::generate::{self, Artefact};
 use crate::pipeline::Kernel;
@@ -80,15 +81,51 @@ pub fn is_current(record: &Record, hash: &str, z3: &str, targets: &[String]) -> 
         && targets.iter().all(done)
 }
 
+/// The tier of that name; the weaker one if it is not known.
+fn tier(name: Option<&str>) -> Tier {
+    match name {
+        Some("exact") => Tier::Exact,
+        _ => Tier::Real,
+    }
+}
+
+/// The targets that there is code for, and its tiers.
+pub fn tiers_of_code(record: &Record) -> impl Iterator<Item = (&str, Tier)> {
+    let code = |t: &TargetRecord| t.status == TargetStatus::Generated;
+    let targets = record.targets.iter().filter(move |(_, t)| code(t));
+    targets.map(|(name, t)| (name.as_str(), tier(t.tier.as_deref())))
+}
+
+/// Why a record of the file as it is now is out of date all the same: an older version of this program wrote it, or
+/// other targets are asked for.
+pub fn outdated(record: &Record, targets: &[String]) -> Option<String> {
+    let fresh = Record::new("", "", 0, "", Status::Proven);
+    if record.tool != fresh.tool {
+        return Some(format!(
+            "it was written by {}, and this is {}",
+            record.tool, fresh.tool
+        ));
+    }
+    if record.status != Status::Proven {
+        return None;
+    }
+    let missing = targets.iter().find(|t| !record.targets.contains_key(*t));
+    let superfluous = record.targets.keys().find(|t| !targets.contains(t));
+    match (missing, superfluous) {
+        (Some(t), _) => Some(format!("it has nothing for the target {t}")),
+        (_, Some(t)) => Some(format!("it has code for {t}, which is no target any more")),
+        _ => None,
+    }
+}
+
 /// What the record says, as a report. No time was spent.
 pub fn report(record: &Record, file: PathBuf, line: u32) -> KernelReport {
     let mut report = KernelReport::new(&record.name, file, line);
-    report.status = Status::Proven;
+    report.status = record.status;
     report.stored = true;
-    report.tier = match record.tier.as_deref() {
-        Some("exact") => Some(Tier::Exact),
-        _ => Some(Tier::Real),
-    };
+    report.tier = (record.status == Status::Proven).then(|| tier(record.tier.as_deref()));
+    report.code = record.code.as_deref().and_then(codes::find).map(|c| c.code);
+    report.why = record.why.clone();
     report.guards = record.guards.clone();
     report.summary = record.summary.clone().unwrap_or_default();
     let target = |t: &TargetRecord| TargetReport {

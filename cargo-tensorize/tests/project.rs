@@ -1,44 +1,16 @@
 //! A Cargo project: results are stored, found again, and checked.
 
+mod common;
+
+use common::{KERNELS, code, project};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
-use tempfile::TempDir;
-
-const KERNELS: &str = "#include \"tensorize.h\"
-static int twice(int x) { return 2 * x; }
-TENSORIZE_KERNEL
-void scale(const int *a, int *out, int n) { for (int i = 0; i < n; i++) out[i] = twice(a[i]); }
-int plain(int a) { return a; }
-int named(int a, int b) { return a + b; }
-";
-
-/// A package whose build script has made its notes.
-fn project(kernels: &str) -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    let write = |path: &str, text: &str| {
-        let path = dir.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    };
-    write(
-        "Cargo.toml",
-        "[package]\nname = \"p\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n\
-         [package.metadata.tensorize]\nkernels = [\"c/k.c::named\"]\nfiles = [\"c/k.c\"]\ntargets = [\"cpu\"]\n",
-    );
-    write("src/lib.rs", "");
-    write("c/k.c", kernels);
-    dir
-}
+use std::process::Output;
 
 fn tensorize(dir: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))
-        .args(args)
-        .args(["--message-format", "json"])
-        .current_dir(dir)
-        .output()
-        .unwrap()
+    let args = [args, &["--message-format", "json"]].concat();
+    common::tensorize(dir, &args)
 }
 
 fn kernels(output: &Output) -> Vec<(String, String)> {
@@ -53,10 +25,6 @@ fn kernels(output: &Output) -> Vec<(String, String)> {
             )
         })
         .collect()
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().unwrap_or(-1)
 }
 
 fn proven(names: &[&str]) -> Vec<(String, String)> {
@@ -122,10 +90,7 @@ fn a_changed_kernel_is_out_of_date_and_a_removed_one_goes() {
     fs::write(p.path().join("c/k.c"), KERNELS.replace("2 * x", "3 * x")).unwrap();
     let out = tensorize(p.path(), &locked);
     assert_eq!(code(&out), 104);
-    assert!(
-        String::from_utf8_lossy(&out.stderr).contains("TZ0704"),
-        "{out:?}"
-    );
+    assert!(common::stdout(&out).contains("TZ0704"), "{out:?}");
 
     fs::write(
         p.path().join("c/k.c"),

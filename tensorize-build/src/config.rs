@@ -15,6 +15,7 @@ pub struct Metadata {
     /// Kernels without an annotation: `"kernels/blend.c::screen_blend"`.
     pub kernels: Vec<String>,
     /// The weakest tier that may be swapped in: `real` (default) or `exact`.
+    #[serde(alias = "min-tier")]
     pub tier: Option<TierName>,
     /// What to generate: `["cpu", "numpy"]` by default.
     pub targets: Option<Vec<String>>,
@@ -174,6 +175,13 @@ impl BuildManifest {
             format!("# What the build script compiles; it keeps this file up to date.\n{text}");
         write_atomic(&BuildManifest::path(dir), text.as_bytes())
     }
+}
+
+/// Whether `FILE.c::NAME` speaks of this file.
+pub fn is_in(kernel: &str, file: &str) -> bool {
+    kernel
+        .rsplit_once("::")
+        .is_some_and(|(f, _)| clean_path(f) == clean_path(file))
 }
 
 /// `a/./b` and `a\b` as `a/b`.

@@ -9,6 +9,7 @@ mod bindings;
 mod builder;
 pub mod compiler;
 pub mod config;
+pub mod current;
 pub mod hash;
 mod native;
 mod prototype;

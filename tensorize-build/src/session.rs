@@ -6,6 +6,7 @@ use crate::bindings::{self, Binding, Code, Proven, TargetCode};
 use crate::builder::Error;
 use crate::compiler::{Settings, include_dir};
 use crate::config::{BuildManifest, Library, Metadata};
+use crate::current::{is_current, wanted};
 use crate::hash::{Preprocessed, preprocess};
 use crate::prototype;
 use crate::record::{Prototype, Record, Status, TargetStatus};
@@ -170,14 +171,6 @@ impl Session {
         }
     }
 
-    /// The names of the kernels that a file has, as far as that can be told without a parser.
-    fn wanted<'a>(&'a self, file: &'a str, seen: &Preprocessed) -> BTreeSet<String> {
-        let annotated = prototype::annotated(&seen.text).into_iter();
-        annotated
-            .chain(self.metadata.kernels_of(file).map(String::from))
-            .collect()
-    }
-
     /// Everything that is stored; the subcommand is run if something is missing.
     fn entries(&self, files: &[(String, Preprocessed)]) -> Result<Vec<Entry>, Error> {
         let mut entries = self.load(files);
@@ -201,7 +194,7 @@ impl Session {
 
     fn load(&self, files: &[(String, Preprocessed)]) -> Vec<Entry> {
         let contents = self.store.load();
-        contents.warnings.iter().for_each(|w| warn(w));
+        contents.rejected.iter().for_each(|r| warn(&r.to_string()));
         let mut entries = contents.entries;
         for (file, seen) in files {
             let Some(cache) = Store::of_cache(&seen.hash) else {
@@ -223,7 +216,7 @@ impl Session {
     fn missing(&self, files: &[(String, Preprocessed)], entries: &[Entry]) -> Vec<String> {
         let mut missing = Vec::new();
         for (file, seen) in files {
-            for name in self.wanted(file, seen) {
+            for name in wanted(&self.metadata, file, seen) {
                 if !entries
                     .iter()
                     .any(|e| is_current(&e.record, file, seen, &name))
@@ -283,7 +276,7 @@ impl Session {
     }
 
     fn source(&self, file: String, seen: &Preprocessed, entries: &[Entry]) -> Source {
-        let mut names = self.wanted(&file, seen);
+        let mut names = wanted(&self.metadata, &file, seen);
         names.extend(
             entries
                 .iter()
@@ -551,10 +544,6 @@ fn parameters(record: &Record) -> Vec<loopir::Param> {
         })
     })
     .collect()
-}
-
-fn is_current(record: &Record, file: &str, seen: &Preprocessed, name: &str) -> bool {
-    record.name == name && record.file == file && record.hash == seen.hash
 }
 
 fn extension(file: &Option<String>) -> &str {

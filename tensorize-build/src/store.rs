@@ -5,6 +5,7 @@
 
 use crate::record::{self, Record, TargetStatus};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -30,8 +31,30 @@ pub struct Entry {
 pub struct Contents {
     /// The entries that check, by name.
     pub entries: Vec<Entry>,
-    /// A line for each one that doesn't.
-    pub warnings: Vec<String>,
+    /// Those that don't.
+    pub rejected: Vec<Rejected>,
+}
+
+/// An entry that doesn't check, and so counts as absent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// Its record's file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl Rejected {
+    /// The kernel that it was to speak of.
+    pub fn name(&self) -> Option<&str> {
+        self.path.file_stem()?.to_str()
+    }
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} is not used: {}", self.path.display(), self.why)
+    }
 }
 
 impl Store {
@@ -77,11 +100,7 @@ impl Store {
         for path in paths {
             match self.load_entry(&path) {
                 Ok(entry) => contents.entries.push(entry),
-                Err(why) => {
-                    contents
-                        .warnings
-                        .push(format!("{} is not used: {why}", path.display()));
-                }
+                Err(why) => contents.rejected.push(Rejected { path, why }),
             }
         }
         contents
@@ -240,7 +259,7 @@ mod tests {
     fn what_was_saved_is_found() {
         let (_dir, store, r) = saved();
         let contents = store.load();
-        assert!(contents.warnings.is_empty(), "{:?}", contents.warnings);
+        assert!(contents.rejected.is_empty(), "{:?}", contents.rejected);
         assert_eq!(contents.entries[0].record, r);
         assert_eq!(contents.entries[0].sources["cpu"], "void f__cpu(void) {}\n");
         store.remove(&contents.entries[0]).unwrap();
@@ -258,9 +277,9 @@ mod tests {
         let contents = store.load();
         assert!(contents.entries.is_empty());
         assert!(
-            contents.warnings[0].contains("cpu/f.c"),
+            contents.rejected[0].why.contains("cpu/f.c"),
             "{:?}",
-            contents.warnings
+            contents.rejected
         );
     }
 
@@ -272,7 +291,7 @@ mod tests {
         fs::write(store.path_of("f"), &text[..text.len() / 2]).unwrap();
         let contents = store.load();
         assert!(contents.entries.is_empty());
-        assert_eq!(contents.warnings.len(), 2);
+        assert_eq!(contents.rejected.len(), 2);
     }
 
     #[test]

@@ -14,11 +14,14 @@ use anyhow::{Context, Result, bail};
 use crate::process::{output, run as run_command, succeeds};
 
 /// The packages, pinned: the version of z3 is part of every stored proof.
-const REQUIREMENTS: [&str; 4] = [
+const REQUIREMENTS: [&str; 6] = [
     "z3-solver>=5.4,<6",
     "cvc5>=1.3,<2",
     "libclang==18.1.1",
     "numpy>=2,<3",
+    // For tests: they hold what we write against its schema or have it read.
+    "check-jsonschema>=0.37,<1",
+    "junitparser>=4,<6",
 ];
 /// The frameworks that kernels are generated for: target, package, what is in it, and whether it is small.
 const FRAMEWORKS: [Framework; 5] = [
@@ -210,7 +213,15 @@ pub fn check() -> Result<()> {
     report("clang", has_clang());
     report("python3 with venv", has_venv_module());
     let absent = missing_in_venv();
-    for tool in ["z3", "cvc5", "libclang", "numpy"] {
+    let tools = [
+        "z3",
+        "cvc5",
+        "libclang",
+        "numpy",
+        "check-jsonschema",
+        "junitparser",
+    ];
+    for tool in tools {
         report(
             &format!("{tool} in {}", venv.display()),
             !absent.iter().any(|name| name == tool),
@@ -244,6 +255,8 @@ fn missing_in_venv() -> Vec<String> {
         ("cvc5", "cvc5/__init__.py"),
         ("libclang", "clang/native/libclang.so"),
         ("numpy", "numpy/__init__.py"),
+        ("check-jsonschema", "check_jsonschema/__init__.py"),
+        ("junitparser", "junitparser/__init__.py"),
     ] {
         if !is_in_venv(inside) {
             missing.push(name.to_string());

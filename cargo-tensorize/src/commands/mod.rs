@@ -2,31 +2,31 @@
 
 mod explain;
 mod lift;
+mod locked;
 mod package;
 mod prove;
 mod targets;
 
-use crate::cli::{Cli, Common, MessageFormat, Project, SecondSolver, Verb};
+use crate::cli::{Cli, Common, Project, SecondSolver, Verb};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
-use crate::pipeline::Run;
+use crate::output::Output;
 use crate::proposer::{self, Proposer};
-use crate::report::{KernelReport, Summary, table};
-use crate::second::{Confirmation, Second};
-use crate::usage;
-use annotate_snippets::Renderer;
-use std::io::Write;
+use crate::second::Second;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Does what the command line asks for.
 pub fn run(cli: &Cli) -> Code {
     set_color(cli.common.color);
-    let out = Output {
-        format: cli.common.message_format,
-        start: Instant::now(),
-    };
+    let out = Output::new(cli.common.message_format);
+    let code = verb(cli, &out);
+    out.finish(code);
+    code
+}
+
+fn verb(cli: &Cli, out: &Output) -> Code {
     if cli.verb.is_some() && cli.project != Project::default() {
         out.diagnostic(&Diagnostic::error(
             "TZ0105",
@@ -41,19 +41,35 @@ pub fn run(cli: &Cli) -> Code {
             &SecondSolver::default(),
             common,
             package::Mode::Store,
-            &out,
+            out,
         ),
-        Some(Verb::Check { project, second }) => {
-            package::run(project, second, common, package::Mode::Check, &out)
+        // What is stored is looked at, unless it is to be proven again.
+        Some(Verb::Check {
+            project,
+            second,
+            min_tier,
+        }) if project.locked && !project.force && second.name.is_none() => {
+            locked::run(project, *min_tier, out)
         }
+        Some(Verb::Check {
+            project,
+            second,
+            min_tier,
+        }) => package::run(
+            project,
+            second,
+            common,
+            package::Mode::Check(*min_tier),
+            out,
+        ),
         Some(Verb::Prove {
             function: (file, name),
             summary,
             clang_args,
-        }) => prove::run((file, name), summary, clang_args, common, &out),
-        Some(Verb::Lift(args)) => lift::run(args, common, &out),
-        Some(Verb::Targets) => targets::run(&out),
-        Some(Verb::Explain { code }) => explain::run(code.as_deref(), &out),
+        }) => prove::run((file, name), summary, clang_args, common, out),
+        Some(Verb::Lift(args)) => lift::run(args, common, out),
+        Some(Verb::Targets) => targets::run(out),
+        Some(Verb::Explain { code }) => explain::run(code.as_deref(), out),
     }
 }
 
@@ -114,90 +130,4 @@ fn second_solver(
     })?;
     let second = Second::find(name, folder.path().to_path_buf())?;
     Ok((Some(second), Some(folder)))
-}
-
-/// Where reports go: JSON or text on standard output, diagnostics for people on standard error.
-pub struct Output {
-    format: MessageFormat,
-    start: Instant,
-}
-
-impl Output {
-    /// Shows a diagnostic. On standard error, so that JSON on standard output stays clean.
-    pub fn diagnostic(&self, d: &Diagnostic) {
-        let text = d.render(&Renderer::styled());
-        let _ = writeln!(anstream::stderr().lock(), "{text}\n");
-    }
-
-    /// Prints text for people; nothing in JSON mode.
-    pub fn text(&self, text: &str) {
-        if self.format == MessageFormat::Human {
-            // A reader that has gone away is not our failure.
-            let _ = write!(anstream::stdout().lock(), "{text}");
-        }
-    }
-
-    /// Prints an object in JSON mode; nothing for people.
-    pub fn json(&self, object: &impl serde::Serialize) {
-        if self.format == MessageFormat::Json {
-            let mut out = std::io::stdout().lock();
-            // The values are strings, numbers and maps with string keys: this can't fail but by I/O.
-            let _ = serde_json::to_writer(&mut out, object);
-            let _ = out.write_all(b"\n");
-        }
-    }
-
-    /// Reports on all kernels. The code is the gravest of theirs.
-    pub fn report(
-        &self,
-        kernels: &[KernelReport],
-        targets: &[String],
-        strict: bool,
-        solvers_peak: u64,
-        z3_version: String,
-    ) -> Code {
-        for k in kernels {
-            self.json(k);
-            if self.format == MessageFormat::Human {
-                k.diagnostics.iter().for_each(|d| self.diagnostic(d));
-            }
-        }
-        let wall_us = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let summary = Summary::new(
-            kernels,
-            wall_us,
-            usage::peak_rss_bytes(solvers_peak),
-            z3_version,
-        );
-        if !kernels.is_empty() {
-            self.text(&format!(
-                "{}\n{}\n",
-                table(kernels, targets),
-                summary.text()
-            ));
-        }
-        self.json(&summary);
-        kernels
-            .iter()
-            .fold(Code::Clean, |code, k| code.worse(k.exit(strict)))
-    }
-
-    /// What the second solver said, if one was asked.
-    pub fn confirmation(&self, said: Option<&Confirmation>) {
-        if let Some(said) = said {
-            self.text(&format!("{}\n", said.text()));
-        }
-    }
-
-    /// Reports on a run.
-    pub fn run(&self, run: &Run, targets: &[String], strict: bool) -> Code {
-        self.confirmation(run.confirmation.as_ref());
-        self.report(
-            &run.reports(),
-            targets,
-            strict,
-            run.solvers_peak,
-            run.z3_version.clone(),
-        )
-    }
 }

@@ -1,7 +1,7 @@
 //! No verb, and `check`: the kernels of a Cargo project.
 
 use super::{Output, threads};
-use crate::cli::{Common, Project, SecondSolver};
+use crate::cli::{Common, Project, SecondSolver, TierName};
 use crate::diagnostics::{Diagnostic, line_span};
 use crate::exit::Code;
 use crate::pipeline::{self, Job, Kernel, Settings};
@@ -14,14 +14,15 @@ use std::path::{Path, PathBuf};
 use tensorize_build::config;
 use tensorize_build::hash::file_hash;
 use tensorize_build::store::{Entry, Store};
+use tensorize_ir::guard::Tier;
 
 /// What to do with the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Store them.
     Store,
-    /// Compare them with what is stored.
-    Check,
+    /// Compare them with what is stored. A lower tier than this one is a failure; the configuration's if there is none.
+    Check(Option<TierName>),
 }
 
 /// Does the work for every chosen package.
@@ -68,7 +69,7 @@ pub fn run(
         let settings = Settings {
             z3: z3.clone(),
             jobs: threads(common),
-            targets: wanted_targets(project, package),
+            targets: package.wanted_targets(project),
             tier: package.metadata.tier(),
             time_limit: super::time_limit(common, package.metadata.time_limit),
             proposer: super::proposer(
@@ -93,12 +94,12 @@ pub fn run(
 fn finish(all: Total, project: &Project, common: &Common, mode: Mode, out: &Output) -> Code {
     let mut code = all.code;
     if all.reports.is_empty() && code == Code::Clean {
-        let help = "mark a function with TENSORIZE_KERNEL, or name it in `[package.metadata.tensorize] kernels`";
-        out.diagnostic(&Diagnostic::error("TZ0106", "no kernels were found").help(help));
+        out.diagnostic(&no_kernels());
         code = Code::NoKernels;
     }
     // CI asks for proofs, and for those that are stored.
-    let refuse = mode == Mode::Check && project.locked;
+    let check = matches!(mode, Mode::Check(_));
+    let refuse = check && project.locked;
     let targets: Vec<String> = all.targets.into_iter().collect();
     let strict = common.strict || refuse;
     code = code.worse(out.report(
@@ -111,7 +112,7 @@ fn finish(all: Total, project: &Project, common: &Common, mode: Mode, out: &Outp
     if refuse && !all.out_of_date.is_empty() {
         code = code.worse(Code::OutOfDate);
     }
-    if mode == Mode::Check && !all.out_of_date.is_empty() {
+    if check && !all.out_of_date.is_empty() {
         let message = format!(
             "stored results are missing or out of date: {}",
             all.out_of_date.join(", ")
@@ -150,17 +151,6 @@ impl Default for Total {
     }
 }
 
-fn wanted_targets(project: &Project, package: &Package) -> Vec<String> {
-    let mut targets = if project.targets.is_empty() {
-        package.metadata.targets()
-    } else {
-        project.targets.clone()
-    };
-    let mut seen = BTreeSet::new();
-    targets.retain(|t| seen.insert(t.clone()));
-    targets
-}
-
 /// An error for the first target that there isn't.
 pub fn known(targets: &[String]) -> Result<(), Box<Diagnostic>> {
     match targets.iter().find(|t| generate::find(t).is_none()) {
@@ -193,8 +183,8 @@ fn one_package(
     let found = find_kernels(package, settings, all, out);
     let store = Store::of_manifest(&package.dir);
     let contents = store.load();
-    for warning in contents.warnings {
-        out.diagnostic(&Diagnostic::warning("TZ0706", warning));
+    for rejected in contents.rejected {
+        out.diagnostic(&Diagnostic::warning("TZ0706", rejected.to_string()));
     }
     let entries: BTreeMap<&str, &Entry> = contents
         .entries
@@ -212,8 +202,14 @@ fn one_package(
     let mut work = Vec::new();
     for f in found {
         reports.push(current(&f).map(|entry| {
-            let p = &f.job.parsed;
-            stored::report(&entry.record, f.job.source.file.clone(), p.span.line)
+            let span = &f.job.parsed.span;
+            let file = f.job.source.file.clone();
+            let mut report = stored::report(&entry.record, file, span.line);
+            if let Mode::Check(min_tier) = mode {
+                let weakest = min_tier.map_or(settings.tier, Tier::from);
+                report.demand(weakest, span, stored::tiers_of_code(&entry.record));
+            }
+            report
         }));
         if reports.last().is_some_and(Option::is_none) {
             work.push(f);
@@ -245,6 +241,12 @@ fn one_package(
             &all.z3_version,
         ) {
             all.out_of_date.push(kernel.report.name.clone());
+        }
+        if let Mode::Check(min_tier) = mode {
+            let weakest = min_tier.map_or(settings.tier, Tier::from);
+            let codes = kernel.artefacts.iter();
+            let tiers: Vec<_> = codes.map(|(t, a)| (t.as_str(), a.tier)).collect();
+            kernel.report.demand(weakest, &kernel.span, tiers);
         }
         done.push(kernel.report);
     }
@@ -304,24 +306,16 @@ fn find_kernels(
     all: &mut Total,
     out: &Output,
 ) -> Vec<Found> {
-    let mut sources = Vec::new();
-    let mut seen = BTreeSet::new();
-    for library in &package.libraries {
-        let how = tensorize_build::Settings::of(&package.dir, library);
-        for file in &library.files {
-            if seen.insert(file.clone()) {
-                let from_here = from_current_dir(&package.dir.join(file));
-                sources.push((
-                    file.clone(),
-                    Source {
-                        file: from_here,
-                        settings: how.clone(),
-                    },
-                ));
-            }
-        }
-    }
-    let (files, sources): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
+    let source = |(file, settings): (String, tensorize_build::Settings)| {
+        let from_here = from_current_dir(&package.dir.join(&file));
+        let source = Source {
+            file: from_here,
+            settings,
+        };
+        (file, source)
+    };
+    let sources = package.files().into_iter().map(source);
+    let (files, sources): (Vec<_>, Vec<_>) = sources.unzip();
     let mut found = Vec::new();
     let mut named: BTreeSet<&str> = package
         .metadata
@@ -333,7 +327,7 @@ fn find_kernels(
         let parsed = match parsed {
             Ok(parsed) => parsed,
             Err(problem) => {
-                named.retain(|k| !is_in(k, file));
+                named.retain(|k| !config::is_in(k, file));
                 out.diagnostic(&problem.into());
                 all.code = all.code.worse(Code::CouldNotRun);
                 continue;
@@ -341,7 +335,7 @@ fn find_kernels(
         };
         let names: Vec<&str> = package.metadata.kernels_of(file).collect();
         named.retain(|k| {
-            !(is_in(k, file)
+            !(config::is_in(k, file)
                 && parsed
                     .iter()
                     .any(|j| k.ends_with(&format!("::{}", j.parsed.name))))
@@ -367,28 +361,31 @@ fn find_kernels(
         }
     }
     for kernel in named {
-        let message = format!(
-            "package `{}` names the kernel `{kernel}`, but there is none",
-            package.name
-        );
-        let help = "see `kernels` in `[package.metadata.tensorize]`; the file must be one that the build script \
-                    compiles, or listed under `files`";
-        out.diagnostic(&Diagnostic::error("TZ0701", message).help(help));
+        out.diagnostic(&named_but_not_there(package, kernel));
         all.code = all.code.worse(Code::CouldNotRun);
     }
     found
 }
 
-/// Whether `FILE.c::NAME` speaks of this file.
-fn is_in(kernel: &str, file: &str) -> bool {
-    let clean = |p: &str| config::relative_to(Path::new(""), Path::new(p));
-    kernel
-        .rsplit_once("::")
-        .is_some_and(|(f, _)| clean(f) == clean(file))
+/// What to say of a project without kernels.
+pub fn no_kernels() -> Diagnostic {
+    let help = "mark a function with TENSORIZE_KERNEL, or name it in `[package.metadata.tensorize] kernels`";
+    Diagnostic::error("TZ0106", "no kernels were found").help(help)
+}
+
+/// What to say of a kernel that the manifest names in vain.
+pub fn named_but_not_there(package: &Package, kernel: &str) -> Diagnostic {
+    let message = format!(
+        "package `{}` names the kernel `{kernel}`, but there is none",
+        package.name
+    );
+    let help = "see `kernels` in `[package.metadata.tensorize]`; the file must be one that the build script \
+                compiles, or listed under `files`";
+    Diagnostic::error("TZ0701", message).help(help)
 }
 
 /// The path as it is shown: relative to the current folder if it is below it.
-fn from_current_dir(path: &Path) -> PathBuf {
+pub fn from_current_dir(path: &Path) -> PathBuf {
     let here = std::env::current_dir().ok();
     here.and_then(|h| path.strip_prefix(h).ok().map(Path::to_owned))
         .unwrap_or_else(|| path.to_owned())

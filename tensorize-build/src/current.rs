@@ -1,0 +1,22 @@
+//! Which kernels a file has, and whether what is stored is about the file as it is now. A build and
+//! `cargo tensorize check --locked` ask the same questions here, so that a green check means a build that misses nothing.
+
+use crate::config::Metadata;
+use crate::hash::Preprocessed;
+use crate::prototype;
+use crate::record::Record;
+use std::collections::BTreeSet;
+
+/// The names of the kernels that a file (relative to the manifest) has, as far as that can be told without a parser:
+/// those that are annotated, and those that the manifest names.
+pub fn wanted(metadata: &Metadata, file: &str, seen: &Preprocessed) -> BTreeSet<String> {
+    let annotated = prototype::annotated(&seen.text).into_iter();
+    annotated
+        .chain(metadata.kernels_of(file).map(String::from))
+        .collect()
+}
+
+/// Whether the record is about this kernel of this file, as the file is now.
+pub fn is_current(record: &Record, file: &str, seen: &Preprocessed, name: &str) -> bool {
+    record.name == name && record.file == file && record.hash == seen.hash
+}
