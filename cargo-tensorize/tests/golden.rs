@@ -123,3 +123,29 @@ fn refuted() {
 fn unsupported() {
     check("unsupported", |k| any(k, &["unsupported", "error"]));
 }
+
+/// Which proven kernels have no code for the machine's own cores, and why not.
+#[test]
+fn proven_without_code() {
+    let mut text = String::new();
+    for file in sources("proven") {
+        let name = file.file_name().unwrap().to_string_lossy();
+        let here = format!("proven/{name}");
+        for k in run(&["lift", &here, "--no-differential", "--target", "cpu"]) {
+            let cpu = &k["targets"]["cpu"];
+            if k["status"] == "proven" && cpu["status"] != "generated" {
+                let (kernel, why) = (k["name"].as_str().unwrap(), cpu["why"].as_str().unwrap());
+                let _ = writeln!(text, "{name}: {kernel}: {why}");
+            }
+        }
+    }
+    let golden = fixtures().join("proven/without_code.golden");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&golden, &text).unwrap();
+    }
+    let stored = std::fs::read_to_string(&golden).unwrap_or_default();
+    assert_eq!(
+        stored, text,
+        "UPDATE_GOLDEN=1 cargo test -p cargo-tensorize --test golden"
+    );
+}

@@ -162,8 +162,8 @@ impl<'s> Context<'s> {
             .is_some_and(|(low, high)| ty.min_value() <= low && high <= ty.max_value())
     }
 
-    /// The least and the largest value, from the types of parameters and of values in memory; a counter is
-    /// below 2^31 if that can be shown.
+    /// The least and the largest value, from the types of parameters and of values in memory, and for a counter
+    /// from a limit that it can be shown to stay below.
     fn range_by_types(&mut self, idx: &Idx) -> Option<(i128, i128)> {
         let mut sum = (0i128, 0i128);
         for (monomial, coefficient) in idx.terms() {
@@ -174,10 +174,13 @@ impl<'s> Context<'s> {
                     Atom::Sym(s) => match self.params.get(s) {
                         Some(ty) => (ty.min_value(), ty.max_value()),
                         None => {
-                            let (counter, limit) = (Idx::sym(s.clone()), Idx::constant(1 << 31));
-                            let small = self.is_non_negative(&counter)
-                                && self.proves(CmpOp::Lt, &counter, &limit);
-                            small.then_some((0, (1 << 31) - 1))?
+                            let counter = Idx::sym(s.clone());
+                            // The second for what a proposal knows no more of than that it is far from the ends.
+                            let limits = [1 << 31, 1 << 61];
+                            let limit = limits
+                                .into_iter()
+                                .find(|l| self.proves(CmpOp::Lt, &counter, &Idx::constant(*l)))?;
+                            self.is_non_negative(&counter).then_some((0, limit - 1))?
                         }
                     },
                     _ => return None,

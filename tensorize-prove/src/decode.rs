@@ -112,18 +112,31 @@ fn positions(
             };
             break;
         }
-        let (mut quotient, mut left) = divide(&remainder, stride);
-        if !(ctx.is_non_negative(&left) && ctx.proves(CmpOp::Lt, &left, stride)) {
-            if !ctx.proves(CmpOp::Ge, stride, &Idx::constant(1)) {
-                return None;
+        let (quotient, left) = match quotient_and_rest(ctx, &remainder, stride) {
+            Some(found) => found,
+            None if ctx.proves(CmpOp::Ge, stride, &Idx::constant(1)) => {
+                let quotient = remainder.floor_div(stride);
+                let left = canon::idx(&(&remainder - &(stride * &quotient)));
+                (quotient, left)
             }
-            quotient = remainder.floor_div(stride);
-            left = canon::idx(&(&remainder - &(stride * &quotient)));
-        }
+            None => return None,
+        };
         position[i] = quotient;
         remainder = left;
     }
     Some(position)
+}
+
+/// Quotient and remainder, where the quotient is a polynomial: the remainder is known to lie in [0, `stride`).
+fn quotient_and_rest(ctx: &mut Context, at: &Idx, stride: &Idx) -> Option<(Idx, Idx)> {
+    let (quotient, left) = divide(at, stride);
+    // What is counted down, as in a mirrored row, divides to a remainder below zero: (q+1)·c - 1 - k.
+    [0, -1, 1].into_iter().find_map(|more| {
+        let more = Idx::constant(more);
+        let left = canon::idx(&(&left - &(&more * stride)));
+        let inside = ctx.is_non_negative(&left) && ctx.proves(CmpOp::Lt, &left, stride);
+        inside.then(|| (&quotient + &more, left))
+    })
 }
 
 /// Whether the smallest value in any round is 0, which no product of unknowns says to the solver.

@@ -8,6 +8,7 @@ use super::{running, term};
 use crate::Unsupported;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Fresh, Idx, Sym};
+use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::Scalar;
 use tensorize_ir::tensir::{self, Output};
 
@@ -68,6 +69,15 @@ impl Stored {
             if !matches!((&t, &f), (Stored::Always(_), Stored::Always(_))) {
                 return Stored::If(c.clone(), Box::new(t), Box::new(f));
             }
+        }
+        // An accumulation without rounds leaves what stands there, and the original may not even read it.
+        if let Elem::Fold(f) = &**value
+            && *f.init == *old
+            && f.others.is_empty()
+        {
+            let runs = Elem::index_compare(CmpOp::Gt, f.extent.clone(), Idx::default());
+            let all = Stored::Always(value.clone());
+            return Stored::If(runs, Box::new(all), Box::new(Stored::Never));
         }
         Stored::Always(value.clone())
     }
@@ -259,9 +269,17 @@ fn check_reads(
         )))
     };
     match &**e {
+        // What this round overwrites, it has read before; whether another round does is for the prover to say.
         Elem::Read { array, index, .. } if *array == writer.array => {
-            if *index != writer.index {
+            let own = |t: &Target| t.array == *array && t.index == *index;
+            if !nest.results.iter().any(own) {
                 return refuse(index);
+            }
+        }
+        // An accumulation on top of what stands there.
+        Elem::Fold(f) if f.lanes().all(|l| !reads_any(l.step, &[&writer.array])) => {
+            for lane in f.lanes() {
+                check_reads(nest, lane.init, writer, unconditional)?;
             }
         }
         Elem::Fold(f) if reads_any(e, &[&writer.array]) => {

@@ -103,13 +103,17 @@ impl Builder {
         let risky = term::needs_guard(e);
         let mut at = self.scopes.len() - 1;
         let mut guards: Vec<Idx> = Vec::new();
+        let mut before_a_loop = None;
         while at > floor {
             let mut crossed = guards.clone();
             let mut last = false;
             match &self.scopes[at].kind {
                 Kind::Top => break,
                 Kind::Branch if risky => break,
-                Kind::Preheader(extents) if risky => crossed.extend(extents.iter().cloned()),
+                Kind::Preheader(extents) if risky => {
+                    before_a_loop = Some((at, guards.clone()));
+                    crossed.extend(extents.iter().cloned());
+                }
                 Kind::Dimension(x) if risky && !term::covered_by(e, x) => crossed.push(x.clone()),
                 Kind::FoldRound(x) if risky && !term::covered_by(e, x) => {
                     // Without rounds, the accumulation still has a value: only what is inside of it
@@ -130,7 +134,10 @@ impl Builder {
                 break;
             }
         }
-        (at, guards)
+        // One scope out of what precedes a loop, under the same conditions: that is here already.
+        before_a_loop
+            .filter(|(preheader, _)| *preheader == at + 1)
+            .unwrap_or((at, guards))
     }
 
     fn level(&self, s: &Sym) -> usize {
