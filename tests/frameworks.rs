@@ -124,7 +124,7 @@ macro_rules! frameworks {
     )* };
 }
 
-frameworks!(numpy, jax, pytorch, tensorflow, mlx, dask);
+frameworks!(numpy, jax, pytorch, tensorflow, mlx, dask, stablehlo);
 
 #[test]
 fn every_target_in_python_is_here() {

@@ -14,6 +14,7 @@ mod index;
 mod layout;
 pub mod magic;
 mod names;
+pub mod stablehlo;
 mod summary;
 
 use tensorize_ir::guard::{Footprint, Tier};
@@ -119,6 +120,7 @@ pub fn targets() -> &'static [&'static dyn Target] {
         &frameworks::TENSORFLOW,
         &frameworks::MLX,
         &frameworks::DASK,
+        &stablehlo::StableHlo,
         &GEMMINI,
         &gaudi::Gaudi,
     ];

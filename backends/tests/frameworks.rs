@@ -6,9 +6,7 @@ mod common;
 use common::python::{Run, python_with, run_modules};
 use common::{Random, assert_same, call, expected, golden, summary, try_generate};
 use std::fmt::Write as _;
-use tensorize_backends::Generated;
-use tensorize_backends::array::dialect::Dialect;
-use tensorize_backends::frameworks;
+use tensorize_backends::{Generated, Target};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::Idx;
 use tensorize_ir::loopir::Param;
@@ -181,8 +179,9 @@ struct Try {
     calls: Vec<Inputs>,
 }
 
-fn check(dialect: &Dialect, tries: &[Try]) {
-    let Some(python) = python_with(dialect.package) else {
+fn check(target: &dyn Target, tries: &[Try]) {
+    let package = target.python_package().expect("a target in Python");
+    let Some(python) = python_with(package) else {
         return;
     };
     let runs: Vec<Run> = tries
@@ -201,7 +200,7 @@ fn check(dialect: &Dialect, tries: &[Try]) {
     }
 }
 
-fn operators(dialect: &'static Dialect) {
+fn operators(target: &dyn Target) {
     let (mut tries, mut written) = (Vec::new(), String::new());
     for ty in ScalarType::ALL {
         let mut able = [Vec::new(), Vec::new()];
@@ -214,8 +213,8 @@ fn operators(dialect: &'static Dialect) {
                 }
                 _ => format!("{} {ty}", case.0.name()),
             };
-            let exact = try_generate(dialect, &one, Tier::Exact, &[]);
-            match (exact, try_generate(dialect, &one, Tier::Real, &[])) {
+            let exact = try_generate(target, &one, Tier::Exact, &[]);
+            match (exact, try_generate(target, &one, Tier::Real, &[])) {
                 (Ok(_), _) => able[0].push(case),
                 (Err(_), Ok(_)) => {
                     writeln!(written, "{shown}: real").unwrap();
@@ -229,7 +228,7 @@ fn operators(dialect: &'static Dialect) {
                 continue;
             }
             let function = function(&format!("{tier}_on_{}", ty.name()), ty, &cases);
-            let generated = try_generate(dialect, &function, tier, &[]).unwrap();
+            let generated = try_generate(target, &function, tier, &[]).unwrap();
             assert_eq!(generated.tier, tier, "{}", function.name);
             let calls = vec![inputs(&function, ty, tier)];
             tries.push(Try {
@@ -246,7 +245,7 @@ fn operators(dialect: &'static Dialect) {
         };
         let able = reductions(ty).into_iter().filter(|fold| {
             let one = folds("one", ty, std::slice::from_ref(fold));
-            let why = match try_generate(dialect, &one, tier, &[]) {
+            let why = match try_generate(target, &one, tier, &[]) {
                 Ok(_) => return true,
                 Err(why) => why,
             };
@@ -258,7 +257,7 @@ fn operators(dialect: &'static Dialect) {
             continue;
         }
         let function = folds(&format!("folds_of_{}", ty.name()), ty, &able);
-        let generated = try_generate(dialect, &function, tier, &[]).unwrap();
+        let generated = try_generate(target, &function, tier, &[]).unwrap();
         let mut random = Random(17);
         let calls = [(1, 1), (7, 0), (9, 40), (30, 3)].map(|(rows, cols)| {
             let sizes = [("rows", rows), ("cols", cols)];
@@ -270,12 +269,12 @@ fn operators(dialect: &'static Dialect) {
             generated,
         });
     }
-    golden(&format!("operators.{}.txt", dialect.target), &written);
-    check(dialect, &tries);
+    golden(&format!("operators.{}.txt", target.name()), &written);
+    check(target, &tries);
 }
 
 /// The summaries of the tests, where the framework can do them.
-fn summaries(dialect: &'static Dialect) {
+fn summaries(target: &dyn Target) {
     let mut r = Random(9);
     let mut tries = Vec::new();
     let mut refused = String::new();
@@ -293,7 +292,7 @@ fn summaries(dialect: &'static Dialect) {
         ("notation", Tier::Real),
     ] {
         let function = summary(name);
-        let generated = match try_generate(dialect, &function, tier, &[]) {
+        let generated = match try_generate(target, &function, tier, &[]) {
             Ok(generated) => generated,
             Err(why) => {
                 writeln!(refused, "{name}: {why}").unwrap();
@@ -302,7 +301,7 @@ fn summaries(dialect: &'static Dialect) {
         };
         if ["screen", "softmax"].contains(&name) {
             golden(
-                &format!("{name}.{}.py", dialect.target),
+                &format!("{name}.{}.py", target.name()),
                 &generated.files[0].1,
             );
         }
@@ -324,24 +323,29 @@ fn summaries(dialect: &'static Dialect) {
             calls,
         });
     }
-    golden(&format!("summaries.{}.txt", dialect.target), &refused);
-    check(dialect, &tries);
+    golden(&format!("summaries.{}.txt", target.name()), &refused);
+    check(target, &tries);
+}
+
+fn target(name: &str) -> &'static dyn Target {
+    let mut all = tensorize_backends::targets().iter();
+    *all.find(|t| t.name() == name).expect("a target")
 }
 
 macro_rules! frameworks {
-    ($($name:ident $dialect:ident),*) => { $(
+    ($($name:ident),*) => { $(
         mod $name {
             #[test]
             fn operators() {
-                super::operators(&super::frameworks::$dialect);
+                super::operators(super::target(stringify!($name)));
             }
 
             #[test]
             fn summaries() {
-                super::summaries(&super::frameworks::$dialect);
+                super::summaries(super::target(stringify!($name)));
             }
         }
     )* };
 }
 
-frameworks!(numpy NUMPY, jax JAX, pytorch PYTORCH, tensorflow TENSORFLOW, mlx MLX, dask DASK);
+frameworks!(numpy, jax, pytorch, tensorflow, mlx, dask, stablehlo);

@@ -24,11 +24,18 @@ const REQUIREMENTS: [&str; 6] = [
     "junitparser>=4,<6",
 ];
 /// The frameworks that kernels are generated for: target, package, what is in it, and whether it is small.
-const FRAMEWORKS: [Framework; 5] = [
+const FRAMEWORKS: [Framework; 6] = [
     Framework {
         target: "jax",
         package: "jax>=0.10,<0.11",
         inside: "jax/__init__.py",
+        small: true,
+    },
+    // jaxlib, which comes with it.
+    Framework {
+        target: "stablehlo",
+        package: "jax>=0.10,<0.11",
+        inside: "jaxlib/__init__.py",
         small: true,
     },
     Framework {

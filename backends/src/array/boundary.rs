@@ -14,7 +14,7 @@ use tensorize_ir::tensir::{Op, Output};
 
 /// The entry in the making, where it is a function of its own.
 #[derive(Default)]
-pub(super) struct Boundary {
+pub(crate) struct Boundary {
     /// What the pure function is called.
     pub core: String,
     /// Its statements, not indented.
@@ -33,7 +33,7 @@ pub(super) struct Boundary {
 
 impl Emitter<'_> {
     /// A value that NumPy reads or computes: from there on it is the framework's.
-    pub(super) fn leaf(
+    pub(crate) fn leaf(
         &mut self,
         stem: &str,
         code: Code,
@@ -77,7 +77,7 @@ impl Emitter<'_> {
     }
 
     /// An index over the sizes alone, as a Python integer, for the entry.
-    pub(super) fn scalar_index(&mut self, idx: &Idx) -> Result<String, Unsupported> {
+    pub(crate) fn scalar_index(&mut self, idx: &Idx) -> Result<String, Unsupported> {
         self.in_entry(|e| e.size_index(idx))
     }
 
@@ -105,8 +105,13 @@ impl Emitter<'_> {
             None => self.results_in_place()?,
             Some(_) => self.results_from_elsewhere()?,
         };
+        self.store(&results)
+    }
+
+    /// Puts the results where they belong.
+    pub(crate) fn store(&mut self, results: &[Code]) -> Result<(), Unsupported> {
         let function = self.function;
-        for (output, code) in function.outputs.iter().zip(&results) {
+        for (output, code) in function.outputs.iter().zip(results) {
             if let Output::Store { value, view } = output {
                 let shape = &function.nodes[*value].ty.shape;
                 let args = self.view_args(view, shape)?.ok_or_else(|| {
@@ -117,7 +122,7 @@ impl Emitter<'_> {
                 self.entry_line(&format!("_view({args})[...] = {}", code.s));
             }
         }
-        for (output, code) in function.outputs.iter().zip(&results) {
+        for (output, code) in function.outputs.iter().zip(results) {
             if let Output::Return { .. } = output {
                 self.entry_line(&format!("return {}[()]", code.at(Level::Atom)));
             }
@@ -167,12 +172,19 @@ impl Emitter<'_> {
 
     fn results_from_elsewhere(&mut self) -> Result<Vec<Code>, Unsupported> {
         let function = self.function;
-        let mut results = Vec::new();
         for output in &function.outputs {
             let code = self.node(output.value())?;
             self.boundary.results.push(code.s);
-            results.push(Code::atom(self.body.names.fresh("result"), true));
         }
+        self.fetch()
+    }
+
+    /// Calls the pure function; its results are in variables then, an output each.
+    pub(crate) fn fetch(&mut self) -> Result<Vec<Code>, Unsupported> {
+        let outputs = self.function.outputs.iter();
+        let results: Vec<_> = outputs
+            .map(|_| Code::atom(self.body.names.fresh("result"), true))
+            .collect();
         let call = self.call(&results)?;
         self.entry_line(&call);
         Ok(results)

@@ -351,7 +351,7 @@ fn stem(f: &Fold) -> String {
 }
 
 /// The fold's step as a reducer and an element that is free of the accumulator.
-fn as_reducer(f: &Fold) -> Option<(Reducer, ElemRef)> {
+pub(crate) fn as_reducer(f: &Fold) -> Option<(Reducer, ElemRef)> {
     if let Some((op, x)) = f.as_reduction() {
         return Some((Reducer::Op(op), x));
     }

@@ -13,7 +13,7 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::{self, NodeId, Op, Reducer, TensorType, View, dim};
 
 /// Writes the body of one function.
-pub(super) struct Emitter<'a> {
+pub(crate) struct Emitter<'a> {
     pub dialect: &'a Dialect,
     pub function: &'a tensir::Function,
     pub body: Body,
@@ -61,7 +61,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// The Python name of a parameter.
-    pub(super) fn param_name(&self, name: &Sym) -> String {
+    pub(crate) fn param_name(&self, name: &Sym) -> String {
         self.params
             .get(name)
             .cloned()
@@ -69,7 +69,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// An index into the array that is passed, from one into C's.
-    pub(super) fn since_first(&self, array: &Sym, index: &Idx) -> Idx {
+    pub(crate) fn since_first(&self, array: &Sym, index: &Idx) -> Idx {
         match self.first.get(array) {
             Some(lo) => index - lo,
             None => index.clone(),
@@ -77,7 +77,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// `array, shape[, strides][, offset]` for `_view` and `_read`, if the index is linear in the dimensions.
-    pub(super) fn view_args(
+    pub(crate) fn view_args(
         &mut self,
         view: &View,
         shape: &[Idx],
@@ -91,7 +91,7 @@ impl<'a> Emitter<'a> {
             .map(Some)
     }
 
-    pub(super) fn strided(
+    pub(crate) fn strided(
         &mut self,
         array: &Sym,
         shape: &[Idx],
@@ -517,7 +517,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// The literal that a node is, or repeats.
-    fn constant_behind(&self, id: NodeId) -> Option<Scalar> {
+    pub(crate) fn constant_behind(&self, id: NodeId) -> Option<Scalar> {
         let node = &self.function.nodes[id];
         match &node.op {
             Op::Constant(v) => Some(*v),

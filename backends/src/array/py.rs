@@ -6,7 +6,7 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// How tightly an expression binds; Python's levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
+pub(crate) enum Level {
     Compare,
     Or,
     Xor,
@@ -20,14 +20,14 @@ pub(super) enum Level {
 
 /// An expression. It broadcasts to the shape that it stands for; if `full`, it has that shape.
 #[derive(Clone, Debug)]
-pub(super) struct Code {
+pub(crate) struct Code {
     pub s: String,
     pub level: Level,
     pub full: bool,
 }
 
 impl Code {
-    pub(super) fn atom(s: impl Into<String>, full: bool) -> Code {
+    pub(crate) fn atom(s: impl Into<String>, full: bool) -> Code {
         Code {
             s: s.into(),
             level: Level::Atom,
@@ -52,7 +52,7 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// The body of a function.
 #[derive(Default)]
-pub(super) struct Body {
+pub(crate) struct Body {
     pub lines: Vec<String>,
     pub depth: usize,
     pub names: Names,
@@ -136,7 +136,7 @@ pub(super) fn digits(v: Scalar) -> String {
 }
 
 /// NumPy's name of a type.
-pub(super) fn numpy_dtype(ty: ScalarType) -> &'static str {
+pub(crate) fn numpy_dtype(ty: ScalarType) -> &'static str {
     match ty {
         ScalarType::I1 => "np.bool_",
         ScalarType::I8 => "np.int8",

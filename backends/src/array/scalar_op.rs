@@ -113,7 +113,7 @@ impl Emitter<'_> {
     }
 
     /// What a framework does to floats everywhere.
-    pub(super) fn float_step(&mut self, ty: ScalarType) -> Result<(), Unsupported> {
+    pub(crate) fn float_step(&mut self, ty: ScalarType) -> Result<(), Unsupported> {
         match self.dialect.inexact_floats {
             Some(why) if ty.is_float() => self.real(why),
             _ => Ok(()),
@@ -121,7 +121,7 @@ impl Emitter<'_> {
     }
 
     /// From here on the code is of tier real, if it may be.
-    pub(super) fn real(&mut self, why: &str) -> Result<(), Unsupported> {
+    pub(crate) fn real(&mut self, why: &str) -> Result<(), Unsupported> {
         if self.allowed == Tier::Exact {
             return Err(Unsupported::new(format!("{why}; allow tier real")));
         }

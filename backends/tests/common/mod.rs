@@ -2,6 +2,7 @@
 
 #![allow(dead_code)]
 
+pub mod folds;
 pub mod python;
 
 use std::fmt::Write as _;
