@@ -146,8 +146,12 @@ pub enum Verb {
     },
     /// Lift and prove every function of some C files, annotated or not
     Lift(Lift),
+    /// See what would lift: every function of the project's C and C++ sources, annotated or not
+    Scan(Scan),
     /// List the targets that code can be generated for
     Targets,
+    /// List what this program works with, and for each that is missing the command that mends it
+    Doctor,
     /// Explain a diagnostic's code, such as TZ0203, or an exit code
     Explain {
         /// The code; all are listed if there is none
@@ -185,6 +189,27 @@ pub struct Lift {
     /// Arguments for the C front end and compiler, such as -I and -D
     #[arg(last = true, value_name = "CLANG-ARGS")]
     pub clang_args: Vec<String>,
+}
+
+/// Where to look for functions.
+#[derive(Clone, Debug, Args)]
+pub struct Scan {
+    /// Folders [default: those of the packages, or the current one]
+    #[arg(value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Only files that this glob matches, written as in a .gitignore; with `!` before it, none that it matches; may be
+    /// given several times
+    #[arg(long = "glob", short, value_name = "GLOB")]
+    pub globs: Vec<String>,
+    /// How files are compiled [default: compile_commands.json in the folder or its build/]
+    #[arg(long, value_name = "FILE")]
+    pub compile_commands: Option<PathBuf>,
+    /// Show only functions that would lift
+    #[arg(long)]
+    pub lifting: bool,
+    /// Which packages.
+    #[command(flatten)]
+    pub project: Project,
 }
 
 /// Have proofs checked by another solver.

@@ -83,6 +83,11 @@ pub const CODES: &[Code] = &[
          cvc5; TENSORIZE_CVC5 names a cvc5 of your own.",
     ),
     row(
+        "TZ0110",
+        "a compilation database can't be read",
+        "--compile-commands names a file that is not a JSON compilation database as CMake, Meson and Bear write it.",
+    ),
+    row(
         "TZ0301",
         "no summary was found",
         "The kernel's loops have no closed form that we can find: a loop without a bound that can be seen before it \

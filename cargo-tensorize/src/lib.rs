@@ -20,6 +20,7 @@ pub mod python;
 pub mod report;
 pub mod second;
 pub mod source;
+pub mod sources;
 pub mod stored;
 pub mod tools;
 pub mod usage;

@@ -88,6 +88,15 @@ impl Output {
         }
     }
 
+    /// Reports on functions that were looked at and not asked for: what doesn't lift is no failure.
+    pub fn listing(&self, functions: &[KernelReport]) {
+        for f in functions {
+            self.json(f);
+        }
+        let told = functions.iter().map(|f| (f.clone(), Code::Clean));
+        self.told.borrow_mut().kernels.extend(told);
+    }
+
     /// Reports on all kernels. The code is the gravest of theirs.
     pub fn report(
         &self,

@@ -168,6 +168,11 @@ impl KernelReport {
         asked.is_none_or(|c| c.confirmed == c.obligations)
     }
 
+    /// The operator that says most about the summary; `-` if there is none.
+    pub fn main_operator(&self) -> String {
+        main_operator(&self.summary)
+    }
+
     /// The exit code that this kernel alone would give.
     pub fn exit(&self, strict: bool) -> Code {
         let target_failed = self
@@ -281,10 +286,16 @@ pub fn table(kernels: &[KernelReport], targets: &[String]) -> String {
         );
         rows.push(row);
     }
+    columns(&rows)
+}
+
+/// Rows of as many cells each, in columns.
+pub fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).min().unwrap_or(0);
     let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let widths: Vec<usize> = (0..count).map(width).collect();
     let mut text = String::new();
-    for row in &rows {
+    for row in rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
             let _ = write!(line, "{cell:width$}  ");

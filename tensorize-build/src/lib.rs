@@ -19,3 +19,4 @@ pub mod store;
 
 pub use builder::{Build, Error};
 pub use compiler::{Settings, include_dir};
+pub use native::openmp;

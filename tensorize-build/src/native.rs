@@ -231,8 +231,8 @@ fn wrapper(original: &Path, swapped: &[&Kernel], rename: bool) -> String {
     text
 }
 
-/// The library to link for OpenMP, if a program with it can be made.
-fn openmp(build: &cc::Build, scratch: &Path) -> Option<&'static str> {
+/// The library to link for OpenMP, if a program with it can be made; it is made in the folder `scratch`.
+pub fn openmp(build: &cc::Build, scratch: &Path) -> Option<&'static str> {
     let tool = build.try_get_compiler().ok()?;
     let source = scratch.join("openmp.c");
     let text = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n";

@@ -69,6 +69,12 @@ pub struct Problem {
     pub help: Option<String>,
 }
 
+/// Finds and loads libclang: its file and what it says of its version.
+pub fn libclang() -> Result<(PathBuf, String), Problem> {
+    let path = library::load()?;
+    Ok((path.to_owned(), ffi::version()))
+}
+
 /// A parameter as C declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CParam {

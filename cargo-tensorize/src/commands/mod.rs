@@ -1,11 +1,15 @@
 //! The verbs.
 
+mod doctor;
 mod explain;
 mod lift;
 mod locked;
 mod package;
 mod prove;
+mod scan;
 mod targets;
+
+pub(crate) use package::from_current_dir;
 
 use crate::cli::{Cli, Common, Project, SecondSolver, Verb};
 use crate::diagnostics::Diagnostic;
@@ -68,6 +72,8 @@ fn verb(cli: &Cli, out: &Output) -> Code {
             clang_args,
         }) => prove::run((file, name), summary, clang_args, common, out),
         Some(Verb::Lift(args)) => lift::run(args, common, out),
+        Some(Verb::Scan(args)) => scan::run(args, common, out),
+        Some(Verb::Doctor) => doctor::run(out),
         Some(Verb::Targets) => targets::run(out),
         Some(Verb::Explain { code }) => explain::run(code.as_deref(), out),
     }

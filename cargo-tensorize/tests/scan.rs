@@ -1,0 +1,168 @@
+//! `scan`: what a project that knows nothing of us has to win.
+
+mod common;
+
+use common::{code, stderr, stdout, tensorize, write};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Output;
+
+const PLAIN: &str = "float first(const float *a) { return a[0]; }
+void scale(const float *a, float *out, int n) { for (int i = 0; i < n; i++) out[i] = FACTOR * a[i]; }
+int counts(void) { static int calls; return ++calls; }
+";
+
+/// A folder of C, compiled by a build system of its own. It is no Cargo project.
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    write(root, "src/a.c", PLAIN);
+    write(root, "src/b.cpp", "int twice(int x) { return 2 * x; }\n");
+    write(root, "src/broken.c", "#include \"no such header.h\"\n");
+    write(
+        root,
+        "generated/g.c",
+        "int generated(int x) { return x; }\n",
+    );
+    write(root, ".gitignore", "generated/\n");
+    let commands = serde_json::json!([
+        {"directory": root, "file": "src/a.c", "command": "cc -DFACTOR=3.0f -c src/a.c"},
+    ]);
+    write(root, "build/compile_commands.json", &commands.to_string());
+    dir
+}
+
+fn found(out: &Output) -> Vec<(String, String, Option<String>)> {
+    let text = stdout(out);
+    let lines = text
+        .lines()
+        .map(|l| serde_json::from_str::<Value>(l).unwrap());
+    let mut all: Vec<_> = lines
+        .filter(|l| l["reason"] == "kernel")
+        .map(|l| {
+            let text = |key: &str| l[key].as_str().map(str::to_owned);
+            (text("name").unwrap(), text("status").unwrap(), text("code"))
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+fn scan(dir: &Path, args: &[&str]) -> Output {
+    let args = [&["scan", "--message-format", "json"], args].concat();
+    tensorize(dir, &args)
+}
+
+#[test]
+fn every_function_is_found_with_the_reason_where_it_does_not_lift() {
+    let dir = folder();
+    let out = scan(dir.path(), &[]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let all = found(&out);
+    let names: Vec<&str> = all.iter().map(|(n, _, _)| n.as_str()).collect();
+    assert_eq!(names, ["counts", "first", "scale", "twice"], "{all:?}");
+    for (name, status, why) in &all {
+        if name == "counts" {
+            assert_eq!(status, "unsupported");
+            assert!(
+                why.as_ref().is_some_and(|c| c.starts_with("TZ02")),
+                "{all:?}"
+            );
+        } else {
+            assert_eq!((status.as_str(), why), ("proven", &None), "{name}");
+        }
+    }
+    assert!(
+        stderr(&out).contains("no such header.h"),
+        "{}",
+        stderr(&out)
+    );
+    assert!(!dir.path().join(".tensorize").exists(), "it writes nothing");
+}
+
+#[test]
+fn people_see_places_and_a_count() {
+    let dir = folder();
+    let out = tensorize(dir.path(), &["scan"]);
+    let text = stdout(&out);
+    assert!(text.contains("src/a.c\n"), "{text}");
+    let line = |name: &str| {
+        let found = text
+            .lines()
+            .find(|l| l.split_whitespace().nth(1) == Some(name));
+        found
+            .unwrap_or_else(|| panic!("no {name}:\n{text}"))
+            .to_owned()
+    };
+    assert!(
+        line("scale").contains("lifts") && line("scale").contains("1 loop"),
+        "{text}"
+    );
+    assert!(line("counts").contains("TZ02"), "{text}");
+    assert!(
+        text.contains("4 functions in 3 files: 3 would lift"),
+        "{text}"
+    );
+    let lifting = stdout(&tensorize(dir.path(), &["scan", "--lifting"]));
+    assert!(
+        !lifting.contains("counts") && lifting.contains("scale"),
+        "{lifting}"
+    );
+}
+
+#[test]
+fn globs_and_the_compilation_database_count() {
+    let dir = folder();
+    let only = |args: &[&str]| {
+        let all = found(&scan(dir.path(), args));
+        all.into_iter().map(|(name, _, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(only(&["--glob", "*.cpp"]), ["twice"]);
+    assert_eq!(only(&["--glob", "!*.c"]), ["twice"]);
+    assert_eq!(
+        only(&["generated"]),
+        ["generated"],
+        "what is named is looked at"
+    );
+    // Without its -DFACTOR, the one function is spoilt.
+    std::fs::remove_dir_all(dir.path().join("build")).unwrap();
+    let all = found(&scan(dir.path(), &["--glob", "a.c"]));
+    let scale = all.iter().find(|(n, _, _)| n == "scale").unwrap();
+    assert_eq!(scale.1, "error", "{all:?}");
+    let out = scan(dir.path(), &["--compile-commands", "gone.json"]);
+    assert_eq!(code(&out), 101);
+    assert!(stderr(&out).contains("TZ0110"), "{}", stderr(&out));
+    assert_eq!(code(&scan(dir.path(), &["--glob", "a{"])), 2);
+    assert_eq!(code(&scan(dir.path(), &["--glob", "*.none"])), 4);
+}
+
+/// A database from a stranger must not run anything: here, a plugin and a compiler that would leave a trace.
+#[test]
+fn a_database_runs_nothing() {
+    let dir = folder();
+    let trace = dir.path().join("trace");
+    let evil = dir.path().join("evil");
+    write(
+        dir.path(),
+        "evil",
+        &format!("#!/bin/sh\ntouch {}\n", trace.display()),
+    );
+    let commands = serde_json::json!([{
+        "directory": dir.path(), "file": "src/a.c",
+        "arguments": [evil, "-DFACTOR=$(touch trace)", "-DFACTOR=2.0f", "-fplugin=./evil", "-Xclang", "-load",
+                      "-Xclang", "./evil", "-B.", "src/a.c"],
+    }]);
+    write(
+        dir.path(),
+        "build/compile_commands.json",
+        &commands.to_string(),
+    );
+    let out = scan(dir.path(), &["--glob", "a.c"]);
+    assert_eq!(code(&out), 0);
+    let all = found(&out);
+    assert!(
+        all.iter().any(|(n, s, _)| n == "scale" && s == "proven"),
+        "{all:?}"
+    );
+    assert!(!trace.exists());
+}
