@@ -146,6 +146,8 @@ pub enum Verb {
     },
     /// Lift and prove every function of some C files, annotated or not
     Lift(Lift),
+    /// Show the kernels' state while you edit them
+    Watch(Watch),
     /// See what would lift: every function of the project's C and C++ sources, annotated or not
     Scan(Scan),
     /// List the targets that code can be generated for
@@ -191,6 +193,17 @@ pub struct Lift {
     pub clang_args: Vec<String>,
 }
 
+/// What to watch.
+#[derive(Clone, Debug, Args)]
+pub struct Watch {
+    /// Look every so many seconds, for file systems that tell nothing, such as shares of a network
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub poll: Option<f64>,
+    /// Which packages.
+    #[command(flatten)]
+    pub project: Project,
+}
+
 /// Where to look for functions.
 #[derive(Clone, Debug, Args)]
 pub struct Scan {
@@ -223,6 +236,13 @@ pub struct SecondSolver {
     /// Keep the SMT-LIB files here
     #[arg(long, value_name = "DIR", requires = "name")]
     pub smt_dir: Option<PathBuf>,
+}
+
+fn seconds(s: &str) -> Result<f64, String> {
+    match s.parse::<f64>() {
+        Ok(n) if n > 0.0 && n < 1e6 => Ok(n),
+        _ => Err("a number of seconds, more than 0".into()),
+    }
 }
 
 fn file_and_function(s: &str) -> Result<(PathBuf, String), String> {

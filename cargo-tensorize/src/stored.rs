@@ -96,11 +96,16 @@ pub fn tiers_of_code(record: &Record) -> impl Iterator<Item = (&str, Tier)> {
     targets.map(|(name, t)| (name.as_str(), tier(t.tier.as_deref())))
 }
 
+/// Whether this version of the program wrote it.
+pub fn is_of_this_version(record: &Record) -> bool {
+    record.tool == Record::new("", "", 0, "", Status::Proven).tool
+}
+
 /// Why a record of the file as it is now is out of date all the same: an older version of this program wrote it, or
 /// other targets are asked for.
 pub fn outdated(record: &Record, targets: &[String]) -> Option<String> {
     let fresh = Record::new("", "", 0, "", Status::Proven);
-    if record.tool != fresh.tool {
+    if !is_of_this_version(record) {
         return Some(format!(
             "it was written by {}, and this is {}",
             record.tool, fresh.tool

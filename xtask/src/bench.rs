@@ -12,6 +12,7 @@ use crate::{demo, setup};
 
 mod lift;
 mod size;
+mod watch;
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -24,6 +25,8 @@ pub enum What {
     Synth,
     /// A dispatched call against a direct one
     Dispatch,
+    /// From the save of an edited kernel to its verdict under `cargo tensorize watch`
+    Watch,
     /// The demo's kernels, tensorized against original
     Demo,
 }
@@ -34,6 +37,7 @@ pub fn run(what: What, json: bool, runs: usize) -> Result<()> {
     match what {
         What::Lift => lift::run(json, runs),
         What::Size => size::run(json),
+        What::Watch => watch::run(json, runs),
         What::Dispatch => run_command(cargo().args([
             "run",
             "--release",

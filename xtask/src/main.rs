@@ -44,7 +44,7 @@ enum Verb {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Measure: lifting and proving, cost against size, a dispatched call, or the demo's kernels
+    /// Measure: lifting and proving, cost against size, a dispatched call, watching, or the demo's kernels
     Bench {
         /// What to measure
         what: bench::What,

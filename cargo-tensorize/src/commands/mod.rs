@@ -8,6 +8,7 @@ mod package;
 mod prove;
 mod scan;
 mod targets;
+mod watch;
 
 pub(crate) use package::from_current_dir;
 
@@ -72,6 +73,7 @@ fn verb(cli: &Cli, out: &Output) -> Code {
             clang_args,
         }) => prove::run((file, name), summary, clang_args, common, out),
         Some(Verb::Lift(args)) => lift::run(args, common, out),
+        Some(Verb::Watch(args)) => watch::run(args, common, out),
         Some(Verb::Scan(args)) => scan::run(args, common, out),
         Some(Verb::Doctor) => doctor::run(out),
         Some(Verb::Targets) => targets::run(out),

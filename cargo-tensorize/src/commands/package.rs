@@ -333,17 +333,13 @@ fn find_kernels(
                 continue;
             }
         };
-        let names: Vec<&str> = package.metadata.kernels_of(file).collect();
         named.retain(|k| {
             !(config::is_in(k, file)
                 && parsed
                     .iter()
                     .any(|j| k.ends_with(&format!("::{}", j.parsed.name))))
         });
-        let chosen: Vec<Job> = parsed
-            .into_iter()
-            .filter(|j| j.parsed.annotated || names.contains(&j.parsed.name.as_str()))
-            .collect();
+        let chosen = chosen(package, file, parsed);
         if chosen.is_empty() {
             continue;
         }
@@ -365,6 +361,13 @@ fn find_kernels(
         all.code = all.code.worse(Code::CouldNotRun);
     }
     found
+}
+
+/// The functions of a file (relative to the manifest) that are kernels.
+pub fn chosen(package: &Package, file: &str, functions: Vec<Job>) -> Vec<Job> {
+    let names: Vec<&str> = package.metadata.kernels_of(file).collect();
+    let is_kernel = |j: &Job| j.parsed.annotated || names.contains(&j.parsed.name.as_str());
+    functions.into_iter().filter(is_kernel).collect()
 }
 
 /// What to say of a project without kernels.
