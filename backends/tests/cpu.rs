@@ -90,6 +90,60 @@ fn matmul() {
     check(&f, Tier::Exact, &vectors(&f, false));
 }
 
+/// Operands with rows or columns first, with steps, in a batch, and on top of what is there.
+#[test]
+fn products_of_any_layout() {
+    let layouts = [
+        ("a[#0*k + #1]", "b[#0*n + #1]", "c[#0*n + #1]"),
+        ("a[#1*m + #0]", "b[#1*k + #0]", "c[#1*m + #0]"),
+        (
+            "a[2*#0*k + 2*#1 + 1]",
+            "b[2*#1*k + 2*#0]",
+            "c[3*#0*n + 3*#1 + n]",
+        ),
+    ];
+    let mut texts: Vec<String> = Vec::new();
+    for (a, b, c) in layouts {
+        texts.push(format!(
+            "%0 = view {a} : tensor<m x k x f64>\n\
+             %1 = view {b} : tensor<k x n x f64>\n\
+             %2 = constant 0.0:f64 : tensor<f64>\n\
+             %3 = dot_general %0, %1, %2, contracting = [1 x 0] : tensor<m x n x f64>\n\
+             store {c} = %3\n"
+        ));
+        texts.push(format!(
+            "%0 = view {a} : tensor<m x k x f64>\n\
+             %1 = broadcast_in_dim %0, dimensions = [0, 2] : tensor<m x n x k x f64>\n\
+             %2 = view {b} : tensor<k x n x f64>\n\
+             %3 = transpose %2, permutation = [1, 0] : tensor<n x k x f64>\n\
+             %4 = broadcast_in_dim %3, dimensions = [1, 2] : tensor<m x n x k x f64>\n\
+             %5 = multiply %1, %4 : tensor<m x n x k x f64>\n\
+             %6 = view {c} : tensor<m x n x f64>\n\
+             %7 = reduce %5, %6, reducer = add, dimensions = [2] : tensor<m x n x f64>\n\
+             store {c} = %7\n"
+        ));
+    }
+    texts.push(
+        "%0 = view a[#0*m*k + #1*k + #2] : tensor<7 x m x k x f64>\n\
+         %1 = view b[#0*k*n + #1*n + #2] : tensor<7 x k x n x f64>\n\
+         %2 = constant 0.0:f64 : tensor<f64>\n\
+         %3 = dot_general %0, %1, %2, batch = [0 x 0], contracting = [2 x 1] : tensor<7 x m x n x f64>\n\
+         store c[#0*m*n + #1*n + #2] = %3\n"
+            .into(),
+    );
+    for text in texts {
+        let f: Function = format!(
+            "func @product(a: const ptr<f64>, b: const ptr<f64>, c: ptr<f64>, m: i32, n: i32, k: i32) {{\n{text}}}\n"
+        )
+        .parse()
+        .unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let text = check(&f, Tier::Real, &vectors(&f, true));
+        assert!(text.contains("if (!TZ_GEMM(f64, "), "{text}");
+        let text = check(&f, Tier::Exact, &vectors(&f, true));
+        assert!(!text.contains("TZ_GEMM"), "{text}");
+    }
+}
+
 #[test]
 fn softmax() {
     let f = summary("softmax");

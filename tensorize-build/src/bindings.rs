@@ -65,6 +65,8 @@ pub enum Code {
     Native {
         /// Its name.
         entry: String,
+        /// Whether it leaves products of matrices to the run-time crate.
+        products: bool,
     },
     /// A C function that is linked in, with what stands in for its device.
     Emulated {
@@ -103,7 +105,7 @@ impl Binding {
     /// The generated C function for the machine's own cores.
     fn native_entry(&self) -> Option<&str> {
         self.targets.iter().find_map(|t| match &t.code {
-            Code::Native { entry } => Some(entry.as_str()),
+            Code::Native { entry, .. } => Some(entry.as_str()),
             _ => None,
         })
     }
@@ -112,7 +114,7 @@ impl Binding {
     fn linked(&self, params: &str, arrow: &str, arguments: &str) -> (String, String) {
         let (mut foreign, mut arms) = (String::new(), String::new());
         for t in &self.targets {
-            if let Code::Native { entry } | Code::Emulated { entry } = &t.code {
+            if let Code::Native { entry, .. } | Code::Emulated { entry } = &t.code {
                 writeln!(foreign, "fn {entry}({params}){arrow};").ok();
                 writeln!(arms, "{:?} => unsafe {{ {entry}({arguments}) }},", t.target).ok();
             }
@@ -164,6 +166,15 @@ pub fn write(bindings: &[Binding]) -> String {
         }
         safe += &writer.safe();
     }
+    // Its C takes them if they are linked in, and nothing else here mentions them.
+    let calls = |t: &TargetCode| matches!(t.code, Code::Native { products: true, .. });
+    let products = match bindings.iter().flat_map(|b| &b.targets).any(calls) {
+        true => {
+            "#[used]\nstatic __PRODUCTS: (rt::gemm::OfF32, rt::gemm::OfF64) = \
+             (rt::gemm::tensorize_gemm_f32, rt::gemm::tensorize_gemm_f64);\n\n"
+        }
+        false => "",
+    };
     indented(&format!(
         "// Written by tensorize-build.\n\
          #[allow(unsafe_code, missing_docs, dead_code, non_snake_case, non_upper_case_globals, unused, clippy::all)]\n\
@@ -171,6 +182,7 @@ pub fn write(bindings: &[Binding]) -> String {
          use ::tensorize_rt as rt;\n\n\
          {kernels}\
          static __LIBRARY: rt::Library = rt::Library::new(&[{list}]);\n\n\
+         {products}\
          #[used]\n\
          #[cfg_attr(all(unix, not(target_vendor = \"apple\")), unsafe(link_section = \".init_array\"))]\n\
          #[cfg_attr(target_vendor = \"apple\", unsafe(link_section = \"__DATA,__mod_init_func\"))]\n\

@@ -431,7 +431,10 @@ impl Session {
                         let entry = function.clone();
                         match t.emulated {
                             true => Code::Emulated { entry },
-                            false => Code::Native { entry },
+                            false => Code::Native {
+                                entry,
+                                products: source.contains("tensorize_gemm_"),
+                            },
                         }
                     }
                     "py" => {

@@ -16,6 +16,8 @@ mod call;
 mod choice;
 mod elsewhere;
 mod error;
+#[doc(hidden)]
+pub mod gemm;
 mod kernel;
 mod memory;
 mod pace;

@@ -3,6 +3,7 @@
 //! Here are the loops over the results' dimensions and the stores in them. `value` computes the
 //! terms, and `fold` the accumulations.
 
+use super::contraction::{self, Contraction};
 use super::nest;
 use crate::Unsupported;
 use crate::names::{C_WORDS, Names, is_math_name};
@@ -24,6 +25,8 @@ pub struct Lowered {
     pub function: loopir::Function,
     /// [`Tier::Real`] if a float sum was re-associated.
     pub tier: Tier,
+    /// Loops that a library may run instead.
+    pub contractions: Vec<Contraction>,
 }
 
 /// Lowers a summary. With `allowed` at [`Tier::Real`], float sums may be re-associated.
@@ -60,6 +63,7 @@ pub fn lower(function: &tensir::Function, allowed: Tier) -> Result<Lowered, Unsu
             body: b.sizes_first,
         },
         tier: b.tier,
+        contractions: b.contractions,
     })
 }
 
@@ -108,6 +112,7 @@ pub(super) struct Builder {
     pub(super) next_loop: u32,
     pub(super) allowed: Tier,
     pub(super) tier: Tier,
+    pub(super) contractions: Vec<Contraction>,
 }
 
 impl Builder {
@@ -130,6 +135,7 @@ impl Builder {
             next_loop: 1,
             allowed,
             tier: Tier::Exact,
+            contractions: Vec::new(),
         }
     }
 
@@ -195,6 +201,11 @@ impl Builder {
             _ => LoopMode::Sequential,
         };
         self.close_loop(vec![], var, extent, mode)?;
+        if d + 2 == nest.extents.len()
+            && let Some(product) = contraction::product(nest, self.allowed)
+        {
+            self.contraction(&product)?;
+        }
         Ok(true)
     }
 

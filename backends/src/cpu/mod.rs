@@ -4,11 +4,13 @@
 //! * `value`, `fold`, `search`: a term's value, accumulations, and loops that look for an index.
 //! * `indices`: index polynomials as machine arithmetic.
 //! * `nest`: which loops, in what order.
+//! * [`contraction`]: products of matrices, which a library computes.
 //! * `running`: folds that grow with a loop's counter, as prefix sums do.
 //! * `term`: facts about index notation that decide what may be moved where.
 //! * [`c`]: LoopIR, printed as C. It prints any LoopIR function, also a front end's.
 
 pub mod c;
+pub mod contraction;
 mod fold;
 mod indices;
 pub mod lower;
@@ -38,6 +40,9 @@ pub const CFLAGS: &[&str] = &[
 /// The flag that uses all cores; without it the code runs on one.
 pub const OPENMP_FLAG: &str = "-fopenmp";
 
+/// C that stands in for the library of products where generated code is tested.
+pub const PRODUCTS: &str = include_str!("products.c");
+
 impl Target for Cpu {
     fn name(&self) -> &'static str {
         "cpu"
@@ -56,6 +61,7 @@ impl Target for Cpu {
             &function,
             &header(kernel, lowered.tier),
             c::Style { disjoint: true },
+            &lowered.contractions,
         );
         Ok(Generated {
             files: vec![(format!("{}.cpu.c", kernel.function.name), text)],

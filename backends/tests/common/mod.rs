@@ -213,7 +213,13 @@ pub fn run_c_with(
     std::fs::write(&kernel, c).unwrap();
     std::fs::write(&driver, driver_text(function, entry, calls)).unwrap();
     let flags = [&["-Wall", "-Wextra", "-Werror"], more].concat();
-    compile(&[&kernel, &driver], &exe, &flags);
+    let products = dir.path().join("products.c");
+    std::fs::write(&products, tensorize_backends::cpu::PRODUCTS).unwrap();
+    let mut files = vec![kernel.as_path(), &driver];
+    if c.contains("tensorize_gemm_") {
+        files.push(&products);
+    }
+    compile(&files, &exe, &flags);
     let output = Command::new(&exe).output().unwrap();
     assert!(
         output.status.success(),

@@ -106,6 +106,8 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
     }
     if !plan.variants.is_empty() {
         std::fs::write(at("table.c"), table(plan))?;
+        std::fs::write(at("products.c"), backends::cpu::PRODUCTS)?;
+        queue.push((cc.clone(), at("products.c"), machine_flags(&user_flags)));
         queue.push((cc.clone(), at("table.c"), machine_flags(&user_flags)));
     }
     let driver = driver(&cc, &machine_flags(&user_flags))?;

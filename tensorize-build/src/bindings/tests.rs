@@ -35,6 +35,7 @@ fn bindings_are_as_on_the_golden_page() {
                 guards: vec!["rows*cols - 1 fits i64".parse().unwrap()],
                 code: Code::Native {
                     entry: "halve__cpu".into(),
+                    products: false,
                 },
             },
             TargetCode {

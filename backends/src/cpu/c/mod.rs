@@ -9,9 +9,11 @@
 
 mod expr;
 mod helper;
+mod product;
 mod scope;
 mod walk;
 
+use super::contraction::Contraction;
 use crate::names::{C_WORDS, Names, is_math_name};
 use expr::ExprPrinter;
 use scope::{Node, Place};
@@ -31,28 +33,38 @@ pub struct Style {
     pub disjoint: bool,
 }
 
-/// The whole file, with `header` as its first comment.
-pub fn print(function: &Function, header: &str, style: Style) -> String {
+/// The whole file, with `header` as its first comment. What `contractions` names is left to a library, if there is one.
+pub fn print(
+    function: &Function,
+    header: &str,
+    style: Style,
+    contractions: &[Contraction],
+) -> String {
     let mut file = comment(header);
     file += INCLUDES;
     file.push('\n');
-    file += &definitions(&[function], "", style);
+    file += &definitions(&[function], "", style, contractions);
     file
 }
 
 /// The whole file, but for includes and a first comment, for functions that the rest of a file calls.
 pub(crate) fn print_static(functions: &[&Function], style: Style) -> String {
-    definitions(functions, "static ", style)
+    definitions(functions, "static ", style, &[])
 }
 
 /// What definitions need.
 pub(crate) const INCLUDES: &str = "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n";
 
-fn definitions(functions: &[&Function], linkage: &str, style: Style) -> String {
+fn definitions(
+    functions: &[&Function],
+    linkage: &str,
+    style: Style,
+    contractions: &[Contraction],
+) -> String {
     let mut helpers = BTreeSet::new();
     let mut text = String::new();
     for function in functions {
-        let mut p = Printer::new(function, style);
+        let mut p = Printer::new(function, style, contractions);
         let body = p.body();
         helpers.append(&mut p.expr.helpers);
         for worker in &p.workers {
@@ -64,6 +76,9 @@ fn definitions(functions: &[&Function], linkage: &str, style: Style) -> String {
         text += &format!("\nTZ_CLONES\n{linkage}{ret} {name}({params}) {{\n{body}}}\n");
     }
     let mut out = String::from(PREAMBLE);
+    if !contractions.is_empty() {
+        out += product::DECLARATIONS;
+    }
     for helper in &helpers {
         out += "\n";
         out += &helper.define();
@@ -125,10 +140,11 @@ struct Printer<'a> {
     /// Functions that run ranges of parallel loops.
     workers: Vec<String>,
     style: Style,
+    contractions: &'a [Contraction],
 }
 
 impl<'a> Printer<'a> {
-    fn new(function: &'a Function, style: Style) -> Printer<'a> {
+    fn new(function: &'a Function, style: Style, contractions: &'a [Contraction]) -> Printer<'a> {
         let mut names = Names::new(C_WORDS.iter().copied());
         names.reserve(&function.name);
         let mut p = Printer {
@@ -140,6 +156,7 @@ impl<'a> Printer<'a> {
             next: 0,
             workers: Vec::new(),
             style,
+            contractions,
         };
         for param in &function.params {
             p.declare(param.name());
@@ -400,6 +417,24 @@ impl<'a> Printer<'a> {
             }
             _ => format!("{name} = {}", self.expr.print(step)),
         };
+        // The counter is nobody's business afterwards if it is declared here.
+        let product = self.product(looped.id).filter(|_| declared);
+        if let Some(product) = &product {
+            let call = match (range, counted(node)) {
+                (Some((begin, end)), _) => {
+                    let first = Expr::var(begin, ScalarType::I64);
+                    Some(self.product_call(product, &format!("{end} - {begin}"), &first))
+                }
+                (None, Some(rows)) => {
+                    let rows = self.expr.print(rows);
+                    Some(self.product_call(product, &rows, &Expr::int(ScalarType::I64, 0)))
+                }
+                (None, None) => None,
+            };
+            if let Some(call) = call {
+                out.line(&format!("if (!{call})"));
+            }
+        }
         out.line(&format!("for ({ty}{name} = {from}; {cond}; {step}) {{"));
         self.nested(body, out);
         out.line("}");
@@ -448,7 +483,9 @@ impl<'a> Printer<'a> {
         // What it uses, in the order of declaration.
         let mut inside = Vec::new();
         assigned_in(&looped.body, &mut inside);
-        let used = used_names(&looped.body);
+        let mut used = used_names(&looped.body);
+        let product = self.product(looped.id);
+        used.extend(product.iter().flat_map(product::used_by));
         let inside: Vec<Sym> = inside.into_iter().cloned().collect();
         let mut params = Vec::new();
         let mut args = Vec::new();
@@ -509,7 +546,14 @@ impl<'a> Printer<'a> {
         };
         out.line("#if defined(_OPENMP)");
         out.line(&format!("if ({work} > {worth}) {{"));
-        out.line(&format!("    int64_t chunk = ({rounds} - 1) / 64 + 1;"));
+        // A product is packed anew in each chunk.
+        let chunks = match product {
+            Some(_) => "omp_get_max_threads()",
+            None => "64",
+        };
+        out.line(&format!(
+            "    int64_t chunk = ({rounds} - 1) / {chunks} + 1;"
+        ));
         out.line("    TZ_PRAGMA(omp parallel for schedule(static))");
         out.line(&format!(
             "    for (int64_t begin = 0; begin < {rounds}; begin += chunk) {{"

@@ -1,0 +1,174 @@
+//! Which nests are products of matrices, so that a library can compute them: `c[i, j] = Σᵣ a[i, r] · b[r, j]` in
+//! floats, each operand with strides of its own.
+//!
+//! The loops stay: they are what is proven, and what runs where the library is not linked. Since the library adds in
+//! an order of its own, this is for tier `real`.
+
+use super::lower::Builder;
+use super::nest::{Nest, Stored};
+use crate::Unsupported;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Tier;
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::loopir::Expr;
+use tensorize_ir::op::BinOp;
+use tensorize_ir::scalar::ScalarType;
+
+/// A loop over the rows of a result that a library may run instead.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contraction {
+    /// The loop over the rows, by its number in LoopIR.
+    pub rows: u32,
+    /// Of all elements: `f32` or `f64`.
+    pub elem: ScalarType,
+    /// How many columns the result has.
+    pub columns: Expr,
+    /// How many products make an element.
+    pub depth: Expr,
+    /// The operand with the result's rows.
+    pub left: Matrix,
+    /// The operand with the result's columns.
+    pub right: Matrix,
+    /// What is stored.
+    pub result: Matrix,
+    /// Whether the products are added to what stands there.
+    pub accumulate: bool,
+}
+
+/// A matrix in memory, all in elements of `array`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    /// The array.
+    pub array: Sym,
+    /// Where the element (0, 0) is.
+    pub first: Expr,
+    /// From one row to the next.
+    pub row: Expr,
+    /// From one column to the next.
+    pub column: Expr,
+}
+
+/// The same in terms of the sizes and of the loops around the two innermost ones.
+pub(super) struct Product {
+    elem: ScalarType,
+    columns: Idx,
+    depth: Idx,
+    left: Strided,
+    right: Strided,
+    result: Strided,
+    accumulate: bool,
+}
+
+struct Strided {
+    array: Sym,
+    first: Idx,
+    row: Idx,
+    column: Idx,
+}
+
+/// The two innermost loops of a nest as a product, if they are one and sums may be taken in any order.
+pub(super) fn product(nest: &Nest, allowed: Tier) -> Option<Product> {
+    let [target] = nest.results.as_slice() else {
+        return None;
+    };
+    let Elem::Fold(fold) = &*target.value else {
+        return None;
+    };
+    let elem = target.value.ty();
+    if allowed != Tier::Real || !matches!(elem, ScalarType::F32 | ScalarType::F64) {
+        return None;
+    }
+    let accumulate = match &*fold.init {
+        Elem::Const(start) if !start.is_true() => false,
+        Elem::Read { array, index, .. } => *array == target.array && *index == target.index,
+        _ => return None,
+    };
+    // Nothing is stored under a condition, but for sums on top of what is there, which take rounds.
+    if !accumulate && !matches!(target.store, Stored::Always(_)) {
+        return None;
+    }
+    let (BinOp::Add, step) = fold.as_reduction()? else {
+        return None;
+    };
+    let Elem::Binary(BinOp::Multiply, a, b) = &*step else {
+        return None;
+    };
+    let [.., i, j] = nest.dims.as_slice() else {
+        return None;
+    };
+    let [.., rows, columns] = nest.extents.as_slice() else {
+        return None;
+    };
+    let fixed = |idx: &Idx| !idx.mentions(i) && !idx.mentions(j) && !idx.has_values();
+    if ![rows, columns, &fold.extent].into_iter().all(fixed) {
+        return None;
+    }
+    let ways = [(a, b), (b, a)].into_iter();
+    let (left, right) = ways
+        .filter_map(|(a, b)| Some((strided(a, i, &fold.var)?, strided(b, &fold.var, j)?)))
+        .find(|(left, right)| left.fixed_in(j) && right.fixed_in(i))?;
+    let result = Elem::read(target.array.clone(), elem, target.index.clone());
+    Some(Product {
+        elem,
+        columns: columns.clone(),
+        depth: fold.extent.clone(),
+        left,
+        right,
+        result: strided(&result, i, j)?,
+        accumulate,
+    })
+}
+
+/// What is read as a matrix, by the counters of its rows and columns.
+fn strided(e: &ElemRef, row: &Sym, column: &Sym) -> Option<Strided> {
+    let Elem::Read { array, index, .. } = &**e else {
+        return None;
+    };
+    let (along_rows, rest) = index.linear_in(row)?;
+    let (along_columns, first) = rest.linear_in(column)?;
+    if index.has_values() || along_rows.mentions(column) {
+        return None;
+    }
+    Some(Strided {
+        array: array.clone(),
+        first,
+        row: along_rows,
+        column: along_columns,
+    })
+}
+
+impl Strided {
+    fn fixed_in(&self, counter: &Sym) -> bool {
+        let parts = [&self.first, &self.row, &self.column];
+        !parts.into_iter().any(|i| i.mentions(counter))
+    }
+}
+
+impl Builder {
+    /// Notes that the loop that was closed last runs over the rows of a product.
+    pub(super) fn contraction(&mut self, product: &Product) -> Result<(), Unsupported> {
+        let mut matrix = |m: &Strided| -> Result<Matrix, Unsupported> {
+            Ok(Matrix {
+                array: m.array.clone(),
+                first: self.index(&m.first)?,
+                row: self.index(&m.row)?,
+                column: self.index(&m.column)?,
+            })
+        };
+        let (left, right) = (matrix(&product.left)?, matrix(&product.right)?);
+        let result = matrix(&product.result)?;
+        let found = Contraction {
+            rows: self.next_loop - 1,
+            elem: product.elem,
+            columns: self.index(&product.columns)?,
+            depth: self.index(&product.depth)?,
+            left,
+            right,
+            result,
+            accumulate: product.accumulate,
+        };
+        self.contractions.push(found);
+        self.tier = Tier::Real;
+        Ok(())
+    }
+}
