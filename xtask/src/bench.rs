@@ -11,6 +11,7 @@ use crate::process::{cargo, output, root, run as run_command, target_dir};
 use crate::{demo, setup};
 
 mod lift;
+mod run;
 mod size;
 mod watch;
 
@@ -29,6 +30,8 @@ pub enum What {
     Watch,
     /// The demo's kernels, tensorized against original
     Demo,
+    /// Kernels of several kinds, from 64 to 16 Mi elements: original, generated code, NumPy and PyTorch
+    Run,
 }
 
 /// Measures `what`.
@@ -63,6 +66,7 @@ pub fn run(what: What, json: bool, runs: usize) -> Result<()> {
                 .args(c_files(&root().join("fixtures/tenspiler"))?),
         ),
         What::Demo => demo::bench(),
+        What::Run => run::run(json),
     }
 }
 

@@ -1,0 +1,36 @@
+//! The project that `cargo xtask bench run` measures, at small sizes: what it computes, and that the library for
+//! products of matrices is linked in.
+
+use std::process::Command;
+
+use tensorize_e2e::{lifted, succeed};
+
+#[test]
+fn a_program_has_the_library_that_generated_code_calls() {
+    let (_folder, program) = lifted("speed");
+    let symbols = succeed(Command::new("nm").arg(&program));
+    assert!(symbols.contains(" T tensorize_gemm_f32"), "{symbols}");
+
+    // Up to products of 32 x 32, for which the library is worth it.
+    let printed = succeed(Command::new(&program).arg("4096"));
+    let kernels = [
+        "screen",
+        "scale_add",
+        "blend_twice",
+        "dot",
+        "rmsnorm",
+        "softmax",
+        "matvec",
+        "matmul",
+    ];
+    for kernel in kernels {
+        let lines = printed
+            .lines()
+            .filter(|l| l.contains(&format!("\"kernel\":\"{kernel}\"")));
+        let lines: Vec<&str> = lines.collect();
+        assert_eq!(lines.len(), 2, "{kernel}:\n{printed}");
+        for line in lines {
+            assert!(line.contains("\"differed\":false"), "{line}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Kernels of several kinds and sizes: the original at `-O3 -march=native`, generated code, NumPy and PyTorch.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::{build_tool, machine};
+use crate::process::{cargo, output, root, run as run_command, target_dir};
+use crate::setup;
+
+/// Measures, and prints a table in Markdown or one JSON object a row.
+pub fn run(as_json: bool) -> Result<()> {
+    let program = build()?;
+    let mut rows: Vec<Value> = output(&mut Command::new(program))?
+        .lines()
+        .map(|l| serde_json::from_str(l).with_context(|| format!("not a row: {l}")))
+        .collect::<Result<_>>()?;
+    let (limits, peers) = peers(&rows)?;
+    for (row, peer) in rows.iter_mut().zip(peers) {
+        if row["differed"] == json!(true) {
+            bail!(
+                "{} computes something else than the original",
+                row["kernel"]
+            );
+        }
+        for key in ["numpy_ns", "pytorch_ns"] {
+            row[key] = peer[key].clone();
+        }
+        row["copy_bandwidth"] = limits["copy_gb_s"].clone();
+        row["peak_flops"] = limits["peak_gflop_s"].clone();
+        if as_json {
+            println!("{row}");
+        }
+    }
+    if !as_json {
+        print(&rows, &limits);
+    }
+    Ok(())
+}
+
+/// The project in a folder of its own, lifted and built.
+fn build() -> Result<PathBuf> {
+    let tool = build_tool()?;
+    let folder = target_dir().join("bench-run");
+    copy(&root().join("tests/projects/speed"), &folder)?;
+    let manifest = folder.join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).context("the project has no manifest")?;
+    let text = text.replace("../../..", &root().to_string_lossy());
+    std::fs::write(&manifest, text).context("cannot write the manifest")?;
+    let target = folder.join("target");
+    let build = || {
+        let mut command = cargo();
+        command
+            .args(["build", "--release", "--quiet", "--manifest-path"])
+            .arg(&manifest)
+            .env("CARGO_TARGET_DIR", &target)
+            .env("TENSORIZE_BIN", "");
+        run_command(&mut command)
+    };
+    // The first build tells the tool what there is.
+    build()?;
+    // The table is for the measurements alone.
+    let mut tensorize = Command::new(tool);
+    tensorize.arg("--manifest-path").arg(&manifest);
+    run_command(tensorize.stdout(Stdio::null()))?;
+    build()?;
+    Ok(target.join("release/speed"))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to).with_context(|| format!("cannot make {}", to.display()))?;
+    let listed =
+        std::fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))?;
+    for entry in listed {
+        let path = entry?.path();
+        let target = to.join(path.file_name().unwrap_or_default());
+        match path.is_dir() {
+            true => copy(&path, &target)?,
+            false => {
+                std::fs::copy(&path, &target)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the machine can do, and a row of the frameworks' times for each of ours.
+fn peers(rows: &[Value]) -> Result<(Value, Vec<Value>)> {
+    let mut python = Command::new(setup::venv()?.join("bin/python3"))
+        .args(["-c", include_str!("peers.py")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start Python")?;
+    let mut wanted = String::new();
+    for row in rows {
+        let kernel = row["kernel"].as_str().unwrap_or_default();
+        wanted += &format!("{kernel} {}\n", row["elements"]);
+    }
+    let mut input = python.stdin.take().context("no standard input")?;
+    input.write_all(wanted.as_bytes())?;
+    drop(input);
+    let done = python.wait_with_output()?;
+    if !done.status.success() {
+        bail!("the frameworks could not be timed ({})", done.status);
+    }
+    let text = String::from_utf8(done.stdout)?;
+    let mut lines = text.lines().map(serde_json::from_str::<Value>);
+    let limits = lines.next().context("the frameworks said nothing")??;
+    Ok((limits, lines.collect::<serde_json::Result<_>>()?))
+}
+
+fn print(rows: &[Value], limits: &Value) {
+    let number = |v: &Value| v.as_f64();
+    println!("{}", machine());
+    println!(
+        "copies at {:.1} GB/s (all cores, read and written); NumPy's BLAS multiplies at {:.0} GFLOP/s\n",
+        number(&limits["copy_gb_s"]).unwrap_or_default(),
+        number(&limits["peak_gflop_s"]).unwrap_or_default(),
+    );
+    println!(
+        "| kernel | elements | original | cpu | auto | NumPy | PyTorch | cpu, spread | GB/s | GFLOP/s |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for row in rows {
+        let original = number(&row["original_ns"]).unwrap_or(f64::NAN);
+        let ratio = |key: &str| match number(&row[key]) {
+            Some(ns) => format!("{:.2}", original / ns),
+            None => "-".into(),
+        };
+        let cpu = number(&row["cpu_ns"]).unwrap_or(f64::NAN);
+        let per_ns = |key: &str| number(&row[key]).unwrap_or_default() / cpu;
+        println!(
+            "| {} | {} | {:.2} us | {} | {} | {} | {} | {:.0} % | {:.1} | {:.1} |",
+            row["kernel"].as_str().unwrap_or_default(),
+            row["elements"],
+            original / 1e3,
+            ratio("cpu_ns"),
+            ratio("auto_ns"),
+            ratio("numpy_ns"),
+            ratio("pytorch_ns"),
+            number(&row["cpu_spread"]).unwrap_or_default() * 100.0,
+            per_ns("bytes"),
+            per_ns("flops"),
+        );
+    }
+    println!(
+        "\nAll but the original's time are ratios: how many times as fast. Medians of nine rounds in turn; the spread is"
+    );
+    println!("between the quartiles.");
+}
