@@ -146,6 +146,8 @@ pub enum Verb {
     },
     /// Lift and prove every function of some C files, annotated or not
     Lift(Lift),
+    /// Prepare an existing crate: dependencies, build script, bindings; what would change is shown first
+    Init(Init),
     /// Show the kernels' state while you edit them
     Watch(Watch),
     /// See what would lift: every function of the project's C and C++ sources, annotated or not
@@ -191,6 +193,17 @@ pub struct Lift {
     /// Arguments for the C front end and compiler, such as -I and -D
     #[arg(last = true, value_name = "CLANG-ARGS")]
     pub clang_args: Vec<String>,
+}
+
+/// Which crate to prepare.
+#[derive(Clone, Debug, Args)]
+pub struct Init {
+    /// Write without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Which package.
+    #[command(flatten)]
+    pub project: Project,
 }
 
 /// What to watch.

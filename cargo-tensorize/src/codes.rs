@@ -88,6 +88,11 @@ pub const CODES: &[Code] = &[
         "--compile-commands names a file that is not a JSON compilation database as CMake, Meson and Bear write it.",
     ),
     row(
+        "TZ0111",
+        "init can't prepare this crate",
+        "The manifest or the build script can't be read as what they are, or can't be written. The message says which.",
+    ),
+    row(
         "TZ0301",
         "no summary was found",
         "The kernel's loops have no closed form that we can find: a loop without a bound that can be seen before it \

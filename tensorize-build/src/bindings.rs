@@ -196,6 +196,8 @@ pub fn write(bindings: &[Binding]) -> String {
          use super::rt;\n\
          {sys}}}\n\n\
          {safe}}}\n\
+         // A program may call its kernels from C alone.\n\
+         #[allow(unused_imports)]\n\
          pub use generated::*;\n"
     ))
 }

@@ -2,6 +2,7 @@
 
 mod doctor;
 mod explain;
+mod init;
 mod lift;
 mod locked;
 mod package;
@@ -73,6 +74,7 @@ fn verb(cli: &Cli, out: &Output) -> Code {
             clang_args,
         }) => prove::run((file, name), summary, clang_args, common, out),
         Some(Verb::Lift(args)) => lift::run(args, common, out),
+        Some(Verb::Init(args)) => init::run(args, out),
         Some(Verb::Watch(args)) => watch::run(args, common, out),
         Some(Verb::Scan(args)) => scan::run(args, common, out),
         Some(Verb::Doctor) => doctor::run(out),

@@ -153,4 +153,6 @@ mod generated {
     }
 
 }
+// A program may call its kernels from C alone.
+#[allow(unused_imports)]
 pub use generated::*;

@@ -1,0 +1,200 @@
+//! `init`: makes an existing crate one whose kernels can be tensorized. It shows what it would change, and changes
+//! nothing that is there without being told to.
+
+mod build_script;
+mod edits;
+mod manifest;
+
+use super::Output;
+use crate::cli::Init;
+use crate::diagnostics::Diagnostic;
+use crate::exit::Code;
+use crate::project::{self, Package};
+use crate::source::Source;
+use crate::sources::{self, Wanted};
+use build_script::{Chain, Script};
+use edits::{Edit, Edits};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use tensorize_build::config::relative_to;
+
+/// What the library of kernels is called if nobody says otherwise.
+const NAME: &str = "kernels";
+
+/// Shows the changes, and makes them if they are confirmed.
+pub fn run(args: &Init, out: &Output) -> Code {
+    let packages = match project::packages(&args.project) {
+        Ok(packages) => packages,
+        Err(d) => {
+            out.diagnostic(&d);
+            return Code::CouldNotRun;
+        }
+    };
+    let [package] = &packages[..] else {
+        let message = "there are several packages here; init is for one of them";
+        let names: Vec<&str> = packages.iter().map(|p| p.name.as_str()).collect();
+        let help = format!("choose one with -p: {}", names.join(", "));
+        out.diagnostic(&Diagnostic::error("TZ0105", message).help(help));
+        return Code::Usage;
+    };
+    match prepare(package, args) {
+        Ok((edits, notes)) => finish(edits, &notes, args, out),
+        Err((code, d)) => {
+            out.diagnostic(&d);
+            code
+        }
+    }
+}
+
+fn finish(edits: Edits, notes: &str, args: &Init, out: &Output) -> Code {
+    if edits.is_empty() {
+        out.text(&format!("nothing to change\n{notes}"));
+        return Code::Clean;
+    }
+    out.text(&edits.shown());
+    if !args.yes && !edits.confirmed() {
+        out.text(&format!(
+            "\nnothing was written; `cargo tensorize init --yes` writes this\n{notes}"
+        ));
+        return Code::Clean;
+    }
+    match edits.write() {
+        Ok(()) => {
+            out.text(&format!("\nwritten\n{notes}"));
+            Code::Clean
+        }
+        Err(why) => {
+            out.diagnostic(&Diagnostic::error("TZ0703", why));
+            Code::CouldNotRun
+        }
+    }
+}
+
+type Prepared = Result<(Edits, String), (Code, Diagnostic)>;
+
+/// The changes, and what is left for the user to do.
+fn prepare(package: &Package, args: &Init) -> Prepared {
+    let dir = &package.dir;
+    let failed = |why: String| (Code::CouldNotRun, Diagnostic::error("TZ0111", why));
+    let mut edits = Edits::default();
+    let mut notes = String::new();
+    let script_path = dir.join("build.rs");
+    let script = edits::read(&script_path).map_err(failed)?;
+    let mut name = NAME.to_owned();
+    match script {
+        None => {
+            let chain = of_sources(package)?;
+            let text = format!(
+                "fn main() -> Result<(), Box<dyn std::error::Error>> {{\n    {}?;\n    Ok(())\n}}\n",
+                chain.text(NAME, 4)
+            );
+            edits.push(Edit::new(&script_path, None, text));
+        }
+        Some(old) => {
+            let script = Script::read(&old).map_err(|e| failed(format!("build.rs: {e}")))?;
+            if let Some(library) = script.library() {
+                name = library;
+            }
+            if script.uses_us() {
+                // It has what it needs.
+            } else if let Some(new) = script.rewritten() {
+                edits.push(Edit::new(&script_path, Some(old), new));
+            } else {
+                let chain = of_sources(package)?;
+                let reason = script.why_not();
+                let _ = writeln!(notes, "\nin build.rs, which {reason}, write:\n");
+                let _ = writeln!(notes, "    {}.unwrap();", chain.text(NAME, 4));
+                if script.mentions_cc() {
+                    notes += "\nin the place of what compiles these files with `cc`\n";
+                }
+            }
+        }
+    }
+    let (path, old, new) = manifest::with_dependencies(dir).map_err(failed)?;
+    edits.push(Edit::new(&path, Some(old), new));
+    bindings(dir, &name, &mut edits, &mut notes).map_err(failed)?;
+    let next = if args.project.manifest_path.is_some() {
+        ""
+    } else {
+        "`cargo tensorize scan` shows which functions would lift. "
+    };
+    let _ = write!(
+        notes,
+        "\nnext: {next}Write `#include \"tensorize.h\"` and TENSORIZE_KERNEL before a function, or name it under \
+         `kernels` in `[package.metadata.tensorize]`; then `cargo tensorize`.\n"
+    );
+    Ok((edits, notes))
+}
+
+/// The Rust side: without the bindings nothing is swapped in.
+fn bindings(dir: &Path, name: &str, edits: &mut Edits, notes: &mut String) -> Result<(), String> {
+    let file = dir.join("src/kernels.rs");
+    let root = ["src/lib.rs", "src/main.rs"].map(|f| dir.join(f));
+    let Some(root) = root.iter().find(|f| f.is_file()) else {
+        let line = format!("tensorize_rt::include_kernels!(\"{name}\");");
+        let _ = writeln!(notes, "\nin a module of your crate write `{line}`");
+        return Ok(());
+    };
+    let old = edits::read(root)?.unwrap_or_default();
+    let included = old.contains("include_kernels!")
+        || edits::read(&file)?.is_some_and(|text| text.contains("include_kernels!"));
+    if included {
+        return Ok(());
+    }
+    let text = format!(
+        "//! The C kernels, as the build script made them callable.\n\ntensorize_rt::include_kernels!(\"{name}\");\n"
+    );
+    if edits::read(&file)?.is_some() {
+        let _ = writeln!(
+            notes,
+            "\nsrc/kernels.rs is there already; in a module of your crate write\n\n    \
+             tensorize_rt::include_kernels!(\"{name}\");"
+        );
+        return Ok(());
+    }
+    let declaration = if root.ends_with("lib.rs") {
+        "pub mod kernels;"
+    } else {
+        "mod kernels;"
+    };
+    match build_script::before_first_item(&old) {
+        Some(at) => {
+            edits.push(Edit::new(&file, None, text));
+            let new = format!("{}{declaration}\n\n{}", &old[..at], &old[at..]);
+            edits.push(Edit::new(root, Some(old), new));
+        }
+        None => {
+            let root = root.display();
+            let _ = writeln!(
+                notes,
+                "\n{root} can't be read as Rust: write `{declaration}` there"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// All sources of the package, in one library, with the folders and macros that their compilation database has.
+fn of_sources(package: &Package) -> Result<Chain, (Code, Diagnostic)> {
+    let found = sources::find(&package.dir, &Wanted::default(), &BTreeMap::new());
+    let found: Vec<Source> = found.map_err(|d| (Code::CouldNotRun, *d))?;
+    let mut chain = Chain::default();
+    for source in &found {
+        let text = std::fs::read(&source.file).unwrap_or_default();
+        // A program of its own, such as a test of the C, is no part of a library.
+        let program = String::from_utf8_lossy(&text).contains("int main(");
+        if program {
+            continue;
+        }
+        let path = sources::absolute(&source.file);
+        let dir = sources::absolute(&package.dir);
+        chain.files.push(relative_to(&dir, &path));
+        chain.add_flags(&source.settings, &dir);
+    }
+    if chain.files.is_empty() {
+        let message = format!("{} has no C or C++ sources", package.dir.display());
+        return Err((Code::NoKernels, Diagnostic::error("TZ0106", message)));
+    }
+    Ok(chain)
+}

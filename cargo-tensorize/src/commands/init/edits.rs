@@ -1,0 +1,106 @@
+//! Changes of files: shown first, then made, all at once.
+
+use similar::TextDiff;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// A file as it is and as it shall be.
+#[derive(Debug)]
+pub(super) struct Edit {
+    path: PathBuf,
+    /// `None` for a new file.
+    old: Option<String>,
+    new: String,
+}
+
+impl Edit {
+    pub(super) fn new(path: &Path, old: Option<String>, new: String) -> Edit {
+        Edit {
+            path: path.to_owned(),
+            old,
+            new,
+        }
+    }
+}
+
+/// Changes of several files.
+#[derive(Debug, Default)]
+pub(super) struct Edits(Vec<Edit>);
+
+impl Edits {
+    /// Adds a change, unless it changes nothing.
+    pub(super) fn push(&mut self, edit: Edit) {
+        if edit.old.as_ref() != Some(&edit.new) {
+            self.0.push(edit);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As `diff -u` shows them.
+    pub(super) fn shown(&self) -> String {
+        let one = |e: &Edit| {
+            let path = crate::commands::from_current_dir(&e.path);
+            let path = path.display().to_string();
+            let old = e.old.as_deref().unwrap_or_default();
+            let before = if e.old.is_some() { &path } else { "/dev/null" };
+            let diff = TextDiff::from_lines(old, &e.new);
+            diff.unified_diff().header(before, &path).to_string()
+        };
+        self.0.iter().map(one).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Asks, if there is somebody to ask.
+    pub(super) fn confirmed(&self) -> bool {
+        if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+            return false;
+        }
+        print!("\nwrite this? [y/N] ");
+        let _ = std::io::stdout().flush();
+        let mut answer = String::new();
+        let read = std::io::stdin().read_line(&mut answer).is_ok();
+        read && matches!(answer.trim(), "y" | "Y" | "yes")
+    }
+
+    /// Writes all of them. A file that is not any more as it was shown is left alone, and so are the others.
+    pub(super) fn write(&self) -> Result<(), String> {
+        for e in &self.0 {
+            if read(&e.path)? != e.old {
+                return Err(format!("{} has changed meanwhile", e.path.display()));
+            }
+        }
+        for e in &self.0 {
+            replace(&e.path, &e.new).map_err(|why| format!("{}: {why}", e.path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Under another name first: whoever reads it meanwhile, or is interrupted, has the old one or the new one.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As it was, else what a file has by default, not what a temporary one has.
+        let mode = path.metadata().map_or(0o644, |m| m.permissions().mode());
+        let mode = std::fs::Permissions::from_mode(mode);
+        file.as_file().set_permissions(mode)?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// The file's text; `None` if there is no such file.
+pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(format!("{}: {e}", path.display())),
+    }
+}

@@ -1,0 +1,251 @@
+//! `init`, on a crate that knows nothing of us: what it shows, what it writes, and that the crate then builds and runs.
+
+mod common;
+
+use common::{code, command, project, stderr, stdout, tensorize, write};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const BUILD: &str = "//! Compiles what came from the vendor.
+
+fn main() {
+    println!(\"cargo:rerun-if-changed=vendor\");
+    // Fast as ever.
+    cc::Build::new()
+        .files([\"vendor/mix.c\", \"vendor/gain.c\"])
+        .include(\"vendor/include\")
+        .define(\"FACTOR\", \"3\")
+        .std(\"c11\")
+        .compile(\"vendor\");
+}
+";
+const MAIN: &str = "//! Mixes.
+
+use std::os::raw::c_int;
+
+unsafe extern \"C\" {
+    fn mix(a: *const c_int, b: *const c_int, out: *mut c_int, n: c_int);
+    fn gain(a: *mut c_int, n: c_int);
+}
+
+fn main() {
+    let (a, b, mut out) = ([1, 2, 3], [10, 20, 30], [0; 3]);
+    // SAFETY: three elements each.
+    unsafe {
+        mix(a.as_ptr(), b.as_ptr(), out.as_mut_ptr(), 3);
+        gain(out.as_mut_ptr(), 3);
+    }
+    println!(\"{out:?}\");
+}
+";
+
+/// A member of a workspace, two C files, a header, and a build script with `cc`.
+fn vendor(dir: &Path) {
+    write(
+        dir,
+        "Cargo.toml",
+        "[workspace]\nmembers = [\"mixer\"]\nresolver = \"3\"\n",
+    );
+    write(
+        dir,
+        "mixer/Cargo.toml",
+        "[package]\nname = \"mixer\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n# Kept.\n[build-dependencies]\ncc = \"1\" # the vendor's\n",
+    );
+    write(dir, "mixer/build.rs", BUILD);
+    write(dir, "mixer/src/main.rs", MAIN);
+    write(
+        dir,
+        "mixer/vendor/include/mix.h",
+        "#define N(x) ((x) * FACTOR)\n",
+    );
+    write(
+        dir,
+        "mixer/vendor/mix.c",
+        "#include \"mix.h\"\nvoid mix(const int *a, const int *b, int *out, int n) {\n    \
+         for (int i = 0; i < n; i++) out[i] = N(a[i]) + b[i];\n}\n",
+    );
+    write(
+        dir,
+        "mixer/vendor/gain.c",
+        "void gain(int *a, int n) { for (int i = 0; i < n; i++) a[i] = a[i] * 2; }\n",
+    );
+    // The versions that are here already: tests use no network.
+    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
+    fs::copy(lock, dir.join("Cargo.lock")).unwrap();
+}
+
+fn files(dir: &Path) -> Vec<(String, String)> {
+    let names = ["Cargo.toml", "build.rs", "src/main.rs", "src/kernels.rs"];
+    let read = |n: &str| {
+        (
+            n.to_owned(),
+            fs::read_to_string(dir.join(n)).unwrap_or_default(),
+        )
+    };
+    names.map(read).to_vec()
+}
+
+/// Builds and runs the program as cargo does; what it and the build print.
+fn run(dir: &Path, choice: &str) -> String {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("init");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args(["run", "--quiet", "--offline"])
+        .current_dir(dir)
+        .env("CARGO_TARGET_DIR", target)
+        // The build finds what is stored, and calls nobody.
+        .env("TENSORIZE_BIN", "")
+        .env("TENSORIZE", choice);
+    let out = cargo.output().unwrap();
+    assert!(out.status.success(), "{}", stderr(&out));
+    format!("{}{}", stdout(&out), stderr(&out))
+}
+
+#[test]
+fn a_crate_with_cc_is_prepared_builds_and_runs_generated_code() {
+    let dir = tempfile::tempdir().unwrap();
+    vendor(dir.path());
+    let mixer = dir.path().join("mixer");
+    let before = files(&mixer);
+
+    // Nobody is asked, so nothing is written.
+    let out = tensorize(&mixer, &["init", "--offline"]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    assert_eq!(files(&mixer), before, "nothing is written unasked");
+    let text = stdout(&out);
+    for line in [
+        "+    tensorize_build::Build::new()",
+        "+        .flag(\"-std=c11\")",
+        "+mod kernels;",
+        "+++ src/kernels.rs",
+        "nothing was written",
+    ] {
+        assert!(text.contains(line), "no `{line}`:\n{text}");
+    }
+
+    let out = tensorize(&mixer, &["init", "--offline", "--yes"]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let manifest = fs::read_to_string(mixer.join("Cargo.toml")).unwrap();
+    assert!(
+        manifest.contains("# Kept.\n") && manifest.contains("cc = \"1\" # the vendor's"),
+        "{manifest}"
+    );
+    assert!(
+        manifest.contains("tensorize-build = { path =")
+            && manifest.contains("tensorize-rt = { path ="),
+        "{manifest}"
+    );
+    let script = fs::read_to_string(mixer.join("build.rs")).unwrap();
+    assert!(
+        script.contains("// Fast as ever.\n") && !script.contains("cc::"),
+        "{script}"
+    );
+
+    // Again: there is nothing left to do.
+    let after = files(&mixer);
+    let again = tensorize(&mixer, &["init", "--offline", "--yes"]);
+    assert!(
+        stdout(&again).contains("nothing to change"),
+        "{}",
+        stdout(&again)
+    );
+    assert_eq!(files(&mixer), after);
+
+    // It still is the program that it was.
+    assert_eq!(run(&mixer, "auto").trim(), "[26, 52, 78]");
+
+    // And with a kernel named and proven, generated code runs in it.
+    let named = "\n[package.metadata.tensorize]\nkernels = [\"vendor/mix.c::mix\", \"vendor/gain.c::gain\"]\n";
+    fs::write(mixer.join("Cargo.toml"), manifest + named).unwrap();
+    let out = command(&mixer, &["--offline", "--target", "cpu"])
+        .env(
+            "CARGO_TARGET_DIR",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("init"),
+        )
+        .output()
+        .unwrap();
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    assert!(
+        stdout(&out).contains("2 kernels: 2 proven"),
+        "{}",
+        stdout(&out)
+    );
+    let main = MAIN.replace(
+        "    println!",
+        "    tensorize_rt::print_report();\n    println!",
+    );
+    write(
+        &mixer,
+        "src/main.rs",
+        &main.replace("use std", "mod kernels;\n\nuse std"),
+    );
+    let said = run(&mixer, "cpu");
+    assert!(said.contains("[26, 52, 78]"), "{said}");
+    assert!(
+        said.contains("mix") && said.contains("cpu"),
+        "generated code ran: {said}"
+    );
+}
+
+#[test]
+fn a_crate_without_build_script_gets_one_for_its_sources() {
+    let p = project("int f(int a) { return a; }\n");
+    write(p.path(), "c/test.c", "int main(void) { return 0; }\n");
+    write(p.path(), "old/ignored.c", "int g(int a) { return a; }\n");
+    write(p.path(), ".gitignore", "old\n");
+    let commands = serde_json::json!([{
+        "directory": p.path(), "file": "c/k.c", "command": "cc -Iinclude -DN=2 -DX -O3 -c c/k.c"
+    }]);
+    write(p.path(), "compile_commands.json", &commands.to_string());
+    let out = tensorize(p.path(), &["init", "--offline", "--yes"]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let script = fs::read_to_string(p.path().join("build.rs")).unwrap();
+    let expected = "fn main() -> Result<(), Box<dyn std::error::Error>> {
+    tensorize_build::Build::new()
+        .file(\"c/k.c\")
+        .include(\"include\")
+        .define(\"N\", \"2\")
+        .define(\"X\", None)
+        .compile(\"kernels\")?;
+    Ok(())
+}
+";
+    assert_eq!(script, expected);
+    let root = fs::read_to_string(p.path().join("src/lib.rs")).unwrap();
+    assert!(root.contains("pub mod kernels;"), "{root}");
+}
+
+#[test]
+fn a_script_that_can_not_be_taken_over_is_left_alone_and_the_line_is_shown() {
+    let p = project("int f(int a) { return a; }\n");
+    let script = "fn main() {\n    let mut build = cc::Build::new();\n    build.file(\"c/k.c\").compile(\"k\");\n}\n";
+    write(p.path(), "build.rs", script);
+    let out = tensorize(p.path(), &["init", "--offline", "--yes"]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    assert_eq!(
+        fs::read_to_string(p.path().join("build.rs")).unwrap(),
+        script
+    );
+    let text = stdout(&out);
+    assert!(
+        text.contains(".file(\"c/k.c\")") && text.contains("in the place of"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_can_not_be_prepared_says_why_and_stays_as_it_is() {
+    let p = project("int f(int a) { return a; }\n");
+    write(p.path(), "build.rs", "fn main( {");
+    let before = files(p.path());
+    let out = tensorize(p.path(), &["init", "--offline", "--yes"]);
+    assert_eq!(code(&out), 101);
+    assert!(stderr(&out).contains("TZ0111"), "{}", stderr(&out));
+    assert_eq!(files(p.path()), before);
+
+    let p = project("");
+    fs::remove_dir_all(p.path().join("c")).unwrap();
+    let out = tensorize(p.path(), &["init", "--offline", "--yes"]);
+    assert_eq!(code(&out), 4, "{}", stderr(&out));
+}
