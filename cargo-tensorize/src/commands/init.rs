@@ -71,12 +71,18 @@ fn finish(edits: Edits, notes: &str, args: &Init, out: &Output) -> Code {
     }
 }
 
-type Prepared = Result<(Edits, String), (Code, Diagnostic)>;
+/// Why nothing can be prepared.
+type Failure = (Code, Box<Diagnostic>);
 
 /// The changes, and what is left for the user to do.
-fn prepare(package: &Package, args: &Init) -> Prepared {
+fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
     let dir = &package.dir;
-    let failed = |why: String| (Code::CouldNotRun, Diagnostic::error("TZ0111", why));
+    let failed = |why: String| {
+        (
+            Code::CouldNotRun,
+            Box::new(Diagnostic::error("TZ0111", why)),
+        )
+    };
     let mut edits = Edits::default();
     let mut notes = String::new();
     let script_path = dir.join("build.rs");
@@ -176,9 +182,9 @@ fn bindings(dir: &Path, name: &str, edits: &mut Edits, notes: &mut String) -> Re
 }
 
 /// All sources of the package, in one library, with the folders and macros that their compilation database has.
-fn of_sources(package: &Package) -> Result<Chain, (Code, Diagnostic)> {
+fn of_sources(package: &Package) -> Result<Chain, Failure> {
     let found = sources::find(&package.dir, &Wanted::default(), &BTreeMap::new());
-    let found: Vec<Source> = found.map_err(|d| (Code::CouldNotRun, *d))?;
+    let found: Vec<Source> = found.map_err(|d| (Code::CouldNotRun, d))?;
     let mut chain = Chain::default();
     for source in &found {
         let text = std::fs::read(&source.file).unwrap_or_default();
@@ -194,7 +200,10 @@ fn of_sources(package: &Package) -> Result<Chain, (Code, Diagnostic)> {
     }
     if chain.files.is_empty() {
         let message = format!("{} has no C or C++ sources", package.dir.display());
-        return Err((Code::NoKernels, Diagnostic::error("TZ0106", message)));
+        return Err((
+            Code::NoKernels,
+            Box::new(Diagnostic::error("TZ0106", message)),
+        ));
     }
     Ok(chain)
 }

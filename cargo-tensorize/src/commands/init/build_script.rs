@@ -138,7 +138,7 @@ impl Calls<'_> {
     }
 
     /// The calls of a chain that begins with `cc::Build::new()`, first to last.
-    fn chain<'e>(last: &'e ExprMethodCall) -> Option<Vec<&'e ExprMethodCall>> {
+    fn chain(last: &ExprMethodCall) -> Option<Vec<&ExprMethodCall>> {
         let mut calls = vec![last];
         let mut receiver = &*last.receiver;
         loop {
@@ -264,6 +264,6 @@ mod tests {
         let text = "//! About.\n#![allow(x)]\n\n/// One.\nfn f() {}\n";
         let at = before_first_item(text).unwrap();
         assert_eq!(&text[at..], "/// One.\nfn f() {}\n");
-        assert_eq!(before_first_item("//! Only.\n"), Some(11));
+        assert_eq!(before_first_item("//! Only.\n"), Some(10));
     }
 }
