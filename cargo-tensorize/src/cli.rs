@@ -4,6 +4,13 @@ use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use tensorize_ir::guard::Tier;
 
+/// What a command's `--help` ends with.
+macro_rules! examples {
+    ($first:literal $(, $more:literal)*) => {
+        concat!("Examples:\n  cargo tensorize ", $first $(, "\n  cargo tensorize ", $more)*)
+    };
+}
+
 /// Lifts a crate's C kernels, proves what they compute, and generates code for other targets.
 ///
 /// Without a command: finds the kernels of the package, and stores what is proven in `.tensorize/`.
@@ -121,6 +128,7 @@ pub struct Project {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Report on the package's kernels, and write nothing; with --locked, look only at what is stored
+    #[command(after_help = examples!("check --locked", "check --locked --reprove --solver cvc5", "check --locked --message-format sarif"))]
     Check {
         /// Which packages.
         #[command(flatten)]
@@ -133,6 +141,7 @@ pub enum Verb {
         second: SecondSolver,
     },
     /// Prove or refute somebody's summary of one function
+    #[command(after_help = examples!("prove kernels/blend.c::screen --summary screen.tir"))]
     Prove {
         /// The function, as FILE.c::NAME
         #[arg(value_name = "FILE.c::FUNCTION", value_parser = file_and_function)]
@@ -145,18 +154,38 @@ pub enum Verb {
         clang_args: Vec<String>,
     },
     /// Lift and prove every function of some C files, annotated or not
+    #[command(after_help = examples!("lift kernels/blend.c", "lift --summary --target cpu fir.c -- -Iinclude -DTAPS=8"))]
     Lift(Lift),
     /// Prepare an existing crate: dependencies, build script, bindings; what would change is shown first
+    #[command(after_help = examples!("init", "init -p mixer --yes"))]
     Init(Init),
     /// Show the kernels' state while you edit them
+    #[command(after_help = examples!("watch", "watch --poll 1"))]
     Watch(Watch),
     /// See what would lift: every function of the project's C and C++ sources, annotated or not
+    #[command(after_help = examples!("scan", "scan vendor --glob '!*_test.c' --lifting"))]
     Scan(Scan),
     /// List the targets that code can be generated for
+    #[command(after_help = examples!("targets"))]
     Targets,
     /// List what this program works with, and for each that is missing the command that mends it
+    #[command(after_help = examples!("doctor", "doctor --message-format json"))]
     Doctor,
+    /// Print completions for a shell
+    #[command(after_help = examples!("completions bash"))]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual's pages
+    #[command(after_help = examples!("man ~/.local/share/man/man1"))]
+    Man {
+        /// Where to
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+    },
     /// Explain a diagnostic's code, such as TZ0203, or an exit code
+    #[command(after_help = examples!("explain TZ0203"))]
     Explain {
         /// The code; all are listed if there is none
         code: Option<String>,
@@ -275,6 +304,25 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Every command shows at least one, and all of them are understood.
+    #[test]
+    fn every_example_is_one() {
+        for verb in Cli::command().get_subcommands() {
+            let help = verb.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_else(|| panic!("{} has no example", verb.get_name()));
+            let mut examples = 0;
+            for line in help.lines().filter_map(|l| l.trim().strip_prefix("cargo ")) {
+                let words = shlex::split(line).unwrap();
+                assert_eq!(words[1], verb.get_name(), "{line}");
+                if let Err(e) = Cli::try_parse_from(words) {
+                    panic!("{line}: {e}");
+                }
+                examples += 1;
+            }
+            assert!(examples > 0, "{}: {help}", verb.get_name());
+        }
     }
 
     #[test]

@@ -93,6 +93,11 @@ pub const CODES: &[Code] = &[
         "The manifest or the build script can't be read as what they are, or can't be written. The message says which.",
     ),
     row(
+        "TZ0112",
+        "a file can't be written",
+        "What was asked for could not be written where it was to go. The message says why.",
+    ),
+    row(
         "TZ0301",
         "no summary was found",
         "The kernel's loops have no closed form that we can find: a loop without a bound that can be seen before it \

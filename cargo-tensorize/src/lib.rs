@@ -14,6 +14,7 @@ pub mod generate;
 pub mod original;
 pub mod output;
 pub mod pipeline;
+pub mod progress;
 pub mod project;
 pub mod proposer;
 pub mod python;

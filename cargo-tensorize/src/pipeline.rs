@@ -12,6 +12,7 @@ use threads::{Leaves, in_parallel, lock};
 use crate::diagnostics::{Diagnostic, line_span};
 use crate::generate::Artefacts;
 use crate::original;
+use crate::progress::Progress;
 use crate::proposer::Proposer;
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
 use crate::second::{self, Confirmation, Second};
@@ -124,6 +125,7 @@ pub fn parse(
     sources: Vec<Source>,
     threads: NonZeroUsize,
 ) -> Vec<(Source, Result<Vec<Job>, Problem>)> {
+    let progress = Progress::new("reading", sources.len());
     in_parallel(
         sources,
         threads,
@@ -151,6 +153,7 @@ pub fn parse(
                 };
                 functions.into_iter().map(job).collect()
             });
+            progress.step();
             (source, jobs)
         },
     )
@@ -167,6 +170,7 @@ pub fn run(jobs: Vec<Job>, settings: &Settings) -> Result<Run, Box<Diagnostic>> 
         Some(solver) => Ok(solver),
         None => tools::solver(&settings.z3),
     };
+    let progress = Progress::new("proving", jobs.len());
     let (mut kernels, peaks) = in_parallel(
         jobs,
         settings.jobs,
@@ -174,8 +178,13 @@ pub fn run(jobs: Vec<Job>, settings: &Settings) -> Result<Run, Box<Diagnostic>> 
             solver: solver(),
             peak: 0,
         },
-        |worker, job| worker.kernel(job, settings),
+        |worker, job| {
+            let kernel = worker.kernel(job, settings);
+            progress.step();
+            kernel
+        },
     );
+    drop(progress);
     if settings.differential {
         kernels = against_originals(kernels, settings.jobs);
     }
@@ -200,12 +209,14 @@ fn against_originals(kernels: Vec<Kernel>, threads: NonZeroUsize) -> Vec<Kernel>
             None => files.push(vec![kernel]),
         }
     }
+    let progress = Progress::new("running originals", files.len());
     let done = in_parallel(
         files,
         threads,
         || (),
         |(), mut file| {
             original::check(&mut file);
+            progress.step();
             file
         },
     );

@@ -8,6 +8,7 @@ mod locked;
 mod package;
 mod prove;
 mod scan;
+mod shell;
 mod targets;
 mod watch;
 
@@ -77,6 +78,8 @@ fn verb(cli: &Cli, out: &Output) -> Code {
         Some(Verb::Init(args)) => init::run(args, out),
         Some(Verb::Watch(args)) => watch::run(args, common, out),
         Some(Verb::Scan(args)) => scan::run(args, common, out),
+        Some(Verb::Completions { shell }) => shell::completions(*shell),
+        Some(Verb::Man { dir }) => shell::man(dir, out),
         Some(Verb::Doctor) => doctor::run(out),
         Some(Verb::Targets) => targets::run(out),
         Some(Verb::Explain { code }) => explain::run(code.as_deref(), out),
