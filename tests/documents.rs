@@ -54,6 +54,7 @@ fn links_lead_somewhere() {
         ("docs/architecture.md", "docs"),
         ("docs/soundness.md", "docs"),
         ("docs/ci.md", "docs"),
+        ("docs/commands.md", "docs"),
     ] {
         let page_text = text(page);
         for link in page_text

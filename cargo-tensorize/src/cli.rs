@@ -184,12 +184,9 @@ pub enum Verb {
         #[arg(value_name = "DIR")]
         dir: PathBuf,
     },
-    /// Explain a diagnostic's code, such as TZ0203, or an exit code
-    #[command(after_help = examples!("explain TZ0203"))]
-    Explain {
-        /// The code; all are listed if there is none
-        code: Option<String>,
-    },
+    /// Explain a kernel, a diagnostic's code, such as TZ0203, or an exit code
+    #[command(after_help = examples!("explain TZ0203", "explain matmul --target cpu"))]
+    Explain(Explain),
 }
 
 /// What to lift.
@@ -222,6 +219,23 @@ pub struct Lift {
     /// Arguments for the C front end and compiler, such as -I and -D
     #[arg(last = true, value_name = "CLANG-ARGS")]
     pub clang_args: Vec<String>,
+}
+
+/// What to explain.
+#[derive(Clone, Debug, Args)]
+pub struct Explain {
+    /// A code, or a kernel as NAME or FILE.c::NAME; all codes are listed if there is none
+    #[arg(value_name = "WHAT")]
+    pub what: Option<String>,
+    /// Show the kernel's code for this target; may be given several times
+    #[arg(long = "target", short, value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Look in this package; may be given several times
+    #[arg(long = "package", short, value_name = "NAME")]
+    pub packages: Vec<String>,
+    /// The package's Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
 }
 
 /// Which crate to prepare.

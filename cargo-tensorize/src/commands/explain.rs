@@ -1,13 +1,17 @@
-//! `explain`: what a code means.
+//! `explain`: what a code means, or all that is known of a kernel.
+
+mod invariants;
+mod kernel;
 
 use super::Output;
+use crate::cli::Explain;
 use crate::codes;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 
-/// Explains one code, or lists all.
-pub fn run(code: Option<&str>, out: &Output) -> Code {
-    let Some(code) = code else {
+/// Explains one code or one kernel, or lists all codes.
+pub fn run(args: &Explain, out: &Output) -> Code {
+    let Some(what) = args.what.as_deref() else {
         codes::all().for_each(|c| {
             out.text(&format!("{}  {}\n", c.code, c.title));
             out.json(&c);
@@ -15,20 +19,24 @@ pub fn run(code: Option<&str>, out: &Output) -> Code {
         out.text(&format!("\n{}", Code::table()));
         return Code::Clean;
     };
-    if let Some(c) = codes::find(code) {
+    if let Some(c) = codes::find(what) {
         out.text(&format!("{}: {}\n\n{}\n", c.code, c.title, c.explanation));
         out.json(&c);
         return Code::Clean;
     }
     let exit = Code::ALL
         .iter()
-        .find(|(c, _)| (*c as u8).to_string() == code);
+        .find(|(c, _)| (*c as u8).to_string() == what);
     if let Some((code, what)) = exit {
         out.text(&format!("exit code {}: {what}\n", *code as u8));
         return Code::Clean;
     }
-    let message = format!("there is no code `{code}`");
-    let help = "`cargo tensorize explain` lists all codes";
-    out.diagnostic(&Diagnostic::error("TZ0105", message).help(help));
-    Code::Usage
+    let digits = |s: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_digit());
+    if digits(what) || what.strip_prefix("TZ").is_some_and(digits) {
+        let message = format!("there is no code `{what}`");
+        let help = "`cargo tensorize explain` lists all codes";
+        out.diagnostic(&Diagnostic::error("TZ0105", message).help(help));
+        return Code::Usage;
+    }
+    kernel::run(what, args, out)
 }

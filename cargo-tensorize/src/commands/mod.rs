@@ -82,7 +82,7 @@ fn verb(cli: &Cli, out: &Output) -> Code {
         Some(Verb::Man { dir }) => shell::man(dir, out),
         Some(Verb::Doctor) => doctor::run(out),
         Some(Verb::Targets) => targets::run(out),
-        Some(Verb::Explain { code }) => explain::run(code.as_deref(), out),
+        Some(Verb::Explain(args)) => explain::run(args, out),
     }
 }
 
@@ -107,7 +107,12 @@ const TIME_LIMIT_S: f64 = 10.0;
 
 /// What a kernel may take: the command line's word, else the configuration's.
 fn time_limit(common: &Common, configured: Option<f64>) -> Duration {
-    let seconds = common.time_limit.or(configured).unwrap_or(TIME_LIMIT_S);
+    time_limit_of(common.time_limit.or(configured))
+}
+
+/// As many seconds, or what a kernel may take if nobody says.
+fn time_limit_of(seconds: Option<f64>) -> Duration {
+    let seconds = seconds.unwrap_or(TIME_LIMIT_S);
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4)
 }
 
