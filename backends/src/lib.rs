@@ -14,6 +14,7 @@ mod index;
 mod layout;
 pub mod magic;
 mod names;
+pub mod simt;
 pub mod stablehlo;
 mod summary;
 
@@ -38,6 +39,11 @@ pub trait Target: Sync {
     /// What Python has to import before its code can run; `None` if it is not Python.
     fn python_package(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Whether the code is for a device whose driver compiles it when the program runs.
+    fn runs_on_device(&self) -> bool {
+        false
     }
 
     /// Code for one kernel.
@@ -123,6 +129,8 @@ pub fn targets() -> &'static [&'static dyn Target] {
         &stablehlo::StableHlo,
         &GEMMINI,
         &gaudi::Gaudi,
+        &simt::OPENCL,
+        &simt::CUDA,
     ];
     TARGETS
 }

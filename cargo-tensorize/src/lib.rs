@@ -3,10 +3,12 @@
 //!
 //! The binary is three lines around [`main`], so that tests can call all of it.
 
+mod cases;
 pub mod cli;
 mod codes;
 pub mod columns;
 pub mod commands;
+pub mod device;
 pub mod diagnostics;
 pub mod differential;
 pub mod exit;

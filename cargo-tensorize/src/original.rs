@@ -1,5 +1,6 @@
 //! The compiled original against summaries and generated code, for all proven kernels of one file.
 
+use crate::device;
 use crate::diagnostics::Diagnostic;
 use crate::differential::{self, Differential, Effort, Failure, Mismatch, Variant};
 use crate::pipeline::{Kernel, micros};
@@ -18,6 +19,37 @@ const REPORT_IT: &str =
 pub fn check(kernels: &mut [Kernel]) {
     compiled(kernels);
     interpreted(kernels);
+    on_devices(kernels);
+}
+
+/// Generated kernels for GPUs.
+fn on_devices(kernels: &mut [Kernel]) {
+    for target in backends::targets().iter().filter(|t| t.runs_on_device()) {
+        for kernel in kernels.iter_mut() {
+            on_device(kernel, target.name());
+        }
+    }
+}
+
+fn on_device(kernel: &mut Kernel, target: &str) {
+    let (Some(artefact), Some(proven)) = (kernel.artefacts.get(target), &kernel.proven) else {
+        return;
+    };
+    let start = Instant::now();
+    let outcome = device::check(proven, artefact, target);
+    kernel.report.times_us.differential += micros(start.elapsed());
+    match outcome {
+        device::Outcome::Ran(Ok(tally)) => {
+            if let Some(e) = &mut kernel.evidence {
+                e.max_rel_error = e.max_rel_error.max(tally.max_relative_error);
+            }
+        }
+        device::Outcome::Ran(Err(why)) => bad_code(kernel, target, &why),
+        device::Outcome::NotRun(why) => {
+            let help = "code is stored where it has been run: see docs/gpus.md for the drivers";
+            could_not_run(kernel, target, &why, help);
+        }
+    }
 }
 
 /// Generated Python, for the kernels that passed: one framework after the other.
@@ -55,19 +87,21 @@ fn in_framework(kernels: &mut [Kernel], target: &str, package: &str) {
             }
             Ok(Err(why)) => bad_code(kernel, target, why),
             Err(why) => {
-                let why = format!("the code could not be run: {why}");
-                let d = Diagnostic::warning("TZ0604", format!("no code for {target}: {why}"));
                 let help = format!(
                     "run `cargo xtask setup --frameworks all`, or set TENSORIZE_PYTHON to a Python with {package}"
                 );
-                kernel
-                    .report
-                    .diagnostics
-                    .push(d.at(Some(kernel.span.clone())).help(help));
-                kernel.drop_target(target, &why);
+                could_not_run(kernel, target, why, &help);
             }
         }
     }
+}
+
+fn could_not_run(kernel: &mut Kernel, target: &str, why: &str, help: &str) {
+    let why = format!("the code could not be run: {why}");
+    let d = Diagnostic::warning("TZ0604", format!("no code for {target}: {why}"));
+    let d = d.at(Some(kernel.span.clone())).help(help);
+    kernel.report.diagnostics.push(d);
+    kernel.drop_target(target, &why);
 }
 
 fn compiled(kernels: &mut [Kernel]) {

@@ -3,7 +3,7 @@
 //! One interpreter serves all kernels of a file and a target. A person may not have one: then there is no evidence, and
 //! nothing for these targets is stored.
 
-use crate::differential::Effort;
+use crate::cases::{Cases, Verdict};
 use crate::generate::Artefact;
 use crate::pipeline::{Kernel, Proven};
 use crate::tools;
@@ -12,24 +12,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use tensorize_ir::check::{self, Comparison, Same, Tally};
-use tensorize_ir::guard::Tier;
-use tensorize_ir::inputs::{Palette, Spec};
 use tensorize_ir::loopir::Param;
-use tensorize_ir::loopir::interp::Program;
 use tensorize_ir::memory::{Buffer, Inputs, Outputs};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 const SCRIPT: &str = include_str!("python/run.py");
-/// Inputs a kernel: an interpreter in Python is slow.
-const INPUTS: usize = 24;
-const STEPS: u64 = 50_000;
 /// An interpreter that takes longer hangs: to import a framework, and for each module, which some compile for each size.
 const LIMIT: Duration = Duration::from_secs(120);
 const LIMIT_A_MODULE: Duration = Duration::from_secs(30);
-
-/// What became of one module: the comparison's tally, or why it is not good.
-pub type Verdict = Result<Tally, String>;
 
 /// Runs the modules of these kernels, in order, where `package` can be imported. An `Err` says why none could be run.
 pub fn check(work: &[(&Kernel, &Artefact)], package: &str) -> Result<Vec<Verdict>, String> {
@@ -77,83 +67,37 @@ struct Answer {
 }
 
 struct Prepared<'a> {
-    proven: &'a Proven,
-    spec: Spec,
-    how: Comparison,
-    cases: Vec<(Inputs, Outputs)>,
+    cases: Cases<'a>,
     module: Module,
 }
 
 impl<'a> Prepared<'a> {
     fn new(proven: &'a Proven, artefact: &Artefact) -> Prepared<'a> {
-        let params = &proven.function.params;
-        let mut guards = proven.proof.guards.clone();
-        guards.extend(artefact.guards.iter().cloned());
-        let spec = Spec::known(params, &guards, &proven.proof.footprints)
-            .with_constants_of(&proven.function);
-        let effort = Effort::default();
-        let how = Comparison {
-            names: ("the lifted loop", "the generated code"),
-            same: match artefact.tier {
-                Tier::Exact => Same::Exactly,
-                Tier::Real => Same::Within(effort.tolerance),
-            },
-            limit_steps: STEPS,
-            ..Comparison::default()
-        };
-        // Where sums may be re-associated, infinities and huge numbers show nothing.
-        let tame = if artefact.tier == Tier::Exact {
-            INPUTS / 4
-        } else {
-            INPUTS
-        };
-        let cases = match Program::new(&proven.function) {
-            Ok(program) => spec
-                .sample(effort.seed, tame, Palette::Tame)
-                .chain(spec.sample(effort.seed ^ 0x5eed, INPUTS - tame, Palette::All))
-                .filter_map(|case| check::settle(&program, &spec, &case, &how).ok())
-                .collect(),
-            Err(_) => Vec::new(),
-        };
-        let calls = cases
-            .iter()
-            .map(|(inputs, _)| arguments(params, inputs))
+        let cases = Cases::of(proven, artefact);
+        let calls = (cases.inputs())
+            .map(|inputs| arguments(&proven.function.params, inputs))
             .collect();
         let module = Module {
             source: artefact.text.clone(),
             entry: artefact.entry.clone(),
             calls,
         };
-        Prepared {
-            proven,
-            spec,
-            how,
-            cases,
-            module,
-        }
+        Prepared { cases, module }
     }
 
     fn compare(&self, answers: &[Answer]) -> Verdict {
-        let mut tally = Tally::default();
-        for ((inputs, expected), answer) in self.cases.iter().zip(answers) {
-            let at = |why: String| format!("{}: {why}", check::describe(inputs, &self.spec));
-            let found = self.outputs(inputs, answer).map_err(at)?;
-            if let Some(text) = check::first_difference(expected, &found, &self.how, &mut tally) {
-                return Err(at(text));
-            }
-            tally.compared += 1;
-        }
-        if tally.compared == 0 {
-            return Err("no input could be tried".into());
-        }
-        Ok(tally)
+        let found = (self.cases.inputs())
+            .zip(answers)
+            .map(|(inputs, answer)| self.outputs(inputs, answer));
+        self.cases.compare(found)
     }
 
     fn outputs(&self, inputs: &Inputs, answer: &Answer) -> Result<Outputs, String> {
         if let Some(e) = &answer.error {
             return Err(e.clone());
         }
-        let names = self.proven.function.params.iter().filter_map(|p| match p {
+        let function = &self.cases.proven.function;
+        let names = function.params.iter().filter_map(|p| match p {
             Param::Array { name, .. } => Some(name),
             Param::Scalar { .. } => None,
         });
@@ -169,7 +113,7 @@ impl<'a> Prepared<'a> {
                 },
             );
         }
-        let returned = match (&answer.returned, self.proven.function.ret) {
+        let returned = match (&answer.returned, function.ret) {
             (Some(hex), Some(ty)) => {
                 let is = answer.dtype.as_deref().unwrap_or_default();
                 if is != dtype(ty) {

@@ -80,8 +80,34 @@ pub enum Code {
         /// The function in it.
         entry: String,
     },
+    /// Kernels for a device.
+    Device {
+        /// The file that they are in, relative to `OUT_DIR`.
+        file: String,
+        /// Their names, in the order in which they run.
+        kernels: Vec<String>,
+        /// The variant of `tensorize_rt::Api` that runs them.
+        api: &'static str,
+    },
     /// None, and why.
     Absent(String),
+}
+
+impl Code {
+    /// Kernels in OpenCL C, their names separated by spaces.
+    pub fn opencl(file: String, kernels: &str) -> Code {
+        Code::device(file, kernels, "OpenCl")
+    }
+
+    /// Kernels in CUDA C++, their names separated by spaces.
+    pub fn cuda(file: String, kernels: &str) -> Code {
+        Code::device(file, kernels, "Cuda")
+    }
+
+    fn device(file: String, kernels: &str, api: &'static str) -> Code {
+        let kernels = kernels.split_whitespace().map(String::from).collect();
+        Code::Device { file, kernels, api }
+    }
 }
 
 impl Binding {
@@ -284,6 +310,10 @@ fn kernel(b: &Binding) -> String {
                 Code::Emulated { .. } => "rt::Code::Emulated".to_string(),
                 Code::Python { file, entry } => format!(
                     "rt::Code::Python {{ source: include_str!(concat!(env!(\"OUT_DIR\"), {:?})), entry: {entry:?} }}",
+                    format!("/{file}")
+                ),
+                Code::Device { file, kernels, api } => format!(
+                    "rt::Code::Device {{ api: rt::Api::{api}, source: include_str!(concat!(env!(\"OUT_DIR\"), {:?})), kernels: &{kernels:?} }}",
                     format!("/{file}")
                 ),
                 Code::Absent(why) => format!("rt::Code::Absent {{ why: {why:?} }}"),

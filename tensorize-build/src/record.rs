@@ -196,7 +196,8 @@ pub struct TargetRecord {
     /// The source, relative to the store: `<target>/<kernel>.<ext>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The function in it. Its parameters are the kernel's, in order.
+    /// The function in it. Its parameters are the kernel's, in order. For a device: its kernels, in the order in which
+    /// they run, separated by spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
     /// The source's hash; [`crate::store::Store::save`] sets it.

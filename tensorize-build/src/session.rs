@@ -437,17 +437,19 @@ impl Session {
                             },
                         }
                     }
-                    "py" => {
+                    ending @ ("py" | "cl" | "cu") => {
                         let file = format!(
-                            "tensorize/{}/{target}_{}.py",
+                            "tensorize/{}/{target}_{}.{ending}",
                             self.library.name, entry.record.name
                         );
+                        let entry = function.clone();
                         match write_atomic(&self.out.join(&file), source.as_bytes()) {
-                            Ok(()) => Code::Python {
-                                file,
-                                entry: function.clone(),
-                            },
                             Err(e) => Code::Absent(e.to_string()),
+                            Ok(()) => match ending {
+                                "py" => Code::Python { file, entry },
+                                "cl" => Code::opencl(file, &entry),
+                                _ => Code::cuda(file, &entry),
+                            },
                         }
                     }
                     other => Code::Absent(format!("this version does not run .{other} files")),

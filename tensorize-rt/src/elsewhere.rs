@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use crate::choice::{Choice, choice};
+use crate::device;
 use crate::kernel::{Code, Kernel, Target};
 use crate::memory::{Array, Buffer};
 use crate::shadow;
@@ -128,6 +129,20 @@ unsafe fn attempt<R: Value>(
             let _ = (kernel, arguments, ret);
             Err(Failure::Kernel("there is no worker on this system".into()))
         }
+        Code::Device {
+            api,
+            source,
+            kernels,
+        } => {
+            let module = device::Module {
+                name: kernel.name,
+                api,
+                source,
+                kernels,
+            };
+            // SAFETY: handed on.
+            unsafe { device::call(&module, arrays, arguments, ret) }
+        }
         Code::Absent { why } => Err(Failure::Kernel(why.into())),
     }
 }
@@ -171,23 +186,35 @@ fn buffer(bytes: usize) -> Result<Buffer, String> {
     Buffer::new(bytes).ok_or_else(|| "there is not enough memory".into())
 }
 
-/// Gets the worker ready for a kernel.
+/// Gets the worker, or a device, ready for a kernel.
 pub(crate) fn prepare(kernel: &'static Kernel) {
-    #[cfg(unix)]
-    for target in kernel.targets {
-        if let Code::Python { source, entry } = target.code
-            && let Choice::Target(wanted) | Choice::Shadow(Some(wanted)) = choice()
-            && wanted == target.name
-        {
-            let module = crate::worker::Module {
+    let choice = choice();
+    let (Choice::Target(wanted) | Choice::Shadow(Some(wanted))) = &choice else {
+        return;
+    };
+    for target in kernel.targets.iter().filter(|t| t.name == wanted) {
+        let ready = match target.code {
+            #[cfg(unix)]
+            Code::Python { source, entry } => crate::worker::prepare(&crate::worker::Module {
                 name: kernel.name,
                 target: target.name,
                 source,
                 entry,
-            };
-            if let Err(why) = crate::worker::prepare(&module) {
-                kernel.take_out(target.name, why);
-            }
+            }),
+            Code::Device {
+                api,
+                source,
+                kernels,
+            } => device::prepare(&device::Module {
+                name: kernel.name,
+                api,
+                source,
+                kernels,
+            }),
+            _ => Ok(()),
+        };
+        if let Err(why) = ready {
+            kernel.take_out(target.name, why);
         }
     }
 }

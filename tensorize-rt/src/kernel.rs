@@ -1,6 +1,7 @@
 //! A kernel of the program, and which of its versions is to run.
 
 use crate::choice::{Choice, choice, watch_for_forks};
+use crate::device::Api;
 use crate::pace::Pace;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
@@ -49,6 +50,15 @@ pub enum Code {
         source: &'static str,
         /// The function in it.
         entry: &'static str,
+    },
+    /// Kernels for a device, compiled when they are first needed.
+    Device {
+        /// What compiles and runs them.
+        api: Api,
+        /// All of them.
+        source: &'static str,
+        /// Their names, in the order in which they run.
+        kernels: &'static [&'static str],
     },
     /// There is none.
     Absent {
@@ -385,7 +395,7 @@ pub(crate) fn originals_only() {
 }
 
 /// Pays ahead for what the first call of each kernel would pay: reads the environment, decides what runs,
-/// and starts the Python worker if it will be needed.
+/// and starts the Python worker, or has a device's driver compile the kernels, if they will be needed.
 pub fn warm_up() {
     for kernel in kernels() {
         if kernel.tier.is_some() && kernel.route() == Route::Elsewhere {

@@ -7,13 +7,16 @@
 //! |---|---|
 //! | `auto` (default) | `cpu` code where there is some and it is faster at the size, else the original |
 //! | `off` | the original |
-//! | `cpu`, `numpy` | that target where there is one, else the original |
+//! | `cpu`, `numpy`, … | that target where there is one, else the original |
 //! | `shadow`, `shadow=TARGET` | the original and the target; they are compared, the original answers |
+//!
+//! The features `opencl` and `cuda` are for kernels on GPUs: they load the drivers' libraries when a call needs them.
 //!
 //! Deliberately absent: TensIR, LoopIR, the prover. Nothing here unwinds into C.
 
 mod call;
 mod choice;
+mod device;
 mod elsewhere;
 mod error;
 #[doc(hidden)]
@@ -30,6 +33,7 @@ mod worker;
 
 pub use call::{Block, Call, Misfit, RowRange, equally_spaced, row_range, rows_apart};
 pub use choice::{Choice, choice, set_choice};
+pub use device::Api;
 pub use elsewhere::run_elsewhere;
 pub use error::Error;
 pub use kernel::{Code, Kernel, Library, Route, Target, Tier, warm_up};

@@ -1,9 +1,9 @@
 //! `cargo xtask setup`: the tools that `cargo tensorize` needs and cargo doesn't bring.
 //!
-//! z3, cvc5, libclang, NumPy and other frameworks for arrays come as Python packages into one environment, where our
-//! programs look for them. Frameworks of gigabytes come only when they are asked for. Nothing
-//! else on the machine is touched, except that a missing C compiler (the tests want gcc and clang) or `venv` module is installed with apt where we
-//! may. Where we may not, the one command that does it is named.
+//! z3, cvc5, libclang, NumPy, other frameworks for arrays and NVIDIA's compiler come as Python packages into one
+//! environment, where our programs look for them. Frameworks of gigabytes come only when they are asked for. Nothing else on
+//! the machine is touched, except that a missing C compiler (the tests want gcc and clang), `venv` module or OpenCL driver is
+//! installed with apt where we may. Where we may not, the one command that does it is named.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -23,8 +23,8 @@ const REQUIREMENTS: [&str; 6] = [
     "check-jsonschema>=0.37,<1",
     "junitparser>=4,<6",
 ];
-/// The frameworks that kernels are generated for: target, package, what is in it, and whether it is small.
-const FRAMEWORKS: [Framework; 6] = [
+/// What generated code needs: target, package, what is in it, and whether it is small.
+const FRAMEWORKS: [Framework; 7] = [
     Framework {
         target: "jax",
         package: "jax>=0.10,<0.11",
@@ -48,6 +48,13 @@ const FRAMEWORKS: [Framework; 6] = [
         target: "dask",
         package: "dask[array,distributed]>=2026.1",
         inside: "dask/array/__init__.py",
+        small: true,
+    },
+    // NVRTC alone, which needs no GPU: the tests have it compile, and nothing runs.
+    Framework {
+        target: "cuda",
+        package: "nvidia-cuda-nvrtc>=13,<14",
+        inside: "nvidia/cu13/lib/libnvrtc.so.13",
         small: true,
     },
     Framework {
@@ -81,13 +88,16 @@ pub enum Frameworks {
     All,
 }
 
-/// The targets whose frameworks are not there.
+/// The targets whose frameworks or drivers are not there.
 pub fn left_out() -> Vec<&'static str> {
     let lacking = FRAMEWORKS.iter().filter(|f| !is_in_venv(f.inside));
-    lacking.map(|f| f.target).collect()
+    let opencl = (!has_opencl_driver()).then_some("opencl");
+    lacking.map(|f| f.target).chain(opencl).collect()
 }
 /// Debian's packages for what must be on the machine already, together: one command mends everything.
 const DEBIAN_PACKAGES: [&str; 5] = ["gcc", "clang", "libc6-dev", "python3", "python3-venv"];
+/// An OpenCL driver for the machine's own cores, and what finds drivers.
+const OPENCL_PACKAGES: [&str; 2] = ["pocl-opencl-icd", "ocl-icd-libopencl1"];
 /// Written into the environment when it is complete.
 const STAMP: &str = "tensorize-setup";
 
@@ -107,6 +117,11 @@ pub fn venv() -> Result<PathBuf> {
 /// Installs what is missing. Quick when nothing is.
 pub fn run(frameworks: Frameworks) -> Result<()> {
     tools()?;
+    if !has_opencl_driver()
+        && let Err(error) = install_debian("there is no OpenCL driver", &OPENCL_PACKAGES)
+    {
+        eprintln!("setup: the target opencl is left out: {error:#}");
+    }
     let missing = FRAMEWORKS
         .iter()
         .filter(|f| f.small || frameworks == Frameworks::All)
@@ -153,13 +168,16 @@ fn tools() -> Result<()> {
     lock.lock().context("cannot take the setup lock")?;
 
     if !has_c_compiler() {
-        install_debian("a C compiler is missing")?;
+        install_debian("a C compiler is missing", &DEBIAN_PACKAGES)?;
         if !has_c_compiler() {
             bail!("still no working `cc` on the PATH: install gcc, or set CC");
         }
     }
     if !has_clang() {
-        install_debian("clang is missing, which the tests compare with")?;
+        install_debian(
+            "clang is missing, which the tests compare with",
+            &DEBIAN_PACKAGES,
+        )?;
         if !has_clang() {
             bail!("still no working `clang` on the PATH: install it");
         }
@@ -168,12 +186,12 @@ fn tools() -> Result<()> {
         return Ok(());
     }
     if !has_venv_module() {
-        install_debian("python3 with its venv module is missing")?;
+        install_debian("python3 with its venv module is missing", &DEBIAN_PACKAGES)?;
         if !has_venv_module() {
             bail!(
                 "`{}` still has no venv module: {}",
                 python(),
-                debian_command()
+                debian_command(&DEBIAN_PACKAGES)
             );
         }
     }
@@ -190,8 +208,12 @@ fn tools() -> Result<()> {
         .args(["-m", "venv"])
         .args(clear.then_some("--clear"))
         .arg(&venv);
-    run_command(&mut create)
-        .with_context(|| format!("no Python environment; try: {}", debian_command()))?;
+    run_command(&mut create).with_context(|| {
+        format!(
+            "no Python environment; try: {}",
+            debian_command(&DEBIAN_PACKAGES)
+        )
+    })?;
     pip(&REQUIREMENTS)?;
     let missing = missing_in_venv();
     if !missing.is_empty() {
@@ -235,7 +257,7 @@ pub fn check() -> Result<()> {
         );
     }
     for target in left_out() {
-        println!("no       {target}: `cargo xtask setup --frameworks all` installs its framework");
+        println!("no       {target}: `cargo xtask setup --frameworks all` installs what it needs");
     }
     if !missing.is_empty() {
         bail!("{} missing: run `cargo xtask setup`", missing.len());
@@ -299,18 +321,27 @@ fn has_clang() -> bool {
     succeeds(Command::new("clang").arg("--version"))
 }
 
-fn debian_command() -> String {
-    format!("sudo apt-get install -y {}", DEBIAN_PACKAGES.join(" "))
+/// Whether a driver is registered where every loader looks.
+fn has_opencl_driver() -> bool {
+    fs::read_dir("/etc/OpenCL/vendors")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| entry.path().extension().is_some_and(|e| e == "icd"))
+}
+
+fn debian_command(packages: &[&str]) -> String {
+    format!("sudo apt-get install -y {}", packages.join(" "))
 }
 
 /// Installs Debian's packages as root or with a sudo that asks nothing; else an error that names the command.
-fn install_debian(why: &str) -> Result<()> {
+fn install_debian(why: &str, packages: &[&str]) -> Result<()> {
     let root = output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0");
     let sudo = !root && succeeds(Command::new("sudo").args(["-n", "true"]));
     if !succeeds(Command::new("apt-get").arg("--version")) || !(root || sudo) {
-        bail!("{why}. This installs it: {}", debian_command());
+        bail!("{why}. This installs it: {}", debian_command(packages));
     }
-    eprintln!("setup: {why}; installing {}", DEBIAN_PACKAGES.join(" "));
+    eprintln!("setup: {why}; installing {}", packages.join(" "));
     let apt = |arguments: &[&str]| {
         let mut command = if root {
             Command::new("apt-get")
@@ -327,10 +358,6 @@ fn install_debian(why: &str) -> Result<()> {
         run_command(&mut command)
     };
     apt(&["update"])?;
-    apt(&[
-        &["install", "-y", "--no-install-recommends"][..],
-        &DEBIAN_PACKAGES,
-    ]
-    .concat())
-    .with_context(|| format!("{why}. This installs it: {}", debian_command()))
+    apt(&[&["install", "-y", "--no-install-recommends"][..], packages].concat())
+        .with_context(|| format!("{why}. This installs it: {}", debian_command(packages)))
 }

@@ -47,7 +47,7 @@ pub fn run(frameworks: setup::Frameworks, args: &[String]) -> Result<()> {
     );
     if !left_out.is_empty() {
         println!(
-            "left out, since their frameworks are not installed: {} (`cargo xtask test --frameworks all` has them)",
+            "left out, since their frameworks or drivers are not installed: {} (`cargo xtask test --frameworks all` has them)",
             left_out.join(", ")
         );
     }

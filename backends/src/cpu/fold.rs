@@ -1,6 +1,6 @@
 //! Folds as accumulation loops: the accumulators start before the loop, and step together in it.
 
-use super::lower::{Builder, I64, Kind, Scope, has_loop};
+use super::lower::{Builder, I64, Kind, Machine, Scope, has_loop};
 use super::{search, term};
 use crate::Unsupported;
 use tensorize_ir::element::{ElemRef, Fold, Order};
@@ -79,7 +79,9 @@ impl Builder {
         let Some((op, _)) = f.as_reduction() else {
             return LoopMode::Sequential;
         };
-        if nested {
+        let by_an_item = self.machine == Machine::Items
+            && (self.scopes.iter()).any(|s| matches!(s.kind, Kind::Dimension(_)));
+        if nested || by_an_item {
             return LoopMode::Sequential;
         }
         if !op.is_associative(ty) && f.order == Order::Sequential {

@@ -29,10 +29,29 @@ pub struct Lowered {
     pub contractions: Vec<Contraction>,
 }
 
+/// Who runs the loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Machine {
+    /// A few cores with vector units: the outermost loop is for the cores, the innermost for the units.
+    Cores,
+    /// Very many, one for each element of a result: every loop over a result's dimension is parallel, and the
+    /// accumulations in it are not.
+    Items,
+}
+
 /// Lowers a summary. With `allowed` at [`Tier::Real`], float sums may be re-associated.
 pub fn lower(function: &tensir::Function, allowed: Tier) -> Result<Lowered, Unsupported> {
+    lower_for(Machine::Cores, function, allowed)
+}
+
+/// The same for a machine of this kind.
+pub(crate) fn lower_for(
+    machine: Machine,
+    function: &tensir::Function,
+    allowed: Tier,
+) -> Result<Lowered, Unsupported> {
     let plan = nest::plan(function)?;
-    let mut b = Builder::new(function, allowed);
+    let mut b = Builder::new(machine, function, allowed);
     let ret = plan.ret.as_ref().map(|e| e.ty());
     let mut result = None;
     if let Some(e) = &plan.ret {
@@ -101,6 +120,7 @@ pub(super) enum Kind {
 }
 
 pub(super) struct Builder {
+    pub(super) machine: Machine,
     names: Names,
     pub(super) scopes: Vec<Scope>,
     /// Bound variables and accumulators: the scope that binds them, and their value.
@@ -116,7 +136,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    fn new(function: &tensir::Function, allowed: Tier) -> Builder {
+    fn new(machine: Machine, function: &tensir::Function, allowed: Tier) -> Builder {
         let mut names = Names::new(C_WORDS.iter().copied());
         for p in &function.params {
             names.reserve(p.name());
@@ -126,6 +146,7 @@ impl Builder {
             Param::Array { .. } => None,
         });
         Builder {
+            machine,
             names,
             scopes: vec![Scope::default()],
             bound: BTreeMap::new(),
@@ -196,12 +217,14 @@ impl Builder {
         self.bound.remove(&nest.dims[d]);
         let mode = match (d, has_loops) {
             _ if self.top().carries => LoopMode::Sequential,
+            _ if self.machine == Machine::Items => LoopMode::Parallel,
             (0, _) => LoopMode::Parallel,
             (_, false) => LoopMode::Simd { reductions: vec![] },
             _ => LoopMode::Sequential,
         };
         self.close_loop(vec![], var, extent, mode)?;
-        if d + 2 == nest.extents.len()
+        if self.machine == Machine::Cores
+            && d + 2 == nest.extents.len()
             && let Some(product) = contraction::product(nest, self.allowed)
         {
             self.contraction(&product)?;

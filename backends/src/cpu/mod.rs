@@ -60,7 +60,10 @@ impl Target for Cpu {
         let text = c::print(
             &function,
             &header(kernel, lowered.tier),
-            c::Style { disjoint: true },
+            c::Style {
+                disjoint: true,
+                ..c::Style::default()
+            },
             &lowered.contractions,
         );
         Ok(Generated {
@@ -77,6 +80,11 @@ impl Target for Cpu {
 
 /// What stands at the top of a generated C file.
 pub(crate) fn header(kernel: &Kernel, tier: Tier) -> String {
+    header_with(kernel, tier, "float sums are re-associated")
+}
+
+/// The same, where something else makes the code one of tier real.
+pub(crate) fn header_with(kernel: &Kernel, tier: Tier, inexact: &str) -> String {
     let Kernel {
         function,
         source,
@@ -97,9 +105,9 @@ pub(crate) fn header(kernel: &Kernel, tier: Tier) -> String {
             params.join(", ")
         );
     }
-    text += match tier {
-        Tier::Exact => "Tier exact: the same bits as the summary.\n",
-        Tier::Real => "Tier real: float sums are re-associated.\n",
+    text += &match tier {
+        Tier::Exact => "Tier exact: the same bits as the summary.\n".to_owned(),
+        Tier::Real => format!("Tier real: {inexact}.\n"),
     };
     text += "\nSummary:\n\n";
     for line in crate::summary_lines(function) {

@@ -321,7 +321,13 @@ impl<'a> Writer<'a> {
         text += "\n#define restrict __restrict\n";
         let mut host: Vec<&loopir::Function> = plan.scalars.iter().map(|(_, f)| f).collect();
         host.push(&plan.whole);
-        text += &c::print_static(&host, c::Style { disjoint: true });
+        text += &c::print_static(
+            &host,
+            c::Style {
+                disjoint: true,
+                ..c::Style::default()
+            },
+        );
         text += "\n";
         text += &self.glue();
         text += "\n";

@@ -82,7 +82,13 @@ pub(super) fn generate(kernel: &Kernel, plan: &Plan) -> Result<Generated, Unsupp
     }
     if !core.is_empty() {
         text.push('\n');
-        text += &c::print_static(&core, c::Style { disjoint: true });
+        text += &c::print_static(
+            &core,
+            c::Style {
+                disjoint: true,
+                ..c::Style::default()
+            },
+        );
     }
     text += match plan.elements {
         Elements::Int8 => {

@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub mod folds;
+pub mod operators;
 pub mod python;
 
 use std::fmt::Write as _;

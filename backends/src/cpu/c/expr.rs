@@ -1,5 +1,6 @@
 //! Expressions, printed so that C's promotions give exactly what LoopIR means.
 
+use super::dialect::Dialect;
 use super::helper::Helper;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
@@ -10,12 +11,16 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 use ScalarType::{F32, I1, I32, I64, U32, U64};
 
 /// Prints expressions, and notes the helper functions that they call.
-#[derive(Default)]
 pub(super) struct ExprPrinter {
+    /// The language.
+    pub dialect: &'static Dialect,
     /// LoopIR's names to C's.
     pub names: BTreeMap<Sym, String>,
     /// Called so far.
     pub helpers: BTreeSet<Helper>,
+    /// What is being printed says where something lies in memory: it is less than what memory can hold, and so are
+    /// the sums and products that it is made of.
+    in_index: bool,
 }
 
 /// How tightly the outermost operator binds; C's levels, a larger number binding tighter.
@@ -80,6 +85,15 @@ fn common(a: ScalarType, b: ScalarType) -> ScalarType {
 }
 
 impl ExprPrinter {
+    pub(super) fn new(dialect: &'static Dialect) -> ExprPrinter {
+        ExprPrinter {
+            dialect,
+            names: BTreeMap::new(),
+            helpers: BTreeSet::new(),
+            in_index: false,
+        }
+    }
+
     /// The C name of a LoopIR name.
     pub(super) fn name(&self, name: &Sym) -> String {
         self.names
@@ -91,6 +105,26 @@ impl ExprPrinter {
     /// An expression, where anything but a comma may stand around it.
     pub(super) fn print(&mut self, e: &Expr) -> String {
         self.text(e).s
+    }
+
+    /// An index, or another expression of type `i64` that counts what is in memory.
+    pub(super) fn print_index(&mut self, e: &Expr) -> String {
+        let outer = std::mem::replace(&mut self.in_index, true);
+        let text = self.print(e);
+        self.in_index = outer;
+        text
+    }
+
+    /// Whether the language's own operator may overflow where LoopIR's wraps.
+    fn may_overflow(&self, op: BinOp, ty: ScalarType) -> bool {
+        let overflows = match op {
+            BinOp::Add | BinOp::Subtract => ty.is_signed() && ty.bits() >= 32,
+            // The product of two large 16-bit numbers is computed as an `int`, too.
+            BinOp::Multiply => (ty.is_signed() && ty.bits() >= 32) || ty == ScalarType::U16,
+            BinOp::ShiftLeft => ty.is_signed() || ty == ScalarType::U16,
+            _ => false,
+        };
+        overflows && !self.dialect.wraps && !(self.in_index && ty == I64)
     }
 
     /// An expression whose C type has to be exactly its own, such as an operand of `?:` that is converted later.
@@ -108,7 +142,7 @@ impl ExprPrinter {
             Expr::Const(v) => constant(*v),
             Expr::Var(name, ty) => primary(self.name(name), *ty),
             Expr::Load { array, elem, index } => {
-                let index = self.print(index);
+                let index = self.print_index(index);
                 primary(format!("{}[{index}]", self.name(array)), *elem)
             }
             Expr::Unary(op, a) => self.unary(*op, a),
@@ -186,6 +220,12 @@ impl ExprPrinter {
     fn unary(&mut self, op: UnOp, a: &Expr) -> Text {
         let ty = a.ty();
         match op {
+            UnOp::Negate
+                if ty.is_signed() && ty.bits() >= 32 && self.may_overflow(BinOp::Subtract, ty) =>
+            {
+                let a = self.print(a);
+                primary(self.call(Helper::Negative(ty), &[a]), ty)
+            }
             UnOp::Negate | UnOp::Not if ty != I1 => {
                 let sign = if op == UnOp::Negate { "-" } else { "~" };
                 let text = if ty.bits() < 32 {
@@ -244,7 +284,7 @@ impl ExprPrinter {
                     UnOp::Negate | UnOp::Not => unreachable!("handled above"),
                 };
                 let a = self.print(a);
-                primary(math_call(name, ty, &[a]), ty)
+                primary(math_call(name, ty, &[a], self.dialect), ty)
             }
         }
     }
@@ -253,6 +293,10 @@ impl ExprPrinter {
         use BinOp::*;
         let ty = a.ty();
         match op {
+            Add | Subtract | Multiply if self.may_overflow(op, ty) => {
+                self.helper_call(Helper::Wrapping(op, ty), a, b)
+            }
+            ShiftLeft if self.may_overflow(op, ty) => self.helper_call(Helper::Shift(op, ty), a, b),
             Add | Subtract => self.infix(op, a, b, Level::Sum),
             Multiply => self.infix(op, a, b, Level::Product),
             Divide if ty.is_float() => self.infix(op, a, b, Level::Product),
@@ -280,7 +324,7 @@ impl ExprPrinter {
 
     fn math_binary(&mut self, name: &str, a: &Expr, b: &Expr) -> Text {
         let args = [self.print(a), self.print(b)];
-        primary(math_call(name, a.ty(), &args), a.ty())
+        primary(math_call(name, a.ty(), &args, self.dialect), a.ty())
     }
 
     fn helper_call(&mut self, helper: Helper, a: &Expr, b: &Expr) -> Text {
@@ -408,8 +452,12 @@ pub(super) fn signed(ty: ScalarType) -> ScalarType {
 }
 
 /// A call of a function of `<math.h>`, in the form for the type.
-pub(super) fn math_call(name: &str, ty: ScalarType, args: &[String]) -> String {
-    let suffix = if ty == F32 { "f" } else { "" };
+pub(super) fn math_call(name: &str, ty: ScalarType, args: &[String], dialect: &Dialect) -> String {
+    let suffix = if ty == F32 && dialect.suffixes {
+        "f"
+    } else {
+        ""
+    };
     format!("{name}{suffix}({})", args.join(", "))
 }
 

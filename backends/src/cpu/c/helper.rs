@@ -1,6 +1,7 @@
 //! Small functions that printed code calls where C has no operator with LoopIR's meaning: total
 //! division and shifts, maxima that keep NaN, the bits of a value.
 
+use super::dialect::Dialect;
 use super::expr::{math_call, signed, unsigned};
 use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType;
@@ -12,6 +13,10 @@ pub(super) enum Helper {
     Abs(ScalarType),
     /// Quotient or remainder of integers, defined for every divisor.
     Divide(BinOp, ScalarType),
+    /// A sum, difference or product that wraps, where the language's own doesn't.
+    Wrapping(BinOp, ScalarType),
+    /// The negative, which wraps, where the language's own doesn't.
+    Negative(ScalarType),
     /// A shift, defined for every count.
     Shift(BinOp, ScalarType),
     /// The larger or the smaller; NaN if either is NaN.
@@ -33,6 +38,15 @@ impl Helper {
                 let stem = if op == BinOp::Divide { "div" } else { "rem" };
                 format!("{stem}_{}", short(ty))
             }
+            Helper::Wrapping(op, ty) => {
+                let stem = match op {
+                    BinOp::Add => "add",
+                    BinOp::Subtract => "sub",
+                    _ => "mul",
+                };
+                format!("{stem}_{}", short(ty))
+            }
+            Helper::Negative(ty) => format!("neg_{}", short(ty)),
             Helper::Shift(op, ty) => {
                 let stem = match op {
                     BinOp::ShiftLeft => "shl",
@@ -50,42 +64,77 @@ impl Helper {
     }
 
     /// Its definition.
-    pub(super) fn define(self) -> String {
-        let name = self.name();
+    pub(super) fn define(self, dialect: &Dialect) -> String {
+        let (name, function) = (self.name(), dialect.function);
+        let one = |ty: ScalarType, value: &str| {
+            let t = ty.c_name();
+            format!("{function}{t} {name}({t} x) {{ return {value}; }}\n")
+        };
+        let two = |ty: ScalarType, value: &str| {
+            let t = ty.c_name();
+            format!("{function}{t} {name}({t} a, {t} b) {{\n    return {value};\n}}\n")
+        };
         match self {
-            Helper::Abs(ty) => {
-                let t = ty.c_name();
-                let value = if ty.is_signed() {
-                    format!("x < 0 ? ({t})-x : x")
-                } else {
-                    "x".into()
-                };
-                format!("static inline {t} {name}({t} x) {{ return {value}; }}\n")
+            Helper::Abs(ty) if ty.is_signed() => {
+                one(ty, &format!("x < 0 ? {} : x", negative(ty, "x", dialect)))
             }
+            Helper::Abs(ty) => one(ty, "x"),
+            Helper::Negative(ty) => one(ty, &negative(ty, "x", dialect)),
             Helper::Bits(from, to) => {
                 let (f, t) = (from.c_name(), to.c_name());
+                let (declare, copy, value) = match dialect.memcpy {
+                    true => (format!("{t} y;"), "memcpy(&y, &x, sizeof y);", "y"),
+                    false => (
+                        format!("union {{ {f} from; {t} to; }} y;"),
+                        "y.from = x;",
+                        "y.to",
+                    ),
+                };
                 format!(
-                    "static inline {t} {name}({f} x) {{\n    {t} y;\n    memcpy(&y, &x, sizeof y);\n    \
-                     return y;\n}}\n"
+                    "{function}{t} {name}({f} x) {{\n    {declare}\n    {copy}\n    return {value};\n}}\n"
                 )
             }
-            Helper::Divide(op, ty) => two(&name, ty, &divide(op, ty)),
-            Helper::Shift(op, ty) => two(&name, ty, &shift(op, ty)),
-            Helper::Extreme(op, ty) => two(&name, ty, &extreme(op, ty)),
+            Helper::Divide(op, ty) => two(ty, &divide(op, ty, dialect)),
+            Helper::Wrapping(op, ty) => two(ty, &wrapping(op, ty)),
+            Helper::Shift(op, ty) => two(ty, &shift(op, ty, dialect)),
+            Helper::Extreme(op, ty) => two(ty, &extreme(op, ty, dialect)),
         }
     }
 }
 
-fn two(name: &str, ty: ScalarType, value: &str) -> String {
-    let t = ty.c_name();
-    format!("static inline {t} {name}({t} a, {t} b) {{\n    return {value};\n}}\n")
+/// The unsigned type in which C computes with numbers of this type, so that nothing overflows.
+fn wide(ty: ScalarType) -> ScalarType {
+    if ty.bits() <= 32 {
+        ScalarType::U32
+    } else {
+        ScalarType::U64
+    }
 }
 
-fn divide(op: BinOp, ty: ScalarType) -> String {
+fn negative(ty: ScalarType, x: &str, dialect: &Dialect) -> String {
+    let t = ty.c_name();
+    match dialect.wraps {
+        true => format!("({t})-{x}"),
+        false => format!("({t})(0 - ({}){x})", wide(ty).c_name()),
+    }
+}
+
+fn wrapping(op: BinOp, ty: ScalarType) -> String {
+    let (t, u) = (ty.c_name(), wide(ty).c_name());
+    let sign = match op {
+        BinOp::Add => "+",
+        BinOp::Subtract => "-",
+        _ => "*",
+    };
+    format!("({t})(({u})a {sign} ({u})b)")
+}
+
+fn divide(op: BinOp, ty: ScalarType, dialect: &Dialect) -> String {
     let t = ty.c_name();
     match (op, ty.is_signed()) {
         (BinOp::Divide, true) => {
-            format!("b == 0 ? (a < 0 ? 1 : -1) : b == -1 ? ({t})-a : ({t})(a / b)")
+            let negative = negative(ty, "a", dialect);
+            format!("b == 0 ? (a < 0 ? 1 : -1) : b == -1 ? {negative} : ({t})(a / b)")
         }
         (BinOp::Divide, false) => format!("b == 0 ? ({t})-1 : ({t})(a / b)"),
         (_, true) => format!("b == 0 ? a : b == -1 ? 0 : ({t})(a % b)"),
@@ -93,17 +142,21 @@ fn divide(op: BinOp, ty: ScalarType) -> String {
     }
 }
 
-fn shift(op: BinOp, ty: ScalarType) -> String {
+fn shift(op: BinOp, ty: ScalarType, dialect: &Dialect) -> String {
     let (t, u, s) = (ty.c_name(), unsigned(ty).c_name(), signed(ty).c_name());
     let (bits, count) = (ty.bits(), format!("({u})b"));
     match op {
-        BinOp::ShiftLeft => format!("{count} < {bits} ? ({t})(({u})a << b) : 0"),
+        BinOp::ShiftLeft => {
+            // A narrow number is shifted as an `int`, whose overflow may not wrap.
+            let u = if dialect.wraps { u } else { wide(ty).c_name() };
+            format!("{count} < {bits} ? ({t})(({u})a << b) : 0")
+        }
         BinOp::ShiftRightLogical => format!("{count} < {bits} ? ({t})(({u})a >> b) : 0"),
         _ => format!("({t})(({s})a >> ({count} < {bits} ? b : {}))", bits - 1),
     }
 }
 
-fn extreme(op: BinOp, ty: ScalarType) -> String {
+fn extreme(op: BinOp, ty: ScalarType, dialect: &Dialect) -> String {
     let larger = op == BinOp::Maximum;
     let sign = if larger { ">" } else { "<" };
     if ty.is_int() {
@@ -115,6 +168,6 @@ fn extreme(op: BinOp, ty: ScalarType) -> String {
     } else {
         "signbit(a) ? a : b"
     };
-    let nan = math_call("fabs", ty, &["a + b".into()]);
+    let nan = math_call("fabs", ty, &["a + b".into()], dialect);
     format!("isnan(a) || isnan(b) ? {nan} : a == b ? ({zero}) : a {sign} b ? a : b")
 }

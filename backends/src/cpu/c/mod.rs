@@ -7,6 +7,7 @@
 //! make versions of a function for several instruction sets (`target_clones`) then makes them of the
 //! loop, which it doesn't for the body of an OpenMP construct.
 
+mod dialect;
 mod expr;
 mod helper;
 mod product;
@@ -15,7 +16,9 @@ mod walk;
 
 use super::contraction::Contraction;
 use crate::names::{C_WORDS, Names, is_math_name};
+pub use dialect::{C, Dialect};
 use expr::ExprPrinter;
+use helper::Helper;
 use scope::{Node, Place};
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
@@ -26,11 +29,22 @@ pub(crate) use walk::used_names;
 use walk::{assigned_in, count_nodes, counted, has_loop, inner_loops, is_int, is_slow, is_var};
 
 /// How to print.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Declare every pointer `restrict`. Only if whoever calls has checked that what is written overlaps
     /// with nothing else.
     pub disjoint: bool,
+    /// The language.
+    pub dialect: &'static Dialect,
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style {
+            disjoint: false,
+            dialect: &C,
+        }
+    }
 }
 
 /// The whole file, with `header` as its first comment. What `contractions` names is left to a library, if there is one.
@@ -43,47 +57,132 @@ pub fn print(
     let mut file = comment(header);
     file += INCLUDES;
     file.push('\n');
-    file += &definitions(&[function], "", style, contractions);
+    file += PREAMBLE;
+    if !contractions.is_empty() {
+        file += product::DECLARATIONS;
+    }
+    let printed = definition(function, "", style, contractions);
+    file += &together(&[printed], style);
     file
 }
 
 /// The whole file, but for includes and a first comment, for functions that the rest of a file calls.
 pub(crate) fn print_static(functions: &[&Function], style: Style) -> String {
-    definitions(functions, "static ", style, &[])
+    let printed = functions
+        .iter()
+        .map(|f| definition(f, "static ", style, &[]));
+    PREAMBLE.to_owned() + &together(&printed.collect::<Vec<_>>(), style)
 }
 
 /// What definitions need.
 pub(crate) const INCLUDES: &str = "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n";
 
-fn definitions(
-    functions: &[&Function],
+/// A printed function, and what it needs before it.
+pub(crate) struct Printed {
+    helpers: BTreeSet<Helper>,
+    text: String,
+}
+
+/// A function, with this before it. What `contractions` names is left to a library, if there is one.
+pub(crate) fn definition(
+    function: &Function,
     linkage: &str,
     style: Style,
     contractions: &[Contraction],
-) -> String {
-    let mut helpers = BTreeSet::new();
+) -> Printed {
+    let clones = if style.dialect.openmp {
+        "TZ_CLONES\n"
+    } else {
+        ""
+    };
     let mut text = String::new();
-    for function in functions {
-        let mut p = Printer::new(function, style, contractions);
-        let body = p.body();
-        helpers.append(&mut p.expr.helpers);
-        for worker in &p.workers {
-            text += "\n";
-            text += worker;
-        }
-        let ret = function.ret.map_or("void", ScalarType::c_name);
-        let (name, params) = (&function.name, p.params());
-        text += &format!("\nTZ_CLONES\n{linkage}{ret} {name}({params}) {{\n{body}}}\n");
+    let mut p = Printer::new(function, style, contractions);
+    let body = p.body();
+    for worker in &p.workers {
+        text += "\n";
+        text += worker;
     }
-    let mut out = String::from(PREAMBLE);
-    if !contractions.is_empty() {
-        out += product::DECLARATIONS;
+    let ret = function.ret.map_or("void", ScalarType::c_name);
+    let (name, params) = (&function.name, p.params());
+    text += &format!("\n{clones}{linkage}{ret} {name}({params}) {{\n{body}}}\n");
+    Printed {
+        helpers: p.expr.helpers,
+        text,
     }
+}
+
+/// The functions, after the small ones that they call.
+pub(crate) fn together(printed: &[Printed], style: Style) -> String {
+    let helpers: BTreeSet<Helper> = printed.iter().flat_map(|p| &p.helpers).copied().collect();
+    let mut out = String::new();
     for helper in &helpers {
         out += "\n";
-        out += &helper.define();
+        out += &helper.define(style.dialect);
     }
-    out + &text
+    printed.iter().for_each(|p| out += &p.text);
+    out
+}
+
+/// A function's statements, printed piece by piece, for code that has something of its own between them.
+pub(crate) struct Pieces<'a>(Printer<'a>);
+
+impl<'a> Pieces<'a> {
+    /// All that will be printed stands in the function's body.
+    pub(crate) fn new(function: &'a Function, style: Style) -> Pieces<'a> {
+        Pieces(Printer::new(function, style, &[]))
+    }
+
+    /// The parameters.
+    pub(crate) fn params(&self) -> String {
+        self.0.params()
+    }
+
+    /// A name that nothing has.
+    pub(crate) fn fresh(&mut self, stem: &str) -> String {
+        self.0.names.fresh(stem)
+    }
+
+    /// What a variable or an array is called.
+    pub(crate) fn name(&self, name: &Sym) -> String {
+        self.0.expr.name(name)
+    }
+
+    /// Declarations of all variables, a line each.
+    pub(crate) fn variables(&self, depth: usize) -> String {
+        let mut out = Text::new(depth);
+        for (var, ty) in &self.0.types {
+            let parameter = self.0.function.params.iter().any(|p| p.name() == var);
+            if !parameter {
+                out.line(&format!("{} {};", ty.c_name(), self.name(var)));
+            }
+        }
+        out.s
+    }
+
+    /// Statements, their variables declared elsewhere.
+    pub(crate) fn block(&mut self, stmts: &[Stmt], depth: usize) -> String {
+        let mut out = Text::new(depth);
+        self.0.block(&scope::recognise(stmts), &mut out);
+        out.s
+    }
+
+    /// An expression.
+    pub(crate) fn value(&mut self, e: &Expr) -> String {
+        self.0.expr.print(e)
+    }
+
+    /// An expression that counts what is in memory, or compares such.
+    pub(crate) fn index(&mut self, e: &Expr) -> String {
+        self.0.expr.print_index(e)
+    }
+
+    /// A function that was put together from them.
+    pub(crate) fn printed(self, text: String) -> Printed {
+        Printed {
+            helpers: self.0.expr.helpers,
+            text,
+        }
+    }
 }
 
 const PREAMBLE: &str = "\
@@ -145,11 +244,12 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn new(function: &'a Function, style: Style, contractions: &'a [Contraction]) -> Printer<'a> {
-        let mut names = Names::new(C_WORDS.iter().copied());
+        let words = C_WORDS.iter().chain(style.dialect.words);
+        let mut names = Names::new(words.copied());
         names.reserve(&function.name);
         let mut p = Printer {
             function,
-            expr: ExprPrinter::default(),
+            expr: ExprPrinter::new(style.dialect),
             types: BTreeMap::new(),
             places: BTreeMap::new(),
             names,
@@ -197,7 +297,7 @@ impl<'a> Printer<'a> {
         }
         let mut c_name = self.names.fresh(name);
         // Neither a function of `<math.h>` nor one of ours.
-        while is_math_name(&c_name) || looks_like_helper(&c_name) {
+        while is_math_name(&c_name) || looks_like_helper(&c_name, self.style.dialect) {
             c_name = self.names.fresh(&format!("{c_name}_"));
         }
         self.expr.names.insert(name.clone(), c_name);
@@ -247,12 +347,13 @@ impl<'a> Printer<'a> {
             } => {
                 let qualifier = if *is_const { "const " } else { "" };
                 let restrict = if *restrict || self.style.disjoint {
-                    "restrict "
+                    self.style.dialect.restrict
                 } else {
                     ""
                 };
                 format!(
-                    "{qualifier}{} *{restrict}{}",
+                    "{}{qualifier}{} *{restrict}{}",
+                    self.style.dialect.space,
                     elem.c_name(),
                     self.expr.name(name)
                 )
@@ -348,7 +449,7 @@ impl<'a> Printer<'a> {
                 index,
                 value,
             } => {
-                let (index, value) = (self.expr.print(index), self.expr.print(value));
+                let (index, value) = (self.expr.print_index(index), self.expr.print(value));
                 out.line(&format!("{}[{index}] = {value};", self.expr.name(array)));
             }
             Stmt::Return(None) => out.line("return;"),
@@ -363,6 +464,7 @@ impl<'a> Printer<'a> {
         };
         let counted = counted(node);
         match (&looped.mode, &counted) {
+            _ if !self.style.dialect.openmp => {}
             (LoopMode::Parallel, Some(bound)) if self.separable(node, number) => {
                 return self.parallel(node, bound, out);
             }
@@ -402,8 +504,8 @@ impl<'a> Printer<'a> {
         } else {
             String::new()
         };
-        let mut from = self.expr.print(start);
-        let mut cond = self.expr.print(&looped.cond);
+        let mut from = self.expr.print_index(start);
+        let mut cond = self.expr.print_index(&looped.cond);
         if let Some((begin, end)) = range {
             (from, cond) = (begin.into(), format!("{name} < {end}"));
         }
@@ -413,9 +515,9 @@ impl<'a> Printer<'a> {
                 format!("{name}--")
             }
             Expr::Binary(BinOp::Add, a, b) if is_var(a, var) && a.ty().bits() >= 32 => {
-                format!("{name} += {}", self.expr.print(b))
+                format!("{name} += {}", self.expr.print_index(b))
             }
-            _ => format!("{name} = {}", self.expr.print(step)),
+            _ => format!("{name} = {}", self.expr.print_index(step)),
         };
         // The counter is nobody's business afterwards if it is declared here.
         let product = self.product(looped.id).filter(|_| declared);
@@ -610,12 +712,16 @@ impl<'a> Printer<'a> {
     }
 }
 
-fn looks_like_helper(name: &str) -> bool {
-    [
+fn looks_like_helper(name: &str, dialect: &Dialect) -> bool {
+    let total = [
         "abs_", "div_", "rem_", "shl_", "shr_", "sar_", "max_", "min_", "bits_",
-    ]
-    .iter()
-    .any(|p| name.strip_prefix(p).is_some_and(|t| t.len() <= 7))
+    ];
+    let wrapping: &[&str] = match dialect.wraps {
+        true => &[],
+        false => &["add_", "sub_", "mul_", "neg_"],
+    };
+    let mut stems = total.iter().chain(wrapping);
+    stems.any(|p| name.strip_prefix(p).is_some_and(|t| t.len() <= 7))
 }
 
 /// The text as a comment.

@@ -1,0 +1,60 @@
+//! The targets `opencl` and `cuda`: what they print. What that computes is tested where there are drivers.
+
+mod common;
+
+use common::{generate, golden, summary, try_generate};
+use tensorize_backends::simt::{CUDA, OPENCL};
+use tensorize_ir::guard::{Extent, Footprint, Tier};
+use tensorize_ir::index::Idx;
+use tensorize_ir::loopir::Param;
+use tensorize_ir::tensir::Function;
+
+/// Footprints of arrays that start with their element 0.
+fn from_zero(f: &Function) -> Vec<Footprint> {
+    let names = f.params.iter().filter_map(|p| match p {
+        Param::Array { name, .. } => Some(name),
+        Param::Scalar { .. } => None,
+    });
+    let footprint = |name: &tensorize_ir::index::Sym| Footprint {
+        extent: Extent {
+            array: name.clone(),
+            lo: Idx::constant(0),
+            hi: Idx::constant(1),
+        },
+        reads: true,
+        writes: true,
+        reads_depend_on_data: false,
+        writes_depend_on_data: false,
+    };
+    names.map(footprint).collect()
+}
+
+#[test]
+fn a_kernel_in_both_languages() {
+    let f = summary("screen");
+    for (target, name) in [(&OPENCL, "screen.opencl.cl"), (&CUDA, "screen.cuda.cu")] {
+        let g = try_generate(target, &f, Tier::Exact, &from_zero(&f)).unwrap();
+        golden(name, &g.files[0].1);
+    }
+}
+
+#[test]
+fn several_kernels_of_one_summary() {
+    let f = summary("softmax");
+    let g = generate(&OPENCL, &f, Tier::Real);
+    golden("softmax.opencl.cl", &g.files[0].1);
+    assert!(g.entry.contains(' '), "{}", g.entry);
+}
+
+#[test]
+fn a_product_of_matrices() {
+    let f = summary("matmul");
+    let g = try_generate(&OPENCL, &f, Tier::Exact, &from_zero(&f)).unwrap();
+    golden("matmul.opencl.cl", &g.files[0].1);
+}
+
+#[test]
+fn what_a_device_rounds_as_it_likes_is_refused_at_tier_exact() {
+    let why = try_generate(&OPENCL, &summary("softmax"), Tier::Exact, &[]).unwrap_err();
+    assert!(why.contains("`exponential` is rounded"), "{why}");
+}

@@ -1,0 +1,256 @@
+//! Devices with memory of their own: what a kernel is given of a call, and what comes back.
+//!
+//! A driver is loaded when a call needs it. One that can't be loaded, or fails, is not tried again in this process.
+
+#![allow(unsafe_code)]
+
+use crate::elsewhere::{Failure, Outcome, copy_of};
+use crate::memory::{Array, Buffer, Elem};
+use crate::value::Argument;
+use std::sync::{Mutex, PoisonError};
+
+#[cfg(feature = "cuda")]
+mod cuda;
+#[cfg(feature = "opencl")]
+mod opencl;
+
+/// What compiles and runs the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// Whatever has an OpenCL driver.
+    OpenCl,
+    /// NVIDIA's.
+    Cuda,
+}
+
+/// How many items a group has.
+pub(crate) const GROUP: usize = 256;
+/// More groups don't run at the same time on any device, and a kernel does its work with any number of them.
+const MOST_GROUPS: usize = 1 << 14;
+/// How many 64-bit numbers kernels of one call can leave to one another.
+const KEPT: usize = 64;
+
+/// Generated kernels.
+#[derive(Debug)]
+#[cfg_attr(
+    not(any(feature = "opencl", feature = "cuda")),
+    expect(dead_code, reason = "nobody runs them")
+)]
+pub(crate) struct Module {
+    pub(crate) name: &'static str,
+    pub(crate) api: Api,
+    pub(crate) source: &'static str,
+    /// In the order in which they run.
+    pub(crate) kernels: &'static [&'static str],
+}
+
+/// A kernel's argument.
+#[cfg_attr(
+    not(any(feature = "opencl", feature = "cuda")),
+    expect(dead_code, reason = "nobody takes them")
+)]
+pub(crate) enum Given {
+    /// Elements that lie one after the other, to be copied to the device, and back if they are written.
+    Elements { bytes: Buffer, writes: bool },
+    /// A number of 1, 2, 4 or 8 bytes, in the lowest ones.
+    Number { bits: u64, size: usize },
+}
+
+/// What went wrong.
+#[cfg_attr(
+    not(any(feature = "opencl", feature = "cuda")),
+    expect(dead_code, reason = "nobody runs them")
+)]
+pub(crate) enum Trouble {
+    /// The device is fine, this call was too much for it.
+    Call(String),
+    /// The device is fine, the kernels aren't.
+    Module(String),
+    /// The device, or its driver, isn't.
+    Device(String),
+}
+
+/// A device that is ready.
+pub(crate) trait Device: Send {
+    /// Compiles the kernels, if that has not been done.
+    fn load(&mut self, module: &Module) -> Result<(), Trouble>;
+
+    /// Runs a module's kernels one after the other on these arguments, in that many groups. What is written is written
+    /// back to the arguments.
+    fn run(
+        &mut self,
+        module: &Module,
+        arguments: &mut [Given],
+        groups: usize,
+    ) -> Result<(), Trouble>;
+}
+
+enum State {
+    NotStarted,
+    Running(Box<dyn Device>),
+    Failed(String),
+}
+
+static OPENCL: Mutex<State> = Mutex::new(State::NotStarted);
+static CUDA: Mutex<State> = Mutex::new(State::NotStarted);
+
+/// Runs a module on copies of the arrays.
+///
+/// # Safety
+/// The arrays are those of a call of the kernel, with its proven footprints.
+pub(crate) unsafe fn call(
+    module: &Module,
+    arrays: &[Array],
+    arguments: &[Argument],
+    ret: Option<Elem>,
+) -> Result<Outcome, Failure> {
+    with_device(module.api, |device| {
+        device.load(module)?;
+        // SAFETY: handed on.
+        let (mut given, places) = unsafe { arguments_of(arrays, arguments, ret) }?;
+        let most = arrays.iter().filter_map(Array::len).max().unwrap_or(1);
+        let groups = most.div_ceil(GROUP).clamp(1, MOST_GROUPS);
+        let before = snapshots(&given, &places)?;
+        device.run(module, &mut given, groups)?;
+        let result = match (ret, given.last()) {
+            (Some(elem), Some(Given::Elements { bytes, .. })) => {
+                let mut word = [0; 8];
+                word[..elem.size()].copy_from_slice(bytes.as_slice());
+                u64::from_le_bytes(word)
+            }
+            _ => 0,
+        };
+        let mut written = Vec::new();
+        for (position, old) in before {
+            if let Given::Elements { bytes, .. } = &mut given[places[position]]
+                && let Some(none) = Buffer::new(0)
+            {
+                written.push((position, old, std::mem::replace(bytes, none)));
+            }
+        }
+        Ok(Outcome { written, result })
+    })
+}
+
+/// Gets the device ready for a module.
+pub(crate) fn prepare(module: &Module) -> Result<(), String> {
+    with_device(module.api, |device| device.load(module)).map_err(|f| match f {
+        Failure::Call(why) | Failure::Kernel(why) => why,
+    })
+}
+
+fn with_device<T>(
+    api: Api,
+    f: impl FnOnce(&mut dyn Device) -> Result<T, Trouble>,
+) -> Result<T, Failure> {
+    let state = match api {
+        Api::OpenCl => &OPENCL,
+        Api::Cuda => &CUDA,
+    };
+    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    if let State::NotStarted = *state {
+        *state = match start(api) {
+            Ok(device) => State::Running(device),
+            Err(why) => State::Failed(why),
+        };
+    }
+    let device = match &mut *state {
+        State::Running(device) => device.as_mut(),
+        State::Failed(why) => return Err(Failure::Kernel(why.clone())),
+        State::NotStarted => return Err(Failure::Kernel("the device did not start".into())),
+    };
+    match f(device) {
+        Ok(value) => Ok(value),
+        Err(Trouble::Call(why)) => Err(Failure::Call(why)),
+        Err(Trouble::Module(why)) => Err(Failure::Kernel(why)),
+        Err(Trouble::Device(why)) => {
+            *state = State::Failed(why.clone());
+            Err(Failure::Kernel(why))
+        }
+    }
+}
+
+fn start(api: Api) -> Result<Box<dyn Device>, String> {
+    match api {
+        #[cfg(feature = "opencl")]
+        Api::OpenCl => opencl::start(),
+        #[cfg(not(feature = "opencl"))]
+        Api::OpenCl => Err(without("opencl")),
+        #[cfg(feature = "cuda")]
+        Api::Cuda => cuda::start(),
+        #[cfg(not(feature = "cuda"))]
+        Api::Cuda => Err(without("cuda")),
+    }
+}
+
+#[cfg(not(all(feature = "opencl", feature = "cuda")))]
+fn without(feature: &str) -> String {
+    format!("the program was built without the feature `{feature}` of tensorize-rt")
+}
+
+/// The arguments of a module's kernels: the call's own in their order, each array with the number of its first element;
+/// then room for what is kept, and for the result. With them, where each array is among them.
+unsafe fn arguments_of(
+    arrays: &[Array],
+    arguments: &[Argument],
+    ret: Option<Elem>,
+) -> Result<(Vec<Given>, Vec<usize>), Trouble> {
+    let room = |bytes: usize| {
+        let bytes =
+            Buffer::new(bytes).ok_or_else(|| Trouble::Call("there is not enough memory".into()))?;
+        Ok(Given::Elements {
+            bytes,
+            writes: true,
+        })
+    };
+    let mut given = Vec::new();
+    let mut places = Vec::new();
+    let mut left = arrays.iter();
+    for argument in arguments {
+        match *argument {
+            Argument::Array => {
+                let array = left
+                    .next()
+                    .ok_or_else(|| Trouble::Call("its arguments don't fit together".into()))?;
+                // SAFETY: handed on.
+                let bytes = unsafe { copy_of(array) }.map_err(Trouble::Call)?;
+                places.push(given.len());
+                given.push(Given::Elements {
+                    bytes,
+                    writes: array.writes,
+                });
+                given.push(Given::Number {
+                    bits: array.lo as u64,
+                    size: 8,
+                });
+            }
+            Argument::Scalar(elem, bits) => given.push(Given::Number {
+                bits,
+                size: elem.size(),
+            }),
+        }
+    }
+    given.push(room(8 * KEPT)?);
+    if let Some(elem) = ret {
+        given.push(room(elem.size())?);
+    }
+    Ok((given, places))
+}
+
+/// Copies of the arrays that are written, with their positions among the arrays.
+fn snapshots(given: &[Given], places: &[usize]) -> Result<Vec<(usize, Buffer)>, Trouble> {
+    let mut copies = Vec::new();
+    for (position, place) in places.iter().enumerate() {
+        if let Given::Elements {
+            bytes,
+            writes: true,
+        } = &given[*place]
+        {
+            let mut copy = Buffer::new(bytes.as_slice().len())
+                .ok_or_else(|| Trouble::Call("there is not enough memory".into()))?;
+            copy.as_mut_slice().copy_from_slice(bytes.as_slice());
+            copies.push((position, copy));
+        }
+    }
+    Ok(copies)
+}

@@ -1,0 +1,172 @@
+//! CUDA, by way of NVIDIA's driver and its compiler for run time, NVRTC.
+
+#![allow(unsafe_code)]
+
+use super::{Device, GROUP, Given, Module, Trouble};
+use cudarc::driver::sys::CUresult;
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg,
+};
+use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The first device with its queue.
+struct Cuda {
+    loaded: HashMap<&'static str, Vec<CudaFunction>>,
+    stream: Arc<CudaStream>,
+    context: Arc<CudaContext>,
+    architecture: &'static str,
+}
+
+/// The device that `CUDA_VISIBLE_DEVICES` shows first.
+pub(super) fn start() -> Result<Box<dyn Device>, String> {
+    // The crate panics where a library is missing, so it is asked first.
+    // SAFETY: loading NVIDIA's own libraries.
+    let (driver, compiler) = unsafe {
+        (
+            cudarc::driver::sys::is_culib_present(),
+            cudarc::nvrtc::sys::is_culib_present(),
+        )
+    };
+    if !driver {
+        return Err("the CUDA driver's library can't be loaded".into());
+    }
+    if !compiler {
+        return Err("the library of CUDA's compiler, NVRTC, can't be loaded".into());
+    }
+    let failed = |what: &str, e: DriverError| format!("{what}: {e}");
+    let context = CudaContext::new(0).map_err(|e| failed("there is no CUDA device", e))?;
+    let (major, minor) = (context.compute_capability())
+        .map_err(|e| failed("the CUDA device does not tell what it can do", e))?;
+    let stream =
+        (context.new_stream()).map_err(|e| failed("the CUDA device takes no commands", e))?;
+    Ok(Box::new(Cuda {
+        loaded: HashMap::new(),
+        stream,
+        context,
+        // There is one device in a process: its name is made once.
+        architecture: format!("compute_{major}{minor}").leak(),
+    }))
+}
+
+/// What an error that is not of our making says of the device.
+fn trouble(e: DriverError) -> Trouble {
+    match e.0 {
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+            Trouble::Call("the device has not enough memory".into())
+        }
+        _ => Trouble::Device(format!("CUDA: {e}")),
+    }
+}
+
+impl Device for Cuda {
+    fn load(&mut self, module: &Module) -> Result<(), Trouble> {
+        if self.loaded.contains_key(module.name) {
+            return Ok(());
+        }
+        let options = CompileOptions {
+            // As C rounds, operation by operation.
+            fmad: Some(false),
+            ftz: Some(false),
+            prec_div: Some(true),
+            prec_sqrt: Some(true),
+            arch: Some(self.architecture),
+            ..CompileOptions::default()
+        };
+        let compiled = compile_ptx_with_opts(module.source, options)
+            .map_err(|e| Trouble::Module(format!("it does not compile: {}", excerpt(&e))))?;
+        let program = self.context.load_module(compiled).map_err(trouble)?;
+        let kernels: Result<Vec<CudaFunction>, DriverError> = (module.kernels.iter())
+            .map(|k| program.load_function(k))
+            .collect();
+        let kernels =
+            kernels.map_err(|e| Trouble::Module(format!("a kernel is not there: {e}")))?;
+        self.loaded.insert(module.name, kernels);
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        module: &Module,
+        arguments: &mut [Given],
+        groups: usize,
+    ) -> Result<(), Trouble> {
+        let missing = || Trouble::Module("it is not loaded".into());
+        let kernels = self.loaded.get(module.name).ok_or_else(missing)?;
+        let stream = &self.stream;
+        let mut buffers: Vec<Option<CudaSlice<u8>>> = Vec::new();
+        for argument in arguments.iter() {
+            buffers.push(match argument {
+                Given::Elements { bytes, .. } if bytes.as_slice().is_empty() => {
+                    Some(stream.alloc_zeros(1).map_err(trouble)?)
+                }
+                Given::Elements { bytes, .. } => {
+                    Some(stream.clone_htod(bytes.as_slice()).map_err(trouble)?)
+                }
+                Given::Number { .. } => None,
+            });
+        }
+        // As wide as each parameter is.
+        let narrow: Vec<(u8, u16, u32)> = (arguments.iter())
+            .map(|a| match a {
+                Given::Number { bits, .. } => (*bits as u8, *bits as u16, *bits as u32),
+                Given::Elements { .. } => (0, 0, 0),
+            })
+            .collect();
+        for kernel in kernels {
+            let mut launch = stream.launch_builder(kernel);
+            for ((argument, buffer), (byte, half, word)) in
+                arguments.iter().zip(&mut buffers).zip(&narrow)
+            {
+                match (argument, buffer) {
+                    (Given::Number { size: 1, .. }, _) => launch.arg(byte),
+                    (Given::Number { size: 2, .. }, _) => launch.arg(half),
+                    (Given::Number { size: 4, .. }, _) => launch.arg(word),
+                    (Given::Number { bits, .. }, _) => launch.arg(bits),
+                    (Given::Elements { .. }, Some(buffer)) => launch.arg(buffer),
+                    (Given::Elements { .. }, None) => return Err(missing()),
+                };
+            }
+            let config = LaunchConfig {
+                grid_dim: (groups as u32, 1, 1),
+                block_dim: (GROUP as u32, 1, 1),
+                shared_mem_bytes: 0,
+            };
+            // SAFETY: generated kernels have these parameters, in this order, and touch no more than the call's
+            // footprints.
+            unsafe { launch.launch(config) }.map_err(trouble)?;
+        }
+        stream.synchronize().map_err(trouble)?;
+        for (argument, buffer) in arguments.iter_mut().zip(&buffers) {
+            if let (
+                Given::Elements {
+                    bytes,
+                    writes: true,
+                },
+                Some(buffer),
+            ) = (argument, buffer)
+                && !bytes.as_slice().is_empty()
+            {
+                stream
+                    .memcpy_dtoh(buffer, bytes.as_mut_slice())
+                    .map_err(trouble)?;
+            }
+        }
+        stream.synchronize().map_err(trouble)
+    }
+}
+
+/// The line of the compiler's messages that says most.
+fn excerpt(e: &CompileError) -> String {
+    let text = match e {
+        CompileError::CompileError { log, .. } => log.to_string_lossy().into_owned(),
+        other => other.to_string(),
+    };
+    let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
+    let first = lines.clone().next().unwrap_or("it does not say why");
+    lines
+        .find(|l| l.contains("error"))
+        .unwrap_or(first)
+        .to_owned()
+}
