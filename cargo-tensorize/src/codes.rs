@@ -98,6 +98,12 @@ pub const CODES: &[Code] = &[
         "What was asked for could not be written where it was to go. The message says why.",
     ),
     row(
+        "TZ0113",
+        "the build script could not be asked",
+        "Which C files are compiled, and how, is what the build script says while `cargo check` runs it. That failed, and \
+         with --locked an older note is not trusted.",
+    ),
+    row(
         "TZ0301",
         "no summary was found",
         "The kernel's loops have no closed form that we can find: a loop without a bound that can be seen before it \

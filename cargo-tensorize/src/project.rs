@@ -64,12 +64,23 @@ pub fn packages(project: &Project) -> Result<Vec<Package>, Box<Diagnostic>> {
             Box::new(Diagnostic::error("TZ0701", why).help(help))
         })?;
         let uses_build_script = p.dependencies.iter().any(|d| d.name == "tensorize-build");
-        let before = BuildManifest::load(&dir);
-        if uses_build_script {
-            run_build_script(&dir, project);
-        }
+        let text = || std::fs::read(BuildManifest::path(&dir)).ok();
+        let before = text();
+        let ran = if uses_build_script {
+            run_build_script(&dir, project)
+        } else {
+            Ok(())
+        };
         let noted = BuildManifest::load(&dir);
-        let was_noted_wrongly = before.is_some() && before != noted;
+        // What was noted some time ago is good enough to work with, but not to be a gate.
+        if let Err(why) = ran
+            && (project.locked || (noted.is_none() && table.files.is_empty()))
+        {
+            let message = format!("the build script of `{}` could not be asked: {why}", p.name);
+            let help = "`cargo check` has to succeed, so that it is known which C files are compiled, and how";
+            return Err(Box::new(Diagnostic::error("TZ0113", message).help(help)));
+        }
+        let was_noted_wrongly = before.is_some() && before != text();
         let noted = noted.map(|m| m.libraries).unwrap_or_default();
         let libraries = if noted.is_empty() {
             table.as_library().into_iter().collect()
@@ -159,7 +170,7 @@ fn chosen<'a>(
 /// noted is not to be trusted.
 /// When cargo runs us from a build script, it holds its locks: nothing is run then, and the script has
 /// made its notes.
-fn run_build_script(dir: &Path, project: &Project) {
+fn run_build_script(dir: &Path, project: &Project) -> Result<(), String> {
     let modified = |p: &Path| {
         p.metadata()
             .and_then(|m| m.modified())
@@ -171,11 +182,10 @@ fn run_build_script(dir: &Path, project: &Project) {
         .iter()
         .any(|v| std::env::var_os(v).is_some());
     if (up_to_date && !project.locked) || nested {
-        return;
+        return Ok(());
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // What fails after the build script is the user's to see with `cargo build`.
-    let _ = Command::new(cargo)
+    let output = Command::new(cargo)
         .arg("check")
         .arg("--quiet")
         .arg("--manifest-path")
@@ -184,7 +194,12 @@ fn run_build_script(dir: &Path, project: &Project) {
         // Its notes are wanted, not that it calls us.
         .env("TENSORIZE_BIN", "")
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+        .output()
+        .map_err(|e| format!("cargo can't be started: {e}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let log = String::from_utf8_lossy(&output.stderr);
+    let error = log.lines().find(|l| l.starts_with("error"));
+    Err(error.unwrap_or("cargo check failed").to_owned())
 }

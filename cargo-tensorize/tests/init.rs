@@ -4,8 +4,8 @@ mod common;
 
 use common::{code, command, project, stderr, stdout, tensorize, write};
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 const BUILD: &str = "//! Compiles what came from the vendor.
 
@@ -86,14 +86,27 @@ fn files(dir: &Path) -> Vec<(String, String)> {
     names.map(read).to_vec()
 }
 
+/// The folder in which all of these tests have cargo build.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("init")
+}
+
+/// Runs the subcommand where it may call cargo.
+fn with_cargo(dir: &Path, args: &[&str]) -> Output {
+    let mut tensorize = command(dir, args);
+    tensorize
+        .env("CARGO_TARGET_DIR", target())
+        .output()
+        .unwrap()
+}
+
 /// Builds and runs the program as cargo does; what it and the build print.
 fn run(dir: &Path, choice: &str) -> String {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("init");
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .args(["run", "--quiet", "--offline"])
         .current_dir(dir)
-        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_TARGET_DIR", target())
         // The build finds what is stored, and calls nobody.
         .env("TENSORIZE_BIN", "")
         .env("TENSORIZE", choice);
@@ -158,13 +171,7 @@ fn a_crate_with_cc_is_prepared_builds_and_runs_generated_code() {
     // And with a kernel named and proven, generated code runs in it.
     let named = "\n[package.metadata.tensorize]\nkernels = [\"vendor/mix.c::mix\", \"vendor/gain.c::gain\"]\n";
     fs::write(mixer.join("Cargo.toml"), manifest + named).unwrap();
-    let out = command(&mixer, &["--offline", "--target", "cpu"])
-        .env(
-            "CARGO_TARGET_DIR",
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join("init"),
-        )
-        .output()
-        .unwrap();
+    let out = with_cargo(&mixer, &["--offline", "--target", "cpu"]);
     assert_eq!(code(&out), 0, "{}", stderr(&out));
     assert!(
         stdout(&out).contains("2 kernels: 2 proven"),
@@ -185,6 +192,94 @@ fn a_crate_with_cc_is_prepared_builds_and_runs_generated_code() {
     assert!(
         said.contains("mix") && said.contains("cpu"),
         "generated code ran: {said}"
+    );
+}
+
+const GATE: [&str; 3] = ["check", "--locked", "--offline"];
+
+/// From a crate that knows nothing of us to a gate that is green, red, and green again.
+#[test]
+fn the_gate_follows_the_sources_of_a_build_script() {
+    let dir = tempfile::tempdir().unwrap();
+    vendor(dir.path());
+    let mixer = dir.path().join("mixer");
+    let gate = || with_cargo(&mixer, &GATE);
+    let edit = |file: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(mixer.join(file)).unwrap();
+        assert!(text.contains(from), "{file}: {text}");
+        fs::write(mixer.join(file), text.replacen(from, to, 1)).unwrap();
+    };
+    assert_eq!(code(&tensorize(&mixer, &["init", "--offline", "--yes"])), 0);
+    for file in ["vendor/mix.c", "vendor/gain.c"] {
+        edit(
+            file,
+            "void",
+            "#include \"tensorize.h\"\nTENSORIZE_KERNEL\nvoid",
+        );
+    }
+    edit(
+        "Cargo.toml",
+        "[dependencies]",
+        "[package.metadata.tensorize]\ntargets = [\"cpu\"]\n\n[dependencies]",
+    );
+    // Cargo.lock does not know the crate yet, and --locked leaves it as it is: the build script can't be asked.
+    let out = gate();
+    assert_eq!(code(&out), 101, "{}", stderr(&out));
+    assert!(stderr(&out).contains("TZ0113"), "{}", stderr(&out));
+    assert_eq!(run(&mixer, "auto").trim(), "[26, 52, 78]");
+    // Nothing is stored yet.
+    let out = gate();
+    assert_eq!(code(&out), 104, "{}", stderr(&out));
+    let store = || {
+        let out = with_cargo(&mixer, &["--offline"]);
+        assert_eq!(code(&out), 0, "{}", stderr(&out));
+        let out = gate();
+        assert_eq!(code(&out), 0, "{}", stderr(&out));
+        assert!(
+            stdout(&out).contains("2 kernels: 2 proven"),
+            "{}",
+            stdout(&out)
+        );
+    };
+    store();
+
+    // A kernel, a header that one of them includes, and a define of the build script.
+    for (file, from, to, stale) in [
+        ("vendor/gain.c", "* 2", "* 4", &["gain"][..]),
+        ("vendor/include/mix.h", "(x) *", "1 + (x) *", &["mix"]),
+        ("build.rs", "\"3\"", "\"5\"", &["mix"]),
+    ] {
+        edit(file, from, to);
+        let out = gate();
+        assert_eq!(code(&out), 104, "{file}: {}", stderr(&out));
+        for name in ["gain", "mix"] {
+            let told = stderr(&out).contains(&format!("`{name}`"));
+            assert_eq!(
+                told,
+                stale.contains(&name),
+                "{file}, {name}: {}",
+                stderr(&out)
+            );
+        }
+        store();
+    }
+
+    // Who leaves a file out of the list takes its kernels from the gate: the build script is asked.
+    // Left out, and damaged.
+    for (from, to) in [("    \"vendor/gain.c\",\n", ""), ("files = [", "files = ")] {
+        edit(".tensorize/build-script.toml", from, to);
+        let out = gate();
+        assert_eq!(code(&out), 104, "{}", stderr(&out));
+        let told = "did not say what the build script compiles";
+        assert!(stderr(&out).contains(told), "{}", stderr(&out));
+        assert!(stdout(&out).contains("2 kernels"), "{}", stdout(&out));
+    }
+    let out = gate();
+    assert_eq!(
+        code(&out),
+        0,
+        "the build script has put it right: {}",
+        stderr(&out)
     );
 }
 
