@@ -55,6 +55,7 @@ fn links_lead_somewhere() {
         ("docs/soundness.md", "docs"),
         ("docs/ci.md", "docs"),
         ("docs/commands.md", "docs"),
+        ("docs/adding-a-target.md", "docs"),
     ] {
         let page_text = text(page);
         for link in page_text

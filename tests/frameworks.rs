@@ -42,7 +42,7 @@ fn program() -> &'static PathBuf {
         let manifest = folder.path().join("Cargo.toml");
         let text = fs::read_to_string(&manifest).expect("a manifest");
         let in_python = backends::targets()
-            .iter()
+            .into_iter()
             .filter(|t| t.python_package().is_some());
         let names: Vec<_> = in_python
             .map(|t| t.name())

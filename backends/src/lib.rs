@@ -18,6 +18,7 @@ pub mod simt;
 pub mod stablehlo;
 mod summary;
 
+use std::sync::{PoisonError, RwLock};
 use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_ir::{loopir, tensir};
 
@@ -115,10 +116,13 @@ impl std::fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// All targets.
-pub fn targets() -> &'static [&'static dyn Target] {
+/// Targets of other crates.
+static OTHERS: RwLock<Vec<&dyn Target>> = RwLock::new(Vec::new());
+
+/// All targets: those of this crate, then registered ones.
+pub fn targets() -> Vec<&'static dyn Target> {
     static GEMMINI: gemmini::Gemmini = gemmini::Gemmini::new();
-    static TARGETS: &[&dyn Target] = &[
+    let mut all: Vec<&dyn Target> = vec![
         &cpu::Cpu,
         &frameworks::NUMPY,
         &frameworks::JAX,
@@ -132,8 +136,40 @@ pub fn targets() -> &'static [&'static dyn Target] {
         &simt::OPENCL,
         &simt::CUDA,
     ];
-    TARGETS
+    all.extend(&*OTHERS.read().unwrap_or_else(PoisonError::into_inner));
+    all
 }
+
+/// Adds a target of another crate, from here on and for the whole process.
+///
+/// # Errors
+///
+/// If there is a target of that name.
+pub fn register(target: &'static dyn Target) -> Result<(), NameTaken> {
+    let name = target.name();
+    if targets().iter().any(|t| t.name() == name) {
+        return Err(NameTaken(name));
+    }
+    let mut others = OTHERS.write().unwrap_or_else(PoisonError::into_inner);
+    others.push(target);
+    Ok(())
+}
+
+/// There is a target of that name already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameTaken(pub &'static str);
+
+impl std::fmt::Display for NameTaken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "there is a target `{}` already; call yours otherwise",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NameTaken {}
 
 #[cfg(test)]
 mod tests {
@@ -143,5 +179,11 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), super::targets().len());
+    }
+
+    #[test]
+    fn a_name_is_taken_once() {
+        let taken = super::register(&crate::cpu::Cpu);
+        assert_eq!(taken, Err(super::NameTaken("cpu")));
     }
 }

@@ -328,8 +328,8 @@ fn summaries(target: &dyn Target) {
 }
 
 fn target(name: &str) -> &'static dyn Target {
-    let mut all = tensorize_backends::targets().iter();
-    *all.find(|t| t.name() == name).expect("a target")
+    let mut all = tensorize_backends::targets().into_iter();
+    all.find(|t| t.name() == name).expect("a target")
 }
 
 macro_rules! frameworks {

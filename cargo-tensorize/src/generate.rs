@@ -39,10 +39,7 @@ pub struct Subject<'a> {
 
 /// The target of that name.
 pub fn find(name: &str) -> Option<&'static dyn Target> {
-    backends::targets()
-        .iter()
-        .copied()
-        .find(|t| t.name() == name)
+    backends::targets().into_iter().find(|t| t.name() == name)
 }
 
 /// The names of all targets.

@@ -32,6 +32,20 @@ use clap::Parser;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// The same as [`main`], with targets of another crate beside ours: see `docs/adding-a-target.md`.
+pub fn main_with(
+    args: impl IntoIterator<Item = OsString>,
+    targets: &[&'static dyn backends::Target],
+) -> ExitCode {
+    for target in targets {
+        if let Err(taken) = backends::register(*target) {
+            eprintln!("error: {taken}");
+            return exit::Code::Usage.into();
+        }
+    }
+    main(args)
+}
+
 /// Runs the program with these arguments, its own name first. Both `cargo-tensorize …` and
 /// `cargo tensorize …` (which cargo turns into `cargo-tensorize tensorize …`) are understood.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {

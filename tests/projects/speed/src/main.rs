@@ -124,11 +124,7 @@ fn works(n: usize, arrays: &mut [Vec<f32>; 4], bytes: &mut [Vec<u8>; 3]) -> Vec<
 
 /// Rounds of one kind take turns with rounds of the others, so that whatever else the machine does hits all alike.
 fn measure(work: &mut Work) {
-    let choices = [
-        Choice::Off,
-        Choice::Target("cpu".into()),
-        Choice::Auto,
-    ];
+    let choices = [Choice::Off, Choice::Target("cpu".into()), Choice::Auto];
     let mut time = |choice: &Choice, calls: u32| {
         set_choice(choice.clone());
         let start = Instant::now();
