@@ -271,7 +271,7 @@ mod opencl {
     fn out_of_memory() {
         let env = [("POCL_MEMORY_LIMIT", "1")];
         alone("opencl::out_of_memory", "opencl", &env, || {
-            let mut x = vec![0u8; 3 << 29];
+            let mut x = vec![0u8; 3 << 27];
             x[..4].copy_from_slice(&[1, 2, 3, 4]);
             assert_eq!(call(good(), x.as_mut_ptr(), x.len() as i64), 11);
             assert_eq!(x[..5], [11, 12, 13, 14, 0]);
