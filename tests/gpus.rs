@@ -294,16 +294,7 @@ mod opencl {
                  { for (int i = 0; i < n; i++) out[i] = a[i] + b[i]; }\n";
         fs::write(&file, c).expect("a writable folder");
         let jobs = std::num::NonZeroUsize::MIN;
-        let settings = Settings {
-            z3: tensorize_prove::solver::find(),
-            jobs,
-            targets: vec!["opencl".into()],
-            tier: Tier::Real,
-            differential: false,
-            proposer: None,
-            time_limit: std::time::Duration::from_secs(60),
-            second: None,
-        };
+        let settings = settings();
         let parsed = pipeline::parse(vec![Source::alone(&file, &[])], jobs);
         let jobs = parsed.into_iter().flat_map(|(_, p)| p.expect("C"));
         let kernels = pipeline::run(jobs.collect(), &settings).map_err(|d| d.message.clone());
@@ -325,6 +316,56 @@ mod opencl {
             };
             assert_eq!(report.status, status, "{}", report.why);
             assert_eq!(kernel.artefacts.contains_key("opencl"), stays);
+        }
+    }
+
+    /// The 69 benchmarks, each run against the lifted loop.
+    #[test]
+    fn all_benchmarks_run() {
+        let files = tensorize_e2e::sources("fixtures/tenspiler/c");
+        let sources = files.iter().map(|f| Source::alone(f, &[])).collect();
+        let threads = std::thread::available_parallelism().unwrap_or(std::num::NonZeroUsize::MIN);
+        let parsed = pipeline::parse(sources, threads);
+        let jobs = parsed.into_iter().flat_map(|(_, p)| p.expect("C"));
+        let settings = Settings {
+            differential: true,
+            jobs: threads,
+            ..settings()
+        };
+        let run = pipeline::run(jobs.collect(), &settings).map_err(|d| d.message.clone());
+        let kernels = run.expect("Z3").kernels;
+        let list = root().join("fixtures/tenspiler/benchmarks.tsv");
+        let list = fs::read_to_string(list).expect("the list of benchmarks");
+        let mut seen = 0;
+        for line in list.lines().skip(1) {
+            let mut fields = line.split('\t');
+            let (suite, name) = (fields.next().unwrap_or(""), fields.next().unwrap_or(""));
+            let is = |k: &&pipeline::Kernel| {
+                k.report.name == name && k.source.file.file_stem().is_some_and(|s| s == suite)
+            };
+            let kernel = kernels.iter().find(is);
+            let kernel = kernel.unwrap_or_else(|| panic!("no {name} in {suite}"));
+            let report = &kernel.report.targets["opencl"];
+            assert!(
+                kernel.artefacts.contains_key("opencl"),
+                "{name}: {}",
+                report.why
+            );
+            seen += 1;
+        }
+        assert_eq!(seen, 69);
+    }
+
+    fn settings() -> Settings {
+        Settings {
+            z3: tensorize_prove::solver::find(),
+            jobs: std::num::NonZeroUsize::MIN,
+            targets: vec!["opencl".into()],
+            tier: Tier::Real,
+            differential: false,
+            proposer: None,
+            time_limit: std::time::Duration::from_secs(60),
+            second: None,
         }
     }
 }
