@@ -24,7 +24,10 @@ impl Target for Serial {
         let entry = format!("{}__serial", kernel.function.name);
         function.name = entry.clone();
         let header = format!("Generated from {} for one core.", kernel.source);
-        let style = c::Style { disjoint: true };
+        let style = c::Style {
+            disjoint: true,
+            ..c::Style::default()
+        };
         Ok(Generated {
             files: vec![(
                 format!("{}.serial.c", kernel.function.name),
