@@ -1,7 +1,7 @@
 //! Code for targets, and the checks that it has to pass.
 
 use crate::pipeline::Proven;
-use crate::report::{TargetReport, TargetStatus};
+use crate::report::{SPLIT, TargetReport, TargetStatus};
 use backends::{Generated, Target};
 use std::collections::BTreeMap;
 use tensorize_ir::guard::{Guard, Tier};
@@ -53,7 +53,7 @@ pub fn generate(
     subject: &Subject,
     solver: &mut Solver,
 ) -> (TargetReport, Option<Artefact>) {
-    let report = |status, why: String| (TargetReport { status, why }, None);
+    let report = |status, why: String| (TargetReport::without_code(status, why), None);
     let Proven { summary, proof, .. } = subject.proven;
     let Some(target) = find(name) else {
         return report(
@@ -103,9 +103,13 @@ pub fn generate(
     (
         TargetReport {
             status: TargetStatus::Generated,
+            tier: Some(tier),
+            max_rel_error: None,
+            ran_on: None,
             why: generated
                 .split
-                .map_or_else(String::new, |s| format!("split: {s}")),
+                .map_or_else(String::new, |s| format!("{SPLIT}{s}")),
+            not_run: false,
         },
         Some(artefact),
     )

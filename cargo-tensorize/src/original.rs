@@ -3,6 +3,7 @@
 use crate::device;
 use crate::diagnostics::Diagnostic;
 use crate::differential::{self, Differential, Effort, Failure, Mismatch, Variant};
+use crate::generate;
 use crate::pipeline::{Kernel, micros};
 use crate::python;
 use std::time::Instant;
@@ -40,9 +41,11 @@ fn on_device(kernel: &mut Kernel, target: &str) {
     kernel.report.times_us.differential += micros(start.elapsed());
     match outcome {
         device::Outcome::Ran(Ok(tally)) => {
-            if let Some(e) = &mut kernel.evidence {
-                e.max_rel_error = e.max_rel_error.max(tally.max_relative_error);
-            }
+            kernel.passed(
+                target,
+                tally.max_relative_error,
+                &format!("{target} device"),
+            );
         }
         device::Outcome::Ran(Err(why)) => bad_code(kernel, target, &why),
         device::Outcome::NotRun(why) => {
@@ -74,17 +77,16 @@ fn in_framework(kernels: &mut [Kernel], target: &str, package: &str) {
         .iter()
         .map(|i| (&kernels[*i], &kernels[*i].artefacts[target]))
         .collect();
-    let verdicts = python::check(&work, package);
+    let (verdicts, ran_on) = match python::check(&work, package) {
+        Ok(ran) => (Ok(ran.verdicts), ran.on),
+        Err(why) => (Err(why), String::new()),
+    };
     let share = micros(start.elapsed()) / todo.len() as u64;
     for (n, i) in todo.iter().enumerate() {
         let kernel = &mut kernels[*i];
         kernel.report.times_us.differential += share;
         match verdicts.as_ref().map(|v| &v[n]) {
-            Ok(Ok(tally)) => {
-                if let Some(e) = &mut kernel.evidence {
-                    e.max_rel_error = e.max_rel_error.max(tally.max_relative_error);
-                }
-            }
+            Ok(Ok(tally)) => kernel.passed(target, tally.max_relative_error, &ran_on),
             Ok(Err(why)) => bad_code(kernel, target, why),
             Err(why) => {
                 let help = format!(
@@ -102,6 +104,9 @@ fn could_not_run(kernel: &mut Kernel, target: &str, why: &str, help: &str) {
     let d = d.at(Some(kernel.span.clone())).help(help);
     kernel.report.diagnostics.push(d);
     kernel.drop_target(target, &why);
+    if let Some(report) = kernel.report.targets.get_mut(target) {
+        report.not_run = true;
+    }
 }
 
 fn compiled(kernels: &mut [Kernel]) {
@@ -273,11 +278,19 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
             );
         }
         Ok(evidence) => {
-            let errors = evidence.variants.iter().map(|(_, t)| t.max_relative_error);
             kernel.evidence = Some(Evidence {
                 inputs: evidence.compared as u64,
-                max_rel_error: errors.fold(evidence.max_relative_error, f64::max),
+                max_rel_error: evidence.max_relative_error,
             });
+            for (target, tally) in &evidence.variants {
+                let emulated = generate::find(target).is_some_and(|t| t.is_emulated());
+                let on = if emulated {
+                    "emulation"
+                } else {
+                    "this machine"
+                };
+                kernel.passed(target, tally.max_relative_error, on);
+            }
         }
         Err(Failure::Mismatch(m)) => return differs(kernel, &m),
         Err(Failure::Unavailable(e)) => not_run(kernel, &e.to_string()),

@@ -318,13 +318,21 @@ impl Kernel {
             .for_each(|t| self.drop_target(t, "the kernel itself did not pass"));
     }
 
+    /// A target's code gave what the original gives, up to this relative error.
+    pub fn passed(&mut self, target: &str, error: f64, ran_on: &str) {
+        if let Some(evidence) = &mut self.evidence {
+            evidence.max_rel_error = evidence.max_rel_error.max(error);
+        }
+        if let Some(report) = self.report.targets.get_mut(target) {
+            report.max_rel_error = Some(error);
+            report.ran_on = Some(ran_on.to_owned());
+        }
+    }
+
     /// Code that is not good after all.
     pub fn drop_target(&mut self, target: &str, why: &str) {
         self.artefacts.remove(target);
-        let report = TargetReport {
-            status: TargetStatus::Failed,
-            why: why.to_owned(),
-        };
+        let report = TargetReport::without_code(TargetStatus::Failed, why);
         self.report.targets.insert(target.to_owned(), report);
     }
 }

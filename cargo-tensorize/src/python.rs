@@ -21,22 +21,31 @@ const SCRIPT: &str = include_str!("python/run.py");
 const LIMIT: Duration = Duration::from_secs(120);
 const LIMIT_A_MODULE: Duration = Duration::from_secs(30);
 
+/// What came of a run.
+#[derive(Debug)]
+pub struct Ran {
+    /// Of each module.
+    pub verdicts: Vec<Verdict>,
+    /// The framework and its version.
+    pub on: String,
+}
+
 /// Runs the modules of these kernels, in order, where `package` can be imported. An `Err` says why none could be run.
-pub fn check(work: &[(&Kernel, &Artefact)], package: &str) -> Result<Vec<Verdict>, String> {
+pub fn check(work: &[(&Kernel, &Artefact)], package: &str) -> Result<Ran, String> {
     let prepared: Vec<Prepared> = work
         .iter()
         .filter_map(|(k, a)| Some(Prepared::new(k.proven.as_ref()?, a)))
         .collect();
     let modules: Vec<&Module> = prepared.iter().map(|p| &p.module).collect();
-    let results = run(&modules, package)?;
-    if results.len() != prepared.len() {
+    let said = run(&modules, package)?;
+    if said.modules.len() != prepared.len() {
         return Err("Python gave no answer for some modules".into());
     }
-    Ok(prepared
-        .iter()
-        .zip(results)
-        .map(|(p, r)| p.compare(&r))
-        .collect())
+    let both = prepared.iter().zip(&said.modules);
+    Ok(Ran {
+        verdicts: both.map(|(p, r)| p.compare(r)).collect(),
+        on: said.ran_on,
+    })
 }
 
 #[derive(Serialize)]
@@ -52,6 +61,12 @@ struct Argument {
     dtype: String,
     value: String,
     writeable: bool,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    ran_on: String,
+    modules: Vec<Vec<Answer>>,
 }
 
 #[derive(Deserialize)]
@@ -210,7 +225,7 @@ fn scalars(hex: &str, ty: ScalarType) -> Option<Vec<Scalar>> {
     Some(bytes?.chunks(ty.bytes()).map(value).collect())
 }
 
-fn run(modules: &[&Module], package: &str) -> Result<Vec<Vec<Answer>>, String> {
+fn run(modules: &[&Module], package: &str) -> Result<Said, String> {
     let python = tools::find_python();
     let name = python.display();
     let mut output = tempfile::tempfile().map_err(|e| format!("no temporary file: {e}"))?;

@@ -26,13 +26,46 @@ pub struct Times {
 }
 
 /// How a target did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TargetReport {
     /// The outcome.
     pub status: TargetStatus,
-    /// Empty for `generated`.
+    /// What the code promises; nothing without code.
+    #[serde(serialize_with = "tier_name")]
+    pub tier: Option<Tier>,
+    /// The largest relative error of its floats, in the run that compared it with the original. Nothing if there was no
+    /// such run now.
+    pub max_rel_error: Option<f64>,
+    /// What that run was on, such as `jax 0.10.2`.
+    pub ran_on: Option<String>,
+    /// Empty for `generated`, unless the target computes a part only.
     pub why: String,
+    /// There is code, which failed only for want of something to run it on.
+    #[serde(skip)]
+    pub not_run: bool,
 }
+
+impl TargetReport {
+    /// Of a target that has no code for a kernel.
+    pub fn without_code(status: TargetStatus, why: impl Into<String>) -> TargetReport {
+        TargetReport {
+            status,
+            tier: None,
+            max_rel_error: None,
+            ran_on: None,
+            why: why.into(),
+            not_run: false,
+        }
+    }
+
+    /// Who computes what, if the target computes a part only.
+    pub fn split(&self) -> Option<&str> {
+        self.why.strip_prefix(SPLIT)
+    }
+}
+
+/// What `why` begins with for code that is for a part.
+pub(crate) const SPLIT: &str = "split: ";
 
 /// What became of one kernel.
 #[derive(Clone, Debug, Serialize)]
@@ -356,12 +389,16 @@ mod tests {
             "numpy".into(),
             TargetReport {
                 status: TargetStatus::Generated,
+                tier: Some(Tier::Exact),
+                max_rel_error: Some(0.0),
+                ran_on: Some("numpy 2.3.1".into()),
                 why: String::new(),
+                not_run: false,
             },
         );
         assert_eq!(
             serde_json::to_string(&k).unwrap(),
-            r#"{"reason":"kernel","name":"f","file":"k.c","line":3,"status":"unproven","tier":"exact","guards":[],"summary":"","code":null,"why":null,"times_us":{"parse":0,"propose":0,"prove":0,"differential":0},"targets":{"numpy":{"status":"generated","why":""}}}"#
+            r#"{"reason":"kernel","name":"f","file":"k.c","line":3,"status":"unproven","tier":"exact","guards":[],"summary":"","code":null,"why":null,"times_us":{"parse":0,"propose":0,"prove":0,"differential":0},"targets":{"numpy":{"status":"generated","tier":"exact","max_rel_error":0.0,"ran_on":"numpy 2.3.1","why":""}}}"#
         );
         assert_eq!(
             serde_json::to_string(&Summary::new(&[k], 5, 6, "5.4.0".into())).unwrap(),

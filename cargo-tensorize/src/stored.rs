@@ -134,8 +134,8 @@ pub fn report(record: &Record, file: PathBuf, line: u32) -> KernelReport {
     report.guards = record.guards.clone();
     report.summary = record.summary.clone().unwrap_or_default();
     let target = |t: &TargetRecord| TargetReport {
-        status: t.status,
-        why: t.why.clone().unwrap_or_default(),
+        tier: t.tier.as_deref().map(|name| tier(Some(name))),
+        ..TargetReport::without_code(t.status, t.why.clone().unwrap_or_default())
     };
     report.targets = record
         .targets

@@ -55,6 +55,15 @@ enum Verb {
         #[arg(long, default_value_t = 5)]
         runs: usize,
     },
+    /// Run every kernel on every target: the 69 benchmarks and the demo's; prints a JSON object a cell
+    Targets {
+        /// Which frameworks for arrays to install; targets of others are left out, and named
+        #[arg(long, default_value = "small")]
+        frameworks: setup::Frameworks,
+        /// Write docs/targets.md, which takes all targets
+        #[arg(long)]
+        update: bool,
+    },
     /// Write docs/coverage.md: which of the 69 benchmarks are proven, in which form, and how fast
     Coverage,
     /// Check formatting and run clippy, warnings being errors
@@ -68,6 +77,7 @@ fn main() -> ExitCode {
         Verb::Demo { pictures } => demo::run(&pictures),
         Verb::Test { frameworks, args } => test::run(frameworks, &args),
         Verb::Bench { what, json, runs } => bench::run(what, json, runs.max(1)),
+        Verb::Targets { frameworks, update } => test::targets(frameworks, update),
         Verb::Coverage => test::coverage(),
         Verb::Lint => test::lint(),
     };

@@ -1,4 +1,4 @@
-//! `cargo xtask test`, `cargo xtask coverage` and `cargo xtask lint`.
+//! `cargo xtask test`, `cargo xtask targets`, `cargo xtask coverage` and `cargo xtask lint`.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -76,6 +76,17 @@ pub fn coverage() -> Result<()> {
                 "--quiet",
             ])
             .env("UPDATE_GOLDEN", "1"),
+    )
+}
+
+/// Every kernel on every target, as fast as users have it. JSON goes to standard output, what is left out to standard error.
+pub fn targets(frameworks: setup::Frameworks, update: bool) -> Result<()> {
+    setup::run(frameworks)?;
+    run_command(
+        cargo()
+            .args(["run", "--release", "--quiet", "--package", "tensorize-e2e"])
+            .args(["--bin", "targets"])
+            .args(update.then_some(["--", "--update"]).into_iter().flatten()),
     )
 }
 

@@ -274,7 +274,7 @@ impl Stages<'_> {
                 limit::within(self.settings.time_limit, work).unwrap_or_else(|work| {
                     let why = format!("the time limit was reached; what was open: {}", work.what);
                     let status = TargetStatus::Failed;
-                    (TargetReport { status, why }, None)
+                    (TargetReport::without_code(status, why), None)
                 });
             if report.status == TargetStatus::Failed {
                 let message = format!("no code for {target}: {}", report.why);

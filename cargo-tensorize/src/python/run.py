@@ -3,6 +3,7 @@
 The argument is the package that they need: without it there is nothing to run.
 """
 import importlib
+import importlib.metadata
 import json
 import os
 import sys
@@ -14,6 +15,11 @@ import numpy as np
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 importlib.import_module(sys.argv[1])
+
+
+def version(name):
+    own = getattr(sys.modules[name], "__version__", None)
+    return own or importlib.metadata.version(name)
 
 
 def argument(a):
@@ -50,5 +56,7 @@ def run(module):
 
 
 np.seterr(all="ignore")
-json.dump([run(module) for module in json.load(sys.stdin)], answers)
+package = sys.argv[1].split(".")[0]
+modules = [run(module) for module in json.load(sys.stdin)]
+json.dump({"ran_on": f"{package} {version(package)}", "modules": modules}, answers)
 answers.flush()

@@ -1,0 +1,42 @@
+//! Runs every kernel on every target, prints a JSON object a cell, and with `--update` writes `docs/targets.md`.
+
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+
+use tensorize_e2e::{root, table};
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let update = std::env::args().any(|a| a == "--update");
+    let mut rows = Vec::new();
+    for suite in table::suites() {
+        let more = suite.run(true);
+        let mut out = std::io::stdout().lock();
+        for cell in more
+            .iter()
+            .flat_map(|r| &r.cells)
+            .filter_map(|(_, c)| c.as_ref().ok())
+        {
+            writeln!(out, "{}", serde_json::to_string(cell)?)?;
+        }
+        rows.extend(more);
+    }
+    let (left_out, failed) = table::missing(&rows);
+    for (target, why) in &left_out {
+        eprintln!("left out: {target}: {why}");
+    }
+    for kernel in &failed {
+        eprintln!("failed: {kernel}");
+    }
+    if update && left_out.is_empty() && failed.is_empty() {
+        std::fs::write(root().join("docs/targets.md"), table::page(&rows))?;
+    } else if update {
+        eprintln!("docs/targets.md is left as it is: it needs a run on all targets");
+    }
+    let well = failed.is_empty() && !(update && !left_out.is_empty());
+    Ok(if well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,326 @@
+//! Every kernel on every target: the cells of `docs/targets.md`.
+
+use cargo_tensorize::pipeline::{self, Job, Kernel, Settings};
+use cargo_tensorize::report::{TargetReport, TargetStatus};
+use cargo_tensorize::source::Source;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tensorize_ir::guard::Tier;
+
+use crate::{root, sources};
+
+/// What kernels of the demo project are listed under.
+const DEMO: &str = "demo";
+
+/// One kernel on one target.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// The C name.
+    pub kernel: String,
+    /// The file that it is from, or `demo`.
+    pub suite: String,
+    /// What `--target` takes.
+    pub target: &'static str,
+    /// What became of it.
+    pub status: Status,
+    /// The largest relative error of floats against the original; nothing without a run.
+    pub max_rel_error: Option<f64>,
+    /// Why there is no code, or who computes what.
+    pub why: String,
+    /// What it ran on.
+    pub ran_on: Option<String>,
+    /// What the code promises.
+    #[serde(skip)]
+    tier: Option<Tier>,
+}
+
+/// What became of a kernel on a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// The same bits.
+    Exact,
+    /// The same numbers, if floats are read as real ones.
+    Real,
+    /// The target computes a part, the machine's cores the rest.
+    Split,
+    /// There is no code.
+    Unsupported,
+}
+
+/// Why a kernel has no cell for a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoCell {
+    /// What the code would run on is not here.
+    LeftOut(String),
+    /// The code is wrong, or nobody can tell: a bug of ours.
+    Failed(String),
+}
+
+/// A C file with the kernels in it that count.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// Its name.
+    pub name: String,
+    file: PathBuf,
+    /// Their names, in order.
+    kernels: Vec<String>,
+}
+
+/// The files of Tenspiler's 69 benchmarks, and those of the demo.
+pub fn suites() -> Vec<Suite> {
+    let list = std::fs::read_to_string(root().join("fixtures/tenspiler/benchmarks.tsv"))
+        .expect("the list of benchmarks");
+    let mut all: Vec<Suite> = Vec::new();
+    for line in list.lines().skip(1) {
+        let mut fields = line.split('\t').map(str::to_owned);
+        let (Some(suite), Some(name)) = (fields.next(), fields.next()) else {
+            continue;
+        };
+        if all.last().is_none_or(|s| s.name != suite) {
+            let file = root().join(format!("fixtures/tenspiler/c/{suite}.c"));
+            all.push(Suite {
+                name: suite,
+                file,
+                kernels: Vec::new(),
+            });
+        }
+        all.last_mut().expect("just pushed").kernels.push(name);
+    }
+    all.extend(demo());
+    all
+}
+
+/// The demo's kernels: annotated, or named in its manifest.
+fn demo() -> impl Iterator<Item = Suite> {
+    let folder = root().join("fixtures/demo");
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+    sources("fixtures/demo/kernels")
+        .into_iter()
+        .map(move |file| {
+            let named = |job: &Job| {
+                let file = file.file_name().unwrap_or_default().to_string_lossy();
+                manifest.contains(&format!("\"kernels/{file}::{}\"", job.parsed.name))
+            };
+            let chosen = parse(&file)
+                .into_iter()
+                .filter(|j| j.parsed.annotated || named(j));
+            Suite {
+                name: DEMO.into(),
+                kernels: chosen.map(|j| j.parsed.name).collect(),
+                file,
+            }
+        })
+}
+
+fn parse(file: &Path) -> Vec<Job> {
+    let sources = vec![Source::alone(file, &[])];
+    let mut jobs = Vec::new();
+    for (_, parsed) in pipeline::parse(sources, NonZeroUsize::MIN) {
+        jobs.extend(parsed.unwrap_or_else(|p| panic!("{}: {}", file.display(), p.message)));
+    }
+    jobs
+}
+
+impl Suite {
+    /// Lifts, proves and generates; runs the code against the compiled original if `differential`. The cells stand in
+    /// the order of kernels, and then of targets.
+    pub fn run(&self, differential: bool) -> Vec<Row> {
+        let targets: Vec<String> = backends::targets()
+            .iter()
+            .map(|t| t.name().into())
+            .collect();
+        let settings = Settings {
+            z3: tensorize_prove::solver::find(),
+            jobs: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            targets,
+            tier: Tier::Real,
+            differential,
+            proposer: None,
+            time_limit: Duration::from_secs(60),
+            second: None,
+        };
+        let mut jobs = parse(&self.file);
+        jobs.retain(|j| self.kernels.contains(&j.parsed.name));
+        let run = pipeline::run(jobs, &settings).unwrap_or_else(|d| panic!("{}", d.message));
+        let found: BTreeMap<&str, &Kernel> = (run.kernels.iter())
+            .map(|k| (k.report.name.as_str(), k))
+            .collect();
+        let row = |name: &String| {
+            let kernel = found.get(name.as_str());
+            let kernel = kernel.unwrap_or_else(|| panic!("no {name} in {}", self.file.display()));
+            Row {
+                kernel: name.clone(),
+                suite: self.name.clone(),
+                cells: backends::targets()
+                    .iter()
+                    .map(|t| (t.name(), self.cell(kernel, t.name())))
+                    .collect(),
+            }
+        };
+        self.kernels.iter().map(row).collect()
+    }
+
+    fn cell(&self, kernel: &Kernel, target: &'static str) -> Result<Cell, NoCell> {
+        let unproven = TargetReport::without_code(
+            TargetStatus::Unsupported,
+            kernel.report.why.clone().unwrap_or_default(),
+        );
+        let report = kernel.report.targets.get(target).unwrap_or(&unproven);
+        let status = match (report.status, report.tier) {
+            (TargetStatus::Failed, _) if report.not_run => {
+                return Err(NoCell::LeftOut(report.why.clone()));
+            }
+            (TargetStatus::Failed, _) => return Err(NoCell::Failed(report.why.clone())),
+            (TargetStatus::Unsupported, _) => Status::Unsupported,
+            _ if report.split().is_some() => Status::Split,
+            (_, Some(Tier::Exact)) => Status::Exact,
+            _ => Status::Real,
+        };
+        Ok(Cell {
+            kernel: kernel.report.name.clone(),
+            suite: self.name.clone(),
+            target,
+            status,
+            max_rel_error: report.max_rel_error,
+            why: report.split().unwrap_or(&report.why).to_owned(),
+            ran_on: report.ran_on.clone(),
+            tier: report.tier,
+        })
+    }
+}
+
+/// A kernel on all targets.
+#[derive(Clone, Debug)]
+pub struct Row {
+    kernel: String,
+    suite: String,
+    /// By target, in their order.
+    pub cells: Vec<(&'static str, Result<Cell, NoCell>)>,
+}
+
+impl Row {
+    /// The kernel and its suite.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.suite, self.kernel)
+    }
+}
+
+/// `docs/targets.md`
+pub fn page(rows: &[Row]) -> String {
+    let targets: Vec<&str> = backends::targets().iter().map(|t| t.name()).collect();
+    let mut text = String::from(
+        "# Which kernel runs on which target\n\n\
+         Written by `cargo xtask targets --frameworks all --update`, from a run of every kernel on every target: the 69 benchmarks of \
+         Tenspiler's, in C, and the kernels of the [demo](../fixtures/demo). Each was compared with the compiled original on random \
+         inputs and on edges (zeros, limits, sizes of one and of none; where floats are exact, NaN and infinities, too). A test holds \
+         the page against what is generated today.\n\n\
+         * *exact*: the same bits.\n\
+         * *real*: equal when float arithmetic is read over the real numbers (sums in another order, a library's own `exp`), and the \
+         largest relative error that was seen.\n\
+         * *split*: the target computes a part, the machine's cores the rest.\n\
+         * *unsupported*: the original runs; the number is that of the [reason](#reasons).\n\n\
+         `gemmini` and `gaudi` run on [emulations](accelerators.md), floats on `gemmini` on its core for floats; the Python frameworks \
+         run on their CPU devices.\n\n",
+    );
+    let mut reasons: Vec<String> = Vec::new();
+    let mut table = String::new();
+    for row in rows {
+        let _ = write!(table, "| {} | {} |", row.suite, row.kernel);
+        for (_, cell) in &row.cells {
+            let shown = match cell {
+                Ok(cell) => show(cell, &mut reasons),
+                Err(_) => "–".into(),
+            };
+            let _ = write!(table, " {shown} |");
+        }
+        table.push('\n');
+    }
+    text += "| | ";
+    text += &targets.join(" | ");
+    let _ = write!(text, " |\n|---|{}\n", "---|".repeat(targets.len()));
+    let ours = |row: &&Row| row.suite == DEMO;
+    for (title, of_demo) in [("the 69", false), ("the demo", true)] {
+        let rows: Vec<&Row> = rows.iter().filter(|r| ours(r) == of_demo).collect();
+        let _ = write!(text, "| of {title}, run: |");
+        for i in 0..targets.len() {
+            let runs = |r: &&&Row| {
+                let cell = r.cells.get(i).and_then(|(_, c)| c.as_ref().ok());
+                cell.is_some_and(|c| c.status != Status::Unsupported)
+            };
+            let _ = write!(
+                text,
+                " {} of {} |",
+                rows.iter().filter(runs).count(),
+                rows.len()
+            );
+        }
+        text.push('\n');
+    }
+    let _ = write!(
+        text,
+        "\n| suite | kernel | {} |\n|---|---|{}\n{table}\n## Reasons\n\n",
+        targets.join(" | "),
+        "---|".repeat(targets.len())
+    );
+    for (i, reason) in reasons.iter().enumerate() {
+        let _ = writeln!(text, "{}. {reason}", i + 1);
+    }
+    text
+}
+
+fn show(cell: &Cell, reasons: &mut Vec<String>) -> String {
+    let number = |reasons: &mut Vec<String>| match reasons.iter().position(|r| *r == cell.why) {
+        Some(i) => i + 1,
+        None => {
+            reasons.push(cell.why.clone());
+            reasons.len()
+        }
+    };
+    let error = match cell.max_rel_error {
+        Some(error) if cell.tier == Some(Tier::Real) => format!(" ({error:.0e})"),
+        _ => String::new(),
+    };
+    let tier = cell.tier.map_or("", Tier::name);
+    match cell.status {
+        Status::Exact => "exact".into(),
+        Status::Real => format!("real{error}"),
+        Status::Split => format!("split: {tier}{error}, {}", number(reasons)),
+        Status::Unsupported => format!("unsupported: {}", number(reasons)),
+    }
+}
+
+/// The page without what differs from machine to machine: how large the errors were.
+pub fn without_errors(page: &str) -> String {
+    let mut text = String::new();
+    let mut rest = page;
+    while let Some((before, after)) = rest.split_once("real (") {
+        text += before;
+        text += "real";
+        rest = after.split_once(')').map_or("", |(_, rest)| rest);
+    }
+    text + rest
+}
+
+/// What the targets that were left out lack, by target; and what failed, in words.
+pub fn missing(rows: &[Row]) -> (BTreeMap<&'static str, String>, BTreeSet<String>) {
+    let (mut left_out, mut failed) = (BTreeMap::new(), BTreeSet::new());
+    for row in rows {
+        for (target, cell) in &row.cells {
+            match cell {
+                Ok(_) => {}
+                Err(NoCell::LeftOut(why)) => {
+                    left_out.entry(*target).or_insert_with(|| why.clone());
+                }
+                Err(NoCell::Failed(why)) => {
+                    failed.insert(format!("{} on {target}: {why}", row.name()));
+                }
+            }
+        }
+    }
+    (left_out, failed)
+}
