@@ -1,6 +1,5 @@
-//! What StableHLO has no operator for, and is made of its loops, against the interpreter; sizes of zero and less.
-//!
-//! Its operators, and the summaries of the tests, are with those of the frameworks.
+//! Running folds, places of extremes and folds in order, in the targets in Python that make loops of them, against the
+//! interpreter; of no elements, too. For NumPy that is `running.rs`; other operators are in `frameworks.rs`.
 
 mod common;
 
@@ -9,8 +8,7 @@ use common::folds::{
 };
 use common::python::{Run, python_with, run_modules};
 use common::{Random, assert_same, call, expected, try_generate};
-use tensorize_backends::Generated;
-use tensorize_backends::stablehlo::StableHlo;
+use tensorize_backends::{Generated, Target};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::memory::Inputs;
 use tensorize_ir::scalar::ScalarType;
@@ -26,15 +24,17 @@ fn calls(f: &Function, tame: bool) -> Vec<Inputs> {
 }
 
 /// All in one process: an import takes longer than a call.
-fn check(tries: Vec<(Function, Vec<Inputs>)>) {
+fn check(target: &str, tries: Vec<(Function, Vec<Inputs>)>) {
+    let mut all = tensorize_backends::targets().iter();
+    let target: &dyn Target = *all.find(|t| t.name() == target).expect("a target");
     let generated: Vec<Generated> = tries
         .iter()
         .map(|(f, _)| {
-            let g = try_generate(&StableHlo, f, Tier::Real, &[]);
+            let g = try_generate(target, f, Tier::Real, &[]);
             g.unwrap_or_else(|why| panic!("{why}\n{f}"))
         })
         .collect();
-    let Some(python) = python_with("jax") else {
+    let Some(python) = python_with(target.python_package().expect("Python")) else {
         return;
     };
     let runs: Vec<Run> = tries
@@ -59,49 +59,70 @@ fn check(tries: Vec<(Function, Vec<Inputs>)>) {
     }
 }
 
+fn running_folds(target: &str) {
+    let mut all: Vec<Function> = ScalarType::ALL
+        .into_iter()
+        .enumerate()
+        .map(|(i, ty)| scans_of(ty, i))
+        .collect();
+    all.extend([ScalarType::F32, ScalarType::I16].map(running_extremes_of));
+    for (i, ways) in WAYS.into_iter().enumerate() {
+        let start = if i % 2 == 0 {
+            "s[#0] : tensor<m x f32>"
+        } else {
+            "s[0] : tensor<f32>"
+        };
+        all.push(matrix_scan(0, ways, start));
+        all.push(matrix_scan(1, ways, "s[#0] : tensor<n x f32>"));
+    }
+    check(
+        target,
+        all.into_iter()
+            .map(|f| (f.clone(), calls(&f, false)))
+            .collect(),
+    );
+}
+
+fn places(target: &str) {
+    let mut all = Vec::new();
+    for ty in [ScalarType::F32, ScalarType::I32, ScalarType::U8] {
+        for kind in ["take_if", "keep_if"] {
+            for cmp in ["GT", "GE", "LT", "LE"] {
+                let f = place(ty, &format!("{kind}({cmp})"));
+                let calls = calls(&f, false)
+                    .into_iter()
+                    .map(|c| with_ties(&f, c))
+                    .collect();
+                all.push((f, calls));
+            }
+        }
+    }
+    check(target, all);
+}
+
+mod jax {
+    #[test]
+    fn running_folds_of_every_type() {
+        super::running_folds("jax");
+    }
+
+    #[test]
+    fn places_of_extremes() {
+        super::places("jax");
+    }
+}
+
 mod stablehlo {
     use super::*;
 
     #[test]
     fn running_folds_of_every_type() {
-        let mut all: Vec<Function> = ScalarType::ALL
-            .into_iter()
-            .enumerate()
-            .map(|(i, ty)| scans_of(ty, i))
-            .collect();
-        all.extend([ScalarType::F32, ScalarType::I16].map(running_extremes_of));
-        for (i, ways) in WAYS.into_iter().enumerate() {
-            let start = if i % 2 == 0 {
-                "s[#0] : tensor<m x f32>"
-            } else {
-                "s[0] : tensor<f32>"
-            };
-            all.push(matrix_scan(0, ways, start));
-            all.push(matrix_scan(1, ways, "s[#0] : tensor<n x f32>"));
-        }
-        check(
-            all.into_iter()
-                .map(|f| (f.clone(), calls(&f, false)))
-                .collect(),
-        );
+        running_folds("stablehlo");
     }
 
     #[test]
     fn places_of_extremes() {
-        let mut all = Vec::new();
-        for ty in [ScalarType::F32, ScalarType::I32, ScalarType::U8] {
-            for kind in ["take_if", "keep_if"] {
-                for cmp in ["GT", "GE", "LT", "LE"] {
-                    let f = place(ty, &format!("{kind}({cmp})"));
-                    let calls = calls(&f, false)
-                        .into_iter()
-                        .map(|c| with_ties(&f, c))
-                        .collect();
-                    all.push((f, calls));
-                }
-            }
-        }
-        check(all);
+        places("stablehlo");
     }
 
     /// Loops with one accumulator and with two, and of a length that differs from element to element.
@@ -124,6 +145,7 @@ mod stablehlo {
             ))
         }));
         check(
+            "stablehlo",
             all.into_iter()
                 .map(|f| (f.clone(), calls(&f, true)))
                 .collect(),
@@ -160,6 +182,6 @@ mod stablehlo {
             }
             calls
         };
-        check(all.map(|f| (f.clone(), calls(&f))).into());
+        check("stablehlo", all.map(|f| (f.clone(), calls(&f))).into());
     }
 }
