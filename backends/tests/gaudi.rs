@@ -330,6 +330,27 @@ fn rows_scalars_and_in_place() {
     check(&f, Tier::Exact, &calls);
 }
 
+/// The host's function keeps a truth value that is used twice in a variable: C++ has another name for its type.
+#[test]
+fn truth_values_are_kept() {
+    let text = "func @f(a: const ptr<i32>, o: ptr<i32>, n: i32) {
+          %a = view a[#0] : tensor<n x i32>
+          %c = constant 7:i32
+          %cs = broadcast_in_dim %c, dimensions = [] : tensor<n x i32>
+          %is = compare GT, %a, %cs
+          %less = subtract %a, %cs
+          %x = select %is, %less, %a
+          %y = multiply %x, %x
+          %z = select %is, %y, %cs
+          store o[#0] = %z
+        }";
+    let f: Function = text.parse().unwrap();
+    let mut r = Random(4);
+    let calls = [1, 100].map(|n| call(&f, &[("n", n)], &mut r, false));
+    let g = check(&f, Tier::Exact, &calls);
+    assert!(g.files[0].1.contains("_Bool is"), "{}", g.files[0].1);
+}
+
 #[test]
 fn results_that_read_each_other() {
     let f = summary("swap_scaled");

@@ -318,7 +318,8 @@ impl<'a> Writer<'a> {
         text += &self.core();
         text += "\n#if !defined(__TPC__)\n";
         text += c::INCLUDES;
-        text += "\n#define restrict __restrict\n";
+        // What C and C++ name differently.
+        text += "\n#define restrict __restrict\n#define _Bool bool\n";
         let mut host: Vec<&loopir::Function> = plan.scalars.iter().map(|(_, f)| f).collect();
         host.push(&plan.whole);
         text += &c::print_static(

@@ -112,6 +112,7 @@ static void burn_some__core(tensor in0, tensor in1, tensor in2, tensor out0)
 #include <string.h>
 
 #define restrict __restrict
+#define _Bool bool
 #if defined(_OPENMP)
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #else

@@ -50,6 +50,7 @@ static void darken_blend__core(tensor in0, tensor in1, tensor out0)
 #include <string.h>
 
 #define restrict __restrict
+#define _Bool bool
 #if defined(_OPENMP)
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #else
