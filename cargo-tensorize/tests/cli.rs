@@ -237,7 +237,12 @@ fn json_has_the_promised_keys_and_nothing_else() {
     let add = kernel(&lines, "add");
     assert_eq!(add["file"], "proven/add.c");
     assert_eq!(add["line"], 2);
-    assert_eq!(add["targets"]["cpu"]["status"], "generated", "{add}");
+    let cpu = &add["targets"]["cpu"];
+    assert_eq!(cpu["status"], "generated", "{add}");
+    assert_eq!(
+        (&cpu["tier"], &cpu["max_rel_error"], &cpu["ran_on"]),
+        (&"exact".into(), &0.0.into(), &"this machine".into())
+    );
     for stage in ["parse", "propose", "prove", "differential"] {
         assert!(
             add["times_us"][stage].as_u64().unwrap() > 0,

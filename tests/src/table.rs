@@ -31,8 +31,11 @@ pub struct Cell {
     pub max_rel_error: Option<f64>,
     /// Why there is no code, or who computes what.
     pub why: String,
-    /// What it ran on.
+    /// What it ran on; nothing if it did not run.
     pub ran_on: Option<String>,
+    /// Why not, where that is for want of a device or a package.
+    #[serde(skip)]
+    pub left_out: Option<String>,
     /// What the code promises.
     #[serde(skip)]
     tier: Option<Tier>,
@@ -50,15 +53,6 @@ pub enum Status {
     Split,
     /// There is no code.
     Unsupported,
-}
-
-/// Why a kernel has no cell for a target.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoCell {
-    /// What the code would run on is not here.
-    LeftOut(String),
-    /// The code is wrong, or nobody can tell: a bug of ours.
-    Failed(String),
 }
 
 /// A C file with the kernels in it that count.
@@ -127,17 +121,37 @@ fn parse(file: &Path) -> Vec<Job> {
 }
 
 impl Suite {
-    /// Lifts, proves and generates; runs the code against the compiled original if `differential`. The cells stand in
-    /// the order of kernels, and then of targets.
+    /// Lifts, proves and generates; runs the code against the compiled original if `differential`. What is not here to
+    /// run on is left out: its cells say what was generated.
     pub fn run(&self, differential: bool) -> Vec<Row> {
-        let targets: Vec<String> = backends::targets()
-            .iter()
-            .map(|t| t.name().into())
+        let mut rows = self.run_on(&targets(), differential);
+        let left_out: BTreeSet<&str> = (rows.iter().flat_map(|r| &r.cells))
+            .filter_map(|(t, cell)| cell.as_ref().ok()?.left_out.as_ref().map(|_| *t))
             .collect();
+        if left_out.is_empty() {
+            return rows;
+        }
+        let left_out: Vec<&'static str> = (targets().into_iter())
+            .filter(|t| left_out.contains(t))
+            .collect();
+        let generated = self.run_on(&left_out, false);
+        for (row, other) in rows.iter_mut().zip(generated) {
+            for (target, cell) in other.cells {
+                let old = row.cells.iter_mut().find(|(t, _)| *t == target);
+                if let (Some((_, Ok(old))), Ok(new)) = (old, cell) {
+                    let left_out = old.left_out.take();
+                    *old = Cell { left_out, ..new };
+                }
+            }
+        }
+        rows
+    }
+
+    fn run_on(&self, targets: &[&'static str], differential: bool) -> Vec<Row> {
         let settings = Settings {
             z3: tensorize_prove::solver::find(),
             jobs: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-            targets,
+            targets: targets.iter().map(|t| (*t).to_owned()).collect(),
             tier: Tier::Real,
             differential,
             proposer: None,
@@ -156,27 +170,23 @@ impl Suite {
             Row {
                 kernel: name.clone(),
                 suite: self.name.clone(),
-                cells: backends::targets()
-                    .iter()
-                    .map(|t| (t.name(), self.cell(kernel, t.name())))
+                cells: (targets.iter())
+                    .map(|t| (*t, self.cell(kernel, t)))
                     .collect(),
             }
         };
         self.kernels.iter().map(row).collect()
     }
 
-    fn cell(&self, kernel: &Kernel, target: &'static str) -> Result<Cell, NoCell> {
+    fn cell(&self, kernel: &Kernel, target: &'static str) -> Result<Cell, String> {
         let unproven = TargetReport::without_code(
             TargetStatus::Unsupported,
             kernel.report.why.clone().unwrap_or_default(),
         );
         let report = kernel.report.targets.get(target).unwrap_or(&unproven);
         let status = match (report.status, report.tier) {
-            (TargetStatus::Failed, _) if report.not_run => {
-                return Err(NoCell::LeftOut(report.why.clone()));
-            }
-            (TargetStatus::Failed, _) => return Err(NoCell::Failed(report.why.clone())),
-            (TargetStatus::Unsupported, _) => Status::Unsupported,
+            (TargetStatus::Failed, _) if !report.not_run => return Err(report.why.clone()),
+            (TargetStatus::Failed | TargetStatus::Unsupported, _) => Status::Unsupported,
             _ if report.split().is_some() => Status::Split,
             (_, Some(Tier::Exact)) => Status::Exact,
             _ => Status::Real,
@@ -189,6 +199,7 @@ impl Suite {
             max_rel_error: report.max_rel_error,
             why: report.split().unwrap_or(&report.why).to_owned(),
             ran_on: report.ran_on.clone(),
+            left_out: report.not_run.then(|| report.why.clone()),
             tier: report.tier,
         })
     }
@@ -199,8 +210,8 @@ impl Suite {
 pub struct Row {
     kernel: String,
     suite: String,
-    /// By target, in their order.
-    pub cells: Vec<(&'static str, Result<Cell, NoCell>)>,
+    /// By target, in their order; for code that is wrong, or did not come to its end, in which way.
+    pub cells: Vec<(&'static str, Result<Cell, String>)>,
 }
 
 impl Row {
@@ -210,9 +221,13 @@ impl Row {
     }
 }
 
+fn targets() -> Vec<&'static str> {
+    backends::targets().iter().map(|t| t.name()).collect()
+}
+
 /// `docs/targets.md`
 pub fn page(rows: &[Row]) -> String {
-    let targets: Vec<&str> = backends::targets().iter().map(|t| t.name()).collect();
+    let targets = targets();
     let mut text = String::from(
         "# Which kernel runs on which target\n\n\
          Written by `cargo xtask targets --frameworks all --update`, from a run of every kernel on every target: the 69 benchmarks of \
@@ -227,6 +242,12 @@ pub fn page(rows: &[Row]) -> String {
          `gemmini` and `gaudi` run on [emulations](accelerators.md), floats on `gemmini` on its core for floats; the Python frameworks \
          run on their CPU devices.\n\n",
     );
+    for (target, why) in missing(rows).0 {
+        let _ = writeln!(
+            text,
+            "{NOT_RUN}`{target}`, so that its column says what was generated: {why}\n"
+        );
+    }
     let mut reasons: Vec<String> = Vec::new();
     let mut table = String::new();
     for row in rows {
@@ -294,10 +315,18 @@ fn show(cell: &Cell, reasons: &mut Vec<String>) -> String {
     }
 }
 
-/// The page without what differs from machine to machine: how large the errors were.
-pub fn without_errors(page: &str) -> String {
+/// How a line begins that names what was left out.
+const NOT_RUN: &str = "Not run: ";
+
+/// The page without what differs from machine to machine: how large the errors were, and what could not be run.
+pub fn comparable(page: &str) -> String {
     let mut text = String::new();
-    let mut rest = page;
+    let lines: Vec<&str> = page
+        .split_inclusive("\n\n")
+        .filter(|l| !l.starts_with(NOT_RUN))
+        .collect();
+    let page = lines.concat();
+    let mut rest = page.as_str();
     while let Some((before, after)) = rest.split_once("real (") {
         text += before;
         text += "real";
@@ -306,21 +335,34 @@ pub fn without_errors(page: &str) -> String {
     text + rest
 }
 
-/// What the targets that were left out lack, by target; and what failed, in words.
+/// Why targets were left out, by target; and what failed, in words.
 pub fn missing(rows: &[Row]) -> (BTreeMap<&'static str, String>, BTreeSet<String>) {
     let (mut left_out, mut failed) = (BTreeMap::new(), BTreeSet::new());
     for row in rows {
         for (target, cell) in &row.cells {
             match cell {
-                Ok(_) => {}
-                Err(NoCell::LeftOut(why)) => {
-                    left_out.entry(*target).or_insert_with(|| why.clone());
+                Ok(cell) => {
+                    let why = cell.left_out.iter().map(|why| (*target, why.clone()));
+                    left_out.extend(why);
                 }
-                Err(NoCell::Failed(why)) => {
+                Err(why) => {
                     failed.insert(format!("{} on {target}: {why}", row.name()));
                 }
             }
         }
     }
     (left_out, failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_and_what_is_missing_are_left_aside() {
+        let page = "Head.\n\nNot run: `cuda`, so that …: no driver\n\n| a | real (3e-7) | split: real (1e-8), 2 | real |\n";
+        let bare = "Head.\n\n| a | real | split: real, 2 | real |\n";
+        assert_eq!(comparable(page), bare);
+        assert_eq!(comparable(bare), bare);
+    }
 }

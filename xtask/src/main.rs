@@ -57,10 +57,10 @@ enum Verb {
     },
     /// Run every kernel on every target: the 69 benchmarks and the demo's; prints a JSON object a cell
     Targets {
-        /// Which frameworks for arrays to install; targets of others are left out, and named
+        /// Which frameworks for arrays to install; what is not there is named, and does not run
         #[arg(long, default_value = "small")]
         frameworks: setup::Frameworks,
-        /// Write docs/targets.md, which takes all targets
+        /// Write docs/targets.md
         #[arg(long)]
         update: bool,
     },
