@@ -17,6 +17,9 @@ use tensorize_ir::tensir::Function;
 /// Sizes that calls are made with.
 const SIZES: [(i128, i128); 5] = [(1, 1), (2, 3), (5, 1), (7, 4), (0, 3)];
 
+/// It has few operators for them, and so none at all here.
+const LACKED_BY_PYTORCH: [ScalarType; 3] = [ScalarType::U16, ScalarType::U32, ScalarType::U64];
+
 fn calls(f: &Function, tame: bool) -> Vec<Inputs> {
     let mut random = Random(3);
     let call = |(n, m)| call(f, &[("n", n), ("m", m)], &mut random, tame);
@@ -62,6 +65,7 @@ fn check(target: &str, tries: Vec<(Function, Vec<Inputs>)>) {
 fn running_folds(target: &str) {
     let mut all: Vec<Function> = ScalarType::ALL
         .into_iter()
+        .filter(|ty| target != "pytorch" || !LACKED_BY_PYTORCH.contains(ty))
         .enumerate()
         .map(|(i, ty)| scans_of(ty, i))
         .collect();
@@ -98,6 +102,18 @@ fn places(target: &str) {
         }
     }
     check(target, all);
+}
+
+mod pytorch {
+    #[test]
+    fn running_folds_of_every_type() {
+        super::running_folds("pytorch");
+    }
+
+    #[test]
+    fn places_of_extremes() {
+        super::places("pytorch");
+    }
 }
 
 mod jax {

@@ -303,6 +303,7 @@ fn show(cell: &Cell, reasons: &mut Vec<String>) -> String {
         }
     };
     let error = match cell.max_rel_error {
+        Some(0.0) if cell.tier == Some(Tier::Real) => " (0)".into(),
         Some(error) if cell.tier == Some(Tier::Real) => format!(" ({error:.0e})"),
         _ => String::new(),
     };

@@ -37,21 +37,22 @@ impl Emitter<'_> {
             (Reducer::Op(op), _) => Some(op),
             (_, Some(extreme)) if ty.is_int() && extreme.larger => Some(BinOp::Maximum),
             (_, Some(_)) if ty.is_int() => Some(BinOp::Minimum),
-            (_, Some(extreme)) => {
+            (_, Some(extreme)) if self.dialect.row("scan_extreme", ty, false).is_ok() => {
                 operands.extend(extreme.operands());
                 return self.form("scan_extreme", ty, &operands);
             }
             _ => None,
         };
         use BinOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
-        match op {
-            Some(op @ (Add | Multiply | And | Or | Xor)) => {
-                self.form(&format!("scan_{}", op.name()), ty, &operands)
-            }
-            Some(op @ (Maximum | Minimum)) if ty.is_int() => {
-                self.form(&format!("scan_{}", op.name()), ty, &operands)
-            }
-            _ => {
+        let own = match op {
+            Some(op @ (Add | Multiply | And | Or | Xor)) => Some(format!("scan_{}", op.name())),
+            Some(op @ (Maximum | Minimum)) if ty.is_int() => Some(format!("scan_{}", op.name())),
+            _ => None,
+        };
+        // Where the framework has nothing for the operator, it takes one step after the other.
+        match own.filter(|name| self.dialect.row(name, ty, false).is_ok()) {
+            Some(name) => self.form(&name, ty, &operands),
+            None => {
                 let step = self.step(reducer, ty)?;
                 self.one_by_one("scan_one_by_one", ty, &step, &operands)
             }

@@ -67,3 +67,41 @@ def _maximum(a, b):
 def _minimum(a, b):
     """The smaller; NaN if there is one; of two zeros, the negative one."""
     return torch.where(a == b, torch.where(torch.signbit(a), a, b), torch.minimum(a, b))
+
+
+def _one_by_one(step, init, x, axes):
+    """What init, x[0], x[1], ... come to, along these axes in order: one after the other, as C does."""
+    kept = [d for d in range(x.ndim) if d not in axes]
+    lines = torch.permute(x, kept + list(axes)).flatten(len(kept))
+    acc = torch.broadcast_to(torch.as_tensor(init, dtype=x.dtype), lines.shape[:-1])
+    for element in lines.unbind(-1):
+        acc = step(acc, element)
+    return acc
+
+
+def _running(step, init, x, axis, exclusive, reverse):
+    """What they come to on the way."""
+    elements = x.unbind(axis)
+    outer = x.shape[:axis] + x.shape[axis + 1 :]
+    after = torch.broadcast_to(torch.as_tensor(init, dtype=x.dtype), outer)
+    states = []
+    for element in reversed(elements) if reverse else elements:
+        before, after = after, step(after, element)
+        states.append(before if exclusive else after)
+    return torch.stack(states[::-1] if reverse else states, axis) if states else x
+
+
+def _arg_extreme(init, label, x, labels, axis, larger, first, keep):
+    """The label of what `if (x > m) m = x;` keeps, or with keep `m = m > x ? m : x;`: which of two equal ones it is."""
+    strict = first != keep
+    if larger:
+        compare = torch.gt if strict else torch.ge
+    else:
+        compare = torch.lt if strict else torch.le
+    outer = x.shape[:axis] + x.shape[axis + 1 :]
+    best = torch.broadcast_to(torch.as_tensor(init, dtype=x.dtype), outer)
+    at = torch.broadcast_to(torch.as_tensor(label, dtype=labels.dtype), outer)
+    for element, its_label in zip(x.unbind(axis), labels.unbind(axis)):
+        takes = ~compare(best, element) if keep else compare(element, best)
+        best, at = torch.where(takes, element, best), torch.where(takes, its_label, at)
+    return at
