@@ -63,6 +63,9 @@ enum Verb {
         /// Write docs/targets.md
         #[arg(long)]
         update: bool,
+        /// Only these
+        #[arg(value_name = "TARGET", conflicts_with = "update")]
+        targets: Vec<String>,
     },
     /// Write docs/coverage.md: which of the 69 benchmarks are proven, in which form, and how fast
     Coverage,
@@ -77,7 +80,11 @@ fn main() -> ExitCode {
         Verb::Demo { pictures } => demo::run(&pictures),
         Verb::Test { frameworks, args } => test::run(frameworks, &args),
         Verb::Bench { what, json, runs } => bench::run(what, json, runs.max(1)),
-        Verb::Targets { frameworks, update } => test::targets(frameworks, update),
+        Verb::Targets {
+            frameworks,
+            update,
+            targets,
+        } => test::targets(frameworks, update, &targets),
         Verb::Coverage => test::coverage(),
         Verb::Lint => test::lint(),
     };

@@ -80,13 +80,15 @@ pub fn coverage() -> Result<()> {
 }
 
 /// Every kernel on every target, as fast as users have it. JSON goes to standard output, what is left out to standard error.
-pub fn targets(frameworks: setup::Frameworks, update: bool) -> Result<()> {
+pub fn targets(frameworks: setup::Frameworks, update: bool, named: &[String]) -> Result<()> {
     setup::run(frameworks)?;
     run_command(
         cargo()
             .args(["run", "--release", "--quiet", "--package", "tensorize-e2e"])
             .args(["--bin", "targets"])
-            .args(update.then_some(["--", "--update"]).into_iter().flatten()),
+            .arg("--")
+            .args(update.then_some("--update"))
+            .args(named),
     )
 }
 

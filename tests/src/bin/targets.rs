@@ -1,4 +1,5 @@
-//! Runs every kernel on every target, prints a JSON object a cell, and with `--update` writes `docs/targets.md`.
+//! Runs every kernel on every target, or on those that are named, and prints a JSON object a cell; with `--update`, writes
+//! `docs/targets.md`.
 
 use std::error::Error;
 use std::io::Write;
@@ -7,10 +8,15 @@ use std::process::ExitCode;
 use tensorize_e2e::{root, table};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let update = std::env::args().any(|a| a == "--update");
+    let named: Vec<String> = std::env::args().skip(1).collect();
+    let update = named.iter().any(|a| a == "--update");
+    let mut targets = table::targets();
+    if !update && !named.is_empty() {
+        targets.retain(|t| named.iter().any(|n| n == t));
+    }
     let mut rows = Vec::new();
     for suite in table::suites() {
-        let more = suite.run(true);
+        let more = suite.run(&targets, true);
         let mut out = std::io::stdout().lock();
         for cell in more
             .iter()
