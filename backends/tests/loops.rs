@@ -28,8 +28,8 @@ fn calls(f: &Function, tame: bool) -> Vec<Inputs> {
 
 /// All in one process: an import takes longer than a call.
 fn check(target: &str, tries: Vec<(Function, Vec<Inputs>)>) {
-    let mut all = tensorize_backends::targets().iter();
-    let target: &dyn Target = *all.find(|t| t.name() == target).expect("a target");
+    let mut all = tensorize_backends::targets().into_iter();
+    let target: &dyn Target = all.find(|t| t.name() == target).expect("a target");
     let generated: Vec<Generated> = tries
         .iter()
         .map(|(f, _)| {

@@ -268,7 +268,7 @@ pub fn page(rows: &[Row]) -> String {
     let ours = |row: &&Row| row.suite == DEMO;
     for (title, of_demo) in [("the 69", false), ("the demo", true)] {
         let rows: Vec<&Row> = rows.iter().filter(|r| ours(r) == of_demo).collect();
-        let _ = write!(text, "| of {title}, run: |");
+        let _ = write!(text, "| of {title}, with code: |");
         for i in 0..targets.len() {
             let runs = |r: &&&Row| {
                 let cell = r.cells.get(i).and_then(|(_, c)| c.as_ref().ok());
