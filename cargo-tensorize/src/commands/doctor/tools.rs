@@ -86,7 +86,8 @@ fn into_our_folder(package: &str) -> String {
     let make = if Path::new(&dir).join("bin/pip").exists() {
         String::new()
     } else {
-        format!("python3 -m venv {dir} && ")
+        // This Python will be the one that is asked: it shall not lack what the system's has.
+        format!("python3 -m venv --system-site-packages {dir} && ")
     };
     format!("{make}{dir}/bin/pip install {package}")
 }
@@ -194,10 +195,13 @@ pub(super) fn frameworks() -> Vec<Check> {
                 // They are called like the modules that they bring.
                 let install = package.split('.').next().unwrap_or(package);
                 let why = format!("not installed, so nothing runs on `{target}`");
-                check.missing(
-                    why,
-                    Some(format!("{} -m pip install {install}", shown(&place))),
-                )
+                let remedy = match std::env::var_os("TENSORIZE_PYTHON") {
+                    Some(_) => format!("{} -m pip install {install}", shown(&place)),
+                    // Many a system's own Python takes no packages.
+                    None if install == "numpy" => into_our_folder(install),
+                    None => into_our_folder(&format!("numpy {install}")),
+                };
+                check.missing(why, Some(remedy))
             }
         });
     }
