@@ -58,15 +58,16 @@ fn build() -> Result<PathBuf> {
             .arg(&manifest)
             .env("CARGO_TARGET_DIR", &target)
             .env("TENSORIZE_BIN", "");
-        run_command(&mut command)
+        command
     };
-    // The first build tells the tool what there is.
-    build()?;
+    // The first build tells the tool what there is. It may fail: what slices a kernel writes to is not known before it
+    // is lifted.
+    build().output().context("the project could not be built")?;
     // The table is for the measurements alone.
     let mut tensorize = Command::new(tool);
     tensorize.arg("--manifest-path").arg(&manifest);
     run_command(tensorize.stdout(Stdio::null()))?;
-    build()?;
+    run_command(&mut build())?;
     Ok(target.join("release/speed"))
 }
 
