@@ -87,7 +87,7 @@ fn matvec() {
 #[test]
 fn matmul() {
     let f = summary("matmul");
-    check(&f, Tier::Exact, &vectors(&f, false));
+    golden("matmul.cpu.c", &check(&f, Tier::Exact, &vectors(&f, false)));
 }
 
 /// Operands with rows or columns first, with steps, in a batch, and on top of what is there.

@@ -1,13 +1,17 @@
 //! Products of matrices for generated code: what its C calls under the names `tensorize_gemm_f32` and `_f64`.
 //!
-//! The work is the `gemm` crate's, in the two parts of it that are needed. Without the feature `gemm` both say no, and the loops in the generated code run.
-//! One core each: generated code shares the rows among its threads.
+//! The work is done by `matrixmultiply`. Without the feature `gemm` both say no, and the loops in the generated code
+//! run. One core each: generated code shares the rows among its threads.
 
 #![allow(unsafe_code)]
 
 /// So many products are done sooner by loops than it takes to get a library going.
 #[cfg(feature = "gemm")]
 const WORTH_IT: f64 = 4096.0;
+
+/// Fewer rows than this are done sooner by loops over the rows of the other matrix: the library works on blocks of 8.
+#[cfg(feature = "gemm")]
+const TOO_FEW_ROWS: i64 = 4;
 
 macro_rules! gemm {
     ($name:ident, $type_name:ident, $ty:ty, $gemm:path) => {
@@ -57,6 +61,7 @@ macro_rules! gemm {
             {
                 let sizes = [rows, columns, depth];
                 if sizes.iter().any(|&n| n <= 0)
+                    || rows < TOO_FEW_ROWS
                     || rows as f64 * columns as f64 * (depth as f64) < WORTH_IT
                 {
                     return false;
@@ -64,26 +69,21 @@ macro_rules! gemm {
                 let [rows, columns, depth] = sizes.map(|n| n as usize);
                 // SAFETY: the caller says that all of it may be touched. Steps of addresses in memory fit an `isize`.
                 unsafe {
-                    $gemm()(
+                    $gemm(
                         rows,
-                        columns,
                         depth,
-                        result,
-                        result_column as isize,
-                        result_row as isize,
-                        accumulate,
+                        columns,
+                        1.0,
                         left,
-                        left_column as isize,
                         left_row as isize,
+                        left_column as isize,
                         right,
-                        right_column as isize,
                         right_row as isize,
-                        1.0,
-                        1.0,
-                        false,
-                        false,
-                        false,
-                        gemm_common::Parallelism::None,
+                        right_column as isize,
+                        if accumulate { 1.0 } else { 0.0 },
+                        result,
+                        result_row as isize,
+                        result_column as isize,
                     );
                 }
                 true
@@ -99,18 +99,8 @@ macro_rules! gemm {
     };
 }
 
-gemm!(
-    tensorize_gemm_f32,
-    OfF32,
-    f32,
-    gemm_f32::gemm::f32::get_gemm_fn
-);
-gemm!(
-    tensorize_gemm_f64,
-    OfF64,
-    f64,
-    gemm_f64::gemm::f64::get_gemm_fn
-);
+gemm!(tensorize_gemm_f32, OfF32, f32, matrixmultiply::sgemm);
+gemm!(tensorize_gemm_f64, OfF64, f64, matrixmultiply::dgemm);
 
 #[cfg(all(test, feature = "gemm"))]
 mod tests {
@@ -126,7 +116,7 @@ mod tests {
     #[test]
     fn all_layouts_against_three_loops() {
         for (m, n, k) in [
-            (1, 64, 80),
+            (4, 64, 80),
             (17, 33, 29),
             (64, 1, 70),
             (40, 40, 40),
@@ -209,6 +199,7 @@ mod tests {
             (1000, -3, 1000),
             (1000, 1000, 0),
             (4, 4, 4),
+            (3, 100, 100),
         ] {
             let nowhere = std::ptr::NonNull::<f32>::dangling().as_ptr();
             // SAFETY: nothing is touched.

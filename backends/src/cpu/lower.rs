@@ -4,7 +4,7 @@
 //! terms, and `fold` the accumulations.
 
 use super::contraction::{self, Contraction};
-use super::nest;
+use super::{interchange, nest};
 use crate::Unsupported;
 use crate::names::{C_WORDS, Names, is_math_name};
 use std::collections::BTreeMap;
@@ -197,9 +197,16 @@ impl Builder {
     }
 
     /// Opens dimension `d` and those after it; whether there is another loop inside.
-    fn dimensions(&mut self, nest: &nest::Nest, d: usize) -> Result<bool, Unsupported> {
+    pub(super) fn dimensions(&mut self, nest: &nest::Nest, d: usize) -> Result<bool, Unsupported> {
         if d == nest.extents.len() {
             return self.results(nest);
+        }
+        if self.machine == Machine::Cores
+            && d + 1 == nest.extents.len()
+            && let Some(rows) = interchange::into_rows(nest)
+        {
+            self.rounds_into_rows(nest, &rows)?;
+            return Ok(true);
         }
         let var = self.fresh(&nest.stems[d]);
         let counter = Expr::Var(var.clone(), I64);

@@ -4,6 +4,7 @@
 //! * `value`, `fold`, `search`: a term's value, accumulations, and loops that look for an index.
 //! * `indices`: index polynomials as machine arithmetic.
 //! * `nest`: which loops, in what order.
+//! * `interchange`: accumulations whose innermost loop runs over the results.
 //! * [`contraction`]: products of matrices, which a library computes.
 //! * `running`: folds that grow with a loop's counter, as prefix sums do.
 //! * `term`: facts about index notation that decide what may be moved where.
@@ -13,6 +14,7 @@ pub mod c;
 pub mod contraction;
 mod fold;
 mod indices;
+mod interchange;
 pub mod lower;
 mod nest;
 mod running;
