@@ -6,7 +6,6 @@ use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::SystemTime;
 use tensorize_build::Settings;
 use tensorize_build::config::{self, BuildManifest, Library};
 
@@ -171,18 +170,17 @@ fn chosen<'a>(
 /// When cargo runs us from a build script, it holds its locks: nothing is run then, and the script has
 /// made its notes.
 fn run_build_script(dir: &Path, project: &Project) -> Result<(), String> {
-    let modified = |p: &Path| {
-        p.metadata()
-            .and_then(|m| m.modified())
-            .unwrap_or(SystemTime::UNIX_EPOCH)
-    };
-    let noted = BuildManifest::path(dir);
-    let up_to_date = noted.exists() && modified(&dir.join("build.rs")) <= modified(&noted);
+    let noted = BuildManifest::load(dir);
+    let up_to_date = noted.as_ref().is_some_and(|n| n.is_of_script(dir));
     let nested = ["TENSORIZE_NESTED", "OUT_DIR"]
         .iter()
         .any(|v| std::env::var_os(v).is_some());
     if (up_to_date && !project.locked) || nested {
         return Ok(());
+    }
+    if noted.is_none() {
+        // Of damaged notes cargo sees no change; of missing ones it does, and runs the script.
+        std::fs::remove_file(BuildManifest::path(dir)).ok();
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

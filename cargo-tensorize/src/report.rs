@@ -102,7 +102,7 @@ pub struct KernelReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_solver: Option<Confirmation>,
     /// It was not proven now: the stored result is current.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stored: bool,
     /// What `check --locked` says of the stored result; clean if it was not asked.
     #[serde(skip)]

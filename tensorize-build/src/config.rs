@@ -1,7 +1,8 @@
 //! What the user asks for: `[package.metadata.tensorize]`, and `.tensorize/build-script.toml`, in which a build
 //! script notes what it compiles so that `cargo tensorize` sees the same.
 
-use crate::store::write_atomic;
+use crate::record::short_hash;
+use crate::store::{Keep, lock, write_atomic};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -137,6 +138,12 @@ pub struct Library {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BuildManifest {
+    /// The hash of the `build.rs` that made these notes, if that is the script's name. Not its time, which a copy, a
+    /// checkout or a clock that was wrong says anything about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    script: Option<String>,
+    /// Over everything else: half of a list would be taken for kernels that are gone.
+    checksum: String,
     /// Every library that the build script compiles.
     #[serde(rename = "library")]
     pub libraries: Vec<Library>,
@@ -158,23 +165,50 @@ impl BuildManifest {
 
     /// Reads it; `None` if there is none or it is damaged.
     pub fn load(dir: &Path) -> Option<BuildManifest> {
-        toml::from_str(&fs::read_to_string(BuildManifest::path(dir)).ok()?).ok()
+        let text = fs::read_to_string(BuildManifest::path(dir)).ok()?;
+        let manifest: BuildManifest = toml::from_str(&text).ok()?;
+        (manifest.checksum == manifest.expected_checksum()).then_some(manifest)
+    }
+
+    /// Whether the build script is still the one that made these notes.
+    pub fn is_of_script(&self, dir: &Path) -> bool {
+        self.script == script_hash(dir)
     }
 
     /// Notes a library, in the place of an older one of that name. Nothing is written if nothing changed.
     pub fn note(dir: &Path, library: &Library) -> io::Result<()> {
-        let mut manifest = BuildManifest::load(dir).unwrap_or_default();
-        if manifest.libraries.contains(library) {
-            return Ok(());
+        let path = BuildManifest::path(dir);
+        if let Some(store) = path.parent() {
+            fs::create_dir_all(store)?;
         }
-        manifest.libraries.retain(|l| l.name != library.name);
-        manifest.libraries.push(library.clone());
-        manifest.libraries.sort_by(|a, b| a.name.cmp(&b.name));
+        // Another build may add another library to what is read here.
+        let _lock = path.parent().and_then(lock);
+        let mut manifest = BuildManifest::load(dir).unwrap_or_default();
+        manifest.script = script_hash(dir);
+        if !manifest.libraries.contains(library) {
+            manifest.libraries.retain(|l| l.name != library.name);
+            manifest.libraries.push(library.clone());
+            manifest.libraries.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+        manifest.checksum = manifest.expected_checksum();
         let text = toml::to_string_pretty(&manifest).map_err(io::Error::other)?;
         let text =
             format!("# What the build script compiles; it keeps this file up to date.\n{text}");
-        write_atomic(&BuildManifest::path(dir), text.as_bytes())
+        write_atomic(&path, text.as_bytes(), Keep::Always)
     }
+
+    fn expected_checksum(&self) -> String {
+        let bare = BuildManifest {
+            checksum: String::new(),
+            ..self.clone()
+        };
+        toml::to_string(&bare).map_or_else(|e| e.to_string(), |text| short_hash(text.as_bytes()))
+    }
+}
+
+fn script_hash(dir: &Path) -> Option<String> {
+    let text = fs::read(dir.join("build.rs")).ok()?;
+    Some(short_hash(&text))
 }
 
 /// Whether `FILE.c::NAME` speaks of this file.
@@ -239,5 +273,45 @@ mod tests {
         lib.define.push("N=1".into());
         BuildManifest::note(dir.path(), &lib).unwrap();
         assert_eq!(BuildManifest::load(dir.path()).unwrap().libraries, [lib]);
+    }
+
+    #[test]
+    fn half_of_the_notes_are_none() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a", "b"] {
+            let library = Library {
+                name: name.into(),
+                ..Library::default()
+            };
+            BuildManifest::note(dir.path(), &library).unwrap();
+        }
+        let path = BuildManifest::path(dir.path());
+        let text = fs::read_to_string(&path).unwrap();
+        let (first, _) = text.rsplit_once("[[library]]").unwrap();
+        fs::write(&path, first).unwrap();
+        assert!(toml::from_str::<toml::Table>(first).is_ok(), "{first}");
+        assert_eq!(BuildManifest::load(dir.path()), None);
+    }
+
+    #[test]
+    fn notes_are_of_a_script_whatever_its_time_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = dir.path().join("build.rs");
+        let future = std::time::SystemTime::now() + std::time::Duration::from_secs(1_000_000);
+        let write = |text: &str, time| {
+            fs::write(&script, text).unwrap();
+            fs::File::options()
+                .write(true)
+                .open(&script)
+                .unwrap()
+                .set_modified(time)
+                .unwrap();
+        };
+        write("fn main() {}", future);
+        BuildManifest::note(dir.path(), &Library::default()).unwrap();
+        let notes = BuildManifest::load(dir.path()).unwrap();
+        assert!(notes.is_of_script(dir.path()));
+        write("fn main() { }", std::time::SystemTime::UNIX_EPOCH);
+        assert!(!notes.is_of_script(dir.path()));
     }
 }

@@ -5,7 +5,7 @@ use crate::bindings::{Binding, entry, original_name};
 use crate::builder::Error;
 use crate::prototype;
 use crate::session::{Kernel, Session, Source, warn};
-use crate::store::write_atomic;
+use crate::store::{Keep, write_atomic};
 use std::env;
 use std::path::{Path, PathBuf};
 use tensorize_ir::signature::Language;
@@ -26,10 +26,12 @@ impl Session {
                 };
                 let name = format!("{}__{}.{ending}", kernel.name, linked.target);
                 let path = self.scratch().join(name);
-                write_atomic(&path, linked.source.as_bytes()).map_err(|source| Error::Write {
-                    path: path.clone(),
-                    source,
-                })?;
+                write_atomic(&path, linked.source.as_bytes(), Keep::IfNothingHappens).map_err(
+                    |source| Error::Write {
+                        path: path.clone(),
+                        source,
+                    },
+                )?;
                 let whose = (kernel.name.clone(), linked.target.clone());
                 files.push((path, linked.language, whose));
             }
@@ -129,9 +131,11 @@ impl Session {
                 .file
                 .replace(|c: char| !c.is_ascii_alphanumeric(), "_");
             let write = |path: &Path, text: &str| {
-                write_atomic(path, text.as_bytes()).map_err(|source| Error::Write {
-                    path: path.to_path_buf(),
-                    source,
+                write_atomic(path, text.as_bytes(), Keep::IfNothingHappens).map_err(|source| {
+                    Error::Write {
+                        path: path.to_path_buf(),
+                        source,
+                    }
                 })
             };
             let path = self.scratch().join(match language {
@@ -174,7 +178,7 @@ impl Session {
         // Aliases are checked by the compiler proper.
         command.args(["-w", "-c", "-o"]);
         command.arg(self.scratch().join("shims.o")).arg(&path);
-        write_atomic(&path, text.as_bytes()).is_ok()
+        write_atomic(&path, text.as_bytes(), Keep::IfNothingHappens).is_ok()
             && command.output().is_ok_and(|o| o.status.success())
     }
 }
@@ -236,7 +240,7 @@ pub fn openmp(build: &cc::Build, scratch: &Path) -> Option<&'static str> {
     let tool = build.try_get_compiler().ok()?;
     let source = scratch.join("openmp.c");
     let text = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n";
-    write_atomic(&source, text.as_bytes()).ok()?;
+    write_atomic(&source, text.as_bytes(), Keep::IfNothingHappens).ok()?;
     let library = if tool.is_like_clang() { "omp" } else { "gomp" };
     let mut command = tool.to_command();
     command

@@ -284,32 +284,57 @@ impl Record {
     }
 
     /// Reads a record; the reason if there is none that can be trusted.
-    pub fn from_toml(text: &str) -> Result<Record, String> {
+    pub fn from_toml(text: &str) -> Result<Record, Fault> {
         #[derive(Deserialize)]
         struct Version {
             format: Option<u32>,
         }
-        let version: Version = toml::from_str(text).map_err(|e| e.message().to_string())?;
+        let version: Version = toml::from_str(text).map_err(|e| in_toml(text, &e))?;
         match version.format {
             Some(FORMAT) => {}
             Some(v) => {
-                return Err(format!(
-                    "it has format {v}, and this version reads {FORMAT}"
-                ));
+                return Err(Fault {
+                    why: format!("it has format {v}, and this version reads {FORMAT}"),
+                    is_newer: v > FORMAT,
+                });
             }
-            None => return Err("it has no `format`".into()),
+            None => return Err("it has no `format`".to_string().into()),
         }
-        let record: Record = toml::from_str(text).map_err(|e| e.message().to_string())?;
+        let record: Record = toml::from_str(text).map_err(|e| in_toml(text, &e))?;
         if !is_c_name(&record.name) {
-            return Err(format!("'{}' is no C name", record.name));
+            return Err(format!("'{}' is no C name", record.name).into());
         }
         if !record.is_sealed() {
-            return Err(
-                "its checksum is wrong: it was edited after `cargo tensorize` wrote it".into(),
-            );
+            let why = "its checksum is wrong: it was edited after `cargo tensorize` wrote it";
+            return Err(why.to_string().into());
         }
         Ok(record)
     }
+}
+
+/// Why a record is not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// In words, about the file.
+    pub why: String,
+    /// A later version of this program wrote it, and can read it: it is not ours to replace.
+    pub is_newer: bool,
+}
+
+impl From<String> for Fault {
+    fn from(why: String) -> Fault {
+        Fault {
+            why,
+            is_newer: false,
+        }
+    }
+}
+
+/// The error with its line.
+fn in_toml(text: &str, e: &toml::de::Error) -> Fault {
+    let before = e.span().and_then(|s| text.get(..s.start));
+    let line = before.map_or(1, |b| b.matches('\n').count() + 1);
+    format!("line {line}: {}", e.message()).into()
 }
 
 /// The hash of a text, long enough that nobody meets a collision by chance.
@@ -355,9 +380,20 @@ mod tests {
     fn an_edit_is_noticed() {
         let text = sample().to_toml().unwrap();
         let edited = text.replace("rows*cols >= 0", "rows*cols >= 1");
-        assert!(Record::from_toml(&edited).unwrap_err().contains("checksum"));
+        assert!(
+            Record::from_toml(&edited)
+                .unwrap_err()
+                .why
+                .contains("checksum")
+        );
         let newer = text.replace("format = 1", "format = 2");
-        assert!(Record::from_toml(&newer).unwrap_err().contains("format 2"));
+        let newer = Record::from_toml(&newer).unwrap_err();
+        assert!(
+            newer.is_newer && newer.why.contains("format 2"),
+            "{newer:?}"
+        );
+        let older = text.replace("format = 1", "format = 0");
+        assert!(!Record::from_toml(&older).unwrap_err().is_newer);
         assert!(Record::from_toml("{").is_err());
         assert!(Record::from_toml("").is_err());
     }

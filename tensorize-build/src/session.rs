@@ -10,7 +10,7 @@ use crate::current::{is_current, wanted};
 use crate::hash::{Preprocessed, preprocess};
 use crate::prototype;
 use crate::record::{Prototype, Record, Status, TargetStatus};
-use crate::store::{Entry, Store, write_atomic};
+use crate::store::{Entry, Keep, Store, write_atomic};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt;
@@ -443,7 +443,11 @@ impl Session {
                             self.library.name, entry.record.name
                         );
                         let entry = function.clone();
-                        match write_atomic(&self.out.join(&file), source.as_bytes()) {
+                        match write_atomic(
+                            &self.out.join(&file),
+                            source.as_bytes(),
+                            Keep::IfNothingHappens,
+                        ) {
                             Err(e) => Code::Absent(e.to_string()),
                             Ok(()) => match ending {
                                 "py" => Code::Python { file, entry },
@@ -528,8 +532,12 @@ impl Session {
         let mut list: Vec<Binding> = by_name.into_values().collect();
         list.sort_by(|a, b| (&a.file, a.line, &a.name).cmp(&(&b.file, b.line, &b.name)));
         let path = self.out.join(format!("{}.rs", self.library.name));
-        write_atomic(&path, bindings::write(&list).as_bytes())
-            .map_err(|source| Error::Write { path, source })
+        write_atomic(
+            &path,
+            bindings::write(&list).as_bytes(),
+            Keep::IfNothingHappens,
+        )
+        .map_err(|source| Error::Write { path, source })
     }
 }
 

@@ -1,15 +1,18 @@
 //! The folder of stored results: `.tensorize/` beside a manifest, or an entry of the shared cache.
 //!
-//! Other processes read and write it at the same time: files are written under another name and then
-//! renamed, and what doesn't check is treated as absent.
+//! Other processes read and write it at the same time, and may be killed while they do. What is read is checked by
+//! its hash, and what doesn't check is treated as absent; what is written replaces an entry as a whole.
 
-use crate::record::{self, Record, TargetStatus};
+mod files;
+
+pub(crate) use files::{Keep, lock, write_atomic};
+
+use crate::record::{self, Fault, Record, TargetStatus};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder of records.
 #[derive(Clone, Debug)]
@@ -41,7 +44,7 @@ pub struct Rejected {
     /// Its record's file.
     pub path: PathBuf,
     /// What is wrong with it.
-    pub why: String,
+    pub fault: Fault,
 }
 
 impl Rejected {
@@ -53,7 +56,7 @@ impl Rejected {
 
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{} is not used: {}", self.path.display(), self.why)
+        write!(f, "{} is not used: {}", self.path.display(), self.fault.why)
     }
 }
 
@@ -88,8 +91,16 @@ impl Store {
     /// Every entry, by name. A store that isn't there is empty.
     pub fn load(&self) -> Contents {
         let mut contents = Contents::default();
-        let Ok(listing) = fs::read_dir(&self.dir) else {
-            return contents;
+        let listing = match fs::read_dir(&self.dir) {
+            Ok(listing) => listing,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return contents,
+            Err(e) => {
+                contents.rejected.push(Rejected {
+                    path: self.dir.clone(),
+                    fault: e.to_string().into(),
+                });
+                return contents;
+            }
         };
         let mut paths: Vec<PathBuf> = listing
             .filter_map(|e| Some(e.ok()?.path()))
@@ -98,19 +109,36 @@ impl Store {
             .collect();
         paths.sort();
         for path in paths {
-            match self.load_entry(&path) {
+            match self.load_settled(&path) {
                 Ok(entry) => contents.entries.push(entry),
-                Err(why) => contents.rejected.push(Rejected { path, why }),
+                Err(fault) => contents.rejected.push(Rejected { path, fault }),
             }
         }
         contents
     }
 
-    fn load_entry(&self, path: &Path) -> Result<Entry, String> {
-        let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
+    /// An entry that another process writes meanwhile is read again, until it holds still.
+    fn load_settled(&self, path: &Path) -> Result<Entry, Fault> {
+        let text = || files::read(path).map_err(|e| e.to_string());
+        let mut before = text();
+        for _ in 0..10 {
+            let loaded = self.load_entry(path, before.clone()?);
+            if loaded.is_ok() {
+                return loaded;
+            }
+            let now = text();
+            if now == before {
+                return loaded;
+            }
+            before = now;
+        }
+        Err("it is written all the time".to_string().into())
+    }
+
+    fn load_entry(&self, path: &Path, text: String) -> Result<Entry, Fault> {
         let record = Record::from_toml(&text)?;
         if path.file_stem().and_then(|s| s.to_str()) != Some(record.name.as_str()) {
-            return Err(format!("it speaks of '{}'", record.name));
+            return Err(format!("it speaks of '{}'", record.name).into());
         }
         let mut sources = BTreeMap::new();
         for (target, t) in &record.targets {
@@ -122,24 +150,45 @@ impl Store {
                 .as_deref()
                 .ok_or_else(|| format!("{target} has no `file`"))?;
             check_relative(file)?;
-            let source = fs::read_to_string(self.dir.join(file))
-                .map_err(|e| format!("{file} can't be read: {e}"))?;
-            if t.source_hash.as_deref() != Some(&record::short_hash(source.as_bytes())) {
-                return Err(format!("{file} is not the source that was proven"));
-            }
-            sources.insert(target.clone(), source);
+            sources.insert(target.clone(), self.source(file, t.source_hash.as_deref())?);
         }
         Ok(Entry { record, sources })
     }
 
-    /// Writes an entry: its sources first, the sealed record last. `source_hash` and `checksum` are set
-    /// here; files that hold the same already are left alone.
+    /// The source with this hash: the file itself, or what is to become it once its writer gets there.
+    fn source(&self, file: &str, hash: Option<&str>) -> Result<String, String> {
+        let path = self.dir.join(file);
+        let staged = hash.and_then(|h| staged(&path, h));
+        // The last time for the writer that got there in between.
+        let places = [Some(&path), staged.as_ref(), Some(&path)];
+        let mut texts = places.into_iter().flatten().map(|p| files::read(p));
+        let first = texts.next().expect("there is one");
+        let fits = |text: &String| Some(&*record::short_hash(text.as_bytes())) == hash;
+        if let Ok(text) = &first
+            && fits(text)
+        {
+            return first.map_err(|e| e.to_string());
+        }
+        texts
+            .filter_map(Result::ok)
+            .find(fits)
+            .ok_or_else(|| match first {
+                Ok(_) => format!("{file} is not the source that was proven"),
+                Err(e) => format!("{file} can't be read: {e}"),
+            })
+    }
+
+    /// Writes an entry. `source_hash` and `checksum` are set here; files that hold the same already are left alone.
+    ///
+    /// Whenever it is cut short, there is a whole entry, the old one or the new one: the sources are written under names
+    /// with their hashes, by which readers find them, then the record is replaced, and then the sources get their names.
     pub fn save(&self, record: &Record, sources: &BTreeMap<String, String>) -> io::Result<Record> {
         let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
         if !record::is_c_name(&record.name) {
             return Err(invalid(format!("'{}' is no C name", record.name)));
         }
         let mut record = record.clone();
+        let mut files = Vec::new();
         for (target, t) in &mut record.targets {
             t.source_hash = None;
             let TargetStatus::Generated = t.status else {
@@ -149,32 +198,117 @@ impl Store {
                 return Err(invalid(format!("{}: {target} has no source", record.name)));
             };
             check_relative(file).map_err(invalid)?;
-            write_atomic(&self.dir.join(file), source.as_bytes())?;
-            t.source_hash = Some(record::short_hash(source.as_bytes()));
+            let hash = record::short_hash(source.as_bytes());
+            files.push((self.dir.join(file), source, hash.clone()));
+            t.source_hash = Some(hash);
         }
         record.seal();
         let text = record.to_toml().map_err(invalid)?;
-        write_atomic(&self.path_of(&record.name), text.as_bytes())?;
+
+        files::make_folder(&self.dir)?;
+        let _lock = files::lock(&self.dir);
+        files.retain(|(path, source, _)| !files::read(path).is_ok_and(|old| old == **source));
+        for (path, source, hash) in &files {
+            path.ancestors()
+                .skip(1)
+                .take_while(|a| *a != self.dir)
+                .try_for_each(files::make_folder)?;
+            let staged = staged(path, hash).ok_or_else(|| invalid("no file".into()))?;
+            files::write_atomic(&staged, source.as_bytes(), Keep::Always)?;
+        }
+        let path = self.path_of(&record.name);
+        files::write_atomic(&path, text.as_bytes(), Keep::Always)?;
+        for (path, _, hash) in &files {
+            settle(path, hash)?;
+        }
         Ok(record)
     }
 
-    /// Removes the entry of a kernel that is gone.
-    pub fn remove(&self, entry: &Entry) -> io::Result<()> {
-        fs::remove_file(self.path_of(&entry.record.name))?;
-        for t in entry.record.targets.values() {
-            if let Some(file) = &t.file
-                && check_relative(file).is_ok()
-            {
-                fs::remove_file(self.dir.join(file)).ok();
+    /// Finishes what a writer that was killed has begun, and removes what it left.
+    pub fn tidy(&self) {
+        let Some(_lock) = files::lock(&self.dir) else {
+            return;
+        };
+        let folders = list(&self.dir).into_iter().filter(|p| p.is_dir());
+        let folders: Vec<PathBuf> = folders.chain([self.dir.clone()]).collect();
+        let hidden = |p: &PathBuf| name_of(p).is_some_and(|n| n.starts_with('.'));
+        let left: Vec<PathBuf> = folders
+            .iter()
+            .flat_map(|d| list(d))
+            .filter(hidden)
+            .collect();
+        if left.is_empty() {
+            return;
+        }
+        for entry in self.load().entries {
+            for t in entry.record.targets.values() {
+                if let (Some(file), Some(hash)) = (&t.file, &t.source_hash) {
+                    let path = self.dir.join(file);
+                    let is_there = staged(&path, hash).is_some_and(|s| s.exists());
+                    if is_there && settle(&path, hash).is_err() {
+                        return;
+                    }
+                }
             }
         }
-        Ok(())
+        for path in left {
+            if name_of(&path).is_some_and(|n| files::is_unfinished(n) || is_staged(n)) {
+                fs::remove_file(path).ok();
+            }
+        }
+    }
+
+    /// Removes all that is stored of a kernel that is gone, also if its record can't be read any more.
+    pub fn remove(&self, kernel: &str) -> io::Result<()> {
+        if !record::is_c_name(kernel) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no C name"));
+        }
+        let _lock = files::lock(&self.dir);
+        for folder in list(&self.dir).into_iter().filter(|p| p.is_dir()) {
+            let stem = |p: &PathBuf| p.file_stem().is_some_and(|s| s == kernel);
+            for source in list(&folder).into_iter().filter(stem) {
+                fs::remove_file(&source).map_err(|e| files::about(&source, &e))?;
+            }
+        }
+        // Last, so that what is left of it after a kill still has a name to be removed by.
+        let path = self.path_of(kernel);
+        fs::remove_file(&path).map_err(|e| files::about(&path, &e))
     }
 
     /// The file of a kernel's record.
     pub fn path_of(&self, kernel: &str) -> PathBuf {
         self.dir.join(format!("{kernel}.toml"))
     }
+}
+
+/// What a folder of the store holds. A link to a folder is none of ours.
+fn list(dir: &Path) -> Vec<PathBuf> {
+    let is_link = fs::symlink_metadata(dir).is_ok_and(|m| m.file_type().is_symlink());
+    let listing = fs::read_dir(dir).ok().filter(|_| !is_link);
+    let entries = listing.into_iter().flatten().flatten();
+    entries.map(|e| e.path()).collect()
+}
+
+fn name_of(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
+}
+
+/// Where a source waits for its record.
+fn staged(path: &Path, hash: &str) -> Option<PathBuf> {
+    Some(path.with_file_name(format!(".{}.{hash}", name_of(path)?)))
+}
+
+fn is_staged(name: &str) -> bool {
+    let hash = name.strip_prefix('.').and_then(|n| n.rsplit_once('.'));
+    hash.is_some_and(|(_, h)| h.len() == 32 && h.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Gives a source that waited its name.
+fn settle(path: &Path, hash: &str) -> io::Result<()> {
+    let Some(staged) = staged(path, hash) else {
+        return Ok(());
+    };
+    fs::rename(staged, path).map_err(|e| files::about(path, &e))
 }
 
 /// `TENSORIZE_CACHE`, else the user's cache folder.
@@ -204,28 +338,6 @@ fn check_relative(file: &str) -> Result<(), String> {
     } else {
         Err(format!("'{file}' is no file of a store"))
     }
-}
-
-/// Writes a file under another name and renames it, unless it holds the same already.
-pub(crate) fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    static COUNTER: AtomicU32 = AtomicU32::new(0);
-    if fs::read(path).is_ok_and(|old| old == bytes) {
-        return Ok(());
-    }
-    let dir = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(dir)?;
-    let n = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let temporary = dir.join(format!(".{}-{n}.tmp", std::process::id()));
-    let write = || {
-        let mut file = fs::File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        drop(file);
-        fs::rename(&temporary, path)
-    };
-    write().inspect_err(|_| {
-        fs::remove_file(&temporary).ok();
-    })
 }
 
 #[cfg(test)]
@@ -262,7 +374,7 @@ mod tests {
         assert!(contents.rejected.is_empty(), "{:?}", contents.rejected);
         assert_eq!(contents.entries[0].record, r);
         assert_eq!(contents.entries[0].sources["cpu"], "void f__cpu(void) {}\n");
-        store.remove(&contents.entries[0]).unwrap();
+        store.remove("f").unwrap();
         assert!(store.load().entries.is_empty());
     }
 
@@ -277,7 +389,7 @@ mod tests {
         let contents = store.load();
         assert!(contents.entries.is_empty());
         assert!(
-            contents.rejected[0].why.contains("cpu/f.c"),
+            contents.rejected[0].fault.why.contains("cpu/f.c"),
             "{:?}",
             contents.rejected
         );

@@ -10,9 +10,11 @@ use crate::report::{KernelReport, Status};
 use crate::source::Source;
 use crate::{generate, stored, tools};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tensorize_build::config;
 use tensorize_build::hash::file_hash;
+use tensorize_build::record::is_c_name;
 use tensorize_build::store::{Entry, Store};
 use tensorize_ir::guard::Tier;
 
@@ -182,8 +184,16 @@ fn one_package(
 ) -> Result<(), Box<Diagnostic>> {
     let found = find_kernels(package, settings, all, out);
     let store = Store::of_manifest(&package.dir);
+    if mode == Mode::Store {
+        store.tidy();
+    }
     let contents = store.load();
-    for rejected in contents.rejected {
+    if let Some(newer) = contents.rejected.iter().find(|r| r.fault.is_newer) {
+        let help = "update cargo-tensorize; what a later version has stored is not replaced";
+        let d = Diagnostic::error("TZ0706", newer.to_string());
+        return Err(Box::new(d.help(help)));
+    }
+    for rejected in &contents.rejected {
         out.diagnostic(&Diagnostic::warning("TZ0706", rejected.to_string()));
     }
     let entries: BTreeMap<&str, &Entry> = contents
@@ -222,6 +232,7 @@ fn one_package(
 
     let mut names: BTreeSet<String> = reports.iter().flatten().map(|r| r.name.clone()).collect();
     let mut done = Vec::new();
+    let mut written = Ok(());
     for (f, mut kernel) in work.iter().zip(run.kernels) {
         if !names.insert(kernel.report.name.clone()) {
             let message = format!(
@@ -233,7 +244,9 @@ fn one_package(
                 .report
                 .fail(Status::Error, d.help("give one of them another name"));
         } else if mode == Mode::Store {
-            save(&store, f, &kernel, &all.z3_version)?;
+            // One that can't be written does not take the others along.
+            let saved = save(&store, f, &kernel, &all.z3_version);
+            written = written.and(saved);
         } else if !same_result(
             entries.get(kernel.report.name.as_str()).copied(),
             f,
@@ -250,15 +263,15 @@ fn one_package(
         }
         done.push(kernel.report);
     }
-    let gone = contents
-        .entries
-        .iter()
-        .filter(|e| !names.contains(&e.record.name));
-    for entry in gone.filter(|_| all.code == Code::Clean) {
+    let stored = contents.entries.iter().map(|e| e.record.name.as_str());
+    let damaged = contents.rejected.iter().filter_map(|r| r.name());
+    let gone = stored.chain(damaged.filter(|name| is_c_name(name)));
+    let gone = gone.filter(|name| !names.contains(*name));
+    for name in gone.filter(|_| all.code == Code::Clean) {
         if mode == Mode::Store {
-            store.remove(entry).map_err(|e| cannot_write(&store, &e))?;
+            written = written.and(store.remove(name).map_err(|e| cannot_write(&e)));
         } else {
-            all.out_of_date.push(entry.record.name.clone());
+            all.out_of_date.push(name.to_owned());
         }
     }
     let mut done = done.into_iter();
@@ -268,7 +281,7 @@ fn one_package(
             .filter_map(|r| r.or_else(|| done.next())),
     );
     all.targets.extend(settings.targets.iter().cloned());
-    Ok(())
+    written
 }
 
 fn save(store: &Store, f: &Found, kernel: &Kernel, z3: &str) -> Result<(), Box<Diagnostic>> {
@@ -276,14 +289,23 @@ fn save(store: &Store, f: &Found, kernel: &Kernel, z3: &str) -> Result<(), Box<D
     store
         .save(&record, &sources)
         .map(|_| ())
-        .map_err(|e| cannot_write(store, &e))
+        .map_err(|e| cannot_write(&e))
 }
 
-fn cannot_write(store: &Store, e: &std::io::Error) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error(
-        "TZ0703",
-        format!("cannot write to {}: {e}", store.dir().display()),
-    ))
+/// The error names the file.
+fn cannot_write(e: &std::io::Error) -> Box<Diagnostic> {
+    let help = match e.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "make room on the disk, and run `cargo tensorize` again; what was stored before is as it was"
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "results are stored beside the manifest, which takes the right to write there"
+        }
+        _ => {
+            "results are stored in `.tensorize/`, a folder beside the manifest that can be written to"
+        }
+    };
+    Box::new(Diagnostic::error("TZ0703", format!("cannot write {e}")).help(help))
 }
 
 /// Whether the store has what was just found out. A measured error differs from run to run.
