@@ -160,6 +160,15 @@ pub fn parse(
     .0
 }
 
+/// Does the same with each of these, several at a time.
+pub fn for_each<T: Send, R: Send>(
+    items: Vec<T>,
+    threads: NonZeroUsize,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    in_parallel(items, threads, || (), |(), item| work(item)).0
+}
+
 /// Lifts and proves the functions, and generates code for them. An `Err` is a missing tool.
 pub fn run(jobs: Vec<Job>, settings: &Settings) -> Result<Run, Box<Diagnostic>> {
     // Asked once, so that a missing Z3 is one error and not one for each kernel.

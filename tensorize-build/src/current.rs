@@ -18,5 +18,5 @@ pub fn wanted(metadata: &Metadata, file: &str, seen: &Preprocessed) -> BTreeSet<
 
 /// Whether the record is about this kernel of this file, as the file is now.
 pub fn is_current(record: &Record, file: &str, seen: &Preprocessed, name: &str) -> bool {
-    record.name == name && record.file == file && record.hash == seen.hash
+    record.name == name && record.file == file && record.hash == seen.hash_of(name)
 }

@@ -1,12 +1,15 @@
-//! The hash of a C file as the compiler sees it.
+//! The hash of a kernel as the compiler sees it.
 //!
-//! It covers what the file and the headers of the project hold after preprocessing, the sizes of C's
-//! types, and the flags that change the meaning of arithmetic. It does not cover the C library's own
+//! It covers what the file and the headers of the project hold after preprocessing, but for functions that the kernel
+//! has nothing to do with ([`parts`]), the sizes of C's types, and the flags that change the meaning of arithmetic. It does not cover the C library's own
 //! headers, whose text differs between machines; what their macros expand to stands in the project's
 //! text and is covered. Comments, blank lines and indentation don't count.
 
+mod parts;
+
 use crate::adaptor::language_of;
 use crate::compiler::Settings;
+use parts::Parts;
 use std::collections::{BTreeSet, HashMap};
 use std::env;
 use std::path::{Path, PathBuf};
@@ -14,8 +17,9 @@ use std::path::{Path, PathBuf};
 /// A C file after preprocessing.
 #[derive(Clone, Debug)]
 pub struct Preprocessed {
-    /// [`file_hash`]
-    pub hash: String,
+    /// Over what the compiler was told, and how large its types are: all but the text.
+    dialect: blake3::Hash,
+    parts: Parts,
     /// The project's own text, one space between tokens. [`MARKER`] stands where `TENSORIZE_KERNEL` was.
     pub text: String,
     /// The file and the project's headers that it includes.
@@ -25,9 +29,29 @@ pub struct Preprocessed {
 /// What `TENSORIZE_KERNEL` becomes, so that annotated functions are seen without a parser.
 pub const MARKER: &str = "__tensorize_kernel__";
 
-/// The hash of a C file (relative to the manifest's folder) under these settings.
-pub fn file_hash(settings: &Settings, file: &Path) -> Result<String, String> {
-    Ok(preprocess(settings, file)?.hash)
+impl Preprocessed {
+    /// The hash of a kernel of this file.
+    pub fn hash_of(&self, kernel: &str) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.dialect.as_bytes());
+        for (place, text) in self.parts.about(kernel) {
+            part(&mut hasher, &place.to_string(), text);
+        }
+        hasher.finalize().to_hex()[..32].to_string()
+    }
+}
+
+/// Adds a value under a name, so that no other names and values add up to the same.
+fn part(hasher: &mut blake3::Hasher, name: &str, value: &str) {
+    for bytes in [name.as_bytes(), value.as_bytes()] {
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    }
+}
+
+/// The hash of a kernel of a C file (relative to the manifest's folder) under these settings.
+pub fn kernel_hash(settings: &Settings, file: &Path, kernel: &str) -> Result<String, String> {
+    Ok(preprocess(settings, file)?.hash_of(kernel))
 }
 
 /// Runs the C preprocessor.
@@ -69,24 +93,14 @@ pub fn preprocess(settings: &Settings, file: &Path) -> Result<Preprocessed, Stri
     );
 
     let mut hasher = blake3::Hasher::new();
-    let mut part = |name: &str, value: &str| {
-        for bytes in [name.as_bytes(), value.as_bytes()] {
-            hasher.update(&(bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
-        }
-    };
-    part("contract", "1");
+    part(&mut hasher, "contract", "2");
     for name in DATA_MODEL {
-        part(
-            name,
-            scanned.predefined.get(*name).map_or("", String::as_str),
-        );
+        let value = scanned.predefined.get(*name).map_or("", String::as_str);
+        part(&mut hasher, name, value);
     }
     for flag in flags.iter().filter(|f| changes_meaning(f)) {
-        part("flag", flag);
+        part(&mut hasher, "flag", flag);
     }
-    part("text", &scanned.text);
-    let hash = hasher.finalize().to_hex()[..32].to_string();
     let mut inputs: BTreeSet<PathBuf> = scanned
         .inputs
         .iter()
@@ -94,7 +108,8 @@ pub fn preprocess(settings: &Settings, file: &Path) -> Result<Preprocessed, Stri
         .collect();
     inputs.insert(settings.dir.join(file));
     Ok(Preprocessed {
-        hash,
+        dialect: hasher.finalize(),
+        parts: Parts::of(&scanned.text, language_of(file)),
         text: scanned.text,
         inputs: inputs.into_iter().collect(),
     })
@@ -324,7 +339,7 @@ mod tests {
     }
 
     fn hash_of(source: &str) -> String {
-        Project::new(source).pre(&[]).hash
+        Project::new(source).pre(&[]).hash_of("f")
     }
 
     #[test]
@@ -371,7 +386,7 @@ mod tests {
             one.inputs
         );
         p.write("h.h", "#define N 2\n");
-        assert_ne!(one.hash, p.pre(&[]).hash);
+        assert_ne!(one.hash_of("f"), p.pre(&[]).hash_of("f"));
     }
 
     #[test]
@@ -386,11 +401,11 @@ mod tests {
     #[test]
     fn flags_that_change_arithmetic_count() {
         let p = Project::new("float f(float a) { return a; }\n");
-        let plain = p.pre(&[]).hash;
-        assert_ne!(plain, p.pre(&["-ffast-math"]).hash);
-        assert_ne!(plain, p.pre(&["-funsigned-char"]).hash);
-        assert_eq!(plain, p.pre(&["-g"]).hash);
-        assert_eq!(plain, p.pre(&["-DUNUSED=1"]).hash);
+        let plain = p.pre(&[]).hash_of("f");
+        assert_ne!(plain, p.pre(&["-ffast-math"]).hash_of("f"));
+        assert_ne!(plain, p.pre(&["-funsigned-char"]).hash_of("f"));
+        assert_eq!(plain, p.pre(&["-g"]).hash_of("f"));
+        assert_eq!(plain, p.pre(&["-DUNUSED=1"]).hash_of("f"));
     }
 
     #[test]
@@ -406,7 +421,7 @@ mod tests {
             dir: std::env::temp_dir(),
             ..Settings::default()
         };
-        let error = file_hash(&settings, Path::new("no such file.c")).unwrap_err();
+        let error = kernel_hash(&settings, Path::new("no such file.c"), "f").unwrap_err();
         assert!(error.contains("no such file.c"), "{error}");
     }
 }

@@ -23,7 +23,7 @@ pub struct Record {
     pub file: String,
     /// The line of its definition.
     pub line: u32,
-    /// The hash of the file as the compiler sees it: [`crate::hash::file_hash`].
+    /// The hash of the kernel as the compiler sees it: [`crate::hash::kernel_hash`].
     pub hash: String,
     /// How it went.
     pub status: Status,

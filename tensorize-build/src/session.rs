@@ -197,17 +197,16 @@ impl Session {
         contents.rejected.iter().for_each(|r| warn(&r.to_string()));
         let mut entries = contents.entries;
         for (file, seen) in files {
-            let Some(cache) = Store::of_cache(&seen.hash) else {
-                continue;
-            };
-            for entry in cache.load().entries {
-                let record = &entry.record;
-                let known = entries
+            for name in wanted(&self.metadata, file, seen) {
+                if entries
                     .iter()
-                    .any(|e| e.record.name == record.name && e.record.hash == record.hash);
-                if record.hash == seen.hash && record.file == *file && !known {
-                    entries.push(entry);
+                    .any(|e| is_current(&e.record, file, seen, &name))
+                {
+                    continue;
                 }
+                let cache = Store::of_cache(&seen.hash_of(&name));
+                let cached = cache.into_iter().flat_map(|c| c.load().entries);
+                entries.extend(cached.filter(|e| is_current(&e.record, file, seen, &name)));
             }
         }
         entries

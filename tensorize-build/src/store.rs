@@ -68,7 +68,7 @@ impl Store {
         }
     }
 
-    /// The shared cache's store for files with this hash, if there is a place for a cache.
+    /// The shared cache's store for a kernel with this hash, if there is a place for a cache.
     pub fn of_cache(hash: &str) -> Option<Store> {
         hash.chars()
             .all(|c| c.is_ascii_alphanumeric())

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use tensorize_build::Settings;
 use tensorize_build::config::Library;
-use tensorize_build::hash::file_hash;
+use tensorize_build::hash::kernel_hash;
 use tensorize_build::record::{
     CType, Param, Prototype, Record, Status, StoredFootprint, TargetRecord, TargetStatus,
 };
@@ -56,15 +56,16 @@ impl Project {
         self.dir.path()
     }
 
-    fn hash(&self) -> String {
+    fn hash(&self, kernel: &str) -> String {
         let library = Library {
             include: vec!["kernels".into()],
             define: vec!["HALF=2".into()],
             ..Library::default()
         };
-        file_hash(
+        kernel_hash(
             &Settings::of(self.path(), &library),
             Path::new("kernels/halve.c"),
+            kernel,
         )
         .unwrap()
     }
@@ -97,7 +98,13 @@ impl Project {
             reads_depend_on_data: false,
             writes_depend_on_data: false,
         };
-        let mut halve = Record::new("halve", "kernels/halve.c", 5, &self.hash(), Status::Proven);
+        let mut halve = Record::new(
+            "halve",
+            "kernels/halve.c",
+            5,
+            &self.hash("halve"),
+            Status::Proven,
+        );
         halve.tier = Some("exact".into());
         halve.guards = vec![
             "rows >= 0".into(),
@@ -122,7 +129,13 @@ impl Project {
         ];
         self.save(halve, "exact");
 
-        let mut total = Record::new("total", "kernels/halve.c", 13, &self.hash(), Status::Proven);
+        let mut total = Record::new(
+            "total",
+            "kernels/halve.c",
+            13,
+            &self.hash("total"),
+            Status::Proven,
+        );
         total.tier = Some("real".into());
         total.guards = vec!["n fits i64".into()];
         total.prototype = Some(Prototype {
@@ -446,7 +459,7 @@ fn the_shared_cache_is_as_good_as_the_store() {
     fs::create_dir_all(here.join("cache/v1")).unwrap();
     fs::rename(
         here.join(".tensorize"),
-        here.join("cache/v1").join(project.hash()),
+        here.join("cache/v1").join(project.hash("halve")),
     )
     .unwrap();
     let program = project.build();

@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: what lifting and proving cost, how the cost grows, what a dispatched call costs, how the demo's
-//! kernels compare.
+//! `cargo xtask bench`: what lifting and proving cost, how the cost grows, what a dispatched call costs, what a
+//! project of many kernels costs, how the demo's kernels compare.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,6 +11,7 @@ use crate::process::{cargo, output, root, run as run_command, target_dir};
 use crate::{demo, setup};
 
 mod lift;
+mod project;
 mod run;
 mod size;
 mod watch;
@@ -28,6 +29,8 @@ pub enum What {
     Dispatch,
     /// From the save of an edited kernel to its verdict under `cargo tensorize watch`
     Watch,
+    /// Projects of 10, 100 and 1,000 kernels: cold, after one edit, and with nothing changed; a JSON object a project
+    Project,
     /// The demo's kernels, tensorized against original
     Demo,
     /// Kernels of several kinds, from 64 to 16 Mi elements: original, generated code, NumPy and PyTorch
@@ -35,12 +38,13 @@ pub enum What {
 }
 
 /// Measures `what`.
-pub fn run(what: What, json: bool, runs: usize) -> Result<()> {
+pub fn run(what: What, json: bool, runs: usize, kernels: &[usize]) -> Result<()> {
     setup::run(setup::Frameworks::Small)?;
     match what {
         What::Lift => lift::run(json, runs),
         What::Size => size::run(json),
         What::Watch => watch::run(json, runs),
+        What::Project => project::run(json, runs, kernels),
         What::Dispatch => run_command(cargo().args([
             "run",
             "--release",

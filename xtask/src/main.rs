@@ -44,7 +44,7 @@ enum Verb {
         #[arg(last = true)]
         args: Vec<String>,
     },
-    /// Measure: lifting and proving, cost against size, a dispatched call, watching, or the demo's kernels
+    /// Measure: lifting and proving, cost against size, a dispatched call, watching, whole projects, or the demo's kernels
     Bench {
         /// What to measure
         what: bench::What,
@@ -54,6 +54,9 @@ enum Verb {
         /// How many cold runs to take the median of
         #[arg(long, default_value_t = 5)]
         runs: usize,
+        /// For `project`: how many kernels, in place of 10, 100 and 1,000
+        #[arg(long, value_delimiter = ',')]
+        kernels: Vec<usize>,
     },
     /// Run every kernel on every target: the 69 benchmarks and the demo's; prints a JSON object a cell
     Targets {
@@ -79,7 +82,12 @@ fn main() -> ExitCode {
         Verb::Setup { frameworks, .. } => setup::run(frameworks),
         Verb::Demo { pictures } => demo::run(&pictures),
         Verb::Test { frameworks, args } => test::run(frameworks, &args),
-        Verb::Bench { what, json, runs } => bench::run(what, json, runs.max(1)),
+        Verb::Bench {
+            what,
+            json,
+            runs,
+            kernels,
+        } => bench::run(what, json, runs.max(1), &kernels),
         Verb::Targets {
             frameworks,
             update,

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tensorize_build::config;
-use tensorize_build::hash::file_hash;
+use tensorize_build::hash::preprocess;
 use tensorize_build::record::is_c_name;
 use tensorize_build::store::{Entry, Store};
 use tensorize_ir::guard::Tier;
@@ -203,6 +203,8 @@ fn one_package(
         .collect();
     let current = |f: &Found| {
         let entry = entries.get(f.job.parsed.name.as_str()).filter(|_| !force)?;
+        // A build looks for it under the file's name, too.
+        (entry.record.file == f.file).then_some(())?;
         stored::is_current(&entry.record, &f.hash, &all.z3_version, &settings.targets)
             .then_some(*entry)
     };
@@ -225,43 +227,44 @@ fn one_package(
             work.push(f);
         }
     }
-    let jobs = work.iter().map(|f| f.job.clone()).collect();
-    let run = pipeline::run(jobs, settings)?;
-    all.solvers_peak = all.solvers_peak.max(run.solvers_peak);
-    out.confirmation(run.confirmation.as_ref());
-
     let mut names: BTreeSet<String> = reports.iter().flatten().map(|r| r.name.clone()).collect();
     let mut done = Vec::new();
     let mut written = Ok(());
-    for (f, mut kernel) in work.iter().zip(run.kernels) {
-        if !names.insert(kernel.report.name.clone()) {
-            let message = format!(
-                "the package has two kernels called `{}`",
-                kernel.report.name
-            );
-            let d = Diagnostic::error("TZ0705", message).at(Some(f.job.parsed.span.clone()));
-            kernel
-                .report
-                .fail(Status::Error, d.help("give one of them another name"));
-        } else if mode == Mode::Store {
-            // One that can't be written does not take the others along.
-            let saved = save(&store, f, &kernel, &all.z3_version);
-            written = written.and(saved);
-        } else if !same_result(
-            entries.get(kernel.report.name.as_str()).copied(),
-            f,
-            &kernel,
-            &all.z3_version,
-        ) {
-            all.out_of_date.push(kernel.report.name.clone());
+    for batch in batches(&work) {
+        let jobs = batch.iter().map(|f| f.job.clone()).collect();
+        let run = pipeline::run(jobs, settings)?;
+        all.solvers_peak = all.solvers_peak.max(run.solvers_peak);
+        out.confirmation(run.confirmation.as_ref());
+        for (f, mut kernel) in batch.iter().zip(run.kernels) {
+            if !names.insert(kernel.report.name.clone()) {
+                let message = format!(
+                    "the package has two kernels called `{}`",
+                    kernel.report.name
+                );
+                let d = Diagnostic::error("TZ0705", message).at(Some(f.job.parsed.span.clone()));
+                kernel
+                    .report
+                    .fail(Status::Error, d.help("give one of them another name"));
+            } else if mode == Mode::Store {
+                // One that can't be written does not take the others along.
+                let saved = save(&store, f, &kernel, &all.z3_version);
+                written = written.and(saved);
+            } else if !same_result(
+                entries.get(kernel.report.name.as_str()).copied(),
+                f,
+                &kernel,
+                &all.z3_version,
+            ) {
+                all.out_of_date.push(kernel.report.name.clone());
+            }
+            if let Mode::Check(min_tier) = mode {
+                let weakest = min_tier.map_or(settings.tier, Tier::from);
+                let codes = kernel.artefacts.iter();
+                let tiers: Vec<_> = codes.map(|(t, a)| (t.as_str(), a.tier)).collect();
+                kernel.report.demand(weakest, &kernel.span, tiers);
+            }
+            done.push(kernel.report);
         }
-        if let Mode::Check(min_tier) = mode {
-            let weakest = min_tier.map_or(settings.tier, Tier::from);
-            let codes = kernel.artefacts.iter();
-            let tiers: Vec<_> = codes.map(|(t, a)| (t.as_str(), a.tier)).collect();
-            kernel.report.demand(weakest, &kernel.span, tiers);
-        }
-        done.push(kernel.report);
     }
     let stored = contents.entries.iter().map(|e| e.record.name.as_str());
     let damaged = contents.rejected.iter().filter_map(|r| r.name());
@@ -282,6 +285,29 @@ fn one_package(
     );
     all.targets.extend(settings.targets.iter().cloned());
     written
+}
+
+/// The kernels in groups of whole files: what is done is stored before the next group begins, so that whoever
+/// interrupts a long run keeps most of it.
+fn batches(work: &[Found]) -> Vec<&[Found]> {
+    const ENOUGH: usize = 64;
+    let mut batches = Vec::new();
+    let mut rest = work;
+    let mut taken = 0;
+    for file in work.chunk_by(|a, b| a.file == b.file) {
+        taken += file.len();
+        if taken >= ENOUGH {
+            let (batch, others) = rest.split_at(taken);
+            batches.push(batch);
+            rest = others;
+            taken = 0;
+        }
+    }
+    // One at least: with nothing to do, what a second solver says of its own lemmas is asked for all the same.
+    if !rest.is_empty() || batches.is_empty() {
+        batches.push(rest);
+    }
+    batches
 }
 
 fn save(store: &Store, f: &Found, kernel: &Kernel, z3: &str) -> Result<(), Box<Diagnostic>> {
@@ -345,6 +371,7 @@ fn find_kernels(
         .iter()
         .map(String::as_str)
         .collect();
+    let mut with_kernels = Vec::new();
     for (file, (source, parsed)) in files.iter().zip(pipeline::parse(sources, settings.jobs)) {
         let parsed = match parsed {
             Ok(parsed) => parsed,
@@ -362,14 +389,21 @@ fn find_kernels(
                     .any(|j| k.ends_with(&format!("::{}", j.parsed.name))))
         });
         let chosen = chosen(package, file, parsed);
-        if chosen.is_empty() {
-            continue;
+        if !chosen.is_empty() {
+            with_kernels.push((file, source, chosen));
         }
-        match file_hash(&source.settings, Path::new(file)) {
-            Ok(hash) => found.extend(chosen.into_iter().map(|job| Found {
-                job,
+    }
+    let seen = |(file, source, chosen): (_, Source, _)| {
+        let seen = preprocess(&source.settings, Path::new::<String>(file));
+        (file, source, chosen, seen)
+    };
+    for (file, source, chosen, seen) in pipeline::for_each(with_kernels, settings.jobs, seen) {
+        let chosen: Vec<Job> = chosen;
+        match seen {
+            Ok(seen) => found.extend(chosen.into_iter().map(|job| Found {
                 file: config::relative_to(&package.dir, Path::new(file)),
-                hash: hash.clone(),
+                hash: seen.hash_of(&job.parsed.name),
+                job,
             })),
             Err(why) => {
                 let d = Diagnostic::error("TZ0107", why).at(Some(line_span(&source.file, 1)));

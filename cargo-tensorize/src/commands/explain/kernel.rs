@@ -163,7 +163,7 @@ fn tell(package: &Package, entry: &Entry, args: &Explain, out: &Output) -> Code 
 fn is_current(job: &Job, record: &Record) -> bool {
     let settings = &job.source.settings;
     let seen = preprocess(settings, Path::new(&record.file));
-    seen.is_ok_and(|seen| seen.hash == record.hash)
+    seen.is_ok_and(|seen| seen.hash_of(&record.name) == record.hash)
 }
 
 fn source_text(job: &Job) -> String {

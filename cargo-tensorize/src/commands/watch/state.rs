@@ -158,7 +158,9 @@ impl State {
                 for job in jobs {
                     let name = &job.parsed.name;
                     let current = of_file.iter().find(|r| {
-                        r.name == *name && r.hash == seen.hash && stored::is_of_this_version(r)
+                        r.name == *name
+                            && r.hash == seen.hash_of(name)
+                            && stored::is_of_this_version(r)
                     });
                     if let (Some(record), Some(key)) = (current, key(&job, &watched.settings)) {
                         let mut report =
