@@ -23,6 +23,7 @@ mod term;
 mod value;
 
 use crate::{Generated, Kernel, Target, Unsupported};
+use c::vector_math;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir;
 
@@ -59,11 +60,27 @@ impl Target for Cpu {
         let entry = format!("{}__tensorize_cpu", kernel.function.name);
         let mut function = lowered.function;
         function.name = entry.clone();
+        let mut inexact = Vec::new();
+        if lowered.tier == Tier::Real {
+            inexact.push("float sums are re-associated");
+        }
+        let vector_math = kernel.tier == Tier::Real && !vector_math::used(&function).is_empty();
+        if vector_math {
+            inexact.push(
+                "functions may be the C library's for vectors, exact to 4 units in the last place",
+            );
+        }
+        let tier = if inexact.is_empty() {
+            Tier::Exact
+        } else {
+            Tier::Real
+        };
         let text = c::print(
             &function,
-            &header(kernel, lowered.tier),
+            &header_with(kernel, tier, &inexact.join("; ")),
             c::Style {
                 disjoint: true,
+                vector_math,
                 ..c::Style::default()
             },
             &lowered.contractions,
@@ -71,7 +88,7 @@ impl Target for Cpu {
         Ok(Generated {
             files: vec![(format!("{}.cpu.c", kernel.function.name), text)],
             entry,
-            tier: lowered.tier,
+            tier,
             loopir: Some(function),
             eager_reads: false,
             split: None,

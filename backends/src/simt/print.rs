@@ -33,6 +33,7 @@ pub(super) fn file(
     text += dialect.preamble;
     let style = c::Style {
         disjoint: true,
+        vector_math: false,
         dialect: &dialect.c,
     };
     let linkage = dialect.c.function.replace("inline ", "");

@@ -3,7 +3,7 @@
  *
  *     void softmax(float *x, int32_t n)
  *
- * Tier real: float sums are re-associated.
+ * Tier real: float sums are re-associated; functions may be the C library's for vectors, exact to 4 units in the last place.
  *
  * Summary:
  *
@@ -38,6 +38,12 @@
 #define TZ_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define TZ_CLONES
+#endif
+
+/* Forms of these for vectors, where the C library has them. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define TZ_VECTORS __attribute__((simd("notinbranch")))
+extern float expf(float) TZ_VECTORS;
 #endif
 
 TZ_CLONES
