@@ -81,8 +81,9 @@ pub struct LocalArray {
     pub name: Sym,
     /// Element type.
     pub elem: ScalarType,
-    /// Number of elements.
-    pub len: usize,
+    /// Number of elements. `None` for as many as the function touches: C's arrays of variable length, and
+    /// memory that it allocates for itself.
+    pub len: Option<usize>,
     /// The values of a constant table; a local array without any starts uninitialised at each call.
     pub init: Option<Vec<Scalar>>,
 }

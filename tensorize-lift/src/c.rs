@@ -28,6 +28,7 @@ mod operator;
 mod place;
 mod pointer;
 mod scalars;
+mod scratch;
 mod simd;
 mod source;
 mod stmt;

@@ -132,7 +132,7 @@ fn constructs_without_a_counterpart() {
         "union",
     );
     refuses(
-        "struct s { int x; };\nint f(struct s *p) {\n return p[1].x; }",
+        "struct s { int x; float y; };\nint f(struct s *p) {\n return p[1].x; }",
         "TZ0213",
         "return p[1]",
         "array of structs",
@@ -180,10 +180,10 @@ fn constructs_without_a_counterpart() {
         "address of 'y'",
     );
     refuses(
-        "void f(int n) {\n int t[n]; t[0] = 1; }",
-        "TZ0214",
-        "int t[n]",
-        "variable length",
+        "void f(int n) {\n int *t[n]; t[0] = 0; }",
+        "TZ0220",
+        "int *t[n]",
+        "pointer",
     );
     refuses(
         "int count;\nvoid f(int n) {\n count += n; }",
@@ -288,10 +288,16 @@ fn constructs_without_a_counterpart() {
         "initialiser",
     );
     refuses(
-        "#include <stdlib.h>\nvoid f(int n) { int *p = malloc(n); p[0] = 1; }",
+        "#include <stdlib.h>\nvoid f(int *a, int n) { a = realloc(a, n); a[0] = 1; }",
         "TZ0230",
-        "int *p",
+        "a = realloc",
         "manages memory",
+    );
+    refuses(
+        "#include <stdlib.h>\nvoid f(int *a) {\n free(a); }",
+        "TZ0230",
+        "free(a)",
+        "did not allocate",
     );
     refuses(
         "int f(int n) { int *p;\n return *p + n; }",

@@ -299,6 +299,37 @@ const CASES: &[(&str, &[(&str, &str)])] = &[
             ("i < r", "i < r - 1"),
         ],
     ),
+    (
+        "typedef struct { float re, im; } cpx; void f(const cpx *a, const cpx *b, cpx *c, int n) { for (int i = 0; i < n; i++) { cpx t; t.re = a[i].re * b[i].re - a[i].im * b[i].im; t.im = a[i].re * b[i].im + a[i].im * b[i].re; c[i] = t; } }",
+        &[
+            ("a[i].im * b[i].re", "a[i].im * b[i].im"),
+            ("float re, im", "float im, re"),
+            ("c[i] = t", "c[i].re = t.re"),
+        ],
+    ),
+    (
+        "#include <stdlib.h>\nint f(const float *x, float *y, int n) { float *t = malloc(n * sizeof *t); if (!t) return -1; for (int i = 0; i < n; i++) t[i] = x[i] * 2; for (int i = 1; i < n; i++) y[i] = t[i] - t[i - 1]; free(t); return 0; }",
+        &[
+            ("t[i] - t[i - 1]", "t[i] - x[i - 1]"),
+            ("x[i] * 2", "x[0] * 2"),
+            ("if (!t)", "if (t)"),
+        ],
+    ),
+    (
+        "#include <stdlib.h>\nvoid f(const int *x, int *y, int n) { int *t = calloc(n, sizeof(int)); for (int i = 0; i < n; i++) t[i] += x[i]; for (int i = 0; i < n; i++) y[i] = t[i]; free(t); }",
+        &[
+            ("t[i] += x[i]", "t[i] = 1 + x[i]"),
+            ("t[i] += x[i]", "t[n - 1 - i] += x[i]"),
+        ],
+    ),
+    (
+        "void f(const int *x, int *y, int n) { for (int i = 0; i < (n & ~3); i++) y[i] = x[i]; }",
+        &[("~3", "~1"), ("~3", "~7"), ("n & ~3", "n - 3")],
+    ),
+    (
+        "void f(const int *x, int *y, unsigned n) { for (unsigned i = 0; i < (n & ~3u); i++) y[i] = x[i]; }",
+        &[("~3u", "~1u"), ("n & ~3u", "(n + 3) & ~3u")],
+    ),
 ];
 
 /// Says of each loop what the loop of the same number in another kernel does: nothing but the checks of closed forms stands

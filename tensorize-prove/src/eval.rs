@@ -11,6 +11,16 @@ use tensorize_ir::loopir::{Expr, Overflow};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
+/// 2^k, if all bits of a mask of this type are set but the lowest k.
+fn cleared_below(ty: ScalarType, mask: &Idx) -> Option<i128> {
+    let value = mask.as_constant()?;
+    let zeros = match ty.is_signed() {
+        true => -value,
+        false => (1 << ty.bits()) - value,
+    };
+    (zeros > 0 && zeros.count_ones() == 1 && zeros < 1 << 62).then_some(zeros)
+}
+
 impl Executor<'_, '_> {
     /// The value of a condition, a literal if it is known.
     pub fn condition(&mut self, e: &Expr, state: &State) -> Result<ElemRef, Stuck> {
@@ -234,6 +244,11 @@ impl Executor<'_, '_> {
             {
                 let modulus = Idx::constant(small.unwrap_or(0) + 1);
                 return Elem::of_idx(ty, canon::idx(&p.modulo(&modulus)));
+            }
+            // `n & ~15`: the largest multiple of 16 that is no larger, for negative numbers too.
+            BinOp::And if cleared_below(ty, &q).is_some() => {
+                let unit = Idx::constant(cleared_below(ty, &q).unwrap_or(1));
+                return Elem::of_idx(ty, canon::idx(&(&p.floor_div(&unit) * &unit)));
             }
             BinOp::Maximum => p.maximum(&q),
             BinOp::Minimum => p.minimum(&q),

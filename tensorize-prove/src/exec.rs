@@ -432,7 +432,10 @@ impl<'c, 's> Executor<'c, 's> {
         let Some(local) = self.kernel.arrays.iter().find(|a| a.name == *array) else {
             return Ok(());
         };
-        let len = Idx::constant(local.len as i128);
+        let Some(len) = local.len else {
+            return self.stuck(format!("how long the local array {array} is isn't known"));
+        };
+        let len = Idx::constant(len as i128);
         if self.ctx.is_non_negative(at) && self.ctx.proves(CmpOp::Lt, at, &len) {
             Ok(())
         } else {

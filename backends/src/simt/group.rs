@@ -201,7 +201,7 @@ impl Together<'_> {
         let arrays = self.scratch.iter().map(|(elem, name)| LocalArray {
             name: name.clone(),
             elem: *elem,
-            len: GROUP,
+            len: Some(GROUP),
             init: None,
         });
         let function = Function {

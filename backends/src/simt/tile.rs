@@ -269,7 +269,7 @@ impl Tiled {
                 .map(|t| LocalArray {
                     name: t.name.clone(),
                     elem: t.elem,
-                    len: (SIDE * SIDE) as usize,
+                    len: Some((SIDE * SIDE) as usize),
                     init: None,
                 })
                 .collect(),

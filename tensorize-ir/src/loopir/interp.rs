@@ -291,7 +291,7 @@ impl Program {
                 .iter()
                 .map(|a| match &a.init {
                     Some(values) => values.iter().copied().map(Some).collect(),
-                    None => vec![None; a.len],
+                    None => vec![None; a.len.unwrap_or(0)],
                 })
                 .collect(),
             steps,

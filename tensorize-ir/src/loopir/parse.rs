@@ -281,8 +281,14 @@ impl Parser {
         let name = self.name()?;
         self.elems.insert(name.clone(), elem);
         self.sign("[")?;
-        let len = self.natural()?;
-        self.sign("]")?;
+        let len = match self.take_sign("]") {
+            true => None,
+            false => {
+                let len = self.natural()?;
+                self.sign("]")?;
+                Some(len)
+            }
+        };
         let mut init = None;
         if is_table {
             self.sign("=")?;

@@ -173,7 +173,11 @@ impl<'f, 'g> Printer<'f, 'g> {
         self.out.write_str(" {\n")?;
         for a in &function.arrays {
             let kind = if a.init.is_some() { "table" } else { "local" };
-            write!(self.out, "  {kind} {} {}[{}]", a.elem, Name(&a.name), a.len)?;
+            write!(self.out, "  {kind} {} {}[", a.elem, Name(&a.name))?;
+            match a.len {
+                Some(len) => write!(self.out, "{len}]")?,
+                None => self.out.write_str("]")?,
+            }
             if let Some(values) = &a.init {
                 self.out.write_str(" = {")?;
                 for (i, v) in values.iter().enumerate() {

@@ -40,11 +40,13 @@ impl Function {
         }
         for a in &self.arrays {
             if let Some(init) = &a.init
-                && (init.len() != a.len || init.iter().any(|s| s.ty != a.elem))
+                && (Some(init.len()) != a.len || init.iter().any(|s| s.ty != a.elem))
             {
                 return Err(format!(
                     "the table '{}' is not {} values of type {}",
-                    a.name, a.len, a.elem
+                    a.name,
+                    a.len.unwrap_or(0),
+                    a.elem
                 ));
             }
             v.arrays.insert(&a.name, (a.elem, a.init.is_none()));

@@ -2,6 +2,7 @@
 
 use super::codes;
 use super::ffi::Cursor;
+use super::flatten::StructArgument;
 use super::lower::{ExitKind, Frame, Lower, Result, convert, problem, scalar_type};
 use super::types::{self, Ty};
 use super::{math, memory, simd};
@@ -61,6 +62,10 @@ pub(super) enum Arg<'u> {
     Vector(simd::Vector),
     /// A struct.
     Record(super::flatten::Path<'u>),
+    /// A struct in an array.
+    Element(super::place::Pointer),
+    /// A struct without a name: its numbers.
+    Numbers(Vec<Expr>),
 }
 
 impl<'u> Lower<'u, '_> {
@@ -93,6 +98,9 @@ impl<'u> Lower<'u, '_> {
                 }
                 simd::Outcome::Vector(_) | simd::Outcome::Nothing => Ok(None),
             };
+        }
+        if super::scratch::frees(&name) {
+            return self.freed(c).map(|()| None);
         }
         if math::is_known(&name) {
             return self.math_call(c, &name).map(Some);
@@ -146,9 +154,14 @@ impl<'u> Lower<'u, '_> {
         let mut values = Vec::new();
         for (i, a) in c.arguments().into_iter().enumerate() {
             if !matches!(types::of(a), Ty::Class(_))
-                && let Some(path) = self.record_argument(a)?
+                && let Some(given) = self.struct_argument(a)?
             {
-                values.push(Arg::Record(path));
+                values.push(match given {
+                    StructArgument::Named(path) => Arg::Record(path),
+                    StructArgument::Pointer(p) => Arg::Pointer(p),
+                    StructArgument::Element(p) => Arg::Element(p),
+                    StructArgument::Numbers(values) => Arg::Numbers(values),
+                });
                 continue;
             }
             values.push(match types::of(a) {
@@ -206,6 +219,8 @@ impl<'u> Lower<'u, '_> {
                     self.bind_vector(p, Some(v), elem, n)?;
                 }
                 Arg::Record(path) => self.record_parameter(p, path)?,
+                Arg::Element(of) => self.element_parameter(p, of)?,
+                Arg::Numbers(values) => self.bind_struct(p, Some(values))?,
                 value if self.source.cpp => self.bind_argument(p, value, c)?,
                 Arg::Place(_) | Arg::Seq(_) | Arg::Callable(_) => {
                     return Err(problem(codes::TYPE, "an argument that is an object", c));
@@ -241,7 +256,7 @@ impl<'u> Lower<'u, '_> {
                     c,
                 ));
             }
-            Ty::Vector(..) => None,
+            Ty::Vector(..) | Ty::Record(..) => None,
             t => Some(scalar_type(&t, c)?),
         };
         let vector = self.vector_result(definition);
@@ -284,8 +299,10 @@ fn refusal(name: &str, c: Cursor<'_>) -> super::Problem {
         | "vprintf" | "vfprintf" | "fflush" => (codes::IO, "does input or output"),
         "setjmp" | "_setjmp" | "sigsetjmp" | "__sigsetjmp" | "longjmp" | "siglongjmp"
         | "_longjmp" => (codes::SETJMP, "jumps out of the function"),
-        "malloc" | "calloc" | "realloc" | "free" | "alloca" | "aligned_alloc"
-        | "posix_memalign" => (codes::ALLOCATION, "manages memory"),
+        "malloc" | "calloc" | "realloc" | "alloca" | "aligned_alloc" | "posix_memalign" => (
+            codes::ALLOCATION,
+            "manages memory in a way that is not followed",
+        ),
         "fesetround" | "fegetround" | "feclearexcept" | "fetestexcept" | "feraiseexcept" => {
             (codes::FLOAT_ENV, "uses the floating-point environment")
         }

@@ -65,7 +65,7 @@ codes! {
     FLOAT_ENV = "TZ0228", "the floating-point environment",
         "Rounding modes, exception flags and errno are not kept.";
     ALLOCATION = "TZ0230", "memory allocation",
-        "Allocate outside of the kernel and pass the memory in.";
+        "Memory for numbers that is allocated into a local pointer and freed again is fine. Allocate anything else outside of the kernel and pass it in.";
     UNINITIALISED = "TZ0231", "a pointer that is used before it points anywhere",
         "Initialise it.";
     MISSING_RETURN = "TZ0232", "a path without a return value",

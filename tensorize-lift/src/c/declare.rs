@@ -62,7 +62,7 @@ impl<'u> Lower<'u, '_> {
                 };
                 self.bind_scalar_named(d, name, ty, value)
             }
-            Ty::Pointer(_) | Ty::Other(codes::RECORD, _)
+            Ty::Pointer(_) | Ty::Other(codes::RECORD, _) | Ty::Record(..)
                 if init.is_some_and(|e| self.is_record(d, e)) =>
             {
                 self.bind_record(d, init.expect("just looked"))
@@ -76,6 +76,7 @@ impl<'u> Lower<'u, '_> {
                     s.bind_pointer(d, Some((p.target, p.dims, p.offset)))
                 })
             }
+            t @ Ty::Array(..) if t.flatten().1.contains(&None) => self.variable_array(d, &t, init),
             t @ Ty::Array(..) => self.local_array(d, &t, init),
             Ty::Reference(_) => {
                 let e =
@@ -120,7 +121,7 @@ impl<'u> Lower<'u, '_> {
             self.arrays.push(LocalArray {
                 name,
                 elem,
-                len,
+                len: Some(len),
                 init: Some(table),
             });
             return Ok(());
@@ -128,7 +129,7 @@ impl<'u> Lower<'u, '_> {
         self.arrays.push(LocalArray {
             name: name.clone(),
             elem,
-            len,
+            len: Some(len),
             init: None,
         });
         let Some(init) = init else { return Ok(()) };
@@ -270,7 +271,7 @@ impl<'u> Lower<'u, '_> {
                 self.arrays.push(LocalArray {
                     name: array.clone(),
                     elem,
-                    len,
+                    len: Some(len),
                     init: Some(table),
                 });
                 let dims = lens

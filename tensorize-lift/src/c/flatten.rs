@@ -2,10 +2,12 @@
 //! be null, ends of arrays. Each becomes parameters of its own, made when they are first used; how, is
 //! what [`Lower::flat_signature`] says in the end.
 
+mod element;
 mod ends;
 mod local;
 mod record;
 
+pub(super) use element::{StructArgument, uniform};
 pub(super) use local::is_of_numbers;
 
 use super::codes;
@@ -72,6 +74,8 @@ pub(super) enum Node<'u> {
     Leaf(Shape, Vec<Param>),
     Struct {
         pointer: bool,
+        /// Whether it is the caller's own: passed by pointer or by reference.
+        shared: bool,
         declaration: Cursor<'u>,
         ty: String,
         /// Names of what is in it begin with this.
@@ -156,7 +160,7 @@ impl<'u> Lower<'u, '_> {
             } else {
                 super::source::parameter_spelling(p)
             },
-            plain: !matches!(types::of(p), Ty::Pointer(t) if matches!(*t, Ty::Array(..))),
+            plain: !matches!(types::of(p), Ty::Pointer(t) if !t.flatten().1.is_empty()),
             node,
         });
     }
@@ -166,10 +170,15 @@ impl<'u> Lower<'u, '_> {
         if let Some(&begin) = self.flat.ends.get(&p) {
             return self.end_parameter(p, name, begin).map(|()| true);
         }
+        let code = self.frames[0].function;
+        if element::walks(self, code, p) {
+            return Ok(false);
+        }
         if let Some((declaration, t, pointer)) = struct_type(p.ty()) {
             let root = self.flat.roots.len();
             let node = Node::Struct {
                 pointer,
+                shared: pointer || p.ty().canonical().kind() == CXType_LValueReference,
                 declaration,
                 ty: bare(t),
                 prefix: name.into(),
@@ -250,6 +259,9 @@ impl<'u> Lower<'u, '_> {
     pub fn given(&mut self, c: Cursor<'u>) -> Result<Expr> {
         let p = self.pointer(c)?;
         let array = p.target.array.clone();
+        if let Some(got) = self.allocations.get(&array) {
+            return Ok(got.clone());
+        }
         if self.arrays.iter().any(|a| a.name == array) {
             return Ok(Expr::int(ScalarType::I1, 1));
         }

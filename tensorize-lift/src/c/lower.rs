@@ -89,6 +89,8 @@ pub(super) struct Lower<'u, 's> {
     pub source: &'s super::source::Source<'u>,
     used_names: HashMap<String, u32>,
     pub arrays: Vec<LocalArray>,
+    /// Those that the function allocates, and whether it gets the memory.
+    pub allocations: HashMap<Sym, Expr>,
     pub bindings: HashMap<Cursor<'u>, Binding<'u>>,
     pub pointers: HashMap<Cursor<'u>, Base>,
     /// Scalars whose address is taken live in arrays of one element.
@@ -165,6 +167,11 @@ pub(super) fn scalar_type(t: &Ty, at: Cursor<'_>) -> Result<ScalarType> {
             "a vector where a number is needed",
             at,
         )),
+        Ty::Record(..) => Err(problem(
+            codes::RECORD,
+            "a struct where a number is needed",
+            at,
+        )),
         Ty::Void => Err(problem(
             codes::TYPE,
             "a void value where a number is needed",
@@ -175,7 +182,7 @@ pub(super) fn scalar_type(t: &Ty, at: Cursor<'_>) -> Result<ScalarType> {
             "a function where a number is needed",
             at,
         )),
-        Ty::Reference(t) if matches!(**t, Ty::Other(..)) => scalar_type(t, at),
+        Ty::Reference(t) if matches!(**t, Ty::Other(..) | Ty::Record(..)) => scalar_type(t, at),
         Ty::Reference(_) | Ty::Class(_) => Err(problem(
             codes::TYPE,
             "an object of a class where a number is needed",
@@ -277,6 +284,7 @@ impl<'u, 's> Lower<'u, 's> {
             source,
             used_names: HashMap::new(),
             arrays: vec![],
+            allocations: HashMap::new(),
             bindings: HashMap::new(),
             pointers: HashMap::new(),
             in_memory: HashSet::new(),
@@ -498,7 +506,7 @@ impl<'u, 's> Lower<'u, 's> {
         self.arrays.push(LocalArray {
             name: array.clone(),
             elem: ty,
-            len: 1,
+            len: Some(1),
             init: None,
         });
         self.bindings.insert(

@@ -111,7 +111,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// `for k in 0..count: to[k] = value(k)`
-    fn each(
+    pub(super) fn each(
         &mut self,
         c: Cursor<'u>,
         to: Pointer,
@@ -167,7 +167,7 @@ impl<'u> Lower<'u, '_> {
 
 /// `n * constant`: `n` as an `i64`, where the product cannot have wrapped (`n` had 32 bits at most, or
 /// is negative and the size beyond all objects), and the constant.
-fn scaled(e: &Expr) -> Option<(Option<Expr>, i128)> {
+pub(super) fn scaled(e: &Expr) -> Option<(Option<Expr>, i128)> {
     let Expr::Binary(BinOp::Multiply, a, b) = e else {
         return None;
     };

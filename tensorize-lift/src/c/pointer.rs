@@ -202,6 +202,12 @@ impl<'u> Lower<'u, '_> {
     /// Casts, and the implicit conversions that libclang shows.
     fn pointer_cast(&mut self, c: Cursor<'u>) -> Result<Pointer> {
         let inner = operand(c)?;
+        if let Ty::Pointer(to) = types::of(c)
+            && *to != Ty::Void
+            && super::scratch::allocating_call(inner).is_some()
+        {
+            return self.allocated(inner, &to);
+        }
         match types::of(inner) {
             Ty::Pointer(_) | Ty::Array(..) => {}
             Ty::Function => {

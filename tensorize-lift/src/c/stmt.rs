@@ -6,6 +6,7 @@ use super::ffi::{Constant, Cursor};
 use super::goto::last_label;
 use super::jump::{Leaves, always_jumps, leaves};
 use super::lower::{ExitKind, Lower, Result, is_expression, operand, operands, problem};
+use super::types::{self, Ty};
 use super::{codes, effects};
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
@@ -224,7 +225,12 @@ impl<'u> Lower<'u, '_> {
         if let Some((names, elem)) = self.frames.last().and_then(|f| f.vector.clone()) {
             if let Some(&e) = operands(c).first() {
                 self.full(e, |s| {
-                    let v = s.vector(e)?;
+                    let v = match types::of(e) {
+                        Ty::Record(..) => super::simd::Vector {
+                            lanes: s.struct_value(e)?,
+                        },
+                        _ => s.vector(e)?,
+                    };
                     s.assign_lanes(&names, elem, v, e)
                 })?;
             }

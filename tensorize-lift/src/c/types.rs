@@ -18,6 +18,8 @@ pub(super) enum Ty {
     Array(Box<Ty>, Option<u64>),
     /// A vector register, or what the compiler keeps in one.
     Vector(Box<Ty>, u64),
+    /// A struct of nothing but so many numbers of one type, without gaps: in memory, an array of them.
+    Record(Box<Ty>, u64),
     Function,
     /// A C++ reference.
     Reference(Box<Ty>),
@@ -47,10 +49,14 @@ pub(super) fn read(t: Type<'_>) -> Ty {
         CXType_LValueReference | CXType_RValueReference => {
             Ty::Reference(Box::new(read(c.pointee())))
         }
-        CXType_Record => super::cpp::class::of(c).unwrap_or_else(|| {
-            let what = format!("a struct or union ('{}')", t.spelling());
-            Ty::Other(codes::RECORD, what)
-        }),
+        CXType_Record => {
+            let numbers = super::flatten::uniform(c);
+            let numbers = numbers.map(|(s, n)| Ty::Record(Box::new(Ty::Scalar(s)), n));
+            super::cpp::class::of(c).or(numbers).unwrap_or_else(|| {
+                let what = format!("a struct or union ('{}')", t.spelling());
+                Ty::Other(codes::RECORD, what)
+            })
+        }
         CXType_Vector | CXType_ExtVector => match c.vector() {
             Some((elem, n)) => Ty::Vector(Box::new(read(elem)), n),
             None => Ty::Other(codes::VECTOR, format!("the type '{}'", t.spelling())),
@@ -132,7 +138,7 @@ impl Ty {
                     t = inner;
                 }
                 // In memory it is an array.
-                Ty::Vector(inner, n) => {
+                Ty::Vector(inner, n) | Ty::Record(inner, n) => {
                     dims.push(Some(*n));
                     t = inner;
                 }

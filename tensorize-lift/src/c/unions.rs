@@ -56,7 +56,7 @@ impl<'u> Lower<'u, '_> {
         self.arrays.push(LocalArray {
             name: array.clone(),
             elem,
-            len: len as usize,
+            len: Some(len as usize),
             init: None,
         });
         let target = Target {

@@ -21,6 +21,8 @@ pub(super) struct ExprPrinter {
     /// What is being printed says where something lies in memory: it is less than what memory can hold, and so are
     /// the sums and products that it is made of.
     in_index: bool,
+    /// Whether products of floats are kept apart from what adds and subtracts them.
+    pub(super) rounds: bool,
 }
 
 /// How tightly the outermost operator binds; C's levels, a larger number binding tighter.
@@ -91,6 +93,7 @@ impl ExprPrinter {
             names: BTreeMap::new(),
             helpers: BTreeSet::new(),
             in_index: false,
+            rounds: false,
         }
     }
 
@@ -298,6 +301,10 @@ impl ExprPrinter {
             }
             ShiftLeft if self.may_overflow(op, ty) => self.helper_call(Helper::Shift(op, ty), a, b),
             Add | Subtract => self.infix(op, a, b, Level::Sum),
+            Multiply if ty.is_float() && self.rounds => {
+                let product = self.infix(op, a, b, Level::Product);
+                primary(self.call(Helper::Rounded, &[product.s]), ty)
+            }
             Multiply => self.infix(op, a, b, Level::Product),
             Divide if ty.is_float() => self.infix(op, a, b, Level::Product),
             Divide | Remainder if ty.is_int() && divides_plainly(b) => {

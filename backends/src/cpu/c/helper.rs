@@ -21,6 +21,8 @@ pub(super) enum Helper {
     Shift(BinOp, ScalarType),
     /// The larger or the smaller; NaN if either is NaN.
     Extreme(BinOp, ScalarType),
+    /// A product that is rounded before it is used.
+    Rounded,
     /// The same bits as another type.
     Bits(ScalarType, ScalarType),
 }
@@ -59,6 +61,7 @@ impl Helper {
                 let stem = if op == BinOp::Maximum { "max" } else { "min" };
                 format!("{stem}_{}", short(ty))
             }
+            Helper::Rounded => "TZ_ROUNDED".into(),
             Helper::Bits(from, to) => format!("bits_{}_{}", short(from), short(to)),
         }
     }
@@ -79,6 +82,7 @@ impl Helper {
                 one(ty, &format!("x < 0 ? {} : x", negative(ty, "x", dialect)))
             }
             Helper::Abs(ty) => one(ty, "x"),
+            Helper::Rounded => ROUNDED.into(),
             Helper::Negative(ty) => one(ty, &negative(ty, "x", dialect)),
             Helper::Bits(from, to) => {
                 let (f, t) = (from.c_name(), to.c_name());
@@ -101,6 +105,20 @@ impl Helper {
         }
     }
 }
+
+/// GCC 12 makes fused operations of products whose neighbours are added and subtracted, as in the product of
+/// complex numbers, and pays no heed to `-ffp-contract=off`.
+const ROUNDED: &str = "\
+/* GCC 12 fuses products with sums and differences side by side, under -ffp-contract=off too. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_assoc_barrier)
+#define TZ_ROUNDED(x) __builtin_assoc_barrier(x)
+#endif
+#endif
+#ifndef TZ_ROUNDED
+#define TZ_ROUNDED(x) (x)
+#endif
+";
 
 /// The unsigned type in which C computes with numbers of this type, so that nothing overflows.
 fn wide(ty: ScalarType) -> ScalarType {

@@ -25,8 +25,8 @@ pub(crate) use pieces::{Pieces, Printed, definition, together};
 use scope::{Node, Place};
 use std::collections::BTreeMap;
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Function, LocalArray, LoopMode, Param, Stmt};
-use tensorize_ir::op::BinOp;
+use tensorize_ir::loopir::{Expr, Function, LocalArray, LoopMode, Param, Stmt, Visited, visit};
+use tensorize_ir::op::{BinOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 pub(crate) use walk::used_names;
 use walk::{counted, has_loop, is_int, is_var};
@@ -136,6 +136,22 @@ struct Printer<'a> {
     contractions: &'a [Contraction],
 }
 
+/// Whether there are products of floats, and both sums and differences of floats.
+fn adds_and_subtracts_products(body: &[Stmt]) -> bool {
+    let (mut products, mut sums, mut differences) = (false, false, false);
+    visit(body, &mut |v| match v {
+        Visited::Expr(Expr::Binary(op, a, _)) if a.ty().is_float() => match op {
+            BinOp::Multiply => products = true,
+            BinOp::Add => sums = true,
+            BinOp::Subtract => differences = true,
+            _ => {}
+        },
+        Visited::Expr(Expr::Unary(UnOp::Negate, a)) if a.ty().is_float() => differences = true,
+        _ => {}
+    });
+    products && sums && differences
+}
+
 impl<'a> Printer<'a> {
     fn new(function: &'a Function, style: Style, contractions: &'a [Contraction]) -> Printer<'a> {
         let words = C_WORDS.iter().chain(style.dialect.words);
@@ -152,6 +168,7 @@ impl<'a> Printer<'a> {
             style,
             contractions,
         };
+        p.expr.rounds = style.dialect.openmp && adds_and_subtracts_products(&function.body);
         for param in &function.params {
             p.declare(param.name());
             if let Param::Scalar { name, ty } = param {
@@ -257,7 +274,8 @@ impl<'a> Printer<'a> {
 
     fn local_array(&mut self, array: &LocalArray, out: &mut Text) {
         let (ty, name) = (array.elem.c_name(), self.expr.name(&array.name));
-        let len = array.len.max(1);
+        // Generated code has no scratch of unknown length.
+        let len = array.len.unwrap_or(0).max(1);
         match &array.init {
             None => out.line(&format!("{ty} {name}[{len}];")),
             Some(values) => {

@@ -7,6 +7,9 @@ use crate::memory::Buffer;
 use crate::op::{self, BinOp};
 use crate::scalar::{Scalar, ScalarType};
 
+/// Scratch of unknown length gets no longer.
+const MOST_SCRATCH: usize = 1 << 24;
+
 pub(super) enum Flow {
     Next,
     Returned(Option<Scalar>),
@@ -112,8 +115,16 @@ impl Machine<'_> {
         let params = self.program.params.len();
         if array >= params {
             let local = &mut self.locals[array - params];
-            let place = usize::try_from(index).ok().and_then(|i| local.get_mut(i));
-            *place.ok_or_else(|| outside(&self.program.locals[array - params].name))? = Some(value);
+            let declared = &self.program.locals[array - params];
+            let place = usize::try_from(index).ok();
+            if let Some(i) = place
+                && declared.len.is_none()
+                && (local.len()..MOST_SCRATCH).contains(&i)
+            {
+                local.resize(i + 1, None);
+            }
+            let place = place.and_then(|i| local.get_mut(i));
+            *place.ok_or_else(|| outside(&declared.name))? = Some(value);
             return Ok(());
         }
         if let Some(trace) = &mut self.notes.accesses {
@@ -133,7 +144,13 @@ impl Machine<'_> {
         if array >= params {
             let name = &self.program.locals[array - params].name;
             let local = &self.locals[array - params];
-            let element = usize::try_from(index).ok().and_then(|i| local.get(i));
+            let unknown = self.program.locals[array - params].len.is_none();
+            let element = usize::try_from(index)
+                .ok()
+                .and_then(|i| match local.get(i) {
+                    None if unknown => Some(&None),
+                    element => element,
+                });
             return element
                 .ok_or_else(|| outside(name))?
                 .ok_or_else(|| Stop::Uninitialised {

@@ -293,7 +293,9 @@ impl<'u> Lower<'u, '_> {
         let constant =
             |t: &Ty| matches!(t, Ty::Reference(_)) && p.ty().canonical().pointee().is_const();
         match arg {
-            Arg::Record(path) => self.record_alias(p, path),
+            Arg::Record(path) => self.record_parameter(p, path),
+            Arg::Element(of) => self.element_parameter(p, of),
+            Arg::Numbers(values) => self.bind_struct(p, Some(values)),
             Arg::Vector(v) => {
                 let (elem, n) = (v.elem(), v.lanes.len());
                 self.bind_vector(p, Some(v), elem, n)

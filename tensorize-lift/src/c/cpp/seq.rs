@@ -263,23 +263,26 @@ impl<'u> Lower<'u, '_> {
             .iter()
             .map(|d| d.and_then(|d| usize::try_from(d).ok()))
             .collect();
-        let (Some(count), Some(inner)) = (constant(len), inner) else {
+        let Some(inner) = inner else {
             return Err(problem(
                 codes::VLA,
-                format!("'{name}' is a temporary whose length is not a constant"),
+                format!("'{name}' is a temporary whose rows have no constant length"),
                 at,
             ));
         };
-        let total = inner
-            .iter()
-            .try_fold(count, |a, &b| a.checked_mul(b))
-            .filter(|&n| n as u64 <= super::super::declare::MAX_ARRAY)
-            .ok_or_else(|| problem(codes::TOO_LARGE, format!("'{name}' is too large"), at))?;
+        let total = constant(len).map(|count| {
+            let total = inner.iter().try_fold(count, |a, &b| a.checked_mul(b));
+            total.filter(|&n| n as u64 <= super::super::declare::MAX_ARRAY)
+        });
+        if total == Some(None) {
+            let message = format!("'{name}' is too large");
+            return Err(problem(codes::TOO_LARGE, message, at));
+        }
         let array = self.fresh(name);
         self.arrays.push(LocalArray {
             name: array.clone(),
             elem,
-            len: total,
+            len: total.flatten(),
             init: None,
         });
         Ok(Seq {

@@ -164,6 +164,11 @@ impl<'u> Lower<'u, '_> {
                 let seq = self.full(*source, |s| s.seq(*source))?;
                 if matches!(seq.len, Expr::Const(_)) {
                     seq.len
+                } else if seq.start.dims.is_empty() {
+                    let seq = self.settled_seq(seq)?;
+                    let dest = self.local_seq(&name, element, &seq.len, d)?;
+                    self.bindings.insert(d, Binding::Seq(dest.clone()));
+                    return self.copy(&dest, int(0), &seq, d);
                 } else {
                     // Another name for it will do if nobody writes to either.
                     let seq = self.settled_seq(seq)?;
@@ -172,6 +177,16 @@ impl<'u> Lower<'u, '_> {
             }
             _ => return Err(refused("whose length is not a constant")),
         };
+        if let (Made::Filled(_, value), false) = (&made, matches!(len, Expr::Const(_))) {
+            let len = self.settled("n", len)?;
+            let dest = self.local_seq(&name, element, &len, d)?;
+            self.bindings.insert(d, Binding::Seq(dest.clone()));
+            let value = match value {
+                Some(v) => self.full(*v, |s| s.value(*v))?,
+                None => self.zero_of(&dest),
+            };
+            return self.fill(&dest, int(0), len, value, d);
+        }
         if !matches!(len, Expr::Const(_)) {
             return Err(refused("whose length is not a constant"));
         }

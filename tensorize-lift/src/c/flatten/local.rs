@@ -53,7 +53,11 @@ impl<'u> Lower<'u, '_> {
         let values = match init {
             Some(e) => {
                 // Another name for a parameter that stays what it is needs no copy.
-                let parameter = self.record(e).ok().filter(|p| p.0.is_parameter());
+                let parameter = match peeled(e).kind() {
+                    CXCursor_CallExpr | CXCursor_ArraySubscriptExpr => None,
+                    _ if self.is_in_array(e) => None,
+                    _ => self.record(e).ok().filter(|p| p.0.is_parameter()),
+                };
                 if parameter.is_some_and(|p| self.record_alias(d, p).is_ok()) {
                     return Ok(());
                 }
@@ -113,6 +117,9 @@ impl<'u> Lower<'u, '_> {
         let [l, r] = operands(c)[..] else {
             return Err(unsupported(c));
         };
+        if self.is_in_array(l) {
+            return self.element_assignment(l, r, c);
+        }
         let to = self.record(l)?;
         if to.0.is_parameter() {
             let message = "a struct that is a parameter is assigned as a whole";
@@ -132,6 +139,24 @@ impl<'u> Lower<'u, '_> {
         Ok(())
     }
 
+    /// `a[i] = q`
+    fn element_assignment(&mut self, l: Cursor<'u>, r: Cursor<'u>, c: Cursor<'u>) -> Result<()> {
+        let to = self.element(l)?;
+        let held: Vec<Expr> = self
+            .struct_value(r)?
+            .into_iter()
+            .map(|v| self.hold("member", v))
+            .collect::<Result<_>>()?;
+        for (place, value) in self
+            .element_numbers(&to, held.len() as u64)
+            .into_iter()
+            .zip(held)
+        {
+            self.write(place, value, c)?;
+        }
+        Ok(())
+    }
+
     /// The numbers that a struct consists of, in order.
     pub fn struct_value(&mut self, e: Cursor<'u>) -> Result<Vec<Expr>> {
         let e = peeled(e);
@@ -143,6 +168,17 @@ impl<'u> Lower<'u, '_> {
             CXCursor_InitListExpr => {
                 let declaration = struct_declaration(e.ty()).ok_or_else(|| unsupported(e))?;
                 self.listed(e, declaration)
+            }
+            _ if self.is_in_array(e) => {
+                let leaves = numbers(e.ty()).ok_or_else(|| unsupported(e))?;
+                let of = self.element(e)?;
+                let places = self.element_numbers(&of, leaves.len() as u64);
+                places.into_iter().map(|p| self.load(p, e)).collect()
+            }
+            CXCursor_CallExpr => {
+                self.call(e)?;
+                let returned = self.returned_vector.take().ok_or_else(|| unsupported(e))?;
+                Ok(returned.lanes)
             }
             _ => {
                 let leaves = numbers(e.ty()).ok_or_else(|| unsupported(e))?;
@@ -198,7 +234,9 @@ impl<'u> Lower<'u, '_> {
                 }
                 (Ty::Scalar(ty), None) => out.push(Expr::Const(Scalar::zero(ty))),
                 (_, Some(e)) if struct_declaration(e.ty()).is_some() => {
-                    out.extend(self.struct_value(e)?);
+                    for v in self.struct_value(e)? {
+                        out.push(self.hold("member", v)?);
+                    }
                 }
                 (_, None) => {
                     let inner = numbers(field.ty()).ok_or_else(|| unsupported(list))?;

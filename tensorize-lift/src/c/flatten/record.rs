@@ -46,7 +46,15 @@ impl<'u> Lower<'u, '_> {
                 _ => Err(unsupported("this use of a struct is not supported")),
             },
             CXCursor_CStyleCastExpr => self.record(operand(inner)?),
-            CXCursor_ArraySubscriptExpr => Err(unsupported("an array of structs is used")),
+            CXCursor_ArraySubscriptExpr => {
+                let mut p =
+                    unsupported("an array of structs that are more than numbers of one type");
+                p.help = Some(
+                    "give all members the type of the first, or keep an array for each member"
+                        .into(),
+                );
+                Err(p)
+            }
             _ => Err(unsupported("this use of a struct is not supported")),
         }
     }
@@ -85,6 +93,7 @@ impl<'u> Lower<'u, '_> {
                 declaration,
                 is_const,
                 pointer: _,
+                shared: _,
                 ty: _,
             } = node
             else {
@@ -100,6 +109,7 @@ impl<'u> Lower<'u, '_> {
                         .ok_or_else(|| unsupported("a struct of this kind is not supported"))?;
                     let made = Node::Struct {
                         pointer,
+                        shared: pointer,
                         declaration: inner,
                         ty: bare(t),
                         prefix: format!("{prefix}_{}", field.spelling()),
@@ -121,8 +131,12 @@ impl<'u> Lower<'u, '_> {
         if let Some(place) = self.union_member(c)? {
             return Ok(place);
         }
-        let field = self.field(c)?;
-        let owner = self.record(self.base_of(c)?)?;
+        let (field, base) = (self.field(c)?, self.base_of(c)?);
+        if self.is_in_array(base) {
+            let of = self.element(base)?;
+            return self.element_member(of, field, c);
+        }
+        let owner = self.record(base)?;
         self.member_of(owner, field, c)
     }
 
@@ -236,10 +250,10 @@ impl<'u> Lower<'u, '_> {
     ) -> Result<(bool, bool, String)> {
         let mut shared = false;
         for depth in 0..=path.1.len() {
-            if let Node::Struct { pointer, .. } =
+            if let Node::Struct { shared: own, .. } =
                 self.node(&(path.0, path.1[..depth].to_vec()), at)?
             {
-                shared |= *pointer;
+                shared |= *own;
             }
         }
         match self.node(path, at)? {
@@ -271,21 +285,15 @@ impl<'u> Lower<'u, '_> {
 
     /// Whether a variable with this initialiser is another name for a struct.
     pub fn is_record(&self, d: Cursor<'u>, init: Cursor<'u>) -> bool {
-        struct_type(d.ty()).is_some() && init.kind() != CXCursor_InitListExpr
+        struct_type(d.ty()).is_some()
+            && init.kind() != CXCursor_InitListExpr
+            && !self.is_in_array(init)
     }
 
     /// Makes it one.
     pub fn bind_record(&mut self, d: Cursor<'u>, value: Cursor<'u>) -> Result<()> {
         let path = self.record(value)?;
         self.record_alias(d, path)
-    }
-
-    /// The struct that an argument is, if it is one.
-    pub fn record_argument(&mut self, c: Cursor<'u>) -> Result<Option<Path<'u>>> {
-        match struct_type(c.ty()) {
-            Some(_) => self.record(c).map(Some),
-            None => Ok(None),
-        }
     }
 
     /// Gives a struct another name. A copy must stay what it is.

@@ -1,0 +1,308 @@
+//! Structs in arrays. A struct of nothing but numbers of one type, without gaps between them, is so many
+//! numbers side by side; an array of such structs is an array of numbers with one dimension more, and a
+//! member a part of the last one.
+
+use super::{Path, struct_type};
+use crate::c::codes;
+use crate::c::ffi::{Cursor, Type};
+use crate::c::lower::{Binding, Lower, Result, operands, peeled, problem};
+use crate::c::operator::{self, Unary};
+use crate::c::place::{Place, Pointer};
+use crate::c::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::loopir::Expr;
+use tensorize_ir::scalar::ScalarType;
+
+/// Helpers that a pointer is handed on to.
+const MAX_DEPTH: usize = 8;
+
+/// The fields of a struct in their order; `None` if there is more to it than these.
+fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
+    if !matches!(declaration.kind(), CXCursor_StructDecl | CXCursor_ClassDecl) {
+        return None;
+    }
+    let children = declaration.children();
+    let more = |c: &Cursor<'_>| match c.kind() {
+        CXCursor_CXXBaseSpecifier | CXCursor_Destructor => true,
+        // What copies an object may do more than copy its numbers.
+        CXCursor_CXXMethod => c.spelling() == "operator=",
+        CXCursor_Constructor => {
+            let own = |p: &Cursor<'_>| {
+                let t = p.ty().canonical();
+                matches!(t.kind(), CXType_LValueReference | CXType_RValueReference)
+                    && t.pointee().declaration().canonical() == declaration.canonical()
+            };
+            c.arguments().iter().any(own)
+        }
+        _ => false,
+    };
+    if children.iter().any(more) {
+        return None;
+    }
+    let fields: Vec<_> = children
+        .into_iter()
+        .filter(|c| c.kind() == CXCursor_FieldDecl)
+        .collect();
+    let plain = |f: &Cursor<'_>| !f.is_bit_field() && !f.spelling().is_empty();
+    fields.iter().all(plain).then_some(fields)
+}
+
+/// What a type consists of, if that is so many numbers of one type without gaps. Pointers are not followed,
+/// so that a struct which points to its like comes to an end.
+fn parts(t: Type<'_>) -> Option<(ScalarType, u64)> {
+    let t = t.canonical();
+    match t.kind() {
+        CXType_ConstantArray => {
+            let (elem, n) = parts(t.array_element())?;
+            Some((elem, n.checked_mul(t.array_size()?)?))
+        }
+        CXType_Record => uniform(t),
+        CXType_Pointer | CXType_LValueReference | CXType_RValueReference => None,
+        _ => Some((types::read(t).as_scalar()?, 1)),
+    }
+}
+
+/// The numbers that a struct consists of, if they are of one type and there is nothing else in it: their
+/// type, and how many there are.
+pub(in crate::c) fn uniform(t: Type<'_>) -> Option<(ScalarType, u64)> {
+    let t = t.canonical();
+    if t.kind() != CXType_Record || t.is_volatile() {
+        return None;
+    }
+    let declaration = t.declaration();
+    let declaration = declaration.definition().unwrap_or(declaration);
+    let mut of = None;
+    let mut count = 0u64;
+    for field in fields(declaration)? {
+        let (elem, n) = parts(field.ty())?;
+        if *of.get_or_insert(elem) != elem {
+            return None;
+        }
+        count = count.checked_add(n)?;
+    }
+    let elem = of?;
+    let bytes = count.checked_mul(elem.bytes() as u64)?;
+    (count > 0 && t.size() == Some(bytes)).then_some((elem, count))
+}
+
+/// Whether a pointer is one to a struct that may be an element of an array of numbers.
+fn points_to_uniform(t: Type<'_>) -> bool {
+    matches!(types::read(t), Ty::Pointer(to) if matches!(*to, Ty::Record(..)))
+}
+
+/// Whether a pointer to a struct is one into an array: it is moved, subscripted or compared in this code,
+/// or handed on to something that does so.
+pub(super) fn walks<'u>(lower: &Lower<'u, '_>, code: Cursor<'u>, d: Cursor<'u>) -> bool {
+    points_to_uniform(d.ty()) && walked(lower, code, code, d, 0)
+}
+
+/// Whether the part `c` of `code` does.
+fn walked<'u>(
+    lower: &Lower<'u, '_>,
+    code: Cursor<'u>,
+    c: Cursor<'u>,
+    d: Cursor<'u>,
+    depth: usize,
+) -> bool {
+    let names = |e: &Cursor<'u>| {
+        let e = peeled(*e);
+        e.kind() == CXCursor_DeclRefExpr && e.referenced() == Some(d)
+    };
+    let here = match c.kind() {
+        CXCursor_ArraySubscriptExpr | CXCursor_BinaryOperator | CXCursor_CompoundAssignOperator => {
+            operands(c).iter().any(names)
+        }
+        CXCursor_UnaryOperator => {
+            matches!(operator::unary(c), Ok(Unary::Step { .. })) && operands(c).iter().any(names)
+        }
+        CXCursor_VarDecl => {
+            c != d
+                && points_to_uniform(c.ty())
+                && c.initializer().as_ref().is_some_and(names)
+                && depth < MAX_DEPTH
+                && walked(lower, code, code, c, depth + 1)
+        }
+        CXCursor_CallExpr if depth < MAX_DEPTH => {
+            let body = crate::c::call::inlined_body(lower, c);
+            let params = c.referenced().and_then(crate::c::call::helper);
+            let params = params.map(|f| f.arguments()).unwrap_or_default();
+            body.is_some_and(|body| {
+                c.arguments()
+                    .iter()
+                    .zip(params)
+                    .any(|(a, p)| names(a) && walked(lower, body, body, p, depth + 1))
+            })
+        }
+        _ => false,
+    };
+    here || c
+        .children()
+        .into_iter()
+        .any(|inner| walked(lower, code, inner, d, depth))
+}
+
+/// A member's lengths, and how many numbers of its struct come before it.
+fn member_at(field: Cursor<'_>) -> Option<(u64, Vec<Expr>)> {
+    let mut before = 0;
+    for f in fields(field.semantic_parent()?)? {
+        if f == field {
+            let t = types::read(f.ty());
+            let lens = t.flatten().1.into_iter();
+            let lens: Option<Vec<Expr>> = lens
+                .map(|l| Some(Expr::int(ScalarType::I64, l?.into())))
+                .collect();
+            return Some((before, lens?));
+        }
+        before += parts(f.ty())?.1;
+    }
+    None
+}
+
+impl<'u> Lower<'u, '_> {
+    /// Whether an expression is a struct in an array of such, or a pointer to one.
+    pub fn is_in_array(&self, c: Cursor<'u>) -> bool {
+        let c = peeled(c);
+        let to_struct = match types::of(c).referred() {
+            Ty::Record(..) => true,
+            Ty::Pointer(to) => matches!(*to, Ty::Record(..)),
+            _ => false,
+        };
+        let first = || operands(c).first().copied();
+        to_struct
+            && match c.kind() {
+                CXCursor_DeclRefExpr => c.referenced().is_some_and(|d| {
+                    matches!(
+                        self.bindings.get(&d),
+                        Some(
+                            Binding::Pointer(_)
+                                | Binding::Array(..)
+                                | Binding::Alias(Place::Array(_))
+                        )
+                    )
+                }),
+                CXCursor_MemberRefExpr => first().is_some_and(|base| {
+                    let member = c.referenced().map(|f| types::read(f.ty()));
+                    self.is_in_array(base)
+                        // A struct's own array of structs, as a pointer to the first one.
+                        || matches!(member, Some(Ty::Array(..)))
+                }),
+                CXCursor_ArraySubscriptExpr => true,
+                CXCursor_UnaryOperator => match operator::unary(c) {
+                    Ok(Unary::Deref | Unary::AddressOf) => {
+                        first().is_some_and(|inner| self.is_in_array(inner))
+                    }
+                    Ok(Unary::Step { .. }) => true,
+                    _ => false,
+                },
+                CXCursor_CStyleCastExpr => {
+                    first().is_some_and(|inner| {
+                        self.is_in_array(inner)
+                            || matches!(types::of(inner), Ty::Pointer(to) if to.flatten().0.as_scalar().is_some() && !matches!(*to, Ty::Record(..)))
+                    })
+                }
+                CXCursor_BinaryOperator | CXCursor_CompoundAssignOperator => true,
+                CXCursor_CallExpr => self.source.cpp && self.is_place(c),
+                _ => false,
+            }
+    }
+
+    /// A struct in an array, or where a pointer to one points.
+    pub(super) fn element(&mut self, c: Cursor<'u>) -> Result<Pointer> {
+        let c = peeled(c);
+        if matches!(types::of(c), Ty::Pointer(_)) {
+            return self.pointer(c);
+        }
+        match self.place(c)? {
+            Place::Array(p) => Ok(p),
+            _ => Err(problem(
+                codes::RECORD,
+                "this use of a struct is not supported",
+                c,
+            )),
+        }
+    }
+
+    /// A member of a struct in an array.
+    pub(super) fn element_member(
+        &mut self,
+        of: Pointer,
+        field: Cursor<'u>,
+        at: Cursor<'u>,
+    ) -> Result<Place> {
+        let (before, dims) = member_at(field).ok_or_else(|| {
+            let message = format!("the member '{}' is not supported", field.spelling());
+            problem(codes::RECORD, message, at)
+        })?;
+        // `moved` counts in what it points to, which are numbers once the dimensions are the member's.
+        let by = Expr::int(ScalarType::I64, before.into());
+        let one = Pointer { dims: vec![], ..of };
+        Ok(Pointer {
+            dims,
+            ..one.moved(by)
+        }
+        .deref())
+    }
+
+    /// The numbers of a struct in an array, as places.
+    pub(super) fn element_numbers(&self, of: &Pointer, count: u64) -> Vec<Place> {
+        let number = |k: u64| {
+            let one = Pointer {
+                dims: vec![],
+                ..of.clone()
+            };
+            one.moved(Expr::int(ScalarType::I64, k.into())).deref()
+        };
+        (0..count).map(number).collect()
+    }
+
+    /// The struct that a struct-valued argument is: one that is bound by name, or its numbers.
+    pub fn struct_argument(&mut self, a: Cursor<'u>) -> Result<Option<StructArgument<'u>>> {
+        let Some((_, _, pointer)) = struct_type(a.ty()) else {
+            return Ok(None);
+        };
+        let is_named = |c: Cursor<'u>| {
+            !matches!(
+                peeled(c).kind(),
+                CXCursor_CallExpr | CXCursor_CompoundLiteralExpr | CXCursor_InitListExpr
+            )
+        };
+        Ok(Some(if pointer && self.is_in_array(a) {
+            StructArgument::Pointer(self.pointer(a)?)
+        } else if self.is_in_array(a) {
+            StructArgument::Element(self.element(a)?)
+        } else if !pointer && !is_named(a) {
+            StructArgument::Numbers(self.struct_value(a)?)
+        } else {
+            StructArgument::Named(self.record(a)?)
+        }))
+    }
+
+    /// Binds a helper's parameter to a struct of an array: a copy of it, or the struct itself where it is
+    /// passed by reference.
+    pub fn element_parameter(&mut self, p: Cursor<'u>, of: Pointer) -> Result<()> {
+        if matches!(types::of(p), Ty::Reference(_)) {
+            let of = self.settled_pointer(of)?;
+            self.bindings.insert(p, Binding::Alias(Place::Array(of)));
+            return Ok(());
+        }
+        let (_, count) = uniform(p.ty())
+            .ok_or_else(|| problem(codes::RECORD, "this use of a struct is not supported", p))?;
+        let mut values = Vec::new();
+        for place in self.element_numbers(&of, count) {
+            values.push(self.load(place, p)?);
+        }
+        self.bind_struct(p, Some(values))
+    }
+}
+
+/// A struct that is passed on.
+pub(in crate::c) enum StructArgument<'u> {
+    /// One that stands for a parameter or a variable.
+    Named(Path<'u>),
+    /// A pointer into an array of structs.
+    Pointer(Pointer),
+    /// An element of one.
+    Element(Pointer),
+    /// One without a name.
+    Numbers(Vec<Expr>),
+}

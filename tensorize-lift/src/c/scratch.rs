@@ -1,0 +1,190 @@
+//! Memory that a function gets for itself: arrays of variable length, and what it allocates and frees. Each
+//! is an array of its own, as long as it is used.
+
+use super::codes;
+use super::ffi::Cursor;
+use super::lower::{
+    Binding, Lower, Result, Target, convert, peeled, problem, scalar_type, zero_offset,
+};
+use super::memory::scaled;
+use super::place::Pointer;
+use super::types::Ty;
+use clang_sys::*;
+use tensorize_ir::loopir::{Expr, LocalArray};
+use tensorize_ir::op::CmpOp;
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+/// Which arguments of a function that allocates say how much.
+enum Size {
+    /// The argument of this number, in bytes.
+    Bytes(usize),
+    /// So many objects of so many bytes, all zero.
+    Zeroed,
+}
+
+fn allocation(name: &str) -> Option<Size> {
+    match name.strip_prefix("__builtin_").unwrap_or(name) {
+        "malloc" | "alloca" | "_mm_malloc" => Some(Size::Bytes(0)),
+        "aligned_alloc" | "memalign" => Some(Size::Bytes(1)),
+        "calloc" => Some(Size::Zeroed),
+        _ => None,
+    }
+}
+
+/// The call that allocates, behind the casts around it.
+pub(super) fn allocating_call(c: Cursor<'_>) -> Option<Cursor<'_>> {
+    let c = peeled(c);
+    let foreign = c.kind() == CXCursor_CallExpr
+        && c.referenced()
+            .is_some_and(|f| super::call::helper(f).is_none());
+    (foreign && allocation(&c.spelling()).is_some()).then_some(c)
+}
+
+/// Whether a function gives back what another one allocated.
+pub(super) fn frees(name: &str) -> bool {
+    matches!(
+        name.strip_prefix("__builtin_").unwrap_or(name),
+        "free" | "_mm_free"
+    )
+}
+
+impl<'u> Lower<'u, '_> {
+    /// An array that only this function sees.
+    fn own_array(&mut self, name: &str, elem: ScalarType) -> Target {
+        let array = self.fresh(name);
+        self.arrays.push(LocalArray {
+            name: array.clone(),
+            elem,
+            len: None,
+            init: None,
+        });
+        Target { array, elem }
+    }
+
+    /// `float t[n];`
+    pub fn variable_array(
+        &mut self,
+        d: Cursor<'u>,
+        t: &Ty,
+        init: Option<Cursor<'u>>,
+    ) -> Result<()> {
+        let (elem, lens) = t.flatten();
+        if let Some(e) = init {
+            let message = "an array of variable length with an initialiser";
+            return Err(problem(codes::INITIALIZER, message, e));
+        }
+        let elem = scalar_type(elem, d)?;
+        let dims = self.dimensions(d, &lens)?;
+        let target = self.own_array(&d.spelling(), elem);
+        self.bindings.insert(d, Binding::Array(target, dims));
+        Ok(())
+    }
+
+    /// Memory for elements of the type that the pointer `to` points to.
+    pub fn allocated(&mut self, c: Cursor<'u>, to: &Ty) -> Result<Pointer> {
+        let call = allocating_call(c).expect("the caller has looked");
+        let refused = |what: &str| problem(codes::ALLOCATION, what, call);
+        let (elem, lens) = to.flatten();
+        let (Some(elem), Some(dims)) = (
+            elem.as_scalar(),
+            lens.into_iter().collect::<Option<Vec<u64>>>(),
+        ) else {
+            return Err(refused(
+                "memory is allocated for something else than numbers",
+            ));
+        };
+        let arguments = call.arguments();
+        let argument = |i: usize| {
+            let a = arguments.get(i).copied();
+            a.ok_or_else(|| {
+                problem(
+                    codes::SYNTAX,
+                    "a call with the wrong number of arguments",
+                    call,
+                )
+            })
+        };
+        let size = allocation(&call.spelling()).expect("the caller has looked");
+        let target = self.own_array("scratch", elem);
+        let pointer = Pointer {
+            target: target.clone(),
+            offset: zero_offset(),
+            dims: dims
+                .iter()
+                .map(|&d| Expr::int(ScalarType::I64, d.into()))
+                .collect(),
+            view: elem,
+        };
+        let (count, bytes) = match size {
+            Size::Bytes(i) => (None, self.value(argument(i)?)?),
+            Size::Zeroed => {
+                let (n, each) = (argument(0)?, argument(1)?);
+                let (n, each) = (self.value(n)?, self.value(each)?);
+                let per = match &each {
+                    Expr::Const(v) if v.as_int() > 0 && v.as_int() % elem.bytes() as i128 == 0 => {
+                        v.as_int() / elem.bytes() as i128
+                    }
+                    _ => {
+                        return Err(refused(
+                            "'calloc' of objects whose size is not that of an element",
+                        ));
+                    }
+                };
+                let n = match n {
+                    // `(size_t)n`, of an `int` that is not negative where the memory is there.
+                    Expr::Convert(ScalarType::U64, inner)
+                        if inner.ty().is_int() && inner.ty().bits() <= 32 =>
+                    {
+                        *inner
+                    }
+                    n => n,
+                };
+                let n = self.hold("count", convert(ScalarType::I64, n))?;
+                (Some((n.clone(), per)), n)
+            }
+        };
+        let got = match &bytes {
+            Expr::Const(v) => Expr::Const(Scalar::bool(v.as_int() >= 0)),
+            // More than any object has: allocation fails.
+            bytes => {
+                let signed = match scaled(bytes) {
+                    Some((Some(n), _)) => n,
+                    _ => convert(ScalarType::I64, bytes.clone()),
+                };
+                let signed = self.hold("size", signed)?;
+                Expr::compare(CmpOp::Ge, signed, Expr::int(ScalarType::I64, 0))
+            }
+        };
+        self.allocations.insert(target.array, got);
+        if let Some((n, per)) = count {
+            let all = super::lower::offset_op(
+                tensorize_ir::op::BinOp::Multiply,
+                n,
+                Expr::int(ScalarType::I64, per),
+            );
+            let zero = Expr::Const(Scalar::zero(elem));
+            self.each(call, pointer.clone(), all, |_| zero.clone())?;
+        }
+        Ok(pointer)
+    }
+
+    /// `free(p)`: what it points to is not used again.
+    pub fn freed(&mut self, c: Cursor<'u>) -> Result<()> {
+        let [p] = c.arguments()[..] else {
+            return Err(problem(
+                codes::SYNTAX,
+                "a call with the wrong number of arguments",
+                c,
+            ));
+        };
+        let array = self.pointer(p)?.target.array;
+        if !self.allocations.contains_key(&array) {
+            let message = format!(
+                "'{}' frees memory that the function did not allocate",
+                c.spelling()
+            );
+            return Err(problem(codes::ALLOCATION, message, c));
+        }
+        Ok(())
+    }
+}
