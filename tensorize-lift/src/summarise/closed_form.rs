@@ -188,7 +188,7 @@ fn counters(
         state.scalars.insert(var.clone(), value);
     }
     written_everywhere(&mut state);
-    let end = exec.probe(l, &state, k, None);
+    let end = probed_for_counters(exec, l, state, k);
     exec.ctx.restore(saved);
     let end = end?;
     let mut found = BTreeMap::new();
@@ -208,6 +208,23 @@ fn counters(
     }
     followers(exec, l, start, k, scalars, &mut found)?;
     Ok(found)
+}
+
+/// The end of a round in which the counters are unknown. What an array holds at a place that is made of them can't be told
+/// where its rows are as long as somebody says: then it is left open, as few counters depend on it.
+fn probed_for_counters(
+    exec: &mut Executor,
+    l: &Loop,
+    mut state: State,
+    k: &Sym,
+) -> Result<State, Stuck> {
+    exec.probe(l, &state, k, None).or_else(|_| {
+        for (array, contents) in &mut state.arrays {
+            contents.base = Some(format!("{array}@before").into());
+            contents.effects.clear();
+        }
+        exec.probe(l, &state, k, None)
+    })
 }
 
 /// Gives a value to places of local arrays that nobody has written: as long as nothing is known of the counters, a round
@@ -253,7 +270,7 @@ fn followers(
             }
         }
         written_everywhere(&mut state);
-        let end = exec.probe(l, &state, k, None)?;
+        let end = probed_for_counters(exec, l, state, k)?;
         let before = &Idx::sym(k.clone()) - &Idx::constant(1);
         let mut more = false;
         for (var, ty) in scalars {
