@@ -33,8 +33,9 @@ pub struct Function {
     pub ret: Option<ScalarType>,
     /// What integer overflow means.
     pub overflow: Overflow,
-    /// Some float operations are rounded together, or sums are regrouped, in ways that the text doesn't
-    /// show (a fused multiply-add). Nothing that is proven of it is better than `real`.
+    /// Some float operations have results that the text doesn't fix: they are rounded together (a fused
+    /// multiply-add), or C leaves the result open (`fmax` of two zeros). Nothing that is proven of it is better
+    /// than `real`.
     pub fused: bool,
     /// Local arrays, uninitialised, and constant tables.
     pub arrays: Vec<LocalArray>,
@@ -272,6 +273,20 @@ impl Expr {
 }
 
 impl Function {
+    /// Whether what it gives depends on how floats are rounded and compared. Loading and storing them doesn't.
+    pub fn computes_with_floats(&self) -> bool {
+        let mut found = false;
+        visit(&self.body, &mut |part| {
+            found |= match part {
+                Visited::Expr(e @ (Expr::Unary(..) | Expr::Binary(..))) => e.ty().is_float(),
+                Visited::Expr(Expr::Convert(ty, a)) => ty.is_float() || a.ty().is_float(),
+                Visited::Expr(Expr::Compare(_, a, _)) => a.ty().is_float(),
+                _ => false,
+            };
+        });
+        found
+    }
+
     /// The element type of a parameter or local array.
     pub fn array_elem(&self, name: &str) -> Option<ScalarType> {
         let param = self.params.iter().find_map(|p| match p {

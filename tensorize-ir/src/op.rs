@@ -321,8 +321,7 @@ macro_rules! float_binary {
                     b
                 }
             }
-            // C leaves open which of two zeros is the larger one; libm gives the first operand, and
-            // Rust's `max` gives either, depending on how it is compiled.
+            // C leaves open which of two zeros is the larger one: what may have two is of tier `real`.
             BinOp::MaximumNumber => {
                 if b.is_nan() || a >= b {
                     a

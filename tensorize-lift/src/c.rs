@@ -27,6 +27,7 @@ mod openmp;
 mod operator;
 mod place;
 mod pointer;
+mod pragmas;
 mod scalars;
 mod scratch;
 mod simd;
@@ -137,11 +138,12 @@ pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
     all.extend(folder);
     all.extend(library::resource_headers(library, args));
     let is_cpp = cpp::is_cpp(file, args);
+    let bytes = std::fs::read(file).map_err(|e| unreadable(file, &e.to_string()))?;
+    let own_text = String::from_utf8_lossy(&bytes).into_owned();
     let mut instances = None;
     if is_cpp {
         all.extend(cpp::language_args(args));
-        let text = std::fs::read(file).map_err(|e| unreadable(file, &e.to_string()))?;
-        instances = Some(match String::from_utf8(text) {
+        instances = Some(match String::from_utf8(bytes) {
             Ok(text) => cpp::Instances::of(&text),
             Err(_) => cpp::Instances::default(),
         });
@@ -150,7 +152,7 @@ pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
         let text = instances.as_ref().and_then(|i| i.text.as_deref());
         let unit =
             ffi::Unit::parse(file, text, &all, &headers).map_err(|why| unreadable(file, &why))?;
-        let source = source::Source::new(&unit, args, instances.as_ref());
+        let source = source::Source::new(&unit, &own_text, args, instances.as_ref());
         source.check_target()?;
         if let Some(p) = source::nothing_defined(&source) {
             return Err(p);

@@ -240,6 +240,18 @@ fn constructs_without_a_counterpart() {
         "f32",
     );
     refuses(
+        "struct s { int n : 4; float *x; };\nvoid f(const struct s *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }",
+        "TZ0213",
+        "p->n",
+        "bit-field",
+    );
+    refuses(
+        "void f(const int *a, int n) {\n int *b = (int *)a; for (int i = 0; i < n; i++) b[i] = 0; }",
+        "TZ0220",
+        "void f(",
+        "const",
+    );
+    refuses(
         "int f(float **x) { if (!x[0])\n return 0; return 1; }",
         "TZ0220",
         "int f(",

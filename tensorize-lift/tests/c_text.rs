@@ -206,3 +206,37 @@ fn signatures_and_annotations() {
         Some(("long".into(), ScalarType::I64))
     );
 }
+
+#[test]
+fn what_the_text_does_not_fix_is_real_at_best() {
+    let fused = |source: &str| {
+        let all = parsed(source, &[]);
+        all.last().unwrap().lowered.as_ref().unwrap().fused
+    };
+    let of =
+        |body: &str| format!("#include <math.h>\nfloat f(float x, float y) {{ return {body}; }}");
+    // Which of two zeros it is, and how often a power is rounded, are open.
+    for body in [
+        "fmaxf(x, y)",
+        "fminf(x, 0)",
+        "fmaxf(-0.0f, x)",
+        "powf(x, 2)",
+        "powf(2, x)",
+    ] {
+        assert!(fused(&of(body)), "{body}");
+    }
+    for body in [
+        "fmaxf(x, 1)",
+        "fminf(-255.f, y)",
+        "powf(x, y)",
+        "x > y ? x : y",
+    ] {
+        assert!(!fused(&of(body)), "{body}");
+    }
+    // The compiler is let loose on one function of a file, and so on all that have floats.
+    let loose = "__attribute__((optimize(\"fast-math\"))) float g(float x) { return x / 3; }\n";
+    assert!(fused(&format!(
+        "{loose}float f(float x) {{ return x / 7; }}"
+    )));
+    assert!(!fused(&format!("{loose}int f(int x) {{ return x / 7; }}")));
+}

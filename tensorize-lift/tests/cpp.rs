@@ -264,3 +264,35 @@ fn what_is_not_supported_says_so() {
         assert!(code.is_empty() || p.code == code, "{source}: {p:?}");
     }
 }
+
+#[test]
+fn a_function_object_with_a_type_converts_to_it() {
+    let cases = [
+        (
+            "float",
+            "float",
+            "plus<int>",
+            "(f32)((i32)a[k] + (i32)b[k])",
+        ),
+        (
+            "unsigned char",
+            "int",
+            "plus<unsigned char>",
+            "(i32)(ui8)((i32)a[k] + (i32)b[k])",
+        ),
+        ("unsigned char", "int", "plus<>", "(i32)a[k] + (i32)b[k]"),
+        ("float", "int", "less<int>", "(i32)((i32)a[k] < (i32)b[k])"),
+    ];
+    for (from, to, functor, expected) in cases {
+        let source = format!(
+            "void f(const {from} *a, const {from} *b, {to} *o, int n) {{ std::transform(a, a + n, b, o, std::{functor}()); }}"
+        );
+        let functions = parsed(&source);
+        let kernel = functions.last().unwrap().lowered.as_ref().unwrap();
+        let text = kernel.to_string();
+        assert!(
+            text.contains(&format!("o[k] = {expected};")),
+            "{source}\n{text}"
+        );
+    }
+}

@@ -37,7 +37,6 @@ pub const CFLAGS: &[&str] = &[
     "-fwrapv",
     "-ffp-contract=off",
     "-fno-math-errno",
-    "-fno-trapping-math",
 ];
 
 /// The flag that uses all cores; without it the code runs on one.

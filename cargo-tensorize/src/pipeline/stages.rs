@@ -9,7 +9,7 @@ use crate::report::{Status, TargetReport, TargetStatus};
 use std::time::Instant;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::limit;
-use tensorize_ir::loopir::{self, Expr, Visited};
+use tensorize_ir::loopir;
 use tensorize_ir::tensir;
 use tensorize_lift::c::Span;
 use tensorize_lift::summarise::{self, Proposal};
@@ -244,7 +244,7 @@ impl Stages<'_> {
 
     /// The strongest tier that the compiler's flags leave room for.
     fn options(&self, function: &loopir::Function) -> Options {
-        let best = if has_float_arithmetic(function) {
+        let best = if function.computes_with_floats() {
             self.kernel.source.float_tier()
         } else {
             Tier::Exact
@@ -310,18 +310,4 @@ fn parameters(function: &loopir::Function) -> String {
         .split_once('(')
         .and_then(|(_, rest)| rest.split_once(") {"));
     inner.map_or("", |(params, _)| params).to_owned()
-}
-
-/// Whether the function computes with floats, and so what it gives depends on how they are rounded.
-/// Loading, comparing and storing them doesn't.
-fn has_float_arithmetic(function: &loopir::Function) -> bool {
-    let mut found = false;
-    loopir::visit(&function.body, &mut |part| {
-        found |= match part {
-            Visited::Expr(e @ (Expr::Unary(..) | Expr::Binary(..))) => e.ty().is_float(),
-            Visited::Expr(Expr::Convert(ty, a)) => ty.is_float() || a.ty().is_float(),
-            _ => false,
-        };
-    });
-    found
 }

@@ -123,7 +123,7 @@ impl<'u> Lower<'u, '_> {
             self.fused = true;
             return Ok(e);
         }
-        let e = math::operator(name, &args).ok_or_else(|| {
+        let e = self.library_function(name, &args).ok_or_else(|| {
             problem(
                 codes::UNKNOWN_CALL,
                 format!("this use of '{name}' is not supported"),
@@ -136,6 +136,13 @@ impl<'u> Lower<'u, '_> {
         } else {
             e
         })
+    }
+
+    /// A call of a function of C's library that is an operator.
+    pub(super) fn library_function(&mut self, name: &str, args: &[Expr]) -> Option<Expr> {
+        let e = math::operator(name, args)?;
+        self.fused |= math::is_open(&e);
+        Some(e)
     }
 
     fn inline(&mut self, c: Cursor<'u>, definition: Cursor<'u>) -> Result<Option<Expr>> {

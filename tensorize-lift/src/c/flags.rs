@@ -38,7 +38,11 @@ pub fn float_semantics(args: &[String], target: &str) -> FloatSemantics {
             | "-ffp-model=aggressive"
             | "-fexcess-precision=fast"
             | "/fp:fast"
-            | "-fapprox-func" => {
+            | "-fapprox-func"
+            | "-fno-honor-nans"
+            | "-fno-honor-infinities"
+            | "-fsingle-precision-constant"
+            | "-mdaz-ftz" => {
                 fast = true;
             }
             "-fno-fast-math" | "-ffp-model=strict" => (fast, contract) = (false, Some(false)),
@@ -48,6 +52,7 @@ pub fn float_semantics(args: &[String], target: &str) -> FloatSemantics {
             "-ffp-contract=on" | "-ffp-contract=fast" | "-ffp-contract=fast-honor-pragmas" => {
                 contract = Some(true);
             }
+            a if a.starts_with("-mrecip") || a.starts_with("-fdenormal-fp-math=") => fast = true,
             "-mfma" | "-mfma4" => machine_has_fma = true,
             "-march=x86-64" | "-march=x86-64-v2" => machine_has_fma = !x86,
             a if a.starts_with("-march=") || a.starts_with("-mcpu=") => machine_has_fma = true,

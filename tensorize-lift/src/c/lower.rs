@@ -355,13 +355,20 @@ impl<'u, 's> Lower<'u, 's> {
             params.extend(more);
             described.get_or_insert_default().1 = Some(shape);
         }
-        for p in &mut params {
-            // A cast can take `const` away.
-            if let Param::Array { name, is_const, .. } = p {
-                *is_const &= !lower.written.contains(name);
+        for p in &params {
+            // A cast can take `const` away, and callers go by the type.
+            if let Param::Array {
+                name,
+                is_const: true,
+                ..
+            } = p
+                && lower.written.contains(name)
+            {
+                let message = format!("what '{name}' points to is const, and is written to");
+                return Err(problem(codes::POINTER_USE, message, f));
             }
         }
-        let function = Function {
+        let mut function = Function {
             name: name.into(),
             params,
             ret,
@@ -370,6 +377,7 @@ impl<'u, 's> Lower<'u, 's> {
             arrays: lower.arrays,
             body,
         };
+        function.fused |= source.rounds_otherwise && function.computes_with_floats();
         Ok((function, described))
     }
 

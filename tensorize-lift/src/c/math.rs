@@ -119,6 +119,33 @@ pub(super) fn fused(name: &str, args: &[Expr]) -> Option<Expr> {
     }
 }
 
+/// Whether C leaves the bits of a call open: `fmax` and `fmin` may give either of two zeros, and compilers make
+/// `x * x` of `pow(x, 2)`, which rounds otherwise. GCC, clang and their libraries really do differ here.
+pub(super) fn is_open(call: &Expr) -> bool {
+    match call {
+        Expr::Binary(BinOp::MaximumNumber | BinOp::MinimumNumber, a, b) => {
+            !is_nonzero_literal(a) && !is_nonzero_literal(b)
+        }
+        Expr::Binary(BinOp::Power, a, b) => literal(a).is_some() || literal(b).is_some(),
+        _ => false,
+    }
+}
+
+fn is_nonzero_literal(e: &Expr) -> bool {
+    literal(e).is_some_and(|v| v != 0.0 && !v.is_nan())
+}
+
+/// The value of a literal, perhaps converted.
+fn literal(e: &Expr) -> Option<f64> {
+    match e {
+        Expr::Const(v) if v.ty.is_float() => Some(v.as_f64()),
+        Expr::Const(v) => Some(v.as_int() as f64),
+        Expr::Convert(_, inner) => literal(inner),
+        Expr::Unary(UnOp::Negate, inner) => literal(inner).map(|v| -v),
+        _ => None,
+    }
+}
+
 /// Whether a call of this function is an operator.
 pub(super) fn is_known(name: &str) -> bool {
     let plain = name.strip_prefix("__builtin_").unwrap_or(name);

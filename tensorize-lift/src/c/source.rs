@@ -4,7 +4,7 @@ use super::ffi::{Cursor, Unit};
 use super::lower::{span, span_between};
 use super::simd;
 use super::types::{self, Ty};
-use super::{CParam, Parsed, Problem, Signature, codes, cpp, flags, openmp};
+use super::{CParam, Parsed, Problem, Signature, codes, cpp, flags, openmp, pragmas};
 use clang_sys::*;
 use std::path::PathBuf;
 use tensorize_ir::loopir::{Function, Overflow, Param};
@@ -21,6 +21,8 @@ pub(super) struct Source<'u> {
     errors: Vec<Complaint>,
     /// What signed overflow means under the flags.
     pub overflow: Overflow,
+    /// Whether pragmas or attributes in the file let the compiler round otherwise than its flags do.
+    pub rounds_otherwise: bool,
     /// Whether the compiler acts on pragmas of OpenMP.
     openmp: bool,
 }
@@ -35,7 +37,13 @@ struct Complaint {
 }
 
 impl<'u> Source<'u> {
-    pub fn new(unit: &'u Unit, args: &[String], cpp: Option<&cpp::Instances>) -> Source<'u> {
+    /// `text` is the file's, and `args` are the compiler's.
+    pub fn new(
+        unit: &'u Unit,
+        text: &str,
+        args: &[String],
+        cpp: Option<&cpp::Instances>,
+    ) -> Source<'u> {
         let functions = match cpp {
             Some(instances) => cpp::definitions(unit, instances),
             None => unit
@@ -106,7 +114,8 @@ impl<'u> Source<'u> {
             unit,
             functions,
             errors,
-            overflow: flags::overflow(args),
+            overflow: pragmas::overflow(text, flags::overflow(args)),
+            rounds_otherwise: pragmas::round_otherwise(text, args),
             openmp: flags::openmp(args),
             cpp: cpp.is_some(),
         }

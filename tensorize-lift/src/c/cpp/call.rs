@@ -228,7 +228,9 @@ impl<'u> Lower<'u, '_> {
                 .collect();
         }
         let name = overload(name, &args);
-        let e = math::operator(&name, &args).ok_or_else(|| call.unsupported())?;
+        let e = self
+            .library_function(&name, &args)
+            .ok_or_else(|| call.unsupported())?;
         Ok(Some(if e.ty() == ScalarType::I1 {
             convert(ty, e)
         } else if e.ty() == ty {
@@ -405,7 +407,7 @@ impl<'u> Lower<'u, '_> {
                 Some(Ty::Reference(_)) => Arg::Place(self.place(a)?),
                 _ => Arg::Pointer(self.pointer(a)?),
             },
-            Ty::Class(Class::Lambda | Class::Functor(_)) | Ty::Function => {
+            Ty::Class(Class::Lambda | Class::Functor(..)) | Ty::Function => {
                 Arg::Callable(self.callable(a)?)
             }
             Ty::Class(_) => {

@@ -4,6 +4,7 @@ use super::super::codes;
 use super::super::ffi::{Cursor, Type};
 use super::super::types::{self, Ty};
 use clang_sys::*;
+use tensorize_ir::scalar::ScalarType;
 
 /// A class of the standard library, or a lambda.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +18,9 @@ pub(in super::super) enum Class {
     /// An iterator that appends: of `std::back_inserter`.
     Appender,
     Lambda,
-    /// A function object of `<functional>`, such as `std::plus<>`.
-    Functor(String),
+    /// A function object of `<functional>`: of `std::plus<>`, which takes what it is given, or of
+    /// `std::plus<int>`, which converts to that type first.
+    Functor(String, Option<ScalarType>),
     Allocator,
 }
 
@@ -69,7 +71,7 @@ pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
     let class = match name.as_str() {
         "vector" => {
             let element = element()?;
-            if *element == Ty::Scalar(tensorize_ir::scalar::ScalarType::I1) {
+            if *element == Ty::Scalar(ScalarType::I1) {
                 let what = "std::vector<bool>, whose elements are bits,".to_string();
                 return Some(Ty::Other(codes::TYPE, what));
             }
@@ -88,7 +90,11 @@ pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
         "plus" | "minus" | "multiplies" | "divides" | "modulus" | "negate" | "less"
         | "less_equal" | "greater" | "greater_equal" | "equal_to" | "not_equal_to"
         | "logical_and" | "logical_or" | "logical_not" | "bit_and" | "bit_or" | "bit_xor"
-        | "bit_not" => Class::Functor(name),
+        | "bit_not" => match argument(0).map(types::read)? {
+            Ty::Scalar(ty) => Class::Functor(name, Some(ty)),
+            Ty::Void => Class::Functor(name, None),
+            _ => return None,
+        },
         _ => return None,
     };
     Some(Ty::Class(class))

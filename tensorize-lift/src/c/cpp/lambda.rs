@@ -20,7 +20,7 @@ pub(in super::super) enum Callable<'u> {
     Lambda(Cursor<'u>, Vec<(Cursor<'u>, Binding<'u>)>),
     Function(Cursor<'u>),
     /// Of `<functional>`.
-    Functor(String),
+    Functor(String, Option<ScalarType>),
 }
 
 impl<'u> Lower<'u, '_> {
@@ -40,8 +40,8 @@ impl<'u> Lower<'u, '_> {
             | CXCursor_CXXFunctionalCastExpr
             | CXCursor_UnaryOperator
             | CXCursor_InitListExpr => {
-                if let Ty::Class(Class::Functor(name)) = types::of(e) {
-                    return Ok(Callable::Functor(name));
+                if let Ty::Class(Class::Functor(name, ty)) = types::of(e) {
+                    return Ok(Callable::Functor(name, ty));
                 }
                 match operands(e)[..] {
                     [inner] => self.callable(inner),
@@ -57,8 +57,8 @@ impl<'u> Lower<'u, '_> {
                 }
             }
             CXCursor_CallExpr => {
-                if let Ty::Class(Class::Functor(name)) = types::of(e) {
-                    return Ok(Callable::Functor(name));
+                if let Ty::Class(Class::Functor(name, ty)) = types::of(e) {
+                    return Ok(Callable::Functor(name, ty));
                 }
                 // A copy of one.
                 match e.arguments()[..] {
@@ -183,7 +183,7 @@ impl<'u> Lower<'u, '_> {
     ) -> Result<Option<Expr>> {
         let unsupported = |what: &str| problem(codes::FUNCTION_POINTER, what, at);
         match callable {
-            Callable::Functor(name) => self.functor(name, args, at).map(Some),
+            Callable::Functor(name, ty) => self.functor(name, *ty, args, at).map(Some),
             Callable::Function(f) => {
                 let name = f.spelling();
                 match call::helper(*f) {
@@ -191,7 +191,7 @@ impl<'u> Lower<'u, '_> {
                     None => {
                         let values = self.values(args, at)?;
                         let name = super::call::overload(&name, &values);
-                        super::super::math::operator(&name, &values)
+                        self.library_function(&name, &values)
                             .map(Some)
                             .ok_or_else(|| unsupported("a function without a body is called"))
                     }
@@ -236,8 +236,36 @@ impl<'u> Lower<'u, '_> {
             .collect()
     }
 
-    fn functor(&mut self, name: &str, args: Vec<Arg<'u>>, at: Cursor<'u>) -> Result<Expr> {
+    /// `std::plus<ty>()(args)`: with a type, both what it takes and what it computes are of that type.
+    fn functor(
+        &mut self,
+        name: &str,
+        ty: Option<ScalarType>,
+        args: Vec<Arg<'u>>,
+        at: Cursor<'u>,
+    ) -> Result<Expr> {
         let values = self.values(args, at)?;
+        let Some(ty) = ty else {
+            return self.transparent_functor(name, values, at);
+        };
+        let values = values.into_iter().map(|v| convert(ty, v)).collect();
+        let result = self.transparent_functor(name, values, at)?;
+        // Of comparisons, the type says only what is compared.
+        let is_truth = result.ty() == ScalarType::I1;
+        Ok(if is_truth {
+            result
+        } else {
+            convert(ty, result)
+        })
+    }
+
+    /// `std::plus<>()(values)`
+    fn transparent_functor(
+        &mut self,
+        name: &str,
+        values: Vec<Expr>,
+        at: Cursor<'u>,
+    ) -> Result<Expr> {
         let unsupported = || {
             problem(
                 codes::FUNCTION_POINTER,

@@ -157,7 +157,7 @@ impl<'u> Lower<'u, '_> {
                 self.bindings.insert(d, Binding::Seq(seq));
                 Ok(())
             }
-            Ty::Class(Class::Lambda | Class::Functor(_)) => {
+            Ty::Class(Class::Lambda | Class::Functor(..)) => {
                 let callable = self.callable(e)?;
                 self.bindings.insert(d, Binding::Callable(callable));
                 Ok(())

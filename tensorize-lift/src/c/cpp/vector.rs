@@ -38,7 +38,7 @@ impl<'u> Lower<'u, '_> {
     ) -> Result<()> {
         let name = d.spelling();
         match t {
-            Class::Lambda | Class::Functor(_) => {
+            Class::Lambda | Class::Functor(..) => {
                 let e = init.ok_or_else(|| problem(codes::TYPE, "an empty function object", d))?;
                 let callable = self.callable(e)?;
                 self.bindings.insert(d, Binding::Callable(callable));

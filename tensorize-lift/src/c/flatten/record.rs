@@ -156,6 +156,11 @@ impl<'u> Lower<'u, '_> {
         let name = format!("{prefix}_{}", field.spelling());
         let assigned = self.flat.assigned.contains(&field);
         let t = types::read(field.ty());
+        if field.is_bit_field() {
+            // Its values are fewer than its type's.
+            let message = format!("the member '{}' is a bit-field", field.spelling());
+            return Err(problem(codes::RECORD, message, c));
+        }
         let (place, node) = match &t {
             Ty::Scalar(ty) if !assigned || !by_pointer && !self.in_memory.contains(&field) => {
                 let name = self.flat_name(&name);
@@ -172,7 +177,7 @@ impl<'u> Lower<'u, '_> {
                 let (elem, lens) = t.flatten();
                 let elem = scalar_type(elem, c)?;
                 let lens: Option<Vec<u64>> = lens.into_iter().collect();
-                let lens = lens.filter(|_| !field.is_bit_field()).ok_or_else(|| {
+                let lens = lens.ok_or_else(|| {
                     let message = format!("the member '{}' has no fixed length", field.spelling());
                     problem(codes::RECORD, message, c)
                 })?;
