@@ -8,7 +8,8 @@ use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tensorize_build::record::{CType, Param, Prototype, Record, StoredFootprint, TargetRecord};
-use tensorize_ir::guard::{Footprint, Tier};
+use tensorize_ir::guard::{Footprint, Guard, Tier};
+use tensorize_ir::index::Idx;
 use tensorize_lift::c::Signature;
 
 /// The record of a kernel, and the sources that go with it.
@@ -33,10 +34,13 @@ pub fn record(
         .map(|s| prototype(s, kernel.is_static));
     let source = kernel.signature.as_ref().and_then(|s| s.source.as_ref());
     if let Some(proven) = &kernel.proven {
+        // What holds never, where there is no telling: then nobody calls it with slices.
+        let never = || vec![Guard::NonNegative(Idx::constant(-1))];
+        let mut conditions = proven.proof.within_locals.clone().unwrap_or_else(never);
         if let Some(source) = source {
-            let conditions = within_objects(source, &proven.proof);
-            record.within_objects = conditions.iter().map(ToString::to_string).collect();
+            conditions.extend(within_objects(source, &proven.proof));
         }
+        record.within_objects = conditions.iter().map(ToString::to_string).collect();
         for f in &proven.proof.footprints {
             let pitch = source.and_then(|s| s.pitch_of(&f.extent.array));
             let columns = pitch

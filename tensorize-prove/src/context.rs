@@ -3,6 +3,7 @@
 use crate::canon;
 use crate::chain::and;
 use crate::overflow::Defined;
+use crate::ranges;
 use crate::smt::{Encoder, quoted};
 use crate::solver::{Answer, Solver};
 use std::collections::{BTreeMap, BTreeSet};
@@ -170,7 +171,7 @@ impl<'s> Context<'s> {
             let mut product = (coefficient, coefficient);
             for atom in monomial {
                 let (low, high) = match atom {
-                    Atom::Value(e) => (e.ty().min_value(), e.ty().max_value()),
+                    Atom::Value(e) => ranges::of(e),
                     Atom::Sym(s) => match self.params.get(s) {
                         Some(ty) => (ty.min_value(), ty.max_value()),
                         None => {
@@ -329,22 +330,21 @@ impl<'s> Context<'s> {
     /// Parameters and values read from memory lie within their types.
     fn ranges(&self, encoder: &mut Encoder) -> Vec<String> {
         let mut out = Vec::new();
-        let mut bound = |symbol: &str, ty: ScalarType| {
-            let low = ty.min_value();
+        let mut bound = |symbol: &str, (low, high): (i128, i128)| {
             let low = if low < 0 {
                 format!("(- {})", low.unsigned_abs())
             } else {
                 low.to_string()
             };
-            out.push(format!("(<= {low} {symbol} {})", ty.max_value()));
+            out.push(format!("(<= {low} {symbol} {high})"));
         };
         for s in &encoder.syms {
             if let Some(ty) = self.params.get(s) {
-                bound(&quoted(s), *ty);
+                bound(&quoted(s), (ty.min_value(), ty.max_value()));
             }
         }
         for (symbol, e) in &encoder.values {
-            bound(symbol, e.ty());
+            bound(symbol, ranges::of(e));
         }
         out
     }

@@ -49,6 +49,35 @@ pub fn touched(exec: &mut Executor, original: Option<&Proof>) -> Result<Vec<Touc
     Ok(out)
 }
 
+/// Under which conditions on the arguments every access to a local array or table lies inside of it, where C
+/// takes that for granted; `None` if there is no telling.
+pub fn within_locals(exec: &mut Executor) -> Option<Vec<Guard>> {
+    let mut guards = Vec::new();
+    for local in &exec.kernel.arrays {
+        let len = Idx::constant(local.len as i128);
+        for a in exec.accesses.iter().filter(|a| a.array == local.name) {
+            let ctx = &mut exec.ctx;
+            let mark = ctx.mark();
+            assume(ctx, a);
+            let inside = ctx.proves(CmpOp::Ge, &a.index, &Idx::default())
+                && ctx.proves(CmpOp::Lt, &a.index, &len);
+            ctx.forget(mark);
+            if inside {
+                continue;
+            }
+            let (low, high) =
+                interval(ctx, a, None, None).or_else(|| reach::ends(ctx, a, &exec.accesses))?;
+            for guard in [low, &len - &high].map(Guard::NonNegative) {
+                let holds = matches!(&guard, Guard::NonNegative(i) if i.as_constant() >= Some(0));
+                if !holds && !guards.contains(&guard) {
+                    guards.push(guard);
+                }
+            }
+        }
+    }
+    Some(guards)
+}
+
 fn one(
     ctx: &mut Context,
     array: &Sym,

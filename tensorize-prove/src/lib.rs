@@ -23,6 +23,7 @@ mod matching;
 pub mod overflow;
 mod parallel;
 pub mod prove;
+mod ranges;
 mod reach;
 mod reads;
 pub mod real;
@@ -46,6 +47,9 @@ pub struct Proof {
     pub eager_guards: Vec<(Sym, Guard)>,
     /// Every access, for arbitrary rounds of the loops around it.
     pub accesses: Vec<exec::Access>,
+    /// Under which conditions on the arguments all accesses to local arrays and tables lie inside of them, which C
+    /// takes for granted and callers with slices can't be trusted with; `None` if there is no telling.
+    pub within_locals: Option<Vec<Guard>>,
     /// Every integer division and shift that C may leave undefined.
     pub hazards: Vec<exec::Hazard>,
 }

@@ -192,6 +192,7 @@ fn attempt(
         reads::within(&mut exec.ctx, summary, &touched)?;
         keep_apart(&mut exec.ctx, kernel, &touched);
     }
+    let within_locals = footprint::within_locals(&mut exec);
     *guards = exec.ctx.guards().to_vec();
     // Nothing was proven from a contradiction.
     match exec.ctx.assumptions_are_satisfiable() {
@@ -209,6 +210,7 @@ fn attempt(
                 .collect(),
             accesses: exec.accesses,
             hazards: exec.hazards,
+            within_locals,
         }),
         Answer::Unsat => {
             stuck("the guards and lemmas in use contradict each other, so they prove nothing")

@@ -19,7 +19,22 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 /// One past the last element that the access reaches, if that can be computed before a call; then there is a
 /// guard that it reaches none before the first. `all` are the accesses of the whole kernel.
 pub(crate) fn end(ctx: &mut Context, access: &Access, all: &[Access]) -> Option<Idx> {
-    if access.write || !looks_into_memory(access) {
+    if access.write {
+        return None;
+    }
+    let (first, end) = ends(ctx, access, all)?;
+    // Where a 64-bit index is huge, its machine value is negative: the guard sees that, and a proof about
+    // mathematical integers would not.
+    if has_wide_values(&access.index) || !starts_at_zero(ctx, access) {
+        ctx.guard(Guard::NonNegative(first));
+    }
+    Some(end)
+}
+
+/// The smallest index of the access or 0, and one past the largest one or 0, if that can be computed before a
+/// call.
+pub(crate) fn ends(ctx: &mut Context, access: &Access, all: &[Access]) -> Option<(Idx, Idx)> {
+    if !looks_into_memory(access) {
         return None;
     }
     // The same place may be read under fewer conditions: then these decide.
@@ -27,7 +42,7 @@ pub(crate) fn end(ctx: &mut Context, access: &Access, all: &[Access]) -> Option<
         a.array == access.array
             && a.index == access.index
             && a.loops == access.loops
-            && !a.write
+            && a.write == access.write
             && access.path.starts_with(&a.path)
     };
     let access = all
@@ -39,12 +54,7 @@ pub(crate) fn end(ctx: &mut Context, access: &Access, all: &[Access]) -> Option<
         furthest(ctx, access, all, true)?,
         furthest(ctx, access, all, false)?,
     );
-    // Where a 64-bit index is huge, its machine value is negative: the guard sees that, and a proof about
-    // mathematical integers would not.
-    if has_wide_values(&access.index) || !starts_at_zero(ctx, access) {
-        ctx.guard(Guard::NonNegative(first));
-    }
-    Some(&last + &Idx::constant(1))
+    Some((first, &last + &Idx::constant(1)))
 }
 
 /// Whether the data decides, and not a choice between sizes: that one is better made a guard.

@@ -125,6 +125,7 @@ impl Differential {
             Error::Source(format!("{} is not well-formed: {stop}", kernel.lifted.name))
         })?;
         let mut guards = kernel.proof.guards.clone();
+        guards.extend(kernel.proof.within_locals.iter().flatten().cloned());
         if let Some(source) = self
             .signature(kernel.function)
             .and_then(|s| s.source.as_ref())

@@ -132,6 +132,7 @@ fn proof(tier: Tier) -> Proof {
         eager_guards: vec![],
         accesses: vec![],
         hazards: vec![],
+        within_locals: Some(vec![]),
     }
 }
 

@@ -1,0 +1,77 @@
+//! Where accesses to local arrays and tables lie inside of them: C takes it for granted, and a wrapper with slices has
+//! to check it.
+
+use std::path::PathBuf;
+use tensorize_lift::summarise::summarise;
+use tensorize_prove::solver::Solver;
+use tensorize_prove::{Options, Verdict};
+
+/// The conditions of this kernel, in words; `None` if there is no telling.
+fn conditions(name: &str, source: &str) -> Option<Vec<String>> {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("local_{name}.c"));
+    std::fs::write(&file, source).unwrap();
+    let all = tensorize_lift::c::parse(&file, &[]).unwrap();
+    let kernel = all.into_iter().last().unwrap().lowered.unwrap();
+    let mut solver = Solver::new(tensorize_prove::solver::find())
+        .expect("Z3, which `cargo xtask setup` installs");
+    let proposal = summarise(&kernel, &mut solver).unwrap_or_else(|r| panic!("{}", r.message));
+    match proposal.prove(&kernel, &mut solver, &Options::default()).1 {
+        Verdict::Proven(proof) => {
+            let conditions = proof.within_locals?;
+            Some(conditions.iter().map(ToString::to_string).collect())
+        }
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn sizes_decide() {
+    let found = conditions(
+        "sizes",
+        "void f(const int *x, int *y, int n) { int t[8]; for (int i = 0; i < n; i++) t[i] = x[i]; \
+         for (int i = 0; i < n; i++) y[i] = t[i] + i; }",
+    );
+    assert_eq!(found.unwrap(), ["-n + 8 >= 0"]);
+    let found = conditions(
+        "shifted",
+        "void f(int *y, int n, int k) { static const int t[8] = {1, 2, 3}; for (int i = 0; i < n; i++) y[i] = t[i + k]; }",
+    );
+    assert_eq!(found.unwrap(), ["k >= 0", "-k - n + 8 >= 0"]);
+}
+
+#[test]
+fn nothing_is_asked_where_types_and_conditions_say_it() {
+    for (name, body) in [
+        ("bytes", "static const int t[256] = {1}; y[i] = t[b[i]];"),
+        (
+            "masked",
+            "static const int t[4] = {1, 2, 3, 4}; y[i] = t[b[i] & 3];",
+        ),
+        (
+            "tested",
+            "static const int t[4] = {1, 2, 3, 4}; y[i] = i < 4 ? t[i] : 0;",
+        ),
+    ] {
+        let found = conditions(
+            name,
+            &format!(
+                "void f(const unsigned char *b, int *y, int n) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
+            ),
+        );
+        assert_eq!(found.unwrap(), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn the_data_decides() {
+    let found = conditions(
+        "data",
+        "void f(const unsigned char *b, int *y, int n) { static const int t[4] = {1, 2, 3, 4}; \
+         for (int i = 0; i < n; i++) y[i] = t[b[i]]; }",
+    );
+    let found = found.unwrap();
+    assert!(
+        found.iter().any(|g| g.contains("fold") && g.contains("b[")),
+        "{found:?}"
+    );
+}
