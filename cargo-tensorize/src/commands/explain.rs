@@ -1,6 +1,5 @@
 //! `explain`: what a code means, or all that is known of a kernel.
 
-mod invariants;
 mod kernel;
 
 use super::Output;

@@ -3,6 +3,7 @@
 mod doctor;
 mod explain;
 mod init;
+mod known;
 mod lift;
 mod locked;
 mod package;
