@@ -298,7 +298,7 @@ impl Executor<'_, '_> {
     }
 
     /// Whether `p` is a value of the type: shown, or made a guard.
-    fn fits(&mut self, ty: ScalarType, p: &Idx) -> bool {
+    pub(crate) fn fits(&mut self, ty: ScalarType, p: &Idx) -> bool {
         let low = p - &Idx::constant(ty.min_value());
         if !self.ctx.is_non_negative(&low) {
             // What is known to leave the type wraps, and that is that.

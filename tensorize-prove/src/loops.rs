@@ -10,6 +10,7 @@ mod rounds;
 use crate::canon;
 use crate::chain::{self, Contents, Effect};
 use crate::equal::same;
+use crate::eval::index_like;
 use crate::exec::{Executor, Flow, State, Stuck};
 use crate::search;
 use std::collections::{BTreeMap, BTreeSet};
@@ -229,7 +230,10 @@ impl Executor<'_, '_> {
             if let ScalarForm::At(e) = f {
                 let at_zero = e.replace(k, &Idx::default());
                 let same = match entry.scalars.get(var) {
-                    Some(v) => self.same_scalar(v, &at_zero),
+                    Some(v) => {
+                        self.same_scalar(v, &at_zero)
+                            && self.stays_in_types(v, e, (k, &Idx::default()))
+                    }
                     None => false,
                 };
                 if !same {
@@ -268,6 +272,32 @@ impl Executor<'_, '_> {
             self.tier = Tier::Real;
         }
         real
+    }
+
+    /// Whether the machine integers in `claimed` hold the very numbers that their polynomials are, at this round.
+    ///
+    /// Two terms are the same if they are the same bits, with polynomials wrapped to their types. What evaluates the
+    /// round takes the polynomial for the number, as for all that it has `found` itself: from `a = 0; a--` it gets a
+    /// `convert` of -1, and not -1, where `a` is unsigned. So a closed form may say `-k` of such a variable nowhere.
+    fn stays_in_types(&mut self, found: &ElemRef, claimed: &ElemRef, round: (&Sym, &Idx)) -> bool {
+        if let Elem::OfIdx(ty, p) = &**claimed {
+            let p = canon::idx(&p.replace(round.0, round.1));
+            let number = index_like(found).filter(|_| found.ty() == *ty);
+            return !ty.is_int()
+                || number.is_some_and(|q| self.ctx.proves(CmpOp::Eq, &p, &q))
+                || self.fits(*ty, &p);
+        }
+        // What a fold makes of its steps is bits to whoever evaluates, as is what stands in memory.
+        if matches!(&**claimed, Elem::Fold(_)) {
+            return true;
+        }
+        let (parts, claims) = (found.children(), claimed.children());
+        let alike = parts.len() == claims.len();
+        claims.into_iter().enumerate().all(|(i, claim)| {
+            // Any number that nothing is known of will do where there is no counterpart.
+            let part = if alike { parts[i] } else { claimed };
+            self.stays_in_types(part, claim, round)
+        })
     }
 
     /// Whether a closed form holds: what an oracle that has several to choose from may ask. Nothing is kept.
@@ -365,11 +395,13 @@ impl Executor<'_, '_> {
                 ScalarForm::At(e) => {
                     let v = v.replace_accs(&running);
                     self.same_scalar(&v, &e.replace(k, &next_k))
+                        && self.stays_in_types(&v, e, (k, &next_k))
                 }
                 ScalarForm::Fold { step, .. } => same(&mut self.ctx, v, step, Tier::Exact),
                 ScalarForm::Last(e) => {
                     let v = v.replace_accs(&running);
                     same(&mut self.ctx, &v, e, Tier::Exact)
+                        && self.stays_in_types(&v, e, (k, &Idx::sym(k.clone())))
                 }
             };
             if !ok {
@@ -438,13 +470,14 @@ impl Executor<'_, '_> {
         }
     }
 
-    /// The same writes, in the same order, at the same places.
-    fn same_effects(&mut self, a: &[Effect], b: &[Effect]) -> bool {
-        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| self.same_effect(x, y))
+    /// The writes `claimed` by a closed form are those that were `found`, in the same order, at the same places.
+    fn same_effects(&mut self, claimed: &[Effect], found: &[Effect]) -> bool {
+        let pairs = claimed.iter().zip(found);
+        claimed.len() == found.len() && pairs.into_iter().all(|(x, y)| self.same_effect(x, y))
     }
 
-    fn same_effect(&mut self, a: &Effect, b: &Effect) -> bool {
-        match (a, b) {
+    fn same_effect(&mut self, claimed: &Effect, found: &Effect) -> bool {
+        match (claimed, found) {
             (
                 Effect::Point {
                     cond: p,
@@ -460,6 +493,7 @@ impl Executor<'_, '_> {
                 (canon::idx(&(i - j)).is_zero() || self.ctx.proves(CmpOp::Eq, i, j))
                     && same(&mut self.ctx, p, q, Tier::Exact)
                     && same(&mut self.ctx, v, w, Tier::Exact)
+                    && self.stays_in_types(w, v, (&"".into(), &Idx::default()))
             }
             (
                 Effect::Loop {

@@ -201,7 +201,10 @@ fn counters(
         };
         let step = &next - &Idx::sym(token(var, k));
         let varies = scalars.keys().any(|v| step.mentions(&token(v, k))) || step.has_values();
-        if !varies {
+        // What wraps in its first round, as `unsigned a = 0; a--` does, counts nothing.
+        let after_one = (&as_idx(first) + &step).as_constant();
+        let wraps = after_one.is_some_and(|n| n < ty.min_value() || n > ty.max_value());
+        if !varies && !wraps {
             let at = &as_idx(first) + &(&step * &Idx::sym(k.clone()));
             found.insert(var.clone(), at);
         }
