@@ -213,6 +213,13 @@ fn an_index_of_at_has_to_be_in_range() {
 fn what_is_not_supported_says_so() {
     for (source, code, words) in [
         (
+            "template <class T> struct raw : std::allocator<T> { template <class U> struct rebind { using other = raw<U>; }; \
+             template <class U> void construct(U *p) { ::new (static_cast<void *>(p)) U; } };\n\
+             void f(std::vector<int, raw<int>> &v, int n) { v.resize(n); }",
+            "TZ0217",
+            "allocator of its own",
+        ),
+        (
             "void f(std::vector<bool> &v) { v[0] = true; }",
             "TZ0217",
             "std::vector<bool>",

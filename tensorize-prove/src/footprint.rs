@@ -54,8 +54,8 @@ pub fn touched(exec: &mut Executor, original: Option<&Proof>) -> Result<Vec<Touc
 pub fn within_locals(exec: &mut Executor) -> Option<Vec<Guard>> {
     let mut guards = Vec::new();
     for local in &exec.kernel.arrays {
-        let len = Idx::constant(local.len as i128);
         for a in exec.accesses.iter().filter(|a| a.array == local.name) {
+            let len = Idx::constant(local.len? as i128);
             let ctx = &mut exec.ctx;
             let mark = ctx.mark();
             assume(ctx, a);

@@ -71,6 +71,15 @@ pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
     let class = match name.as_str() {
         "vector" => {
             let element = element()?;
+            // It says what elements hold that nobody gave a value.
+            let own_allocator = argument(1).is_some_and(|a| {
+                let a = a.declaration();
+                a.spelling() != "allocator" || !in_std(a)
+            });
+            if own_allocator {
+                let what = "std::vector with an allocator of its own".to_string();
+                return Some(Ty::Other(codes::TYPE, what));
+            }
             if *element == Ty::Scalar(ScalarType::I1) {
                 let what = "std::vector<bool>, whose elements are bits,".to_string();
                 return Some(Ty::Other(codes::TYPE, what));
