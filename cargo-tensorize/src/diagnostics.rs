@@ -139,6 +139,9 @@ impl From<Problem> for Diagnostic {
     }
 }
 
+/// Files are shown up to this size, in bytes.
+const LARGEST: u64 = 32 << 20;
+
 /// A span with the text of its file.
 struct Place {
     path: String,
@@ -148,9 +151,10 @@ struct Place {
 
 impl Place {
     fn read(span: &Span) -> Place {
-        let text = std::fs::read(&span.file)
-            .ok()
-            .and_then(|b| String::from_utf8(b).ok());
+        // What is no file may have no end.
+        let is_file = std::fs::metadata(&span.file).is_ok_and(|m| m.is_file() && m.len() < LARGEST);
+        let text = is_file.then(|| std::fs::read(&span.file).ok()).flatten();
+        let text = text.and_then(|b| String::from_utf8(b).ok());
         let source = text.and_then(|text| Some((one_line(&text, span)?, text)));
         Place {
             path: span.file.display().to_string(),

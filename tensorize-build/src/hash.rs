@@ -9,10 +9,13 @@ mod parts;
 
 use crate::adaptor::language_of;
 use crate::compiler::Settings;
+use crate::limited::{self, Limits};
 use parts::Parts;
 use std::collections::{BTreeSet, HashMap};
 use std::env;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A C file after preprocessing.
 #[derive(Clone, Debug)]
@@ -54,8 +57,22 @@ pub fn kernel_hash(settings: &Settings, file: &Path, kernel: &str) -> Result<Str
     Ok(preprocess(settings, file)?.hash_of(kernel))
 }
 
+/// What preprocessing a file may take.
+const LIMITS: Limits = Limits {
+    time: Duration::from_secs(60),
+    bytes: 256 << 20,
+};
+
 /// Runs the C preprocessor.
 pub fn preprocess(settings: &Settings, file: &Path) -> Result<Preprocessed, String> {
+    preprocess_within(LIMITS, settings, file)
+}
+
+fn preprocess_within(
+    limits: Limits,
+    settings: &Settings,
+    file: &Path,
+) -> Result<Preprocessed, String> {
     let tool_error = |e: cc::Error| format!("no C compiler: {e}");
     let build = settings.cc(language_of(file));
     let tool = build.try_get_compiler().map_err(tool_error)?;
@@ -64,9 +81,17 @@ pub fn preprocess(settings: &Settings, file: &Path) -> Result<Preprocessed, Stri
         .args(["-E", "-dD", "-v"])
         .arg(format!("-DTENSORIZE_KERNEL={MARKER}"))
         .arg(file);
-    let output = command
-        .output()
-        .map_err(|e| format!("{} can't be started: {e}", tool.path().display()))?;
+    let output = limited::output(&mut command, limits).map_err(|e| {
+        let (tool, file) = (tool.path().display(), file.display());
+        match e.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => {
+                format!("{tool} can't be started: {e}")
+            }
+            _ => format!(
+                "{file} does not preprocess: {e}; macros and headers that expand into more and more are the usual cause"
+            ),
+        }
+    })?;
     let log = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         let errors: Vec<&str> = log
@@ -413,6 +438,32 @@ mod tests {
         let p =
             Project::new("#include \"tensorize.h\"\nTENSORIZE_KERNEL\nint f(void) { return 1; }\n");
         assert!(p.pre(&[]).text.starts_with(MARKER));
+    }
+
+    #[test]
+    fn what_expands_without_an_end_is_given_up() {
+        let mut macros = "#define A0 + a\n".to_string();
+        for n in 1..60 {
+            macros += &format!("#define A{n} A{0} A{0}\n", n - 1);
+        }
+        let p = Project::new(&format!("{macros}int f(int a) {{ return a A59; }}\n"));
+        let settings = Settings {
+            dir: p.0.path().to_path_buf(),
+            ..Settings::default()
+        };
+        let twice = "#include \"twice.c\"\n#include \"twice.c\"\n";
+        p.write("twice.c", twice);
+        let limits = Limits {
+            time: Duration::from_secs(1),
+            bytes: 1 << 20,
+        };
+        for file in ["k.c", "twice.c"] {
+            let error = preprocess_within(limits, &settings, Path::new(file)).unwrap_err();
+            assert!(
+                error.contains(file) && error.contains("more than"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

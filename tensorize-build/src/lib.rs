@@ -11,6 +11,7 @@ pub mod compiler;
 pub mod config;
 pub mod current;
 pub mod hash;
+mod limited;
 mod native;
 mod prototype;
 pub mod record;

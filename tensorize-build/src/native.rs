@@ -4,10 +4,13 @@ use crate::adaptor::{language_of, prelude};
 use crate::bindings::{Binding, entry, original_name};
 use crate::builder::Error;
 use crate::prototype;
+use crate::record::short_hash;
 use crate::session::{Kernel, Session, Source, warn};
 use crate::store::{Keep, write_atomic};
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use tensorize_ir::signature::Language;
 
 impl Session {
@@ -41,30 +44,22 @@ impl Session {
         }
         let (c, openmp) = self.generated_flags(Language::C);
         let (cpp, _) = self.generated_flags(Language::Cpp);
+        let compile = |(path, language, _): &(PathBuf, Language, _)| match language {
+            Language::C => object(&c, path),
+            Language::Cpp => object(&cpp, path),
+        };
         let mut objects = Vec::new();
-        for (build, language) in [(&c, Language::C), (&cpp, Language::Cpp)] {
-            let files: Vec<_> = files.iter().filter(|(_, l, _)| *l == language).collect();
-            let mut all = build.clone();
-            all.files(files.iter().map(|(path, ..)| path));
-            if files.is_empty() {
-                continue;
-            }
-            if let Ok(made) = all.try_compile_intermediates() {
-                objects.extend(made);
-                continue;
-            }
-            for (path, _, (kernel, target)) in files {
-                match build.clone().file(path).try_compile_intermediates() {
-                    Ok(made) => objects.extend(made),
-                    Err(e) => {
-                        warn(&format!(
-                            "the code that was generated for {kernel} on {target} does not compile: {e}"
-                        ));
-                        let kernels = sources.iter_mut().flat_map(|s| &mut s.kernels);
-                        kernels
-                            .filter(|k| k.name == *kernel)
-                            .for_each(|k| k.withdraw(target));
-                    }
+        for ((_, _, (kernel, target)), made) in files.iter().zip(in_parallel(&files, compile)) {
+            match made {
+                Ok(made) => objects.extend(made),
+                Err(e) => {
+                    warn(&format!(
+                        "the code that was generated for {kernel} on {target} does not compile: {e}"
+                    ));
+                    let kernels = sources.iter_mut().flat_map(|s| &mut s.kernels);
+                    kernels
+                        .filter(|k| k.name == *kernel)
+                        .for_each(|k| k.withdraw(target));
                 }
             }
         }
@@ -183,6 +178,58 @@ impl Session {
     }
 }
 
+/// The object of a generated file: that of an earlier run, if neither the file nor how it is compiled has changed.
+fn object(build: &cc::Build, file: &Path) -> Result<Vec<PathBuf>, cc::Error> {
+    let tool = build.try_get_compiler()?;
+    let source = fs::read_to_string(file)?;
+    // Of other headers than the system's nobody looks whether they are the same.
+    let alone = !source.contains("#include \"");
+    let told = format!("{}\n{:?}\n", tool.path().display(), tool.args());
+    let key = short_hash((told + &source).as_bytes());
+    let note = file.with_extension("object");
+    if let Ok(text) = fs::read_to_string(&note)
+        && let Some((made_from, object)) = text.split_once('\n')
+        && made_from == key
+        && alone
+        && Path::new(object).is_file()
+    {
+        return Ok(vec![object.into()]);
+    }
+    // While it is written, there is none.
+    fs::remove_file(&note).ok();
+    let made = build.clone().file(file).try_compile_intermediates()?;
+    if let [object] = made.as_slice() {
+        let text = format!("{key}\n{}", object.display());
+        write_atomic(&note, text.as_bytes(), Keep::IfNothingHappens).ok();
+    }
+    Ok(made)
+}
+
+/// Does the work for each of these, as many at a time as cargo allows.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let jobs = env::var("NUM_JOBS").ok().and_then(|n| n.parse().ok());
+    let queue = Mutex::new(items.iter().enumerate());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let one_thread =
+        || std::iter::from_fn(|| next().map(|(at, item)| (at, work(item)))).collect::<Vec<_>>();
+    let mut done = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..jobs.unwrap_or(1).min(items.len()))
+            .map(|_| scope.spawn(one_thread))
+            .collect();
+        let mut done = one_thread();
+        for other in others {
+            done.extend(
+                other
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            );
+        }
+        done
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
 /// What has the original's name in the program: a jump to the shim, which has the same parameters.
 fn jump(binding: &Binding) -> Option<String> {
     let source = binding.prototype.as_ref()?.source.as_ref()?;
@@ -249,4 +296,59 @@ pub fn openmp(build: &cc::Build, scratch: &Path) -> Option<&'static str> {
         .arg("-o")
         .arg(scratch.join("openmp.out"));
     command.output().ok()?.status.success().then_some(library)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_made_again_if_its_source_or_a_flag_is_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("f.c");
+        let build = |flag: &str| {
+            let host = env!("TENSORIZE_HOST");
+            let mut build = cc::Build::new();
+            build
+                .cargo_metadata(false)
+                .host(host)
+                .target(host)
+                .opt_level(1);
+            build.out_dir(dir.path()).flag(flag);
+            build
+        };
+        let made = |flag: &str, source: &str| {
+            fs::write(&file, source).unwrap();
+            let objects = object(&build(flag), &file).unwrap();
+            let [made] = objects.as_slice() else {
+                panic!("{objects:?}");
+            };
+            let is_new = fs::read(made).unwrap() != b"mark";
+            fs::write(made, "mark").unwrap();
+            is_new
+        };
+        let one = "int f(void) { return 1; }";
+        assert!(made("-DA", one));
+        assert!(!made("-DA", one));
+        assert!(made("-DB", one));
+        assert!(made("-DB", "int f(void) { return 2; }"));
+        fs::write(dir.path().join("h.h"), "").unwrap();
+        let other = "#include \"h.h\"\nint f(void) { return 1; }";
+        assert!(
+            made("-DB", other) && made("-DB", other),
+            "h.h may have changed"
+        );
+        fs::write(&file, "int f(void) {").unwrap();
+        assert!(object(&build("-DB"), &file).is_err());
+        assert!(made("-DB", one), "what failed leaves nothing to reuse");
+    }
+
+    #[test]
+    fn order_is_kept() {
+        let items: Vec<usize> = (0..50).collect();
+        assert_eq!(
+            in_parallel(&items, |n| n * n),
+            items.iter().map(|n| n * n).collect::<Vec<_>>()
+        );
+    }
 }

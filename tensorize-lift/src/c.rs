@@ -7,6 +7,7 @@
 #![allow(non_upper_case_globals)]
 
 mod assign;
+mod bounds;
 mod call;
 mod codes;
 mod cpp;
@@ -41,6 +42,7 @@ pub use codes::CODES;
 pub use flags::{FloatSemantics, float_semantics};
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tensorize_ir::loopir;
 
 /// A place in a source file.
@@ -125,14 +127,28 @@ pub struct Parsed {
     pub lowered: Result<loopir::Function, Problem>,
 }
 
+/// How long a file may take to be read.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
 /// Parses one C file. `args` are the compiler's (`-I`, `-D`, `-std`, `-target`, …). An `Err` is a missing
 /// libclang or an unreadable file; a syntax error in one function spoils that function alone, if libclang
 /// recovers.
 pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
+    parse_within(TIME_LIMIT, file, args)
+}
+
+/// [`parse`], but an error after this time. libclang can't be interrupted: it goes on by itself until the program ends.
+pub fn parse_within(limit: Duration, file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
     let library = library::load()?;
     if !file.is_file() {
         return Err(unreadable(file, "no such file"));
     }
+    bounds::check(file)?;
+    let (path, args) = (file.to_owned(), args.to_vec());
+    bounds::within(limit, file, move || parse_here(library, &path, &args))
+}
+
+fn parse_here(library: &Path, file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
     let mut all = flags::for_libclang(args);
     let (folder, headers) = simd::virtual_headers(file);
     all.extend(folder);
@@ -148,37 +164,22 @@ pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
             Err(_) => cpp::Instances::default(),
         });
     }
-    let lower = || {
-        let text = instances.as_ref().and_then(|i| i.text.as_deref());
-        let unit =
-            ffi::Unit::parse(file, text, &all, &headers).map_err(|why| unreadable(file, &why))?;
-        let source = source::Source::new(&unit, &own_text, args, instances.as_ref());
-        source.check_target()?;
-        if let Some(p) = source::nothing_defined(&source) {
-            return Err(p);
-        }
-        Ok(source.lower_all())
-    };
-    // Syntax trees are walked by recursion; a long expression is a deep tree.
-    std::thread::scope(|scope| {
-        std::thread::Builder::new()
-            .name("parse".into())
-            .stack_size(STACK)
-            .spawn_scoped(scope, lower)
-            .map_err(|e| unreadable(file, &e.to_string()))?
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    let text = instances.as_ref().and_then(|i| i.text.as_deref());
+    let unit =
+        ffi::Unit::parse(file, text, &all, &headers).map_err(|why| unreadable(file, &why))?;
+    let source = source::Source::new(&unit, &own_text, args, instances.as_ref());
+    source.check_target()?;
+    if let Some(p) = source::nothing_defined(&source) {
+        return Err(p);
+    }
+    Ok(source.lower_all())
 }
-
-/// Only what is used of it takes memory.
-const STACK: usize = 256 << 20;
 
 fn unreadable(file: &Path, why: &str) -> Problem {
     Problem {
         code: codes::UNREADABLE,
         message: format!("{} cannot be read: {why}", file.display()),
         span: None,
-        help: None,
+        help: Some("see that it is a file, and that it can be read".into()),
     }
 }

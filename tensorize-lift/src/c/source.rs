@@ -1,10 +1,10 @@
 //! A parsed file: its functions, and where clang complained.
 
 use super::ffi::{Cursor, Unit};
-use super::lower::{span, span_between};
+use super::lower::{problem, span, span_between};
 use super::simd;
 use super::types::{self, Ty};
-use super::{CParam, Parsed, Problem, Signature, codes, cpp, flags, openmp, pragmas};
+use super::{CParam, Parsed, Problem, Signature, bounds, codes, cpp, flags, openmp, pragmas};
 use clang_sys::*;
 use std::path::PathBuf;
 use tensorize_ir::loopir::{Function, Overflow, Param};
@@ -166,6 +166,10 @@ impl<'u> Source<'u> {
     fn lower(&self, f: Cursor<'u>, expression: Option<String>, name: String) -> Parsed {
         let lowered = match self.complaint(f) {
             Some(p) => Err(p.clone()),
+            None if bounds::is_too_deep(f) => {
+                let message = format!("'{name}' is nested too deeply");
+                Err(problem(codes::TOO_LARGE, message, f))
+            }
             None => super::lower::Lower::function(self, f, &name),
         };
         let (signature, lowered) = match lowered {

@@ -150,6 +150,7 @@ pub(in crate::c) fn load(
     if let Some(api) = API.get() {
         return Ok(&api.path);
     }
+    stay_on_our_thread();
     let mut failures = Vec::new();
     for path in candidates() {
         match Api::open(&path) {
@@ -158,6 +159,15 @@ pub(in crate::c) fn load(
         }
     }
     Err(failures)
+}
+
+/// libclang would parse on a thread of its own, with 8 MiB of stack, which a few thousand nested statements overflow. It
+/// asks the environment whether it may, and has no other way to be told.
+fn stay_on_our_thread() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    // Safety: Rust's own uses of the environment take turns. Of C code that reads it, and runs at the same time as this,
+    // there is none before libclang is there.
+    ONCE.call_once(|| unsafe { std::env::set_var("LIBCLANG_NOTHREADS", "1") });
 }
 
 /// The version as libclang spells it. Call [`load`] first.
