@@ -229,7 +229,8 @@ pub const CODES: &[Code] = &[
     row(
         "TZ0703",
         "results can't be stored",
-        "`.tensorize/` beside the manifest could not be written.",
+        "`.tensorize/` beside the manifest could not be written: the disk is full, the folder is read-only, or it is no folder \
+         but a file or a link. What was stored before is as it was.",
     ),
     row(
         "TZ0704",
@@ -245,7 +246,8 @@ pub const CODES: &[Code] = &[
     row(
         "TZ0706",
         "a stored result that is not used",
-        "An entry of `.tensorize/` is damaged, was edited, or is of another version. It counts as absent.",
+        "An entry of `.tensorize/` is damaged, was edited, or is of another version. It counts as absent, and the next run \
+         replaces it; one of a later version is not replaced: update cargo-tensorize.",
     ),
     row(
         "TZ0707",

@@ -13,6 +13,9 @@ impl FromStr for Idx {
     }
 }
 
+/// A few factors make a product of any length: `(a + b)*(c + d)*...`. Nobody's sizes come near to this.
+const MAX_TERMS: usize = 4096;
+
 impl Cursor<'_> {
     pub(crate) fn idx(&mut self) -> Result<Idx, ParseError> {
         self.nested(|c| {
@@ -32,7 +35,11 @@ impl Cursor<'_> {
     fn product(&mut self) -> Result<Idx, ParseError> {
         let mut product = self.factor()?;
         while self.eat("*") {
-            product = &product * &self.factor()?;
+            let factor = self.factor()?;
+            if product.terms().count() * factor.terms().count() > MAX_TERMS {
+                return Err(self.error("this is too long when it is multiplied out"));
+            }
+            product = &product * &factor;
         }
         Ok(product)
     }
@@ -153,6 +160,9 @@ mod tests {
         assert!("9".repeat(60).parse::<Idx>().is_err());
         assert!("(".repeat(100_000).parse::<Idx>().is_err());
         assert!("-".repeat(100_000).parse::<Idx>().is_err());
+        let factors: Vec<String> = (0..60).map(|n| format!("(a{n} + b{n})")).collect();
+        let message = factors.join("*").parse::<Idx>().unwrap_err().message;
+        assert!(message.contains("multiplied out"), "{message}");
     }
 
     /// An expression as written, with its value computed from the definition of each operation.

@@ -13,7 +13,7 @@ codes! {
     NO_LIBCLANG = "TZ0201", "libclang is missing or too old",
         "The front end reads C with libclang 14 or later, loaded at run time. `cargo xtask setup` installs one.";
     UNREADABLE = "TZ0202", "a C file could not be read",
-        "The file is missing or libclang gave up on it.";
+        "The file is missing, too large, nested too deeply, or takes too long to expand, or libclang gave up on it.";
     SYNTAX = "TZ0203", "the C does not parse",
         "The compiler's own message says why. Check include paths and definitions (`-I`, `-D`).";
     RECURSION = "TZ0204", "recursion",
