@@ -146,3 +146,28 @@ fn generated_code_reads_no_place_of_its_own_choice() {
         assert!(!proven(name, &source), "{source}");
     }
 }
+
+/// What is computed before a call may read only what the kernel reads, in the same rounds and under no more conditions.
+#[test]
+fn what_the_kernel_may_not_read_is_not_asked() {
+    let kernels = [
+        // Some rounds don't look at x.
+        "int j = 0; if (c[i]) j = x[i]; o[i] = t[j];",
+        "int j = x[i]; if (c[i]) j = x[i + 1]; o[i] = t[j];",
+        // How far a row goes is read where c says so.
+        "float s = 0; if (c[i]) for (int k = 0; k < e[i]; k++) s += t[x[i * m + k]]; o[i] = s;",
+        "float s = 0; if (c[i]) for (int k = e[i]; k < e[i + 1]; k++) s += t[x[k]]; o[i] = s;",
+        // A row may have no last column.
+        "int j = 0; for (int k = 0; k < m; k++) j = x[i * m + k]; o[i] = t[j];",
+        // The rounds after a stop are none.
+        "if (x[i] < 0) break; o[i] = t[x[i]];",
+    ];
+    for (number, body) in kernels.iter().enumerate() {
+        let source = format!(
+            "void f(const int *c, const int *e, const int *x, const float *t, float *o, int n, int m) \
+             {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
+        );
+        let lifted = lift(&format!("elsewhere_{number}"), &source);
+        assert!(lifted.is_err(), "{body}: {:?}", lifted.unwrap().1.guards);
+    }
+}
