@@ -96,6 +96,29 @@ fn what_is_missing_stale_or_left_over_is_told_apart() {
     );
 }
 
+/// Results are those of kernels, not of files.
+#[test]
+fn an_edit_of_one_kernel_leaves_the_others_results_as_they_are() {
+    let p = stored();
+    edit(
+        p.path(),
+        "c/k.c",
+        "static int twice",
+        "/* more\nlines */\nint another(int a) { return 7 * a; }\nstatic int twice",
+    );
+    assert_eq!(code(&bare(p.path(), &LOCKED)), 0);
+    let reprove = [&LOCKED[..], &["--reprove"]].concat();
+    let out = tensorize(p.path(), &reprove);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    edit(p.path(), "c/k.c", "a + b", "a - b");
+    for args in [&LOCKED[..], &reprove] {
+        let out = tensorize(p.path(), args);
+        assert_eq!(code(&out), 104, "{}", stderr(&out));
+        assert!(stderr(&out).contains("named"), "{}", stderr(&out));
+        assert!(!stderr(&out).contains("`scale`"), "{}", stderr(&out));
+    }
+}
+
 #[test]
 fn other_targets_and_other_flags_are_out_of_date() {
     let p = stored();

@@ -14,7 +14,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tensorize_build::config;
 use tensorize_build::hash::preprocess;
-use tensorize_build::record::is_c_name;
+use tensorize_build::record::{Record, is_c_name};
 use tensorize_build::store::{Entry, Store};
 use tensorize_ir::guard::Tier;
 
@@ -337,8 +337,14 @@ fn cannot_write(e: &std::io::Error) -> Box<Diagnostic> {
 /// Whether the store has what was just found out. A measured error differs from run to run.
 fn same_result(entry: Option<&Entry>, f: &Found, kernel: &Kernel, z3: &str) -> bool {
     let Some(entry) = entry else { return false };
-    let (mut new, sources) = stored::record(kernel, &f.file, &f.hash, z3);
+    let (mut new, mut sources) = stored::record(kernel, &f.file, &f.hash, z3);
     let mut old = entry.record.clone();
+    // Nor is it another result if the kernel stands elsewhere, since what is above it has grown.
+    let place = |r: &Record| format!("{}:{}", r.file, r.line);
+    for source in sources.values_mut() {
+        *source = source.replacen(&place(&new), &place(&old), 1);
+    }
+    new.line = old.line;
     for r in [&mut new, &mut old] {
         r.evidence = None;
         r.checksum.clear();
