@@ -187,6 +187,9 @@ pub enum Verb {
     /// Explain a kernel, a diagnostic's code, such as TZ0203, or an exit code
     #[command(after_help = examples!("explain TZ0203", "explain matmul --target cpu"))]
     Explain(Explain),
+    /// Write what is known of all stored kernels as one page for a browser
+    #[command(after_help = examples!("report", "report --output target/kernels.html --source-url 'https://example.com/mixer/blob/main/{file}#L{line}'"))]
+    Report(Report),
 }
 
 /// What to lift.
@@ -233,6 +236,31 @@ pub struct Explain {
     /// Look in this package; may be given several times
     #[arg(long = "package", short, value_name = "NAME")]
     pub packages: Vec<String>,
+    /// The package's Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+}
+
+/// What to report on.
+#[derive(Clone, Debug, Args)]
+pub struct Report {
+    /// The file to write
+    #[arg(
+        long,
+        short,
+        value_name = "FILE",
+        default_value = "tensorize-report.html"
+    )]
+    pub output: PathBuf,
+    /// Where a line of a source can be seen, with {file}, from the package's folder, and {line} in it
+    #[arg(long, value_name = "URL")]
+    pub source_url: Option<String>,
+    /// Only this package; may be given several times
+    #[arg(long = "package", short, value_name = "NAME")]
+    pub packages: Vec<String>,
+    /// All packages of the workspace
+    #[arg(long, conflicts_with = "packages")]
+    pub workspace: bool,
     /// The package's Cargo.toml
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,

@@ -88,16 +88,23 @@ pub enum Frameworks {
     All,
 }
 
-/// The targets whose frameworks or drivers are not there.
+/// The targets whose frameworks or drivers are not there, and `browser` if there is none.
 pub fn left_out() -> Vec<&'static str> {
     let lacking = FRAMEWORKS.iter().filter(|f| !is_in_venv(f.inside));
     let opencl = (!has_opencl_driver()).then_some("opencl");
-    lacking.map(|f| f.target).chain(opencl).collect()
+    let browser = (!has_browser()).then_some("browser");
+    lacking
+        .map(|f| f.target)
+        .chain(opencl)
+        .chain(browser)
+        .collect()
 }
 /// Debian's packages for what must be on the machine already, together: one command mends everything.
 const DEBIAN_PACKAGES: [&str; 5] = ["gcc", "clang", "libc6-dev", "python3", "python3-venv"];
 /// An OpenCL driver for the machine's own cores, and what finds drivers.
 const OPENCL_PACKAGES: [&str; 2] = ["pocl-opencl-icd", "ocl-icd-libopencl1"];
+/// A browser, and letters for it.
+const BROWSER: [&str; 2] = ["chromium", "fonts-dejavu-core"];
 /// Written into the environment when it is complete.
 const STAMP: &str = "tensorize-setup";
 
@@ -121,6 +128,11 @@ pub fn run(frameworks: Frameworks) -> Result<()> {
         && let Err(error) = install_debian("there is no OpenCL driver", &OPENCL_PACKAGES)
     {
         eprintln!("setup: the target opencl is left out: {error:#}");
+    }
+    if !has_browser()
+        && let Err(error) = install_debian("there is no browser to see reports with", &BROWSER)
+    {
+        eprintln!("setup: how reports look is not tested: {error:#}");
     }
     let missing = FRAMEWORKS
         .iter()
@@ -328,6 +340,11 @@ fn has_opencl_driver() -> bool {
         .flatten()
         .flatten()
         .any(|entry| entry.path().extension().is_some_and(|e| e == "icd"))
+}
+
+/// The one that the tests of reports run.
+fn has_browser() -> bool {
+    succeeds(Command::new("chromium").arg("--version"))
 }
 
 fn debian_command(packages: &[&str]) -> String {

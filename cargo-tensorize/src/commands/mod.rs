@@ -8,6 +8,7 @@ mod lift;
 mod locked;
 mod package;
 mod prove;
+mod report;
 mod scan;
 mod shell;
 mod targets;
@@ -21,6 +22,7 @@ use crate::exit::Code;
 use crate::output::Output;
 use crate::proposer::{self, Proposer};
 use crate::second::Second;
+use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
@@ -84,6 +86,7 @@ fn verb(cli: &Cli, out: &Output) -> Code {
         Some(Verb::Doctor) => doctor::run(out),
         Some(Verb::Targets) => targets::run(out),
         Some(Verb::Explain(args)) => explain::run(args, out),
+        Some(Verb::Report(args)) => report::run(args, out),
     }
 }
 
@@ -149,4 +152,23 @@ fn second_solver(
     })?;
     let second = Second::find(name, folder.path().to_path_buf())?;
     Ok((Some(second), Some(folder)))
+}
+
+/// Under another name first: whoever reads it meanwhile, or is interrupted, has the old one or the new one.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    let dir = path.parent().filter(|d| !d.as_os_str().is_empty());
+    let dir = dir.unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As it was, else what a file has by default, not what a temporary one has.
+        let mode = path.metadata().map_or(0o644, |m| m.permissions().mode());
+        let mode = std::fs::Permissions::from_mode(mode);
+        file.as_file().set_permissions(mode)?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Changes of files: shown first, then made, all at once.
 
+use crate::commands::write_whole;
 use similar::TextDiff;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -72,28 +73,10 @@ impl Edits {
             }
         }
         for e in &self.0 {
-            replace(&e.path, &e.new).map_err(|why| format!("{}: {why}", e.path.display()))?;
+            write_whole(&e.path, &e.new).map_err(|why| format!("{}: {why}", e.path.display()))?;
         }
         Ok(())
     }
-}
-
-/// Under another name first: whoever reads it meanwhile, or is interrupted, has the old one or the new one.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(text.as_bytes())?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As it was, else what a file has by default, not what a temporary one has.
-        let mode = path.metadata().map_or(0o644, |m| m.permissions().mode());
-        let mode = std::fs::Permissions::from_mode(mode);
-        file.as_file().set_permissions(mode)?;
-    }
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }
 
 /// The file's text; `None` if there is no such file.
