@@ -150,16 +150,17 @@ impl Adaptor<'_> {
             Shape::Vector { to, size, resized } => {
                 let size = size.as_ref().map_or("0".into(), |s| local(s));
                 let (array, ends) = (local(to), extents(to));
+                let (numbers, count) = numbers(&v, c_type(self.find(to)?.scalar, Language::Cpp));
                 writeln!(before, "    {bare} {v}({size} > 0 ? {size} : 0);").ok();
                 writeln!(
                     before,
-                    "    tensorize::copy({v}.data(), {array}, {ends}, ({I64}){v}.size());"
+                    "    tensorize::copy({numbers}, {array}, {ends}, {count});"
                 )
                 .ok();
                 if returns_it && written(to)? {
                     writeln!(
                         after,
-                        "    tensorize::copy({array}, {v}.data(), {ends}, ({I64}){v}.size());"
+                        "    tensorize::copy({array}, {numbers}, {ends}, {count});"
                     )
                     .ok();
                 }
@@ -291,9 +292,10 @@ impl Adaptor<'_> {
         match shape {
             Shape::Vector { to, resized, .. } => {
                 let (array, ends) = (local(to), extents(to));
+                let (numbers, count) = numbers("v", c_type(self.find(to)?.scalar, Language::Cpp));
                 write!(
                     store,
-                    "tensorize::copy({array}, v.data(), {ends}, ({I64})v.size()); "
+                    "tensorize::copy({array}, {numbers}, {ends}, {count}); "
                 )
                 .ok();
                 if let Some(r) = resized {
@@ -334,6 +336,14 @@ impl Adaptor<'_> {
              }});\n"
         ))
     }
+}
+
+/// Where the numbers in a vector begin, and how many there are: its elements may be structs of several.
+fn numbers(v: &str, ty: &str) -> (String, String) {
+    (
+        format!("({ty} *){v}.data()"),
+        format!("({I64})({v}.size() * sizeof(*{v}.data()) / sizeof({ty}))"),
+    )
 }
 
 /// Stores the number of rows and their length.

@@ -103,6 +103,10 @@ impl<'u> Lower<'u, '_> {
                     return Ok(());
                 }
             }
+            CXCursor_CallExpr if super::cpp::method::plain_assignment(c).is_some() => {
+                let [l, r] = super::cpp::method::plain_assignment(c).expect("just looked");
+                return self.struct_assigned(l, r, c);
+            }
             CXCursor_CallExpr => {
                 self.call(c)?;
                 return Ok(());
@@ -137,6 +141,8 @@ impl<'u> Lower<'u, '_> {
                 "this kind of expression is not supported",
                 c,
             )),
+            // `return *this;`
+            Ty::Record(..) if effects::is_pure(c) => Ok(()),
             _ => self.value(c).map(|_| ()),
         }
     }

@@ -76,9 +76,11 @@ impl<'u> Lower<'u, '_> {
         {
             return Ok(value);
         }
-        let callee = c
-            .referenced()
-            .filter(|r| r.kind() == CXCursor_FunctionDecl || super::cpp::is_plain_function(*r));
+        let callee = c.referenced().filter(|r| {
+            r.kind() == CXCursor_FunctionDecl
+                || super::cpp::is_plain_function(*r)
+                || super::cpp::method::is_method(*r)
+        });
         let Some(callee) = callee else {
             return Err(problem(
                 codes::FUNCTION_POINTER,
@@ -156,10 +158,27 @@ impl<'u> Lower<'u, '_> {
         definition: Cursor<'u>,
         dest: Option<super::cpp::seq::Seq>,
     ) -> Result<Option<Expr>> {
+        if super::cpp::method::is_method(definition) {
+            let (object, arguments) = super::cpp::method::receiver(c, definition);
+            let this = self.called_on(object, c)?;
+            return self.inline_on(c, definition, arguments, dest, Some(this));
+        }
+        self.inline_on(c, definition, c.arguments(), dest, None)
+    }
+
+    /// The same, with the object and the arguments.
+    pub fn inline_on(
+        &mut self,
+        c: Cursor<'u>,
+        definition: Cursor<'u>,
+        arguments: Vec<Cursor<'u>>,
+        dest: Option<super::cpp::seq::Seq>,
+        this: Option<super::cpp::method::This<'u>>,
+    ) -> Result<Option<Expr>> {
         // All arguments are evaluated before any parameter exists.
         let params = definition.arguments();
         let mut values = Vec::new();
-        for (i, a) in c.arguments().into_iter().enumerate() {
+        for (i, a) in arguments.into_iter().enumerate() {
             if !matches!(types::of(a), Ty::Class(_))
                 && let Some(given) = self.struct_argument(a)?
             {
@@ -178,7 +197,7 @@ impl<'u> Lower<'u, '_> {
                 _ => Arg::Value(self.value(a)?),
             });
         }
-        self.enter(c, definition, values, dest)
+        self.enter(c, definition, values, dest, this)
     }
 
     /// Puts the body of a function, or of a lambda, in place of a call.
@@ -188,6 +207,7 @@ impl<'u> Lower<'u, '_> {
         definition: Cursor<'u>,
         values: Vec<Arg<'u>>,
         dest: Option<super::cpp::seq::Seq>,
+        this: Option<super::cpp::method::This<'u>>,
     ) -> Result<Option<Expr>> {
         let name = definition.spelling();
         if self.frames.iter().any(|f| f.function == definition) || self.frames.len() > MAX_DEPTH {
@@ -264,6 +284,8 @@ impl<'u> Lower<'u, '_> {
                 ));
             }
             Ty::Vector(..) | Ty::Record(..) => None,
+            // `return *this;`
+            Ty::Reference(t) if matches!(*t, Ty::Record(..)) => None,
             t => Some(scalar_type(&t, c)?),
         };
         let vector = self.vector_result(definition);
@@ -272,9 +294,16 @@ impl<'u> Lower<'u, '_> {
             function: definition,
             result: Some(result.clone()),
             ret,
+            this: this.clone(),
             dest,
             vector: vector.clone(),
         });
+        if definition.kind() == CXCursor_Constructor
+            && let Some(super::cpp::method::This::Named(object)) = &this
+            && let Some(class) = definition.semantic_parent()
+        {
+            self.initialise(object, class, Some(definition))?;
+        }
         // Jumps of the helper don't see the loops of its caller.
         let outer = std::mem::take(&mut self.exits);
         let postpone = std::mem::replace(&mut self.postpone, false);

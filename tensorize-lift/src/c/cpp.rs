@@ -13,6 +13,7 @@ mod instances;
 mod iterator;
 pub(super) mod lambda;
 mod member;
+pub(super) mod method;
 mod params;
 mod range_for;
 mod rows;

@@ -182,6 +182,7 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
                 all.reads_memory = true;
                 all.writes_memory |= operands.iter().any(|o| {
                     !matches!(o.kind(), CXCursor_UnexposedExpr | CXCursor_DeclRefExpr)
+                        && !o.ty().is_const()
                         && lower.is_place(*o)
                 });
             }

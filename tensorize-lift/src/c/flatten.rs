@@ -87,14 +87,16 @@ pub(super) enum Node<'u> {
 }
 
 /// The declaration of a struct type, not of a union or a class with anything hidden.
-fn struct_declaration(t: Type<'_>) -> Option<Cursor<'_>> {
+pub(super) fn struct_declaration(t: Type<'_>) -> Option<Cursor<'_>> {
     let t = t.canonical();
     if t.kind() != CXType_Record || t.is_volatile() {
         return None;
     }
     let declaration = t.declaration();
     let declaration = declaration.definition().unwrap_or(declaration);
-    (declaration.kind() == CXCursor_StructDecl).then_some(declaration)
+    matches!(declaration.kind(), CXCursor_StructDecl | CXCursor_ClassDecl)
+        .then_some(declaration)
+        .filter(|d| super::cpp::class::of(t).is_none() && !super::cpp::class::in_std(*d))
 }
 
 /// Whether a type is a struct that can be flattened, or a reference or a pointer to one.

@@ -79,6 +79,8 @@ pub(super) struct Frame<'u> {
     /// `None` in the kernel itself, where LoopIR's own return serves.
     pub result: Option<Option<(Sym, ScalarType)>>,
     pub ret: Option<ScalarType>,
+    /// The object of a member function.
+    pub this: Option<super::cpp::method::This<'u>>,
     /// Where a vector that is returned goes.
     pub dest: Option<super::cpp::seq::Seq>,
     /// Where an inlined helper's result goes if it is a vector.
@@ -315,6 +317,7 @@ impl<'u, 's> Lower<'u, 's> {
             function: f,
             result: None,
             ret,
+            this: None,
             dest: None,
             vector: None,
         });
@@ -548,6 +551,7 @@ impl<'u, 's> Lower<'u, 's> {
             let message = format!("the address of the pointer '{}' is taken", c.spelling());
             return Err(problem(codes::POINTER_USE, message, c));
         }
+        self.forget_record(c);
         let moves = self.assigned.contains(&c);
         let offset = match &at {
             // It stays where it is: no variable needed.

@@ -127,6 +127,10 @@ impl<'u> Lower<'u, '_> {
         let Some(&first) = c.arguments().first().filter(|_| is_operator) else {
             return Ok(None);
         };
+        // An object of the file's own keeps its state: a member function is called.
+        if super::super::flatten::is_struct(first.ty()) {
+            return Ok(None);
+        }
         self.callable(first).map(Some)
     }
 

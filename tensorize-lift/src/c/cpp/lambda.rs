@@ -8,6 +8,7 @@ use super::super::lower::{Binding, Lower, Result, convert, operands, problem, sc
 use super::super::place::Place;
 use super::super::types::{self, Ty, usual};
 use super::class::{Class, in_std};
+use super::method::This;
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
@@ -21,6 +22,8 @@ pub(in super::super) enum Callable<'u> {
     Function(Cursor<'u>),
     /// Of `<functional>`.
     Functor(String, Option<ScalarType>),
+    /// Of a class of the file's own, and its `operator()`.
+    Object(This<'u>, Cursor<'u>),
 }
 
 impl<'u> Lower<'u, '_> {
@@ -33,6 +36,9 @@ impl<'u> Lower<'u, '_> {
                 e,
             )
         };
+        if let Some(object) = self.function_object(e)? {
+            return Ok(object);
+        }
         match e.kind() {
             CXCursor_LambdaExpr => self.lambda(e),
             CXCursor_ParenExpr
@@ -184,10 +190,15 @@ impl<'u> Lower<'u, '_> {
         let unsupported = |what: &str| problem(codes::FUNCTION_POINTER, what, at);
         match callable {
             Callable::Functor(name, ty) => self.functor(name, *ty, args, at).map(Some),
+            Callable::Object(this, method) => {
+                let definition = call::helper(*method)
+                    .ok_or_else(|| unsupported("a function without a body is called"))?;
+                self.enter(at, definition, args, None, Some(this.clone()))
+            }
             Callable::Function(f) => {
                 let name = f.spelling();
                 match call::helper(*f) {
-                    Some(definition) => self.enter(at, definition, args, None),
+                    Some(definition) => self.enter(at, definition, args, None, None),
                     None => {
                         let values = self.values(args, at)?;
                         let name = super::call::overload(&name, &values);
@@ -213,7 +224,7 @@ impl<'u> Lower<'u, '_> {
                     .iter()
                     .map(|(d, b)| (*d, self.bindings.insert(*d, b.clone())))
                     .collect();
-                let result = self.enter(at, definition, args, None);
+                let result = self.enter(at, definition, args, None, None);
                 for (d, b) in saved {
                     match b {
                         Some(b) => self.bindings.insert(d, b),

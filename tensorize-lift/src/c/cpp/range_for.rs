@@ -81,6 +81,9 @@ impl<'u> Lower<'u, '_> {
 
     fn loop_variable(&mut self, d: Cursor<'u>, element: Place) -> Result<()> {
         let t = types::of(d);
+        if let (Ty::Record(..), Place::Array(of)) = (t.clone().referred(), &element) {
+            return self.element_parameter(d, of.clone());
+        }
         if matches!(t, Ty::Reference(_)) {
             return self.bind_reference(d, element);
         }
@@ -137,6 +140,15 @@ impl<'u> Lower<'u, '_> {
     /// `T &x = e;`
     pub fn reference_declaration(&mut self, d: Cursor<'u>, e: Cursor<'u>) -> Result<()> {
         match types::of(d).referred() {
+            Ty::Record(..) if self.is_in_array(e) => {
+                let of = self.full(e, |s| s.element(e))?;
+                self.element_parameter(d, of)
+            }
+            Ty::Record(..) if self.is_temporary(e) => {
+                let values = self.full(e, |s| s.struct_value(e))?;
+                self.bind_struct(d, Some(values))
+            }
+            Ty::Record(..) => self.bind_record(d, e),
             Ty::Scalar(_) if self.is_place(e) => {
                 let place = self.full(e, |s| s.place(e))?;
                 let place = self.settled_place(place)?;

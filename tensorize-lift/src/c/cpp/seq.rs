@@ -181,7 +181,7 @@ impl<'u> Lower<'u, '_> {
                     dims.push(*len);
                     t = inner;
                 }
-                Ty::Class(Class::Array(inner, len)) => {
+                Ty::Class(Class::Array(inner, len)) | Ty::Record(inner, len) => {
                     dims.push(Some(*len));
                     t = inner;
                 }

@@ -4,6 +4,7 @@
 
 use super::{Path, struct_type};
 use crate::c::codes;
+use crate::c::cpp::method::This;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Binding, Lower, Result, operands, peeled, problem};
 use crate::c::operator::{self, Unary};
@@ -17,13 +18,13 @@ use tensorize_ir::scalar::ScalarType;
 const MAX_DEPTH: usize = 8;
 
 /// The fields of a struct in their order; `None` if there is more to it than these.
-fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
+pub(super) fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
     if !matches!(declaration.kind(), CXCursor_StructDecl | CXCursor_ClassDecl) {
         return None;
     }
     let children = declaration.children();
     let more = |c: &Cursor<'_>| match c.kind() {
-        CXCursor_CXXBaseSpecifier | CXCursor_Destructor => true,
+        CXCursor_CXXBaseSpecifier | CXCursor_Destructor | CXCursor_UnionDecl => true,
         // What copies an object may do more than copy its numbers.
         CXCursor_CXXMethod => c.spelling() == "operator=",
         CXCursor_Constructor => {
@@ -180,6 +181,8 @@ impl<'u> Lower<'u, '_> {
                         )
                     )
                 }),
+                CXCursor_CXXThisExpr => self.this_is_in_array(),
+                CXCursor_MemberRefExpr if first().is_none() => self.this_is_in_array(),
                 CXCursor_MemberRefExpr => first().is_some_and(|base| {
                     let member = c.referenced().map(|f| types::read(f.ty()));
                     self.is_in_array(base)
@@ -206,8 +209,26 @@ impl<'u> Lower<'u, '_> {
             }
     }
 
+    fn this_is_in_array(&self) -> bool {
+        let this = self.frames.last().and_then(|f| f.this.as_ref());
+        matches!(this, Some(This::Element(_)))
+    }
+
+    /// Whether an expression is a struct without a name.
+    pub fn is_temporary(&self, c: Cursor<'u>) -> bool {
+        let c = peeled(c);
+        match c.kind() {
+            CXCursor_CXXFunctionalCastExpr
+            | CXCursor_CXXStaticCastExpr
+            | CXCursor_CStyleCastExpr => operands(c).first().is_some_and(|o| self.is_temporary(*o)),
+            CXCursor_CallExpr => !self.source.cpp || !self.is_place(c),
+            CXCursor_CompoundLiteralExpr | CXCursor_InitListExpr => true,
+            _ => false,
+        }
+    }
+
     /// A struct in an array, or where a pointer to one points.
-    pub(super) fn element(&mut self, c: Cursor<'u>) -> Result<Pointer> {
+    pub fn element(&mut self, c: Cursor<'u>) -> Result<Pointer> {
         let c = peeled(c);
         if matches!(types::of(c), Ty::Pointer(_)) {
             return self.pointer(c);
@@ -260,17 +281,11 @@ impl<'u> Lower<'u, '_> {
         let Some((_, _, pointer)) = struct_type(a.ty()) else {
             return Ok(None);
         };
-        let is_named = |c: Cursor<'u>| {
-            !matches!(
-                peeled(c).kind(),
-                CXCursor_CallExpr | CXCursor_CompoundLiteralExpr | CXCursor_InitListExpr
-            )
-        };
         Ok(Some(if pointer && self.is_in_array(a) {
             StructArgument::Pointer(self.pointer(a)?)
         } else if self.is_in_array(a) {
             StructArgument::Element(self.element(a)?)
-        } else if !pointer && !is_named(a) {
+        } else if !pointer && self.is_temporary(a) {
             StructArgument::Numbers(self.struct_value(a)?)
         } else {
             StructArgument::Named(self.record(a)?)
@@ -282,6 +297,7 @@ impl<'u> Lower<'u, '_> {
     pub fn element_parameter(&mut self, p: Cursor<'u>, of: Pointer) -> Result<()> {
         if matches!(types::of(p), Ty::Reference(_)) {
             let of = self.settled_pointer(of)?;
+            self.forget_record(p);
             self.bindings.insert(p, Binding::Alias(Place::Array(of)));
             return Ok(());
         }

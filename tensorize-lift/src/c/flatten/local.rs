@@ -1,6 +1,6 @@
 //! Local structs of numbers: a variable for each member.
 
-use super::{Owner, Path, struct_declaration};
+use super::{Owner, Path, struct_declaration, struct_type};
 use crate::c::codes;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, operands, peeled, problem};
@@ -20,13 +20,7 @@ fn numbers<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
         path: &mut Vec<Cursor<'u>>,
         out: &mut Vec<Leaf<'u>>,
     ) -> Option<()> {
-        for c in declaration.children() {
-            match c.kind() {
-                CXCursor_FieldDecl if c.is_bit_field() || c.spelling().is_empty() => return None,
-                CXCursor_FieldDecl => {}
-                CXCursor_StructDecl => continue,
-                _ => return None,
-            }
+        for c in super::element::fields(declaration)? {
             path.push(c);
             match (types::read(c.ty()), struct_declaration(c.ty())) {
                 (Ty::Scalar(ty), _) => out.push((path.clone(), ty)),
@@ -70,21 +64,31 @@ impl<'u> Lower<'u, '_> {
 
     /// Makes a variable, or a helper's parameter, a struct of its own; its numbers have these values.
     pub fn bind_struct(&mut self, d: Cursor<'u>, values: Option<Vec<Expr>>) -> Result<()> {
-        let leaves = numbers(d.ty()).ok_or_else(|| unsupported(d))?;
+        let path = self.new_struct(d, &d.spelling(), values)?;
+        self.name_record(d, path);
+        Ok(())
+    }
+
+    /// A struct of the type of `d`.
+    pub fn new_struct(
+        &mut self,
+        d: Cursor<'u>,
+        name: &str,
+        values: Option<Vec<Expr>>,
+    ) -> Result<Path<'u>> {
+        let leaves = struct_type(d.ty())
+            .and_then(|(_, t, _)| numbers(t))
+            .ok_or_else(|| unsupported(d))?;
         let taken = leaves.iter().find_map(|(path, _)| {
             let field = path.iter().find(|f| self.in_memory.contains(f))?;
             Some(field.spelling())
         });
         if let Some(field) = taken {
-            let message = format!(
-                "the address of '{field}' is taken, which '{}' has",
-                d.spelling()
-            );
+            let message = format!("the address of '{field}' is taken, which '{name}' has");
             return Err(problem(codes::RECORD, message, d));
         }
         let owner = Owner::Local(self.flat.locals);
         self.flat.locals += 1;
-        let name = d.spelling();
         let mut values = values.map(Vec::into_iter);
         for (path, ty) in leaves {
             let words: Vec<String> = path.iter().map(|f| f.spelling()).collect();
@@ -94,8 +98,7 @@ impl<'u> Lower<'u, '_> {
             }
             self.flat.fields.insert((owner, path), Place::Var(var, ty));
         }
-        self.flat.records.insert(d, (owner, vec![]));
-        Ok(())
+        Ok((owner, vec![]))
     }
 
     /// Binds a helper's parameter: to the same struct, or, if it is one by value that may change, to a copy.
@@ -117,6 +120,11 @@ impl<'u> Lower<'u, '_> {
         let [l, r] = operands(c)[..] else {
             return Err(unsupported(c));
         };
+        self.struct_assigned(l, r, c)
+    }
+
+    /// `l = r`, in C or in C++.
+    pub fn struct_assigned(&mut self, l: Cursor<'u>, r: Cursor<'u>, c: Cursor<'u>) -> Result<()> {
         if self.is_in_array(l) {
             return self.element_assignment(l, r, c);
         }
@@ -175,6 +183,18 @@ impl<'u> Lower<'u, '_> {
                 let places = self.element_numbers(&of, leaves.len() as u64);
                 places.into_iter().map(|p| self.load(p, e)).collect()
             }
+            CXCursor_CXXFunctionalCastExpr
+            | CXCursor_CXXStaticCastExpr
+            | CXCursor_CStyleCastExpr => match operands(e)[..] {
+                [inner] => self.struct_value(inner),
+                _ => Err(unsupported(e)),
+            },
+            CXCursor_CallExpr
+                if e.referenced()
+                    .is_some_and(|f| f.kind() == CXCursor_Constructor) =>
+            {
+                self.constructed(e)
+            }
             CXCursor_CallExpr => {
                 self.call(e)?;
                 let returned = self.returned_vector.take().ok_or_else(|| unsupported(e))?;
@@ -226,9 +246,12 @@ impl<'u> Lower<'u, '_> {
                 (Ty::Scalar(ty), Some(e)) => {
                     let v = self.value(e)?;
                     self.sequence_point()?;
-                    if v.ty() != ty {
-                        return Err(unsupported(e));
-                    }
+                    // In C++ the list is shown as it was written, without the conversions.
+                    let v = match v.ty() == ty {
+                        true => v,
+                        false if ty != ScalarType::I1 => crate::c::lower::convert(ty, v),
+                        false => return Err(unsupported(e)),
+                    };
                     // What comes later in the list may change what this is made of.
                     out.push(self.hold("member", v)?);
                 }
@@ -246,6 +269,43 @@ impl<'u> Lower<'u, '_> {
             }
         }
         Ok(out)
+    }
+
+    /// The numbers of a struct that stands for a variable.
+    pub fn numbers_of(&mut self, path: &Path<'u>, at: Cursor<'u>) -> Result<Vec<Expr>> {
+        let leaves = struct_type(at.ty())
+            .and_then(|(_, t, _)| numbers(t))
+            .ok_or_else(|| unsupported(at))?;
+        let mut values = Vec::new();
+        for (inner, _) in leaves {
+            let place = self.number_in(path, &inner, at)?;
+            values.push(self.load(place, at)?);
+        }
+        Ok(values)
+    }
+
+    /// Gives a member its first value.
+    pub fn set_member(
+        &mut self,
+        object: &Path<'u>,
+        field: Cursor<'u>,
+        value: Cursor<'u>,
+    ) -> Result<()> {
+        if let Ty::Scalar(ty) = types::read(field.ty()) {
+            let v = self.value(value)?;
+            self.sequence_point()?;
+            let place = self.member_of(object.clone(), field, value)?;
+            return self.write(place, crate::c::lower::convert(ty, v), value);
+        }
+        let leaves = numbers(field.ty()).ok_or_else(|| unsupported(value))?;
+        let values = self.struct_value(value)?;
+        let mut inner = object.clone();
+        inner.1.push(field);
+        for ((path, _), v) in leaves.into_iter().zip(values) {
+            let place = self.number_in(&inner, &path, value)?;
+            self.write(place, v, value)?;
+        }
+        Ok(())
     }
 
     /// The place of a number in a struct.

@@ -2,9 +2,11 @@
 
 use super::{Node, Owner, Path, array_param, bare, row_table, struct_type};
 use crate::c::codes;
+use crate::c::cpp::method::This;
 use crate::c::ffi::Cursor;
 use crate::c::lower::{
-    Lower, Result, Target, const_elements, operand, peeled, problem, scalar_type, zero_offset,
+    Lower, Result, Target, const_elements, operand, operands, peeled, problem, scalar_type,
+    zero_offset,
 };
 use crate::c::operator::{self, Unary};
 use crate::c::place::{Place, Pointer};
@@ -19,7 +21,7 @@ const MAX_DEPTH: usize = 4;
 
 impl<'u> Lower<'u, '_> {
     /// The struct that an expression stands for, or points to.
-    pub(super) fn record(&mut self, c: Cursor<'u>) -> Result<Path<'u>> {
+    pub fn record(&mut self, c: Cursor<'u>) -> Result<Path<'u>> {
         let unsupported = |what: &str| problem(codes::RECORD, what, c);
         let inner = peeled(c);
         match inner.kind() {
@@ -32,9 +34,19 @@ impl<'u> Lower<'u, '_> {
                     unsupported(&message)
                 })
             }
+            CXCursor_CXXThisExpr => match self.this(inner)? {
+                This::Named(path) => Ok(path),
+                This::Element(_) => Err(unsupported("this use of an object is not supported")),
+            },
             CXCursor_MemberRefExpr => {
                 let field = self.field(inner)?;
-                let (root, mut path) = self.record(self.base_of(inner)?)?;
+                let (root, mut path) = match self.implied(inner)? {
+                    Some(This::Named(path)) => path,
+                    Some(This::Element(_)) => {
+                        return Err(unsupported("this use of an object is not supported"));
+                    }
+                    None => self.record(self.base_of(inner)?)?,
+                };
                 path.push(field);
                 if root.is_parameter() {
                     self.node(&(root, path.clone()), inner)?;
@@ -56,6 +68,15 @@ impl<'u> Lower<'u, '_> {
                 Err(p)
             }
             _ => Err(unsupported("this use of a struct is not supported")),
+        }
+    }
+
+    /// The object of a member that is named alone, or with `this->`.
+    fn implied(&self, member: Cursor<'u>) -> Result<Option<This<'u>>> {
+        match operands(member)[..] {
+            [] => self.this(member).map(Some),
+            [base] if self.is_this(base) => self.this(member).map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -99,7 +120,7 @@ impl<'u> Lower<'u, '_> {
             else {
                 return Err(unsupported("a member of something that is no struct"));
             };
-            if !declaration.children().contains(&field) {
+            if field.semantic_parent() != Some(*declaration) {
                 return Err(unsupported("a member of a union or of an unnamed struct"));
             }
             let place = match fields.iter().position(|(f, _)| *f == field) {
@@ -131,7 +152,13 @@ impl<'u> Lower<'u, '_> {
         if let Some(place) = self.union_member(c)? {
             return Ok(place);
         }
-        let (field, base) = (self.field(c)?, self.base_of(c)?);
+        let field = self.field(c)?;
+        match self.implied(c)? {
+            Some(This::Named(path)) => return self.member_of(path, field, c),
+            Some(This::Element(of)) => return self.element_member(of, field, c),
+            None => {}
+        }
+        let base = self.base_of(c)?;
         if self.is_in_array(base) {
             let of = self.element(base)?;
             return self.element_member(of, field, c);
@@ -153,6 +180,13 @@ impl<'u> Lower<'u, '_> {
             return Ok(place.clone());
         }
         let (by_pointer, is_const, prefix) = self.memory_of(&owner, field, c)?;
+        if is_private(field) {
+            let message = format!(
+                "'{}' is private, so that no other code can reach it",
+                field.spelling()
+            );
+            return Err(problem(codes::RECORD, message, c));
+        }
         let name = format!("{prefix}_{}", field.spelling());
         let assigned = self.flat.assigned.contains(&field);
         let t = types::read(field.ty());
@@ -267,7 +301,9 @@ impl<'u> Lower<'u, '_> {
                 prefix,
                 declaration,
                 ..
-            } if declaration.children().contains(&field) => Ok((shared, *is_const, prefix.clone())),
+            } if field.semantic_parent() == Some(*declaration) => {
+                Ok((shared, *is_const, prefix.clone()))
+            }
             _ => {
                 let message = "a member of a union or of an unnamed struct is not supported";
                 Err(problem(codes::RECORD, message, at))
@@ -304,7 +340,11 @@ impl<'u> Lower<'u, '_> {
     /// Gives a struct another name. A copy must stay what it is.
     pub fn record_alias(&mut self, d: Cursor<'u>, path: Path<'u>) -> Result<()> {
         let (fields, pointer) = match struct_type(d.ty()) {
-            Some((s, _, pointer)) => (s.children(), pointer),
+            // A reference is the same struct, not a copy.
+            Some((s, _, pointer)) => (
+                s.children(),
+                pointer || d.ty().canonical().kind() == CXType_LValueReference,
+            ),
             None => (vec![], true),
         };
         if self.assigned.contains(&d) {
@@ -322,8 +362,19 @@ impl<'u> Lower<'u, '_> {
             }
             self.flat.copied.extend(fields);
         }
-        self.flat.records.insert(d, path);
+        self.name_record(d, path);
         Ok(())
+    }
+
+    /// Lets a variable stand for a struct. A helper's parameter may have been something else at an earlier call.
+    pub(super) fn name_record(&mut self, d: Cursor<'u>, path: Path<'u>) {
+        self.bindings.remove(&d);
+        self.flat.records.insert(d, path);
+    }
+
+    /// A variable no longer stands for a struct.
+    pub fn forget_record(&mut self, d: Cursor<'u>) {
+        self.flat.records.remove(&d);
     }
 
     /// Notes what a piece of code assigns of structs, before it is lowered.
@@ -356,6 +407,23 @@ impl<'u> Lower<'u, '_> {
         }
         Ok(())
     }
+}
+
+/// Whether a member is private or protected, which the last word before it says.
+fn is_private(field: Cursor<'_>) -> bool {
+    let Some(class) = field.semantic_parent() else {
+        return false;
+    };
+    let mut private = class.kind() == CXCursor_ClassDecl;
+    for c in class.children() {
+        if c == field {
+            break;
+        }
+        if c.kind() == CXCursor_CXXAccessSpecifier {
+            private = c.tokens().first().is_none_or(|t| t.1 != "public");
+        }
+    }
+    private
 }
 
 /// The place of a pointer in a struct: an array of arrays, of which the outer length means nothing.

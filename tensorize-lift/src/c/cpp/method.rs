@@ -1,0 +1,173 @@
+//! Member functions and constructors of the file's own classes: they are inlined like helpers, with the object
+//! that they are called on.
+
+use super::super::codes;
+use super::super::ffi::Cursor;
+use super::super::flatten::{Path, is_struct, struct_declaration};
+use super::super::lower::{Lower, Result, operands, peeled, problem};
+use super::super::place::Pointer;
+use super::class::in_std;
+use super::lambda::Callable;
+use super::scan;
+use clang_sys::*;
+
+/// The object of a member function.
+#[derive(Clone)]
+pub(in super::super) enum This<'u> {
+    /// A struct that a parameter or a variable stands for.
+    Named(Path<'u>),
+    /// One in an array.
+    Element(Pointer),
+}
+
+/// A member function of the file's own that is called on an object.
+pub(in super::super) fn is_method(f: Cursor<'_>) -> bool {
+    f.kind() == CXCursor_CXXMethod && !f.is_static_method() && !in_std(f)
+}
+
+/// The object of a call, if it is written down, and the arguments. Those of an operator stand in one row.
+pub(in super::super) fn receiver<'u>(
+    call: Cursor<'u>,
+    method: Cursor<'u>,
+) -> (Option<Cursor<'u>>, Vec<Cursor<'u>>) {
+    let arguments = call.arguments();
+    if arguments.len() > method.arguments().len() {
+        return (arguments.first().copied(), arguments[1..].to_vec());
+    }
+    (scan::object(call), arguments)
+}
+
+/// `a = b` of a class that has no operator of its own for it: both sides.
+pub(in super::super) fn plain_assignment<'u>(c: Cursor<'u>) -> Option<[Cursor<'u>; 2]> {
+    let callee = c.referenced()?;
+    let plain = c.kind() == CXCursor_CallExpr
+        && callee.spelling() == "operator="
+        && !in_std(callee)
+        && is_implied(callee);
+    let sides: [Cursor<'u>; 2] = c.arguments().try_into().ok()?;
+    (plain && is_struct(sides[0].ty())).then_some(sides)
+}
+
+/// Whether a member is one that nobody has written, but the language has made.
+fn is_implied(member: Cursor<'_>) -> bool {
+    member
+        .semantic_parent()
+        .is_some_and(|class| !class.children().contains(&member.canonical()))
+}
+
+impl<'u> Lower<'u, '_> {
+    /// What `this` is, in the function that is being lowered.
+    pub fn this(&self, at: Cursor<'u>) -> Result<This<'u>> {
+        let this = self.frames.last().and_then(|f| f.this.clone());
+        this.ok_or_else(|| problem(codes::RECORD, "an object that is not known", at))
+    }
+
+    /// Whether an expression is `this`, or `*this`.
+    pub fn is_this(&self, c: Cursor<'u>) -> bool {
+        let c = peeled(c);
+        c.kind() == CXCursor_CXXThisExpr
+            || c.kind() == CXCursor_UnaryOperator
+                && operands(c).first().is_some_and(|o| self.is_this(*o))
+    }
+
+    /// The object that a call names.
+    pub fn called_on(&mut self, object: Option<Cursor<'u>>, at: Cursor<'u>) -> Result<This<'u>> {
+        let Some(o) = object.filter(|o| !self.is_this(*o)) else {
+            return self.this(at);
+        };
+        if self.is_in_array(o) {
+            let p = self.element(o)?;
+            return Ok(This::Element(self.settled_pointer(p)?));
+        }
+        if self.is_temporary(o) {
+            let values = self.struct_value(o)?;
+            return Ok(This::Named(self.new_struct(o, "object", Some(values))?));
+        }
+        Ok(This::Named(self.record(o)?))
+    }
+
+    /// A function object of a class of the file's own: a copy of it.
+    pub fn function_object(&mut self, e: Cursor<'u>) -> Result<Option<Callable<'u>>> {
+        let Some(declaration) = struct_declaration(e.ty()) else {
+            return Ok(None);
+        };
+        let methods: Vec<Cursor<'u>> = declaration
+            .children()
+            .into_iter()
+            .filter(|m| m.kind() == CXCursor_CXXMethod && m.spelling() == "operator()")
+            .collect();
+        let [method] = methods[..] else {
+            return Ok(None);
+        };
+        let values = self.struct_value(e)?;
+        let object = self.new_struct(e, "object", Some(values))?;
+        Ok(Some(Callable::Object(This::Named(object), method)))
+    }
+
+    /// The numbers of an object that a constructor makes.
+    pub fn constructed(&mut self, c: Cursor<'u>) -> Result<Vec<tensorize_ir::loopir::Expr>> {
+        let unsupported = || {
+            problem(
+                codes::RECORD,
+                "this way to make an object is not supported",
+                c,
+            )
+        };
+        let constructor = c.referenced().ok_or_else(unsupported)?;
+        let arguments = c.arguments();
+        let written = constructor
+            .definition()
+            .filter(|_| !is_implied(constructor));
+        let Some(definition) = written else {
+            // A copy, or what is left to the members' own initialisers.
+            return match arguments[..] {
+                [one] if is_struct(one.ty()) => self.struct_value(one),
+                [] => {
+                    let object = self.new_struct(c, "object", None)?;
+                    let declaration = struct_declaration(c.ty()).ok_or_else(unsupported)?;
+                    self.initialise(&object, declaration, None)?;
+                    self.numbers_of(&object, c)
+                }
+                _ => Err(unsupported()),
+            };
+        };
+        if super::super::source::body(definition).is_none() {
+            return match arguments[..] {
+                [one] if is_struct(one.ty()) => self.struct_value(one),
+                _ => Err(unsupported()),
+            };
+        }
+        let object = self.new_struct(c, "object", None)?;
+        self.inline_on(
+            c,
+            definition,
+            arguments,
+            None,
+            Some(This::Named(object.clone())),
+        )?;
+        self.numbers_of(&object, c)
+    }
+
+    /// Gives the members their first values: those that a constructor lists, or those of their declarations.
+    pub fn initialise(
+        &mut self,
+        object: &Path<'u>,
+        declaration: Cursor<'u>,
+        constructor: Option<Cursor<'u>>,
+    ) -> Result<()> {
+        let listed = constructor.map(|c| c.children()).unwrap_or_default();
+        let fields = declaration.children().into_iter();
+        for field in fields.filter(|f| f.kind() == CXCursor_FieldDecl) {
+            let names = |m: &Cursor<'u>| {
+                m.kind() == CXCursor_MemberRef && m.referenced().is_some_and(|r| r == field)
+            };
+            let value = match listed.iter().position(names) {
+                Some(i) => listed.get(i + 1).copied(),
+                None => operands(field).last().copied(),
+            };
+            let Some(value) = value else { continue };
+            self.set_member(object, field, value)?;
+        }
+        Ok(())
+    }
+}
