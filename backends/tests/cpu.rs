@@ -159,6 +159,23 @@ fn integer_sums_are_exact() {
     assert!(text.contains("reduction(+:acc)"), "{text}");
 }
 
+/// gcc 12, told that nobody looks for floating-point exceptions, makes -0 of what lies between -1 and 0.
+#[test]
+fn what_was_an_integer_is_no_negative_zero() {
+    let f: Function = "func @whole(x: const ptr<f32>, y: ptr<f32>, n: i32) {
+          %0 = view x[#0] : tensor<n x f32>
+          %1 = convert %0 : tensor<n x i32>
+          %2 = convert %1 : tensor<n x f32>
+          store y[#0] = %2
+        }"
+    .parse()
+    .unwrap();
+    let mut call = call(&f, &[("n", 100)], &mut Random(3), true);
+    let x = call.arrays.get_mut("x").unwrap();
+    x.data.fill(tensorize_ir::scalar::Scalar::f32(-0.5));
+    check(&f, Tier::Exact, &[call]);
+}
+
 #[test]
 fn results_that_read_each_other() {
     let f = summary("swap_scaled");

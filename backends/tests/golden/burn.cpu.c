@@ -46,6 +46,11 @@
 #define TZ_CLONES
 #endif
 
+/* Nobody asks whether arithmetic on floats raised an exception. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("no-trapping-math")
+#endif
+
 static inline int32_t div_i32(int32_t a, int32_t b) {
     return b == 0 ? (a < 0 ? 1 : -1) : b == -1 ? (int32_t)-a : (int32_t)(a / b);
 }

@@ -36,6 +36,11 @@
 #define TZ_CLONES
 #endif
 
+/* Nobody asks whether arithmetic on floats raised an exception. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("no-trapping-math")
+#endif
+
 TZ_CLONES
 static void darken_blend__tensorize_cpu_rounds(const uint8_t *restrict base, const uint8_t *restrict active, uint8_t *restrict out, int64_t cols_64, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {

@@ -38,6 +38,11 @@
 #define TZ_CLONES
 #endif
 
+/* Nobody asks whether arithmetic on floats raised an exception. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("no-trapping-math")
+#endif
+
 TZ_CLONES
 static void matmul__tensorize_cpu_rounds(const int16_t *restrict a, const int16_t *restrict b, int32_t *restrict c, int64_t n, int64_t k, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {

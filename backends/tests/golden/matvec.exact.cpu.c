@@ -36,6 +36,11 @@
 #define TZ_CLONES
 #endif
 
+/* Nobody asks whether arithmetic on floats raised an exception. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("no-trapping-math")
+#endif
+
 TZ_CLONES
 static void matvec__tensorize_cpu_rounds(float *restrict out, const float *restrict x, const float *restrict w, int64_t n_64, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {

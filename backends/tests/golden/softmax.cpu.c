@@ -43,6 +43,11 @@
 #define TZ_CLONES
 #endif
 
+/* Nobody asks whether arithmetic on floats raised an exception. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("no-trapping-math")
+#endif
+
 /* Forms of these for vectors, where the C library has them. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define TZ_VECTORS __attribute__((simd("notinbranch")))

@@ -67,6 +67,9 @@ pub fn print(
     if !contractions.is_empty() {
         file += product::DECLARATIONS;
     }
+    if !walk::makes_integers_of_floats(&function.body) {
+        file += NO_TRAPS;
+    }
     if style.vector_math {
         file += &vector_math::declarations(function);
     }
@@ -102,6 +105,15 @@ const PREAMBLE: &str = "\
 #define TZ_CLONES __attribute__((noipa))
 #else
 #define TZ_CLONES
+#endif
+";
+
+/// Nobody asks whether a division or a comparison of floats raised an exception. Told so, gcc makes vectors of more loops,
+/// but gcc 12 also takes `(float)(int)x` for `truncf(x)`, which is -0 for -0.5: this is for files without such a thing.
+const NO_TRAPS: &str = "
+/* Nobody asks whether arithmetic on floats raised an exception. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize (\"no-trapping-math\")
 #endif
 ";
 

@@ -85,6 +85,17 @@ pub(super) fn is_slow(stmts: &[Stmt]) -> bool {
     slow
 }
 
+/// Whether a float is converted to an integer anywhere.
+pub(super) fn makes_integers_of_floats(stmts: &[Stmt]) -> bool {
+    let mut found = false;
+    loopir::visit(stmts, &mut |part| {
+        if let Visited::Expr(Expr::Convert(to, from)) = part {
+            found |= to.is_int() && from.ty().is_float();
+        }
+    });
+    found
+}
+
 /// The bound of a loop that counts from 0 by 1 to a bound that it doesn't change.
 pub(super) fn counted<'n>(node: &Node<'n>) -> Option<&'n Expr> {
     let Node::For {
