@@ -33,6 +33,9 @@
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) \
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TZ_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#elif defined(__GNUC__) && !defined(__clang__)
+/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. */
+#define TZ_CLONES __attribute__((noipa))
 #else
 #define TZ_CLONES
 #endif
@@ -40,13 +43,15 @@
 TZ_CLONES
 static void matmul8__on_core_rounds(const int8_t *restrict a, const int8_t *restrict b, int32_t *restrict out, int64_t k_64, int64_t m_64, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
+        TZ_PRAGMA(omp simd)
         for (int64_t j = 0; j < m_64; j++) {
-            int32_t acc = 0;
-            TZ_PRAGMA(omp simd reduction(+:acc))
-            for (int64_t r = 0; r < k_64; r++) {
-                acc = acc + a[i * k_64 + r] * b[m_64 * r + j];
+            out[i * m_64 + j] = 0;
+        }
+        for (int64_t r = 0; r < k_64; r++) {
+            TZ_PRAGMA(omp simd)
+            for (int64_t j2 = 0; j2 < m_64; j2++) {
+                out[i * m_64 + j2] = out[i * m_64 + j2] + a[i * k_64 + r] * b[m_64 * r + j2];
             }
-            out[i * m_64 + j] = acc;
         }
     }
 }
@@ -57,7 +62,7 @@ static void matmul8__on_core(const int8_t *restrict a, const int8_t *restrict b,
     int64_t m_64 = (int64_t)m;
     int64_t k_64 = (int64_t)k;
     #if defined(_OPENMP)
-    if ((double)n_64 * m_64 * k_64 > 1048576) {
+    if ((double)n_64 * k_64 * m_64 > 1048576) {
         int64_t chunk = (n_64 - 1) / 64 + 1;
         TZ_PRAGMA(omp parallel for schedule(static))
         for (int64_t begin = 0; begin < n_64; begin += chunk) {

@@ -35,6 +35,7 @@
 #define TZ_CLONES
 #endif
 
+/* Nobody asks whether arithmetic on floats raised an exception. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize ("no-trapping-math")
 #endif
