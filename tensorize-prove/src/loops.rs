@@ -232,7 +232,7 @@ impl Executor<'_, '_> {
                 let same = match entry.scalars.get(var) {
                     Some(v) => {
                         self.same_scalar(v, &at_zero)
-                            && self.stays_in_types(v, e, (k, &Idx::default()))
+                            && self.stays_in_types(v, e, Some((k, &Idx::default())))
                     }
                     None => false,
                 };
@@ -274,14 +274,22 @@ impl Executor<'_, '_> {
         real
     }
 
-    /// Whether the machine integers in `claimed` hold the very numbers that their polynomials are, at this round.
+    /// Whether the machine integers in `claimed` hold the very numbers that their polynomials are; with a `round`, what
+    /// was found is that round's, and the claim is about any.
     ///
     /// Two terms are the same if they are the same bits, with polynomials wrapped to their types. What evaluates the
     /// round takes the polynomial for the number, as for all that it has `found` itself: from `a = 0; a--` it gets a
     /// `convert` of -1, and not -1, where `a` is unsigned. So a closed form may say `-k` of such a variable nowhere.
-    fn stays_in_types(&mut self, found: &ElemRef, claimed: &ElemRef, round: (&Sym, &Idx)) -> bool {
+    fn stays_in_types(
+        &mut self,
+        found: &ElemRef,
+        claimed: &ElemRef,
+        round: Option<(&Sym, &Idx)>,
+    ) -> bool {
         if let Elem::OfIdx(ty, p) = &**claimed {
-            let p = canon::idx(&p.replace(round.0, round.1));
+            // Here, and not in all of `claimed` before: what becomes a constant is wrapped.
+            let p = round.map_or(p.clone(), |(k, at)| p.replace(k, at));
+            let p = canon::idx(&p);
             let number = index_like(found).filter(|_| found.ty() == *ty);
             return !ty.is_int()
                 || number.is_some_and(|q| self.ctx.proves(CmpOp::Eq, &p, &q))
@@ -294,7 +302,7 @@ impl Executor<'_, '_> {
         let (parts, claims) = (found.children(), claimed.children());
         let alike = parts.len() == claims.len();
         claims.into_iter().enumerate().all(|(i, claim)| {
-            // Any number that nothing is known of will do where there is no counterpart.
+            // Where there is no counterpart, something that is no integer's polynomial.
             let part = if alike { parts[i] } else { claimed };
             self.stays_in_types(part, claim, round)
         })
@@ -395,13 +403,12 @@ impl Executor<'_, '_> {
                 ScalarForm::At(e) => {
                     let v = v.replace_accs(&running);
                     self.same_scalar(&v, &e.replace(k, &next_k))
-                        && self.stays_in_types(&v, e, (k, &next_k))
+                        && self.stays_in_types(&v, e, Some((k, &next_k)))
                 }
                 ScalarForm::Fold { step, .. } => same(&mut self.ctx, v, step, Tier::Exact),
                 ScalarForm::Last(e) => {
                     let v = v.replace_accs(&running);
-                    same(&mut self.ctx, &v, e, Tier::Exact)
-                        && self.stays_in_types(&v, e, (k, &Idx::sym(k.clone())))
+                    same(&mut self.ctx, &v, e, Tier::Exact) && self.stays_in_types(&v, e, None)
                 }
             };
             if !ok {
@@ -493,7 +500,7 @@ impl Executor<'_, '_> {
                 (canon::idx(&(i - j)).is_zero() || self.ctx.proves(CmpOp::Eq, i, j))
                     && same(&mut self.ctx, p, q, Tier::Exact)
                     && same(&mut self.ctx, v, w, Tier::Exact)
-                    && self.stays_in_types(w, v, (&"".into(), &Idx::default()))
+                    && self.stays_in_types(w, v, None)
             }
             (
                 Effect::Loop {

@@ -269,7 +269,9 @@ pub fn check() -> Result<()> {
         );
     }
     for target in left_out() {
-        println!("no       {target}: `cargo xtask setup --frameworks all` installs what it needs");
+        println!(
+            "no       {target}: `cargo xtask setup --frameworks all` installs what its tests need"
+        );
     }
     if !missing.is_empty() {
         bail!("{} missing: run `cargo xtask setup`", missing.len());

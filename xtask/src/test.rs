@@ -47,7 +47,8 @@ pub fn run(frameworks: setup::Frameworks, args: &[String]) -> Result<()> {
     );
     if !left_out.is_empty() {
         println!(
-            "left out, since their frameworks or drivers are not installed: {} (`cargo xtask test --frameworks all` has them)",
+            "left out, since what they need is not installed: {} (`cargo xtask test --frameworks all` has the frameworks; \
+             what set-up could not install, it says first)",
             left_out.join(", ")
         );
     }

@@ -5,11 +5,11 @@ mod build_script;
 mod edits;
 mod manifest;
 
-use super::Output;
+use super::{Output, packages};
 use crate::cli::Init;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
-use crate::project::{self, Package};
+use crate::project::Package;
 use crate::source::Source;
 use crate::sources::{self, Wanted};
 use build_script::{Chain, Script};
@@ -24,12 +24,9 @@ const NAME: &str = "kernels";
 
 /// Shows the changes, and makes them if they are confirmed.
 pub fn run(args: &Init, out: &Output) -> Code {
-    let packages = match project::packages(&args.project) {
+    let packages = match packages(&args.project, out) {
         Ok(packages) => packages,
-        Err(d) => {
-            out.diagnostic(&d);
-            return Code::CouldNotRun;
-        }
+        Err(code) => return code,
     };
     let [package] = &packages[..] else {
         let message = "there are several packages here; init is for one of them";

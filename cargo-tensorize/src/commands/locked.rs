@@ -1,12 +1,12 @@
 //! `check --locked`: the gate in CI. What is stored is compared with the sources as they are now; nothing is proven, so
 //! that it takes a C compiler and nothing more. `--reprove` trusts nothing that is stored, and goes the other way.
 
-use super::Output;
 use super::package::{from_current_dir, known};
+use super::{Output, packages};
 use crate::cli::{Project, TierName};
 use crate::diagnostics::{Diagnostic, line_span};
 use crate::exit::Code;
-use crate::project::{self, Package};
+use crate::project::Package;
 use crate::report::{KernelReport, Status};
 use crate::stored;
 use std::collections::BTreeSet;
@@ -25,12 +25,9 @@ pub fn run(project: &Project, min_tier: Option<TierName>, out: &Output) -> Code 
         out.diagnostic(&d);
         return Code::Usage;
     }
-    let packages = match project::packages(project) {
+    let packages = match packages(project, out) {
         Ok(packages) => packages,
-        Err(d) => {
-            out.diagnostic(&d);
-            return Code::CouldNotRun;
-        }
+        Err(code) => return code,
     };
     let mut code = Code::Clean;
     let mut reports = Vec::new();

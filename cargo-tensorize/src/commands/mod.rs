@@ -20,6 +20,7 @@ use crate::cli::{Cli, Common, Project, SecondSolver, Verb};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::output::Output;
+use crate::project::{self, Package};
 use crate::proposer::{self, Proposer};
 use crate::second::Second;
 use std::io::Write as _;
@@ -88,6 +89,14 @@ fn verb(cli: &Cli, out: &Output) -> Code {
         Some(Verb::Explain(args)) => explain::run(args, out),
         Some(Verb::Report(args)) => report::run(args, out),
     }
+}
+
+/// The packages that the command line chooses; what is wrong with them is told.
+fn packages(project: &Project, out: &Output) -> Result<Vec<Package>, Code> {
+    project::packages(project).map_err(|d| {
+        out.diagnostic(&d);
+        Code::CouldNotRun
+    })
 }
 
 fn set_color(choice: clap::ColorChoice) {

@@ -1,11 +1,11 @@
 //! No verb, and `check`: the kernels of a Cargo project.
 
-use super::{Output, threads};
+use super::{Output, packages, threads};
 use crate::cli::{Common, Project, SecondSolver, TierName};
 use crate::diagnostics::{Diagnostic, line_span};
 use crate::exit::Code;
 use crate::pipeline::{self, Job, Kernel, Settings};
-use crate::project::{self, Package};
+use crate::project::Package;
 use crate::report::{KernelReport, Status};
 use crate::source::Source;
 use crate::{generate, stored, tools};
@@ -39,12 +39,9 @@ pub fn run(
         out.diagnostic(&d);
         return Code::Usage;
     }
-    let packages = match project::packages(project) {
+    let packages = match packages(project, out) {
         Ok(packages) => packages,
-        Err(d) => {
-            out.diagnostic(&d);
-            return Code::CouldNotRun;
-        }
+        Err(code) => return code,
     };
     let z3 = tensorize_prove::solver::find();
     let version = match tools::solver(&z3) {

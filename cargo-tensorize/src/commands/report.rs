@@ -4,12 +4,11 @@ mod chart;
 mod page;
 
 use super::known::{Known, Proof};
-use super::{Output, write_whole};
+use super::{Output, packages, write_whole};
 use crate::cli::{Project, Report};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::progress::Progress;
-use crate::project;
 use serde_json::json;
 use std::path::Path;
 use tensorize_build::store::Store;
@@ -29,12 +28,9 @@ pub fn run(args: &Report, out: &Output) -> Code {
         manifest_path: args.manifest_path.clone(),
         ..Project::default()
     };
-    let packages = match project::packages(&project) {
+    let packages = match packages(&project, out) {
         Ok(packages) => packages,
-        Err(d) => {
-            out.diagnostic(&d);
-            return Code::CouldNotRun;
-        }
+        Err(code) => return code,
     };
     let stored: Vec<_> = packages
         .iter()

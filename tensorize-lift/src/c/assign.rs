@@ -103,11 +103,10 @@ impl<'u> Lower<'u, '_> {
                     return Ok(());
                 }
             }
-            CXCursor_CallExpr if super::cpp::method::plain_assignment(c).is_some() => {
-                let [l, r] = super::cpp::method::plain_assignment(c).expect("just looked");
-                return self.struct_assigned(l, r, c);
-            }
             CXCursor_CallExpr => {
+                if let Some([l, r]) = super::cpp::method::plain_assignment(c) {
+                    return self.struct_assigned(l, r, c);
+                }
                 self.call(c)?;
                 return Ok(());
             }

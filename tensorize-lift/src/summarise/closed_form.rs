@@ -10,16 +10,16 @@ use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Lane};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::Loop;
-use tensorize_ir::op::{BinOp, CmpOp};
-use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::op::CmpOp;
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents, Effect};
-use tensorize_prove::decode;
-use tensorize_prove::eval::{as_idx, index_like};
 use tensorize_prove::exec::{Executor, State, Stuck};
 use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
 
+mod counters;
 mod memory;
+
+use counters::{counters, trip};
 
 /// Proposes closed forms by trying a round.
 pub struct Summariser;
@@ -158,210 +158,6 @@ pub(crate) fn propose(
 
 pub(crate) fn token(var: &Sym, k: &Sym) -> Sym {
     format!("{var}@{k}").into()
-}
-
-/// The integers that step by something that does not change: their value at the start of round `k`.
-fn counters(
-    exec: &mut Executor,
-    l: &Loop,
-    start: &State,
-    k: &Sym,
-    scalars: &BTreeMap<Sym, ScalarType>,
-) -> Result<BTreeMap<Sym, Idx>, Stuck> {
-    let mut state = start.clone();
-    let saved = exec.ctx.save();
-    for (var, ty) in scalars {
-        if !start.scalars.contains_key(var) {
-            continue;
-        }
-        let value = if ty.is_int() {
-            let unknown = token(var, k);
-            // Far from the ends of the type: whether it stays there is for the prover to say.
-            let (low, high) = (ty.max_value() / 8, ty.max_value() / 4);
-            exec.ctx.assume_in_range(&unknown, &Idx::constant(high));
-            exec.ctx
-                .assume_non_negative(&(&Idx::sym(unknown.clone()) - &Idx::constant(low)));
-            Elem::of_idx(*ty, Idx::sym(unknown))
-        } else {
-            Arc::new(Elem::Acc(token(var, k), *ty))
-        };
-        state.scalars.insert(var.clone(), value);
-    }
-    written_everywhere(&mut state);
-    let end = probed_for_counters(exec, l, state, k);
-    exec.ctx.restore(saved);
-    let end = end?;
-    let mut found = BTreeMap::new();
-    for (var, ty) in scalars {
-        let (Some(first), Some(last)) = (start.scalars.get(var), end.scalars.get(var)) else {
-            continue;
-        };
-        let (true, Some(next)) = (ty.is_int(), index_like(last)) else {
-            continue;
-        };
-        let step = &next - &Idx::sym(token(var, k));
-        let varies = scalars.keys().any(|v| step.mentions(&token(v, k))) || step.has_values();
-        // What wraps in its first round, as `unsigned a = 0; a--` does, counts nothing.
-        let after_one = (&as_idx(first) + &step).as_constant();
-        let wraps = after_one.is_some_and(|n| n < ty.min_value() || n > ty.max_value());
-        if !varies && !wraps {
-            let at = &as_idx(first) + &(&step * &Idx::sym(k.clone()));
-            found.insert(var.clone(), at);
-        }
-    }
-    followers(exec, l, start, k, scalars, &mut found)?;
-    Ok(found)
-}
-
-/// The end of a round in which the counters are unknown. What an array holds at a place that is made of them can't be told
-/// where its rows are as long as somebody says: then it is left open, as few counters depend on it.
-fn probed_for_counters(
-    exec: &mut Executor,
-    l: &Loop,
-    mut state: State,
-    k: &Sym,
-) -> Result<State, Stuck> {
-    exec.probe(l, &state, k, None).or_else(|_| {
-        for (array, contents) in &mut state.arrays {
-            contents.base = Some(format!("{array}@before").into());
-            contents.effects.clear();
-        }
-        exec.probe(l, &state, k, None)
-    })
-}
-
-/// Gives a value to places of local arrays that nobody has written: as long as nothing is known of the counters, a round
-/// seems to read outside of what was.
-fn written_everywhere(state: &mut State) {
-    for (array, contents) in &mut state.arrays {
-        let unknown = || Sym::from(format!("{array}@before"));
-        contents.base.get_or_insert_with(unknown);
-    }
-}
-
-/// Integers that a round sets to a function of the counters, and that held its value for the round before
-/// the first one when the loop began: `t` in `while (t = n--, t > 0)`.
-fn followers(
-    exec: &mut Executor,
-    l: &Loop,
-    start: &State,
-    k: &Sym,
-    scalars: &BTreeMap<Sym, ScalarType>,
-    found: &mut BTreeMap<Sym, Idx>,
-) -> Result<(), Stuck> {
-    let carried = |found: &BTreeMap<Sym, Idx>, v: &Sym| {
-        start.scalars.contains_key(v) && !found.contains_key(v)
-    };
-    loop {
-        if found.is_empty()
-            || !scalars
-                .iter()
-                .any(|(v, ty)| ty.is_int() && carried(found, v))
-        {
-            return Ok(());
-        }
-        let mut state = start.clone();
-        for (var, ty) in scalars {
-            if let Some(at) = found.get(var) {
-                state
-                    .scalars
-                    .insert(var.clone(), Elem::of_idx(*ty, at.clone()));
-            } else if start.scalars.contains_key(var) {
-                state
-                    .scalars
-                    .insert(var.clone(), Arc::new(Elem::Acc(token(var, k), *ty)));
-            }
-        }
-        written_everywhere(&mut state);
-        let end = probed_for_counters(exec, l, state, k)?;
-        let before = &Idx::sym(k.clone()) - &Idx::constant(1);
-        let mut more = false;
-        for (var, ty) in scalars {
-            if !ty.is_int() || !carried(found, var) {
-                continue;
-            }
-            let (Some(first), Some(last)) = (start.scalars.get(var), end.scalars.get(var)) else {
-                continue;
-            };
-            let Some(next) = index_like(last).filter(|i| !i.has_values()) else {
-                continue;
-            };
-            let at = next.replace(k, &before);
-            if index_like(first).is_some_and(|f| at.replace(k, &Idx::default()) == f) {
-                found.insert(var.clone(), at);
-                more = true;
-            }
-        }
-        if !more {
-            return Ok(());
-        }
-    }
-}
-
-/// How often the loop runs: the condition holds up to there.
-fn trip(exec: &mut Executor, l: &Loop, start: &State, k: &Sym) -> Result<Idx, Stuck> {
-    let saved = exec.ctx.save();
-    // No loop runs that often; and as long as it doesn't, counters stay inside of their types.
-    exec.ctx.assume_in_range(k, &Idx::constant(1 << 28));
-    let condition = exec.probe_condition(l, start);
-    exec.ctx.restore(saved);
-    let bounds = condition.ok().and_then(|c| rounds(&c, k));
-    let Some(trip) = bounds.and_then(|b| b.into_iter().reduce(|a, b| a.minimum(&b))) else {
-        return Err(Stuck {
-            what: "the loop has no bound that can be seen: write its condition as a comparison of a counter \
-                   that steps by a constant with a size"
-                .into(),
-            line: l.line,
-        });
-    };
-    let zero = Idx::default();
-    // A count over the sizes alone can be guarded not to be negative.
-    let usable = exec.ctx.is_over_params(&trip);
-    Ok(if usable || exec.ctx.is_non_negative(&trip) {
-        trip
-    } else {
-        trip.maximum(&zero)
-    })
-}
-
-/// The rounds for which each part of a condition holds.
-fn rounds(c: &ElemRef, k: &Sym) -> Option<Vec<Idx>> {
-    match &**c {
-        Elem::IndexCompare(op, a, b) => {
-            let p = a - b;
-            let (slope, rest) = p.linear_in(k)?;
-            let slope = slope.as_constant()?;
-            match op {
-                // rest - s·k >= 0
-                CmpOp::Ge if slope < 0 => {
-                    let s = Idx::constant(-slope);
-                    Some(vec![(&rest + &s).floor_div(&s)])
-                }
-                CmpOp::Ne if slope != 0 => {
-                    let (quotient, left) = decode::divide(&rest, &Idx::constant(-slope));
-                    // Steps that may miss the end: as many as there is room for.
-                    let rounds = match left.is_zero() {
-                        true => quotient,
-                        false if slope > 0 => (-&rest).floor_div(&Idx::constant(slope)),
-                        false => rest.floor_div(&Idx::constant(-slope)),
-                    };
-                    Some(vec![rounds])
-                }
-                _ => None,
-            }
-        }
-        Elem::Binary(BinOp::And, a, b) => {
-            let mut both = rounds(a, k)?;
-            both.extend(rounds(b, k)?);
-            Some(both)
-        }
-        Elem::Select(c, t, f) if matches!(&**f, Elem::Const(v) if !v.is_true()) => {
-            let mut both = rounds(c, k)?;
-            both.extend(rounds(t, k)?);
-            Some(both)
-        }
-        _ => None,
-    }
 }
 
 struct Guess<'g, 'c, 's> {

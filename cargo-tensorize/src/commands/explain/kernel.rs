@@ -3,9 +3,10 @@
 use super::Output;
 use crate::cli::{Explain, Project};
 use crate::commands::known::{Known, outcome};
+use crate::commands::packages;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
-use crate::project::{self, Package};
+use crate::project::Package;
 use std::fmt::Write;
 use std::path::Path;
 use tensorize_build::config::relative_to;
@@ -24,12 +25,9 @@ pub(super) fn run(what: &str, args: &Explain, out: &Output) -> Code {
         manifest_path: args.manifest_path.clone(),
         ..Project::default()
     };
-    let packages = match project::packages(&project) {
+    let packages = match packages(&project, out) {
         Ok(packages) => packages,
-        Err(d) => {
-            out.diagnostic(&d);
-            return Code::CouldNotRun;
-        }
+        Err(code) => return code,
     };
     let (file, name) = match what.rsplit_once("::") {
         Some((file, name)) => (Some(file), name),
