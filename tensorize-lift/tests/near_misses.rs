@@ -2,11 +2,15 @@
 //! second. They are near the rules for running results, early exits, unrolled loops and tiles.
 
 use std::path::PathBuf;
-use tensorize_ir::index::Sym;
+use tensorize_ir::element::Elem;
+use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Function, Loop, Stmt, Visited};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::tensir;
 use tensorize_lift::summarise::summarise;
+use tensorize_prove::chain::Effect;
 use tensorize_prove::exec::{Executor, State, Stuck};
-use tensorize_prove::loops::{ClosedForm, Oracle};
+use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm};
 use tensorize_prove::solver::{self, Solver};
 use tensorize_prove::{Options, Verdict, prove};
 
@@ -409,6 +413,109 @@ fn the_meaning_of_one_is_not_proven_of_the_other() {
                 );
             }
         }
+    }
+}
+
+/// What the summariser says, but for the variable or array `a`: that it holds a polynomial, wrapped to its type.
+struct Wrapped(fn(&State, &Sym) -> Option<Claim>);
+
+enum Claim {
+    At(Idx),
+    Last(Idx),
+    Stored(Idx),
+}
+
+impl Oracle for Wrapped {
+    fn closed_form(
+        &self,
+        exec: &mut Executor,
+        l: &Loop,
+        state: &State,
+        k: &Sym,
+    ) -> Result<ClosedForm, Stuck> {
+        let mut form = tensorize_lift::summarise::Summariser.closed_form(exec, l, state, k)?;
+        let a: Sym = "a".into();
+        let byte = |p| Elem::of_idx(ScalarType::U8, p);
+        let Some(claim) = self.0(state, k) else {
+            return Ok(form);
+        };
+        match claim {
+            Claim::At(p) => drop(form.scalars.insert(a, ScalarForm::At(byte(p)))),
+            Claim::Last(p) => drop(form.scalars.insert(a, ScalarForm::Last(byte(p)))),
+            Claim::Stored(_) if !form.arrays.contains_key(&a) => {}
+            Claim::Stored(p) => {
+                let store = Effect::Point {
+                    cond: Elem::constant(Scalar::bool(true)),
+                    index: Idx::sym(k.clone()),
+                    value: byte(p),
+                };
+                let all = Effect::Loop {
+                    var: "r".into(),
+                    extent: Idx::sym(k.clone()),
+                    body: vec![store.replace(k, &Idx::sym("r"))],
+                };
+                form.arrays.insert(a, vec![all]);
+            }
+        }
+        Ok(form)
+    }
+}
+
+/// A byte that holds -1 is 255 to whoever widens it. Said of the right bits, the wrong number would make each of these
+/// summaries one that is proven.
+#[test]
+fn a_closed_form_says_the_number_and_not_its_bits_alone() {
+    let cases: [(&str, &str, fn(&State, &Sym) -> Option<Claim>); 4] = [
+        (
+            "void f(unsigned *c, int n) { unsigned char a = 0; for (int i = 0; i < n; i++) a--; c[0] = a; }",
+            "func @f(c: ptr<ui32>, n: i32) { %0 = size -n : tensor<ui32>
+             store c[0] = %0 }",
+            |_, k| Some(Claim::At(-&Idx::sym(k.clone()))),
+        ),
+        (
+            "void f(unsigned *c, int n) { for (int i = 0; i < n; i++) { unsigned char a = -i; for (int j = 0; j < n; j++) { unsigned char t = a; a = t; } c[i] = a; } }",
+            "func @f(c: ptr<ui32>, n: i32) { %0 = generic index(ui32, -#0) : tensor<n x ui32>
+             store c[#0] = %0 }",
+            |state, _| match &**state.scalars.get("a")? {
+                Elem::Convert(_, before) => match &**before {
+                    Elem::OfIdx(_, p) => Some(Claim::At(p.clone())),
+                    _ => None,
+                },
+                _ => None,
+            },
+        ),
+        (
+            "void f(unsigned *c, int n) { unsigned char a; int i = 0; do { a = -i; i++; } while (i < n); c[0] = a; }",
+            "func @f(c: ptr<ui32>, n: i32) { %0 = size 1 - n : tensor<ui32>
+             store c[0] = %0 }",
+            |_, k| Some(Claim::Last(-&Idx::sym(k.clone()))),
+        ),
+        (
+            "void f(unsigned char *a, int *c, int n) { for (int i = 0; i < n; i++) a[i] = -i; for (int i = 0; i < n; i++) c[i] = a[i]; }",
+            "func @f(a: ptr<ui8>, c: ptr<i32>, n: i32) {
+             %0 = generic index(ui8, -#0) : tensor<n x ui8>
+             %1 = generic index(i32, -#0) : tensor<n x i32>
+             store a[#0] = %0
+             store c[#0] = %1 }",
+            |_, k| Some(Claim::Stored(-&Idx::sym(k.clone()))),
+        ),
+    ];
+    let mut solver = solver();
+    let options = Options {
+        refute: false,
+        ..Options::default()
+    };
+    for (i, (source, summary, claim)) in cases.into_iter().enumerate() {
+        let kernel = kernel(source, 1000 + i);
+        let summary: tensir::Function = summary.parse().unwrap_or_else(|e| panic!("{e}"));
+        let verdict = prove(&kernel, &summary, &Wrapped(claim), &mut solver, &options);
+        let Verdict::Unknown { obligation, .. } = verdict else {
+            panic!("{source}: {verdict:?}");
+        };
+        assert!(
+            obligation.contains("closed form of a") || obligation.contains("places of a"),
+            "{source}: {obligation}"
+        );
     }
 }
 
