@@ -76,7 +76,9 @@ pub fn run_python(python: &Path, f: &Function, g: &Generated, calls: &[Inputs]) 
 /// Writes the modules and a script that makes the calls, and runs it; a warning is an error.
 pub fn run_modules(python: &Path, runs: &[Run]) -> Vec<Vec<Outputs>> {
     let dir = tempfile::tempdir().unwrap();
-    let mut s = String::from("import numpy as np\nimport warnings\n");
+    let mut s = String::from("import faulthandler\nimport numpy as np\nimport warnings\n");
+    // A framework that doesn't come back says where it is, and the tests go on.
+    s += "faulthandler.dump_traceback_later(600, exit=True)\n";
     s += "def show(a):\n    a = np.atleast_1d(a)\n    print(*[format(v, 'x') for v in a.view(f'u{a.itemsize}').tolist()])\n";
     for (i, run) in runs.iter().enumerate() {
         let file = dir.path().join(format!("kernel{i}.py"));

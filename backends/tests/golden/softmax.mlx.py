@@ -122,6 +122,10 @@ def _kept(x, axes):
     return tuple(n for d, n in enumerate(x.shape) if d not in axes)
 
 
+def _reduce(fold, x, axes, nothing):
+    """MLX has any value for a reduction of nothing, or does not come back from it."""
+    return mx.full(_kept(x, axes), nothing, x.dtype) if 0 in x.shape else fold(x, axis=axes).astype(x.dtype)
+
+
 def _sum(x, axes):
-    """MLX does not come back from a compiled sum of nothing."""
-    return mx.zeros(_kept(x, axes), x.dtype) if 0 in x.shape else mx.sum(x, axis=axes).astype(x.dtype)
+    return _reduce(mx.sum, x, axes, 0)
