@@ -155,6 +155,12 @@ pub fn register(target: &'static dyn Target) -> Result<(), NameTaken> {
     Ok(())
 }
 
+/// Whether the target is of another crate: of what makes its code nothing is known here.
+pub fn is_registered(name: &str) -> bool {
+    let others = OTHERS.read().unwrap_or_else(PoisonError::into_inner);
+    others.iter().any(|t| t.name() == name)
+}
+
 /// There is a target of that name already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameTaken(pub &'static str);

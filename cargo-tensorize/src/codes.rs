@@ -255,6 +255,13 @@ pub const CODES: &[Code] = &[
         "`check --locked` found a kernel that is proven, but with a lower tier than `tier` in \
          `[package.metadata.tensorize]` or --min-tier allows: `real` where `exact` is asked for.",
     ),
+    row(
+        "TZ0708",
+        "the shared cache is not used",
+        "Results of other checkouts could not be read, or new ones not be given to them: TENSORIZE_CACHE names a folder \
+         that everybody may write to, the disk is full, or files there can't be locked. Everything is proven here instead, \
+         and stored as always; TENSORIZE_CACHE=off does without the cache.",
+    ),
 ];
 
 /// All rows: those above and the front end's.

@@ -3,6 +3,7 @@
 //!
 //! The binary is three lines around [`main`], so that tests can call all of it.
 
+pub mod cache;
 mod cases;
 pub mod cli;
 mod codes;

@@ -104,6 +104,9 @@ pub struct KernelReport {
     /// It was not proven now: the stored result is current.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stored: bool,
+    /// It is stored since now, and another checkout has proven it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
     /// What `check --locked` says of the stored result; clean if it was not asked.
     #[serde(skip)]
     pub gate: Code,
@@ -139,6 +142,7 @@ impl KernelReport {
             targets: BTreeMap::new(),
             second_solver: None,
             stored: false,
+            cached: false,
             gate: Code::Clean,
             notes: Vec::new(),
             diagnostics: Vec::new(),
@@ -299,7 +303,9 @@ pub fn table(kernels: &[KernelReport], targets: &[String]) -> String {
             } else {
                 main_operator(&k.summary)
             },
-            if k.stored {
+            if k.cached {
+                "cached".into()
+            } else if k.stored {
                 "stored".into()
             } else {
                 format!("{:.1} ms", lifting as f64 / 1e3)

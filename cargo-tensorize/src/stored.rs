@@ -70,7 +70,6 @@ pub fn record(
 /// Whether the record still answers for a file with this hash. What isn't proven is never final: a later
 /// version, or a luckier solver, may prove it.
 pub fn is_current(record: &Record, hash: &str, z3: &str, targets: &[String]) -> bool {
-    let fresh = Record::new("", "", 0, "", Status::Proven);
     let done = |t: &String| {
         record
             .targets
@@ -79,7 +78,7 @@ pub fn is_current(record: &Record, hash: &str, z3: &str, targets: &[String]) -> 
     };
     record.status == Status::Proven
         && record.hash == hash
-        && record.tool == fresh.tool
+        && record.is_of_this_version()
         && record.z3.as_deref() == Some(z3)
         && record.targets.len() == targets.len()
         && targets.iter().all(done)
@@ -100,16 +99,11 @@ pub fn tiers_of_code(record: &Record) -> impl Iterator<Item = (&str, Tier)> {
     targets.map(|(name, t)| (name.as_str(), tier(t.tier.as_deref())))
 }
 
-/// Whether this version of the program wrote it.
-pub fn is_of_this_version(record: &Record) -> bool {
-    record.tool == Record::new("", "", 0, "", Status::Proven).tool
-}
-
 /// Why a record of the file as it is now is out of date all the same: an older version of this program wrote it, or
 /// other targets are asked for.
 pub fn outdated(record: &Record, targets: &[String]) -> Option<String> {
     let fresh = Record::new("", "", 0, "", Status::Proven);
-    if !is_of_this_version(record) {
+    if !record.is_of_this_version() {
         return Some(format!(
             "it was written by {}, and this is {}",
             record.tool, fresh.tool

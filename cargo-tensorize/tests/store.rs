@@ -3,13 +3,11 @@
 
 mod common;
 
-use common::{KERNELS, code, command, project, stderr, stdout, tensorize};
-use std::collections::BTreeMap;
+use common::{Files, KERNELS, code, command, faults, files, project, stderr, stdout, tensorize};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::LazyLock;
+use std::path::Path;
+use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
@@ -19,22 +17,6 @@ use tensorize_build::store::{Entry, Store};
 /// The kernels after an edit: other results for both.
 fn edited() -> String {
     KERNELS.replace("2 * x", "3 * x").replace("a + b", "a - b")
-}
-
-/// What is stored of a project, file by file.
-type Files = BTreeMap<PathBuf, Vec<u8>>;
-
-fn files(dir: &Path) -> Files {
-    let mut all = Files::new();
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            all.extend(files(&path));
-        } else {
-            all.insert(path.clone(), fs::read(&path).unwrap_or_default());
-        }
-    }
-    all
 }
 
 /// A project whose results are those of [`KERNELS`], and what is stored before and after an edit.
@@ -120,32 +102,10 @@ impl Edited {
     }
 }
 
-/// What makes the program's writes fail, compiled once.
-static FAULTS: LazyLock<TempDir> = LazyLock::new(|| {
-    let dir = tempfile::tempdir().unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store/faults.c");
-    let out = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
-        .args([&dir.path().join("faults.so"), &source])
-        .arg("-ldl")
-        .output()
-        .unwrap();
-    assert!(
-        out.status.success(),
-        "{}",
-        String::from_utf8_lossy(&out.stderr)
-    );
-    dir
-});
-
 fn with_fault(p: &Edited, kind: &str, at: usize) -> Output {
-    command(p.path(), &[])
-        .env("LD_PRELOAD", FAULTS.path().join("faults.so"))
-        .env("FAULT_DIR", p.store().dir())
-        .env("FAULT_KIND", kind)
-        .env("FAULT_AT", at.to_string())
-        .output()
-        .unwrap()
+    let mut command = command(p.path(), &[]);
+    faults::inject(&mut command, p.store().dir(), kind, at);
+    command.output().unwrap()
 }
 
 /// More calls than a run makes.

@@ -27,6 +27,8 @@ pub struct Preprocessed {
     pub text: String,
     /// The file and the project's headers that it includes.
     pub inputs: Vec<PathBuf>,
+    /// The compiler's `__VERSION__`. It is no part of any hash: what is proven is proven of C.
+    pub compiler: String,
 }
 
 /// What `TENSORIZE_KERNEL` becomes, so that annotated functions are seen without a parser.
@@ -137,6 +139,11 @@ fn preprocess_within(
         parts: Parts::of(&scanned.text, language_of(file)),
         text: scanned.text,
         inputs: inputs.into_iter().collect(),
+        compiler: scanned
+            .predefined
+            .get("__VERSION__")
+            .cloned()
+            .unwrap_or_default(),
     })
 }
 

@@ -7,6 +7,7 @@ pub mod adaptor;
 mod arithmetic;
 mod bindings;
 mod builder;
+pub mod cache;
 pub mod compiler;
 pub mod config;
 pub mod current;

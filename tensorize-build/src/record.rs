@@ -256,6 +256,11 @@ impl Record {
         }
     }
 
+    /// Whether this version of the program wrote it.
+    pub fn is_of_this_version(&self) -> bool {
+        self.tool == Record::new("", "", 0, "", Status::Proven).tool
+    }
+
     /// Sets the checksum.
     pub fn seal(&mut self) {
         self.checksum = self.expected_checksum();

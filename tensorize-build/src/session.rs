@@ -4,6 +4,7 @@
 use crate::adaptor::language_of;
 use crate::bindings::{self, Binding, Code, Proven, TargetCode};
 use crate::builder::Error;
+use crate::cache::Cache;
 use crate::compiler::{Settings, include_dir};
 use crate::config::{BuildManifest, Library, Metadata};
 use crate::current::{is_current, wanted};
@@ -29,6 +30,7 @@ pub(crate) struct Session {
     pub(crate) settings: Settings,
     metadata: Metadata,
     store: Store,
+    cache: Option<Cache>,
 }
 
 /// A C file with the kernels in it.
@@ -96,6 +98,10 @@ impl Session {
         })?;
         let settings = Settings::of(&dir, &library);
         let store = Store::of_manifest(&dir);
+        let cache = Cache::of_user().unwrap_or_else(|why| {
+            warn(&format!("the shared cache is not used: {why}"));
+            None
+        });
         Ok(Session {
             dir,
             out,
@@ -103,6 +109,7 @@ impl Session {
             settings,
             metadata,
             store,
+            cache,
         })
     }
 
@@ -204,12 +211,22 @@ impl Session {
                 {
                     continue;
                 }
-                let cache = Store::of_cache(&seen.hash_of(&name));
-                let cached = cache.into_iter().flat_map(|c| c.load().entries);
-                entries.extend(cached.filter(|e| is_current(&e.record, file, seen, &name)));
+                entries.extend(self.cached(file, seen, &name));
             }
         }
         entries
+    }
+
+    /// What another checkout has found out about a kernel, best with code for all targets that are wanted here.
+    fn cached(&self, file: &str, seen: &Preprocessed, name: &str) -> Option<Entry> {
+        let targets = self.metadata.targets();
+        let has_all = |e: &Entry| targets.iter().all(|t| e.record.targets.contains_key(t));
+        let rank = |e: &Entry| match is_current(&e.record, file, seen, name) {
+            false => 0,
+            true => 1 + u32::from(has_all(e)),
+        };
+        let cache = self.cache.as_ref()?;
+        cache.best(&seen.hash_of(name), name, rank)
     }
 
     fn missing(&self, files: &[(String, Preprocessed)], entries: &[Entry]) -> Vec<String> {

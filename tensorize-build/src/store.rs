@@ -1,4 +1,4 @@
-//! The folder of stored results: `.tensorize/` beside a manifest, or an entry of the shared cache.
+//! A folder of stored results: `.tensorize/` beside a manifest, or a place in the shared cache.
 //!
 //! Other processes read and write it at the same time, and may be killed while they do. What is read is checked by
 //! its hash, and what doesn't check is treated as absent; what is written replaces an entry as a whole.
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct Store {
     dir: PathBuf,
+    keep: Keep,
 }
 
 /// A record with its generated sources, by the target's name.
@@ -63,24 +64,23 @@ impl fmt::Display for Rejected {
 impl Store {
     /// The store of the crate whose manifest is in `dir`.
     pub fn of_manifest(dir: &Path) -> Store {
-        Store {
-            dir: dir.join(".tensorize"),
-        }
-    }
-
-    /// The shared cache's store for a kernel with this hash, if there is a place for a cache.
-    pub fn of_cache(hash: &str) -> Option<Store> {
-        hash.chars()
-            .all(|c| c.is_ascii_alphanumeric())
-            .then_some(())?;
-        Some(Store {
-            dir: cache_dir()?.join(format!("v{}", record::FORMAT)).join(hash),
-        })
+        Store::at(dir.join(".tensorize"))
     }
 
     /// A store in this very folder.
     pub fn at(dir: impl Into<PathBuf>) -> Store {
-        Store { dir: dir.into() }
+        Store {
+            dir: dir.into(),
+            keep: Keep::Always,
+        }
+    }
+
+    /// One that may lose what it has when the machine crashes.
+    pub(crate) fn cached(dir: PathBuf) -> Store {
+        Store {
+            dir,
+            keep: Keep::IfNothingHappens,
+        }
     }
 
     /// The folder.
@@ -214,10 +214,10 @@ impl Store {
                 .take_while(|a| *a != self.dir)
                 .try_for_each(files::make_folder)?;
             let staged = staged(path, hash).ok_or_else(|| invalid("no file".into()))?;
-            files::write_atomic(&staged, source.as_bytes(), Keep::Always)?;
+            files::write_atomic(&staged, source.as_bytes(), self.keep)?;
         }
         let path = self.path_of(&record.name);
-        files::write_atomic(&path, text.as_bytes(), Keep::Always)?;
+        files::write_atomic(&path, text.as_bytes(), self.keep)?;
         for (path, _, hash) in &files {
             settle(path, hash)?;
         }
@@ -282,7 +282,7 @@ impl Store {
 }
 
 /// What a folder of the store holds. A link to a folder is none of ours.
-fn list(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn list(dir: &Path) -> Vec<PathBuf> {
     let is_link = fs::symlink_metadata(dir).is_ok_and(|m| m.file_type().is_symlink());
     let listing = fs::read_dir(dir).ok().filter(|_| !is_link);
     let entries = listing.into_iter().flatten().flatten();
@@ -309,19 +309,6 @@ fn settle(path: &Path, hash: &str) -> io::Result<()> {
         return Ok(());
     };
     fs::rename(staged, path).map_err(|e| files::about(path, &e))
-}
-
-/// `TENSORIZE_CACHE`, else the user's cache folder.
-pub fn cache_dir() -> Option<PathBuf> {
-    let var = |name| {
-        std::env::var_os(name)
-            .filter(|v| !v.is_empty())
-            .map(PathBuf::from)
-    };
-    var("TENSORIZE_CACHE").or_else(|| {
-        let base = var("XDG_CACHE_HOME").or_else(|| Some(var("HOME")?.join(".cache")))?;
-        Some(base.join("cargo-tensorize"))
-    })
 }
 
 /// A stored path stays within the store.

@@ -9,7 +9,7 @@ use super::{from_current_dir, time_limit_of};
 use crate::pipeline::{self, Job};
 use crate::project::Package;
 use crate::source::Source;
-use crate::{stored, tools};
+use crate::tools;
 use invariants::plain;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -50,8 +50,8 @@ impl<'a> Known<'a> {
     pub fn of(package: &'a Package, entry: &'a Entry) -> Known<'a> {
         let record = &entry.record;
         let job = parsed(package, record);
-        let current = job.as_ref().is_ok_and(|job| is_current(job, record))
-            && stored::is_of_this_version(record);
+        let current =
+            job.as_ref().is_ok_and(|job| is_current(job, record)) && record.is_of_this_version();
         Known {
             package,
             entry,

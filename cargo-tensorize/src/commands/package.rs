@@ -1,6 +1,7 @@
 //! No verb, and `check`: the kernels of a Cargo project.
 
 use super::{Output, packages, threads};
+use crate::cache::{Question, Shared};
 use crate::cli::{Common, Project, SecondSolver, TierName};
 use crate::diagnostics::{Diagnostic, line_span};
 use crate::exit::Code;
@@ -60,6 +61,10 @@ pub fn run(
     };
     // What is stored has nothing to show to another solver.
     let force = project.force || second.is_some();
+    let shared = match mode {
+        Mode::Store => Shared::open(out),
+        Mode::Check(_) => Shared::none(),
+    };
     let mut all = Total {
         z3_version: version,
         ..Total::default()
@@ -81,12 +86,13 @@ pub fn run(
             second: second.clone(),
         };
         if let Err(d) = known(&settings.targets)
-            .and_then(|()| one_package(package, &settings, force, mode, &mut all, out))
+            .and_then(|()| one_package(package, &settings, force, mode, &shared, &mut all, out))
         {
             out.diagnostic(&d);
             all.code = all.code.worse(Code::CouldNotRun);
         }
     }
+    shared.finish(out);
     finish(all, project, common, mode, out)
 }
 
@@ -169,6 +175,25 @@ struct Found {
     /// Relative to the manifest.
     file: String,
     hash: String,
+    /// The C compiler's version.
+    compiler: String,
+}
+
+impl Found {
+    fn name(&self) -> &str {
+        &self.job.parsed.name
+    }
+
+    fn question<'a>(&'a self, settings: &'a Settings, z3: &'a str) -> Question<'a> {
+        Question {
+            kernel: self.name(),
+            file: &self.file,
+            hash: &self.hash,
+            compiler: &self.compiler,
+            z3,
+            settings,
+        }
+    }
 }
 
 fn one_package(
@@ -176,6 +201,7 @@ fn one_package(
     settings: &Settings,
     force: bool,
     mode: Mode,
+    shared: &Shared,
     all: &mut Total,
     out: &Output,
 ) -> Result<(), Box<Diagnostic>> {
@@ -199,34 +225,46 @@ fn one_package(
         .map(|e| (e.record.name.as_str(), e))
         .collect();
     let current = |f: &Found| {
-        let entry = entries.get(f.job.parsed.name.as_str()).filter(|_| !force)?;
+        let entry = entries.get(f.name()).filter(|_| !force)?;
         // A build looks for it under the file's name, too.
         (entry.record.file == f.file).then_some(())?;
         stored::is_current(&entry.record, &f.hash, &all.z3_version, &settings.targets)
             .then_some(*entry)
     };
 
-    // What is stored and current keeps its place among the others.
+    // What is stored and current keeps its place among the others, and so does what another checkout has found out.
     let mut reports: Vec<Option<KernelReport>> = Vec::new();
     let mut work = Vec::new();
+    let mut written = Ok(());
+    let twice = twice(&found);
     for f in found {
-        reports.push(current(&f).map(|entry| {
-            let span = &f.job.parsed.span;
-            let file = f.job.source.file.clone();
-            let mut report = stored::report(&entry.record, file, span.line);
+        let span = &f.job.parsed.span;
+        let report = |record: &Record| stored::report(record, f.job.source.file.clone(), span.line);
+        reports.push(if let Some(entry) = current(&f) {
+            let mut report = report(&entry.record);
             if let Mode::Check(min_tier) = mode {
                 let weakest = min_tier.map_or(settings.tier, Tier::from);
                 report.demand(weakest, span, stored::tiers_of_code(&entry.record));
             }
-            report
-        }));
+            Some(report)
+        } else if !force
+            && !twice.contains(f.name())
+            && let Some(entry) = shared.find(&f.question(settings, &all.z3_version))
+        {
+            let saved = store.save(&entry.record, &entry.sources);
+            written = written.and(saved.map(|_| ()).map_err(|e| cannot_write(&e)));
+            let mut report = report(&entry.record);
+            report.cached = true;
+            Some(report)
+        } else {
+            None
+        });
         if reports.last().is_some_and(Option::is_none) {
             work.push(f);
         }
     }
     let mut names: BTreeSet<String> = reports.iter().flatten().map(|r| r.name.clone()).collect();
     let mut done = Vec::new();
-    let mut written = Ok(());
     for batch in batches(&work) {
         let jobs = batch.iter().map(|f| f.job.clone()).collect();
         let run = pipeline::run(jobs, settings)?;
@@ -244,8 +282,10 @@ fn one_package(
                     .fail(Status::Error, d.help("give one of them another name"));
             } else if mode == Mode::Store {
                 // One that can't be written does not take the others along.
-                let saved = save(&store, f, &kernel, &all.z3_version);
-                written = written.and(saved);
+                let (record, sources) = stored::record(&kernel, &f.file, &f.hash, &all.z3_version);
+                let saved = store.save(&record, &sources);
+                written = written.and(saved.map(|_| ()).map_err(|e| cannot_write(&e)));
+                shared.keep(&f.question(settings, &all.z3_version), &record, &sources);
             } else if !same_result(
                 entries.get(kernel.report.name.as_str()).copied(),
                 f,
@@ -284,6 +324,13 @@ fn one_package(
     written
 }
 
+/// Names that more than one kernel has.
+fn twice(found: &[Found]) -> BTreeSet<String> {
+    let mut seen = BTreeSet::new();
+    let again = found.iter().filter(|f| !seen.insert(f.name()));
+    again.map(|f| f.name().to_owned()).collect()
+}
+
 /// The kernels in groups of whole files: what is done is stored before the next group begins, so that whoever
 /// interrupts a long run keeps most of it.
 fn batches(work: &[Found]) -> Vec<&[Found]> {
@@ -305,14 +352,6 @@ fn batches(work: &[Found]) -> Vec<&[Found]> {
         batches.push(rest);
     }
     batches
-}
-
-fn save(store: &Store, f: &Found, kernel: &Kernel, z3: &str) -> Result<(), Box<Diagnostic>> {
-    let (record, sources) = stored::record(kernel, &f.file, &f.hash, z3);
-    store
-        .save(&record, &sources)
-        .map(|_| ())
-        .map_err(|e| cannot_write(&e))
 }
 
 /// The error names the file.
@@ -406,6 +445,7 @@ fn find_kernels(
             Ok(seen) => found.extend(chosen.into_iter().map(|job| Found {
                 file: config::relative_to(&package.dir, Path::new(file)),
                 hash: seen.hash_of(&job.parsed.name),
+                compiler: seen.compiler.clone(),
                 job,
             })),
             Err(why) => {

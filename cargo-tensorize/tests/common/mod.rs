@@ -1,8 +1,11 @@
 //! A package with kernels, and the built program run in it.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub mod faults;
+
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
@@ -43,12 +46,30 @@ pub fn project(kernels: &str) -> TempDir {
     dir
 }
 
-/// The program, in a folder, outside of any CI system.
+/// The files below a folder, with what they hold.
+pub type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// What is below a folder now.
+pub fn files(dir: &Path) -> Files {
+    let mut all = Files::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            all.extend(files(&path));
+        } else {
+            all.insert(path.clone(), fs::read(&path).unwrap_or_default());
+        }
+    }
+    all
+}
+
+/// The program, in a folder, outside of any CI system and without a shared cache.
 pub fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"));
     command
         .args(args)
         .current_dir(dir)
+        .env("TENSORIZE_CACHE", "off")
         .env_remove("GITHUB_ACTIONS")
         .env_remove("GITHUB_WORKSPACE");
     command

@@ -20,9 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const UNFINISHED: &str = ".tmp";
 
 /// What a crash of the machine may cost.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// The file: it is made again by the next build.
+    /// The file: it is made again by the next build, or is a copy.
     IfNothingHappens,
     /// Nothing that took time to find: it is on the disk before its name is.
     Always,

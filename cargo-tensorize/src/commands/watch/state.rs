@@ -158,9 +158,7 @@ impl State {
                 for job in jobs {
                     let name = &job.parsed.name;
                     let current = of_file.iter().find(|r| {
-                        r.name == *name
-                            && r.hash == seen.hash_of(name)
-                            && stored::is_of_this_version(r)
+                        r.name == *name && r.hash == seen.hash_of(name) && r.is_of_this_version()
                     });
                     if let (Some(record), Some(key)) = (current, key(&job, &watched.settings)) {
                         let mut report =
