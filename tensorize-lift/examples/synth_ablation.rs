@@ -11,11 +11,20 @@ use tensorize_prove::{Options, Verdict};
 
 /// What came of one kernel.
 struct Outcome {
-    /// A summary that needed a search was proven.
-    solved: bool,
+    answer: Answer,
     /// Nothing had to be searched for.
     needless: bool,
     time: Duration,
+}
+
+#[derive(PartialEq, Eq)]
+enum Answer {
+    /// Nothing was proven.
+    None,
+    /// The search found nothing, and the loop is a fold of its own rounds in the summary.
+    Fold,
+    /// A summary with a closed form that was searched for was proven.
+    Solved,
 }
 
 fn lift(kernel: &Function, grammar: Grammar, solver: &mut Solver) -> Outcome {
@@ -27,16 +36,21 @@ fn lift(kernel: &Function, grammar: Grammar, solver: &mut Solver) -> Outcome {
     let start = Instant::now();
     let proposal = summarise_with(kernel, solver, synthesiser.clone());
     let searched = synthesiser.has_found();
-    let solved = match proposal {
-        Ok(mut proposal) if searched => {
-            proposal.otherwise = None;
-            let (_, verdict) = proposal.prove(kernel, solver, &options);
-            matches!(verdict, Verdict::Proven(_))
+    let answer = match proposal {
+        Ok(mut proposal) => {
+            if searched {
+                proposal.otherwise = None;
+            }
+            match proposal.prove(kernel, solver, &options) {
+                (_, Verdict::Proven(_)) if searched => Answer::Solved,
+                (_, Verdict::Proven(_)) => Answer::Fold,
+                _ => Answer::None,
+            }
         }
-        _ => false,
+        Err(_) => Answer::None,
     };
     Outcome {
-        solved,
+        answer,
         needless: !synthesiser.has_searched(),
         time: start.elapsed(),
     }
@@ -68,14 +82,21 @@ fn main() {
         "kernel", "with the tree", "types only"
     );
     let cell = |o: &Outcome| {
-        let solved = if o.solved { "solved" } else { "-" };
-        format!("{solved} {:8.1} ms", o.time.as_secs_f64() * 1e3)
+        let answer = match o.answer {
+            Answer::None => "-",
+            Answer::Fold => "a fold",
+            Answer::Solved => "solved",
+        };
+        format!("{answer} {:8.1} ms", o.time.as_secs_f64() * 1e3)
     };
     for (name, [tree, types]) in &rows {
         println!("{name:24} {:>18} {:>18}", cell(tree), cell(types));
     }
     let total = |i: usize| {
-        let solved = rows.iter().filter(|(_, o)| o[i].solved).count();
+        let solved = rows
+            .iter()
+            .filter(|(_, o)| o[i].answer == Answer::Solved)
+            .count();
         let time: Duration = rows.iter().map(|(_, o)| o[i].time).sum();
         format!("{solved}/{} in {:.2} s", rows.len(), time.as_secs_f64())
     };

@@ -415,7 +415,9 @@ impl Executor<'_, '_> {
                 return self.stuck(format!("the closed form of {var} is not kept by a round"));
             }
         }
-        let (_, arrays) = modified(&l.body);
+        // An oracle may say something of arrays that no round writes, too.
+        let (_, mut arrays) = modified(&l.body);
+        arrays.extend(form.arrays.keys().cloned());
         for array in &arrays {
             let effects = form.arrays.get(array).map_or(&[][..], |e| &e[..]);
             let before = start.arrays.get(array).map_or(0, |c| c.effects.len());

@@ -56,8 +56,10 @@ const FOLDERS: [&str; 4] = [
     "fixtures/tenspiler/span",
 ];
 
-/// What one kernel may take, and one mutant.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// What one kernel may take, and one mutant. A long run stands behind other work, and so gets more: what is cut off says nothing.
+fn patience() -> Duration {
+    Duration::from_secs(5) * times().min(12) as u32
+}
 
 /// Every proven kernel that the repository has.
 fn kernels() -> &'static [Proven] {
@@ -100,7 +102,7 @@ fn proven_in(file: &Path, all: bool, solver: &mut Solver) -> Vec<Proven> {
                 (_, other) => Err(format!("{other:?}")),
             }
         };
-        match limit::within(PATIENCE, attempt) {
+        match limit::within(patience(), attempt) {
             Ok(Ok(proven)) => out.push(proven),
             other if all => panic!("{}: {:?}", f.name, other.map(|r| r.err())),
             _ => {}
@@ -135,7 +137,7 @@ fn count<T>(
             let Some(p) = kernels().get(at) else { return };
             // Another place to start from in each kernel: the changes of one kind come in one order.
             for (what, mutant) in mutants(p, &mut solver).iter().skip(at % n).step_by(n) {
-                let judged = limit::within(PATIENCE, || judge(p, mutant, &mut solver));
+                let judged = limit::within(patience(), || judge(p, mutant, &mut solver));
                 let mut total = total.lock().unwrap();
                 total.add(&p.kernel.name, what, judged.ok());
             }
@@ -309,7 +311,7 @@ fn generated_mutants(p: &Proven, solver: &mut Solver) -> Vec<(String, loopir::Fu
         return vec![];
     };
     let code = generated.loopir.expect("the cpu target lowers to LoopIR");
-    let proven = limit::within(PATIENCE, || {
+    let proven = limit::within(patience(), || {
         prove_generated(&code, &p.summary, &p.proof, &Summariser, solver, &options())
     });
     match proven {

@@ -1,0 +1,175 @@
+//! C++: containers, algorithms, lambdas, classes and function objects.
+
+use super::{Case, refuses_them};
+
+#[test]
+fn containers_and_algorithms() {
+    refuses_them("containers", "cpp", HEADERS, CONTAINERS);
+}
+
+#[test]
+fn classes_and_function_objects() {
+    refuses_them("classes", "cpp", HEADERS, CLASSES);
+}
+
+const HEADERS: &str = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n#include <functional>\n#include <numeric>\n#include <span>\n#include <vector>\n";
+
+const CONTAINERS: &[Case] = &[
+    (
+        "std::vector<int> f(const std::vector<int> &a) { std::vector<int> r; for (int x : a) r.push_back(x + 1); return r; }",
+        &[
+            ("x + 1", "x + 2"),
+            ("r.push_back(x + 1)", "if (x > 0) r.push_back(x + 1)"),
+            ("return r", "r.push_back(0); return r"),
+        ],
+    ),
+    (
+        "std::vector<std::vector<float>> f(const std::vector<std::vector<float>> &m) { std::vector<std::vector<float>> r; for (const auto &row : m) { std::vector<float> t; for (float x : row) t.push_back(x * 2); r.push_back(t); } return r; }",
+        &[
+            ("x * 2", "x * 3"),
+            ("for (float x : row)", "for (float x : m[0])"),
+        ],
+    ),
+    (
+        "float f(std::span<const float> a, std::span<const float> b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0f); }",
+        &[
+            ("b.begin()", "a.begin()"),
+            ("0.0f", "1.0f"),
+            ("0.0f", "0"),
+            ("0.0f", "0.0"),
+        ],
+    ),
+    (
+        "double f(const std::vector<float> &a) { return std::accumulate(a.begin(), a.end(), 0.0); }",
+        &[
+            ("0.0", "0"),
+            ("0.0", "0.0f"),
+            ("a.begin()", "a.begin() + 1"),
+        ],
+    ),
+    (
+        "std::size_t f(const std::vector<int> &a) { return std::max_element(a.begin(), a.end()) - a.begin(); }",
+        &[
+            ("max_element", "min_element"),
+            ("a.end())", "a.end(), [](int x, int y) { return x <= y; })"),
+            ("a.end()) - a.begin()", "a.end()) - a.begin() + 1"),
+        ],
+    ),
+    (
+        "void f(std::vector<int> &a, int k) { std::fill(a.begin(), a.end(), k); }",
+        &[
+            ("a.end(), k)", "a.end(), k + 1)"),
+            ("a.end()", "a.end() - 1"),
+        ],
+    ),
+    (
+        "void f(const std::array<int, 6> &a, std::array<int, 6> &b) { std::copy(a.begin(), a.end(), b.begin()); }",
+        &[
+            ("b.begin()", "b.begin() + 1"),
+            ("a.begin()", "a.begin() + 1"),
+        ],
+    ),
+    (
+        "void f(std::vector<float> &a, float k) { std::transform(a.begin(), a.end(), a.begin(), [k](float x) { return x * k; }); }",
+        &[
+            ("x * k", "x + k"),
+            ("[k](float x)", "[k](int x)"),
+            ("a.begin(), [k]", "a.begin() + 1, [k]"),
+        ],
+    ),
+    (
+        "template <typename T> static T twice(T x) { return x * 2; }\nvoid f(std::span<unsigned char> a, std::span<int> b) { for (std::size_t i = 0; i < a.size(); ++i) b[i] = twice<int>(a[i]); }",
+        &[("twice<int>", "twice<unsigned char>"), ("x * 2", "x * 3")],
+    ),
+    (
+        "void f(const std::vector<float> &a, const std::vector<float> &b, std::vector<int> &o) { std::transform(a.begin(), a.end(), b.begin(), o.begin(), std::plus<>()); }",
+        &[
+            ("plus<>", "plus<int>"),
+            ("plus<>", "minus<>"),
+            ("plus<>", "multiplies<>"),
+        ],
+    ),
+];
+
+const CLASSES: &[Case] = &[
+    // A function object with a member.
+    (
+        "class Gain { float g; public: explicit Gain(float g) : g(g) {} float operator()(float x) const { return g * x; } };\nvoid f(const std::vector<float> &in, std::vector<float> &out, float g) { std::transform(in.begin(), in.end(), out.begin(), Gain(g)); }",
+        &[
+            ("g * x", "g + x"),
+            (": g(g)", ": g(g + 1)"),
+            ("Gain(g)", "Gain(2)"),
+            ("float operator()(float x)", "float operator()(int x)"),
+            ("class Gain { float g;", "class Gain { int g;"),
+        ],
+    ),
+    // One that keeps something from call to call.
+    (
+        "class Pole { float a, y = 0; public: explicit Pole(float a) : a(a) {} float tick(float x) { y += a * (x - y); return y; } };\nvoid f(const float *in, float *out, int n, float a) { Pole p(a); for (int i = 0; i < n; i++) out[i] = p.tick(in[i]); }",
+        &[
+            ("y = 0", "y = 1"),
+            (
+                "float tick(float x) { y +=",
+                "float tick(float x) { float y = this->y; y +=",
+            ),
+            (
+                "Pole p(a); for (int i = 0; i < n; i++) out[i] = p.tick(in[i]);",
+                "for (int i = 0; i < n; i++) { Pole p(a); out[i] = p.tick(in[i]); }",
+            ),
+            ("y += a", "y -= a"),
+        ],
+    ),
+    // Operators.
+    (
+        "struct V { float x, y; V operator+(const V &o) const { return {x + o.x, y + o.y}; } V operator*(float s) const { return {x * s, y * s}; } };\nvoid f(V *p, const V *v, int n, float dt) { for (int i = 0; i < n; ++i) p[i] = p[i] + v[i] * dt; }",
+        &[
+            ("y + o.y", "y + o.x"),
+            ("{x * s, y * s}", "{y * s, x * s}"),
+            ("float x, y;", "float y, x;"),
+            ("v[i] * dt", "v[0] * dt"),
+        ],
+    ),
+    (
+        "struct V { float x, y; V &operator+=(const V &o) { x += o.x; y += o.y; return *this; } };\nvoid f(std::vector<V> &p, const std::vector<V> &v) { for (std::size_t i = 0; i < p.size(); ++i) p[i] += v[i]; }",
+        &[
+            ("y += o.y;", ""),
+            ("p[i] += v[i]", "{ V t = p[i]; t += v[i]; }"),
+            ("x += o.x; y += o.y;", "x += o.x; y += x;"),
+        ],
+    ),
+    // A copy, or the element itself.
+    (
+        "struct V { int x, y; };\nvoid f(std::vector<V> &v) { for (auto &e : v) e.x = e.y + 1; }",
+        &[
+            ("auto &e", "auto e"),
+            ("e.x = e.y", "e.y = e.x"),
+            ("int x, y;", "int y, x;"),
+        ],
+    ),
+    (
+        "struct V { int x, y; int dot(const V &o) const { return x * o.x + y * o.y; } };\nint f(const std::vector<V> &v) { int s = 0; for (const auto &e : v) s += e.dot(e); return s; }",
+        &[
+            ("y * o.y", "x * o.y"),
+            ("e.dot(e)", "e.dot(v[0])"),
+            ("x * o.x + y * o.y", "x * o.x"),
+        ],
+    ),
+    // The caller's object.
+    (
+        "struct Mean { float mean; int n; };\nvoid f(Mean &m, const float *x) { m.mean = 0; for (int i = 0; i < m.n; i++) m.mean += x[i]; }",
+        &[
+            ("m.mean = 0;", ""),
+            ("m.mean += x[i]", "m.mean = x[i]"),
+            ("Mean &m", "Mean &o, Mean m"),
+        ],
+    ),
+    // By value and by reference.
+    (
+        "struct P { int a, b; };\nstatic void swap(P &p) { int t = p.a; p.a = p.b; p.b = t; }\nvoid f(const int *x, int *y, int n) { for (int i = 0; i + 1 < n; i += 2) { P p{x[i], x[i + 1]}; swap(p); y[i] = p.a; y[i + 1] = p.b; } }",
+        &[
+            ("swap(P &p)", "swap(P p)"),
+            ("{x[i], x[i + 1]}", "{x[i + 1], x[i]}"),
+            ("p.b = t", "p.a = t"),
+        ],
+    ),
+];
