@@ -117,7 +117,9 @@ fn refuses_them(name: &str, extension: &str, headers: &str, cases: &[Case]) {
 }
 
 /// What the summariser says, but for the variable or array `a`: that it holds a polynomial, wrapped to its type.
-struct Wrapped(fn(&State, &Sym) -> Option<Claim>);
+struct Wrapped(Claims);
+
+type Claims = fn(&State, &Sym) -> Option<Claim>;
 
 enum Claim {
     At(Idx),
@@ -165,7 +167,7 @@ impl Oracle for Wrapped {
 /// summaries one that is proven.
 #[test]
 fn a_closed_form_says_the_number_and_not_its_bits_alone() {
-    let cases: [(&str, &str, fn(&State, &Sym) -> Option<Claim>); 4] = [
+    let cases: [(&str, &str, Claims); 4] = [
         (
             "void f(unsigned *c, int n) { unsigned char a = 0; for (int i = 0; i < n; i++) a--; c[0] = a; }",
             "func @f(c: ptr<ui32>, n: i32) { %0 = size -n : tensor<ui32>
