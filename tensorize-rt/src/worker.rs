@@ -5,6 +5,8 @@
 
 #![allow(unsafe_code)]
 
+mod protocol;
+
 use crate::elsewhere::{Failure, Outcome};
 use crate::memory::{Array, Buffer, Elem};
 use crate::value::Argument;
@@ -12,7 +14,7 @@ use memmap2::MmapMut;
 use std::env;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -53,6 +55,7 @@ struct Worker {
 }
 
 /// What went wrong in a conversation with the worker.
+#[derive(Debug, PartialEq)]
 enum Trouble {
     /// The worker is fine.
     Call(String),
@@ -184,32 +187,12 @@ impl Worker {
         sent.map_err(|e| Trouble::Worker(format!("it does not listen ({e})")))
     }
 
-    /// `ok WORD\n`, or `error LENGTH\n` and a text.
     fn reply(&mut self) -> Result<String, Trouble> {
-        let broken = |e: io::Error| {
-            Trouble::Worker(match e.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                    format!("no answer within {} s", timeout().as_secs())
-                }
-                _ => format!("it does not answer ({e})"),
-            })
-        };
-        let mut line = String::new();
-        self.socket.read_line(&mut line).map_err(broken)?;
-        let Some(line) = line.strip_suffix('\n') else {
-            return Err(Trouble::Worker("it ended".into()));
-        };
-        match line.split_once(' ') {
-            Some(("ok", word)) => Ok(word.to_string()),
-            Some(("error", len)) => {
-                let len: usize = len
-                    .parse()
-                    .map_err(|_| Trouble::Worker("it answers nonsense".into()))?;
-                let mut text = vec![0; len.min(1 << 20)];
-                self.socket.read_exact(&mut text).map_err(broken)?;
-                Err(Trouble::Module(String::from_utf8_lossy(&text).into_owned()))
-            }
-            _ => Err(Trouble::Worker("it answers nonsense".into())),
+        let word = protocol::reply(&mut self.socket)?;
+        // What nobody asked for would be taken for the answer to the next question.
+        match self.socket.buffer() {
+            [] => Ok(word),
+            _ => Err(Trouble::Worker("it answers what was not asked".into())),
         }
     }
 
