@@ -6,12 +6,13 @@
 
 use crate::raise::{Closed, raise, starts_by_itself, unraised};
 use crate::synthesise::{self, Synthesiser};
+use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
-use tensorize_ir::tensir::{self, View, at, dim};
+use tensorize_ir::tensir::{self, Output, View, at, dim};
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents};
 use tensorize_prove::context::Context;
@@ -248,6 +249,17 @@ fn propose(
         Err(why) => refusal = Some(why),
     }
     match (best, refusal) {
+        (Some(proposal), _) if assume.is_empty() => {
+            let sizes = hiding(&proposal.raised);
+            let without = |p: &Proposal| p.raised.outputs.len() < proposal.raised.outputs.len();
+            let special = (!sizes.is_empty())
+                .then(|| propose(kernel, solver, oracle, &sizes).ok())
+                .flatten();
+            Ok(match special.filter(without) {
+                Some(special) => special.or_else(proposal),
+                None => proposal,
+            })
+        }
         (Some(proposal), _) => Ok(proposal),
         (None, refusal) => simpler
             .iter()
@@ -306,6 +318,24 @@ fn simpler(exec: &mut Executor) -> Vec<Vec<Guard>> {
         }
     }
     all
+}
+
+/// Where an array is stored to more than once (`memset`, and then the sums), conditions under which a later store may
+/// hide an earlier one: that sizes are not negative.
+fn hiding(summary: &tensir::Function) -> Vec<Guard> {
+    let stores = summary.outputs.iter().filter_map(|o| match o {
+        Output::Store { value, view } => Some((&view.array, *value)),
+        Output::Return { .. } => None,
+    });
+    let stores: Vec<_> = stores.collect();
+    let several = |array: &Sym| stores.iter().filter(|(a, _)| *a == array).count() > 1;
+    let shapes = stores
+        .iter()
+        .filter(|(array, _)| several(array))
+        .flat_map(|(_, value)| &summary.nodes[*value].ty.shape);
+    let sizes: BTreeSet<&Sym> = shapes.filter_map(Idx::as_sym).collect();
+    let guard = |n: &Sym| Guard::NonNegative(Idx::sym(n.clone()));
+    sizes.into_iter().map(guard).collect()
 }
 
 /// What the kernel leaves in its arrays, and returns.

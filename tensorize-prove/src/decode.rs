@@ -114,7 +114,7 @@ fn positions(
         }
         let (quotient, left) = match quotient_and_rest(ctx, &remainder, stride) {
             Some(found) => found,
-            None if ctx.proves(CmpOp::Ge, stride, &Idx::constant(1)) => {
+            None if is_positive(ctx, stride) => {
                 let quotient = remainder.floor_div(stride);
                 let left = canon::idx(&(&remainder - &(stride * &quotient)));
                 (quotient, left)
@@ -181,14 +181,21 @@ fn exact_quotient(ctx: &mut Context, remainder: &Idx, stride: &Idx) -> Option<Id
     if !left.is_zero() {
         return None;
     }
-    if stride.as_constant().is_none() && !ctx.proves(CmpOp::Ne, stride, &Idx::default()) {
-        // An increment that is a parameter: what is not positive is left to the original.
-        if !ctx.is_over_params(stride) {
-            return None;
-        }
-        ctx.guard(Guard::NonNegative(stride - &Idx::constant(1)));
+    let differs = stride.as_constant().is_some() || ctx.proves(CmpOp::Ne, stride, &Idx::default());
+    (differs || is_positive(ctx, stride)).then_some(quotient)
+}
+
+/// Whether a stride is positive. One that parameters make is: what isn't is left to the original, by a guard.
+fn is_positive(ctx: &mut Context, stride: &Idx) -> bool {
+    let room = stride - &Idx::constant(1);
+    if ctx.is_non_negative(&room) {
+        return true;
     }
-    Some(quotient)
+    let may_be = ctx.is_over_params(stride) && !ctx.proves(CmpOp::Lt, &room, &Idx::default());
+    if may_be {
+        ctx.guard(Guard::NonNegative(room));
+    }
+    may_be
 }
 
 /// Polynomial division by a monomial (or by a polynomial that is a factor of all there is): quotient and

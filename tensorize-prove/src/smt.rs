@@ -22,15 +22,18 @@ pub const PRODUCT_MONOTONE: &str = "(=> (and (>= C 0) (>= X Y)) (>= CX CY))";
 pub const PRODUCT_STEPS: &str = "(=> (and (>= C 0) (>= X (+ Y 1))) (>= CX (+ CY C)))";
 /// `q = ⌊e / c⌋ ∧ c ≥ 1 ⇒ c·q ≤ e < c·q + c`
 pub const FLOOR_DIVISION: &str = "(=> (>= C 1) (and (<= CQ E) (< E (+ CQ C))))";
+/// `q = ⌊e / c⌋ ∧ c ≥ 1 ⇒ (e ≥ 0 ⇔ q ≥ 0)`
+pub const FLOOR_SIGN: &str = "(=> (>= C 1) (= (>= E 0) (>= Q 0)))";
 
 /// All of them, with their names.
-pub const LEMMAS: [(&str, &str); 6] = [
+pub const LEMMAS: [(&str, &str); 7] = [
     ("product-non-negative", PRODUCT_NON_NEGATIVE),
     ("product-of-zero", PRODUCT_OF_ZERO),
     ("product-grows", PRODUCT_GROWS),
     ("product-monotone", PRODUCT_MONOTONE),
     ("product-steps", PRODUCT_STEPS),
     ("floor-division", FLOOR_DIVISION),
+    ("floor-sign", FLOOR_SIGN),
 ];
 
 /// A script that is unsatisfiable if the lemma is a theorem: its names stand for real products here.
@@ -43,6 +46,7 @@ pub fn theorem(lemma: &str) -> String {
         ("XY", "(* X Y)"),
         ("CX", "(* C X)"),
         ("CY", "(* C Y)"),
+        ("Q", "(div E C)"),
         ("CQ", "(* C (div E C))"),
     ] {
         script.push_str(&format!("(define-fun {name} () Int {meaning})\n"));
@@ -234,8 +238,10 @@ impl Encoder {
                 let symbol = self.constant(&name, "Int");
                 let cq = self.linear(&(&**c * &Idx::atom(atom.clone())));
                 let (e, c) = (self.linear(e), self.linear(c));
-                let instance = instantiate(FLOOR_DIVISION, &[("CQ", &cq), ("C", &c), ("E", &e)]);
-                self.lemmas.insert(instance);
+                for lemma in [FLOOR_DIVISION, FLOOR_SIGN] {
+                    let terms = [("CQ", &*cq), ("C", &c), ("E", &e), ("Q", &symbol)];
+                    self.lemmas.insert(instantiate(lemma, &terms));
+                }
                 symbol
             }
             // Canonical polynomials have none: `mod(a, c)` is `a - c·⌊a / c⌋`.

@@ -26,6 +26,7 @@ fn a_wrong_lemma_is_none() {
         "(=> (>= X Y) (>= CX CY))",
         "(=> (>= X 1) (>= XY Y))",
         "(=> (>= C 1) (and (<= CQ E) (< E CQ)))",
+        "(= (>= E 0) (>= Q 0))",
     ] {
         assert_eq!(solver.check(&theorem(lemma)), Answer::Sat, "{lemma}");
     }

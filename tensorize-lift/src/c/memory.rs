@@ -166,16 +166,20 @@ impl<'u> Lower<'u, '_> {
 }
 
 /// `n * constant`: `n` as an `i64`, where the product cannot have wrapped (`n` had 32 bits at most, or
-/// is negative and the size beyond all objects), and the constant.
+/// is negative and the size beyond all objects), and the constant. Without an `n`, the constant is a factor.
 pub(super) fn scaled(e: &Expr) -> Option<(Option<Expr>, i128)> {
     let Expr::Binary(BinOp::Multiply, a, b) = e else {
         return None;
     };
+    if e.ty().is_signed() {
+        return None;
+    }
     let (n, by) = match (&**a, &**b) {
         (n, Expr::Const(by)) | (Expr::Const(by), n) => (n, by.as_int()),
-        _ => return None,
+        // `sizeof(float) * n * m`: some factor is a number.
+        _ => return scaled(a).or_else(|| scaled(b)).map(|(_, by)| (None, by)),
     };
-    if e.ty().is_signed() || !(1..=1 << 16).contains(&by) {
+    if !(1..=1 << 16).contains(&by) {
         return None;
     }
     Some(match n {
