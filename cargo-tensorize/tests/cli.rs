@@ -366,6 +366,21 @@ fn codes_are_explained() {
 }
 
 #[test]
+fn nothing_is_left_in_the_folder_for_temporary_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))
+        .args(["lift", "--target", "cpu", "--target", "numpy"])
+        .args(["proven/add.c", "proven/classes.cpp"])
+        .current_dir(fixtures())
+        .env("TMPDIR", folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
 fn missing_tools_are_named_with_a_remedy() {
     let run = |variable: &str, value: &str| {
         Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))

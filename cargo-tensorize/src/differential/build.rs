@@ -1,7 +1,7 @@
 //! Compiles C functions together with the driver that runs them.
 
 use super::Error;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
         queue.push((cc.clone(), at("products.c"), machine_flags(&user_flags)));
         queue.push((cc.clone(), at("table.c"), machine_flags(&user_flags)));
     }
-    let driver = driver(&cc, &machine_flags(&user_flags))?;
+    std::fs::write(at("driver.o"), driver(&cc, &machine_flags(&user_flags))?)?;
     let mut objects = Vec::new();
     let mut broken = Vec::new();
     for (i, (path, result)) in compile_all(plan.dir, queue).into_iter().enumerate() {
@@ -139,7 +139,7 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
             .map(OsString::from),
     );
     flags.extend(objects.iter().map(OsString::from));
-    flags.push(driver.path().join("driver.o").into());
+    flags.push(at("driver.o").into());
     flags.extend(["-pthread", "-lm", "-o"].map(OsString::from));
     flags.push(program.clone().into());
     let link = |more: &[&str]| -> Result<(), Error> {
@@ -379,15 +379,15 @@ fn prototype(symbol: &str, signature: &Signature) -> String {
     format!("extern {ret} {symbol}({params}) __attribute__((weak));\n")
 }
 
-/// The compiled driver: once for each compiler and machine, for as long as this process lives.
-fn driver(cc: &[String], flags: &[String]) -> Result<Arc<TempDir>, Error> {
-    static DONE: Mutex<Option<HashMap<Vec<String>, Arc<TempDir>>>> = Mutex::new(None);
+/// The compiled driver, as the bytes of an object file: once for each compiler and machine.
+fn driver(cc: &[String], flags: &[String]) -> Result<Arc<[u8]>, Error> {
+    static DONE: Mutex<BTreeMap<Vec<String>, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
     let key: Vec<String> = cc.iter().chain(flags).cloned().collect();
     let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let done = done.get_or_insert_default();
-    if let Some(folder) = done.get(&key) {
-        return Ok(folder.clone());
+    if let Some(object) = done.get(&key) {
+        return Ok(object.clone());
     }
+    // Not kept: nothing would remove a folder in a static.
     let folder = tempfile::Builder::new().prefix("tensorize-").tempdir()?;
     let (source, object) = (
         folder.path().join("driver.c"),
@@ -395,9 +395,9 @@ fn driver(cc: &[String], flags: &[String]) -> Result<Arc<TempDir>, Error> {
     );
     std::fs::write(&source, DRIVER)?;
     compile(cc, folder.path(), flags, &source, &object)?.finish()?;
-    let folder = Arc::new(folder);
-    done.insert(key, folder.clone());
-    Ok(folder)
+    let object: Arc<[u8]> = std::fs::read(object)?.into();
+    done.insert(key, object.clone());
+    Ok(object)
 }
 
 /// Compiles every file with its compiler and flags to an object beside it, a few at a time.
