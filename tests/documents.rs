@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use cargo_tensorize::cli::Cli;
+use clap::Parser;
 use tensorize_e2e::root;
 
 fn text(path: impl AsRef<Path>) -> String {
@@ -89,6 +91,52 @@ fn the_book_has_every_page_once() {
     pages.retain(|page| page != "SUMMARY.md");
     named.sort();
     assert_eq!(named, pages);
+}
+
+/// What a page tells the reader to type: lines of listings, and code within sentences.
+fn commands(page: &str) -> Vec<String> {
+    let text = text(page);
+    let mut all = Vec::new();
+    for (n, part) in text.split("```").enumerate() {
+        if n % 2 == 1 {
+            all.extend(part.lines().map(|l| l.trim().to_owned()));
+        } else {
+            all.extend(part.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    let command = |line: &String| {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = line.trim_start_matches("$ ").trim_start_matches("- run: ");
+        let (line, _) = line.split_once(" > ").unwrap_or((line, ""));
+        line.starts_with("cargo tensorize").then(|| line.to_owned())
+    };
+    all.iter().filter_map(command).collect()
+}
+
+/// An option that was renamed, a command that is gone: the page says so no longer.
+#[test]
+fn the_program_understands_every_command_of_the_docs() {
+    let mut seen = 0;
+    let mut wrong = Vec::new();
+    let docs = pages().into_iter().map(|p| format!("docs/{p}"));
+    for page in docs.chain(["README.md".into()]) {
+        for command in commands(&page) {
+            // Of what stands for something else only this must be one of a few.
+            let words = command
+                .split(' ')
+                .map(|w| if w == "SHELL" { "bash" } else { w });
+            if let Err(e) = Cli::try_parse_from(words.skip(1))
+                && e.use_stderr()
+            {
+                wrong.push(format!("{page}: {command}: {e}"));
+            }
+            seen += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 40, "only {seen} commands were found");
+    let unknown = ["tensorize", "check", "--no-such-option"];
+    assert!(Cli::try_parse_from(unknown).is_err());
 }
 
 #[test]
