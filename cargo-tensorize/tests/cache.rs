@@ -413,3 +413,30 @@ fn it_is_in_the_users_own_folder() {
     assert_eq!(mode & 0o777, 0o700);
     assert!(folder.join("CACHEDIR.TAG").is_file());
 }
+
+#[test]
+fn doctor_tells_how_much_there_is() {
+    let f = Filled::new();
+    let doctor = |cache: &Path, size: &str| {
+        let out = with_cache(cache, f.first.path(), &["doctor"])
+            .env("TENSORIZE_CACHE_SIZE", size)
+            .output()
+            .unwrap();
+        let text = stdout(&out);
+        let mut lines = text.lines().map(str::to_owned);
+        lines
+            .find(|l| l.contains("shared cache"))
+            .expect("it is listed")
+    };
+    let line = doctor(f.cache.path(), "3M");
+    for part in [
+        "ok",
+        "2 results",
+        "of 3.00 MiB",
+        &f.cache().dir().to_string_lossy(),
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    assert!(doctor(f.cache.path(), "3 tons").contains("like 500M"));
+    assert!(doctor(Path::new("off"), "").contains("  no "));
+}

@@ -72,6 +72,7 @@ pub fn run(out: &Output) -> Code {
         ("tools", tools::programs()),
         ("frameworks", tools::frameworks()),
         ("devices", tools::devices()),
+        ("results", tools::caches()),
     ];
     let mut code = Code::Clean;
     // One command may mend several things; it is named once.

@@ -2,10 +2,12 @@
 
 use super::Check;
 use crate::tools::{find_python, on_path, solver};
+use indicatif::HumanBytes;
 use serde::Deserialize;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tensorize_build::Settings;
+use tensorize_build::cache::Cache;
 use tensorize_ir::signature::Language;
 use tensorize_prove::solver::data_dir;
 
@@ -33,6 +35,27 @@ pub(super) fn programs() -> Vec<Check> {
     let mut all = vec![this_program(), z3(), libclang()];
     all.extend(compilers());
     all
+}
+
+/// The shared cache: how much it holds, and of how much.
+pub(super) fn caches() -> Vec<Check> {
+    let check = Check::new("shared cache", "results of other checkouts");
+    vec![match (Cache::of_user(), Cache::limit()) {
+        (Err(why), _) | (Ok(Some(_)), Err(why)) => check.missing(why, None),
+        (Ok(None), _) => {
+            check.missing("TENSORIZE_CACHE is `off`, or there is no home folder", None)
+        }
+        (Ok(Some(cache)), Ok(limit)) => {
+            let size = cache.size();
+            let held = format!(
+                "{} results, {} of {}",
+                size.results,
+                HumanBytes(size.bytes),
+                HumanBytes(limit)
+            );
+            check.found(held, shown(cache.dir()))
+        }
+    }]
 }
 
 fn this_program() -> Check {
