@@ -198,7 +198,7 @@ impl Executor<'_, '_> {
                 match &*c {
                     Elem::Const(v) => self.eval(if v.is_true() { t } else { f }, state)?,
                     _ => {
-                        if self.loops.is_empty() && self.path.is_empty() {
+                        if self.at_top() {
                             self.splits.push((c.clone(), true));
                         }
                         let t = self.under(&c, |x| x.eval(t, state))?;

@@ -96,6 +96,8 @@ pub struct Executor<'c, 's> {
     pub hazards: Vec<Hazard>,
     pub(crate) loops: Vec<(Sym, Idx)>,
     pub(crate) path: Vec<ElemRef>,
+    /// How many conditions of the path say no more than that the function has not returned early.
+    returns: usize,
     pub(crate) line: u32,
 }
 
@@ -120,6 +122,7 @@ impl<'c, 's> Executor<'c, 's> {
             hazards: vec![],
             loops: vec![],
             path: vec![],
+            returns: 0,
             line: 0,
         }
     }
@@ -252,7 +255,7 @@ impl<'c, 's> Executor<'c, 's> {
             let taken = if v.is_true() { then } else { otherwise };
             return self.block(taken, state, top && rest.is_empty());
         }
-        if self.loops.is_empty() && self.path.is_empty() {
+        if self.at_top() {
             self.splits.push((c.clone(), !otherwise.is_empty()));
         }
         let not_c = Elem::not(c.clone());
@@ -287,7 +290,10 @@ impl<'c, 's> Executor<'c, 's> {
                 let (Flow::Return(a, x), Flow::On(b)) = (returned, goes_on) else {
                     return self.stuck("a return that could not be followed");
                 };
-                let (b, y) = match self.under(stays, |e| e.block(rest, b, true))? {
+                self.returns += 1;
+                let rest = self.under(stays, |e| e.block(rest, b, true));
+                self.returns -= 1;
+                let (b, y) = match rest? {
                     Flow::On(b) => (b, None),
                     Flow::Return(b, y) => (b, y),
                 };
@@ -303,6 +309,11 @@ impl<'c, 's> Executor<'c, 's> {
                 Ok(Flow::Return(merge(&c, &state, first.0, second.0), value))
             }
         }
+    }
+
+    /// Whether this is no part of a loop or a branch; what follows an early return is neither.
+    pub(crate) fn at_top(&self) -> bool {
+        self.loops.is_empty() && self.path.len() == self.returns
     }
 
     /// Makes a condition on sizes a guard, if it can be one.
