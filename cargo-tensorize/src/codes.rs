@@ -179,6 +179,14 @@ pub const CODES: &[Code] = &[
          on. The original goes on to run. With --strict it is a failure.",
     ),
     row(
+        "TZ0406",
+        "equal over the real numbers",
+        "The kernel is proven with tier real and not exact: the operations that are named are in another order in the \
+         summary, or rounded at other places, so that the last bits may differ. Or C itself leaves the bits open, or the \
+         compiler's flags do. Where the same bits are needed, say `tier = \"exact\"` in `[package.metadata.tensorize]`: \
+         then a summary with the same bits is looked for, and the original runs where there is none.",
+    ),
+    row(
         "TZ0501",
         "the compiled original differs",
         "The summary was proven, but the original, as the C compiler compiles it, gives something else on the inputs \

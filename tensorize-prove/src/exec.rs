@@ -10,6 +10,7 @@ use crate::chain::{Contents, Effect, truth};
 use crate::context::Context;
 use crate::eval::larger_or_smaller;
 use crate::loops::Oracle;
+use crate::loosened::Loosened;
 use crate::overflow::{Defined, is_usable, may_overflow};
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
@@ -88,6 +89,8 @@ pub struct Executor<'c, 's> {
     pub worst: Tier,
     /// The tier at which the closed forms hold that were used. Everything derived from them is of no better one.
     pub tier: Tier,
+    /// Why that is no better one.
+    pub(crate) loosened: Vec<Loosened>,
     /// Conditions outside of loops that went both ways, each with the way that is likely the usual one.
     pub splits: Vec<(ElemRef, bool)>,
     /// Recorded while checking.
@@ -117,6 +120,7 @@ impl<'c, 's> Executor<'c, 's> {
             checking,
             worst: Tier::Exact,
             tier: Tier::Exact,
+            loosened: vec![],
             splits: vec![],
             accesses: vec![],
             hazards: vec![],

@@ -3,6 +3,7 @@
 //! It is the only part that has to be trusted. It does not know the proposers, the back ends or the
 //! command line; what they suggest (a summary, the closed form of a loop) is checked, never believed.
 
+pub use loosened::{Cause, Loosened};
 pub use prove::{Options, integer_params, prove, prove_generated, same_params};
 
 use tensorize_ir::guard::{Footprint, Guard, Tier};
@@ -19,6 +20,7 @@ pub mod footprint;
 mod hazard;
 mod induction;
 pub mod loops;
+mod loosened;
 mod matching;
 pub mod overflow;
 mod parallel;
@@ -38,6 +40,8 @@ pub mod solver;
 pub struct Proof {
     /// How much is promised.
     pub tier: Tier,
+    /// Why the tier is no better one.
+    pub loosened: Vec<Loosened>,
     /// What has to hold at a call.
     pub guards: Vec<Guard>,
     /// The memory that is touched, an entry for each array parameter that is.

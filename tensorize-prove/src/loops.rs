@@ -12,6 +12,7 @@ use crate::chain::{self, Contents, Effect};
 use crate::equal::same;
 use crate::eval::index_like;
 use crate::exec::{Executor, Flow, State, Stuck};
+use crate::loosened::Loosened;
 use crate::search;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::{Elem, ElemRef};
@@ -231,7 +232,7 @@ impl Executor<'_, '_> {
                 let at_zero = e.replace(k, &Idx::default());
                 let same = match entry.scalars.get(var) {
                     Some(v) => {
-                        self.same_scalar(v, &at_zero)
+                        self.same_scalar(var, v, &at_zero)
                             && self.stays_in_types(v, e, Some((k, &Idx::default())))
                     }
                     None => false,
@@ -261,7 +262,7 @@ impl Executor<'_, '_> {
 
     /// Whether a variable has the value that its closed form says: the same bits, or, for a float, where
     /// that is enough, the same real number, which makes the whole proof one over the reals.
-    fn same_scalar(&mut self, found: &ElemRef, expected: &ElemRef) -> bool {
+    fn same_scalar(&mut self, var: &Sym, found: &ElemRef, expected: &ElemRef) -> bool {
         if same(&mut self.ctx, found, expected, Tier::Exact) {
             return true;
         }
@@ -270,6 +271,8 @@ impl Executor<'_, '_> {
             && same(&mut self.ctx, found, expected, Tier::Real);
         if real {
             self.tier = Tier::Real;
+            let why = Loosened::round(var, self.line, found);
+            self.loosened.push(why);
         }
         real
     }
@@ -313,10 +316,12 @@ impl Executor<'_, '_> {
         let saved = self.ctx.save();
         let before = (self.checking, self.tier, self.line);
         let (accesses, hazards) = (self.accesses.len(), self.hazards.len());
+        let loosened = self.loosened.len();
         self.checking = true;
         let holds =
             self.require_trips(l, &form.trip).is_ok() && self.verify(l, state, k, form).is_ok();
         (self.checking, self.tier, self.line) = before;
+        self.loosened.truncate(loosened);
         self.accesses.truncate(accesses);
         self.hazards.truncate(hazards);
         self.ctx.restore(saved);
@@ -402,7 +407,7 @@ impl Executor<'_, '_> {
             let ok = match f {
                 ScalarForm::At(e) => {
                     let v = v.replace_accs(&running);
-                    self.same_scalar(&v, &e.replace(k, &next_k))
+                    self.same_scalar(var, &v, &e.replace(k, &next_k))
                         && self.stays_in_types(&v, e, Some((k, &next_k)))
                 }
                 ScalarForm::Fold { step, .. } => same(&mut self.ctx, v, step, Tier::Exact),

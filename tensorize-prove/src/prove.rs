@@ -8,6 +8,7 @@ use crate::exec::{Executor, State, Stuck};
 use crate::footprint::{self, Touched};
 use crate::hazard;
 use crate::loops::Oracle;
+use crate::loosened::{Cause, Loosened};
 use crate::reads;
 use crate::solver::{Answer, Solver};
 use crate::{Proof, Verdict};
@@ -180,7 +181,15 @@ fn attempt(
     let ran = exec.run();
     *guards = exec.ctx.guards().to_vec();
     let (state, returned) = ran?;
+    if kernel.fused {
+        let cause = Cause::Open;
+        exec.loosened.push(Loosened { line: 0, cause });
+    } else if options.best == Tier::Real {
+        let cause = Cause::Asked;
+        exec.loosened.push(Loosened { line: 0, cause });
+    }
     let tier = compare(&mut exec, summary, &state, returned.as_ref(), options)?.max(exec.tier);
+    let loosened = Loosened::merged(std::mem::take(&mut exec.loosened));
     if exec.tier == Tier::Real {
         footprint::independent_of_reals(&exec.accesses, &exec.hazards)?;
     }
@@ -198,6 +207,7 @@ fn attempt(
     match exec.ctx.assumptions_are_satisfiable() {
         Answer::Sat => Ok(Proof {
             tier,
+            loosened,
             guards: guards.clone(),
             footprints: touched.iter().map(|t| t.footprint.clone()).collect(),
             eager_guards: touched
@@ -268,7 +278,7 @@ fn compare(
             let expected = summary.element(node, &[], &mut fresh);
             exec.ctx.fresh = fresh;
             tier = tier.max(same_at(
-                &mut exec.ctx,
+                exec,
                 value,
                 &expected,
                 tier,
@@ -302,14 +312,7 @@ fn compare(
         let expected = summary.element(*node, &position, &mut fresh);
         exec.ctx.fresh = fresh;
         let what = format!("{}[{}]", view.array, view.index);
-        tier = tier.max(same_at(
-            &mut exec.ctx,
-            &found,
-            &expected,
-            tier,
-            options,
-            &what,
-        )?);
+        tier = tier.max(same_at(exec, &found, &expected, tier, options, &what)?);
         exec.ctx.forget(mark);
     }
     let params: Vec<Sym> = exec
@@ -339,17 +342,22 @@ fn arbitrary_position(ctx: &mut Context, shape: &[Idx]) -> Vec<Idx> {
 }
 
 fn same_at(
-    ctx: &mut Context,
+    exec: &mut Executor,
     found: &ElemRef,
     expected: &ElemRef,
     tier: Tier,
     options: &Options,
     what: &str,
 ) -> Result<Tier, Stuck> {
+    let ctx = &mut exec.ctx;
     if tier == Tier::Exact && !is_order_open(found) && same(ctx, found, expected, Tier::Exact) {
         return Ok(Tier::Exact);
     }
     if options.worst == Tier::Real && same(ctx, found, expected, Tier::Real) {
+        if tier == Tier::Exact {
+            let why = Loosened::order(what.into(), 0, found);
+            exec.loosened.push(why);
+        }
         return Ok(Tier::Real);
     }
     stuck(format!(

@@ -127,6 +127,7 @@ fn proof(tier: Tier) -> Proof {
     };
     Proof {
         tier,
+        loosened: vec![],
         guards: vec![Guard::NonNegative(Idx::sym("n"))],
         footprints: vec![footprint("x", false), footprint("out", true)],
         eager_guards: vec![],

@@ -148,6 +148,11 @@ impl Stages<'_> {
         report.tier = Some(proof.tier);
         report.guards = proof.guards.iter().map(ToString::to_string).collect();
         report.summary = summary.to_string();
+        for why in &proof.loosened {
+            let message = format!("tier real, not exact: {why}");
+            let d = Diagnostic::warning("TZ0406", message).at(self.at(why.line));
+            self.kernel.report.note(d);
+        }
     }
 
     /// The time is up. What was open: the work that was cut off, or else what could not be shown without time.
