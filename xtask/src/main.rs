@@ -70,6 +70,15 @@ enum Verb {
         #[arg(value_name = "TARGET", conflicts_with = "update")]
         targets: Vec<String>,
     },
+    /// Change every row of every framework's tables of operators, one at a time, and print those that no test notices
+    MutateRows {
+        /// Which frameworks for arrays to install; the rows of others are left out
+        #[arg(long, default_value = "small")]
+        frameworks: setup::Frameworks,
+        /// Only these
+        #[arg(value_name = "TARGET")]
+        targets: Vec<String>,
+    },
     /// Write docs/coverage.md: which of the 69 benchmarks are proven, in which form, and how fast
     Coverage,
     /// Check formatting and run clippy, warnings being errors
@@ -93,6 +102,10 @@ fn main() -> ExitCode {
             update,
             targets,
         } => test::targets(frameworks, update, &targets),
+        Verb::MutateRows {
+            frameworks,
+            targets,
+        } => test::mutate_rows(frameworks, &targets),
         Verb::Coverage => test::coverage(),
         Verb::Lint => test::lint(),
     };

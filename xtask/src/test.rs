@@ -1,4 +1,4 @@
-//! `cargo xtask test`, `cargo xtask targets`, `cargo xtask coverage` and `cargo xtask lint`.
+//! `cargo xtask test`, `cargo xtask targets`, `cargo xtask mutate-rows`, `cargo xtask coverage` and `cargo xtask lint`.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -77,6 +77,18 @@ pub fn coverage() -> Result<()> {
                 "--quiet",
             ])
             .env("UPDATE_GOLDEN", "1"),
+    )
+}
+
+/// Has the test that changes rows of operators do so for all of them.
+pub fn mutate_rows(frameworks: setup::Frameworks, targets: &[String]) -> Result<()> {
+    setup::run(frameworks)?;
+    run_command(
+        cargo()
+            .args(["test", "--quiet", "--package", "tensorize-backends"])
+            .args(["--test", "rows", "--", "--nocapture"])
+            .args(targets.iter().map(|t| format!("{t}::")))
+            .env("TENSORIZE_ROWS", "all"),
     )
 }
 

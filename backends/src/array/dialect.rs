@@ -45,6 +45,7 @@ pub struct Dialect {
 }
 
 /// The way into a framework: a kernel is a pure function of its arrays, called by one that reads and stores.
+#[derive(Clone)]
 pub struct Boundary {
     /// From NumPy's array or scalar `{x}` of the type `{t}`.
     pub enter: &'static str,
@@ -99,6 +100,21 @@ impl Dialect {
             .row("type", ty, false)
             .map_err(|_| Unsupported::new(format!("{} does not compute with {ty}", self.title)))?;
         Ok(row.form.replace("{m}", self.module))
+    }
+
+    /// The rows that count for some type, as they stand in the tables: after each of the others comes one that fits instead.
+    pub fn rows_in_use(&self) -> Vec<&'static str> {
+        let all: Vec<Line> = self.all_rows().collect();
+        let counts = |row: &&Line| {
+            let after = all.iter().skip_while(|r| !std::ptr::eq(r.text, row.text));
+            let after: Vec<&Line> = after.skip(1).filter(|r| r.name == row.name).collect();
+            ScalarType::ALL.iter().any(|ty| {
+                [false, true].iter().any(|known| {
+                    row.fits(*ty, *known) && !after.iter().any(|r| r.fits(*ty, *known))
+                })
+            })
+        };
+        all.iter().filter(counts).map(|r| r.text).collect()
     }
 
     fn all_rows(&self) -> impl Iterator<Item = Line> {
@@ -194,6 +210,7 @@ fn infix_of(form: &str) -> Option<(Level, &str)> {
 
 /// A row as it stands in a table.
 struct Line {
+    text: &'static str,
     name: &'static str,
     on: &'static str,
     form: &'static str,
@@ -204,6 +221,7 @@ impl Line {
         let (name, rest) = line.trim().split_once(' ')?;
         let (on, form) = rest.trim_start().split_once(' ')?;
         (!name.starts_with('#')).then(|| Line {
+            text: line,
             name,
             on,
             form: form.trim(),
@@ -280,6 +298,8 @@ mod tests {
         );
         assert!(DIALECT.row("divide", ScalarType::I8, false).is_err());
         assert!(DIALECT.row("divide", ScalarType::I8, true).is_ok());
+        let in_use = DIALECT.rows_in_use();
+        assert_eq!(in_use.len(), 6, "{in_use:?}");
         let none = DIALECT.row("sine", ScalarType::F32, false).unwrap_err();
         assert_eq!(none.why, "Test has no sine on f32");
     }

@@ -485,6 +485,13 @@ impl<'a> Emitter<'a> {
         if elem.is_float() && self.allowed == Tier::Exact {
             let all: String = result.iter().chain(&summed).collect();
             let products = einsum(self, &all)?;
+            if summed.is_empty() {
+                let products = Code {
+                    full: true,
+                    ..products
+                };
+                return Ok(infix("+", Level::Sum, &start, &products));
+            }
             let axes: Vec<usize> = (result.len()..result.len() + summed.len()).collect();
             let add = Reducer::Op(BinOp::Add);
             return self.reduction(add, elem, Some(&start), &products, &axes);

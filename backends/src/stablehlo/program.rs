@@ -296,7 +296,11 @@ fn words(extent: &Idx) -> String {
         return "extent".into();
     }
     let text = text.replace(" + ", "_plus_").replace(" - ", "_minus_");
-    text.replace('*', "_times_").replace('-', "minus_")
+    let name = text.replace('*', "_times_").replace('-', "minus_");
+    match name.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("size_{name}"),
+        false => name,
+    }
 }
 
 /// A literal as it stands between `dense<` and `>`. What has no exact short form stands as its bits.
@@ -359,6 +363,7 @@ mod tests {
         let n = Idx::sym("n");
         assert_eq!(words(&(&n - &Idx::constant(1))), "n_minus_1");
         assert_eq!(words(&(&n * &Idx::sym("d"))), "d_times_n");
+        assert_eq!(words(&(&n * &Idx::constant(2))), "size_2_times_n");
         let far = Idx::atom(Atom::Max(Box::new(n.clone()), Box::new(Idx::constant(1))));
         assert_eq!(words(&far), "extent");
     }

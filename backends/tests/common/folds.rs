@@ -45,7 +45,7 @@ pub fn scans_of(ty: ScalarType, turn: usize) -> Function {
         ScalarType::I1 => &["and", "or", "xor"],
         _ if ty.is_float() => &["add", "multiply", "maximum", "minimum_number", "subtract"],
         _ => &[
-            "add", "multiply", "maximum", "minimum", "xor", "and", "subtract",
+            "add", "multiply", "maximum", "minimum", "xor", "and", "or", "subtract",
         ],
     };
     let scans: Vec<_> = (reducers.iter().enumerate())

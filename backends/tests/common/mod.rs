@@ -2,6 +2,9 @@
 
 #![allow(dead_code)]
 
+pub mod attempts;
+pub mod cases;
+pub mod corpus;
 pub mod folds;
 pub mod operators;
 pub mod python;
@@ -404,6 +407,13 @@ pub fn outcomes(function: &Function, calls: &[Inputs], stdout: &str) -> Vec<Outp
 
 /// Compares, bit for bit or, for tier real, with a tolerance.
 pub fn assert_same(name: &str, tier: Tier, got: &Outputs, want: &Outputs) {
+    if let Some(difference) = difference(tier, got, want) {
+        panic!("{name}: {difference}");
+    }
+}
+
+/// What is not the same, bit for bit or, for tier real, with a tolerance.
+pub fn difference(tier: Tier, got: &Outputs, want: &Outputs) -> Option<String> {
     let close = |a: Scalar, b: Scalar| {
         a.same(b)
             || (tier == Tier::Real && a.ty.is_float() && {
@@ -413,14 +423,19 @@ pub fn assert_same(name: &str, tier: Tier, got: &Outputs, want: &Outputs) {
     };
     for (array, want) in &want.arrays {
         let (got, want) = (&got.arrays[array].data, &want.data);
-        assert_eq!(got.len(), want.len(), "{name}: length of {array}");
+        if got.len() != want.len() {
+            return Some(format!("length of {array}"));
+        }
         for (i, (g, w)) in got.iter().zip(want).enumerate() {
-            assert!(close(*g, *w), "{name}: {array}[{i}] is {g}, should be {w}");
+            if !close(*g, *w) {
+                return Some(format!("{array}[{i}] is {g}, should be {w}"));
+            }
         }
     }
     match (got.returned, want.returned) {
-        (Some(g), Some(w)) => assert!(close(g, w), "{name} gives {g}, should give {w}"),
-        (g, w) => assert_eq!(g, w, "{name}"),
+        (Some(g), Some(w)) if close(g, w) => None,
+        (None, None) => None,
+        (g, w) => Some(format!("gives {g:?}, should give {w:?}")),
     }
 }
 

@@ -73,21 +73,28 @@ pub fn run_python(python: &Path, f: &Function, g: &Generated, calls: &[Inputs]) 
     run_modules(python, &[run]).swap_remove(0)
 }
 
+/// What a script begins with.
+pub fn head() -> String {
+    let show = "def show(a):\n    a = np.atleast_1d(a)\n    print(*[format(v, 'x') for v in a.view(f'u{a.itemsize}').tolist()])\n";
+    format!("import numpy as np\nimport warnings\n{show}")
+}
+
+/// After the imports, a warning is an error. What Dask's threads warn of is NumPy's overflows and divisions by zero.
+pub const WARNINGS: &str = "warnings.simplefilter('error')\n\
+    warnings.filterwarnings('ignore', category=RuntimeWarning, module='dask')\n";
+
 /// Writes the modules and a script that makes the calls, and runs it; a warning is an error.
 pub fn run_modules(python: &Path, runs: &[Run]) -> Vec<Vec<Outputs>> {
     let dir = tempfile::tempdir().unwrap();
-    let mut s = String::from("import faulthandler\nimport numpy as np\nimport warnings\n");
+    let mut s = head();
     // A framework that doesn't come back says where it is, and the tests go on.
-    s += "faulthandler.dump_traceback_later(600, exit=True)\n";
-    s += "def show(a):\n    a = np.atleast_1d(a)\n    print(*[format(v, 'x') for v in a.view(f'u{a.itemsize}').tolist()])\n";
+    s += "import faulthandler\nfaulthandler.dump_traceback_later(600, exit=True)\n";
     for (i, run) in runs.iter().enumerate() {
         let file = dir.path().join(format!("kernel{i}.py"));
         std::fs::write(file, &run.generated.files[0].1).unwrap();
         writeln!(s, "import kernel{i}").unwrap();
     }
-    s += "warnings.simplefilter('error')\n";
-    // What Dask's threads warn of is NumPy's overflows and divisions by zero.
-    s += "warnings.filterwarnings('ignore', category=RuntimeWarning, module='dask')\n";
+    s += WARNINGS;
     for (i, run) in runs.iter().enumerate() {
         for call in run.calls {
             write_call(&mut s, dir.path(), i, run, call);
@@ -114,7 +121,8 @@ pub fn run_modules(python: &Path, runs: &[Run]) -> Vec<Vec<Outputs>> {
         .collect()
 }
 
-fn write_call(s: &mut String, dir: &Path, module: usize, run: &Run, call: &Inputs) {
+/// Makes a call and prints what it leaves.
+pub fn write_call(s: &mut String, dir: &Path, module: usize, run: &Run, call: &Inputs) {
     let mut args = Vec::new();
     for p in &run.function.params {
         match p {
