@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tensorize_build::Settings;
+use tensorize_build::compiler::in_build_script;
 use tensorize_build::config::{self, BuildManifest, Library};
 
 /// A package whose kernels are looked at.
@@ -167,14 +168,13 @@ fn chosen<'a>(
 
 /// Lets cargo run the build script, which notes what it compiles, if it may have changed since it did, or if what it
 /// noted is not to be trusted.
+///
 /// When cargo runs us from a build script, it holds its locks: nothing is run then, and the script has
 /// made its notes.
 fn run_build_script(dir: &Path, project: &Project) -> Result<(), String> {
     let noted = BuildManifest::load(dir);
     let up_to_date = noted.as_ref().is_some_and(|n| n.is_of_script(dir));
-    let nested = ["TENSORIZE_NESTED", "OUT_DIR"]
-        .iter()
-        .any(|v| std::env::var_os(v).is_some());
+    let nested = std::env::var_os("TENSORIZE_NESTED").is_some() || in_build_script();
     if (up_to_date && !project.locked) || nested {
         return Ok(());
     }

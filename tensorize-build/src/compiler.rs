@@ -53,7 +53,7 @@ impl Settings {
             .cargo_metadata(false)
             .cargo_warnings(false)
             .warnings(false);
-        let in_build_script = env::var_os("OUT_DIR").is_some() && env::var_os("TARGET").is_some();
+        let in_build_script = in_build_script();
         if !in_build_script {
             build
                 .host(env!("TENSORIZE_HOST"))
@@ -89,4 +89,10 @@ impl Settings {
         command.current_dir(&self.dir).env("LC_ALL", "C");
         Ok(command)
     }
+}
+/// Whether cargo runs this process as a build script. `cargo run` and `cargo test` give their programs `OUT_DIR`, too.
+pub fn in_build_script() -> bool {
+    ["OUT_DIR", "TARGET"]
+        .iter()
+        .all(|v| env::var_os(v).is_some())
 }
