@@ -11,6 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use tensorize_build::cache::{Cache, Key};
+use tensorize_build::hash::Hashes;
 use tensorize_build::record::Record;
 use tensorize_build::store::Entry;
 
@@ -33,7 +34,7 @@ pub struct Question<'a> {
     /// Relative to the manifest.
     pub file: &'a str,
     /// As the compiler sees it.
-    pub hash: &'a str,
+    pub hashes: &'a Hashes,
     /// The version of the C compiler, which took part in the run against the original.
     pub compiler: &'a str,
     /// The solver's version.
@@ -54,14 +55,14 @@ impl Question<'_> {
             ("tier", self.settings.tier.name()),
             ("targets", &targets),
         ];
-        Key::new(self.hash, &circumstances)
+        Key::new(&self.hashes.here, &circumstances)
     }
 
     /// Whether this is an answer, by the same rule by which one in `.tensorize/` is.
     fn is_answered_by(&self, record: &Record) -> bool {
         record.name == self.kernel
             && record.file == self.file
-            && stored::is_current(record, self.hash, self.z3, &self.settings.targets)
+            && stored::is_current(record, self.hashes, self.z3, &self.settings.targets)
     }
 
     /// A target of another crate may make other code tomorrow, and nobody would know.

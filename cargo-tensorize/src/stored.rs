@@ -7,21 +7,25 @@ use crate::pipeline::Kernel;
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use tensorize_build::current::is_about;
+use tensorize_build::hash::Hashes;
 use tensorize_build::record::{CType, Param, Prototype, Record, StoredFootprint, TargetRecord};
 use tensorize_ir::guard::{Footprint, Guard, Tier};
 use tensorize_ir::index::Idx;
 use tensorize_lift::c::Signature;
 
-/// The record of a kernel, and the sources that go with it.
+/// The record of a kernel of a file (relative to the manifest), and the sources that go with it.
 pub fn record(
     kernel: &Kernel,
     file: &str,
-    hash: &str,
+    hashes: &Hashes,
+    either_sign: bool,
     z3: &str,
 ) -> (Record, BTreeMap<String, String>) {
     let r = &kernel.report;
     let text = |s: &str| (!s.is_empty()).then(|| s.to_owned());
-    let mut record = Record::new(&r.name, file, r.line, hash, r.status);
+    let mut record = Record::new(&r.name, file, r.line, &hashes.here, r.status);
+    record.either_sign = either_sign;
     record.tier = r.tier.map(|t| t.name().into());
     record.code = r.code.map(Into::into);
     record.why = r.why.clone();
@@ -67,9 +71,9 @@ pub fn record(
     (record, sources)
 }
 
-/// Whether the record still answers for a file with this hash. What isn't proven is never final: a later
+/// Whether the record still answers for a kernel with these hashes. What isn't proven is never final: a later
 /// version, or a luckier solver, may prove it.
-pub fn is_current(record: &Record, hash: &str, z3: &str, targets: &[String]) -> bool {
+pub fn is_current(record: &Record, hashes: &Hashes, z3: &str, targets: &[String]) -> bool {
     let done = |t: &String| {
         record
             .targets
@@ -77,7 +81,7 @@ pub fn is_current(record: &Record, hash: &str, z3: &str, targets: &[String]) -> 
             .is_some_and(|t| t.status != TargetStatus::Failed)
     };
     record.status == Status::Proven
-        && record.hash == hash
+        && is_about(record, hashes)
         && record.is_of_this_version()
         && record.z3.as_deref() == Some(z3)
         && record.targets.len() == targets.len()

@@ -50,6 +50,9 @@ pub enum Error {
         "no current result for {0}; run `cargo tensorize` and commit `.tensorize/`, or unset TENSORIZE_STRICT"
     )]
     Strict(String),
+    /// `TENSORIZE_STRICT=1` in a build for another machine, and some results don't hold there.
+    #[error("{0}; unset TENSORIZE_STRICT to build them as they are")]
+    StrictElsewhere(String),
 }
 
 impl fmt::Debug for Error {

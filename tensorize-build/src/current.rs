@@ -2,7 +2,7 @@
 //! `cargo tensorize check --locked` ask the same questions here, so that a green check means a build that misses nothing.
 
 use crate::config::Metadata;
-use crate::hash::Preprocessed;
+use crate::hash::{Hashes, Preprocessed};
 use crate::prototype;
 use crate::record::Record;
 use std::collections::BTreeSet;
@@ -18,5 +18,10 @@ pub fn wanted(metadata: &Metadata, file: &str, seen: &Preprocessed) -> BTreeSet<
 
 /// Whether the record is about this kernel of this file, as the file is now.
 pub fn is_current(record: &Record, file: &str, seen: &Preprocessed, name: &str) -> bool {
-    record.name == name && record.file == file && record.hash == seen.hash_of(name)
+    record.name == name && record.file == file && is_about(record, &seen.hashes_of(name))
+}
+
+/// Whether the record is about a kernel with these hashes.
+pub fn is_about(record: &Record, kernel: &Hashes) -> bool {
+    record.hash == kernel.here || record.either_sign && record.hash == kernel.under_other_signs
 }

@@ -6,6 +6,9 @@
 //! text and is covered. Comments, blank lines and indentation don't count.
 
 mod parts;
+mod signs;
+
+pub use signs::Signs;
 
 use crate::adaptor::language_of;
 use crate::compiler::Settings;
@@ -22,6 +25,10 @@ use std::time::Duration;
 pub struct Preprocessed {
     /// Over what the compiler was told, and how large its types are: all but the text.
     dialect: blake3::Hash,
+    /// The same for a compiler whose [`Signs`] are the other ones.
+    other_dialect: blake3::Hash,
+    /// The signs of characters here.
+    pub signs: Signs,
     parts: Parts,
     /// The project's own text, one space between tokens. [`MARKER`] stands where `TENSORIZE_KERNEL` was.
     pub text: String,
@@ -31,14 +38,35 @@ pub struct Preprocessed {
     pub compiler: String,
 }
 
+/// The hashes of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hashes {
+    /// As the compiler in use sees it.
+    pub here: String,
+    /// As one sees it for which `char` and `wchar_t` have the other signs, and all else is the same.
+    pub under_other_signs: String,
+}
+
 /// What `TENSORIZE_KERNEL` becomes, so that annotated functions are seen without a parser.
 pub const MARKER: &str = "__tensorize_kernel__";
 
 impl Preprocessed {
     /// The hash of a kernel of this file.
     pub fn hash_of(&self, kernel: &str) -> String {
+        self.hash_under(&self.dialect, kernel)
+    }
+
+    /// That, and the one under the other signs.
+    pub fn hashes_of(&self, kernel: &str) -> Hashes {
+        Hashes {
+            here: self.hash_of(kernel),
+            under_other_signs: self.hash_under(&self.other_dialect, kernel),
+        }
+    }
+
+    fn hash_under(&self, dialect: &blake3::Hash, kernel: &str) -> String {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(self.dialect.as_bytes());
+        hasher.update(dialect.as_bytes());
         for (place, text) in self.parts.about(kernel) {
             part(&mut hasher, &place.to_string(), text);
         }
@@ -120,7 +148,7 @@ fn preprocess_within(
     );
 
     let mut hasher = blake3::Hasher::new();
-    part(&mut hasher, "contract", "2");
+    part(&mut hasher, "contract", "3");
     for name in DATA_MODEL {
         let value = scanned.predefined.get(*name).map_or("", String::as_str);
         part(&mut hasher, name, value);
@@ -134,8 +162,16 @@ fn preprocess_within(
         .map(|p| settings.dir.join(p))
         .collect();
     inputs.insert(settings.dir.join(file));
+    let signs = Signs::of(&scanned.predefined);
+    let with = |signs: Signs| {
+        let mut hasher = hasher.clone();
+        part(&mut hasher, "signs", &signs.text());
+        hasher.finalize()
+    };
     Ok(Preprocessed {
-        dialect: hasher.finalize(),
+        dialect: with(signs),
+        other_dialect: with(signs.others()),
+        signs,
         parts: Parts::of(&scanned.text, language_of(file)),
         text: scanned.text,
         inputs: inputs.into_iter().collect(),
@@ -155,7 +191,6 @@ const DATA_MODEL: &[&str] = &[
     "__SIZEOF_LONG_LONG__",
     "__SIZEOF_POINTER__",
     "__SIZEOF_LONG_DOUBLE__",
-    "__CHAR_UNSIGNED__",
     "__BYTE_ORDER__",
     "__FLT_EVAL_METHOD__",
     "__FAST_MATH__",
@@ -186,9 +221,6 @@ fn changes_meaning(flag: &str) -> bool {
         "std=",
         "long-double",
         "wchar",
-        "-m32",
-        "-m64",
-        "-mx32",
         "-include",
         "-imacros",
     ];
@@ -438,6 +470,22 @@ mod tests {
         assert_ne!(plain, p.pre(&["-funsigned-char"]).hash_of("f"));
         assert_eq!(plain, p.pre(&["-g"]).hash_of("f"));
         assert_eq!(plain, p.pre(&["-DUNUSED=1"]).hash_of("f"));
+    }
+
+    #[test]
+    fn other_signs_are_another_dialect_and_the_sizes_of_another_abi_a_third() {
+        let p = Project::new("int f(int a) { return a; }\n");
+        let (here, narrow) = (p.pre(&[]), p.pre(&["-m32"]));
+        assert_eq!(here.signs.others().others(), here.signs);
+        let hashes = |seen: &Preprocessed| {
+            let of = seen.hashes_of("f");
+            [of.here, of.under_other_signs]
+        };
+        let mut all = [hashes(&here), hashes(&narrow)].concat();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 4);
+        assert_eq!(here.hash_of("f"), here.hashes_of("f").here);
     }
 
     #[test]

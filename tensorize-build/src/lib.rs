@@ -10,6 +10,7 @@ mod builder;
 pub mod cache;
 pub mod compiler;
 pub mod config;
+mod cross;
 pub mod current;
 pub mod hash;
 mod limited;

@@ -30,6 +30,10 @@ pub struct Record {
     /// `exact` or `real`, if proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
+    /// It is read as the same where plain `char` and `wchar_t` have the other signs
+    /// ([`crate::hash::Signs`]), so that all this holds there, too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub either_sign: bool,
     /// The code of the refusal, such as `TZ0203`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
@@ -241,6 +245,7 @@ impl Record {
             hash: hash.into(),
             status,
             tier: None,
+            either_sign: false,
             code: None,
             why: None,
             guards: vec![],

@@ -7,6 +7,7 @@ use crate::builder::Error;
 use crate::cache::Cache;
 use crate::compiler::{Settings, include_dir};
 use crate::config::{BuildManifest, Library, Metadata};
+use crate::cross::Cross;
 use crate::current::{is_current, wanted};
 use crate::hash::{Preprocessed, preprocess};
 use crate::prototype;
@@ -31,6 +32,8 @@ pub(crate) struct Session {
     metadata: Metadata,
     store: Store,
     cache: Option<Cache>,
+    /// The machine that is built for, if it is another one.
+    cross: Option<Cross>,
 }
 
 /// A C file with the kernels in it.
@@ -97,6 +100,10 @@ impl Session {
             source,
         })?;
         let settings = Settings::of(&dir, &library);
+        let cross = Cross::of_cargo();
+        if let Some(why) = cross.as_ref().and_then(|c| c.objection_to(&library.flags)) {
+            return Err(Error::Configuration(why));
+        }
         let store = Store::of_manifest(&dir);
         let cache = Cache::of_user().unwrap_or_else(|why| {
             warn(&format!("the shared cache is not used: {why}"));
@@ -110,6 +117,7 @@ impl Session {
             metadata,
             store,
             cache,
+            cross,
         })
     }
 
@@ -119,7 +127,9 @@ impl Session {
 
     pub(crate) fn run(self) -> Result<(), Error> {
         // A read-only source is no error: the subcommand has the metadata, too.
-        if may_write(&self.dir) {
+        // Flags that are for another machine are no use to it, which works on this one.
+        let for_this_machine = self.cross.is_none() || !BuildManifest::path(&self.dir).exists();
+        if may_write(&self.dir) && for_this_machine {
             self.note_library();
         }
         let mut files = Vec::new();
@@ -182,7 +192,8 @@ impl Session {
     fn entries(&self, files: &[(String, Preprocessed)]) -> Result<Vec<Entry>, Error> {
         let mut entries = self.load(files);
         let mut missing = self.missing(files, &entries);
-        if !missing.is_empty() && self.run_subcommand() {
+        let use_of_more = self.cross.as_ref().is_none_or(Cross::has_like_numbers);
+        if !missing.is_empty() && use_of_more && self.run_subcommand() {
             entries = self.load(files);
             missing = self.missing(files, &entries);
         }
@@ -191,11 +202,17 @@ impl Session {
         }
         let list = missing.join(", ");
         if env::var_os("TENSORIZE_STRICT").is_some_and(|v| v == "1") {
-            return Err(Error::Strict(list));
+            return Err(match &self.cross {
+                None => Error::Strict(list),
+                Some(cross) => Error::StrictElsewhere(cross.without_result(&list)),
+            });
         }
-        warn(&format!(
-            "no current result for {list}: the original C is compiled alone; run `cargo tensorize`"
-        ));
+        warn(&match &self.cross {
+            None => format!(
+                "no current result for {list}: the original C is compiled alone; run `cargo tensorize`"
+            ),
+            Some(cross) => cross.without_result(&list),
+        });
         Ok(entries)
     }
 
@@ -226,7 +243,11 @@ impl Session {
             true => 1 + u32::from(has_all(e)),
         };
         let cache = self.cache.as_ref()?;
-        cache.best(&seen.hash_of(name), name, rank)
+        let hashes = seen.hashes_of(name);
+        let mut found = [hashes.here, hashes.under_other_signs]
+            .into_iter()
+            .filter_map(|hash| cache.best(&hash, name, rank));
+        found.next()
     }
 
     fn missing(&self, files: &[(String, Preprocessed)], entries: &[Entry]) -> Vec<String> {

@@ -88,23 +88,35 @@ pub enum Frameworks {
     All,
 }
 
-/// The targets whose frameworks or drivers are not there, and `browser` if there is none.
+/// The targets whose frameworks or drivers are not there, `browser` if there is none, and `aarch64` if nothing can be built
+/// for that and run.
 pub fn left_out() -> Vec<&'static str> {
     let lacking = FRAMEWORKS.iter().filter(|f| !is_in_venv(f.inside));
     let opencl = (!has_opencl_driver()).then_some("opencl");
     let browser = (!has_browser()).then_some("browser");
+    let cross = (!has_cross_tools()).then_some("aarch64");
     lacking
         .map(|f| f.target)
         .chain(opencl)
         .chain(browser)
+        .chain(cross)
         .collect()
 }
+
 /// Debian's packages for what must be on the machine already, together: one command mends everything.
 const DEBIAN_PACKAGES: [&str; 5] = ["gcc", "clang", "libc6-dev", "python3", "python3-venv"];
 /// An OpenCL driver for the machine's own cores, and what finds drivers.
 const OPENCL_PACKAGES: [&str; 2] = ["pocl-opencl-icd", "ocl-icd-libopencl1"];
 /// A browser, and letters for it.
 const BROWSER: [&str; 2] = ["chromium", "fonts-dejavu-core"];
+/// A compiler for AArch64 with its library, and what runs its programs.
+const CROSS_PACKAGES: [&str; 3] = [
+    "gcc-aarch64-linux-gnu",
+    "libc6-dev-arm64-cross",
+    "qemu-user",
+];
+/// The same machine as Rust calls it.
+const CROSS_TRIPLE: &str = "aarch64-unknown-linux-gnu";
 /// Written into the environment when it is complete.
 const STAMP: &str = "tensorize-setup";
 
@@ -133,6 +145,11 @@ pub fn run(frameworks: Frameworks) -> Result<()> {
         && let Err(error) = install_debian("there is no browser to see reports with", &BROWSER)
     {
         eprintln!("setup: how reports look is not tested: {error:#}");
+    }
+    if !has_cross_tools()
+        && let Err(error) = install_cross_tools()
+    {
+        eprintln!("setup: builds for {CROSS_TRIPLE} are not tested: {error:#}");
     }
     let missing = FRAMEWORKS
         .iter()
@@ -347,6 +364,28 @@ fn has_opencl_driver() -> bool {
 /// The one that the tests of reports run.
 fn has_browser() -> bool {
     succeeds(Command::new("chromium").arg("--version"))
+}
+
+fn has_cross_tools() -> bool {
+    let cc = succeeds(Command::new("aarch64-linux-gnu-gcc").arg("--version"));
+    cc && succeeds(Command::new("qemu-aarch64").arg("--version")) && has_cross_library()
+}
+
+/// Rust's own library for that machine.
+fn has_cross_library() -> bool {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut ask = Command::new(rustc);
+    ask.args(["--print", "target-libdir", "--target", CROSS_TRIPLE]);
+    output(&mut ask).is_ok_and(|folder| PathBuf::from(folder.trim()).is_dir())
+}
+
+fn install_cross_tools() -> Result<()> {
+    install_debian("there is no compiler for AArch64", &CROSS_PACKAGES)?;
+    if !has_cross_library() {
+        run_command(Command::new("rustup").args(["target", "add", CROSS_TRIPLE]))
+            .context("Rust's library for it comes with rustup")?;
+    }
+    Ok(())
 }
 
 fn debian_command(packages: &[&str]) -> String {

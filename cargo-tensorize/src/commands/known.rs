@@ -15,6 +15,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tensorize_build::config::relative_to;
+use tensorize_build::current::is_about;
 use tensorize_build::hash::preprocess;
 use tensorize_build::record::{Record, Status, TargetRecord, TargetStatus};
 use tensorize_build::store::Entry;
@@ -212,7 +213,7 @@ fn parsed(package: &Package, record: &Record) -> Result<Job, String> {
 fn is_current(job: &Job, record: &Record) -> bool {
     let settings = &job.source.settings;
     let seen = preprocess(settings, Path::new(&record.file));
-    seen.is_ok_and(|seen| seen.hash_of(&record.name) == record.hash)
+    seen.is_ok_and(|seen| is_about(record, &seen.hashes_of(&record.name)))
 }
 
 fn source_text(job: &Job) -> String {

@@ -1,5 +1,7 @@
 //! No verb, and `check`: the kernels of a Cargo project.
 
+mod signs;
+
 use super::{Output, packages, threads};
 use crate::cache::{Question, Shared};
 use crate::cli::{Common, Project, SecondSolver, TierName};
@@ -14,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tensorize_build::config;
-use tensorize_build::hash::preprocess;
+use tensorize_build::hash::{Hashes, Signs, preprocess};
 use tensorize_build::record::{Record, is_c_name};
 use tensorize_build::store::{Entry, Store};
 use tensorize_ir::guard::Tier;
@@ -174,7 +176,10 @@ struct Found {
     job: Job,
     /// Relative to the manifest.
     file: String,
-    hash: String,
+    hashes: Hashes,
+    signs: Signs,
+    /// It is read as the same where characters have the other signs; before [`signs::mark`]: it may be.
+    either_sign: bool,
     /// The C compiler's version.
     compiler: String,
 }
@@ -184,11 +189,15 @@ impl Found {
         &self.job.parsed.name
     }
 
+    fn record(&self, kernel: &Kernel, z3: &str) -> (Record, BTreeMap<String, String>) {
+        stored::record(kernel, &self.file, &self.hashes, self.either_sign, z3)
+    }
+
     fn question<'a>(&'a self, settings: &'a Settings, z3: &'a str) -> Question<'a> {
         Question {
             kernel: self.name(),
             file: &self.file,
-            hash: &self.hash,
+            hashes: &self.hashes,
             compiler: &self.compiler,
             z3,
             settings,
@@ -228,7 +237,7 @@ fn one_package(
         let entry = entries.get(f.name()).filter(|_| !force)?;
         // A build looks for it under the file's name, too.
         (entry.record.file == f.file).then_some(())?;
-        stored::is_current(&entry.record, &f.hash, &all.z3_version, &settings.targets)
+        stored::is_current(&entry.record, &f.hashes, &all.z3_version, &settings.targets)
             .then_some(*entry)
     };
 
@@ -265,6 +274,7 @@ fn one_package(
     }
     let mut names: BTreeSet<String> = reports.iter().flatten().map(|r| r.name.clone()).collect();
     let mut done = Vec::new();
+    signs::mark(&mut work, settings.jobs);
     for batch in batches(&work) {
         let jobs = batch.iter().map(|f| f.job.clone()).collect();
         let run = pipeline::run(jobs, settings)?;
@@ -282,7 +292,7 @@ fn one_package(
                     .fail(Status::Error, d.help("give one of them another name"));
             } else if mode == Mode::Store {
                 // One that can't be written does not take the others along.
-                let (record, sources) = stored::record(&kernel, &f.file, &f.hash, &all.z3_version);
+                let (record, sources) = f.record(&kernel, &all.z3_version);
                 let saved = store.save(&record, &sources);
                 written = written.and(saved.map(|_| ()).map_err(|e| cannot_write(&e)));
                 shared.keep(&f.question(settings, &all.z3_version), &record, &sources);
@@ -373,7 +383,7 @@ fn cannot_write(e: &std::io::Error) -> Box<Diagnostic> {
 /// Whether the store has what was just found out. A measured error differs from run to run.
 fn same_result(entry: Option<&Entry>, f: &Found, kernel: &Kernel, z3: &str) -> bool {
     let Some(entry) = entry else { return false };
-    let (mut new, mut sources) = stored::record(kernel, &f.file, &f.hash, z3);
+    let (mut new, mut sources) = f.record(kernel, z3);
     let mut old = entry.record.clone();
     // Nor is it another result if the kernel stands elsewhere, since what is above it has grown.
     let place = |r: &Record| format!("{}:{}", r.file, r.line);
@@ -444,7 +454,10 @@ fn find_kernels(
         match seen {
             Ok(seen) => found.extend(chosen.into_iter().map(|job| Found {
                 file: config::relative_to(&package.dir, Path::new(file)),
-                hash: seen.hash_of(&job.parsed.name),
+                hashes: seen.hashes_of(&job.parsed.name),
+                signs: seen.signs,
+                // libclang gives such literals the sign that it was built with.
+                either_sign: !seen.text.contains("L'"),
                 compiler: seen.compiler.clone(),
                 job,
             })),

@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use tensorize_build::config::{BuildManifest, relative_to};
+use tensorize_build::current::is_about;
 use tensorize_build::hash::preprocess;
 use tensorize_build::store::Store;
 
@@ -158,7 +159,9 @@ impl State {
                 for job in jobs {
                     let name = &job.parsed.name;
                     let current = of_file.iter().find(|r| {
-                        r.name == *name && r.hash == seen.hash_of(name) && r.is_of_this_version()
+                        r.name == *name
+                            && is_about(r, &seen.hashes_of(name))
+                            && r.is_of_this_version()
                     });
                     if let (Some(record), Some(key)) = (current, key(&job, &watched.settings)) {
                         let mut report =
