@@ -1,11 +1,12 @@
 //! A real program on every Python framework that is installed: lifted, built, run, and the report says who computed.
 //! The tests of a framework are in a module of its name, so that one that is not there can be left out by name.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tensorize_e2e::{build, cargo, copy, root, succeed, target_dir};
 
@@ -16,8 +17,14 @@ fn python() -> PathBuf {
     cargo_tensorize::tools::find_python()
 }
 
-/// Whether a target's package loads.
+/// Whether a target's package loads. Some take seconds for that.
 fn is_installed(target: &str) -> bool {
+    static KNOWN: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    *known.entry(target.into()).or_insert_with(|| loads(target))
+}
+
+fn loads(target: &str) -> bool {
     let package = backends::targets()
         .iter()
         .find(|t| t.name() == target)
@@ -108,12 +115,36 @@ fn throws(target: &str) {
     }
 }
 
+/// A worker that is killed in the middle of a call: the original answers that one, too, on arrays that are as they were.
+fn killed(target: &str) {
+    if !is_installed(target) {
+        return;
+    }
+    let dying = root().join("tests/projects/dying_frameworks");
+    for when in ["read", "stored"] {
+        let mut command = Command::new(program());
+        command
+            .env("TENSORIZE", target)
+            .env("TENSORIZE_TEST_DIES", when)
+            .env("PYTHONPATH", &dying);
+        for line in run(&mut command) {
+            let answered = line.contains(" ok original original 2 target 0");
+            assert!(answered && line.contains("signal 9"), "{when}: {line}");
+        }
+    }
+}
+
 macro_rules! frameworks {
     ($($target:ident),*) => { $(
         mod $target {
             #[test]
             fn computes() {
                 super::computes(stringify!($target));
+            }
+
+            #[test]
+            fn killed() {
+                super::killed(stringify!($target));
             }
 
             #[test]

@@ -1,7 +1,7 @@
 //! Runs modules that may well fail: many in one process, each on its own.
 
 use super::outcomes;
-use super::python::{Run, head, write_call};
+use super::python::{Arrays, Run, head, write_call};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -33,14 +33,14 @@ pub fn attempt(python: &Path, runs: &[Run]) -> Vec<Result<Vec<Outputs>, String>>
 /// What came of the first modules, and how the process ended.
 fn one_process(python: &Path, runs: &[Run]) -> (Vec<Result<Vec<Outputs>, String>>, String) {
     let dir = tempfile::tempdir().unwrap();
-    let mut s = head();
+    let (mut s, mut arrays) = (head(), Arrays::in_folder(dir.path()));
     s += "import faulthandler\n";
     for (i, run) in runs.iter().enumerate() {
         let file = dir.path().join(format!("kernel{i}.py"));
         std::fs::write(file, &run.generated.files[0].1).unwrap();
         let mut body = format!("import kernel{i}\n");
         for call in run.calls {
-            write_call(&mut body, dir.path(), i, run, call);
+            write_call(&mut body, &mut arrays, i, run, call);
         }
         writeln!(
             s,
@@ -51,6 +51,7 @@ fn one_process(python: &Path, runs: &[Run]) -> (Vec<Result<Vec<Outputs>, String>
         s += "except Exception as error:\n    print('raised', repr(error)[:200].replace('\\n', ' '))\n";
         s += "print('---', flush=True)\n";
     }
+    arrays.write();
     let script = dir.path().join("run.py");
     std::fs::write(&script, s).unwrap();
     let output = Command::new(python).arg(&script).output().unwrap();

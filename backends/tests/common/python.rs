@@ -1,31 +1,25 @@
 //! Runs generated Python.
 
 use super::{outcomes, returned};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use tensorize_backends::Generated;
 use tensorize_ir::loopir::Param;
 use tensorize_ir::memory::{Inputs, Outputs};
-use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::Function;
 
 /// A Python that imports NumPy and a package: ours, or the system's. A person may lack one; then it says so.
 pub fn python_with(package: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
-    let data = data.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share")));
-    let ours = data.map(|d| d.join("cargo-tensorize/venv/bin/python3"));
-    let named = std::env::var_os("TENSORIZE_PYTHON").map(PathBuf::from);
-    // What is found must also load: a package may lack a library.
-    let import = format!("import numpy, {package}");
-    let found = named
-        .into_iter()
-        .chain(ours)
-        .chain(["python3".into()])
-        .find(|p| {
-            let run = Command::new(p).args(["-c", &import]).output();
-            run.is_ok_and(|o| o.status.success())
-        });
+    // Some packages take seconds to load.
+    static KNOWN: Mutex<BTreeMap<String, Option<PathBuf>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = known.entry(package.into());
+    let found = found.or_insert_with(|| find_python_with(package)).clone();
+    drop(known);
     if found.is_none() {
         let missing =
             format!("no Python with {package}; 'cargo xtask test --frameworks all' installs one");
@@ -34,6 +28,20 @@ pub fn python_with(package: &str) -> Option<PathBuf> {
         eprintln!("SKIPPED: {missing}");
     }
     found
+}
+
+fn find_python_with(package: &str) -> Option<PathBuf> {
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
+    let data = data.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share")));
+    let ours = data.map(|d| d.join("cargo-tensorize/venv/bin/python3"));
+    let named = std::env::var_os("TENSORIZE_PYTHON").map(PathBuf::from);
+    // What is found must also load: a package may lack a library.
+    let import = format!("import numpy, {package}");
+    let mut all = named.into_iter().chain(ours).chain(["python3".into()]);
+    all.find(|p| {
+        let run = Command::new(p).args(["-c", &import]).output();
+        run.is_ok_and(|o| o.status.success())
+    })
 }
 
 /// A Python that imports NumPy.
@@ -75,7 +83,9 @@ pub fn run_python(python: &Path, f: &Function, g: &Generated, calls: &[Inputs]) 
 
 /// What a script begins with.
 pub fn head() -> String {
-    let show = "def show(a):\n    a = np.atleast_1d(a)\n    print(*[format(v, 'x') for v in a.view(f'u{a.itemsize}').tolist()])\n";
+    // Hexadecimal numbers. Formatted one by one, they would take longer than most frameworks take to compute them.
+    let show = "def show(a):\n    a = np.atleast_1d(a)\n    big_endian = a.view(f'u{a.itemsize}').byteswap().tobytes()\n    \
+                print(big_endian.hex(' ', -a.itemsize))\n";
     format!("import numpy as np\nimport warnings\n{show}")
 }
 
@@ -86,7 +96,7 @@ pub const WARNINGS: &str = "warnings.simplefilter('error')\n\
 /// Writes the modules and a script that makes the calls, and runs it; a warning is an error.
 pub fn run_modules(python: &Path, runs: &[Run]) -> Vec<Vec<Outputs>> {
     let dir = tempfile::tempdir().unwrap();
-    let mut s = head();
+    let (mut s, mut arrays) = (head(), Arrays::in_folder(dir.path()));
     // A framework that doesn't come back says where it is, and the tests go on.
     s += "import faulthandler\nfaulthandler.dump_traceback_later(600, exit=True)\n";
     for (i, run) in runs.iter().enumerate() {
@@ -97,10 +107,11 @@ pub fn run_modules(python: &Path, runs: &[Run]) -> Vec<Vec<Outputs>> {
     s += WARNINGS;
     for (i, run) in runs.iter().enumerate() {
         for call in run.calls {
-            write_call(&mut s, dir.path(), i, run, call);
+            write_call(&mut s, &mut arrays, i, run, call);
         }
         s += "print('---')\n";
     }
+    arrays.write();
     let script = dir.path().join("run.py");
     std::fs::write(&script, s).unwrap();
     let output = Command::new(python).arg(&script).output().unwrap();
@@ -121,8 +132,38 @@ pub fn run_modules(python: &Path, runs: &[Run]) -> Vec<Vec<Outputs>> {
         .collect()
 }
 
+/// What calls are made with, in one file: thousands of small ones take a file system longer than the calls take.
+pub struct Arrays {
+    file: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Arrays {
+    pub fn in_folder(dir: &Path) -> Arrays {
+        Arrays {
+            file: dir.join("arrays"),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Adds an array. The Python that reads it.
+    fn add(&mut self, elem: ScalarType, data: &[Scalar]) -> String {
+        let offset = self.bytes.len();
+        for v in data {
+            self.bytes
+                .extend_from_slice(&v.bits.to_le_bytes()[..elem.bytes()]);
+        }
+        let (file, dtype, count) = (&self.file, np(elem), data.len());
+        format!("np.fromfile({file:?}, {dtype}, count={count}, offset={offset})")
+    }
+
+    pub fn write(&self) {
+        std::fs::write(&self.file, &self.bytes).unwrap();
+    }
+}
+
 /// Makes a call and prints what it leaves.
-pub fn write_call(s: &mut String, dir: &Path, module: usize, run: &Run, call: &Inputs) {
+pub fn write_call(s: &mut String, arrays: &mut Arrays, module: usize, run: &Run, call: &Inputs) {
     let mut args = Vec::new();
     for p in &run.function.params {
         match p {
@@ -137,14 +178,8 @@ pub fn write_call(s: &mut String, dir: &Path, module: usize, run: &Run, call: &I
             }
             Param::Scalar { name, .. } => args.push(call.scalars[name].as_int().to_string()),
             Param::Array { name, elem, .. } => {
-                let data = &call.arrays[name].data;
-                let bytes = data.iter().flat_map(|v| {
-                    let bytes = v.bits.to_le_bytes();
-                    bytes.into_iter().take(elem.bytes())
-                });
-                let file = dir.join(format!("{module}_{name}_{}", s.len()));
-                std::fs::write(&file, bytes.collect::<Vec<u8>>()).unwrap();
-                writeln!(s, "{name}_ = np.fromfile({file:?}, {})", np(*elem)).unwrap();
+                let read = arrays.add(*elem, &call.arrays[name].data);
+                writeln!(s, "{name}_ = {read}").unwrap();
                 args.push(format!("{name}_"));
             }
         }
