@@ -270,6 +270,13 @@ pub const CODES: &[Code] = &[
          that everybody may write to, the disk is full, or files there can't be locked. Everything is proven here instead, \
          and stored as always; TENSORIZE_CACHE=off does without the cache.",
     ),
+    row(
+        "TZ0709",
+        "the remote cache is not used",
+        "Results of others could not be had from the store that TENSORIZE_REMOTE names, or new ones not be given to them: it is \
+         out of reach, `cargo-tensorize-remote` is not installed, or an entry is not signed by anybody who is trusted. \
+         Everything is proven here instead, and stored as always; without TENSORIZE_REMOTE nobody is asked.",
+    ),
 ];
 
 /// All rows: those above and the front end's.

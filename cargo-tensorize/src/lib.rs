@@ -3,6 +3,7 @@
 //!
 //! The binary is three lines around [`main`], so that tests can call all of it.
 
+mod asked;
 pub mod cache;
 mod cases;
 pub mod cli;
@@ -21,6 +22,7 @@ pub mod progress;
 pub mod project;
 pub mod proposer;
 pub mod python;
+mod remote;
 pub mod report;
 pub mod second;
 pub mod source;

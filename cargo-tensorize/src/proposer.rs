@@ -2,13 +2,11 @@
 //!
 //! It is not trusted with anything: candidates are proven like our own, and time and output have limits.
 
+use crate::asked;
 use serde::{Deserialize, Serialize};
-use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 use tensorize_ir::tensir;
 
 /// The language that candidates are written in, told to every proposer.
@@ -91,57 +89,11 @@ impl Proposer {
     }
 
     fn run(&self, question: Vec<u8>) -> Result<Vec<u8>, String> {
-        let end = Instant::now() + self.time_limit;
-        let mut child = Command::new(self.program())
+        let mut command = Command::new(self.program());
+        command
             .args(self.command.iter().skip(1))
-            .current_dir(&self.dir)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            // With all that it starts, it can be killed together.
-            .process_group(0)
-            .spawn()
-            .map_err(|e| format!("it can't be started: {e}"))?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let mut guard = Running {
-            child,
-            ended: false,
-        };
-        let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
-            return Err("it has no pipes".into());
-        };
-        // A program that reads nothing, or writes before it reads, must not hold us up.
-        std::thread::spawn(move || {
-            let _ = stdin.write_all(&question);
-        });
-        let (send, receive) = channel();
-        std::thread::spawn(move || {
-            let mut text = Vec::new();
-            let read = stdout.take(MOST_BYTES + 1).read_to_end(&mut text);
-            let _ = send.send(read.map(|_| text));
-        });
-        let left = || end.saturating_duration_since(Instant::now());
-        let too_long = || format!("it takes longer than {} s", self.time_limit.as_secs_f64());
-        let text = receive
-            .recv_timeout(left())
-            .map_err(|_| too_long())?
-            .map_err(|e| format!("its answer can't be read: {e}"))?;
-        if text.len() as u64 > MOST_BYTES {
-            return Err(format!("it answers with more than {MOST_BYTES} bytes"));
-        }
-        // It has closed its output; now it has to end.
-        let status = loop {
-            if let Some(status) = guard.ended()? {
-                break status;
-            }
-            if left().is_zero() {
-                return Err(too_long());
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        };
-        if !status.success() {
-            return Err(format!("it failed ({status})"));
-        }
-        Ok(text)
+            .current_dir(&self.dir);
+        asked::answer(&mut command, question, self.time_limit, MOST_BYTES)
     }
 
     fn program(&self) -> PathBuf {
@@ -151,33 +103,5 @@ impl Proposer {
         } else {
             name.to_owned()
         }
-    }
-}
-
-/// A process that does not outlive us, nor do those that it started.
-struct Running {
-    child: Child,
-    /// It was waited for: its number may be somebody else's.
-    ended: bool,
-}
-
-impl Running {
-    fn ended(&mut self) -> Result<Option<ExitStatus>, String> {
-        let status = self.child.try_wait().map_err(|e| e.to_string())?;
-        self.ended = status.is_some();
-        Ok(status)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        use nix::sys::signal::{Signal, killpg};
-        if self.ended {
-            return;
-        }
-        if let Ok(group) = i32::try_from(self.child.id()) {
-            let _ = killpg(nix::unistd::Pid::from_raw(group), Signal::SIGKILL);
-        }
-        let _ = self.child.wait();
     }
 }

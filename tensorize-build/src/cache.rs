@@ -13,6 +13,7 @@ use crate::record::{self, Record, Status};
 use crate::store::{Entry, Store, list};
 use std::collections::BTreeMap;
 use std::env;
+use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,13 @@ impl Key {
             hash: hash.into(),
             variant: record::short_hash(text.as_bytes()),
         }
+    }
+}
+
+impl fmt::Display for Key {
+    /// A path that leads nowhere else, in caches that other machines share.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "v{}/{}/{}", record::FORMAT, self.hash, self.variant)
     }
 }
 

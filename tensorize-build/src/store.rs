@@ -7,7 +7,7 @@ mod files;
 
 pub(crate) use files::{Keep, lock, write_atomic};
 
-use crate::record::{self, Fault, Record, TargetStatus};
+use crate::record::{self, Fault, Record, TargetRecord, TargetStatus};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
@@ -58,6 +58,27 @@ impl Rejected {
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{} is not used: {}", self.path.display(), self.fault.why)
+    }
+}
+
+impl Entry {
+    /// An entry that came as text, checked as one that is read from a file.
+    pub fn from_texts(record: &str, sources: BTreeMap<String, String>) -> Result<Entry, Fault> {
+        let record = Record::from_toml(record)?;
+        let generated = |t: &&TargetRecord| t.status == TargetStatus::Generated;
+        for (target, t) in &record.targets {
+            let Some(t) = Some(t).filter(generated) else {
+                continue;
+            };
+            check_relative(t.file.as_deref().unwrap_or_default())?;
+            let hash = sources
+                .get(target)
+                .map(|s| record::short_hash(s.as_bytes()));
+            if hash.is_none() || hash != t.source_hash {
+                return Err(format!("it has not the source for {target} that was proven").into());
+            }
+        }
+        Ok(Entry { record, sources })
     }
 }
 

@@ -24,7 +24,7 @@ const REQUIREMENTS: [&str; 6] = [
     "junitparser>=4,<6",
 ];
 /// What generated code needs: target, package, what is in it, and whether it is small.
-const FRAMEWORKS: [Framework; 7] = [
+const FRAMEWORKS: [Framework; 8] = [
     Framework {
         target: "jax",
         package: "jax>=0.10,<0.11",
@@ -55,6 +55,13 @@ const FRAMEWORKS: [Framework; 7] = [
         target: "cuda",
         package: "nvidia-cuda-nvrtc>=13,<14",
         inside: "nvidia/cu13/lib/libnvrtc.so.13",
+        small: true,
+    },
+    // No target: a server of S3's, which the tests of the remote cache start.
+    Framework {
+        target: "s3",
+        package: "moto[server]>=5.2,<6",
+        inside: "moto/server.py",
         small: true,
     },
     Framework {

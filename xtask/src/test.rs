@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::{cargo, run as run_command, show};
+use crate::process::{cargo, run as run_command, show, target_dir};
 use crate::setup;
 
 /// Tests of the workspace, the end-to-end ones among them, counted in one closing line.
@@ -108,12 +108,19 @@ pub fn targets(frameworks: setup::Frameworks, update: bool, named: &[String]) ->
 /// Formatting and clippy, for the workspace and the demo project.
 pub fn lint() -> Result<()> {
     run_command(cargo().args(["fmt", "--all", "--check"]))?;
-    run_command(cargo().args([
-        "fmt",
-        "--check",
-        "--manifest-path",
-        "fixtures/demo/Cargo.toml",
-    ]))?;
+    const REMOTE: &str = "cargo-tensorize-remote/Cargo.toml";
+    for outside in ["fixtures/demo/Cargo.toml", REMOTE] {
+        run_command(cargo().args(["fmt", "--check", "--manifest-path", outside]))?;
+    }
+    // Where its tests build it.
+    let target = target_dir().join("remote");
+    run_command(
+        cargo()
+            .args(["clippy", "--quiet", "--manifest-path", REMOTE])
+            .arg("--target-dir")
+            .arg(target)
+            .args(["--", "-D", "warnings"]),
+    )?;
     run_command(cargo().args([
         "clippy",
         "--workspace",

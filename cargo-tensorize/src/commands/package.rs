@@ -246,6 +246,10 @@ fn one_package(
     let mut work = Vec::new();
     let mut written = Ok(());
     let twice = twice(&found);
+    let unknown = found
+        .iter()
+        .filter(|f| !force && !twice.contains(f.name()) && current(f).is_none());
+    shared.fetch(unknown.map(|f| f.question(settings, &all.z3_version)), out);
     for f in found {
         let span = &f.job.parsed.span;
         let report = |record: &Record| stored::report(record, f.job.source.file.clone(), span.line);

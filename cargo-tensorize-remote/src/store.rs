@@ -1,0 +1,136 @@
+//! The store itself: many requests at a time, none for long.
+
+use crate::settings::Settings;
+use anyhow::{Context, Result};
+use futures_util::{StreamExt, stream};
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, PutPayload, parse_url_opts};
+use std::future::Future;
+use std::time::Duration;
+
+/// A request that takes longer has failed, and with it the store: whoever is offline waits once.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How many requests are under way.
+const AT_ONCE: usize = 16;
+/// No entry is larger.
+const MOST_BYTES: u64 = 16 << 20;
+
+struct Store {
+    store: Box<dyn ObjectStore>,
+    folder: Path,
+}
+
+impl Store {
+    fn open(settings: &Settings) -> Result<Store> {
+        // Without this, the first connection with TLS would panic; a second call changes nothing.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        // Credentials are where the tools of each store look for them: AWS_ACCESS_KEY_ID, GOOGLE_SERVICE_ACCOUNT, …
+        let mut options: Vec<(String, String)> = std::env::vars()
+            .filter(|(name, _)| {
+                let known = ["AWS_", "GOOGLE_", "AZURE_"];
+                known.iter().any(|p| name.starts_with(p))
+            })
+            .collect();
+        // Nobody who listens can change what is signed.
+        if settings.url.scheme() == "http" {
+            options.push(("allow_http".into(), "true".into()));
+        }
+        let (store, folder) = parse_url_opts(&settings.url, options)
+            .with_context(|| format!("TENSORIZE_REMOTE is {}", settings.url))?;
+        Ok(Store { store, folder })
+    }
+
+    /// Below the folder, a part of the key at a time.
+    fn place(&self, key: &str) -> Path {
+        let parts = key.split('/');
+        parts.fold(self.folder.clone(), |path, part| path.join(part))
+    }
+
+    /// `None` if there is nothing.
+    async fn get(&self, key: &str) -> Result<Option<Vec<u8>>, String> {
+        let place = self.place(key);
+        let request = async {
+            let found = self.store.get(&place).await?;
+            if found.meta.size > MOST_BYTES {
+                return Ok(vec![]);
+            }
+            Ok(found.bytes().await?.to_vec())
+        };
+        match in_time(request).await? {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(e) => Err(first_line(&e)),
+        }
+    }
+
+    async fn put(&self, key: &str, text: String) -> Result<(), String> {
+        let place = self.place(key);
+        let request = self.store.put(&place, PutPayload::from(text));
+        in_time(request).await?.map_err(|e| first_line(&e))?;
+        Ok(())
+    }
+}
+
+async fn in_time<T>(request: impl Future<Output = T>) -> Result<T, String> {
+    let seconds = PATIENCE.as_secs();
+    let done = tokio::time::timeout(PATIENCE, request).await;
+    done.map_err(|_| format!("no answer within {seconds} s"))
+}
+
+/// Stores answer with pages.
+fn first_line(e: &object_store::Error) -> String {
+    let text = e.to_string();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+fn run<T>(work: impl Future<Output = T>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    Ok(runtime.block_on(work))
+}
+
+/// What a request for each of many gave, and why the others were not made.
+type Done<T> = (Vec<T>, Option<String>);
+
+/// What lies under these keys. After a first failure nothing more is asked.
+pub fn get_all(settings: &Settings, keys: &[String]) -> Result<Done<(String, Vec<u8>)>> {
+    let store = Store::open(settings)?;
+    run(async {
+        let requests = keys.iter().map(|key| {
+            let store = &store;
+            async move { (key, store.get(key).await) }
+        });
+        let mut answers = stream::iter(requests).buffer_unordered(AT_ONCE);
+        let mut found = Vec::new();
+        while let Some((key, answer)) = answers.next().await {
+            match answer {
+                Ok(bytes) => found.extend(bytes.map(|b| (key.clone(), b))),
+                Err(why) => return (found, Some(why)),
+            }
+        }
+        (found, None)
+    })
+}
+
+/// Writes these; how many there are now.
+pub fn put_all(
+    settings: &Settings,
+    texts: Vec<(String, String)>,
+) -> Result<(usize, Option<String>)> {
+    let store = &Store::open(settings)?;
+    run(async {
+        let requests = texts
+            .into_iter()
+            .map(|(key, text)| async move { store.put(&key, text).await });
+        let mut answers = stream::iter(requests).buffer_unordered(AT_ONCE);
+        let mut written = 0;
+        while let Some(answer) = answers.next().await {
+            match answer {
+                Ok(()) => written += 1,
+                Err(why) => return (written, Some(why)),
+            }
+        }
+        (written, None)
+    })
+}
