@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Random, assert_same, call, expected, generate, golden, run_c, summary, vectors};
+use common::{
+    Random, assert_same, call, expected, generate, golden, run_c, run_c_with, summary, vectors,
+};
 use tensorize_backends::cpu::Cpu;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::interp::Program;
@@ -32,7 +34,28 @@ fn check(f: &Function, tier: Tier, calls: &[Inputs]) -> String {
     for (call, got) in calls.iter().zip(got) {
         assert_same(&f.name, generated.tier, &got, &expected(f, call));
     }
+    if text.contains("omp parallel") {
+        let team = for_small_teams(text);
+        let got = run_c_with(f, &generated.entry, &team, calls, &["-fopenmp"]);
+        for (call, got) in calls.iter().zip(got) {
+            assert_same(&f.name, generated.tier, &got, &expected(f, call));
+        }
+    }
     text.clone()
+}
+
+/// The same code, but several threads work on few elements already.
+fn for_small_teams(text: &str) -> String {
+    let few = ["1048576", "65536"]
+        .iter()
+        .fold(text.to_owned(), |t, worth| {
+            t.replace(&format!(" > {worth})"), " > 2)")
+        });
+    assert_ne!(
+        few, text,
+        "the size at which a team is worth it is another one"
+    );
+    few
 }
 
 fn images(f: &Function) -> Vec<Inputs> {
@@ -174,6 +197,26 @@ fn what_was_an_integer_is_no_negative_zero() {
     let x = call.arrays.get_mut("x").unwrap();
     x.data.fill(tensorize_ir::scalar::Scalar::f32(-0.5));
     check(&f, Tier::Exact, &[call]);
+}
+
+/// The number of rounds is a quotient that rounds down: C has a conditional expression for that.
+#[test]
+fn a_quotient_of_rounds_is_shared_among_threads() {
+    let f: Function = "func @halve(x: const ptr<ui8>, y: ptr<ui8>, w: i32) {
+          %0 = view x[2*#0] : tensor<(floordiv(w, 2)) x ui8>
+          store y[#0] = %0
+        }"
+    .parse()
+    .unwrap();
+    let mut r = Random(5);
+    let calls: Vec<Inputs> = [-3, 0, 1, 7, 8, 201]
+        .map(|w| call(&f, &[("w", w)], &mut r, false))
+        .into();
+    let text = check(&f, Tier::Exact, &calls);
+    assert!(
+        text.contains("omp parallel") && text.contains(" ? "),
+        "{text}"
+    );
 }
 
 #[test]

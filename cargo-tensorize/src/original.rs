@@ -6,6 +6,7 @@ use crate::differential::{self, Differential, Effort, Failure, Mismatch, Variant
 use crate::generate;
 use crate::pipeline::{Kernel, micros};
 use crate::python;
+use std::sync::LazyLock;
 use std::time::Instant;
 use tensorize_build::record::Evidence;
 use tensorize_ir::check::{Comparison, Tally, first_difference};
@@ -202,6 +203,18 @@ fn try_replay(
     ))
 }
 
+/// As a build compiles generated code, so that nothing is seen there for the first time.
+static OPENMP: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let links = tempfile::tempdir().ok().and_then(|scratch| {
+        let cc = tensorize_build::Settings::default().cc(Language::C);
+        tensorize_build::openmp(&cc, scratch.path())
+    });
+    links
+        .map(|_| backends::cpu::OPENMP_FLAG)
+        .into_iter()
+        .collect()
+});
+
 fn build(kernels: &[&mut Kernel]) -> Result<Differential, differential::Error> {
     let functions: Vec<_> = kernels
         .iter()
@@ -214,7 +227,7 @@ fn build(kernels: &[&mut Kernel]) -> Result<Differential, differential::Error> {
         let own = own.iter().map(|f| (*f).to_owned());
         own.chain(["-I".to_owned(), include.clone()]).collect()
     };
-    let c_flags = flags(backends::cpu::CFLAGS);
+    let c_flags = flags(&[backends::cpu::CFLAGS, &*OPENMP].concat());
     let cpp_flags = flags(&["-std=gnu++17", "-O2", "-fno-exceptions", "-fno-rtti"]);
     for (of, k) in kernels.iter().enumerate() {
         for (target, artefact) in &k.artefacts {

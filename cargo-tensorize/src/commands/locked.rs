@@ -47,9 +47,12 @@ pub fn run(project: &Project, min_tier: Option<TierName>, out: &Output) -> Code 
             code: Code::Clean,
             out,
         };
-        reports.extend(gate.kernels());
+        let kernels = gate.kernels();
         code = code.worse(gate.code);
-        targets.extend(wanted);
+        if !kernels.is_empty() {
+            targets.extend(wanted);
+        }
+        reports.extend(kernels);
     }
     if reports.is_empty() && code == Code::Clean {
         out.diagnostic(&super::package::no_kernels());

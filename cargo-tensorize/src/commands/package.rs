@@ -334,7 +334,9 @@ fn one_package(
             .into_iter()
             .filter_map(|r| r.or_else(|| done.next())),
     );
-    all.targets.extend(settings.targets.iter().cloned());
+    if !names.is_empty() {
+        all.targets.extend(settings.targets.iter().cloned());
+    }
     written
 }
 

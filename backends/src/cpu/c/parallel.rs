@@ -70,7 +70,7 @@ impl Printer<'_> {
                 args.push(self.expr.name(var));
             }
         }
-        let rounds = self.expr.print(bound);
+        let rounds = operand(self.expr.print(bound));
         let work = self.work(node, &inside);
         let worth = if is_slow(&looped.body) {
             WORTH_A_TEAM_IF_SLOW
@@ -130,7 +130,7 @@ impl Printer<'_> {
         let mut factors = Vec::new();
         self.factors(node, inside, &mut factors);
         match factors.as_slice() {
-            [one] => one.clone(),
+            [one] => operand(one.clone()),
             _ => {
                 let mut work = String::from("(double)");
                 for (i, f) in factors.iter().enumerate() {
@@ -161,5 +161,13 @@ impl Printer<'_> {
             }
         }
         out.append(&mut deepest);
+    }
+}
+
+/// Something to compare, add to or subtract from: in parentheses if it has an operator that binds looser.
+fn operand(text: String) -> String {
+    match text.contains(['?', '<', '>', '=', '&', '|', '^']) {
+        true => format!("({text})"),
+        false => text,
     }
 }
