@@ -111,24 +111,29 @@ impl Idx {
         }
     }
 
-    /// The name, if the polynomial is a lone variable.
-    pub fn as_sym(&self) -> Option<&Sym> {
+    /// The factor, if the polynomial is a lone one.
+    pub fn as_atom(&self) -> Option<&Atom> {
         match self.terms.iter().next() {
             Some((m, 1)) if self.terms.len() == 1 => match m.as_slice() {
-                [Atom::Sym(s)] => Some(s),
+                [atom] => Some(atom),
                 _ => None,
             },
             _ => None,
         }
     }
 
+    /// The name, if the polynomial is a lone variable.
+    pub fn as_sym(&self) -> Option<&Sym> {
+        match self.as_atom()? {
+            Atom::Sym(s) => Some(s),
+            _ => None,
+        }
+    }
+
     /// The machine integer, if the polynomial is the value of one.
     pub fn as_value(&self) -> Option<&ElemRef> {
-        match self.terms.iter().next() {
-            Some((m, 1)) if self.terms.len() == 1 => match m.as_slice() {
-                [Atom::Value(e)] => Some(e),
-                _ => None,
-            },
+        match self.as_atom()? {
+            Atom::Value(e) => Some(e),
             _ => None,
         }
     }
@@ -393,7 +398,8 @@ fn floor_mod(a: i128, b: i128) -> i128 {
 }
 
 impl Atom {
-    fn mentions(&self, name: &str) -> bool {
+    /// Whether the variable `name` occurs in it.
+    pub fn mentions(&self, name: &str) -> bool {
         match self {
             Atom::Sym(s) => &**s == name,
             Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::Max(a, b) | Atom::Min(a, b) => {

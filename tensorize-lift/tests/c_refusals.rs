@@ -198,7 +198,7 @@ fn constructs_without_a_counterpart() {
         "'calls'",
     );
     refuses(
-        "int f(int n) {\n return \"abc\"[n]; }",
+        "int f(int n) {\n return \"\\x61\"[n]; }",
         "TZ0216",
         "return \"",
         "string",

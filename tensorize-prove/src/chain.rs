@@ -6,7 +6,7 @@
 
 use crate::canon;
 use crate::context::Context;
-use crate::decode::decode;
+use crate::decode::{decode, in_other_columns};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp};
@@ -291,7 +291,7 @@ fn hit_apart(
         decode(ctx, &leaf.loops, leaf.index, at)
     };
     let Some(position) = found else {
-        if never_hits(ctx, leaf, at) {
+        if never_hits(ctx, leaf, at) || in_other_columns(ctx, &leaf.loops, leaf.index, at) {
             return Ok(None);
         }
         return Err(Unresolved(format!(
@@ -321,6 +321,7 @@ fn hit_apart(
     cond = match ctx.decide(&cond) {
         Some(false) => return Ok(None),
         Some(true) => truth(true),
+        None if in_other_columns(ctx, &leaf.loops, leaf.index, at) => return Ok(None),
         None => cond,
     };
     let cond = and(cond, leaf.cond.substitute(&with));

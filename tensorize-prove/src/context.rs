@@ -111,7 +111,30 @@ impl<'s> Context<'s> {
                 self.guard_facts.push(fact);
             }
         }
+        // `n >= 4` says that `n >= 2`.
+        if let Guard::NonNegative(new) = &guard {
+            let more = |g: &Guard| match g {
+                Guard::NonNegative(old) => (old - new).as_constant(),
+                _ => None,
+            };
+            if self.guards.iter().any(|g| more(g).is_some_and(|c| c <= 0)) {
+                return;
+            }
+            self.guards.retain(|g| more(g).is_none());
+        }
         self.guards.push(guard);
+    }
+
+    /// A polynomial that the variable is known to be less than here.
+    pub fn limit_of(&self, var: &str) -> Option<Idx> {
+        self.facts.iter().find_map(|f| match &**f {
+            Elem::IndexCompare(CmpOp::Ge, p, zero) if zero.is_zero() => {
+                let (slope, rest) = p.linear_in(var)?;
+                (slope.as_constant() == Some(-1) && !rest.is_zero())
+                    .then(|| &rest + &Idx::constant(1))
+            }
+            _ => None,
+        })
     }
 
     /// The guards so far.

@@ -139,9 +139,64 @@ fn quotient_and_rest(ctx: &mut Context, at: &Idx, stride: &Idx) -> Option<(Idx, 
     })
 }
 
+/// Whether `index`, in any round, and `at` are places in other columns of rows that are a parameter apart, as
+/// `out[y·pitch + 2]` and `out[z·pitch + 3]` are: if a row is that long, which is a guard.
+pub fn in_other_columns(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) -> bool {
+    loops.iter().any(|(var, _)| {
+        let Some((pitch, _)) = canon::idx(index).linear_in(var) else {
+            return false;
+        };
+        if pitch.as_constant().is_some() || !ctx.is_over_params(&pitch) {
+            return false;
+        }
+        let (_, column) = divide(&canon::idx(index), &pitch);
+        let (_, other) = divide(&canon::idx(at), &pitch);
+        let mark = ctx.mark();
+        for (var, extent) in loops {
+            ctx.assume_in_range(var, extent);
+        }
+        let apart = ctx.proves(CmpOp::Ne, &column, &other)
+            && [column, other]
+                .iter()
+                .all(|c| ctx.is_non_negative(c) && within_row(ctx, c, &pitch));
+        ctx.forget(mark);
+        apart
+    })
+}
+
+/// Whether a column is less than the row is long, if need be by a guard on the last column that there is.
+fn within_row(ctx: &mut Context, column: &Idx, pitch: &Idx) -> bool {
+    if ctx.proves(CmpOp::Lt, column, pitch) {
+        return true;
+    }
+    let mut last = column.clone();
+    let mut counters = Vec::new();
+    column.for_each_sym(&mut |s| counters.push(s.clone()));
+    for counter in counters {
+        let lone = Idx::sym(counter.clone());
+        if ctx.is_over_params(&lone) {
+            continue;
+        }
+        let (Some((slope, rest)), Some(limit)) = (last.linear_in(&counter), ctx.limit_of(&counter))
+        else {
+            return false;
+        };
+        if slope.as_constant().is_none_or(|s| s <= 0) {
+            return false;
+        }
+        last = &rest + &(&slope * &(&limit - &Idx::constant(1)));
+    }
+    let room = canon::idx(&(&(pitch - &last) - &Idx::constant(1)));
+    if !ctx.is_over_params(&room) || ctx.proves(CmpOp::Lt, &room, &Idx::default()) {
+        return false;
+    }
+    ctx.guard(Guard::NonNegative(room));
+    true
+}
+
 /// Whether the smallest value in any round is 0, which no product of unknowns says to the solver.
 fn starts_at_zero(ctx: &mut Context, inner: &Idx, loops: &[(Sym, Idx)]) -> bool {
-    let least = crate::eval::bound(ctx, inner, loops, false);
+    let least = crate::bound::bound(ctx, inner, loops, false);
     least.is_some_and(|l| l.as_constant().is_some_and(|c| c >= 0))
 }
 
@@ -151,7 +206,7 @@ fn leading_dimension(ctx: &mut Context, inner: &Idx, stride: &Idx, loops: &[(Sym
     if !ctx.is_over_params(stride) {
         return false;
     }
-    let Some(largest) = crate::eval::bound(ctx, inner, loops, true) else {
+    let Some(largest) = crate::bound::bound(ctx, inner, loops, true) else {
         return false;
     };
     let room = canon::idx(&(&(stride - &largest) - &Idx::constant(1)));

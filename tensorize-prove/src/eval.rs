@@ -1,12 +1,13 @@
 //! The value of an expression.
 
+use crate::bound::bound;
 use crate::canon;
 use crate::chain::{self, truth};
-use crate::context::{Context, is_index_condition};
+use crate::context::is_index_condition;
 use crate::exec::{Executor, State, Stuck};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
-use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::index::{Atom, Idx};
 use tensorize_ir::loopir::{Expr, Overflow};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
@@ -283,7 +284,19 @@ impl Executor<'_, '_> {
         if may_be {
             self.ctx.guard(Guard::NonNegative(p.clone()));
         }
-        may_be
+        may_be || self.is_multiple_of_sizes(p)
+    }
+
+    /// Whether `p`, as in `y * height / rows`, is not negative in any round: because sizes that counters are multiplied
+    /// with aren't, which becomes a guard.
+    fn is_multiple_of_sizes(&mut self, p: &Idx) -> bool {
+        let saved = self.ctx.save();
+        let least = self.bound(p, false);
+        let holds = least.is_some_and(|l| self.ctx.is_non_negative(&l));
+        if !holds {
+            self.ctx.restore(saved);
+        }
+        holds
     }
 
     /// Whether `q` is positive: shown, or made a guard if it is a size.
@@ -344,38 +357,6 @@ impl Executor<'_, '_> {
     }
 }
 
-/// See [`Executor::bound`]: counters are replaced by the end of their range at which `p` is largest (or
-/// smallest), innermost first.
-pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> Option<Idx> {
-    let mut p = canon::idx(p);
-    for (var, extent) in loops.iter().rev() {
-        if !p.mentions(var) {
-            continue;
-        }
-        let Some((slope, rest)) = p.linear_in(var) else {
-            p = bound_in_quotients(ctx, &p, (var, extent), upper)?;
-            continue;
-        };
-        let rises = if ctx.is_non_negative(&slope) {
-            true
-        } else if ctx.is_non_negative(&-&slope) {
-            false
-        } else if ctx.is_over_params(&slope) {
-            // A stride such as a leading dimension: negative ones are left to the original.
-            ctx.guard(Guard::NonNegative(slope.clone()));
-            true
-        } else {
-            return None;
-        };
-        p = if rises == upper {
-            &rest + &(&slope * &(extent - &Idx::constant(1)))
-        } else {
-            rest
-        };
-    }
-    Some(p)
-}
-
 /// The polynomial, if the value is index-like.
 pub fn index_like(e: &ElemRef) -> Option<Idx> {
     match &**e {
@@ -383,47 +364,6 @@ pub fn index_like(e: &ElemRef) -> Option<Idx> {
         Elem::OfIdx(ty, p) if ty.is_int() => Some(p.clone()),
         _ => None,
     }
-}
-
-/// [`bound`] where the counter stands in one quotient `⌊a / b⌋` by what is positive, which rises with `a`, or in
-/// one remainder. Only where the end is reached: what lies beyond belongs to nobody.
-fn bound_in_quotients(
-    ctx: &mut Context,
-    p: &Idx,
-    (var, extent): (&Sym, &Idx),
-    upper: bool,
-) -> Option<Idx> {
-    let one = Idx::constant(1);
-    let quotient = p
-        .terms()
-        .flat_map(|(m, _)| m)
-        .find(|atom| matches!(atom, Atom::FloorDiv(a, b) if a.mentions(var) && !b.mentions(var)))?;
-    let Atom::FloorDiv(a, b) = quotient else {
-        return None;
-    };
-    if !ctx.proves(CmpOp::Ge, b, &one) {
-        return None;
-    }
-    let range = [(var.clone(), extent.clone())];
-    let (low, high) = (bound(ctx, a, &range, false)?, bound(ctx, a, &range, true)?);
-    // A remainder is below the divisor, and no more than what is divided.
-    let remainder = &**a - &(&**b * &Idx::atom(quotient.clone()));
-    let rest = p - &remainder;
-    if !rest.mentions(var) {
-        return match (upper, ctx.is_non_negative(&low)) {
-            (_, false) => None,
-            (true, true) => Some(&rest + &(&**b - &one).minimum(&high)),
-            (false, true) if low.is_zero() => Some(rest),
-            (false, true) => None,
-        };
-    }
-    let q = ctx.fresh.name("q");
-    let (low, high) = (low.floor_div(b), high.floor_div(b));
-    let alone = p.map_atoms(&mut |x| (x == quotient).then(|| &low + &Idx::sym(q.clone())));
-    if alone.mentions(var) {
-        return None;
-    }
-    bound(ctx, &alone, &[(q, &(&high - &low) + &one)], upper)
 }
 
 /// The mathematical value of an integer.

@@ -3,15 +3,15 @@
 use crate::Proof;
 use crate::canon;
 use crate::context::Context;
-use crate::eval::{bound, index_like};
 use crate::exec::{Access, Executor, Hazard, Stuck};
-use crate::matching::{assume, in_one_range, matched};
+use crate::interval::{covering, interval};
+use crate::matching::{assume, matched};
 use crate::reach;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Extent, Footprint, Guard};
-use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::Param;
-use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::op::CmpOp;
 
 /// What happens to one array parameter.
 pub struct Touched {
@@ -89,11 +89,22 @@ fn one(
     // Unconditional accesses first: their bounds may hold for the conditional ones, too.
     let mut ordered: Vec<&Access> = accesses.iter().collect();
     ordered.sort_by_key(|a| !a.path.is_empty());
+    if let Some(extent) = by_data {
+        (lo, hi) = (Some(extent.lo.clone()), Some(extent.hi.clone()));
+        ordered.clear();
+    }
+    // Where the sizes alone don't say how far an access reaches, those of the others may.
+    let mut waiting = Vec::new();
     for access in ordered {
-        if let Some(extent) = by_data {
-            (lo, hi) = (Some(extent.lo.clone()), Some(extent.hi.clone()));
-            break;
+        match interval(ctx, access, lo.as_ref(), hi.as_ref()) {
+            Some((low, high)) => {
+                lo = Some(covering(ctx, lo, low, false, access));
+                hi = Some(covering(ctx, hi, high, true, access));
+            }
+            None => waiting.push(access),
         }
+    }
+    for access in waiting {
         let found = interval(ctx, access, lo.as_ref(), hi.as_ref())
             .or_else(|| Some((Idx::default(), reach::end(ctx, access, all)?)));
         let Some((low, high)) = found else {
@@ -105,8 +116,8 @@ fn one(
                 line: 0,
             });
         };
-        lo = Some(pick(ctx, lo, low, false));
-        hi = Some(pick(ctx, hi, high, true));
+        lo = Some(covering(ctx, lo, low, false, access));
+        hi = Some(covering(ctx, hi, high, true, access));
     }
     let reads: Vec<&Access> = accesses.iter().filter(|a| !a.write).collect();
     let writes: Vec<&Access> = accesses.iter().filter(|a| a.write).collect();
@@ -135,131 +146,6 @@ fn one(
         eager_guards,
         accesses,
     })
-}
-
-/// The smaller (or larger) of two bounds.
-fn pick(ctx: &mut Context, known: Option<Idx>, new: Idx, larger: bool) -> Idx {
-    let Some(known) = known else { return new };
-    let (op, other) = if larger {
-        (CmpOp::Ge, CmpOp::Le)
-    } else {
-        (CmpOp::Le, CmpOp::Ge)
-    };
-    if ctx.proves(op, &known, &new) {
-        known
-    } else if ctx.proves(other, &known, &new) {
-        new
-    } else if larger {
-        known.maximum(&new)
-    } else {
-        known.minimum(&new)
-    }
-}
-
-/// An interval `[lo, hi)` over the sizes that holds the access in all rounds.
-fn interval(
-    ctx: &mut Context,
-    a: &Access,
-    lo: Option<&Idx>,
-    hi: Option<&Idx>,
-) -> Option<(Idx, Idx)> {
-    let one = Idx::constant(1);
-    let wider = within_values(ctx, a);
-    let mark = ctx.mark();
-    assume(ctx, a);
-    // Conditions can make the interval smaller than the ranges of the counters alone do: try bounds that
-    // are natural, or that other accesses have.
-    let zero = Idx::default();
-    let low = lo
-        .into_iter()
-        .chain([&zero])
-        .find(|l| ctx.proves(CmpOp::Ge, &a.index, l))
-        .cloned();
-    let high = hi
-        .into_iter()
-        .find(|h| ctx.proves(CmpOp::Lt, &a.index, h))
-        .cloned();
-    let by_ranges = |ctx: &mut Context, upper| {
-        bound(ctx, &wider.index, &wider.loops, upper).filter(|b| ctx.is_over_params(b))
-    };
-    let ranges = (by_ranges(ctx, false), by_ranges(ctx, true));
-    ctx.forget(mark);
-    let low = match (ranges.0, low) {
-        // Without conditions the ends of the ranges are reached, so that they are the tighter bound.
-        (Some(r), Some(l)) if !a.path.is_empty() && !ctx.proves(CmpOp::Ge, &r, &l) => l,
-        (Some(r), _) => r,
-        (None, l) => l?,
-    };
-    let high = match (ranges.1.map(|u| &u + &one), high) {
-        (Some(r), Some(h)) if !a.path.is_empty() && !ctx.proves(CmpOp::Le, &r, &h) => h,
-        (Some(r), _) => r,
-        (None, h) => h?,
-    };
-    Some((low, high))
-}
-
-/// The access with tiles as one loop, and with every index that the data decides, but within bounds that can be
-/// seen (the place of a maximum so far), replaced by any index within these bounds.
-pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
-    let mut wider = a.clone();
-    let mut values = Vec::new();
-    a.index.for_each_value(&mut |e| values.push(e.clone()));
-    for value in values {
-        let mark = ctx.mark();
-        assume(ctx, a);
-        let range = range(ctx, &value, &a.loops);
-        ctx.forget(mark);
-        let Some((low, high)) = range else { continue };
-        let var = ctx.fresh.name("v");
-        let any = &low + &Idx::sym(var.clone());
-        wider.index = wider.index.map_atoms(&mut |a| match a {
-            Atom::Value(e) if *e == value => Some(any.clone()),
-            _ => None,
-        });
-        wider.loops.push((var, &(&high - &low) + &Idx::constant(1)));
-    }
-    wider.index = canon::idx(&wider.index);
-    in_one_range(ctx, &wider)
-}
-
-/// The least and the largest value of a fold each of whose steps keeps the value or sets it to an index: by
-/// induction over the steps.
-fn range(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) -> Option<(Idx, Idx)> {
-    fn leaves(e: &ElemRef, acc: &Sym, out: &mut Vec<Idx>) -> bool {
-        match &**e {
-            Elem::Acc(name, _) if name == acc => true,
-            Elem::Select(_, a, b) | Elem::Binary(BinOp::Minimum | BinOp::Maximum, a, b) => {
-                leaves(a, acc, out) && leaves(b, acc, out)
-            }
-            _ => index_like(e).map(|i| out.push(i)).is_some(),
-        }
-    }
-    let Elem::Fold(f) = &**e else { return None };
-    let (mut first, mut later) = (vec![], vec![]);
-    if !leaves(&f.init, &f.acc, &mut first) || !leaves(&f.step, &f.acc, &mut later) {
-        return None;
-    }
-    let var = ctx.fresh.name(&f.var);
-    let mut all = loops.to_vec();
-    all.push((var.clone(), f.extent.clone()));
-    let mut ends: Vec<(Idx, Idx)> = Vec::new();
-    for i in first {
-        ends.push((bound(ctx, &i, loops, false)?, bound(ctx, &i, loops, true)?));
-    }
-    for i in later {
-        let i = i.replace(&f.var, &Idx::sym(var.clone()));
-        let mark = ctx.mark();
-        ctx.assume_in_range(&var, &f.extent);
-        let (low, high) = (bound(ctx, &i, &all, false), bound(ctx, &i, &all, true));
-        ctx.forget(mark);
-        ends.push((low?, high?));
-    }
-    let (mut low, mut high) = (None, None);
-    for (l, h) in ends {
-        low = Some(pick(ctx, low, l, false));
-        high = Some(pick(ctx, high, h, true));
-    }
-    Some((low?, high?))
 }
 
 /// Whether the place is accessed on every run that meets the guards: under no condition, or under

@@ -9,6 +9,7 @@ pub use prove::{Options, integer_params, prove, prove_generated, same_params};
 use tensorize_ir::guard::{Footprint, Guard, Tier};
 use tensorize_ir::index::Sym;
 
+pub mod bound;
 pub mod canon;
 pub mod chain;
 pub mod context;
@@ -19,6 +20,7 @@ pub mod exec;
 pub mod footprint;
 mod hazard;
 mod induction;
+mod interval;
 pub mod loops;
 mod loosened;
 mod matching;

@@ -4,10 +4,10 @@
 //! as a fold over the index arrays, and the same fold for the smallest one is a guard that it is not negative.
 //! Both are computed before a call, so they may read only what the kernel reads anyway.
 
+use crate::bound::bound;
 use crate::canon;
 use crate::chain;
 use crate::context::Context;
-use crate::eval::bound;
 use crate::exec::{Access, Executor};
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};

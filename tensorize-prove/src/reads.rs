@@ -3,12 +3,13 @@
 //! Equal values don't say that a summary reads what the kernel reads: over the reals, a shift can cancel. A target
 //! that fetches whole tensors fetches what the summary names, so all of it has to lie where the kernel reads.
 
+use crate::bound::bound;
 use crate::canon;
 use crate::context::Context;
-use crate::eval::bound;
 use crate::exec::Access;
 use crate::exec::Stuck;
-use crate::footprint::{Touched, within_values};
+use crate::footprint::Touched;
+use crate::interval::within_values;
 use crate::matching::is_made;
 use std::collections::BTreeMap;
 use std::sync::Arc;

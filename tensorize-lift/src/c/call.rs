@@ -72,6 +72,11 @@ impl<'u> Lower<'u, '_> {
     /// A call; its value if it has one.
     pub fn call(&mut self, c: Cursor<'u>) -> Result<Option<Expr>> {
         if self.source.cpp
+            && let Some(place) = self.returned_place(c)?
+        {
+            return self.load(place, c).map(Some);
+        }
+        if self.source.cpp
             && let Some(value) = self.library_call(c)?
         {
             return Ok(value);
@@ -175,6 +180,16 @@ impl<'u> Lower<'u, '_> {
         dest: Option<super::cpp::seq::Seq>,
         this: Option<super::cpp::method::This<'u>>,
     ) -> Result<Option<Expr>> {
+        let values = self.given_arguments(definition, arguments)?;
+        self.enter(c, definition, values, dest, this)
+    }
+
+    /// What the parameters of a function get.
+    pub fn given_arguments(
+        &mut self,
+        definition: Cursor<'u>,
+        arguments: Vec<Cursor<'u>>,
+    ) -> Result<Vec<Arg<'u>>> {
         // All arguments are evaluated before any parameter exists.
         let params = definition.arguments();
         let mut values = Vec::new();
@@ -197,7 +212,7 @@ impl<'u> Lower<'u, '_> {
                 _ => Arg::Value(self.value(a)?),
             });
         }
-        self.enter(c, definition, values, dest, this)
+        Ok(values)
     }
 
     /// Puts the body of a function, or of a lambda, in place of a call.
@@ -223,56 +238,11 @@ impl<'u> Lower<'u, '_> {
         if definition.ty().is_variadic() {
             return Err(problem(codes::VARIADIC, format!("'{name}' is variadic"), c));
         }
-        let (params, body) = super::cpp::lambda::parts(definition);
+        let (_, body) = super::cpp::lambda::parts(definition);
         let body =
             body.ok_or_else(|| problem(codes::UNKNOWN_CALL, format!("'{name}' has no body"), c))?;
-        if params.len() != values.len() {
-            return Err(problem(
-                codes::SYNTAX,
-                format!("'{name}' gets {} arguments", values.len()),
-                c,
-            ));
-        }
-        self.scan_variables(definition)?;
-        if self.source.cpp {
-            self.scan_objects(definition);
-        }
-        self.sequence_point()?;
         let known: std::collections::HashSet<_> = self.pointers.keys().copied().collect();
-        for (&p, value) in params.iter().zip(values) {
-            match value {
-                Arg::Vector(v) => {
-                    let (elem, n) = (v.elem(), v.lanes.len());
-                    self.bind_vector(p, Some(v), elem, n)?;
-                }
-                Arg::Record(path) => self.record_parameter(p, path)?,
-                Arg::Element(of) => self.element_parameter(p, of)?,
-                Arg::Numbers(values) => self.bind_struct(p, Some(values))?,
-                value if self.source.cpp => self.bind_argument(p, value, c)?,
-                Arg::Place(_) | Arg::Seq(_) | Arg::Callable(_) => {
-                    return Err(problem(codes::TYPE, "an argument that is an object", c));
-                }
-                Arg::Value(v) => {
-                    let ty = scalar_type(&types::of(p), p)?;
-                    if v.ty() != ty {
-                        return Err(problem(codes::CONVERSION, "an argument of another type", c));
-                    }
-                    let var = self.fresh(p.spelling());
-                    self.assign_var(var.clone(), v)?;
-                    self.bind_scalar_named(p, var, ty, true)?;
-                }
-                Arg::Pointer(v) => {
-                    let mut dims = v.dims;
-                    if let Ty::Pointer(t) = types::of(p) {
-                        let (_, lens) = t.flatten();
-                        if lens.len() != dims.len() {
-                            dims = self.dimensions(p, &lens)?;
-                        }
-                    }
-                    self.bind_pointer(p, Some((v.target, dims, v.offset)))?;
-                }
-            }
-        }
+        self.bind_parameters(c, definition, values)?;
         let ret = match super::cpp::lambda::result_type(definition).unwrap_or(Ty::Void) {
             Ty::Void => None,
             Ty::Class(_) if dest.is_some() => None,
@@ -322,6 +292,64 @@ impl<'u> Lower<'u, '_> {
             lanes: names.into_iter().map(|n| Expr::Var(n, ty)).collect(),
         });
         Ok(result.map(|(var, ty)| Expr::Var(var, ty)))
+    }
+
+    /// Gives the parameters of a function, or of a lambda, their values.
+    pub fn bind_parameters(
+        &mut self,
+        c: Cursor<'u>,
+        definition: Cursor<'u>,
+        values: Vec<Arg<'u>>,
+    ) -> Result<()> {
+        let name = definition.spelling();
+        let (params, _) = super::cpp::lambda::parts(definition);
+        if params.len() != values.len() {
+            return Err(problem(
+                codes::SYNTAX,
+                format!("'{name}' gets {} arguments", values.len()),
+                c,
+            ));
+        }
+        self.scan_variables(definition)?;
+        if self.source.cpp {
+            self.scan_objects(definition);
+        }
+        self.sequence_point()?;
+        for (&p, value) in params.iter().zip(values) {
+            match value {
+                Arg::Vector(v) => {
+                    let (elem, n) = (v.elem(), v.lanes.len());
+                    self.bind_vector(p, Some(v), elem, n)?;
+                }
+                Arg::Record(path) => self.record_parameter(p, path)?,
+                Arg::Element(of) => self.element_parameter(p, of)?,
+                Arg::Numbers(values) => self.bind_struct(p, Some(values))?,
+                value if self.source.cpp => self.bind_argument(p, value, c)?,
+                Arg::Place(_) | Arg::Seq(_) | Arg::Callable(_) => {
+                    return Err(problem(codes::TYPE, "an argument that is an object", c));
+                }
+                Arg::Value(v) => {
+                    let ty = scalar_type(&types::of(p), p)?;
+                    if v.ty() != ty {
+                        return Err(problem(codes::CONVERSION, "an argument of another type", c));
+                    }
+                    let var = self.fresh(p.spelling());
+                    self.assign_var(var.clone(), v)?;
+                    self.bind_scalar_named(p, var, ty, true)?;
+                }
+                Arg::Pointer(v) => {
+                    let mut dims = v.dims;
+                    if let Ty::Pointer(t) = types::of(p) {
+                        let (_, lens) = t.flatten();
+                        if lens.len() != dims.len() {
+                            dims = self.dimensions(p, &lens)?;
+                        }
+                    }
+                    self.bind_pointer(p, Some((v.target, dims, v.offset)))?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -41,7 +41,7 @@ codes! {
     GLOBAL = "TZ0215", "a global or static variable",
         "Constants (`static const`) can be read; anything else must be a parameter.";
     STRING = "TZ0216", "a string literal",
-        "Use a constant array of numbers.";
+        "Use plain characters, or a constant array of numbers.";
     TYPE = "TZ0217", "a type without a counterpart",
         "Integer types of up to 64 bits, `_Bool`, `float`, `double`, pointers to them and arrays of them are supported.";
     POINTER_BASE = "TZ0218", "a pointer that may point into more than one array",

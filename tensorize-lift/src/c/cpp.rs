@@ -16,6 +16,7 @@ mod member;
 pub(super) mod method;
 mod params;
 mod range_for;
+mod reference;
 mod rows;
 mod scan;
 pub(super) mod seq;
@@ -24,6 +25,7 @@ mod vector;
 pub(super) use effect::{Effect, by_reference, effect_of, is_plain_function};
 pub(super) use instances::{Instances, definitions, unique_names};
 pub(super) use params::{Described, describe, is_hidden};
+pub(super) use reference::is_element;
 
 use super::Span;
 use super::ffi::Cursor;

@@ -4,6 +4,7 @@ use super::ffi::{Constant, Cursor};
 use super::lower::{
     Binding, Lower, Result, Target, const_elements, convert, operands, peeled, problem, scalar_type,
 };
+use super::place::Pointer;
 use super::types::{self, Ty};
 use super::{codes, effects};
 use clang_sys::*;
@@ -232,6 +233,33 @@ impl<'u> Lower<'u, '_> {
         Ok((elem, lens))
     }
 
+    /// A string literal, as a table of its own.
+    pub fn string(&mut self, c: Cursor<'u>) -> Result<Pointer> {
+        let elem = ScalarType::I8;
+        let text = text(c).filter(|_| types::of(c).flatten().0.as_scalar() == Some(elem));
+        let mut text =
+            text.ok_or_else(|| problem(codes::STRING, "this string literal is not supported", c))?;
+        text.push(0);
+        let len = text.len();
+        let array = self.fresh("text");
+        self.arrays.push(LocalArray {
+            name: array.clone(),
+            elem,
+            len: Some(len),
+            init: Some(
+                text.into_iter()
+                    .map(|b| Scalar::int(elem, b.into()))
+                    .collect(),
+            ),
+        });
+        Ok(Pointer {
+            target: Target { array, elem },
+            offset: super::lower::zero_offset(),
+            dims: vec![Expr::int(ScalarType::I64, len as i128)],
+            view: elem,
+        })
+    }
+
     /// A variable of the file, or a static one: constants only. The declaration that has its value.
     pub fn global(&mut self, d: Cursor<'u>, at: Cursor<'u>) -> Result<Cursor<'u>> {
         let name = d.spelling();
@@ -315,6 +343,12 @@ fn braced<'u>(e: Cursor<'u>) -> Result<Cursor<'u>> {
 /// The values of a constant initialiser, zeros where there are none.
 fn constant_table(init: Cursor<'_>, elem: ScalarType, lens: &[u64]) -> Result<Vec<Scalar>> {
     let mut slots = vec![None; lens.iter().product::<u64>() as usize];
+    if let (Some(text), [len]) = (text(init), lens) {
+        // Of `char t[3] = "abc"`, the zero at the end has no place.
+        let values = text.into_iter().map(|b| Scalar::int(elem, b.into()));
+        let values = values.chain(std::iter::repeat(Scalar::zero(elem)));
+        return Ok(values.take(*len as usize).collect());
+    }
     if lens.is_empty() {
         slots[0] = Some(braced(init)?);
     } else {
@@ -325,6 +359,32 @@ fn constant_table(init: Cursor<'_>, elem: ScalarType, lens: &[u64]) -> Result<Ve
         .into_iter()
         .map(|s| s.map_or(Ok(zero), |e| constant(e, elem)))
         .collect()
+}
+
+/// The characters of a string literal, where they are plain ASCII or the usual escapes.
+fn text(c: Cursor<'_>) -> Option<Vec<u8>> {
+    let c = peeled(c);
+    if c.kind() != CXCursor_StringLiteral {
+        return None;
+    }
+    let mut out = Vec::new();
+    // What a macro hides, and wide characters, are no such tokens.
+    for (_, token, _) in c.tokens() {
+        let mut bytes = token.strip_prefix('"')?.strip_suffix('"')?.bytes();
+        while let Some(b) = bytes.next() {
+            out.push(match b {
+                b'\\' => match bytes.next()? {
+                    b'n' => b'\n',
+                    b't' => b'\t',
+                    b'r' => b'\r',
+                    same @ (b'\\' | b'"' | b'\'') => same,
+                    _ => return None,
+                },
+                _ => b.is_ascii().then_some(b)?,
+            });
+        }
+    }
+    Some(out)
 }
 
 fn constant(e: Cursor<'_>, elem: ScalarType) -> Result<Scalar> {

@@ -155,6 +155,10 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
                 all.join(&effects(lower, o, depth)?);
             }
         }
+        CXCursor_CallExpr if lower.source.cpp && cpp::is_element(c) => {
+            all = unordered(lower, c, &cpp::effect_of(c).0, depth)?;
+            all.reads_memory = true;
+        }
         // Its body runs where it is called, which is taken to be here.
         CXCursor_LambdaExpr => everything(lower, c, &mut all),
         CXCursor_CallExpr if lower.source.cpp && cpp::effect_of(c).1 != cpp::Effect::Unknown => {
@@ -375,7 +379,7 @@ impl<'u> Lower<'u, '_> {
                 }
                 _ => {}
             },
-            CXCursor_CallExpr if self.source.cpp => {
+            CXCursor_CallExpr if self.source.cpp && !cpp::is_element(c) => {
                 self.assigned.extend(cpp::by_reference(c));
             }
             _ => {}

@@ -405,11 +405,11 @@ impl<'u, 's> Lower<'u, 's> {
                 let dims = self.dimensions(p, &dims)?;
                 let (is_const, restrict) = qualifiers(p);
                 let elem = match elem {
-                    Ty::Void => {
+                    Ty::Void => self.element_of_void(p).ok_or_else(|| {
                         let message =
                             format!("'{name}' points to void, so its elements have no type");
-                        return Err(problem(codes::TYPE, message, p));
-                    }
+                        problem(codes::TYPE, message, p)
+                    })?,
                     Ty::Pointer(_) => {
                         let message = format!("'{name}' is a pointer to pointers");
                         return Err(problem(codes::TYPE, message, p));

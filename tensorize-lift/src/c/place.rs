@@ -119,11 +119,7 @@ impl<'u> Lower<'u, '_> {
             CXCursor_UnexposedExpr | CXCursor_CXXStaticCastExpr => self.place(operand(c)?),
             CXCursor_CallExpr if self.source.cpp => self.call_place(c),
             CXCursor_MemberRefExpr => self.member(c),
-            CXCursor_StringLiteral => Err(problem(
-                codes::STRING,
-                "a string literal is not supported",
-                c,
-            )),
+            CXCursor_StringLiteral => self.string(c).map(Place::Array),
             CXCursor_CompoundLiteralExpr => Err(problem(
                 codes::EXPRESSION,
                 "a compound literal is not supported",

@@ -16,6 +16,15 @@ use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 
 impl<'u> Lower<'u, '_> {
+    /// The type that the elements of a `void *` have, if everything that the kernel does with it begins with a
+    /// conversion to a pointer to that type. (In C++, a caller's `void *` would have to be converted, too.)
+    pub fn element_of_void(&self, p: Cursor<'u>) -> Option<ScalarType> {
+        let function = self.frames.first()?.function;
+        let uses = uses_of_void(function, p).filter(|_| !self.source.cpp)?;
+        let first = (*uses.first()?)?;
+        uses.iter().all(|t| *t == Some(first)).then_some(first)
+    }
+
     /// The value of an expression of pointer or array type.
     pub fn pointer(&mut self, c: Cursor<'u>) -> Result<Pointer> {
         let unsupported = || {
@@ -131,11 +140,6 @@ impl<'u> Lower<'u, '_> {
                 let message = format!("the pointer that '{}' returns is used", c.spelling());
                 Err(problem(codes::POINTER_USE, message, c))
             }
-            CXCursor_StringLiteral => Err(problem(
-                codes::STRING,
-                "a string literal is not supported",
-                c,
-            )),
             CXCursor_MemberRefExpr => self.member_pointer(c),
             CXCursor_ArraySubscriptExpr => self.row(c),
             _ => Err(unsupported()),
@@ -545,4 +549,29 @@ fn is_null(c: Cursor<'_>) -> bool {
             _ => return c.kind() == CXCursor_IntegerLiteral,
         }
     }
+}
+
+/// What an expression that names a `void *` makes of it, wherever one does.
+fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<ScalarType>>> {
+    fn find<'u>(c: Cursor<'u>, p: Cursor<'u>, found: &mut Vec<Option<ScalarType>>) {
+        let mut inner = c;
+        while matches!(
+            inner.kind(),
+            CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr
+        ) && let [next] = operands(inner)[..]
+        {
+            inner = next;
+        }
+        if inner.kind() != CXCursor_DeclRefExpr || inner.referenced() != Some(p) {
+            c.children().into_iter().for_each(|c| find(c, p, found));
+            return;
+        }
+        found.push(match types::of(c) {
+            Ty::Pointer(to) => to.as_scalar(),
+            _ => None,
+        });
+    }
+    let mut found = Vec::new();
+    find(super::source::body(function)?, p, &mut found);
+    Some(found)
 }

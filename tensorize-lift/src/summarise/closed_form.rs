@@ -138,7 +138,9 @@ pub(crate) fn propose(
             ends.insert(var.clone(), e);
         }
     }
-    let followers = guess.followers(&mut ends);
+    let written = end.arrays.values().flat_map(|c| &c.effects);
+    let written: Vec<Effect> = written.cloned().collect();
+    let followers = guess.followers(&mut ends, &written);
     for (var, at) in &followers {
         form.scalars.insert(var.clone(), ScalarForm::At(at.clone()));
     }
@@ -172,6 +174,14 @@ struct Guess<'g, 'c, 's> {
     lanes: Vec<Lane>,
 }
 
+/// Whether what is written, or where, depends on an accumulator.
+fn effect_mentions(e: &Effect, acc: &Sym) -> bool {
+    let of = |leaf: chain::Leaf| {
+        leaf.index.mentions(acc) || [leaf.cond, leaf.value].iter().any(|x| x.mentions(acc))
+    };
+    e.leaves().into_iter().any(of)
+}
+
 /// The same writes, accumulators replaced by values.
 fn in_terms_of(e: &Effect, values: &BTreeMap<Sym, ElemRef>) -> Effect {
     e.map(
@@ -197,9 +207,14 @@ impl Guess<'_, '_, '_> {
     }
 
     /// Scalars that hold at the start of each round what a function of the round says: those that never
-    /// change, and those that a round leaves as `e(k)` and that were `e(-1)` when the loop began (a value
-    /// loaded one round ahead, a window that slides). They are taken out of `ends`.
-    fn followers(&mut self, ends: &mut BTreeMap<Sym, ElemRef>) -> BTreeMap<Sym, ElemRef> {
+    /// change, those that a round leaves as `e(k)` and that were `e(-1)` when the loop began (a value
+    /// loaded one round ahead, a window that slides), and those that were something else then, but that a round looks at
+    /// (the element before). They are taken out of `ends`. What the round writes is in `effects`.
+    fn followers(
+        &mut self,
+        ends: &mut BTreeMap<Sym, ElemRef>,
+        effects: &[Effect],
+    ) -> BTreeMap<Sym, ElemRef> {
         let mut known = BTreeMap::new();
         let before = &Idx::sym(self.k.clone()) - &Idx::constant(1);
         loop {
@@ -213,7 +228,15 @@ impl Guess<'_, '_, '_> {
                 let at = e.replace(self.k, &before);
                 let follows = !carried
                     && canon::elem(&at.replace(self.k, &Idx::default())) == canon::elem(first);
-                follows.then(|| (var.clone(), at))
+                if follows {
+                    return Some((var.clone(), at));
+                }
+                let looked_at = ends.values().any(|e| e.mentions(&own))
+                    || effects.iter().any(|e| effect_mentions(e, &own));
+                let begins =
+                    Elem::index_compare(CmpOp::Eq, Idx::sym(self.k.clone()), Idx::default());
+                (!carried && looked_at)
+                    .then(|| (var.clone(), Elem::select(begins, first.clone(), at)))
             });
             let Some((var, at)) = found else {
                 return known;
@@ -365,14 +388,12 @@ impl Guess<'_, '_, '_> {
             return Ok(e.clone());
         }
         match &**e {
-            Elem::Read { array, index, .. } => {
-                let Some((name, _)) = self.tokens.iter().find(|(_, t)| *t == array) else {
-                    return Ok(e.clone());
-                };
-                let Some(before) = self.entry.arrays.get(name) else {
+            Elem::Read { array, index, .. } if let Some(name) = self.held_by(array) => {
+                let Some(before) = self.entry.arrays.get(&name) else {
                     return self.stuck(format!("there is no array {name}"));
                 };
-                chain::read(&mut self.exec.ctx, name, before, index).map_err(|why| Stuck {
+                let index = &self.resolve_index(index)?;
+                chain::read(&mut self.exec.ctx, &name, before, index).map_err(|why| Stuck {
                     what: why.0,
                     line: self.line,
                 })
@@ -406,15 +427,44 @@ impl Guess<'_, '_, '_> {
                     .into_iter()
                     .map(|c| self.resolve(c))
                     .collect::<Result<Vec<_>, _>>()?;
-                let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+                let indices = e
+                    .indices()
+                    .into_iter()
+                    .map(|i| self.resolve_index(i))
+                    .collect::<Result<Vec<_>, _>>()?;
                 Ok(e.rebuild(&children, &indices))
             }
         }
+    }
+
+    /// The array that the loop changes and whose contents at the start of the round have this name.
+    fn held_by(&self, token: &Sym) -> Option<Sym> {
+        let mut all = self.tokens.iter();
+        all.find(|(_, t)| *t == token)
+            .map(|(array, _)| array.clone())
+    }
+
+    /// The same in an index that is read from memory, as in `lut[image[i]]`.
+    fn resolve_index(&mut self, index: &Idx) -> Result<Idx, Stuck> {
+        let mut stuck = None;
+        let index = index.map_values(&mut |v| match self.resolve(v) {
+            Ok(v) => v,
+            Err(why) => {
+                stuck = Some(why);
+                v.clone()
+            }
+        });
+        stuck.map_or(Ok(index), Err)
     }
 }
 
 fn mentions_array(e: &ElemRef, name: &Sym) -> bool {
     let mut found = false;
-    e.visit(&mut |x| found |= matches!(&**x, Elem::Read { array, .. } if array == name));
+    e.visit(&mut |x| {
+        found |= matches!(&**x, Elem::Read { array, .. } if array == name);
+        for index in x.indices() {
+            index.for_each_value(&mut |v| found |= mentions_array(v, name));
+        }
+    });
     found
 }

@@ -172,4 +172,48 @@ const CLASSES: &[Case] = &[
             ("p.b = t", "p.a = t"),
         ],
     ),
+    // References to elements.
+    (
+        "template <class T> struct View { T *data; int w, h, stride; T &operator()(int x, int y) const { return data[y * stride + x]; } };\nvoid f(View<int> v, View<const int> u) { for (int y = 0; y < v.h; y++) for (int x = 0; x < v.w; x++) v(x, y) = u(x, y) + v(x, y); }",
+        &[
+            ("data[y * stride + x]", "data[y * stride + x + 1]"),
+            ("T &operator()(int x, int y)", "T &operator()(int y, int x)"),
+            ("y * stride", "y * w"),
+            ("u(x, y) + v(x, y)", "u(x, y) + v(y, x)"),
+        ],
+    ),
+    (
+        "struct G { int *p; int n; int &at(int i) { return p[i]; } const int &at(int i) const { return *(p + i); } };\nvoid f(const G &a, G &b) { for (int i = 0; i < b.n; i++) b.at(i) = a.at(i) - a.at(0); }",
+        &[
+            ("*(p + i)", "*p"),
+            ("{ return p[i]; }", "{ return p[n - 1 - i]; }"),
+            ("a.at(0)", "a.at(1)"),
+            ("a.at(i) - a.at(0)", "b.at(i) - a.at(0)"),
+        ],
+    ),
+    // What a lambda gets by reference, and by value.
+    (
+        "template <class F> void each(int *p, int n, F g) { for (int i = 0; i < n; i++) g(p[i], i); }\nvoid f(int *p, int n) { each(p, n, [](int &v, int i) { v += i; }); }",
+        &[
+            ("int &v", "int v"),
+            ("v += i", "i += v"),
+            ("g(p[i], i)", "g(p[0], i)"),
+        ],
+    ),
+    // Algorithms.
+    (
+        "void f(std::vector<int> &v) { std::reverse(v.begin(), v.end()); }",
+        &[
+            ("v.begin(), v.end()", "v.begin() + 1, v.end()"),
+            ("v.begin(), v.end()", "v.begin(), v.end() - 1"),
+        ],
+    ),
+    (
+        "void f(const std::vector<short> &v, std::vector<int> &o) { std::adjacent_difference(v.begin(), v.end(), o.begin()); }",
+        &[
+            ("v.begin(), v.end()", "v.begin() + 1, v.end()"),
+            ("adjacent_difference", "partial_sum"),
+            ("o.begin()", "o.begin() + 1"),
+        ],
+    ),
 ];

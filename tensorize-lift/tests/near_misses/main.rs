@@ -3,6 +3,7 @@
 
 mod constructs;
 mod cpp;
+mod edges;
 mod rules;
 
 use std::path::PathBuf;

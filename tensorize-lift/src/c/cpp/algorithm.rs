@@ -184,6 +184,23 @@ impl<'u> Lower<'u, '_> {
                     s.write(b, first, c)
                 })?;
             }
+            ("reverse", 2) => {
+                let range = self.range(call, 0)?;
+                let half = Expr::binary(BinOp::Divide, range.len.clone(), int(2));
+                self.count_to(half, c, |s, k| {
+                    let last = offset_op(BinOp::Subtract, range.len.clone(), int(1));
+                    let (a, b) = (
+                        range.at(k.clone()),
+                        range.at(offset_op(BinOp::Subtract, last, k)),
+                    );
+                    let first = s.load(a.clone(), c)?;
+                    let first = s.hold("t", first)?;
+                    let other = s.load(b.clone(), c)?;
+                    s.write(a, other, c)?;
+                    s.write(b, first, c)
+                })?;
+            }
+            ("adjacent_difference", 3) => self.differences(call)?,
             ("partial_sum" | "inclusive_scan", 3 | 4) => self.running(call)?,
             ("accumulate", 3 | 4) => {
                 let range = self.range(call, 0)?;
@@ -486,6 +503,31 @@ impl<'u> Lower<'u, '_> {
 
     fn is_second_iterator(&mut self, call: &Call<'u>) -> Result<bool> {
         Ok(matches!(types::of(call.arg(2)?).referred(), Ty::Pointer(_)))
+    }
+
+    /// `std::adjacent_difference`: the first element, and what each one is more than the one before.
+    fn differences(&mut self, call: &Call<'u>) -> Result<()> {
+        let range = self.range(call, 0)?;
+        let dest = self.dest(call.arg(2)?)?;
+        let (c, ty) = (call.at, range.start.view);
+        let before = self.fresh("before");
+        self.assign_var(before.clone(), Expr::Const(Scalar::zero(ty)))?;
+        self.count_to(range.len.clone(), c, |s, k| {
+            let value = s.load(range.at(k.clone()), c)?;
+            let value = s.hold("value", value)?;
+            let wide = promote(ty);
+            let difference = arithmetic(
+                Arith::Plain(BinOp::Subtract),
+                convert(wide, value.clone()),
+                convert(wide, Expr::Var(before.clone(), ty)),
+                c,
+            )?;
+            let first = Expr::compare(CmpOp::Eq, k.clone(), int(0));
+            let result =
+                super::super::expr::select(first, convert(wide, value.clone()), difference);
+            s.put(&dest, k, result, c)?;
+            s.assign_var(before, value)
+        })
     }
 
     /// `std::partial_sum`: the sums of all beginnings.

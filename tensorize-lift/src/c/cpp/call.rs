@@ -75,9 +75,11 @@ impl<'u> Lower<'u, '_> {
     /// A call into the standard library; `None` if it is another call. Inside, its value if it has one.
     pub fn library_call(&mut self, c: Cursor<'u>) -> Result<Option<Option<Expr>>> {
         if let Some(callable) = self.called_object(c)? {
+            let params = callable.parameters();
             let args = c.arguments()[1..]
                 .iter()
-                .map(|&a| self.argument(a, None))
+                .enumerate()
+                .map(|(i, &a)| self.argument(a, params.get(i).copied()))
                 .collect::<Result<Vec<_>>>()?;
             return self.apply(&callable, args, Some(c), c).map(Some);
         }
@@ -283,6 +285,9 @@ impl<'u> Lower<'u, '_> {
                 c,
             )
         };
+        if let Some(place) = self.returned_place(c)? {
+            return Ok(place);
+        }
         let call = Call::of(c).ok_or_else(unsupported)?;
         let n = call.args.len();
         match (call.name.as_str(), n) {
@@ -470,6 +475,7 @@ impl<'u> Lower<'u, '_> {
                 [inner] => types::of(inner) == types::of(c) && self.is_place(inner),
                 _ => false,
             },
+            CXCursor_CallExpr if super::reference::is_element(c) => true,
             CXCursor_CallExpr => Call::of(c).is_some_and(|call| {
                 matches!(
                     call.name.as_str(),

@@ -26,6 +26,16 @@ pub(in super::super) enum Callable<'u> {
     Object(This<'u>, Cursor<'u>),
 }
 
+impl<'u> Callable<'u> {
+    /// The parameters, as far as they are written down.
+    pub fn parameters(&self) -> Vec<Cursor<'u>> {
+        match self {
+            Callable::Lambda(f, _) | Callable::Function(f) | Callable::Object(_, f) => parts(*f).0,
+            Callable::Functor(..) => vec![],
+        }
+    }
+}
+
 impl<'u> Lower<'u, '_> {
     /// What an expression calls.
     pub fn callable(&mut self, e: Cursor<'u>) -> Result<Callable<'u>> {

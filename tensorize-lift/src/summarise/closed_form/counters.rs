@@ -4,13 +4,18 @@ use super::token;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::Loop;
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
+use tensorize_prove::canon;
 use tensorize_prove::decode;
 use tensorize_prove::eval::{as_idx, index_like};
 use tensorize_prove::exec::{Executor, State, Stuck};
+
+/// No loop runs that often; and as long as it doesn't, counters stay inside of their types.
+const MANY_ROUNDS: i128 = 1 << 28;
 
 /// The integers that step by something that does not change: their value at the start of round `k`.
 pub(super) fn counters(
@@ -61,8 +66,66 @@ pub(super) fn counters(
             found.insert(var.clone(), at);
         }
     }
+    hold_whatever_others_are(exec, l, start, k, scalars, &mut found)?;
     followers(exec, l, start, k, scalars, &mut found)?;
     Ok(found)
+}
+
+/// Takes out what counts only as long as other integers are far from zero, as a variable that is set where `votes == 0`.
+fn hold_whatever_others_are(
+    exec: &mut Executor,
+    l: &Loop,
+    start: &State,
+    k: &Sym,
+    scalars: &BTreeMap<Sym, ScalarType>,
+    found: &mut BTreeMap<Sym, Idx>,
+) -> Result<(), Stuck> {
+    let others = |found: &BTreeMap<Sym, Idx>| {
+        let open = |(v, ty): (&Sym, &ScalarType)| {
+            ty.is_int() && start.scalars.contains_key(v) && !found.contains_key(v)
+        };
+        scalars.iter().any(open)
+    };
+    while !found.is_empty() && others(found) {
+        let saved = exec.ctx.save();
+        exec.ctx.assume_in_range(k, &MANY_ROUNDS.into());
+        let end = end_of_round(exec, l, start, k, scalars, found);
+        exec.ctx.restore(saved);
+        let end = end?;
+        let next = &Idx::sym(k.clone()) + &Idx::constant(1);
+        let before = found.len();
+        found.retain(|var, at| {
+            let left = end.scalars.get(var).and_then(index_like);
+            left.is_some_and(|i| canon::idx(&(&i - &at.replace(k, &next))).is_zero())
+        });
+        if found.len() == before {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The end of a round of which the integers in `found` are known, and no others.
+fn end_of_round(
+    exec: &mut Executor,
+    l: &Loop,
+    start: &State,
+    k: &Sym,
+    scalars: &BTreeMap<Sym, ScalarType>,
+    found: &BTreeMap<Sym, Idx>,
+) -> Result<State, Stuck> {
+    let mut state = start.clone();
+    for (var, ty) in scalars {
+        if let Some(at) = found.get(var) {
+            let at = Elem::of_idx(*ty, at.clone());
+            state.scalars.insert(var.clone(), at);
+        } else if start.scalars.contains_key(var) {
+            let unknown = Arc::new(Elem::Acc(token(var, k), *ty));
+            state.scalars.insert(var.clone(), unknown);
+        }
+    }
+    written_everywhere(&mut state);
+    probed_for_counters(exec, l, state, k)
 }
 
 /// The end of a round in which the counters are unknown. What an array holds at a place that is made of them can't be told
@@ -112,20 +175,7 @@ fn followers(
         {
             return Ok(());
         }
-        let mut state = start.clone();
-        for (var, ty) in scalars {
-            if let Some(at) = found.get(var) {
-                state
-                    .scalars
-                    .insert(var.clone(), Elem::of_idx(*ty, at.clone()));
-            } else if start.scalars.contains_key(var) {
-                state
-                    .scalars
-                    .insert(var.clone(), Arc::new(Elem::Acc(token(var, k), *ty)));
-            }
-        }
-        written_everywhere(&mut state);
-        let end = probed_for_counters(exec, l, state, k)?;
+        let end = end_of_round(exec, l, start, k, scalars, found)?;
         let before = &Idx::sym(k.clone()) - &Idx::constant(1);
         let mut more = false;
         for (var, ty) in scalars {
@@ -153,11 +203,10 @@ fn followers(
 /// How often the loop runs: the condition holds up to there.
 pub(super) fn trip(exec: &mut Executor, l: &Loop, start: &State, k: &Sym) -> Result<Idx, Stuck> {
     let saved = exec.ctx.save();
-    // No loop runs that often; and as long as it doesn't, counters stay inside of their types.
-    exec.ctx.assume_in_range(k, &Idx::constant(1 << 28));
+    exec.ctx.assume_in_range(k, &MANY_ROUNDS.into());
     let condition = exec.probe_condition(l, start);
     exec.ctx.restore(saved);
-    let bounds = condition.ok().and_then(|c| rounds(&c, k));
+    let bounds = condition.ok().and_then(|c| rounds(exec, &c, k));
     let Some(trip) = bounds.and_then(|b| b.into_iter().reduce(|a, b| a.minimum(&b))) else {
         return Err(Stuck {
             what: "the loop has no bound that can be seen: write its condition as a comparison of a counter \
@@ -177,12 +226,14 @@ pub(super) fn trip(exec: &mut Executor, l: &Loop, start: &State, k: &Sym) -> Res
 }
 
 /// The rounds for which each part of a condition holds.
-fn rounds(c: &ElemRef, k: &Sym) -> Option<Vec<Idx>> {
+fn rounds(exec: &mut Executor, c: &ElemRef, k: &Sym) -> Option<Vec<Idx>> {
     match &**c {
         Elem::IndexCompare(op, a, b) => {
             let p = a - b;
             let (slope, rest) = p.linear_in(k)?;
-            let slope = slope.as_constant()?;
+            let Some(slope) = slope.as_constant() else {
+                return rounds_by_size(exec, *op, &-&slope, &rest).map(|n| vec![n]);
+            };
             match op {
                 // rest - s·k >= 0
                 CmpOp::Ge if slope < 0 => {
@@ -203,15 +254,35 @@ fn rounds(c: &ElemRef, k: &Sym) -> Option<Vec<Idx>> {
             }
         }
         Elem::Binary(BinOp::And, a, b) => {
-            let mut both = rounds(a, k)?;
-            both.extend(rounds(b, k)?);
+            let mut both = rounds(exec, a, k)?;
+            both.extend(rounds(exec, b, k)?);
             Some(both)
         }
         Elem::Select(c, t, f) if matches!(&**f, Elem::Const(v) if !v.is_true()) => {
-            let mut both = rounds(c, k)?;
-            both.extend(rounds(t, k)?);
+            let mut both = rounds(exec, c, k)?;
+            both.extend(rounds(exec, t, k)?);
             Some(both)
         }
         _ => None,
     }
+}
+
+/// The rounds for which `rest - step·k >= 0`, where the step is a size, as in `i < n * inc; i += inc`: a positive one, which
+/// becomes a guard.
+fn rounds_by_size(exec: &mut Executor, op: CmpOp, step: &Idx, rest: &Idx) -> Option<Idx> {
+    let one = Idx::constant(1);
+    if op != CmpOp::Ge || !exec.ctx.is_over_params(step) {
+        return None;
+    }
+    if !exec.ctx.proves(CmpOp::Ge, step, &one) {
+        if exec.ctx.proves(CmpOp::Lt, step, &one) {
+            return None;
+        }
+        exec.ctx.guard(Guard::NonNegative(step - &one));
+    }
+    let (quotient, left) = decode::divide(&(rest + &one), step);
+    Some(match left.is_zero() {
+        true => quotient,
+        false => (rest + step).floor_div(step),
+    })
 }

@@ -1,0 +1,161 @@
+//! Between which polynomials over the sizes an index lies.
+
+use crate::canon;
+use crate::context::Context;
+use tensorize_ir::guard::Guard;
+use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::op::CmpOp;
+
+/// A polynomial over the parameters that is at least (`upper`) or at most `p`, in every round of the `loops`: counters
+/// are replaced by the end of their range at which `p` is largest (or smallest), innermost first.
+pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> Option<Idx> {
+    let mut p = canon::idx(p);
+    for (var, extent) in loops.iter().rev() {
+        if !p.mentions(var) {
+            continue;
+        }
+        let extent = &of_rounds(extent);
+        let Some((slope, rest)) = p.linear_in(var) else {
+            let mut sizes = Vec::new();
+            let end = match direction(ctx, &p, var, &mut sizes) {
+                Some(rises) if rises == upper => Some(extent - &Idx::constant(1)),
+                Some(_) => Some(Idx::default()),
+                None => None,
+            };
+            if end.is_some() {
+                let guards = sizes.into_iter().map(Guard::NonNegative);
+                guards.for_each(|g| ctx.guard(g));
+            }
+            p = match end {
+                Some(end) => canon::idx(&p.replace(var, &end)),
+                None => bound_in_quotients(ctx, &p, (var, extent), upper)?,
+            };
+            continue;
+        };
+        let rises = if ctx.is_non_negative(&slope) {
+            true
+        } else if ctx.is_non_negative(&-&slope) {
+            false
+        } else if ctx.is_over_params(&slope) {
+            // A stride such as a leading dimension: negative ones are left to the original.
+            ctx.guard(Guard::NonNegative(slope.clone()));
+            true
+        } else {
+            return None;
+        };
+        p = if rises == upper {
+            &rest + &(&slope * &(extent - &Idx::constant(1)))
+        } else {
+            rest
+        };
+    }
+    Some(p)
+}
+
+/// How many rounds a loop has, if it has any: of `max(0, n)`, that is `n`.
+fn of_rounds(extent: &Idx) -> Idx {
+    let inner = extent.as_atom().and_then(|a| match a {
+        Atom::Max(a, b) if a.is_zero() => Some(&**b),
+        Atom::Max(a, b) if b.is_zero() => Some(&**a),
+        _ => None,
+    });
+    inner.unwrap_or(extent).clone()
+}
+
+/// Whether `p` never falls (`true`), or never rises (`false`), while the counter does: every term that has the counter
+/// goes one way, as `max(0, i - 1)`, `min(n - 1, i + 1)` and `⌊i·s / d⌋` do. So the ends of the range give its ends.
+/// That is so if these `sizes` are not negative.
+fn direction(ctx: &mut Context, p: &Idx, var: &Sym, sizes: &mut Vec<Idx>) -> Option<bool> {
+    let mut all = None;
+    for (monomial, coefficient) in p.terms() {
+        let (with, others): (Vec<&Atom>, Vec<&Atom>) =
+            monomial.iter().partition(|a| a.mentions(var));
+        let rises = match with[..] {
+            [] => continue,
+            [atom] => direction_of_atom(ctx, atom, var, sizes)?,
+            _ => return None,
+        };
+        let mut factor = Idx::constant(1);
+        for other in others {
+            factor = &factor * &Idx::atom(other.clone());
+        }
+        let positive = if ctx.is_non_negative(&factor) {
+            true
+        } else if ctx.is_non_negative(&-&factor) {
+            false
+        } else if ctx.is_over_params(&factor) {
+            sizes.push(factor);
+            true
+        } else {
+            return None;
+        };
+        let same = rises == (positive == (coefficient > 0));
+        if all.replace(same).is_some_and(|before| before != same) {
+            return None;
+        }
+    }
+    all
+}
+
+fn direction_of_atom(
+    ctx: &mut Context,
+    atom: &Atom,
+    var: &Sym,
+    sizes: &mut Vec<Idx>,
+) -> Option<bool> {
+    match atom {
+        Atom::Sym(_) => Some(true),
+        Atom::Max(a, b) | Atom::Min(a, b) => match (a.mentions(var), b.mentions(var)) {
+            (true, false) => direction(ctx, a, var, sizes),
+            (false, true) => direction(ctx, b, var, sizes),
+            _ => {
+                direction(ctx, a, var, sizes).filter(|d| direction(ctx, b, var, sizes) == Some(*d))
+            }
+        },
+        Atom::FloorDiv(a, b) if !b.mentions(var) && ctx.proves(CmpOp::Ge, b, &Idx::constant(1)) => {
+            direction(ctx, a, var, sizes)
+        }
+        _ => None,
+    }
+}
+
+/// [`bound`] where the counter stands in one quotient `⌊a / b⌋` by what is positive, which rises with `a`, or in
+/// one remainder. Only where the end is reached: what lies beyond belongs to nobody.
+fn bound_in_quotients(
+    ctx: &mut Context,
+    p: &Idx,
+    (var, extent): (&Sym, &Idx),
+    upper: bool,
+) -> Option<Idx> {
+    let one = Idx::constant(1);
+    let quotient = p
+        .terms()
+        .flat_map(|(m, _)| m)
+        .find(|atom| matches!(atom, Atom::FloorDiv(a, b) if a.mentions(var) && !b.mentions(var)))?;
+    let Atom::FloorDiv(a, b) = quotient else {
+        return None;
+    };
+    if !ctx.proves(CmpOp::Ge, b, &one) {
+        return None;
+    }
+    let range = [(var.clone(), extent.clone())];
+    let (low, high) = (bound(ctx, a, &range, false)?, bound(ctx, a, &range, true)?);
+    // A remainder is below the divisor, and no more than what is divided.
+    let remainder = &**a - &(&**b * &Idx::atom(quotient.clone()));
+    let rest = p - &remainder;
+    if !rest.mentions(var) {
+        return match (upper, ctx.is_non_negative(&low)) {
+            (_, false) => None,
+            (true, true) => Some(&rest + &(&**b - &one).minimum(&high)),
+            (false, true) if low.is_zero() => Some(rest),
+            (false, true) => None,
+        };
+    }
+    let q = ctx.fresh.name("q");
+    let (low, high) = (low.floor_div(b), high.floor_div(b));
+    let alone = p.map_atoms(&mut |x| (x == quotient).then(|| &low + &Idx::sym(q.clone())));
+    if alone.mentions(var) {
+        return None;
+    }
+    bound(ctx, &alone, &[(q, &(&high - &low) + &one)], upper)
+}

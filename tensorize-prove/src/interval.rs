@@ -1,0 +1,304 @@
+//! How far one access reaches, in all of its rounds.
+
+use crate::bound::bound;
+use crate::canon;
+use crate::context::{Context, is_index_condition};
+use crate::decode::divide;
+use crate::eval::{as_idx, index_like};
+use crate::exec::Access;
+use crate::matching::{assume, in_one_range};
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Guard;
+use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::op::{BinOp, CmpOp};
+
+/// The smaller (or larger) of two bounds.
+fn pick(ctx: &mut Context, known: Option<Idx>, new: Idx, larger: bool) -> Idx {
+    let Some(known) = known else { return new };
+    let (op, other) = if larger {
+        (CmpOp::Ge, CmpOp::Le)
+    } else {
+        (CmpOp::Le, CmpOp::Ge)
+    };
+    if ctx.proves(op, &known, &new) {
+        known
+    } else if ctx.proves(other, &known, &new) {
+        new
+    } else if larger {
+        known.maximum(&new)
+    } else {
+        known.minimum(&new)
+    }
+}
+
+/// An interval `[lo, hi)` over the sizes that holds the access in all rounds.
+pub(crate) fn interval(
+    ctx: &mut Context,
+    a: &Access,
+    lo: Option<&Idx>,
+    hi: Option<&Idx>,
+) -> Option<(Idx, Idx)> {
+    if let Some((chosen, other)) = by_choice(a) {
+        let (low, high) = interval(ctx, &chosen, lo, hi)?;
+        let (other_low, other_high) = interval(ctx, &other, lo, hi)?;
+        return Some((
+            covering(ctx, Some(low), other_low, false, &other),
+            covering(ctx, Some(high), other_high, true, &other),
+        ));
+    }
+    let one = Idx::constant(1);
+    let wider = within_values(ctx, a);
+    let free = remainders_as_counters(ctx, &wider);
+    let mark = ctx.mark();
+    assume(ctx, a);
+    if let Some(free) = &free {
+        assume(ctx, free);
+    }
+    // Conditions can make the interval smaller than the ranges of the counters alone do: try bounds that
+    // are natural, or that other accesses have.
+    let mut places = vec![&a.index];
+    places.extend(free.as_ref().map(|f| &f.index));
+    let mut within = |op, end: &&Idx| places.iter().any(|place| ctx.proves(op, place, end));
+    let zero = Idx::default();
+    let low = lo
+        .into_iter()
+        .chain([&zero])
+        .find(|l| within(CmpOp::Ge, l))
+        .cloned();
+    let high = hi.into_iter().find(|h| within(CmpOp::Lt, h)).cloned();
+    let low = low.or_else(|| asked_of_sizes(ctx, &a.index).then_some(zero));
+    let by_ranges = |ctx: &mut Context, upper| {
+        let end = bound(ctx, &wider.index, &wider.loops, upper);
+        // Under conditions nobody takes the ends for places that are touched.
+        let free = free.as_ref().filter(|_| !a.path.is_empty());
+        end.or_else(|| free.and_then(|f| bound(ctx, &f.index, &f.loops, upper)))
+            .map(|end| settled(ctx, &end))
+            .filter(|b| ctx.is_over_params(b))
+    };
+    let ranges = (by_ranges(ctx, false), by_ranges(ctx, true));
+    ctx.forget(mark);
+    let low = match (ranges.0, low) {
+        // Without conditions the ends of the ranges are reached, so that they are the tighter bound.
+        (Some(r), Some(l)) if !a.path.is_empty() && !ctx.proves(CmpOp::Ge, &r, &l) => l,
+        (Some(r), _) => r,
+        (None, l) => l?,
+    };
+    let high = match (ranges.1.map(|u| &u + &one), high) {
+        (Some(r), Some(h)) if !a.path.is_empty() && !ctx.proves(CmpOp::Le, &r, &h) => h,
+        (Some(r), _) => r,
+        (None, h) => h?,
+    };
+    Some((low, high))
+}
+
+/// Whether no place before the first is touched if a size that limits the index, as in `min(n - 1, i)`, is not
+/// negative, which becomes a guard.
+fn asked_of_sizes(ctx: &mut Context, index: &Idx) -> bool {
+    let limits = index.terms().flat_map(|(m, _)| m).filter_map(|a| match a {
+        Atom::Min(a, b) => Some([(**a).clone(), (**b).clone()]),
+        _ => None,
+    });
+    let limits: Vec<Idx> = limits.flatten().collect();
+    limits.into_iter().any(|limit| {
+        if limit.as_constant().is_some() || !ctx.is_over_params(&limit) {
+            return false;
+        }
+        let mark = ctx.mark();
+        ctx.assume_non_negative(&limit);
+        let helps = ctx.is_non_negative(index);
+        ctx.forget(mark);
+        if helps {
+            ctx.guard(Guard::NonNegative(limit));
+        }
+        helps
+    })
+}
+
+/// The bound of several accesses and of `access`, whose own is `new`: where that one is made, `known` may be bound enough.
+pub(crate) fn covering(
+    ctx: &mut Context,
+    known: Option<Idx>,
+    new: Idx,
+    larger: bool,
+    access: &Access,
+) -> Idx {
+    let op = if larger { CmpOp::Ge } else { CmpOp::Le };
+    let mark = ctx.mark();
+    assume(ctx, access);
+    let covered = known.as_ref().is_some_and(|k| ctx.proves(op, k, &new));
+    ctx.forget(mark);
+    match known {
+        Some(known) if covered => known,
+        known => pick(ctx, known, new, larger),
+    }
+}
+
+/// The polynomial without a maximum or a minimum of which it is known here which side it is.
+fn settled(ctx: &mut Context, idx: &Idx) -> Idx {
+    let simpler = idx.map_atoms(&mut |atom| match atom {
+        Atom::Max(a, b) | Atom::Min(a, b) => {
+            let (a, b) = (settled(ctx, a), settled(ctx, b));
+            let is_max = matches!(atom, Atom::Max(..));
+            let larger = if is_max { (&a, &b) } else { (&b, &a) };
+            Some(if ctx.proves(CmpOp::Ge, &a, &b) {
+                larger.0.clone()
+            } else if ctx.proves(CmpOp::Ge, &b, &a) {
+                larger.1.clone()
+            } else if is_max {
+                a.maximum(&b)
+            } else {
+                a.minimum(&b)
+            })
+        }
+        _ => None,
+    });
+    canon::idx(&simpler)
+}
+
+/// The two accesses that one is whose place a condition on counters chooses, as in `u[i == 0 ? n - 1 : i - 1]`. (One on
+/// sizes alone is better made a guard.)
+fn by_choice(a: &Access) -> Option<(Access, Access)> {
+    let mut choice = None;
+    a.index.for_each_value(&mut |e| {
+        let stripped = without_conversions(e);
+        if let Elem::Select(c, t, f) = &**stripped
+            && is_index_condition(c)
+            && a.loops.iter().any(|(v, _)| c.mentions(v))
+        {
+            choice.get_or_insert((e.clone(), c.clone(), t.clone(), f.clone()));
+        }
+    });
+    let (whole, c, t, f) = choice?;
+    let with = |value: &ElemRef, condition: ElemRef| {
+        let mut one = a.clone();
+        one.index = canon::idx(&a.index.map_atoms(&mut |atom| match atom {
+            Atom::Value(e) if *e == whole => Some(as_idx(value)),
+            _ => None,
+        }));
+        one.path.push(canon::elem(&condition));
+        one
+    };
+    Some((with(&t, c.clone()), with(&f, Elem::not(c.clone()))))
+}
+
+/// The integer before it was made wider.
+fn without_conversions(e: &ElemRef) -> &ElemRef {
+    match &**e {
+        Elem::Convert(to, inner) if inner.ty().fits_in(*to) => without_conversions(inner),
+        _ => e,
+    }
+}
+
+/// The access with every remainder `a - b·⌊a / b⌋` in its index as any number in `[0, b)`, if there are such.
+fn remainders_as_counters(ctx: &mut Context, a: &Access) -> Option<Access> {
+    let mut free = a.clone();
+    let mark = ctx.mark();
+    assume(ctx, a);
+    loop {
+        let quotients = free.index.terms().flat_map(|(m, _)| m);
+        let quotients: Vec<Atom> = quotients
+            .filter(|x| matches!(x, Atom::FloorDiv(..)))
+            .cloned()
+            .collect();
+        let found = quotients
+            .iter()
+            .find_map(|q| without_remainder(ctx, &free.index, q));
+        let Some((index, counter)) = found else { break };
+        free.index = canon::idx(&index);
+        free.loops.push(counter);
+    }
+    ctx.forget(mark);
+    (free.index != a.index).then_some(free)
+}
+
+/// `index` with a counter in place of the remainder of the division that `quotient` is of, and the counter.
+fn without_remainder(ctx: &mut Context, index: &Idx, quotient: &Atom) -> Option<(Idx, (Sym, Idx))> {
+    let Atom::FloorDiv(a, b) = quotient else {
+        return None;
+    };
+    let mut slope = Vec::new();
+    for (monomial, c) in index.terms() {
+        let (own, others): (Vec<&Atom>, Vec<&Atom>) = monomial.iter().partition(|x| *x == quotient);
+        match own.len() {
+            0 => {}
+            1 => slope.push((others.into_iter().cloned().collect(), c)),
+            _ => return None,
+        }
+    }
+    // `slope·q` has a part of `-slope/b · (a - b·q)`.
+    let (times, _) = divide(&-&Idx::from_terms(slope), b);
+    if times.is_zero() || !ctx.proves(CmpOp::Ge, b, &Idx::constant(1)) {
+        return None;
+    }
+    let remainder = &**a - &(&**b * &Idx::atom(quotient.clone()));
+    let r = ctx.fresh.name("r");
+    let others = index - &(&times * &remainder);
+    Some((
+        &others + &(&times * &Idx::sym(r.clone())),
+        (r, (**b).clone()),
+    ))
+}
+
+/// The access with tiles as one loop, and with every index that the data decides, but within bounds that can be
+/// seen (the place of a maximum so far), replaced by any index within these bounds.
+pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
+    let mut wider = a.clone();
+    let mut values = Vec::new();
+    a.index.for_each_value(&mut |e| values.push(e.clone()));
+    for value in values {
+        let mark = ctx.mark();
+        assume(ctx, a);
+        let range = range(ctx, &value, &a.loops);
+        ctx.forget(mark);
+        let Some((low, high)) = range else { continue };
+        let var = ctx.fresh.name("v");
+        let any = &low + &Idx::sym(var.clone());
+        wider.index = wider.index.map_atoms(&mut |a| match a {
+            Atom::Value(e) if *e == value => Some(any.clone()),
+            _ => None,
+        });
+        wider.loops.push((var, &(&high - &low) + &Idx::constant(1)));
+    }
+    wider.index = canon::idx(&wider.index);
+    in_one_range(ctx, &wider)
+}
+
+/// The least and the largest value of a fold each of whose steps keeps the value or sets it to an index: by
+/// induction over the steps.
+fn range(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) -> Option<(Idx, Idx)> {
+    fn leaves(e: &ElemRef, acc: &Sym, out: &mut Vec<Idx>) -> bool {
+        match &**e {
+            Elem::Acc(name, _) if name == acc => true,
+            Elem::Select(_, a, b) | Elem::Binary(BinOp::Minimum | BinOp::Maximum, a, b) => {
+                leaves(a, acc, out) && leaves(b, acc, out)
+            }
+            _ => index_like(e).map(|i| out.push(i)).is_some(),
+        }
+    }
+    let Elem::Fold(f) = &**e else { return None };
+    let (mut first, mut later) = (vec![], vec![]);
+    if !leaves(&f.init, &f.acc, &mut first) || !leaves(&f.step, &f.acc, &mut later) {
+        return None;
+    }
+    let var = ctx.fresh.name(&f.var);
+    let mut all = loops.to_vec();
+    all.push((var.clone(), f.extent.clone()));
+    let mut ends: Vec<(Idx, Idx)> = Vec::new();
+    for i in first {
+        ends.push((bound(ctx, &i, loops, false)?, bound(ctx, &i, loops, true)?));
+    }
+    for i in later {
+        let i = i.replace(&f.var, &Idx::sym(var.clone()));
+        let mark = ctx.mark();
+        ctx.assume_in_range(&var, &f.extent);
+        let (low, high) = (bound(ctx, &i, &all, false), bound(ctx, &i, &all, true));
+        ctx.forget(mark);
+        ends.push((low?, high?));
+    }
+    let (mut low, mut high) = (None, None);
+    for (l, h) in ends {
+        low = Some(pick(ctx, low, l, false));
+        high = Some(pick(ctx, high, h, true));
+    }
+    Some((low?, high?))
+}

@@ -1,0 +1,193 @@
+//! What is said of indices without trying every round, held against every round of small loops.
+
+use std::collections::BTreeMap;
+use tensorize_ir::guard::Guard;
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::loopir::Param;
+use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::text::parse_idx;
+use tensorize_prove::bound::bound;
+use tensorize_prove::context::Context;
+use tensorize_prove::decode::in_other_columns;
+use tensorize_prove::solver::{self, Solver};
+
+const SIZES: [&str; 4] = ["n", "m", "s", "t"];
+type Values = BTreeMap<Sym, i128>;
+
+fn idx(text: &str) -> Idx {
+    let names = SIZES.iter().chain(&["i", "j", "k"]);
+    let params: Vec<Param> = names
+        .map(|name| Param::Scalar {
+            name: (*name).into(),
+            ty: ScalarType::I32,
+        })
+        .collect();
+    parse_idx(text, &params).unwrap_or_else(|e| panic!("{text}: {e:?}"))
+}
+
+fn loops(of: &[(&str, &str)]) -> Vec<(Sym, Idx)> {
+    of.iter().map(|(v, n)| ((*v).into(), idx(n))).collect()
+}
+
+fn value(i: &Idx, at: &Values) -> i128 {
+    i.eval_sizes(&|s| at.get(s).copied()).unwrap()
+}
+
+/// Every round of the loops, with the sizes in `at`.
+fn rounds(loops: &[(Sym, Idx)], at: &Values) -> Vec<Values> {
+    let Some(((var, extent), inner)) = loops.split_first() else {
+        return vec![at.clone()];
+    };
+    (0..value(extent, at))
+        .flat_map(|v| {
+            let mut at = at.clone();
+            at.insert(var.clone(), v);
+            rounds(inner, &at)
+        })
+        .collect()
+}
+
+/// All small sizes for which the guards hold.
+fn sizes(guards: &[Guard]) -> Vec<Values> {
+    let range = -2..=4;
+    let mut all = vec![Values::new()];
+    for name in SIZES {
+        let with = |at: &Values, v| {
+            let mut at = at.clone();
+            at.insert(name.into(), v);
+            at
+        };
+        all = all
+            .iter()
+            .flat_map(|at| range.clone().map(|v| with(at, v)).collect::<Vec<_>>())
+            .collect();
+    }
+    let holds = |g: &Guard, at: &Values| match g {
+        Guard::NonNegative(i) => value(i, at) >= 0,
+        _ => true,
+    };
+    all.retain(|at| guards.iter().all(|g| holds(g, at)));
+    all
+}
+
+fn in_context<T>(test: impl FnOnce(&mut Context) -> T) -> T {
+    let mut solver =
+        Solver::new(solver::find()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
+    let params = SIZES
+        .map(|s| (s.into(), ScalarType::I32))
+        .into_iter()
+        .collect();
+    test(&mut Context::new(&mut solver, params, vec![]))
+}
+
+/// Bounds hold in every round; and one of the rounds has them where all loops run and none depends on another.
+#[test]
+fn ends_of_indices() {
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        ("max(0, i - 1)", &[("i", "n")]),
+        ("min(n - 1, i + 1) + 2*j", &[("i", "n"), ("j", "m")]),
+        ("m*max(0, i - s) + j", &[("i", "n"), ("j", "m")]),
+        ("min(n - 1, max(0, i + j - 1))", &[("i", "n"), ("j", "3")]),
+        ("s*floordiv(i*m, 3) + i", &[("i", "n")]),
+        ("floordiv(floordiv(i, 2), 2)", &[("i", "n")]),
+        ("4 - max(i, 1) - j", &[("i", "n"), ("j", "m")]),
+        ("i - max(0, i - 2)", &[("i", "n")]),
+        ("i + j", &[("i", "n"), ("j", "max(0, m - i)")]),
+        ("2*i + j", &[("i", "n"), ("j", "max(0, m - i)")]),
+        (
+            "max(0, i - s) + j",
+            &[("i", "n"), ("j", "max(0, i - max(0, i - s) + 1)")],
+        ),
+        ("s*i - max(j, t)", &[("i", "n"), ("j", "m")]),
+    ];
+    let mut found = 0;
+    for (index, nest) in cases {
+        let (index, nest) = (idx(index), loops(nest));
+        let (low, high, guards) = in_context(|ctx| {
+            for (v, n) in &nest {
+                ctx.assume_in_range(v, n);
+            }
+            let (low, high) = (
+                bound(ctx, &index, &nest, false),
+                bound(ctx, &index, &nest, true),
+            );
+            (low, high, ctx.guards().to_vec())
+        });
+        found += usize::from(low.is_some()) + usize::from(high.is_some());
+        let apart = nest
+            .iter()
+            .all(|(_, n)| nest.iter().all(|(v, _)| !n.mentions(v)));
+        for at in sizes(&guards) {
+            let reached: Vec<i128> = rounds(&nest, &at)
+                .iter()
+                .map(|r| value(&index, r))
+                .collect();
+            let (Some(least), Some(most)) = (reached.iter().min(), reached.iter().max()) else {
+                continue;
+            };
+            let at_ends = |bound: &Option<Idx>, end: &i128, holds: fn(i128, i128) -> bool| {
+                let Some(b) = bound.as_ref().map(|b| value(b, &at)) else {
+                    return;
+                };
+                assert!(holds(b, *end), "{index} is {end}, and not {b}, for {at:?}");
+                assert!(!apart || b == *end, "{index} is never {b} for {at:?}");
+            };
+            at_ends(&low, least, |b, end| b <= end);
+            at_ends(&high, most, |b, end| b >= end);
+        }
+    }
+    // What rises and falls has none.
+    assert_eq!(found, 2 * cases.len() - 2, "bounds that are found");
+}
+
+/// What is said never to be one place isn't, in any two rounds, for sizes that meet the guards.
+#[test]
+fn columns_of_rows_that_are_a_size_apart() {
+    let cases = [
+        ("s*i", "s*j + 3", &[("i", "n")][..], &[("j", "m")][..], true),
+        ("s*i + 2", "s*j + 1", &[("i", "n")], &[("j", "m")], true),
+        ("s*i + 2", "s*j + 2", &[("i", "n")], &[("j", "m")], false),
+        (
+            "s*i + 2*k",
+            "s*j + 2*t + 1",
+            &[("i", "n"), ("k", "m")],
+            &[("j", "n")],
+            false,
+        ),
+        (
+            "s*i + 2*t",
+            "s*j + 1",
+            &[("i", "n"), ("t", "floordiv(s + 1, 2)")],
+            &[("j", "n")],
+            true,
+        ),
+        ("s*i", "s*j - 1", &[("i", "n")], &[("j", "m")], false),
+        ("4*i", "4*j + 5", &[("i", "n")], &[("j", "m")], false),
+    ];
+    for (index, at, writes, reads, expected) in cases {
+        let (index, place) = (idx(index), idx(at));
+        let (writes, reads) = (loops(writes), loops(reads));
+        let (apart, guards) = in_context(|ctx| {
+            for (v, n) in &reads {
+                ctx.assume_in_range(v, n);
+            }
+            (
+                in_other_columns(ctx, &writes, &index, &place),
+                ctx.guards().to_vec(),
+            )
+        });
+        assert_eq!(apart, expected, "{index} and {place}");
+        if !apart {
+            continue;
+        }
+        for at in sizes(&guards) {
+            let places = |loops: &[(Sym, Idx)], i: &Idx| -> Vec<i128> {
+                rounds(loops, &at).iter().map(|r| value(i, r)).collect()
+            };
+            let written = places(&writes, &index);
+            for p in places(&reads, &place) {
+                assert!(!written.contains(&p), "{index} and {place} meet for {at:?}");
+            }
+        }
+    }
+}
