@@ -19,7 +19,7 @@ pub static DASK: Dialect = Dialect {
     ],
     boundary: Some(Boundary {
         enter: "_chunked({x})",
-        leave: "np.asarray({x})",
+        leave: "_fetched({x})",
         jit: None,
         jit_rounds: false,
     }),

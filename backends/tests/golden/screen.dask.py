@@ -7,18 +7,22 @@ the arrays, after all of them have been computed.
 import os
 import warnings
 
+import dask
 import dask.array as da
 import numpy as np
 
 # The threads that compute don't know of NumPy's settings here.
 warnings.filterwarnings("ignore", category=RuntimeWarning)
+_cluster = None
 if os.environ.get("TENSORIZE_DASK_SCHEDULER"):
-    from dask.distributed import Client, default_client
+    from dask.distributed import Client, as_completed, default_client
 
+    # A graph holds the arrays' chunks: a worker is given what it needs, and what one loses another is given again.
+    warnings.filterwarnings("ignore", message="Sending large graph")
     try:
-        default_client()
+        _cluster = default_client()
     except ValueError:
-        Client(os.environ["TENSORIZE_DASK_SCHEDULER"])
+        _cluster = Client(os.environ["TENSORIZE_DASK_SCHEDULER"])
 
 
 def screen_blend_core(base_view, active_view):
@@ -50,7 +54,7 @@ def screen_blend(base, active, out, rows, cols):
     cols = int(cols)
     base_view = _read(base, (rows, cols))
     active_view = _read(active, (rows, cols))
-    result = np.asarray(screen_blend_core(_chunked(base_view), _chunked(active_view)))
+    result = _fetched(screen_blend_core(_chunked(base_view), _chunked(active_view)))
     _view(out, (rows, cols))[...] = result
 
 
@@ -106,7 +110,33 @@ def _c_div(a, b):
 
 def _chunked(x):
     """In chunks, so that what is computed at a time fits into memory."""
-    return da.from_array(np.asarray(x), chunks="auto", name=False)
+    return da.from_array(np.asarray(x), chunks=_chunks(x), name=False)
+
+
+def _chunks(x):
+    """A worker has several chunks of the widest type at a time, and the results that nobody has fetched yet."""
+    if _cluster is None:
+        return "auto"
+    limits = [w["memory_limit"] for w in _cluster.scheduler_info(n_workers=-1)["workers"].values()]
+    most = min([limit // 256 for limit in limits if limit] + [dask.utils.parse_bytes("128 MiB")])
+    return da.core.normalize_chunks("auto", x.shape, limit=most, dtype=x.dtype)
+
+
+def _fetched(x):
+    """A result as NumPy's. From a cluster block by block, since no worker need have room for all of it."""
+    if _cluster is None:
+        return np.asarray(x)
+    x = da.asarray(x)
+    out = np.empty(x.shape, x.dtype)
+    blocks = _cluster.compute(list(x.to_delayed().ravel()))
+    places = {}
+    for block, place in zip(blocks, da.core.slices_from_chunks(x.chunks)):
+        places.setdefault(block.key, []).append(place)
+    for block, value in as_completed(blocks, with_results=True):
+        for place in places[block.key]:
+            out[place] = value
+        block.release()
+    return out
 
 
 def _quotient(a, b):

@@ -7,18 +7,22 @@ the arrays, after all of them have been computed.
 import os
 import warnings
 
+import dask
 import dask.array as da
 import numpy as np
 
 # The threads that compute don't know of NumPy's settings here.
 warnings.filterwarnings("ignore", category=RuntimeWarning)
+_cluster = None
 if os.environ.get("TENSORIZE_DASK_SCHEDULER"):
-    from dask.distributed import Client, default_client
+    from dask.distributed import Client, as_completed, default_client
 
+    # A graph holds the arrays' chunks: a worker is given what it needs, and what one loses another is given again.
+    warnings.filterwarnings("ignore", message="Sending large graph")
     try:
-        default_client()
+        _cluster = default_client()
     except ValueError:
-        Client(os.environ["TENSORIZE_DASK_SCHEDULER"])
+        _cluster = Client(os.environ["TENSORIZE_DASK_SCHEDULER"])
 
 
 def softmax_core(x_view, x_view2, n):
@@ -49,7 +53,7 @@ def softmax(x, n):
     n = int(n)
     x_view = _read(x, (n,))
     x_view2 = _read(x, ())
-    result = np.asarray(softmax_core(_chunked(x_view), _chunked(x_view2), n))
+    result = _fetched(softmax_core(_chunked(x_view), _chunked(x_view2), n))
     _view(x, (n,))[...] = result
 
 
@@ -120,7 +124,33 @@ def _extreme(larger, start, x, axes):
 
 def _chunked(x):
     """In chunks, so that what is computed at a time fits into memory."""
-    return da.from_array(np.asarray(x), chunks="auto", name=False)
+    return da.from_array(np.asarray(x), chunks=_chunks(x), name=False)
+
+
+def _chunks(x):
+    """A worker has several chunks of the widest type at a time, and the results that nobody has fetched yet."""
+    if _cluster is None:
+        return "auto"
+    limits = [w["memory_limit"] for w in _cluster.scheduler_info(n_workers=-1)["workers"].values()]
+    most = min([limit // 256 for limit in limits if limit] + [dask.utils.parse_bytes("128 MiB")])
+    return da.core.normalize_chunks("auto", x.shape, limit=most, dtype=x.dtype)
+
+
+def _fetched(x):
+    """A result as NumPy's. From a cluster block by block, since no worker need have room for all of it."""
+    if _cluster is None:
+        return np.asarray(x)
+    x = da.asarray(x)
+    out = np.empty(x.shape, x.dtype)
+    blocks = _cluster.compute(list(x.to_delayed().ravel()))
+    places = {}
+    for block, place in zip(blocks, da.core.slices_from_chunks(x.chunks)):
+        places.setdefault(block.key, []).append(place)
+    for block, value in as_completed(blocks, with_results=True):
+        for place in places[block.key]:
+            out[place] = value
+        block.release()
+    return out
 
 
 def _concatenate(xs, axis):

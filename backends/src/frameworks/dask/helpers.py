@@ -1,6 +1,32 @@
 def _chunked(x):
     """In chunks, so that what is computed at a time fits into memory."""
-    return da.from_array(np.asarray(x), chunks="auto", name=False)
+    return da.from_array(np.asarray(x), chunks=_chunks(x), name=False)
+
+
+def _chunks(x):
+    """A worker has several chunks of the widest type at a time, and the results that nobody has fetched yet."""
+    if _cluster is None:
+        return "auto"
+    limits = [w["memory_limit"] for w in _cluster.scheduler_info(n_workers=-1)["workers"].values()]
+    most = min([limit // 256 for limit in limits if limit] + [dask.utils.parse_bytes("128 MiB")])
+    return da.core.normalize_chunks("auto", x.shape, limit=most, dtype=x.dtype)
+
+
+def _fetched(x):
+    """A result as NumPy's. From a cluster block by block, since no worker need have room for all of it."""
+    if _cluster is None:
+        return np.asarray(x)
+    x = da.asarray(x)
+    out = np.empty(x.shape, x.dtype)
+    blocks = _cluster.compute(list(x.to_delayed().ravel()))
+    places = {}
+    for block, place in zip(blocks, da.core.slices_from_chunks(x.chunks)):
+        places.setdefault(block.key, []).append(place)
+    for block, value in as_completed(blocks, with_results=True):
+        for place in places[block.key]:
+            out[place] = value
+        block.release()
+    return out
 
 
 def _concatenate(xs, axis):
