@@ -190,6 +190,17 @@ pub enum Verb {
     /// Write what is known of all stored kernels as one page for a browser
     #[command(after_help = examples!("report", "report --output target/kernels.html --source-url 'https://example.com/mixer/blob/main/{file}#L{line}'"))]
     Report(Report),
+    /// Measure what is the fastest on this machine, at the sizes that a program has: TENSORIZE=auto goes by it
+    #[command(after_help = examples!("tune", "tune -- cargo bench", "tune -- target/release/mixer --demo"))]
+    Tune(Tune),
+}
+
+/// What to measure.
+#[derive(Clone, Debug, Args)]
+pub struct Tune {
+    /// A program that calls the kernels, with its arguments [default: cargo run --release]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 /// What to lift.

@@ -104,6 +104,12 @@ pub const CODES: &[Code] = &[
          with --locked an older note is not trusted.",
     ),
     row(
+        "TZ0114",
+        "nothing could be measured",
+        "`cargo tensorize tune` runs a program that calls the kernels, `cargo run --release` or what stands after `--`. It \
+         could not be run, failed, or called no kernel that there is code for.",
+    ),
+    row(
         "TZ0301",
         "no summary was found",
         "The kernel's loops have no closed form that we can find: a loop without a bound that can be seen before it \

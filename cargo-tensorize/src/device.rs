@@ -215,6 +215,10 @@ fn run<R: Value + Default>(
     let value = unsafe {
         tensorize_rt::run_elsewhere(
             kernel,
+            tensorize_rt::Extent {
+                size: 0,
+                movable: false,
+            },
             Some(arrays),
             arguments,
             |_| original(),

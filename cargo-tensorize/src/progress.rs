@@ -37,6 +37,33 @@ impl Progress {
     }
 }
 
+/// As [`Progress`], where nobody knows how much there is to do.
+pub struct Counter(ProgressBar);
+
+impl Counter {
+    /// `what` is said before the number.
+    pub fn new(what: &'static str) -> Counter {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        bar.set_message(what);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {pos}, {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(TICK);
+        Counter(bar)
+    }
+
+    /// So many are done.
+    pub fn at(&self, done: usize) {
+        self.0.set_position(done as u64);
+    }
+}
+
+impl Drop for Counter {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();

@@ -24,6 +24,8 @@ pub struct Binding {
     pub line: u32,
     /// Confirmed by the C compiler.
     pub prototype: Option<Prototype>,
+    /// Of what it was lifted from, as it is stored; `-` if it isn't.
+    pub hash: String,
     /// What is proven, if that may be relied on; else why not.
     pub proven: Result<Proven, String>,
     /// What was generated for the targets.
@@ -322,7 +324,7 @@ fn kernel(b: &Binding) -> String {
         })
         .collect();
     format!(
-        "static {}: rt::Kernel = rt::Kernel::new(\n{:?}, ({:?}, {}), {},\n&[{}],\n{},\n&[{}],\n);\n\n",
+        "static {}: rt::Kernel = rt::Kernel::new(\n{:?}, ({:?}, {}), {},\n&[{}],\n{},\n&[{}],\n).with_hash({:?});\n\n",
         kernel_static(&b.name),
         b.name,
         b.file,
@@ -331,6 +333,7 @@ fn kernel(b: &Binding) -> String {
         guards.join(", "),
         why.map_or("None".into(), |w| format!("Some({w:?})")),
         targets.join(",\n"),
+        b.hash,
     )
 }
 

@@ -371,6 +371,7 @@ impl Session {
             name: name.clone(),
             file: file.into(),
             line,
+            hash: current.map_or("-".into(), |e| e.record.hash.clone()),
             prototype,
             proven,
             targets,

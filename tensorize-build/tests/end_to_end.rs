@@ -264,6 +264,8 @@ impl Program {
     }
 }
 
+const CPU: (&str, &str) = ("TENSORIZE", "cpu");
+
 #[test]
 fn proven_kernels_are_swapped_in_for_every_caller() {
     let project = Project::new();
@@ -281,7 +283,7 @@ fn proven_kernels_are_swapped_in_for_every_caller() {
         &["halve exact - original=0", "total real -", "twice - -"],
     );
     for caller in ["raw", "same-file", "other-file"] {
-        program.expect(&[], &[caller], &["halve exact cpu original=0 target=1"]);
+        program.expect(&[CPU], &[caller], &["halve exact cpu original=0 target=1"]);
         program.expect(
             &[("TENSORIZE", "off")],
             &[caller],
@@ -289,7 +291,7 @@ fn proven_kernels_are_swapped_in_for_every_caller() {
         );
     }
     program.expect(
-        &[],
+        &[CPU],
         &["safe"],
         &[
             "halve: `in` has 5 elements and needs 6 at these sizes",
@@ -299,27 +301,35 @@ fn proven_kernels_are_swapped_in_for_every_caller() {
             "total real cpu original=0 target=1",
         ],
     );
-    program.expect(&[], &["unproven"], &["twice: it is not known how long"]);
+    // So few elements are not worth it, if nobody has measured.
     program.expect(
         &[],
+        &["safe"],
+        &[
+            "total 4",
+            "total real original original=1 target=0 guard_failed=0 differed=0 why=its calls are small",
+        ],
+    );
+    program.expect(&[], &["unproven"], &["twice: it is not known how long"]);
+    program.expect(
+        &[CPU],
         &["overlap"],
         &["halve exact original original=1 target=0 guard_failed=1"],
     );
     program.expect(
-        &[],
+        &[CPU],
         &["no-size"],
         &["halve exact original original=2 target=1 guard_failed=2"],
     );
-    let cpu = ("TENSORIZE", "cpu");
     program.expect(
-        &[cpu],
+        &[CPU],
         &["threads"],
         &["halve exact cpu original=0 target=1600"],
     );
     // By default the two versions take turns until it is clear which one is faster.
     program.expect(&[], &["threads"], &["halve exact "]);
     program.expect(
-        &[cpu],
+        &[CPU],
         &["raw", "forked", "raw"],
         &["halve exact cpu original=0 target=2"],
     );
@@ -449,7 +459,7 @@ fn on_a_miss_the_subcommand_is_run() {
     fs::write(&tool, script).unwrap();
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
     let program = project.build_with(&[("TENSORIZE_BIN", tool.to_str().unwrap())]);
-    program.expect(&[], &["raw"], &["halve exact cpu original=0 target=1"]);
+    program.expect(&[CPU], &["raw"], &["halve exact cpu original=0 target=1"]);
 }
 
 #[test]
@@ -465,7 +475,7 @@ fn the_shared_cache_is_as_good_as_the_store() {
     fs::remove_dir_all(here.join(".tensorize")).unwrap();
     let program = project.build();
     program.expect(
-        &[],
+        &[CPU],
         &["same-file"],
         &["halve exact cpu original=0 target=1"],
     );

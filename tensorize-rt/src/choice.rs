@@ -11,6 +11,8 @@ pub enum Choice {
     Auto,
     /// The original.
     Off,
+    /// The original, and everything else beside it on copies, timed: what `cargo tensorize tune` has programs do.
+    Tune,
     /// The original and a target (`cpu` if none is named), compared; the original answers.
     Shadow(Option<String>),
     /// This target where a kernel has it, else the original.
@@ -18,11 +20,12 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Reads `auto`, `off`, `shadow`, `shadow=TARGET` or a target's name.
+    /// Reads `auto`, `off`, `tune`, `shadow`, `shadow=TARGET` or a target's name.
     pub fn parse(text: &str) -> Choice {
         match text.trim() {
             "" | "auto" => Choice::Auto,
             "off" | "0" => Choice::Off,
+            "tune" => Choice::Tune,
             "shadow" => Choice::Shadow(None),
             other => match other.strip_prefix("shadow=") {
                 Some(target) => Choice::Shadow(Some(target.into())),
@@ -37,6 +40,7 @@ impl fmt::Display for Choice {
         match self {
             Choice::Auto => f.write_str("auto"),
             Choice::Off => f.write_str("off"),
+            Choice::Tune => f.write_str("tune"),
             Choice::Shadow(None) => f.write_str("shadow"),
             Choice::Shadow(Some(target)) => write!(f, "shadow={target}"),
             Choice::Target(target) => f.write_str(target),
@@ -91,7 +95,15 @@ mod tests {
 
     #[test]
     fn choices_read_back() {
-        for text in ["auto", "off", "shadow", "shadow=numpy", "cpu", "numpy"] {
+        for text in [
+            "auto",
+            "off",
+            "tune",
+            "shadow",
+            "shadow=numpy",
+            "cpu",
+            "numpy",
+        ] {
             assert_eq!(Choice::parse(text).to_string(), text);
         }
         assert_eq!(Choice::parse(""), Choice::Auto);

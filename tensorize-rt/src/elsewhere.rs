@@ -7,6 +7,7 @@ use crate::device;
 use crate::kernel::{Code, Kernel, Target};
 use crate::memory::{Array, Buffer};
 use crate::shadow;
+use crate::tune;
 use crate::value::{Argument, Value};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,14 +28,24 @@ pub(crate) enum Failure {
     Kernel(String),
 }
 
-/// Answers a call whose guards hold, when [`Kernel::route`] says so. `arrays` is `None` where the footprints
-/// don't fit into machine integers.
+/// What is known of a call beside its arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// How many elements it touches.
+    pub size: i64,
+    /// Whether the original, too, can be called on copies.
+    pub movable: bool,
+}
+
+/// Answers a call whose guards hold, when [`Kernel::route`] or [`Kernel::faster`] says so. `arrays` is `None` where the
+/// footprints don't fit into machine integers.
 ///
 /// # Safety
 /// `arrays` and `arguments` are those of a call of the kernel that C allows, with its proven footprints;
 /// `original` and `native`, which is told a target's name, call it with the given pointers in the arrays' places.
 pub unsafe fn run_elsewhere<R: Value>(
     kernel: &'static Kernel,
+    extent: Extent,
     arrays: Option<&[Array]>,
     arguments: &[Argument],
     original: impl Fn(&[*mut c_void]) -> R,
@@ -47,7 +58,17 @@ pub unsafe fn run_elsewhere<R: Value>(
         let wanted = match &choice {
             Choice::Shadow(target) => target.as_deref().unwrap_or("cpu"),
             Choice::Target(target) => target,
-            Choice::Auto | Choice::Off => return None,
+            Choice::Auto => kernel.fastest_elsewhere(extent.size)?.name,
+            Choice::Off => return None,
+            Choice::Tune => {
+                if let Some(arrays) = arrays.filter(|_| extent.movable) {
+                    // SAFETY: handed on.
+                    unsafe {
+                        tune::measure(kernel, extent.size, arrays, arguments, &original, &native)
+                    };
+                }
+                return None;
+            }
         };
         let target = kernel
             .usable(wanted)
@@ -99,7 +120,10 @@ pub unsafe fn run_elsewhere<R: Value>(
 }
 
 /// Runs a target on copies.
-unsafe fn attempt<R: Value>(
+///
+/// # Safety
+/// As for [`run_elsewhere`].
+pub(crate) unsafe fn attempt<R: Value>(
     kernel: &'static Kernel,
     target: &'static Target,
     arrays: &[Array],
@@ -151,23 +175,50 @@ unsafe fn native_on_copies<R: Value>(
     arrays: &[Array],
     native: &impl Fn(&[*mut c_void]) -> R,
 ) -> Result<Outcome, String> {
-    let mut written = Vec::new();
-    let mut pointers: Vec<*mut c_void> = arrays.iter().map(|a| a.pointer).collect();
-    for (position, array) in arrays.iter().enumerate().filter(|(_, a)| a.writes) {
-        // SAFETY: handed on.
-        let before = unsafe { copy_of(array) }?;
-        let mut after = buffer(before.as_slice().len())?;
-        after.as_mut_slice().copy_from_slice(before.as_slice());
-        let offset = (array.lo as isize).wrapping_mul(array.elem.size() as isize);
-        pointers[position] = after
-            .as_mut_slice()
-            .as_mut_ptr()
-            .wrapping_offset(offset.wrapping_neg())
-            .cast();
-        written.push((position, before, after));
+    // SAFETY: handed on.
+    let mut copies = unsafe { Copies::of(arrays) }?;
+    let result = native(&copies.pointers()).to_bits();
+    Ok(Outcome {
+        written: copies.written,
+        result,
+    })
+}
+
+/// Memory for a call of a kernel's C code that the program does not see: the arrays that it writes, copied.
+pub(crate) struct Copies<'a> {
+    arrays: &'a [Array],
+    written: Vec<(usize, Buffer, Buffer)>,
+}
+
+impl<'a> Copies<'a> {
+    /// # Safety
+    /// As [`Array::read`].
+    pub(crate) unsafe fn of(arrays: &'a [Array]) -> Result<Copies<'a>, String> {
+        let mut written = Vec::new();
+        for (position, array) in arrays.iter().enumerate().filter(|(_, a)| a.writes) {
+            // SAFETY: handed on.
+            let before = unsafe { copy_of(array) }?;
+            let after = buffer(before.as_slice().len())?;
+            written.push((position, before, after));
+        }
+        Ok(Copies { arrays, written })
     }
-    let result = native(&pointers).to_bits();
-    Ok(Outcome { written, result })
+
+    /// Where each array's element 0 is, or would be, all written ones as they were.
+    pub(crate) fn pointers(&mut self) -> Vec<*mut c_void> {
+        let mut pointers: Vec<*mut c_void> = self.arrays.iter().map(|a| a.pointer).collect();
+        for (position, before, after) in &mut self.written {
+            let array = &self.arrays[*position];
+            after.as_mut_slice().copy_from_slice(before.as_slice());
+            let offset = (array.lo as isize).wrapping_mul(array.elem.size() as isize);
+            pointers[*position] = after
+                .as_mut_slice()
+                .as_mut_ptr()
+                .wrapping_offset(offset.wrapping_neg())
+                .cast();
+        }
+        pointers
+    }
 }
 
 /// A copy of what a kernel may touch of an array.
@@ -188,11 +239,15 @@ fn buffer(bytes: usize) -> Result<Buffer, String> {
 
 /// Gets the worker, or a device, ready for a kernel.
 pub(crate) fn prepare(kernel: &'static Kernel) {
-    let choice = choice();
-    let (Choice::Target(wanted) | Choice::Shadow(Some(wanted))) = &choice else {
-        return;
+    let wanted: Vec<&'static Target> = match choice() {
+        Choice::Target(wanted) | Choice::Shadow(Some(wanted)) => {
+            let all = kernel.targets.iter();
+            all.filter(|t| t.name == wanted).collect()
+        }
+        Choice::Auto => kernel.wanted_by_measurements(),
+        _ => return,
     };
-    for target in kernel.targets.iter().filter(|t| t.name == wanted) {
+    for target in wanted {
         let ready = match target.code {
             #[cfg(unix)]
             Code::Python { source, entry } => crate::worker::prepare(&crate::worker::Module {
@@ -213,8 +268,9 @@ pub(crate) fn prepare(kernel: &'static Kernel) {
             }),
             _ => Ok(()),
         };
-        if let Err(why) = ready {
-            kernel.take_out(target.name, why);
+        match ready {
+            Ok(()) => kernel.is_ready(target.name),
+            Err(why) => kernel.take_out(target.name, why),
         }
     }
 }

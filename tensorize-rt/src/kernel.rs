@@ -2,7 +2,7 @@
 
 use crate::choice::{Choice, choice, watch_for_forks};
 use crate::device::Api;
-use crate::pace::Pace;
+use crate::pace::{Pace, Turn};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -84,6 +84,8 @@ pub struct Kernel {
     pub why: Option<&'static str>,
     /// What was generated.
     pub targets: &'static [Target],
+    /// Of what it was lifted from: measurements of another version mean nothing.
+    pub hash: &'static str,
     /// What has happened so far; [`State::new`].
     state: State,
 }
@@ -105,6 +107,8 @@ struct State {
 pub(crate) struct Notes {
     /// Targets that failed, and why. They are not tried again.
     pub(crate) out: Vec<(&'static str, String)>,
+    /// Targets that [`warm_up`] has got ready.
+    ready: Vec<&'static str>,
     /// Why the original ran although something else was asked for.
     pub(crate) why: Option<String>,
     /// The target that answered the last call which ran on copies.
@@ -125,7 +129,7 @@ pub enum Route {
     Native = 2,
     /// [`crate::run_elsewhere`] sees to it.
     Elsewhere = 3,
-    /// The code that is linked in or the original, whichever is faster at the size.
+    /// Whichever is the fastest at the size: [`Kernel::faster`] knows.
     Faster = 4,
 }
 
@@ -151,6 +155,7 @@ impl Kernel {
             pace: Pace::new(),
             notes: Mutex::new(Notes {
                 out: Vec::new(),
+                ready: Vec::new(),
                 why: None,
                 elsewhere: None,
                 differences: Vec::new(),
@@ -165,8 +170,15 @@ impl Kernel {
             guards,
             why,
             targets,
+            hash: "-",
             state,
         }
+    }
+
+    /// With the hash under which its results are stored.
+    pub const fn with_hash(mut self, hash: &'static str) -> Kernel {
+        self.hash = hash;
+        self
     }
 
     /// Which code is to answer a call.
@@ -199,13 +211,8 @@ impl Kernel {
         }
         let wanted = match choice {
             Choice::Off => return Route::Original,
-            Choice::Auto => {
-                return if self.native().is_some() {
-                    Route::Faster
-                } else {
-                    Route::Original
-                };
-            }
+            Choice::Auto => return self.adopt_measurements(),
+            Choice::Tune => return Route::Elsewhere,
             Choice::Shadow(target) => target.as_deref().unwrap_or("cpu"),
             Choice::Target(target) => target.as_str(),
         };
@@ -221,8 +228,49 @@ impl Kernel {
         }
     }
 
-    fn native(&self) -> Option<&'static Target> {
-        self.targets.iter().find(|t| matches!(t.code, Code::Native))
+    /// Has each size class go to what was the fastest on this machine, if somebody has measured.
+    fn adopt_measurements(&self) -> Route {
+        let ready = self.notes().ready.clone();
+        let turn_of = |name: &str| {
+            let number = self.targets.iter().position(|t| t.name == name)?;
+            match self.usable(name).ok()?.code {
+                Code::Native => Some(Turn::Native),
+                // To start it in the middle of a program may cost more than it ever saves.
+                _ if ready.contains(&name) => Some(Turn::Elsewhere(u8::try_from(number).ok()?)),
+                _ => None,
+            }
+        };
+        let turns = crate::tuned::turns(crate::tuned::of_kernel(self.name, self.hash), turn_of);
+        self.state.pace.set(&turns);
+        let native = self.targets.iter().any(|t| matches!(t.code, Code::Native));
+        let elsewhere = |t: &Option<Turn>| matches!(t, Some(Turn::Elsewhere(_)));
+        if native || turns.iter().any(elsewhere) {
+            Route::Faster
+        } else {
+            Route::Original
+        }
+    }
+
+    /// The target that is the fastest at this size, if it runs on copies.
+    pub(crate) fn fastest_elsewhere(&self, size: i64) -> Option<&'static Target> {
+        match self.state.pace.turn(size) {
+            Turn::Elsewhere(number) => self.targets.get(usize::from(number)),
+            _ => None,
+        }
+    }
+
+    /// What somebody measured to be the fastest at some size, and has to be started.
+    pub(crate) fn wanted_by_measurements(&self) -> Vec<&'static Target> {
+        let lines: Vec<_> = crate::tuned::of_kernel(self.name, self.hash).collect();
+        let wins = |t: &&Target| lines.iter().any(|l| l.fastest() == Some(t.name));
+        let started = |t: &&Target| matches!(t.code, Code::Python { .. } | Code::Device { .. });
+        self.targets.iter().filter(started).filter(wins).collect()
+    }
+
+    /// A target is started, so that it may answer calls where it is the fastest.
+    pub(crate) fn is_ready(&self, target: &'static str) {
+        self.notes().ready.push(target);
+        self.state.route.store(UNDECIDED, Ordering::Relaxed);
     }
 
     /// The target of this name, or why it can't run.
@@ -268,27 +316,46 @@ impl Kernel {
         self.state.native.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Runs the faster of the two, on [`Route::Faster`]. `size` is how many elements the call touches.
+    /// Which code answers a call that touches so many elements, on [`Route::Faster`]; this route again where
+    /// [`Kernel::run_faster`] still has to find out.
     #[inline(always)]
+    pub fn faster(&self, size: i64) -> Route {
+        let s = &self.state;
+        match s.pace.turn(size) {
+            Turn::Original => {
+                s.pace.after(size, s.original.load(Ordering::Relaxed));
+                Route::Original
+            }
+            Turn::Native => {
+                s.pace.after(size, s.native.load(Ordering::Relaxed));
+                Route::Native
+            }
+            Turn::Elsewhere(_) => Route::Elsewhere,
+            Turn::Trial { .. } => Route::Faster,
+        }
+    }
+
+    /// Runs the one of the two whose turn it is, and notes how long it took.
     pub fn run_faster<R>(
         &self,
         size: i64,
         native: impl FnOnce() -> R,
         original: impl FnOnce() -> R,
     ) -> R {
-        let turn = self.state.pace.turn(size);
-        let counter = if turn.native {
-            &self.state.native
-        } else {
-            &self.state.original
+        let is_native = match self.state.pace.turn(size) {
+            Turn::Trial { native } => native,
+            turn => turn == Turn::Native,
         };
-        let calls = counter.fetch_add(1, Ordering::Relaxed);
-        if turn.timed {
-            let run = || if turn.native { native() } else { original() };
-            return self.state.pace.timed(size, turn.native, run);
-        }
-        self.state.pace.after(size, calls);
-        if turn.native { native() } else { original() }
+        let run = || {
+            if is_native {
+                self.count_native();
+                native()
+            } else {
+                self.count_original();
+                original()
+            }
+        };
+        self.state.pace.timed(size, is_native, run)
     }
 
     /// Counts a call whose guards failed.
@@ -395,10 +462,11 @@ pub(crate) fn originals_only() {
 }
 
 /// Pays ahead for what the first call of each kernel would pay: reads the environment, decides what runs,
-/// and starts the Python worker, or has a device's driver compile the kernels, if they will be needed.
+/// and starts the Python worker, or has a device's driver compile the kernels, if they will be needed. What
+/// `TENSORIZE=auto` would have to start, since it was measured to be the fastest, runs only after that.
 pub fn warm_up() {
-    for kernel in kernels() {
-        if kernel.tier.is_some() && kernel.route() == Route::Elsewhere {
+    for kernel in kernels().filter(|k| k.tier.is_some()) {
+        if kernel.route() == Route::Elsewhere || choice() == Choice::Auto {
             crate::elsewhere::prepare(kernel);
         }
     }

@@ -5,8 +5,9 @@
 //!
 //! | value | what runs |
 //! |---|---|
-//! | `auto` (default) | `cpu` code where there is some and it is faster at the size, else the original |
+//! | `auto` (default) | what is the fastest at the size: the original, `cpu` code, or another target that [`warm_up`] has started |
 //! | `off` | the original |
+//! | `tune` | the original, and at the first call of a size the targets beside it, timed ([`tuned`]) |
 //! | `cpu`, `numpy`, … | that target where there is one, else the original |
 //! | `shadow`, `shadow=TARGET` | the original and the target; they are compared, the original answers |
 //!
@@ -27,6 +28,8 @@ mod pace;
 mod report;
 mod shadow;
 mod slices;
+mod tune;
+pub mod tuned;
 mod value;
 #[cfg(unix)]
 mod worker;
@@ -34,7 +37,7 @@ mod worker;
 pub use call::{Block, Call, Misfit, RowRange, equally_spaced, row_range, rows_apart};
 pub use choice::{Choice, choice, set_choice};
 pub use device::Api;
-pub use elsewhere::run_elsewhere;
+pub use elsewhere::{Extent, run_elsewhere};
 pub use error::Error;
 pub use kernel::{Code, Kernel, Library, Route, Target, Tier, warm_up};
 pub use memory::{Array, Elem};

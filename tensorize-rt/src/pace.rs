@@ -1,8 +1,9 @@
-//! Whether generated code is worth it at a size, found out by trying.
+//! Which of a kernel's versions is the fastest at a size.
 //!
-//! Linked-in code starts threads, and whether that pays depends on the size, the machine, and what else
-//! runs on it. The first calls of a size class take turns and are timed; the faster version then has the
-//! class for a while.
+//! Linked-in code starts threads, and whether that pays depends on the size, the machine, and what else runs on it. What
+//! `cargo tensorize tune` measured ([`crate::tuned`]) counts. Where it has not been here, calls of few elements have the
+//! original: what could be gained is less than what the guards cost. In all other classes the first calls take turns and
+//! are timed; the faster version then has the class for a while.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Instant;
@@ -11,14 +12,23 @@ use std::time::Instant;
 const TRIALS: u8 = 3;
 /// The class is timed again after so many calls of the kernel; a power of two.
 const AGAIN: u64 = 1 << 14;
+/// Calls that touch fewer elements have the original if nobody has measured.
+const FEW: i64 = 256;
 
-const NATIVE: u8 = u8::MAX;
-const ORIGINAL: u8 = u8::MAX - 1;
+/// A class's state: below `2 * TRIALS`, how many calls have been timed; from here on the number of a target that runs on
+/// copies; or one of the four below.
+const ELSEWHERE: u8 = 2 * TRIALS;
+const FOUND_ORIGINAL: u8 = u8::MAX - 3;
+const FOUND_NATIVE: u8 = u8::MAX - 2;
+const KNOWN_ORIGINAL: u8 = u8::MAX - 1;
+const KNOWN_NATIVE: u8 = u8::MAX;
+
+/// How many classes there are: one for each length of a size in bits.
+pub(crate) const CLASSES: usize = 64;
 
 /// The sizes between two powers of two.
 #[derive(Debug)]
 struct Class {
-    /// [`NATIVE`], [`ORIGINAL`], or how many calls have been timed.
     state: AtomicU8,
     native_ns: AtomicU64,
     original_ns: AtomicU64,
@@ -27,51 +37,87 @@ struct Class {
 /// One kernel's size classes.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    classes: [Class; 64],
+    classes: [Class; CLASSES],
 }
 
-/// Which version a call goes to, and whether it is timed.
+/// Which version a class goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Turn {
-    pub(crate) native: bool,
-    pub(crate) timed: bool,
+pub(crate) enum Turn {
+    Original,
+    Native,
+    /// The target with this number, on copies.
+    Elsewhere(u8),
+    /// Each in turn, timed; now this one.
+    Trial {
+        native: bool,
+    },
+}
+
+/// The class of a size.
+#[inline(always)]
+pub(crate) fn class_of(size: i64) -> usize {
+    (64 - size.max(0).leading_zeros()) as usize % CLASSES
+}
+
+/// What a class begins with: a plain model of what a call costs.
+const fn unmeasured(class: usize) -> u8 {
+    if (1 << class) <= FEW && class < 63 {
+        KNOWN_ORIGINAL
+    } else {
+        0
+    }
 }
 
 impl Pace {
     pub(crate) const fn new() -> Pace {
-        Pace {
-            classes: [const {
-                Class {
-                    state: AtomicU8::new(0),
-                    native_ns: AtomicU64::new(u64::MAX),
-                    original_ns: AtomicU64::new(u64::MAX),
-                }
-            }; 64],
+        let mut classes = [const {
+            Class {
+                state: AtomicU8::new(0),
+                native_ns: AtomicU64::new(u64::MAX),
+                original_ns: AtomicU64::new(u64::MAX),
+            }
+        }; CLASSES];
+        let mut class = 0;
+        while class < CLASSES {
+            classes[class].state = AtomicU8::new(unmeasured(class));
+            class += 1;
         }
+        Pace { classes }
     }
 
     #[inline(always)]
     fn class(&self, size: i64) -> &Class {
-        &self.classes[(64 - size.max(0).leading_zeros()) as usize % 64]
+        &self.classes[class_of(size)]
     }
 
     /// Whose turn it is.
     #[inline(always)]
     pub(crate) fn turn(&self, size: i64) -> Turn {
         match self.class(size).state.load(Ordering::Relaxed) {
-            NATIVE => Turn {
-                native: true,
-                timed: false,
-            },
-            ORIGINAL => Turn {
-                native: false,
-                timed: false,
-            },
+            KNOWN_ORIGINAL | FOUND_ORIGINAL => Turn::Original,
+            KNOWN_NATIVE | FOUND_NATIVE => Turn::Native,
             // The generated code first: a single call shall have it.
-            tried => Turn {
+            tried if tried < ELSEWHERE => Turn::Trial {
                 native: tried % 2 == 0,
-                timed: true,
             },
+            other => Turn::Elsewhere(other - ELSEWHERE),
+        }
+    }
+
+    /// What was measured: a turn for each class, or `None` where a class is as if nobody had.
+    pub(crate) fn set(&self, turns: &[Option<Turn>; CLASSES]) {
+        for (i, (class, turn)) in self.classes.iter().zip(turns).enumerate() {
+            let state = match turn {
+                Some(Turn::Original) => KNOWN_ORIGINAL,
+                Some(Turn::Native) => KNOWN_NATIVE,
+                Some(Turn::Elsewhere(n)) if *n < FOUND_ORIGINAL - ELSEWHERE => ELSEWHERE + n,
+                _ => unmeasured(i),
+            };
+            // What was found out here, where nobody has measured, stays.
+            let found = [FOUND_ORIGINAL, FOUND_NATIVE];
+            if turn.is_some() || !found.contains(&class.state.load(Ordering::Relaxed)) {
+                class.state.store(state, Ordering::Relaxed);
+            }
         }
     }
 
@@ -94,7 +140,7 @@ impl Pace {
         // The best of a few: the first one may have started threads or read memory from afar.
         best.fetch_min(ns, Ordering::Relaxed);
         let tried = class.state.load(Ordering::Relaxed);
-        if tried >= ORIGINAL {
+        if tried >= ELSEWHERE {
             return;
         }
         let next = if tried + 1 < 2 * TRIALS {
@@ -102,9 +148,9 @@ impl Pace {
         } else if class.native_ns.load(Ordering::Relaxed)
             <= class.original_ns.load(Ordering::Relaxed)
         {
-            NATIVE
+            FOUND_NATIVE
         } else {
-            ORIGINAL
+            FOUND_ORIGINAL
         };
         // If another thread was faster, its word counts.
         class
@@ -113,7 +159,7 @@ impl Pace {
             .ok();
     }
 
-    /// Has a class timed again now and then; `calls` is how many calls the kernel has had.
+    /// Has a class that was found out here timed again now and then; `calls` is how many calls the kernel has had.
     #[inline(always)]
     pub(crate) fn after(&self, size: i64, calls: u64) {
         if calls & (AGAIN - 1) == AGAIN - 1 {
@@ -124,9 +170,12 @@ impl Pace {
     #[cold]
     fn again(&self, size: i64) {
         let class = self.class(size);
-        class.native_ns.store(u64::MAX, Ordering::Relaxed);
-        class.original_ns.store(u64::MAX, Ordering::Relaxed);
-        class.state.store(0, Ordering::Relaxed);
+        let state = class.state.load(Ordering::Relaxed);
+        if state == FOUND_ORIGINAL || state == FOUND_NATIVE {
+            class.native_ns.store(u64::MAX, Ordering::Relaxed);
+            class.original_ns.store(u64::MAX, Ordering::Relaxed);
+            class.state.store(0, Ordering::Relaxed);
+        }
     }
 }
 
@@ -134,30 +183,53 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn decide(pace: &Pace, size: i64, native_ns: u64, original_ns: u64) -> bool {
+    fn decide(pace: &Pace, size: i64, native_ns: u64, original_ns: u64) -> Turn {
         for i in 0..2 * TRIALS {
-            assert_eq!(
-                pace.turn(size),
-                Turn {
-                    native: i % 2 == 0,
-                    timed: true
-                }
-            );
-            let native = pace.turn(size).native;
+            let native = i % 2 == 0;
+            assert_eq!(pace.turn(size), Turn::Trial { native });
             pace.note(size, native, if native { native_ns } else { original_ns });
         }
-        assert!(!pace.turn(size).timed);
-        pace.turn(size).native
+        pace.turn(size)
+    }
+
+    fn tried(pace: &Pace, size: i64) -> bool {
+        matches!(pace.turn(size), Turn::Trial { .. })
     }
 
     #[test]
     fn the_faster_one_has_the_class() {
         let pace = Pace::new();
-        assert!(decide(&pace, 1 << 20, 10, 100));
-        assert!(!decide(&pace, 100, 100, 10));
-        assert!(!pace.turn(127).native && !pace.turn(64).native, "one class");
-        assert!(pace.turn(128).timed && pace.turn(-1).timed && pace.turn(i64::MAX).timed);
-        pace.after(100, AGAIN - 1);
-        assert!(decide(&pace, 100, 10, 100));
+        assert_eq!(decide(&pace, 1 << 20, 10, 100), Turn::Native);
+        assert_eq!(decide(&pace, 700, 100, 10), Turn::Original);
+        assert_eq!(pace.turn(1023), Turn::Original, "one class");
+        assert_eq!(pace.turn(512), Turn::Original, "one class");
+        assert!(tried(&pace, 1024) && tried(&pace, i64::MAX));
+        pace.after(700, AGAIN - 1);
+        assert_eq!(decide(&pace, 700, 10, 100), Turn::Native);
+    }
+
+    #[test]
+    fn few_elements_have_the_original_unless_somebody_measured() {
+        let pace = Pace::new();
+        for size in [i64::MIN, -1, 0, 1, 64, 255] {
+            assert_eq!(pace.turn(size), Turn::Original);
+            pace.after(size, AGAIN - 1);
+            assert_eq!(pace.turn(size), Turn::Original);
+        }
+        assert!(tried(&pace, 256));
+        let mut turns = [None; CLASSES];
+        turns[class_of(64)] = Some(Turn::Native);
+        turns[class_of(1 << 20)] = Some(Turn::Elsewhere(2));
+        turns[class_of(1 << 21)] = Some(Turn::Original);
+        decide(&pace, 5000, 10, 100);
+        pace.set(&turns);
+        pace.after(1 << 21, AGAIN - 1);
+        assert_eq!(pace.turn(64), Turn::Native);
+        assert_eq!(pace.turn(1 << 20), Turn::Elsewhere(2));
+        assert_eq!(pace.turn(1 << 21), Turn::Original, "it is not timed again");
+        assert_eq!(pace.turn(5000), Turn::Native, "found out before");
+        // The target is out: what was measured without it.
+        pace.set(&[None; CLASSES]);
+        assert!(tried(&pace, 1 << 20) && pace.turn(64) == Turn::Original);
     }
 }

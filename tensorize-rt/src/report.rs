@@ -1,5 +1,6 @@
 //! What ran where, and why not elsewhere.
 
+use crate::choice::{Choice, choice};
 use crate::kernel::{Code, Kernel, kernels};
 use std::fmt::Write;
 
@@ -98,8 +99,20 @@ fn one(kernel: &'static Kernel) -> KernelReport {
                 emulated.then(|| format!("{target} is emulated: no such device took part"))
             })
             .or_else(|| {
-                let slower = guard_failed == 0 && original > native && native > 0 && compared == 0;
-                slower.then(|| "the original is faster at most of these sizes".into())
+                let chosen = guard_failed == 0 && original > native && compared == 0;
+                let linked = kernel
+                    .targets
+                    .iter()
+                    .any(|t| matches!(t.code, Code::Native));
+                match choice() {
+                    _ if native > 0 && chosen => {
+                        Some("the original is faster at most of these sizes".into())
+                    }
+                    Choice::Auto if linked && chosen => Some(
+                        "its calls are small, or measured to be faster with the original".into(),
+                    ),
+                    _ => None,
+                }
             })
             .or_else(|| {
                 (guard_failed > 0).then(|| format!("guards failed in {guard_failed} calls"))

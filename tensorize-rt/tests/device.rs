@@ -5,7 +5,8 @@
 use std::ffi::c_void;
 use std::process::Command;
 use tensorize_rt::{
-    Api, Argument, Array, Code, Elem, Kernel, KernelReport, Library, Target, Tier, run_elsewhere,
+    Api, Argument, Array, Code, Elem, Extent, Kernel, KernelReport, Library, Target, Tier,
+    run_elsewhere,
 };
 
 /// Each test is a process of its own, since a driver that failed is not tried again.
@@ -81,6 +82,10 @@ fn call(kernel: &'static Kernel, x: *mut u8, len: i64) -> u8 {
     unsafe {
         run_elsewhere(
             kernel,
+            Extent {
+                size: len,
+                movable: true,
+            },
             Some(&[array]),
             &[Argument::Array, Argument::of(10u8)],
             f,

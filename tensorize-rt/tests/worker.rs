@@ -5,7 +5,9 @@
 
 use std::ffi::c_void;
 use std::process::Command;
-use tensorize_rt::{Argument, Array, Code, Elem, Kernel, KernelReport, Library, Target, Tier};
+use tensorize_rt::{
+    Argument, Array, Code, Elem, Extent, Kernel, KernelReport, Library, Target, Tier,
+};
 
 /// Each test is a process of its own, since a worker that failed is not started again.
 fn alone(name: &str, env: &[(&str, &str)], test: impl FnOnce()) {
@@ -70,6 +72,10 @@ fn call(kernel: &'static Kernel, x: *mut u8, len: i64, depends_on_data: bool) ->
     unsafe {
         tensorize_rt::run_elsewhere(
             kernel,
+            Extent {
+                size: len,
+                movable: true,
+            },
             Some(&[array]),
             &[Argument::Array, Argument::of(10u8)],
             f,

@@ -12,6 +12,7 @@ mod report;
 mod scan;
 mod shell;
 mod targets;
+mod tune;
 mod watch;
 
 pub(crate) use package::from_current_dir;
@@ -88,6 +89,7 @@ fn verb(cli: &Cli, out: &Output) -> Code {
         Some(Verb::Targets) => targets::run(out),
         Some(Verb::Explain(args)) => explain::run(args, out),
         Some(Verb::Report(args)) => report::run(args, out),
+        Some(Verb::Tune(args)) => tune::run(args, out),
     }
 }
 

@@ -372,7 +372,9 @@ impl<'a> Writer<'a> {
              #[unsafe(export_name = {name:?})]\n\
              pub unsafe extern \"C\" fn {rust_name}({params}){arrow} {{\n\
              let kernel = &super::{kernel};\n\
-             let route = kernel.route();\n\
+             let mut route = kernel.route();\n\
+             // Before the guards: a call that is too small for generated code shall cost no more than that.\n\
+             if route == rt::Route::Faster {{ route = kernel.faster(super::size_{name}({names})); }}\n\
              if route != rt::Route::Original {{\n\
              if super::guards_{name}({names}).is_none() {{\n\
              kernel.count_guard_failed();\n\
@@ -380,7 +382,7 @@ impl<'a> Writer<'a> {
              }} else {{\n\
              let arrays = super::arrays_{name}({names});\n\
              return unsafe {{\nrt::run_elsewhere(\n\
-             kernel,\narrays.as_ref().map(|a| a.as_slice()),\n&[{descriptions}],\n\
+             kernel,\nrt::Extent {{ size: super::size_{name}({names}), movable: true }},\narrays.as_ref().map(|a| a.as_slice()),\n&[{descriptions}],\n\
              |p| unsafe {{ {original}({arguments}) }},\n\
              |target, p| match target {{\n{arms}_ => unsafe {{ {original}({arguments}) }},\n}},\n\
              &[{pointers}],\n)\n}};\n\

@@ -389,8 +389,10 @@ impl Writer<'_> {
         let linked = match self.b.native_entry() {
             Some(native) => format!(
                 "let __native = || {{\nlet __r = unsafe {{ {native}({names}) }};\nif __call.from_source() {{ __finish(); }}\n__r\n}};\n\
+                 if __route == rt::Route::Faster {{ __route = __kernel.faster(super::size_{name}({names})); }}\n\
                  if __route == rt::Route::Faster {{\n\
                  return __kernel.run_faster(super::size_{name}({names}), __native, || {run_original});\n}}\n\
+                 if __route == rt::Route::Original {{\n__kernel.count_original();\nreturn {run_original};\n}}\n\
                  if __route == rt::Route::Native {{\n__kernel.count_native();\nreturn __native();\n}}\n"
             ),
             None => String::new(),
@@ -423,7 +425,7 @@ impl Writer<'_> {
              unsafe extern \"C\" fn {entry}(__call: *const rt::Call, {mutable}){arrow} {{\n\
              let __kernel = &super::{kernel};\n\
              let __call = unsafe {{ rt::Call::of(__call) }};\n\
-             let __route = __kernel.route();\n\
+             let mut __route = __kernel.route();\n\
              let mut __bounds = None;\n\
              {declare}\
              if __route != rt::Route::Original {{\n\
@@ -452,7 +454,7 @@ impl Writer<'_> {
              let __arrays = super::arrays_{name}({names});\n\
              let __by_original = ::core::cell::Cell::new(false);\n\
              let __r = unsafe {{\nrt::run_elsewhere(\n\
-             __kernel,\n__arrays.as_ref().map(|a| a.as_slice()),\n&[{descriptions}],\n\
+             __kernel,\nrt::Extent {{ size: super::size_{name}({names}), movable: !__call.from_source() }},\n__arrays.as_ref().map(|a| a.as_slice()),\n&[{descriptions}],\n\
              |__p| {{\nlet __r = unsafe {{ {original}(__call.arguments, {with_bounds}, {arguments}) }};\n\
              if __call.from_source() {{\n{refresh}}}\n__by_original.set(true);\n__r\n}},\n\
              |__target, __p| match __target {{\n{arms}_ => unreachable!(),\n}},\n\

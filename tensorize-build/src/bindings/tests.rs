@@ -11,6 +11,7 @@ fn bindings_are_as_on_the_golden_page() {
         name: "halve".into(),
         file: "kernels/halve.c".into(),
         line: 5,
+        hash: "6b1c".into(),
         prototype: guess(text, "halve"),
         proven: Ok(Proven {
             tier: "exact".into(),
@@ -74,6 +75,7 @@ fn rust_keywords_are_names_in_c() {
         name: "match".into(),
         file: "m.c".into(),
         line: 1,
+        hash: "-".into(),
         prototype: guess(text, "match"),
         proven: Err("no".into()),
         targets: vec![],

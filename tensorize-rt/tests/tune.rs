@@ -1,0 +1,241 @@
+//! `TENSORIZE=tune` measures, and `TENSORIZE=auto` goes by what was measured.
+
+#![cfg(unix)]
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::process::Command;
+use tensorize_rt::tuned::{self, Line};
+use tensorize_rt::{
+    Argument, Array, Code, Elem, Extent, Kernel, KernelReport, Library, Route, Target, Tier,
+};
+
+/// Each test is a process of its own, with what was measured in a file of its own: `known` at first. The lines after it.
+fn alone(name: &str, choice: &str, known: &str, test: impl FnOnce()) -> Vec<Line> {
+    if std::env::var("ALONE").is_ok_and(|n| n == name) {
+        test();
+        return vec![];
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tuned");
+    std::fs::write(&file, known).unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .envs([("ALONE", name), ("TENSORIZE", choice)])
+        .env("TENSORIZE_TUNED", &file)
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(output.status.success(), "{text}");
+    tuned::lines(&std::fs::read_to_string(file).unwrap()).collect()
+}
+
+const ADD: Code = Code::Python {
+    source: "import numpy as np\ndef f(x, a):\n    x += np.uint8(a)\n    return x[0]\n",
+    entry: "f",
+};
+const RAISE: Code = Code::Python {
+    source: "def f(x, a):\n    raise ValueError('not today')\n",
+    entry: "f",
+};
+const DIE: Code = Code::Python {
+    source: "import os\ndef f(x, a):\n    os.kill(os.getpid(), 9)\n",
+    entry: "f",
+};
+
+const fn target(name: &'static str, code: Code) -> Target {
+    Target {
+        name,
+        tier: Tier::Exact,
+        code,
+    }
+}
+
+macro_rules! kernel {
+    ($name:literal, $targets:expr) => {{
+        static KERNEL: Kernel = Kernel::new(
+            $name,
+            ("test.c", 1),
+            Some(Tier::Exact),
+            &[],
+            None,
+            &$targets,
+        )
+        .with_hash("h");
+        static LIBRARY: Library = Library::new(&[&KERNEL]);
+        LIBRARY.register();
+        &KERNEL
+    }};
+}
+
+/// `x[i] += 10`, and it returns the first.
+fn add(x: *mut u8, len: i64) -> u8 {
+    // SAFETY: `call` says so.
+    unsafe {
+        (0..len as usize).for_each(|i| *x.add(i) += 10);
+        *x
+    }
+}
+
+/// Calls it as a dispatcher does; the result must be right whoever answers.
+fn call(kernel: &'static Kernel, len: i64) {
+    let mut x = vec![1u8; len as usize + 1];
+    let mut route = kernel.route();
+    if route == Route::Faster {
+        route = kernel.faster(len);
+    }
+    let pointer = x.as_mut_ptr();
+    let first = match route {
+        Route::Elsewhere => {
+            let array = Array {
+                name: "x",
+                pointer: pointer.cast(),
+                elem: Elem::U8,
+                lo: 0,
+                hi: len,
+                writes: true,
+                depends_on_data: false,
+            };
+            let f = |p: &[*mut c_void]| add(p[0].cast(), len);
+            let extent = Extent {
+                size: len,
+                movable: true,
+            };
+            // SAFETY: `x` has more elements than that.
+            unsafe {
+                tensorize_rt::run_elsewhere(
+                    kernel,
+                    extent,
+                    Some(&[array]),
+                    &[Argument::Array, Argument::of(10u8)],
+                    f,
+                    |_, p| f(p),
+                    &[pointer.cast()],
+                )
+            }
+        }
+        Route::Faster => kernel.run_faster(len, || add(pointer, len), || add(pointer, len)),
+        _ => {
+            kernel.count_original();
+            add(pointer, len)
+        }
+    };
+    assert_eq!(first, 11);
+    assert!(x[..len as usize].iter().all(|v| *v == 11) && x[len as usize] == 1);
+}
+
+fn report(kernel: &Kernel) -> KernelReport {
+    let mut reports = tensorize_rt::report().into_iter();
+    reports.find(|r| r.name == kernel.name).unwrap()
+}
+
+#[test]
+fn every_size_is_measured_once() {
+    let lines = alone("every_size_is_measured_once", "tune", "", || {
+        let k = kernel!(
+            "all",
+            [
+                target("cpu", Code::Native),
+                target("board", Code::Emulated),
+                target("numpy", ADD),
+                target("jax", RAISE),
+                target("mlx", Code::Absent { why: "it can't" }),
+            ]
+        );
+        for len in [300, 300, 511, 5000] {
+            call(k, len);
+        }
+        let r = report(k);
+        assert_eq!(r.calls, (4, 0), "the original answers");
+        let why = r.why.unwrap_or_default();
+        assert!(why.contains("not today"), "{why}");
+    });
+    if std::env::var_os("ALONE").is_none() {
+        let found: Vec<(usize, Vec<&str>)> = lines
+            .iter()
+            .map(|l| (l.class, l.took.iter().map(|(w, _)| w.as_str()).collect()))
+            .collect();
+        let all = vec!["original", "cpu", "numpy"];
+        assert_eq!(found, [(9, all.clone()), (13, all)]);
+        assert!(lines.iter().all(|l| l.kernel == "all" && l.hash == "h"));
+        let took = lines.iter().flat_map(|l| &l.took);
+        assert!(took.into_iter().any(|(_, ns)| *ns > 0));
+    }
+}
+
+/// Somebody has measured that NumPy wins from 4096 elements on.
+const NUMPY_WINS: &str = "f h 9 original 10 numpy 90\nf h 13 original 90 numpy 10\n";
+
+#[test]
+fn what_has_to_be_started_runs_after_warm_up() {
+    let name = "what_has_to_be_started_runs_after_warm_up";
+    alone(name, "auto", NUMPY_WINS, || {
+        let k = kernel!("f", [target("numpy", ADD)]);
+        assert_eq!(k.route(), Route::Original);
+        call(k, 5000);
+        assert_eq!(report(k).calls, (1, 0));
+        tensorize_rt::warm_up();
+        for len in [64, 300, 5000, 70_000] {
+            call(k, len);
+        }
+        let r = report(k);
+        assert_eq!(r.calls, (3, 2), "{:?}", r.why);
+    });
+}
+
+#[test]
+fn measurements_of_another_version_mean_nothing() {
+    let name = "measurements_of_another_version_mean_nothing";
+    let other = NUMPY_WINS.replace(" h ", " other ");
+    alone(name, "auto", &other, || {
+        let k = kernel!("f", [target("numpy", ADD)]);
+        tensorize_rt::warm_up();
+        call(k, 5000);
+        assert_eq!(report(k).calls, (1, 0));
+    });
+}
+
+#[test]
+fn a_target_that_dies_is_no_longer_the_fastest() {
+    let name = "a_target_that_dies_is_no_longer_the_fastest";
+    alone(name, "auto", NUMPY_WINS, || {
+        let k = kernel!("f", [target("numpy", DIE)]);
+        tensorize_rt::warm_up();
+        assert_eq!(
+            (k.route(), k.faster(5000)),
+            (Route::Faster, Route::Elsewhere)
+        );
+        call(k, 5000);
+        call(k, 5000);
+        let r = report(k);
+        assert_eq!(r.calls, (2, 0));
+        assert!(r.why.unwrap_or_default().contains("signal 9"));
+        assert_eq!(k.route(), Route::Original);
+    });
+}
+
+/// Linked-in code needs no start.
+#[test]
+fn linked_in_code_has_the_sizes_where_it_won() {
+    let name = "linked_in_code_has_the_sizes_where_it_won";
+    let known = "f h 5 original 9 cpu 5\nf h 9 original 9 cpu 5\nf h 13 original 5 cpu 9\n";
+    alone(name, "auto", known, || {
+        let k = kernel!("f", [target("cpu", Code::Native)]);
+        assert_eq!(k.route(), Route::Faster);
+        let expected = [
+            // Below what was measured it is as if nobody had; few elements have the original.
+            (10, Route::Original),
+            (31, Route::Native),
+            (100, Route::Native),
+            (300, Route::Native),
+            // Between two that are of several minds, and beyond where the original won.
+            (600, Route::Faster),
+            (5000, Route::Original),
+            (10_000, Route::Faster),
+        ];
+        for (size, route) in expected {
+            assert_eq!(k.faster(size), route, "{size}");
+        }
+    });
+}
