@@ -9,7 +9,10 @@ use tensorize_e2e::{lifted, succeed};
 fn a_program_has_the_library_that_generated_code_calls() {
     let (_folder, program) = lifted("speed");
     let symbols = succeed(Command::new("nm").arg(&program));
-    assert!(symbols.contains(" T tensorize_gemm_f32"), "{symbols}");
+    assert!(
+        symbols.contains(" T tensorize_scaled_gemm_f32"),
+        "{symbols}"
+    );
 
     // Up to products of 32 x 32, for which the library is worth it.
     let printed = succeed(Command::new(&program).arg("4096"));

@@ -113,6 +113,75 @@ fn matmul() {
     golden("matmul.cpu.c", &check(&f, Tier::Exact, &vectors(&f, false)));
 }
 
+/// `alpha*A*B + beta*C`, as BLAS has it, in each of the ways to write it, is one call of the library.
+#[test]
+fn products_that_are_scaled_and_added() {
+    let f = summary("gemm");
+    let text = check(&f, Tier::Real, &vectors(&f, true));
+    assert!(text.contains(", 1, alpha, beta)"), "{text}");
+    assert!(!check(&f, Tier::Exact, &vectors(&f, true)).contains("TZ_GEMM"));
+
+    let names = [
+        ("%c", "%c = view c[#0*n + #1] : tensor<m x n x f64>\n"),
+        ("%d", "%d = view d[#0*n + #1] : tensor<m x n x f64>\n"),
+        ("%alpha", "%alpha = param alpha : tensor<f64>\n"),
+        (
+            "%halves",
+            "%half = constant 0.5:f64\n%halves = broadcast_in_dim %half, dimensions = [] : tensor<m x n x f64>\n",
+        ),
+        (
+            "%ab",
+            "%ab = dot_general %a, %b, %zero, contracting = [1 x 0]\n",
+        ),
+    ];
+    let views = "%a = view a[#0*k + #1] : tensor<m x k x f64>\n\
+         %b = view b[#0*n + #1] : tensor<k x n x f64>\n%zero = constant 0.0:f64\n";
+    let cases = [
+        ("%r = add %c, %ab", Some("1.0, 1.0")),
+        ("%r = multiply %ab, %halves", Some("0.5, 0.0")),
+        (
+            "%old = multiply %c, %halves\n%r = add %old, %ab",
+            Some("1.0, 0.5"),
+        ),
+        (
+            "%as = broadcast_in_dim %alpha, dimensions = [] : tensor<m x k x f64>\n%sa = multiply %as, %a\n\
+             %sab = dot_general %sa, %b, %zero, contracting = [1 x 0]\n%old = multiply %c, %halves\n\
+             %r = add %sab, %old",
+            Some("alpha, 0.5"),
+        ),
+        // What is added stands somewhere else, or is no multiple of what is there.
+        ("%r = add %ab, %d", None),
+        ("%square = multiply %c, %c\n%r = add %ab, %square", None),
+        ("%r = subtract %ab, %c", None),
+        ("%r = multiply %ab, %d", None),
+    ];
+    for (text, expected) in cases {
+        let used = names.iter().filter(|(name, _)| text.contains(name));
+        let used: String = used.map(|(_, line)| *line).collect();
+        let d = if text.contains("%d") {
+            "d: const ptr<f64>, "
+        } else {
+            ""
+        };
+        let alpha = if text.contains("%alpha") {
+            "alpha: f64, "
+        } else {
+            ""
+        };
+        let f: Function = format!(
+            "func @f(a: const ptr<f64>, b: const ptr<f64>, c: ptr<f64>, {d}{alpha}m: i32, n: i32, k: i32) {{\n\
+             {views}{used}{text}\nstore c[#0*n + #1] = %r\n}}"
+        )
+        .parse()
+        .unwrap_or_else(|e| panic!("{text}: {e}"));
+        let c = check(&f, Tier::Real, &vectors(&f, true));
+        match expected {
+            Some(scales) => assert!(c.contains(&format!(", 1, {scales})")), "{text}\n{c}"),
+            None => assert!(!c.contains("TZ_GEMM(f64"), "{text}\n{c}"),
+        }
+    }
+}
+
 /// Operands with rows or columns first, with steps, in a batch, and on top of what is there.
 #[test]
 fn products_of_any_layout() {

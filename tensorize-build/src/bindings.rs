@@ -199,7 +199,7 @@ pub fn write(bindings: &[Binding]) -> String {
     let products = match bindings.iter().flat_map(|b| &b.targets).any(calls) {
         true => {
             "#[used]\nstatic __PRODUCTS: (rt::gemm::OfF32, rt::gemm::OfF64) = \
-             (rt::gemm::tensorize_gemm_f32, rt::gemm::tensorize_gemm_f64);\n\n"
+             (rt::gemm::tensorize_scaled_gemm_f32, rt::gemm::tensorize_scaled_gemm_f64);\n\n"
         }
         false => "",
     };

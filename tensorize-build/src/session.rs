@@ -471,7 +471,7 @@ impl Session {
                             true => Code::Emulated { entry },
                             false => Code::Native {
                                 entry,
-                                products: source.contains("tensorize_gemm_"),
+                                products: source.contains("tensorize_scaled_gemm_"),
                             },
                         }
                     }

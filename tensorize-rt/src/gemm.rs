@@ -1,5 +1,6 @@
-//! Products of matrices for generated code: what its C calls under the names `tensorize_gemm_f32` and `_f64`.
+//! Products of matrices for generated code: what its C calls under the names `tensorize_scaled_gemm_f32` and `_f64`.
 //!
+//! (The names have changed with the parameters: code that was generated before finds no library, and runs its loops.)
 //! The work is done by `matrixmultiply`. Without the feature `gemm` both say no, and the loops in the generated code
 //! run. One core each: generated code shares the rows among its threads.
 
@@ -29,11 +30,13 @@ macro_rules! gemm {
             *mut $ty,
             i64,
             i64,
-            bool,
+            $ty,
+            $ty,
         ) -> bool;
 
-        /// `result = left · right`, or `result += left · right` with `accumulate`, of `rows` x `depth` and
-        /// `depth` x `columns` elements. After each matrix come the steps, in elements, to its next row and column.
+        /// `result = alpha · left · right + beta · result`, of `rows` x `depth` and `depth` x `columns` elements. What
+        /// stands in `result` is not read if `beta` is zero. After each matrix come the steps, in elements, to its next
+        /// row and column.
         ///
         /// False, with nothing touched, if the caller shall do it itself.
         ///
@@ -55,7 +58,8 @@ macro_rules! gemm {
             result: *mut $ty,
             result_row: i64,
             result_column: i64,
-            accumulate: bool,
+            alpha: $ty,
+            beta: $ty,
         ) -> bool {
             #[cfg(feature = "gemm")]
             {
@@ -73,14 +77,14 @@ macro_rules! gemm {
                         rows,
                         depth,
                         columns,
-                        1.0,
+                        alpha,
                         left,
                         left_row as isize,
                         left_column as isize,
                         right,
                         right_row as isize,
                         right_column as isize,
-                        if accumulate { 1.0 } else { 0.0 },
+                        beta,
                         result,
                         result_row as isize,
                         result_column as isize,
@@ -92,15 +96,15 @@ macro_rules! gemm {
             {
                 let _ = (rows, columns, depth, left, left_row, left_column);
                 let _ = (right, right_row, right_column);
-                let _ = (result, result_row, result_column, accumulate);
+                let _ = (result, result_row, result_column, alpha, beta);
                 false
             }
         }
     };
 }
 
-gemm!(tensorize_gemm_f32, OfF32, f32, matrixmultiply::sgemm);
-gemm!(tensorize_gemm_f64, OfF64, f64, matrixmultiply::dgemm);
+gemm!(tensorize_scaled_gemm_f32, OfF32, f32, matrixmultiply::sgemm);
+gemm!(tensorize_scaled_gemm_f64, OfF64, f64, matrixmultiply::dgemm);
 
 #[cfg(all(test, feature = "gemm"))]
 mod tests {
@@ -129,17 +133,17 @@ mod tests {
                 ((1, m), (1, k), (1, m)),
                 ((2 * k, 2), (1, 3 * k), (n, 1)),
             ] {
-                for accumulate in [false, true] {
+                for (alpha, beta) in [(1.0, 0.0), (1.0, 1.0), (2.0, 0.0), (-3.0, 0.5)] {
                     let before = numbers(m * n);
                     let mut expected = before.clone();
                     for i in 0..m {
                         for j in 0..n {
                             let at = i * result.0 + j * result.1;
-                            let mut sum = if accumulate { before[at] } else { 0.0 };
+                            let mut sum = 0.0;
                             for r in 0..k {
                                 sum += a[i * left.0 + r * left.1] * b[r * right.0 + j * right.1];
                             }
-                            expected[at] = sum;
+                            expected[at] = alpha * sum + beta * before[at];
                         }
                     }
                     let mut got = before.clone();
@@ -149,7 +153,7 @@ mod tests {
                     let step = |n: usize| n as i64;
                     // SAFETY: the matrices are as long as sizes and steps say.
                     let done = unsafe {
-                        let wide = tensorize_gemm_f64(
+                        let wide = tensorize_scaled_gemm_f64(
                             step(m),
                             step(n),
                             step(k),
@@ -162,9 +166,10 @@ mod tests {
                             got.as_mut_ptr(),
                             step(result.0),
                             step(result.1),
-                            accumulate,
+                            alpha,
+                            beta,
                         );
-                        wide && tensorize_gemm_f32(
+                        wide && tensorize_scaled_gemm_f32(
                             step(m),
                             step(n),
                             step(k),
@@ -177,7 +182,8 @@ mod tests {
                             narrow.as_mut_ptr(),
                             step(result.0),
                             step(result.1),
-                            accumulate,
+                            alpha as f32,
+                            beta as f32,
                         )
                     };
                     assert!(done, "{m} x {n} x {k}");
@@ -204,7 +210,7 @@ mod tests {
             let nowhere = std::ptr::NonNull::<f32>::dangling().as_ptr();
             // SAFETY: nothing is touched.
             let done = unsafe {
-                tensorize_gemm_f32(
+                tensorize_scaled_gemm_f32(
                     m,
                     n,
                     k,
@@ -217,7 +223,8 @@ mod tests {
                     c.as_mut_ptr(),
                     1,
                     1,
-                    false,
+                    1.0,
+                    0.0,
                 )
             };
             assert!(!done);

@@ -1,5 +1,6 @@
-//! Which nests are products of matrices, so that a library can compute them: `c[i, j] = Σᵣ a[i, r] · b[r, j]` in
-//! floats, each operand with strides of its own.
+//! Which nests are products of matrices, so that a library can compute them:
+//! `c[i, j] = alpha · Σᵣ a[i, r] · b[r, j] + beta · c[i, j]` in floats, each operand with strides of its own. `alpha` and
+//! `beta` are numbers or parameters, and need not be there.
 //!
 //! The loops stay: they are what is proven, and what runs where the library is not linked. Since the library adds in
 //! an order of its own, this is for tier `real`.
@@ -12,7 +13,7 @@ use tensorize_ir::guard::Tier;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::op::BinOp;
-use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// A loop over the rows of a result that a library may run instead.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,8 +32,10 @@ pub struct Contraction {
     pub right: Matrix,
     /// What is stored.
     pub result: Matrix,
-    /// Whether the products are added to what stands there.
-    pub accumulate: bool,
+    /// What the products are multiplied by.
+    pub alpha: Expr,
+    /// What is multiplied by it and added, of what stands there; zero if that is not read.
+    pub beta: Expr,
 }
 
 /// A matrix in memory, all in elements of `array`.
@@ -56,7 +59,8 @@ pub(super) struct Product {
     left: Strided,
     right: Strided,
     result: Strided,
-    accumulate: bool,
+    alpha: ElemRef,
+    beta: ElemRef,
 }
 
 struct Strided {
@@ -71,28 +75,45 @@ pub(super) fn product(nest: &Nest, allowed: Tier) -> Option<Product> {
     let [target] = nest.results.as_slice() else {
         return None;
     };
-    let Elem::Fold(fold) = &*target.value else {
-        return None;
-    };
     let elem = target.value.ty();
     if allowed != Tier::Real || !matches!(elem, ScalarType::F32 | ScalarType::F64) {
         return None;
     }
-    let accumulate = match &*fold.init {
-        Elem::Const(start) if !start.is_true() => false,
-        Elem::Read { array, index, .. } => *array == target.array && *index == target.index,
-        _ => return None,
+    let old = Elem::read(target.array.clone(), elem, target.index.clone());
+    let (sum, added) = sum_and_rest(&target.value)?;
+    let (outer, Elem::Fold(fold)) = (sum.factor, &*sum.of) else {
+        return None;
+    };
+    let zero = |e: &Elem| matches!(e, Elem::Const(start) if !start.is_true());
+    // What it starts from is multiplied by the factor, too.
+    let start = match &*fold.init {
+        e if zero(e) => None,
+        _ => Some(scaled(&fold.init).filter(|_| outer.is_none() && added.is_none())?),
+    };
+    let beta = match added.or(start) {
+        None => None,
+        Some(rest) if rest.of == old => Some(rest.factor.unwrap_or_else(|| number(elem, 1.0))),
+        Some(_) => return None,
     };
     // Nothing is stored under a condition, but for sums on top of what is there, which take rounds.
-    if !accumulate && !matches!(target.store, Stored::Always(_)) {
+    let accumulates = fold.init == old;
+    if !accumulates && !matches!(target.store, Stored::Always(_)) {
         return None;
     }
     let (BinOp::Add, step) = fold.as_reduction()? else {
         return None;
     };
-    let Elem::Binary(BinOp::Multiply, a, b) = &*step else {
+    let mut factors = Vec::new();
+    factors_of(&step, &mut factors);
+    let (inner, operands): (Vec<ElemRef>, Vec<ElemRef>) = factors.into_iter().partition(is_number);
+    let [a, b] = operands.as_slice() else {
         return None;
     };
+    let mut all = inner.into_iter().chain(outer);
+    let alpha = all.next().unwrap_or_else(|| number(elem, 1.0));
+    if all.next().is_some() {
+        return None;
+    }
     let [.., i, j] = nest.dims.as_slice() else {
         return None;
     };
@@ -107,15 +128,72 @@ pub(super) fn product(nest: &Nest, allowed: Tier) -> Option<Product> {
     let (left, right) = ways
         .filter_map(|(a, b)| Some((strided(a, i, &fold.var)?, strided(b, &fold.var, j)?)))
         .find(|(left, right)| left.fixed_in(j) && right.fixed_in(i))?;
-    let result = Elem::read(target.array.clone(), elem, target.index.clone());
     Some(Product {
         elem,
         columns: columns.clone(),
         depth: fold.extent.clone(),
         left,
         right,
-        result: strided(&result, i, j)?,
-        accumulate,
+        result: strided(&old, i, j)?,
+        alpha,
+        beta: beta.unwrap_or_else(|| number(elem, 0.0)),
+    })
+}
+
+/// Something times a number or a parameter, if there is one.
+struct Scaled {
+    factor: Option<ElemRef>,
+    of: ElemRef,
+}
+
+fn scaled(e: &ElemRef) -> Option<Scaled> {
+    if let Elem::Binary(BinOp::Multiply, a, b) = &**e {
+        let mut ways = [(a, b), (b, a)].into_iter();
+        return ways
+            .find(|(factor, _)| is_number(factor))
+            .map(|(f, of)| Scaled {
+                factor: Some(f.clone()),
+                of: of.clone(),
+            });
+    }
+    Some(Scaled {
+        factor: None,
+        of: e.clone(),
+    })
+}
+
+/// A sum of products, and what is added to it.
+fn sum_and_rest(e: &ElemRef) -> Option<(Scaled, Option<Scaled>)> {
+    let is_sum = |s: &Scaled| matches!(&*s.of, Elem::Fold(_));
+    let Elem::Binary(BinOp::Add, a, b) = &**e else {
+        return Some((scaled(e).filter(is_sum)?, None));
+    };
+    match (scaled(a)?, scaled(b)?) {
+        (sum, rest) if is_sum(&sum) => Some((sum, Some(rest))),
+        (rest, sum) if is_sum(&sum) => Some((sum, Some(rest))),
+        _ => None,
+    }
+}
+
+fn factors_of(e: &ElemRef, into: &mut Vec<ElemRef>) {
+    match &**e {
+        Elem::Binary(BinOp::Multiply, a, b) => {
+            factors_of(a, into);
+            factors_of(b, into);
+        }
+        _ => into.push(e.clone()),
+    }
+}
+
+/// The same for all elements, and there without being computed.
+fn is_number(e: &ElemRef) -> bool {
+    matches!(&**e, Elem::Const(_) | Elem::Param(..))
+}
+
+fn number(elem: ScalarType, value: f64) -> ElemRef {
+    Elem::constant(match elem {
+        ScalarType::F32 => Scalar::f32(value as f32),
+        _ => Scalar::f64(value),
     })
 }
 
@@ -157,6 +235,7 @@ impl Builder {
         };
         let (left, right) = (matrix(&product.left)?, matrix(&product.right)?);
         let result = matrix(&product.result)?;
+        let (alpha, beta) = (self.value(&product.alpha)?, self.value(&product.beta)?);
         let found = Contraction {
             rows: self.next_loop - 1,
             elem: product.elem,
@@ -165,7 +244,8 @@ impl Builder {
             left,
             right,
             result,
-            accumulate: product.accumulate,
+            alpha,
+            beta,
         };
         self.contractions.push(found);
         self.tier = Tier::Real;

@@ -220,7 +220,7 @@ pub fn run_c_with(
     let products = dir.path().join("products.c");
     std::fs::write(&products, tensorize_backends::cpu::PRODUCTS).unwrap();
     let mut files = vec![kernel.as_path(), &driver];
-    if c.contains("tensorize_gemm_") {
+    if c.contains("tensorize_scaled_gemm_") {
         files.push(&products);
     }
     compile(&files, &exe, &flags);

@@ -9,8 +9,8 @@ use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType::I64;
 
-/// What a file with products declares: `bool tensorize_gemm_T(rows, columns, depth, left, right, result, accumulate)`,
-/// each matrix as its first element and the steps, in elements, to the next row and column. It returns false, having
+/// What a file with products declares: `bool tensorize_scaled_gemm_T(rows, columns, depth, left, right, result, alpha,
+/// beta)`, each matrix as its first element and the steps, in elements, to the next row and column. It returns false, having
 /// touched nothing, where the loops shall run. `tensorize_rt` defines it.
 pub(super) const DECLARATIONS: &str = "
 /* Products of matrices by the library that the program is linked with. Without one the loops run. */
@@ -20,11 +20,11 @@ pub(super) const DECLARATIONS: &str = "
 #define TZ_MAYBE __attribute__((weak))
 #endif
 #if defined(__GNUC__) && !defined(_WIN32)
-extern _Bool tensorize_gemm_f32(int64_t, int64_t, int64_t, const float *, int64_t, int64_t,
-    const float *, int64_t, int64_t, float *, int64_t, int64_t, _Bool) TZ_MAYBE;
-extern _Bool tensorize_gemm_f64(int64_t, int64_t, int64_t, const double *, int64_t, int64_t,
-    const double *, int64_t, int64_t, double *, int64_t, int64_t, _Bool) TZ_MAYBE;
-#define TZ_GEMM(type, ...) (tensorize_gemm_##type && tensorize_gemm_##type(__VA_ARGS__))
+extern _Bool tensorize_scaled_gemm_f32(int64_t, int64_t, int64_t, const float *, int64_t, int64_t,
+    const float *, int64_t, int64_t, float *, int64_t, int64_t, float, float) TZ_MAYBE;
+extern _Bool tensorize_scaled_gemm_f64(int64_t, int64_t, int64_t, const double *, int64_t, int64_t,
+    const double *, int64_t, int64_t, double *, int64_t, int64_t, double, double) TZ_MAYBE;
+#define TZ_GEMM(type, ...) (tensorize_scaled_gemm_##type && tensorize_scaled_gemm_##type(__VA_ARGS__))
 #else
 #define TZ_GEMM(type, ...) 0
 #endif
@@ -45,9 +45,10 @@ impl Printer<'_> {
         let (columns, depth) = (self.expr.print(&c.columns), self.expr.print(&c.depth));
         let (left, right) = (self.matrix(&c.left, first), self.matrix(&c.right, &start));
         let result = self.matrix(&c.result, first);
-        let (ty, accumulate) = (c.elem.name(), u8::from(c.accumulate));
+        let (alpha, beta) = (self.expr.print(&c.alpha), self.expr.print(&c.beta));
+        let ty = c.elem.name();
         format!(
-            "TZ_GEMM({ty}, {rows}, {columns}, {depth}, {left}, {right}, {result}, {accumulate})"
+            "TZ_GEMM({ty}, {rows}, {columns}, {depth}, {left}, {right}, {result}, {alpha}, {beta})"
         )
     }
 
@@ -76,7 +77,7 @@ impl Printer<'_> {
 
 /// What the call uses beside what the loops use.
 pub(super) fn used_by(c: &Contraction) -> BTreeSet<Sym> {
-    let mut exprs = vec![&c.columns, &c.depth];
+    let mut exprs = vec![&c.columns, &c.depth, &c.alpha, &c.beta];
     for m in [&c.left, &c.right, &c.result] {
         exprs.extend([&m.first, &m.row, &m.column]);
     }
