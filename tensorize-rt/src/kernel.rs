@@ -269,7 +269,11 @@ impl Kernel {
 
     /// A target is started, so that it may answer calls where it is the fastest.
     pub(crate) fn is_ready(&self, target: &'static str) {
-        self.notes().ready.push(target);
+        let mut notes = self.notes();
+        if !notes.ready.contains(&target) {
+            notes.ready.push(target);
+        }
+        drop(notes);
         self.state.route.store(UNDECIDED, Ordering::Relaxed);
     }
 

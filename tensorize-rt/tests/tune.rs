@@ -80,6 +80,11 @@ fn add(x: *mut u8, len: i64) -> u8 {
 
 /// Calls it as a dispatcher does; the result must be right whoever answers.
 fn call(kernel: &'static Kernel, len: i64) {
+    call_with(kernel, len, &|| {});
+}
+
+/// The same; the kernel's C does this, too.
+fn call_with(kernel: &'static Kernel, len: i64, also: &dyn Fn()) {
     let mut x = vec![1u8; len as usize + 1];
     let mut route = kernel.route();
     if route == Route::Faster {
@@ -97,7 +102,10 @@ fn call(kernel: &'static Kernel, len: i64) {
                 writes: true,
                 depends_on_data: false,
             };
-            let f = |p: &[*mut c_void]| add(p[0].cast(), len);
+            let f = |p: &[*mut c_void]| {
+                also();
+                add(p[0].cast(), len)
+            };
             let extent = Extent {
                 size: len,
                 movable: true,
@@ -161,6 +169,23 @@ fn every_size_is_measured_once() {
         assert!(lines.iter().all(|l| l.kernel == "all" && l.hash == "h"));
         let took = lines.iter().flat_map(|l| &l.took);
         assert!(took.into_iter().any(|(_, ns)| *ns > 0));
+    }
+}
+
+/// As C functions call each other: the inner one is passed over while the outer one is measured.
+#[test]
+fn a_kernel_that_is_measured_may_call_another() {
+    let name = "a_kernel_that_is_measured_may_call_another";
+    let lines = alone(name, "tune", "", || {
+        let outer = kernel!("outer", [target("cpu", Code::Native)]);
+        let inner = kernel!("inner", [target("cpu", Code::Native)]);
+        call_with(outer, 300, &|| call(inner, 300));
+        call(inner, 300);
+        assert_eq!(report(outer).calls.1, 0);
+    });
+    if std::env::var_os("ALONE").is_none() {
+        let names: Vec<&str> = lines.iter().map(|l| l.kernel.as_str()).collect();
+        assert_eq!(names, ["outer", "inner"]);
     }
 }
 
