@@ -137,3 +137,25 @@ fn no_kernels_and_no_project_have_codes_of_their_own() {
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(code(&tensorize(empty.path(), &[])), 101);
 }
+
+/// With libclang out of reach nothing can be read, and nothing need be; what was edited does.
+#[test]
+fn files_whose_kernels_are_all_stored_are_not_read() {
+    let p = project(KERNELS);
+    let first = tensorize(p.path(), &[]);
+    let without_libclang = |args: &[&str]| {
+        let mut command = common::command(p.path(), args);
+        command.args(["--message-format", "json"]);
+        command.env("LIBCLANG_PATH", "/nowhere").output().unwrap()
+    };
+    let again = without_libclang(&[]);
+    assert_eq!(code(&again), 0, "{}", common::stderr(&again));
+    assert_eq!(kernels(&again), kernels(&first), "in the same order");
+    let stored = common::stdout(&again).matches("\"stored\":true").count();
+    assert_eq!(stored, 2, "{}", common::stdout(&again));
+    for args in [&["--reprove"][..], &["--target", "numpy"]] {
+        assert_ne!(code(&without_libclang(args)), 0, "{args:?}");
+    }
+    common::write(p.path(), "c/k.c", &KERNELS.replace("2 * x", "3 * x"));
+    assert_ne!(code(&without_libclang(&[])), 0);
+}

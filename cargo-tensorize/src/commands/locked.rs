@@ -185,7 +185,7 @@ impl Gate<'_> {
 }
 
 /// The line on which the name is first followed by a parenthesis: good enough to show, without a parser.
-fn line_of(file: &Path, name: &str) -> u32 {
+pub(super) fn line_of(file: &Path, name: &str) -> u32 {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let found = text.match_indices(name).find(|(at, _)| {

@@ -1,22 +1,23 @@
 //! No verb, and `check`: the kernels of a Cargo project.
 
+mod find;
 mod signs;
 
+use find::{Found, InFile, find_kernels};
+
 use super::{Output, packages, threads};
-use crate::cache::{Question, Shared};
+use crate::cache::Shared;
 use crate::cli::{Common, Project, SecondSolver, TierName};
-use crate::diagnostics::{Diagnostic, line_span};
+use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::pipeline::{self, Job, Kernel, Settings};
 use crate::project::Package;
 use crate::report::{KernelReport, Status};
-use crate::source::Source;
 use crate::{generate, stored, tools};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use tensorize_build::config;
-use tensorize_build::hash::{Hashes, Signs, preprocess};
+use tensorize_build::hash::Hashes;
 use tensorize_build::record::{Record, is_c_name};
 use tensorize_build::store::{Entry, Store};
 use tensorize_ir::guard::Tier;
@@ -171,40 +172,6 @@ pub fn known(targets: &[String]) -> Result<(), Box<Diagnostic>> {
     }
 }
 
-/// A kernel with its place in the package.
-struct Found {
-    job: Job,
-    /// Relative to the manifest.
-    file: String,
-    hashes: Hashes,
-    signs: Signs,
-    /// It is read as the same where characters have the other signs; before [`signs::mark`]: it may be.
-    either_sign: bool,
-    /// The C compiler's version.
-    compiler: String,
-}
-
-impl Found {
-    fn name(&self) -> &str {
-        &self.job.parsed.name
-    }
-
-    fn record(&self, kernel: &Kernel, z3: &str) -> (Record, BTreeMap<String, String>) {
-        stored::record(kernel, &self.file, &self.hashes, self.either_sign, z3)
-    }
-
-    fn question<'a>(&'a self, settings: &'a Settings, z3: &'a str) -> Question<'a> {
-        Question {
-            kernel: self.name(),
-            file: &self.file,
-            hashes: &self.hashes,
-            compiler: &self.compiler,
-            z3,
-            settings,
-        }
-    }
-}
-
 fn one_package(
     package: &Package,
     settings: &Settings,
@@ -214,7 +181,6 @@ fn one_package(
     all: &mut Total,
     out: &Output,
 ) -> Result<(), Box<Diagnostic>> {
-    let found = find_kernels(package, settings, all, out);
     let store = Store::of_manifest(&package.dir);
     if mode == Mode::Store {
         store.tidy();
@@ -233,47 +199,49 @@ fn one_package(
         .iter()
         .map(|e| (e.record.name.as_str(), e))
         .collect();
-    let current = |f: &Found| {
-        let entry = entries.get(f.name()).filter(|_| !force)?;
+    let z3 = all.z3_version.clone();
+    let current = |file: &str, name: &str, hashes: &Hashes| {
+        let entry = entries.get(name).filter(|_| !force)?;
         // A build looks for it under the file's name, too.
-        (entry.record.file == f.file).then_some(())?;
-        stored::is_current(&entry.record, &f.hashes, &all.z3_version, &settings.targets)
-            .then_some(*entry)
+        (entry.record.file == file).then_some(())?;
+        stored::is_current(&entry.record, hashes, &z3, &settings.targets).then_some(*entry)
     };
+    let found = find_kernels(package, settings, &current, all, out);
 
     // What is stored and current keeps its place among the others, and so does what another checkout has found out.
     let mut reports: Vec<Option<KernelReport>> = Vec::new();
     let mut work = Vec::new();
     let mut written = Ok(());
     let twice = twice(&found);
-    let unknown = found
-        .iter()
-        .filter(|f| !force && !twice.contains(f.name()) && current(f).is_none());
+    let read = found.iter().filter_map(InFile::read);
+    let unknown = read.filter(|f| !force && !twice.contains(f.name()));
     shared.fetch(unknown.map(|f| f.question(settings, &all.z3_version)), out);
     for f in found {
-        let span = &f.job.parsed.span;
-        let report = |record: &Record| stored::report(record, f.job.source.file.clone(), span.line);
-        reports.push(if let Some(entry) = current(&f) {
-            let mut report = report(&entry.record);
-            if let Mode::Check(min_tier) = mode {
-                let weakest = min_tier.map_or(settings.tier, Tier::from);
-                report.demand(weakest, span, stored::tiers_of_code(&entry.record));
+        let f = match f {
+            InFile::Stored(entry, span) => {
+                let mut report = stored::report(&entry.record, span.file.clone(), span.line);
+                if let Mode::Check(min_tier) = mode {
+                    let weakest = min_tier.map_or(settings.tier, Tier::from);
+                    report.demand(weakest, &span, stored::tiers_of_code(&entry.record));
+                }
+                reports.push(Some(report));
+                continue;
             }
-            Some(report)
-        } else if !force
+            InFile::Read(f) => f,
+        };
+        if !force
             && !twice.contains(f.name())
             && let Some(entry) = shared.find(&f.question(settings, &all.z3_version))
         {
             let saved = store.save(&entry.record, &entry.sources);
             written = written.and(saved.map(|_| ()).map_err(|e| cannot_write(&e)));
-            let mut report = report(&entry.record);
+            let span = &f.job.parsed.span;
+            let mut report = stored::report(&entry.record, f.job.source.file.clone(), span.line);
             report.cached = true;
-            Some(report)
+            reports.push(Some(report));
         } else {
-            None
-        });
-        if reports.last().is_some_and(Option::is_none) {
-            work.push(f);
+            reports.push(None);
+            work.push(*f);
         }
     }
     let mut names: BTreeSet<String> = reports.iter().flatten().map(|r| r.name.clone()).collect();
@@ -341,7 +309,7 @@ fn one_package(
 }
 
 /// Names that more than one kernel has.
-fn twice(found: &[Found]) -> BTreeSet<String> {
+fn twice(found: &[InFile]) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     let again = found.iter().filter(|f| !seen.insert(f.name()));
     again.map(|f| f.name().to_owned()).collect()
@@ -403,82 +371,6 @@ fn same_result(entry: Option<&Entry>, f: &Found, kernel: &Kernel, z3: &str) -> b
         r.targets.values_mut().for_each(|t| t.source_hash = None);
     }
     new == old && sources == entry.sources
-}
-
-/// The annotated and the named functions of all files, in order.
-fn find_kernels(
-    package: &Package,
-    settings: &Settings,
-    all: &mut Total,
-    out: &Output,
-) -> Vec<Found> {
-    let source = |(file, settings): (String, tensorize_build::Settings)| {
-        let from_here = from_current_dir(&package.dir.join(&file));
-        let source = Source {
-            file: from_here,
-            settings,
-        };
-        (file, source)
-    };
-    let sources = package.files().into_iter().map(source);
-    let (files, sources): (Vec<_>, Vec<_>) = sources.unzip();
-    let mut found = Vec::new();
-    let mut named: BTreeSet<&str> = package
-        .metadata
-        .kernels
-        .iter()
-        .map(String::as_str)
-        .collect();
-    let mut with_kernels = Vec::new();
-    for (file, (source, parsed)) in files.iter().zip(pipeline::parse(sources, settings.jobs)) {
-        let parsed = match parsed {
-            Ok(parsed) => parsed,
-            Err(problem) => {
-                named.retain(|k| !config::is_in(k, file));
-                out.diagnostic(&problem.into());
-                all.code = all.code.worse(Code::CouldNotRun);
-                continue;
-            }
-        };
-        named.retain(|k| {
-            !(config::is_in(k, file)
-                && parsed
-                    .iter()
-                    .any(|j| k.ends_with(&format!("::{}", j.parsed.name))))
-        });
-        let chosen = chosen(package, file, parsed);
-        if !chosen.is_empty() {
-            with_kernels.push((file, source, chosen));
-        }
-    }
-    let seen = |(file, source, chosen): (_, Source, _)| {
-        let seen = preprocess(&source.settings, Path::new::<String>(file));
-        (file, source, chosen, seen)
-    };
-    for (file, source, chosen, seen) in pipeline::for_each(with_kernels, settings.jobs, seen) {
-        let chosen: Vec<Job> = chosen;
-        match seen {
-            Ok(seen) => found.extend(chosen.into_iter().map(|job| Found {
-                file: config::relative_to(&package.dir, Path::new(file)),
-                hashes: seen.hashes_of(&job.parsed.name),
-                signs: seen.signs,
-                // libclang gives such literals the sign that it was built with.
-                either_sign: !seen.text.contains("L'"),
-                compiler: seen.compiler.clone(),
-                job,
-            })),
-            Err(why) => {
-                let d = Diagnostic::error("TZ0107", why).at(Some(line_span(&source.file, 1)));
-                out.diagnostic(&d);
-                all.code = all.code.worse(Code::CouldNotRun);
-            }
-        }
-    }
-    for kernel in named {
-        out.diagnostic(&named_but_not_there(package, kernel));
-        all.code = all.code.worse(Code::CouldNotRun);
-    }
-    found
 }
 
 /// The functions of a file (relative to the manifest) that are kernels.

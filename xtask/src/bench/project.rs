@@ -273,6 +273,7 @@ impl Project {
             .current_dir(&self.dir)
             .env("CARGO_TARGET_DIR", self.dir.join("target"))
             .env("TENSORIZE_BIN", tool)
+            .env("TENSORIZE_CACHE", "off")
             .stdin(Stdio::null())
             .output()?;
         let seconds = start.elapsed().as_secs_f64();
@@ -289,6 +290,8 @@ impl Project {
                 .args(["--offline", "--message-format", "json"])
                 .current_dir(&self.dir)
                 .env("CARGO_TARGET_DIR", self.dir.join("target"))
+                // What an earlier run has proven is not to be had from there.
+                .env("TENSORIZE_CACHE", "off")
                 .stdin(Stdio::null()),
         )?;
         let seconds = start.elapsed().as_secs_f64();

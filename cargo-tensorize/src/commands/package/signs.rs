@@ -4,7 +4,7 @@
 //! They are read once more, under the other signs, and what the front end makes of them is compared. That sees through
 //! every typedef and header, which a look at the text would not.
 
-use super::Found;
+use super::find::Found;
 use crate::pipeline;
 use crate::source::Source;
 use std::num::NonZeroUsize;
