@@ -134,6 +134,28 @@ fn killed(target: &str) {
     }
 }
 
+/// `TENSORIZE=tune` measures what there is at each size that the program has, and changes no result.
+fn tunes(target: &str) {
+    if !is_installed(target) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("tuned");
+    let mut command = Command::new(program());
+    command
+        .env("TENSORIZE", "tune")
+        .env("TENSORIZE_TUNED", &file);
+    for line in run(&mut command) {
+        assert!(line.contains(" ok original original 2 target 0"), "{line}");
+    }
+    let measured = fs::read_to_string(file).expect("measurements");
+    assert_eq!(measured.lines().count(), 2 * KERNELS, "{measured}");
+    for line in measured.lines() {
+        assert!(line.contains(" original "), "{line}");
+        assert!(line.contains(&format!(" {target} ")), "{line}");
+    }
+}
+
 macro_rules! frameworks {
     ($($target:ident),*) => { $(
         mod $target {
@@ -156,6 +178,11 @@ macro_rules! frameworks {
 }
 
 frameworks!(numpy, jax, pytorch, tensorflow, mlx, dask, stablehlo);
+
+#[test]
+fn tune_measures_every_kernel_at_every_size() {
+    tunes("numpy");
+}
 
 #[test]
 fn every_target_in_python_is_here() {
