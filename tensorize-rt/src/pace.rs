@@ -13,7 +13,10 @@ const TRIALS: u8 = 3;
 /// The class is timed again after so many calls of the kernel; a power of two.
 const AGAIN: u64 = 1 << 14;
 /// Calls that touch fewer elements have the original if nobody has measured.
-const FEW: i64 = 256;
+const FEW: i64 = 64;
+/// To have a class, generated code must take less than the original by this part of its time: so short calls can't be
+/// timed any better.
+const MARGIN: u64 = 16;
 
 /// A class's state: below `2 * TRIALS`, how many calls have been timed; from here on the number of a target that runs on
 /// copies; or one of the four below.
@@ -66,6 +69,11 @@ const fn unmeasured(class: usize) -> u8 {
     } else {
         0
     }
+}
+
+/// Whether generated code is clearly faster.
+fn wins(native_ns: u64, original_ns: u64) -> bool {
+    native_ns.saturating_add(native_ns / MARGIN) < original_ns
 }
 
 impl Pace {
@@ -145,9 +153,10 @@ impl Pace {
         }
         let next = if tried + 1 < 2 * TRIALS {
             tried + 1
-        } else if class.native_ns.load(Ordering::Relaxed)
-            <= class.original_ns.load(Ordering::Relaxed)
-        {
+        } else if wins(
+            class.native_ns.load(Ordering::Relaxed),
+            class.original_ns.load(Ordering::Relaxed),
+        ) {
             FOUND_NATIVE
         } else {
             FOUND_ORIGINAL
@@ -209,27 +218,35 @@ mod tests {
     }
 
     #[test]
+    fn what_is_hardly_faster_is_not_worth_it() {
+        let pace = Pace::new();
+        assert_eq!(decide(&pace, 100, 97, 100), Turn::Original);
+        assert_eq!(decide(&pace, 1000, 90, 100), Turn::Native);
+        assert_eq!(decide(&pace, 10_000, 0, 0), Turn::Original);
+    }
+
+    #[test]
     fn few_elements_have_the_original_unless_somebody_measured() {
         let pace = Pace::new();
-        for size in [i64::MIN, -1, 0, 1, 64, 255] {
+        for size in [i64::MIN, -1, 0, 1, 16, 63] {
             assert_eq!(pace.turn(size), Turn::Original);
             pace.after(size, AGAIN - 1);
             assert_eq!(pace.turn(size), Turn::Original);
         }
-        assert!(tried(&pace, 256));
+        assert!(tried(&pace, 64));
         let mut turns = [None; CLASSES];
-        turns[class_of(64)] = Some(Turn::Native);
+        turns[class_of(40)] = Some(Turn::Native);
         turns[class_of(1 << 20)] = Some(Turn::Elsewhere(2));
         turns[class_of(1 << 21)] = Some(Turn::Original);
         decide(&pace, 5000, 10, 100);
         pace.set(&turns);
         pace.after(1 << 21, AGAIN - 1);
-        assert_eq!(pace.turn(64), Turn::Native);
+        assert_eq!(pace.turn(40), Turn::Native);
         assert_eq!(pace.turn(1 << 20), Turn::Elsewhere(2));
         assert_eq!(pace.turn(1 << 21), Turn::Original, "it is not timed again");
         assert_eq!(pace.turn(5000), Turn::Native, "found out before");
         // The target is out: what was measured without it.
         pace.set(&[None; CLASSES]);
-        assert!(tried(&pace, 1 << 20) && pace.turn(64) == Turn::Original);
+        assert!(tried(&pace, 1 << 20) && pace.turn(40) == Turn::Original);
     }
 }
