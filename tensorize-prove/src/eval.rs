@@ -231,6 +231,16 @@ impl Executor<'_, '_> {
             BinOp::ShiftRightLogical if small.is_some() && self.ctx.is_non_negative(&p) => {
                 return Elem::of_idx(ty, p.floor_div(&Idx::constant(1 << small.unwrap_or(0))));
             }
+            // C cuts `-pad / 2` towards zero.
+            BinOp::Divide | BinOp::Remainder
+                if p.terms().all(|(_, c)| c < 0) && self.is_divisor(&q) && self.is_size(&-&p) =>
+            {
+                let idx = match op {
+                    BinOp::Divide => -&(-&p).floor_div(&q),
+                    _ => -&(-&p).modulo(&q),
+                };
+                return Elem::of_idx(ty, canon::idx(&idx));
+            }
             BinOp::Divide | BinOp::Remainder if self.is_divisor(&q) && self.is_size(&p) => {
                 let idx = if op == BinOp::Divide {
                     p.floor_div(&q)

@@ -58,8 +58,8 @@ pub(crate) fn interval(
     // are natural, or that other accesses have.
     let mut places = vec![&a.index];
     places.extend(free.as_ref().map(|f| &f.index));
-    let mut within = |op, end: &&Idx| places.iter().any(|place| ctx.proves(op, place, end));
     let zero = Idx::default();
+    let mut within = |op, end: &&Idx| places.iter().any(|place| ctx.proves(op, place, end));
     let low = lo
         .into_iter()
         .chain([&zero])
@@ -88,7 +88,36 @@ pub(crate) fn interval(
         (Some(r), _) => r,
         (None, h) => h?,
     };
-    Some((low, high))
+    let (lows, highs) = limits(ctx, a);
+    let tighter = |ctx: &mut Context, op, ends: Vec<Idx>, found| {
+        ends.into_iter().fold(found, |best, end| {
+            if ctx.proves(op, &end, &best) {
+                end
+            } else {
+                best
+            }
+        })
+    };
+    Some((
+        tighter(ctx, CmpOp::Ge, lows, low),
+        tighter(ctx, CmpOp::Le, highs, high),
+    ))
+}
+
+/// What the conditions of an access say of its place alone: of `x[i + r]` under `i + r < n`, that it lies before `n`.
+fn limits(ctx: &Context, a: &Access) -> (Vec<Idx>, Vec<Idx>) {
+    let (mut lows, mut highs) = (Vec::new(), Vec::new());
+    for condition in &a.path {
+        let Elem::IndexCompare(CmpOp::Ge, p, q) = &**condition else {
+            continue;
+        };
+        let p = p - q;
+        lows.push(canon::idx(&(&a.index - &p)));
+        highs.push(canon::idx(&(&(&a.index + &p) + &Idx::constant(1))));
+    }
+    lows.retain(|i| ctx.is_over_params(i));
+    highs.retain(|i| ctx.is_over_params(i));
+    (lows, highs)
 }
 
 /// Whether no place before the first is touched if a size that limits the index, as in `min(n - 1, i)`, is not

@@ -149,7 +149,9 @@ impl Encoder {
 
     /// `a op b`.
     pub fn compare(&mut self, op: CmpOp, a: &Idx, b: &Idx) -> String {
-        let difference = self.linear(&canon::idx(&(a - b)));
+        let difference = canon::idx(&(a - b));
+        self.multiples(&difference);
+        let difference = self.linear(&difference);
         let relation = match op {
             CmpOp::Eq => "=",
             CmpOp::Ne => return format!("(not (= {difference} 0))"),
@@ -159,6 +161,35 @@ impl Encoder {
             CmpOp::Ge => ">=",
         };
         format!("({relation} {difference} 0)")
+    }
+
+    /// Of `w·h - 2·w·y - w`, the solver sees three unknowns; that it is `w` times something, and so no less than `w` or no
+    /// more than `-w`, it is told by the lemmas about products. (Those about pairs of products say so of `w·h - w·y`.)
+    fn multiples(&mut self, p: &Idx) {
+        let atoms: BTreeSet<&Atom> = p
+            .terms()
+            .filter(|(m, c)| m.len() == 2 && c.abs() > 1)
+            .flat_map(|(m, _)| m)
+            .collect();
+        for atom in atoms {
+            let factor = Idx::atom(atom.clone());
+            let (times, _) = crate::decode::divide(p, &factor);
+            if times.terms().count() < 2 {
+                continue;
+            }
+            let factor_text = self.linear(&factor);
+            for times in [&times, &-&times] {
+                let product = self.linear(&canon::idx(&(times * &factor)));
+                let times = self.linear(times);
+                for (lemma, x, y) in [
+                    (PRODUCT_NON_NEGATIVE, &times, &factor_text),
+                    (PRODUCT_GROWS, &times, &factor_text),
+                ] {
+                    let terms = [("XY", &*product), ("X", x), ("Y", y)];
+                    self.lemmas.insert(instantiate(lemma, &terms));
+                }
+            }
+        }
     }
 
     /// The polynomial as a linear term.

@@ -105,6 +105,17 @@ const EDGES: &[Case] = &[
             ("b = v[k * d + i + 1]", "b = v[k * d + i + 2]"),
         ],
     ),
+    // Rows that change places.
+    (
+        "void f(uint8_t *p, int w, int h) { for (int y = 0; y < h / 2; y++) { uint8_t *a = p + y * w, *b = p + (h - 1 - y) * w; for (int x = 0; x < w; x++) { uint8_t t = a[x]; a[x] = b[x]; b[x] = t; } } }",
+        &[
+            ("y < h / 2", "y < h"),
+            ("y < h / 2", "y < h / 2 - 1"),
+            ("(h - 1 - y) * w", "(h - 2 - y) * w"),
+            ("b[x] = t", "b[x] = a[x]"),
+            ("a[x] = b[x]", "a[x] = b[w - 1 - x]"),
+        ],
+    ),
     // Steps that are a size.
     (
         "double f(int n, const double *x, int inc) { double s = 0; for (int i = 0; i < n * inc; i += inc) s += x[i]; return s; }",
