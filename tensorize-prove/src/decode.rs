@@ -206,6 +206,15 @@ fn leading_dimension(ctx: &mut Context, inner: &Idx, stride: &Idx, loops: &[(Sym
     if !ctx.is_over_params(stride) {
         return false;
     }
+    // Tiles that end where the sizes do are no rows: nobody asks for there being just one.
+    let is_tile = |n: &Idx| {
+        loops
+            .iter()
+            .any(|(v, _)| n.mentions(v) && n.linear_in(v).is_none())
+    };
+    if loops.iter().any(|(_, n)| is_tile(n)) {
+        return false;
+    }
     let Some(largest) = crate::bound::bound(ctx, inner, loops, true) else {
         return false;
     };
