@@ -95,8 +95,14 @@ fn hold_whatever_others_are(
         let next = &Idx::sym(k.clone()) + &Idx::constant(1);
         let before = found.len();
         found.retain(|var, at| {
-            let left = end.scalars.get(var).and_then(index_like);
-            left.is_some_and(|i| canon::idx(&(&i - &at.replace(k, &next))).is_zero())
+            let Some(left) = end.scalars.get(var) else {
+                return false;
+            };
+            match index_like(left) {
+                Some(i) => canon::idx(&(&i - &at.replace(k, &next))).is_zero(),
+                // Such as `n - k - 1`, which an unsigned `n` may not reach.
+                None => !scalars.keys().any(|v| left.mentions(&token(v, k))),
+            }
         });
         if found.len() == before {
             break;
