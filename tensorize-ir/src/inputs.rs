@@ -29,6 +29,8 @@ pub struct Spec {
     indices: BTreeSet<Sym>,
     /// Numbers that the kernel may treat in a way of its own.
     constants: BTreeSet<i128>,
+    /// The same, of floats.
+    floats: Vec<f64>,
     /// No random input has more elements than this, if there are any that have fewer.
     pub max_elements: usize,
 }
@@ -64,6 +66,7 @@ impl Spec {
             sizes: BTreeSet::new(),
             indices: BTreeSet::new(),
             constants: BTreeSet::new(),
+            floats: Vec::new(),
             max_elements: 1 << 14,
         }
     }
@@ -119,10 +122,12 @@ impl Spec {
     /// Takes the literals of the kernel to be numbers worth a try.
     pub fn with_constants_of(mut self, kernel: &loopir::Function) -> Spec {
         loopir::visit(&kernel.body, &mut |part| {
-            if let Visited::Expr(Expr::Const(v)) = part
-                && v.ty.is_int()
-            {
-                self.note_constant(v.as_int());
+            if let Visited::Expr(Expr::Const(v)) = part {
+                match v.ty.is_float() {
+                    true if !self.floats.contains(&v.as_f64()) => self.floats.push(v.as_f64()),
+                    true => {}
+                    false => self.note_constant(v.as_int()),
+                }
             }
         });
         self
@@ -332,7 +337,7 @@ impl Spec {
                             *ty,
                             rng.pick(&LARGE_LENGTHS).min(&ty.max_value()).to_owned(),
                         ),
-                        false => Palette::Tame.value(*ty, &mut rng),
+                        false => self.number(*ty, &mut rng, Palette::Tame),
                     };
                     scalars.insert(name.clone(), value);
                 }
@@ -360,7 +365,7 @@ impl Spec {
         palette: Palette,
     ) -> Scalar {
         if ty.is_float() || ty == ScalarType::I1 {
-            return palette.value(ty, rng);
+            return self.number(ty, rng, palette);
         }
         let is_size = self.sizes.contains(name) || self.footprints.is_none() && rng.below(6) > 0;
         if !is_size {
@@ -373,6 +378,18 @@ impl Spec {
         let value = shared.unwrap_or_else(|| self.length(rng, attempt));
         // A length that the type can't hold would wrap to something else.
         Scalar::int(ty, value.clamp(ty.min_value(), ty.max_value()))
+    }
+
+    /// A number that is no length: now and then one that the kernel compares with, as in `beta == 1`.
+    fn number(&self, ty: ScalarType, rng: &mut Rng, palette: Palette) -> Scalar {
+        if ty.is_float() && !self.floats.is_empty() && rng.below(4) == 0 {
+            let value = *rng.pick(&self.floats);
+            return match ty {
+                ScalarType::F32 => Scalar::f32(value as f32),
+                _ => Scalar::f64(value),
+            };
+        }
+        palette.value(ty, rng)
     }
 
     fn length(&self, rng: &mut Rng, attempt: u32) -> i128 {

@@ -5,7 +5,7 @@
 //! hits it, of which there is at most one combination.
 
 use crate::canon;
-use crate::context::Context;
+use crate::context::{Context, is_index_condition};
 use crate::decode::{decode, in_other_columns};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
@@ -204,7 +204,7 @@ fn read_before(
         let in_order = in_order
             || hits
                 .iter()
-                .all(|(cond, _)| ctx.holds(&Elem::not(and(cond.clone(), hit.cond.clone()))));
+                .all(|(cond, _)| exclude_each_other(ctx, cond, &hit.cond));
         if !in_order {
             return Err(Unresolved(format!(
                 "two writes of one loop may both reach {array}[{at}]; which one is the last is not known"
@@ -238,6 +238,18 @@ fn read_before(
         });
     }
     value.ok_or_else(|| Unresolved(format!("{array}[{at}] has no value")))
+}
+
+/// Whether at most one of two conditions holds, by what they say of indices.
+fn exclude_each_other(ctx: &mut Context, a: &ElemRef, b: &ElemRef) -> bool {
+    fn on_indices(e: &ElemRef) -> ElemRef {
+        match &**e {
+            Elem::Binary(BinOp::And, a, b) => and(on_indices(a), on_indices(b)),
+            _ if is_index_condition(e) => e.clone(),
+            _ => truth(true),
+        }
+    }
+    ctx.holds(&Elem::not(and(on_indices(a), on_indices(b))))
 }
 
 /// A write that may have hit a location: in which round, under which condition, and what it left.

@@ -156,6 +156,10 @@ fn unrolled(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> Option<b
     if matches!(&**b, Elem::Fold(_)) || !ctx.proves(CmpOp::Le, &f.extent, &Idx::constant(MOST)) {
         return None;
     }
+    // Where nothing can be, too, or the steps would have no end.
+    if ctx.proves(CmpOp::Le, &f.extent, &Idx::default()) {
+        return Some(same(ctx, &f.init, b, tier));
+    }
     let none = Elem::index_compare(CmpOp::Le, f.extent.clone(), Idx::default());
     let cases = Elem::select(none, f.init.clone(), f.last_step(&before));
     Some(match &*cases {

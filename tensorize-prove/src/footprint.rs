@@ -1,13 +1,12 @@
 //! Which memory a kernel touches.
 
 use crate::Proof;
-use crate::canon;
 use crate::context::Context;
 use crate::exec::{Access, Executor, Hazard, Stuck};
 use crate::interval::{covering, interval};
-use crate::matching::{assume, matched};
+use crate::matching::{assume, matched, matched_in_cases};
 use crate::reach;
-use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::{Extent, Footprint, Guard};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::Param;
@@ -160,35 +159,21 @@ fn always(ctx: &mut Context, a: &Access, all: &[Access], guards: &mut Vec<Guard>
     if a.loops.iter().any(|(_, n)| ragged(n)) {
         return false;
     }
-    let mut paths: Vec<Vec<ElemRef>> = all
-        .iter()
-        .filter(|b| b.index == a.index && b.loops == a.loops && (b.write || !a.write))
-        .map(|b| b.path.iter().map(canon::elem).collect())
-        .collect();
-    // `[…, c]` and `[…, !c]` make `[…]`.
-    loop {
-        let mut shorter = None;
-        for (i, p) in paths.iter().enumerate() {
-            let Some((last, prefix)) = p.split_last() else {
-                continue;
-            };
-            let negated = canon::elem(&Elem::not(last.clone()));
-            let other = paths[..i].iter().position(|q| {
-                q.split_last()
-                    .is_some_and(|(l, rest)| *l == negated && rest == prefix)
-            });
-            if let Some(j) = other {
-                shorter = Some((i, j, prefix.to_vec()));
-                break;
-            }
-        }
-        let Some((i, j, prefix)) = shorter else { break };
-        paths.remove(i);
-        paths.remove(j);
-        paths.push(prefix);
-    }
-    if !paths.iter().any(Vec::is_empty) {
-        return false;
+    let made = |b: &&Access| b.index == a.index && b.loops == a.loops && (b.write || !a.write);
+    if !all.iter().filter(made).any(|b| b.path.is_empty()) {
+        let mut place = a.clone();
+        place.path.clear();
+        place.loops.retain(|(v, _)| a.index.mentions(v));
+        let Some(needed) = matched_in_cases(ctx, &place, all) else {
+            return false;
+        };
+        guards.extend(
+            needed
+                .into_iter()
+                .filter(|g| !guards.contains(g))
+                .collect::<Vec<_>>(),
+        );
+        return true;
     }
     let one = Idx::constant(1);
     for (i, (var, extent)) in a.loops.iter().enumerate() {
@@ -251,13 +236,17 @@ pub fn within(ctx: &mut Context, generated: &[Touched], original: &Proof) -> Res
                 } else {
                     o.reads_depend_on_data || !o.reads
                 };
-            if conditional && !matched(ctx, access, &original.accesses) {
+            if !conditional || matched(ctx, access, &original.accesses) {
+                continue;
+            }
+            let Some(guards) = matched_in_cases(ctx, access, &original.accesses) else {
                 return fail(if access.write {
                     "writes, under other conditions, a place of"
                 } else {
                     "reads, under other conditions, a place of"
                 });
-            }
+            };
+            guards.into_iter().for_each(|guard| ctx.guard(guard));
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ use tensorize_ir::index::Sym;
 
 pub mod bound;
 pub mod canon;
+pub mod cases;
 pub mod chain;
 pub mod context;
 pub mod decode;

@@ -5,6 +5,7 @@
 //! the state before the loop; *step*, a round that starts from it at k ends in it at k + 1; *exit*, the
 //! condition holds in the rounds 0 ≤ k < trip and fails at k = trip.
 
+mod places;
 mod rounds;
 
 use crate::canon;
@@ -436,102 +437,13 @@ impl Executor<'_, '_> {
                     e.map(&on_idx, &mut |v| v.replace_accs(&running))
                 })
                 .collect();
-            if !self.is_one_more_round(effects, &new, k)? {
+            let shown = self.is_one_more_round(effects, &new, k)?
+                || self.holds_a_round_later(array, entry, end, effects, &new, (k, &running));
+            if !shown {
                 return self.stuck(format!("that a round changes just its own places of {array}, and reads none that an earlier round \
                      has written, could not be shown"));
             }
         }
         Ok(())
-    }
-
-    /// Whether the writes `new` of round `k` turn `effects(k)` into `effects(k + 1)`.
-    fn is_one_more_round(
-        &mut self,
-        effects: &[Effect],
-        new: &[Effect],
-        k: &Sym,
-    ) -> Result<bool, Stuck> {
-        let this = Idx::sym(k.clone());
-        match effects {
-            // One loop over the rounds: round k is its body at k.
-            [Effect::Loop { var, extent, body }] if *extent == this => {
-                let body: Vec<Effect> = body.iter().map(|e| e.replace(var, &this)).collect();
-                Ok(self.same_effects(&body, new))
-            }
-            // The same places in every round, each holding a fold over the rounds: the new writes hide the
-            // old ones, and are one step further.
-            _ => {
-                let mut next = Vec::new();
-                for e in effects {
-                    let mut ok = true;
-                    next.push(e.map(&|i| i.clone(), &mut |v| match &**v {
-                        Elem::Const(_) => v.clone(),
-                        Elem::Fold(f) if f.extent == this => f.last_step(&this),
-                        _ => {
-                            ok = false;
-                            v.clone()
-                        }
-                    }));
-                    let over_rounds = e.leaves().iter().all(|leaf| {
-                        !leaf.index.mentions(k) && leaf.loops.iter().all(|(_, n)| !n.mentions(k))
-                    });
-                    if !ok || !over_rounds {
-                        return Ok(false);
-                    }
-                }
-                Ok(self.same_effects(&next, new))
-            }
-        }
-    }
-
-    /// The writes `claimed` by a closed form are those that were `found`, in the same order, at the same places.
-    fn same_effects(&mut self, claimed: &[Effect], found: &[Effect]) -> bool {
-        let pairs = claimed.iter().zip(found);
-        claimed.len() == found.len() && pairs.into_iter().all(|(x, y)| self.same_effect(x, y))
-    }
-
-    fn same_effect(&mut self, claimed: &Effect, found: &Effect) -> bool {
-        match (claimed, found) {
-            (
-                Effect::Point {
-                    cond: p,
-                    index: i,
-                    value: v,
-                },
-                Effect::Point {
-                    cond: q,
-                    index: j,
-                    value: w,
-                },
-            ) => {
-                (canon::idx(&(i - j)).is_zero() || self.ctx.proves(CmpOp::Eq, i, j))
-                    && same(&mut self.ctx, p, q, Tier::Exact)
-                    && same(&mut self.ctx, v, w, Tier::Exact)
-                    && self.stays_in_types(w, v, None)
-            }
-            (
-                Effect::Loop {
-                    var: x,
-                    extent: n,
-                    body: b1,
-                },
-                Effect::Loop {
-                    var: y,
-                    extent: m,
-                    body: b2,
-                },
-            ) => {
-                let renamed: Vec<Effect> = b2
-                    .iter()
-                    .map(|e| e.replace(y, &Idx::sym(x.clone())))
-                    .collect();
-                let mark = self.ctx.mark();
-                self.ctx.assume_in_range(x, n);
-                let ok = canon::idx(&(n - m)).is_zero() && self.same_effects(b1, &renamed);
-                self.ctx.forget(mark);
-                ok
-            }
-            _ => false,
-        }
     }
 }

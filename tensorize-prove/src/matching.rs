@@ -1,17 +1,18 @@
 //! Which access of the original an access is: the same place, in some round, under conditions that hold.
 
 use crate::canon;
+use crate::cases;
 use crate::chain::{self, truth};
-use crate::context::Context;
+use crate::context::{Context, is_index_condition};
 use crate::decode;
 use crate::equal::same;
 use crate::exec::Access;
 use crate::footprint::Touched;
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
-use tensorize_ir::guard::Tier;
+use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::op::{CmpOp, UnOp};
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 
 /// The round of each loop around an access.
 type Round = BTreeMap<Sym, Idx>;
@@ -31,6 +32,91 @@ pub(crate) fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> boo
         .any(|o| implied(ctx, g, o));
     ctx.forget(mark);
     found
+}
+
+/// Whether the original makes an access to the same place whatever its data are, some accesses in one case and some
+/// in another; or does so at least if loops run that say where it goes over and over: `c[i*n + j] += a[…]*b[…]` for
+/// each `k < l` touches nothing if there is no `k`. The guards that it takes.
+pub(crate) fn matched_in_cases(
+    ctx: &mut Context,
+    g: &Access,
+    original: &[Access],
+) -> Option<Vec<Guard>> {
+    let mark = ctx.mark();
+    assume(ctx, g);
+    let found = original
+        .iter()
+        .filter(|o| o.array == g.array && (o.write || !g.write));
+    let found: Vec<&Access> = found.collect();
+    let (mut conditions, mut guards) = (Vec::new(), vec![vec![]]);
+    for o in &found {
+        // Those that say something in this round; any condition could be tried.
+        let other = |v: &Sym| !g.loops.iter().any(|(own, _)| own == v);
+        let speaks = |c: &ElemRef| !o.loops.iter().any(|(v, _)| other(v) && c.mentions(v));
+        let path = o.path.iter().filter(|c| speaks(c));
+        path.for_each(|c| cases::parts(c, &mut conditions));
+        let over_and_over = o.loops.iter().filter(|(v, _)| !o.index.mentions(v));
+        let runs = over_and_over.map(|(_, n)| Guard::NonNegative(n - &Idx::constant(1)));
+        let runs: Vec<Guard> = runs.collect();
+        if o.loops.iter().all(|(_, n)| ctx.is_over_params(n)) && !guards.contains(&runs) {
+            guards.push(runs);
+        }
+    }
+    conditions.truncate(cases::MOST);
+    let enough = guards.into_iter().find(|guards| {
+        let saved = ctx.save();
+        guards.iter().for_each(|guard| ctx.guard(guard.clone()));
+        let enough = is_one_of(ctx, g, &found, &conditions);
+        ctx.restore(saved);
+        enough
+    });
+    ctx.forget(mark);
+    enough
+}
+
+fn is_one_of(ctx: &mut Context, g: &Access, original: &[&Access], conditions: &[ElemRef]) -> bool {
+    original.iter().any(|o| implied(ctx, g, o))
+        || share_it(ctx, g, original)
+        || conditions.split_first().is_some_and(|(condition, others)| {
+            cases::in_both_cases(ctx, condition, &mut |ctx, _, _| {
+                is_one_of(ctx, g, original, others)
+            })
+        })
+}
+
+/// Whether one of several accesses hits the place in any case: those of a loop that is unrolled, each of which
+/// makes every fourth one.
+fn share_it(ctx: &mut Context, g: &Access, original: &[&Access]) -> bool {
+    let hits: Vec<ElemRef> = original.iter().filter_map(|o| hit(ctx, g, o)).collect();
+    let any = |a, b| Elem::binary(BinOp::Or, a, b);
+    hits.len() > 1 && hits.into_iter().reduce(any).is_some_and(|c| ctx.holds(&c))
+}
+
+/// When `o` hits the place of `g`, by what indices say; `None` if there is no telling.
+fn hit(ctx: &mut Context, g: &Access, o: &Access) -> Option<ElemRef> {
+    let o = in_one_range(ctx, o);
+    let position = decode::decode(ctx, &o.loops, &o.index, &g.index)?;
+    let names = o.loops.iter().map(|(v, _)| v.clone());
+    let round: Round = names.zip(position).collect();
+    let with = |s: &Sym| round.get(s).cloned();
+    let mut cond = Elem::index_compare(CmpOp::Eq, o.index.substitute(&with), g.index.clone());
+    for (v, n) in &o.loops {
+        let (at, n) = (round[v].clone(), n.substitute(&with));
+        let after = Elem::index_compare(CmpOp::Ge, at.clone(), Idx::default());
+        cond = chain::and(
+            cond,
+            chain::and(after, Elem::index_compare(CmpOp::Lt, at, n)),
+        );
+    }
+    for c in &o.path {
+        let c = c.substitute(&with);
+        if is_index_condition(&c) {
+            cond = chain::and(cond, c);
+        } else if !holds_on_data(ctx, &c) {
+            return None;
+        }
+    }
+    Some(cond)
 }
 
 /// From here on, the access is in a round, and its conditions hold.

@@ -1,5 +1,6 @@
 //! From a kernel and a summary to a verdict.
 
+use crate::cases::same_in_cases;
 use crate::chain::{self, Contents, truth};
 use crate::context::Context;
 use crate::decode;
@@ -350,10 +351,12 @@ fn same_at(
     what: &str,
 ) -> Result<Tier, Stuck> {
     let ctx = &mut exec.ctx;
-    if tier == Tier::Exact && !is_order_open(found) && same(ctx, found, expected, Tier::Exact) {
+    let mut same =
+        |tier| same(ctx, found, expected, tier) || same_in_cases(ctx, found, expected, tier);
+    if tier == Tier::Exact && !is_order_open(found) && same(Tier::Exact) {
         return Ok(Tier::Exact);
     }
-    if options.worst == Tier::Real && same(ctx, found, expected, Tier::Real) {
+    if options.worst == Tier::Real && same(Tier::Real) {
         if tier == Tier::Exact {
             let why = Loosened::order(what.into(), 0, found);
             exec.loosened.push(why);

@@ -27,17 +27,16 @@ pub fn refute(
     let how = Comparison {
         same,
         may_leave_extents: true,
+        // That a summary reads more than the kernel does is the footprints' business: it is no difference in what
+        // is computed.
+        other_may_fail: true,
         ..Comparison::default()
     };
     let mut other = |inputs: &tensorize_ir::memory::Inputs| tensir::interpret(summary, inputs);
     for (palette, seed) in [(Palette::Tame, 1), (Palette::All, 2)] {
         let cases = spec.sample(seed, TRIES / 2, palette);
         if let Err(difference) = compare(&program, &mut other, &spec, cases, &how) {
-            // That a summary reads more than the kernel does is the footprints' business: it is no difference
-            // in what is computed.
-            if tensir::interpret(summary, &difference.inputs).is_ok() {
-                return Some(*difference);
-            }
+            return Some(*difference);
         }
     }
     None

@@ -11,14 +11,12 @@ use crate::Unsupported;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, LoopMode};
-use tensorize_ir::op::BinOp;
 
 /// An accumulation into a row of a result.
 pub(super) struct IntoRows<'a> {
     fold: &'a Fold,
-    op: BinOp,
-    /// What a round brings.
-    step: ElemRef,
+    /// What a round leaves.
+    round: ElemRef,
     /// Whether it goes on from what stands there.
     accumulate: bool,
 }
@@ -39,9 +37,19 @@ pub(super) fn into_rows(nest: &Nest) -> Option<IntoRows<'_>> {
     let Elem::Fold(fold) = &*target.value else {
         return None;
     };
-    let (op, step) = fold.as_reduction()?;
+    let (round, step) = match (&target.store, fold.as_reduction()) {
+        (Stored::Rounds(..), _) => {
+            let accs = [(fold.acc.clone(), target.old())].into();
+            (fold.step.replace_accs(&accs), fold.step.clone())
+        }
+        (_, reduction) => {
+            let (op, step) = reduction?;
+            (Elem::binary(op, target.old(), step.clone()), step)
+        }
+    };
     let accumulate = match &target.store {
         Stored::Always(_) => false,
+        Stored::Rounds(..) => true,
         Stored::If(_, t, f) if matches!((&**t, &**f), (Stored::Always(_), Stored::Never)) => true,
         _ => return None,
     };
@@ -59,8 +67,7 @@ pub(super) fn into_rows(nest: &Nest) -> Option<IntoRows<'_>> {
     let worth_it = stride(&target.index, along) == Some(1) && strided(&step, along, &fold.var);
     (plain && worth_it).then_some(IntoRows {
         fold,
-        op,
-        step,
+        round,
         accumulate,
     })
 }
@@ -104,23 +111,27 @@ impl Builder {
         if !rows.accumulate {
             self.dimensions(&storing(rows.fold.init.clone()), inner)?;
         }
-        let old = Elem::read(
-            target.array.clone(),
-            target.value.ty(),
-            target.index.clone(),
-        );
-        let var = self.fresh(&rows.fold.var);
-        let extent = self.index(&rows.fold.extent)?;
+        let round = storing(rows.round.clone());
+        self.rounds(rows.fold, |b| b.dimensions(&round, inner).map(|_| ()))
+    }
+
+    /// A loop over the rounds of an accumulation, in which `body` is run.
+    pub(super) fn rounds(
+        &mut self,
+        fold: &Fold,
+        body: impl FnOnce(&mut Self) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        let var = self.fresh(&fold.var);
+        let extent = self.index(&fold.extent)?;
         self.scopes.push(Scope {
-            kind: Kind::FoldRound(rows.fold.extent.clone()),
+            kind: Kind::FoldRound(fold.extent.clone()),
             ..Scope::default()
         });
         let counter = Expr::Var(var.clone(), super::lower::I64);
         let level = self.scopes.len() - 1;
-        self.bound.insert(rows.fold.var.clone(), (level, counter));
-        let round = storing(Elem::binary(rows.op, old, rows.step.clone()));
-        self.dimensions(&round, inner)?;
-        self.bound.remove(&rows.fold.var);
+        self.bound.insert(fold.var.clone(), (level, counter));
+        body(self)?;
+        self.bound.remove(&fold.var);
         self.close_loop(vec![], var, extent, LoopMode::Sequential)
     }
 }

@@ -41,7 +41,21 @@ pub(crate) enum Machine {
 
 /// Lowers a summary. With `allowed` at [`Tier::Real`], float sums may be re-associated.
 pub fn lower(function: &tensir::Function, allowed: Tier) -> Result<Lowered, Unsupported> {
-    lower_for(Machine::Cores, function, allowed)
+    lower_sparing(function, allowed, &[])
+}
+
+/// The same. Elements of the arrays `spared` are touched in those rounds of an accumulation only that change them.
+pub fn lower_sparing(
+    function: &tensir::Function,
+    allowed: Tier,
+    spared: &[Sym],
+) -> Result<Lowered, Unsupported> {
+    let mut plan = nest::plan(function)?;
+    let targets = plan.nests.iter_mut().flat_map(|nest| &mut nest.results);
+    targets
+        .filter(|t| spared.contains(&t.array))
+        .for_each(nest::Target::sparing);
+    lower_plan(Machine::Cores, function, allowed, &plan)
 }
 
 /// The same for a machine of this kind.
@@ -50,7 +64,15 @@ pub(crate) fn lower_for(
     function: &tensir::Function,
     allowed: Tier,
 ) -> Result<Lowered, Unsupported> {
-    let plan = nest::plan(function)?;
+    lower_plan(machine, function, allowed, &nest::plan(function)?)
+}
+
+fn lower_plan(
+    machine: Machine,
+    function: &tensir::Function,
+    allowed: Tier,
+    plan: &nest::Plan,
+) -> Result<Lowered, Unsupported> {
     let mut b = Builder::new(machine, function, allowed);
     let ret = plan.ret.as_ref().map(|e| e.ty());
     let mut result = None;
@@ -304,6 +326,7 @@ impl Builder {
                     });
                 }
             }
+            nest::Stored::Rounds(fold, round) => self.rounds(fold, |b| b.store(r, round))?,
         }
         Ok(())
     }

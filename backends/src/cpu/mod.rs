@@ -25,6 +25,7 @@ mod value;
 use crate::{Generated, Kernel, Target, Unsupported};
 use c::vector_math;
 use tensorize_ir::guard::Tier;
+use tensorize_ir::index::Sym;
 use tensorize_ir::loopir;
 
 /// The target `cpu`.
@@ -55,7 +56,9 @@ impl Target for Cpu {
     }
 
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
-        let lowered = lower::lower(kernel.function, kernel.tier)?;
+        let by_data = (kernel.footprints.iter()).filter(|f| f.writes_depend_on_data);
+        let spared: Vec<Sym> = by_data.map(|f| f.extent.array.clone()).collect();
+        let lowered = lower::lower_sparing(kernel.function, kernel.tier, &spared)?;
         let entry = format!("{}__tensorize_cpu", kernel.function.name);
         let mut function = lowered.function;
         function.name = entry.clone();

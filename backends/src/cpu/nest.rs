@@ -6,7 +6,8 @@
 
 use super::{running, term};
 use crate::Unsupported;
-use tensorize_ir::element::{Elem, ElemRef};
+use std::sync::Arc;
+use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Fresh, Idx, Sym};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::Scalar;
@@ -57,6 +58,8 @@ pub(super) enum Stored {
     Always(ElemRef),
     /// One or the other.
     If(ElemRef, Box<Stored>, Box<Stored>),
+    /// What each round of an accumulation makes of what stands there.
+    Rounds(Arc<Fold>, Box<Stored>),
 }
 
 impl Stored {
@@ -82,12 +85,37 @@ impl Stored {
         Stored::Always(value.clone())
     }
 
+    /// The same, where accumulations touch the place in those rounds only that change it.
+    fn sparing(&self, old: &ElemRef) -> Stored {
+        match self {
+            Stored::If(c, t, f) => {
+                if let (Stored::Always(value), Stored::Never) = (&**t, &**f)
+                    && let Elem::Fold(fold) = &**value
+                    && fold.init == *old
+                    && fold.others.is_empty()
+                {
+                    let step = fold
+                        .step
+                        .replace_accs(&[(fold.acc.clone(), old.clone())].into());
+                    return match Stored::new(&step, old).sparing(old) {
+                        Stored::Always(_) => self.clone(),
+                        round => Stored::Rounds(fold.clone(), Box::new(round)),
+                    };
+                }
+                let [t, f] = [t, f].map(|s| Box::new(s.sparing(old)));
+                Stored::If(c.clone(), t, f)
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// The value as a term that does not mention what stood there before where that is kept.
     fn term(&self, value: &ElemRef) -> ElemRef {
         match self {
             Stored::Never => Elem::constant(Scalar::zero(value.ty())),
             Stored::Always(e) => e.clone(),
             Stored::If(c, t, f) => Elem::select(c.clone(), t.term(value), f.term(value)),
+            Stored::Rounds(fold, _) => Arc::new(Elem::Fold(fold.clone())),
         }
     }
 }
@@ -104,11 +132,7 @@ impl Nest {
 impl Target {
     /// `array[index] = value`.
     pub(super) fn new(array: Sym, index: Idx, value: ElemRef) -> Target {
-        let old = Elem::Read {
-            array: array.clone(),
-            ty: value.ty(),
-            index: index.clone(),
-        };
+        let old = Elem::read(array.clone(), value.ty(), index.clone());
         let store = Stored::new(&value, &old);
         Target {
             array,
@@ -116,6 +140,16 @@ impl Target {
             value,
             store,
         }
+    }
+
+    /// The same store, touching its place in those rounds of an accumulation only that change it.
+    pub(super) fn sparing(&mut self) {
+        self.store = self.store.sparing(&self.old());
+    }
+
+    /// What stands there before.
+    pub(super) fn old(&self) -> ElemRef {
+        Elem::read(self.array.clone(), self.value.ty(), self.index.clone())
     }
 
     /// What is evaluated for it.

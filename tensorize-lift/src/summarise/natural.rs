@@ -37,7 +37,14 @@ pub fn natural(results: &[Closed]) -> Option<Vec<Closed>> {
     while let Some(merged) = interleaved(&out).or_else(|| side_by_side(&out)) {
         out = merged;
     }
-    (out != results).then_some(out)
+    // What is stored twice.
+    let mut once: Vec<Closed> = Vec::new();
+    for result in out {
+        if !once.contains(&result) {
+            once.push(result);
+        }
+    }
+    (once != results).then_some(once)
 }
 
 /// A value, its folds regrouped.

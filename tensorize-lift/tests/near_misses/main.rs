@@ -1,6 +1,7 @@
 //! Pairs of kernels that differ in one place: what is proven of the first is proven of itself, and never of the
 //! second. Some are near the rules of the prover, some have every construct of C and C++ that is supported.
 
+mod conditions;
 mod constructs;
 mod cpp;
 mod edges;
@@ -99,6 +100,7 @@ fn refuses_them(name: &str, extension: &str, headers: &str, cases: &[Case]) {
             let oracle = tensorize_lift::summarise::Summariser;
             let own = prove(&changed, &summary, &oracle, &mut solver, &options);
             refuted += usize::from(matches!(own, Verdict::Refuted { .. }));
+            if !matches!(own, Verdict::Refuted { .. }) {}
             let options = Options {
                 refute: false,
                 ..options

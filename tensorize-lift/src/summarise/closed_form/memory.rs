@@ -120,7 +120,8 @@ impl Guess<'_, '_, '_> {
                 let old: ElemRef = Arc::new(Elem::Acc(acc.clone(), value.ty()));
                 let here = self.tokens.get(array).cloned();
                 let place = index.clone();
-                let value = value.map(&mut |x| match &**x {
+                let step = Elem::select(cond.clone(), value.clone(), old.clone());
+                let step = step.map(&mut |x| match &**x {
                     Elem::Read { array, index, .. }
                         if Some(array) == here.as_ref() && *index == place =>
                     {
@@ -128,7 +129,6 @@ impl Guess<'_, '_, '_> {
                     }
                     _ => None,
                 });
-                let step = Elem::select(cond.clone(), value, old);
                 let step = self
                     .resolve(&step)?
                     .replace(self.k, &Idx::sym(round.clone()));

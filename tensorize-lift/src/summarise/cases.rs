@@ -1,0 +1,157 @@
+//! Cases that a kernel tells apart before anything else, each with loops of its own: `if (a == 0) … else …` around all
+//! that is written. Each is summarised as if it were alone, so that what is special about one (a loop that is
+//! unrolled by hand) is no part of the others.
+
+use super::stores::stores;
+use super::{Refusal, natural};
+use crate::raise::Closed;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::op::{BinOp, UnOp};
+use tensorize_ir::tensir::{View, dim};
+use tensorize_prove::cases::given;
+use tensorize_prove::chain::{Contents, Effect, Leaf};
+use tensorize_prove::context::Context;
+
+/// More than anybody nests.
+const DEEPEST: usize = 6;
+
+/// The final contents of an array as tensors.
+pub(super) fn stores_by_cases(
+    ctx: &mut Context,
+    array: &Sym,
+    contents: &Contents,
+) -> Result<Vec<Closed>, Refusal> {
+    match by_cases(ctx, array, contents, DEEPEST) {
+        Some(found) => Ok(found),
+        None => stores(ctx, array, contents),
+    }
+}
+
+/// The same, if there are cases and the same places are written in all of them that write.
+fn by_cases(
+    ctx: &mut Context,
+    array: &Sym,
+    contents: &Contents,
+    depth: usize,
+) -> Option<Vec<Closed>> {
+    let condition = common(contents)?;
+    let depth = depth.checked_sub(1)?;
+    let not = Elem::not(condition.clone());
+    let mut case = |holds: &ElemRef, fails: &ElemRef| {
+        let effects = contents.effects.iter();
+        let contents = Contents {
+            effects: effects
+                .filter_map(|e| effect_given(e, holds, fails))
+                .collect(),
+            ..contents.clone()
+        };
+        let mark = ctx.mark();
+        ctx.assume(holds.clone());
+        let found =
+            by_cases(ctx, array, &contents, depth).or_else(|| stores(ctx, array, &contents).ok());
+        ctx.forget(mark);
+        found
+    };
+    let (yes, no) = (case(&condition, &not)?, case(&not, &condition)?);
+    joined(ctx, &condition, contents, &yes, &no).or_else(|| {
+        let plain = |some: Vec<Closed>| natural::natural(&some).unwrap_or(some);
+        joined(ctx, &condition, contents, &plain(yes), &plain(no))
+    })
+}
+
+/// A condition that every write is under, or under its opposite, in all rounds alike.
+fn common(contents: &Contents) -> Option<ElemRef> {
+    let leaves: Vec<Leaf> = contents.effects.iter().flat_map(Effect::leaves).collect();
+    let (first, others) = leaves.split_first()?;
+    let alike = |c: &ElemRef, leaf: &Leaf| !leaf.loops.iter().any(|(v, _)| c.mentions(v));
+    let positive = |c: ElemRef| match &*c {
+        Elem::Unary(UnOp::Not, inner) => inner.clone(),
+        _ => c,
+    };
+    let mut found = conjuncts(first.cond).into_iter().map(positive);
+    found.find(|c| {
+        let not_c = Elem::not(c.clone());
+        let told_apart = |leaf: &Leaf| {
+            let conditions = conjuncts(leaf.cond);
+            alike(c, leaf) && (conditions.contains(c) || conditions.contains(&not_c))
+        };
+        !matches!(&**c, Elem::Const(_)) && alike(c, first) && others.iter().all(told_apart)
+    })
+}
+
+fn conjuncts(c: &ElemRef) -> Vec<ElemRef> {
+    match &**c {
+        Elem::Binary(BinOp::And, a, b) => [conjuncts(a), conjuncts(b)].concat(),
+        _ => vec![c.clone()],
+    }
+}
+
+/// The writes that are left where of two conditions the one holds and the other does not.
+fn effect_given(effect: &Effect, holds: &ElemRef, fails: &ElemRef) -> Option<Effect> {
+    match effect {
+        Effect::Point { cond, index, value } => {
+            let cond = given(cond, holds, fails);
+            let never = matches!(&*cond, Elem::Const(v) if !v.is_true());
+            (!never).then(|| Effect::Point {
+                cond,
+                index: index.clone(),
+                value: given(value, holds, fails),
+            })
+        }
+        Effect::Loop { var, extent, body } => {
+            let body = body.iter().filter_map(|e| effect_given(e, holds, fails));
+            let body: Vec<Effect> = body.collect();
+            (!body.is_empty()).then(|| Effect::Loop {
+                var: var.clone(),
+                extent: extent.clone(),
+                body,
+            })
+        }
+    }
+}
+
+/// One store for each place that is written in any case; `None` if what is written differs from case to case.
+fn joined(
+    ctx: &mut Context,
+    condition: &ElemRef,
+    contents: &Contents,
+    yes: &[Closed],
+    no: &[Closed],
+) -> Option<Vec<Closed>> {
+    if !yes.is_empty() && !no.is_empty() && yes.len() != no.len() {
+        return None;
+    }
+    // What a case leaves at a place: what it writes there, or what was there before.
+    let left = |case: &[Closed], at: &View, size: &[Idx]| match case {
+        [] => {
+            let base = contents.base.clone()?;
+            Some(Elem::read(base, contents.elem, at.index.clone()))
+        }
+        _ => case.iter().find_map(|c| match c {
+            Closed::Store { shape, view, value } if view == at && shape == size => {
+                Some(value.clone())
+            }
+            _ => None,
+        }),
+    };
+    let written = if yes.is_empty() { no } else { yes };
+    let join = |c: &Closed| match c {
+        Closed::Store { shape, view, .. } => {
+            let (yes, no) = (left(yes, view, shape)?, left(no, view, shape)?);
+            let mark = ctx.mark();
+            for (i, length) in shape.iter().enumerate() {
+                ctx.assume_in_range(&dim(i), length);
+            }
+            let value = ctx.settle(&Elem::select(condition.clone(), yes, no));
+            ctx.forget(mark);
+            Some(Closed::Store {
+                shape: shape.clone(),
+                view: view.clone(),
+                value,
+            })
+        }
+        Closed::Return(_) => None,
+    };
+    written.iter().map(join).collect()
+}

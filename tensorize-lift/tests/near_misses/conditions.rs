@@ -1,0 +1,175 @@
+//! Near the rules for conditions on data: cases with loops of their own, places that are written in some rounds only,
+//! and what generated code may touch then.
+
+use super::{Case, kernel, refuses_them, solver};
+use tensorize_lift::summarise::{Summariser, summarise};
+use tensorize_prove::{Options, Verdict, prove_generated};
+
+#[test]
+fn the_meaning_of_one_is_not_proven_of_the_other() {
+    refuses_them("conditions", "c", "", CASES);
+}
+
+const CASES: &[Case] = &[
+    // A case with a loop that is unrolled.
+    (
+        "void f(float *x, float a, int n) { if (n <= 0) return; if (a == 0) { for (int i = 0; i < n; i++) x[i] = 0; return; }
+         int i = 0; for (; i + 2 <= n; i += 2) { x[i] *= a; x[i + 1] *= a; } for (; i < n; i++) x[i] *= a; }",
+        &[
+            ("a == 0", "a == 1"),
+            ("a == 0", "a != 0"),
+            ("return; }", "}"),
+            ("x[i] = 0", "x[i] = 1"),
+            ("i < n; i++) x[i] = 0", "i + 1 < n; i++) x[i] = 0"),
+            ("x[i + 1] *= a", "x[i + 1] += a"),
+            ("i += 2", "i += 3"),
+            ("x[i + 1] *= a; }", "x[i] *= a; }"),
+        ],
+    ),
+    // Each case goes on from what the one before has left.
+    (
+        "void f(float *c, const float *a, const float *b, float beta, int m, int k) {
+         if (beta == 0) for (int i = 0; i < m; i++) c[i] = 0; else if (beta != 1) for (int i = 0; i < m; i++) c[i] = beta * c[i];
+         for (int l = 0; l < k; l++) { float t = b[l]; for (int i = 0; i < m; i++) c[i] += t * a[i + l * m]; } }",
+        &[
+            ("else if (beta != 1)", ""),
+            ("beta == 0", "beta != 0"),
+            ("c[i] = 0", "c[0] = 0"),
+            ("beta * c[i]", "beta + c[i]"),
+            ("c[i] += t", "c[i] -= t"),
+            ("int l = 0", "int l = 1"),
+        ],
+    ),
+    // Places that some rounds leave as they are.
+    (
+        "void f(float *c, const float *a, const float *b, int m, int k) { for (int l = 0; l < k; l++)
+         if (b[l] != 0) for (int i = 0; i < m; i++) c[i] += b[l] * a[i + l * m]; }",
+        &[
+            ("b[l] != 0", "b[l] == 0"),
+            ("b[l] != 0", "b[0] != 0"),
+            ("c[i] += b[l]", "c[i] += b[0]"),
+            ("c[i] += b[l]", "c[i] = b[l]"),
+            ("int i = 0", "int i = 1"),
+            ("int l = 0", "int l = 1"),
+            ("c[i] +=", "c[m - 1 - i] +="),
+        ],
+    ),
+    (
+        "void f(int *y, const int *w, int n, int m) { for (int k = 0; k < n; k++) for (int i = 0; i < m; i++)
+         if (w[k * m + i] > y[i]) y[i] = w[k * m + i]; }",
+        &[
+            ("> y[i]", "< y[i]"),
+            ("> y[i]", "> y[0]"),
+            ("> y[i]", "> w[i]"),
+            ("y[i] = w[k * m + i]", "y[i] = w[i]"),
+            ("y[i] = w", "y[0] = w"),
+            ("k < n", "k < n - 1"),
+        ],
+    ),
+    // All rounds at one place: it is the last one that writes that counts, and not the last one.
+    (
+        "void f(int *y, const int *w, int n, int m) { for (int k = 0; k < n; k++) for (int i = 0; i < m; i++)
+         if (w[i] > 0) y[0] = w[k * m + i]; }",
+        &[
+            ("w[i] > 0", "w[0] > 0"),
+            ("w[i] > 0", "w[k] > 0"),
+            ("w[i] > 0", "w[m - 1 - i] > 0"),
+            ("y[0] = w[k * m + i]", "y[0] = w[k]"),
+            ("y[0] =", "y[i] ="),
+        ],
+    ),
+];
+
+/// An original, and code with the same values: whether that touches no more, at least where its loops run.
+#[test]
+fn code_touches_places_under_the_conditions_of_the_original() {
+    const BOTH: &str = "if (a == 0) { for (int i = 0; i < n; i++) y[i] = 1; } else { for (int i = 0; i < n; i++) y[i] = 2; }";
+    const ONE: &str = "if (a == 0) { for (int i = 0; i < n; i++) y[i] = 1; }";
+    const HALF: &str = "if (a == 0) { for (int i = 0; i < n; i++) y[i] = 1; } else { for (int i = 0; i < n; i += 2) y[i] = 2; }";
+    const NESTED: &str = "if (a == 0) { if (b == 0) { for (int i = 0; i < n; i++) y[i] = 1; } else { for (int i = 0; i < n; i++) y[i] = 3; } } else { for (int i = 0; i < n; i++) y[i] = 2; }";
+    const PAIRS: &str = "int i = 0; if (a == 0) { for (; i < n; i++) y[i] = 1; } else { for (; i + 2 <= n; i += 2) { y[i] = 2; y[i + 1] = 2; } for (; i < n; i++) y[i] = 2; }";
+    const SUMS: &str = "if (a == 0) for (int i = 0; i < n; i++) y[i] = 0; for (int k = 0; k < m; k++) for (int i = 0; i < n; i++) y[i] += x[k * n + i];";
+    const SOME: &str =
+        "for (int k = 0; k < m; k++) if (x[k] != 0) for (int i = 0; i < n; i++) y[i] += x[k];";
+    let always = "for (int i = 0; i < n; i++) y[i] = a == 0 ? 1 : 2;";
+    let cases = [
+        (BOTH, always, true),
+        (
+            ONE,
+            "for (int i = 0; i < n; i++) y[i] = a == 0 ? 1 : y[i];",
+            false,
+        ),
+        (
+            ONE,
+            "for (int i = 0; i < n; i++) if (a == 0) y[i] = 1;",
+            true,
+        ),
+        (
+            HALF,
+            "for (int i = 0; i < n; i++) y[i] = a == 0 ? 1 : i % 2 == 0 ? 2 : y[i];",
+            false,
+        ),
+        (
+            NESTED,
+            "for (int i = 0; i < n; i++) y[i] = a != 0 ? 2 : b != 0 ? 3 : 1;",
+            true,
+        ),
+        (PAIRS, always, true),
+        // Without a round, the original may not touch y.
+        (
+            SUMS,
+            "for (int i = 0; i < n; i++) { float s = a == 0 ? 0 : y[i]; for (int k = 0; k < m; k++) s += x[k * n + i]; y[i] = s; }",
+            true,
+        ),
+        // The original touches y in some rounds, and maybe in none.
+        (
+            SOME,
+            "for (int i = 0; i < n; i++) { float s = y[i]; for (int k = 0; k < m; k++) if (x[k] != 0) s += x[k]; y[i] = s; }",
+            false,
+        ),
+        (
+            SOME,
+            "for (int i = 0; i < n; i++) for (int k = 0; k < m; k++) if (x[k] != 0) y[i] += x[k];",
+            true,
+        ),
+    ];
+    for (original, code, touches_no_more) in cases {
+        let with = |body: &str| {
+            let params = "float *y, const float *x, float a, float b, int n, int m";
+            kernel(&format!("void f({params}) {{ {body} }}"), 2000)
+        };
+        let (original, generated) = (with(original), with(code));
+        let mut solver = solver();
+        let options = Options {
+            refute: false,
+            ..Options::default()
+        };
+        let proposal = summarise(&original, &mut solver).unwrap();
+        let summary = proposal.raised.clone();
+        let Verdict::Proven(proof) = proposal.prove(&original, &mut solver, &options).1 else {
+            panic!("{code}: the original is not proven");
+        };
+        let verdict = prove_generated(
+            &generated,
+            &summary,
+            &proof,
+            &Summariser,
+            &mut solver,
+            &options,
+        );
+        match (&verdict, touches_no_more) {
+            (Verdict::Proven(_), true) => {}
+            (Verdict::Unknown { obligation, .. }, false) => {
+                assert!(
+                    obligation.contains("under other conditions"),
+                    "{obligation}"
+                );
+            }
+            _ => panic!("{code}: {verdict:?}"),
+        }
+        if let (Verdict::Proven(own), true) = (&verdict, code.contains("s = a == 0")) {
+            let guards: Vec<String> = own.guards.iter().map(ToString::to_string).collect();
+            assert!(guards.iter().any(|g| g.contains("m")), "{guards:?}");
+        }
+    }
+}

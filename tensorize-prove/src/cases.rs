@@ -1,0 +1,108 @@
+//! Telling cases apart by conditions on data, such as `a == 0`.
+
+use crate::canon;
+use crate::chain::{and, truth};
+use crate::context::{Context, is_index_condition};
+use crate::equal::same;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Tier;
+use tensorize_ir::index::Idx;
+use tensorize_ir::op::{BinOp, UnOp};
+use tensorize_ir::scalar::ScalarType;
+
+/// More conditions than this are not told apart: each doubles the work.
+pub(crate) const MOST: usize = 4;
+
+/// Shows that `a` and `b` have the same value, case by case.
+pub fn same_in_cases(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
+    let (a, b) = (canon::elem(a), canon::elem(b));
+    let mut conditions = Vec::new();
+    decided_by(&a, &mut conditions);
+    conditions.truncate(MOST);
+    told_apart(ctx, &a, &b, tier, &conditions)
+}
+
+fn told_apart(
+    ctx: &mut Context,
+    a: &ElemRef,
+    b: &ElemRef,
+    tier: Tier,
+    conditions: &[ElemRef],
+) -> bool {
+    let Some((condition, others)) = conditions.split_first() else {
+        return false;
+    };
+    in_both_cases(ctx, condition, &mut |ctx, holds, fails| {
+        let (a, b) = (given(a, holds, fails), given(b, holds, fails));
+        same(ctx, &a, &b, tier) || told_apart(ctx, &a, &b, tier, others)
+    })
+}
+
+/// Whether something can be shown where the condition holds, and where it does not. The two conditions that are
+/// passed on are the one that holds and the one that fails.
+pub(crate) fn in_both_cases(
+    ctx: &mut Context,
+    condition: &ElemRef,
+    shown: &mut dyn FnMut(&mut Context, &ElemRef, &ElemRef) -> bool,
+) -> bool {
+    let not = Elem::not(condition.clone());
+    [(condition, &not), (&not, condition)]
+        .into_iter()
+        .all(|(holds, fails)| {
+            let mark = ctx.mark();
+            ctx.assume(holds.clone());
+            let shown = shown(ctx, holds, fails);
+            ctx.forget(mark);
+            shown
+        })
+}
+
+/// The conditions on data that choose between values, but for those that change from step to step of a fold.
+fn decided_by(e: &ElemRef, out: &mut Vec<ElemRef>) {
+    match &**e {
+        Elem::Select(c, ..) => {
+            parts(c, out);
+            e.children().into_iter().for_each(|x| decided_by(x, out));
+        }
+        Elem::Fold(f) => f.lanes().for_each(|lane| decided_by(lane.init, out)),
+        _ => e.children().into_iter().for_each(|x| decided_by(x, out)),
+    }
+}
+
+/// The conditions on data that a condition is made of.
+pub(crate) fn parts(c: &ElemRef, out: &mut Vec<ElemRef>) {
+    match &**c {
+        _ if is_index_condition(c) => {}
+        Elem::Unary(UnOp::Not, a) => parts(a, out),
+        Elem::Select(c, t, f) => [c, t, f].into_iter().for_each(|x| parts(x, out)),
+        Elem::Binary(BinOp::And | BinOp::Or, a, b) => {
+            [a, b].into_iter().for_each(|x| parts(x, out))
+        }
+        _ if !out.contains(c) => out.push(c.clone()),
+        _ => {}
+    }
+}
+
+/// An expression where of two opposite conditions the one holds and the other fails.
+pub fn given(e: &ElemRef, holds: &ElemRef, fails: &ElemRef) -> ElemRef {
+    if e == holds || e == fails {
+        return truth(e == holds);
+    }
+    // What stands in the condition may be another thing in there.
+    if let Elem::Fold(f) = &**e
+        && (holds.mentions(&f.var) || f.lanes().any(|lane| holds.mentions(lane.acc)))
+    {
+        return e.clone();
+    }
+    let children = e.children().into_iter();
+    let children: Vec<ElemRef> = children.map(|c| given(c, holds, fails)).collect();
+    match (&**e, children.as_slice()) {
+        (Elem::Binary(BinOp::And, ..), [a, b]) if e.ty() == ScalarType::I1 => {
+            and(a.clone(), b.clone())
+        }
+        _ => {
+            let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+            e.rebuild(&children, &indices)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What a round does to the places that a closed form speaks of.
+
+use crate::canon;
+use crate::chain::{self, Effect, Leaf};
+use crate::equal::same;
+use crate::exec::{Executor, State, Stuck};
+use std::collections::BTreeMap;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Tier;
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::op::CmpOp;
+
+impl Executor<'_, '_> {
+    /// Whether the writes `new` of round `k` turn `effects(k)` into `effects(k + 1)`.
+    pub(super) fn is_one_more_round(
+        &mut self,
+        effects: &[Effect],
+        new: &[Effect],
+        k: &Sym,
+    ) -> Result<bool, Stuck> {
+        let this = Idx::sym(k.clone());
+        match effects {
+            // One loop over the rounds: round k is its body at k.
+            [Effect::Loop { var, extent, body }] if *extent == this => {
+                let body: Vec<Effect> = body.iter().map(|e| e.replace(var, &this)).collect();
+                Ok(self.same_effects(&body, new))
+            }
+            // The same places in every round, each holding a fold over the rounds: the new writes hide the
+            // old ones, and are one step further.
+            _ => match a_round_later(effects, k) {
+                Some(next) => Ok(self.same_effects(&next, new)),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// Whether, where a round writes under conditions, each place of a closed form of folds holds the next step's
+    /// value: a new one, or the old one as that step says, too.
+    pub(super) fn holds_a_round_later(
+        &mut self,
+        array: &Sym,
+        entry: &State,
+        end: &State,
+        effects: &[Effect],
+        new: &[Effect],
+        (k, running): (&Sym, &BTreeMap<Sym, ElemRef>),
+    ) -> bool {
+        let Some(next) = a_round_later(effects, k) else {
+            return false;
+        };
+        let (Some(entry), Some(found)) = (entry.arrays.get(array), end.arrays.get(array)) else {
+            return false;
+        };
+        let mut claimed = entry.clone();
+        claimed.effects.extend(next.iter().cloned());
+        let is_certain = |leaf: &Leaf| matches!(&**leaf.cond, Elem::Const(v) if v.is_true());
+        let leaves: Vec<Leaf> = next.iter().flat_map(Effect::leaves).collect();
+        // Nothing else changes.
+        leaves.iter().all(is_certain)
+            && self.at_same_places(&next, new)
+            && leaves.iter().all(|leaf| {
+                let mark = self.ctx.mark();
+                let vars = leaf.loops.iter();
+                let round: BTreeMap<Sym, Idx> = vars
+                    .map(|(v, _)| (v.clone(), Idx::sym(self.ctx.fresh.name(v))))
+                    .collect();
+                let with = |s: &Sym| round.get(s).cloned();
+                for (v, n) in &leaf.loops {
+                    let name = round[v].as_sym().expect("a fresh name").clone();
+                    self.ctx.assume_in_range(&name, &n.substitute(&with));
+                }
+                let at = leaf.index.substitute(&with);
+                let claimed = chain::read(&mut self.ctx, array, &claimed, &at);
+                let found = chain::read(&mut self.ctx, array, found, &at);
+                let shown = match (claimed, found) {
+                    (Ok(claimed), Ok(found)) => {
+                        let found = found.replace_accs(running);
+                        same(&mut self.ctx, &found, &claimed, Tier::Exact)
+                            && self.stays_in_types(&found, &claimed, None)
+                    }
+                    _ => false,
+                };
+                self.ctx.forget(mark);
+                shown
+            })
+    }
+
+    /// Whether the writes are at the same places, whatever is written under which conditions.
+    fn at_same_places(&mut self, a: &[Effect], b: &[Effect]) -> bool {
+        a.len() == b.len()
+            && a.iter().zip(b).all(|pair| match pair {
+                (Effect::Point { index: i, .. }, Effect::Point { index: j, .. }) => {
+                    canon::idx(&(i - j)).is_zero() || self.ctx.proves(CmpOp::Eq, i, j)
+                }
+                (
+                    Effect::Loop {
+                        var: x,
+                        extent: n,
+                        body: p,
+                    },
+                    Effect::Loop {
+                        var: y,
+                        extent: m,
+                        body: q,
+                    },
+                ) => {
+                    let q = q.iter().map(|e| e.replace(y, &Idx::sym(x.clone())));
+                    let q: Vec<Effect> = q.collect();
+                    let mark = self.ctx.mark();
+                    self.ctx.assume_in_range(x, n);
+                    let same = canon::idx(&(n - m)).is_zero() && self.at_same_places(p, &q);
+                    self.ctx.forget(mark);
+                    same
+                }
+                _ => false,
+            })
+    }
+
+    /// The writes `claimed` by a closed form are those that were `found`, in the same order, at the same places.
+    fn same_effects(&mut self, claimed: &[Effect], found: &[Effect]) -> bool {
+        let pairs = claimed.iter().zip(found);
+        claimed.len() == found.len() && pairs.into_iter().all(|(x, y)| self.same_effect(x, y))
+    }
+
+    fn same_effect(&mut self, claimed: &Effect, found: &Effect) -> bool {
+        match (claimed, found) {
+            (
+                Effect::Point {
+                    cond: p,
+                    index: i,
+                    value: v,
+                },
+                Effect::Point {
+                    cond: q,
+                    index: j,
+                    value: w,
+                },
+            ) => {
+                (canon::idx(&(i - j)).is_zero() || self.ctx.proves(CmpOp::Eq, i, j))
+                    && same(&mut self.ctx, p, q, Tier::Exact)
+                    && same(&mut self.ctx, v, w, Tier::Exact)
+                    && self.stays_in_types(w, v, None)
+            }
+            (
+                Effect::Loop {
+                    var: x,
+                    extent: n,
+                    body: b1,
+                },
+                Effect::Loop {
+                    var: y,
+                    extent: m,
+                    body: b2,
+                },
+            ) => {
+                let renamed: Vec<Effect> = b2
+                    .iter()
+                    .map(|e| e.replace(y, &Idx::sym(x.clone())))
+                    .collect();
+                let mark = self.ctx.mark();
+                self.ctx.assume_in_range(x, n);
+                let ok = canon::idx(&(n - m)).is_zero() && self.same_effects(b1, &renamed);
+                self.ctx.forget(mark);
+                ok
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The effects of a round more, where they are at the same places in every round, each holding a fold over the rounds.
+fn a_round_later(effects: &[Effect], k: &Sym) -> Option<Vec<Effect>> {
+    let this = Idx::sym(k.clone());
+    let mut next = Vec::new();
+    for e in effects {
+        let mut ok = true;
+        next.push(e.map(&|i| i.clone(), &mut |v| match &**v {
+            Elem::Const(_) => v.clone(),
+            Elem::Fold(f) if f.extent == this => f.last_step(&this),
+            _ => {
+                ok = false;
+                v.clone()
+            }
+        }));
+        let over_rounds = e
+            .leaves()
+            .iter()
+            .all(|leaf| !leaf.index.mentions(k) && leaf.loops.iter().all(|(_, n)| !n.mentions(k)));
+        if !ok || !over_rounds {
+            return None;
+        }
+    }
+    Some(next)
+}
