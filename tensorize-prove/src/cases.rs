@@ -106,3 +106,39 @@ pub fn given(e: &ElemRef, holds: &ElemRef, fails: &ElemRef) -> ElemRef {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::given;
+    use std::sync::Arc;
+    use tensorize_ir::element::{Elem, ElemRef, Fold};
+    use tensorize_ir::index::Idx;
+    use tensorize_ir::op::{BinOp, CmpOp};
+    use tensorize_ir::scalar::{Scalar, ScalarType};
+
+    fn is_positive(at: &str) -> ElemRef {
+        let x = Elem::read("x", ScalarType::I32, Idx::sym(at));
+        Elem::compare(
+            CmpOp::Gt,
+            x,
+            Elem::constant(Scalar::int(ScalarType::I32, 0)),
+        )
+    }
+
+    /// How many of x are positive, counted by `var`.
+    fn count(var: &str) -> ElemRef {
+        let zero = Elem::constant(Scalar::int(ScalarType::I32, 0));
+        let acc = Arc::new(Elem::Acc("acc".into(), ScalarType::I32));
+        let one = Elem::convert(ScalarType::I32, is_positive(var));
+        let step = Elem::binary(BinOp::Add, acc, one);
+        let fold = Fold::new("acc".into(), var.into(), Idx::sym("n"), zero, step);
+        Arc::new(Elem::Fold(Arc::new(fold)))
+    }
+
+    #[test]
+    fn a_condition_says_nothing_of_another_variable_of_its_name() {
+        let (holds, fails) = (is_positive("k"), Elem::not(is_positive("k")));
+        let chosen = Elem::select(holds.clone(), count("k"), count("j"));
+        assert_eq!(given(&chosen, &holds, &fails), count("k"));
+    }
+}

@@ -53,11 +53,9 @@ impl Executor<'_, '_> {
         };
         let mut claimed = entry.clone();
         claimed.effects.extend(next.iter().cloned());
-        let is_certain = |leaf: &Leaf| matches!(&**leaf.cond, Elem::Const(v) if v.is_true());
         let leaves: Vec<Leaf> = next.iter().flat_map(Effect::leaves).collect();
         // Nothing else changes.
-        leaves.iter().all(is_certain)
-            && self.at_same_places(&next, new)
+        self.at_same_places(&next, new)
             && leaves.iter().all(|leaf| {
                 let mark = self.ctx.mark();
                 let vars = leaf.loops.iter();
