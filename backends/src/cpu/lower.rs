@@ -9,7 +9,7 @@ use crate::Unsupported;
 use crate::names::{C_WORDS, Names, is_math_name};
 use std::collections::BTreeMap;
 use tensorize_ir::element::ElemRef;
-use tensorize_ir::guard::Tier;
+use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Expr, Loop, LoopMode, Overflow, Param, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
@@ -41,38 +41,24 @@ pub(crate) enum Machine {
 
 /// Lowers a summary. With `allowed` at [`Tier::Real`], float sums may be re-associated.
 pub fn lower(function: &tensir::Function, allowed: Tier) -> Result<Lowered, Unsupported> {
-    lower_sparing(function, allowed, &[])
+    lower_for(Machine::Cores, function, allowed, &[])
 }
 
-/// The same. Elements of the arrays `spared` are touched in those rounds of an accumulation only that change them.
-pub fn lower_sparing(
-    function: &tensir::Function,
-    allowed: Tier,
-    spared: &[Sym],
-) -> Result<Lowered, Unsupported> {
-    let mut plan = nest::plan(function)?;
-    let targets = plan.nests.iter_mut().flat_map(|nest| &mut nest.results);
-    targets
-        .filter(|t| spared.contains(&t.array))
-        .for_each(nest::Target::sparing);
-    lower_plan(Machine::Cores, function, allowed, &plan)
-}
-
-/// The same for a machine of this kind.
+/// The same for a machine of this kind. Elements of arrays of which the original touches some on some data only are
+/// touched in those rounds of an accumulation only that change them.
 pub(crate) fn lower_for(
     machine: Machine,
     function: &tensir::Function,
     allowed: Tier,
+    footprints: &[Footprint],
 ) -> Result<Lowered, Unsupported> {
-    lower_plan(machine, function, allowed, &nest::plan(function)?)
-}
-
-fn lower_plan(
-    machine: Machine,
-    function: &tensir::Function,
-    allowed: Tier,
-    plan: &nest::Plan,
-) -> Result<Lowered, Unsupported> {
+    let mut plan = nest::plan(function)?;
+    let by_data = |t: &&mut nest::Target| {
+        let mut footprints = footprints.iter();
+        footprints.any(|f| f.writes_depend_on_data && f.extent.array == t.array)
+    };
+    let targets = plan.nests.iter_mut().flat_map(|nest| &mut nest.results);
+    targets.filter(by_data).for_each(nest::Target::sparing);
     let mut b = Builder::new(machine, function, allowed);
     let ret = plan.ret.as_ref().map(|e| e.ty());
     let mut result = None;

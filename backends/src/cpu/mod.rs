@@ -24,8 +24,8 @@ mod value;
 
 use crate::{Generated, Kernel, Target, Unsupported};
 use c::vector_math;
+use lower::Machine;
 use tensorize_ir::guard::Tier;
-use tensorize_ir::index::Sym;
 use tensorize_ir::loopir;
 
 /// The target `cpu`.
@@ -56,9 +56,13 @@ impl Target for Cpu {
     }
 
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
-        let by_data = (kernel.footprints.iter()).filter(|f| f.writes_depend_on_data);
-        let spared: Vec<Sym> = by_data.map(|f| f.extent.array.clone()).collect();
-        let lowered = lower::lower_sparing(kernel.function, kernel.tier, &spared)?;
+        let Kernel {
+            function,
+            tier,
+            footprints,
+            ..
+        } = kernel;
+        let lowered = lower::lower_for(Machine::Cores, function, *tier, footprints)?;
         let entry = format!("{}__tensorize_cpu", kernel.function.name);
         let mut function = lowered.function;
         function.name = entry.clone();

@@ -75,7 +75,12 @@ impl Target for Simt {
                 p.name()
             )));
         }
-        let lowered = lower_for(Machine::Items, kernel.function, kernel.tier)?;
+        let lowered = lower_for(
+            Machine::Items,
+            kernel.function,
+            kernel.tier,
+            kernel.footprints,
+        )?;
         let mut tier = lowered.tier;
         if let Some(function) = rounds_freely(&lowered.function) {
             if kernel.tier == Tier::Exact {
