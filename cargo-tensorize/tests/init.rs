@@ -41,7 +41,8 @@ fn main() {
 ";
 
 /// A member of a workspace, two C files, a header, and a build script with `cc`.
-fn vendor(dir: &Path) {
+/// The tests share a folder for what is built: each gives its package another name.
+fn vendor(dir: &Path, package: &str) {
     write(
         dir,
         "Cargo.toml",
@@ -50,7 +51,9 @@ fn vendor(dir: &Path) {
     write(
         dir,
         "mixer/Cargo.toml",
-        "[package]\nname = \"mixer\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n# Kept.\n[build-dependencies]\ncc = \"1\" # the vendor's\n",
+        &format!(
+            "[package]\nname = \"{package}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n# Kept.\n[build-dependencies]\ncc = \"1\" # the vendor's\n"
+        ),
     );
     write(dir, "mixer/build.rs", BUILD);
     write(dir, "mixer/src/main.rs", MAIN);
@@ -118,7 +121,7 @@ fn run(dir: &Path, choice: &str) -> String {
 #[test]
 fn a_crate_with_cc_is_prepared_builds_and_runs_generated_code() {
     let dir = tempfile::tempdir().unwrap();
-    vendor(dir.path());
+    vendor(dir.path(), "mixer");
     let mixer = dir.path().join("mixer");
     let before = files(&mixer);
 
@@ -201,7 +204,7 @@ const GATE: [&str; 3] = ["check", "--locked", "--offline"];
 #[test]
 fn the_gate_follows_the_sources_of_a_build_script() {
     let dir = tempfile::tempdir().unwrap();
-    vendor(dir.path());
+    vendor(dir.path(), "gated_mixer");
     let mixer = dir.path().join("mixer");
     let gate = || with_cargo(&mixer, &GATE);
     let edit = |file: &str, from: &str, to: &str| {
