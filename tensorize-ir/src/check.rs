@@ -86,7 +86,7 @@ pub struct Difference {
 }
 
 /// How far elements of an array without a known extent may be from its start.
-const REACH: i64 = 1 << 16;
+const REACH: u64 = 1 << 16;
 
 /// The kernel's run on a case: the input, with arrays as large as the run needs, and what it leaves behind.
 /// An [`Stop::OutOfBounds`] means that it left an extent that is known.
@@ -116,7 +116,7 @@ pub fn settle(
         };
         let known = spec.knows_extents();
         match inputs.arrays.get_mut(array) {
-            Some(b) if index.abs() < REACH && (how.may_leave_extents || !known) => {
+            Some(b) if index.unsigned_abs() < REACH && (how.may_leave_extents || !known) => {
                 let elem = b.elem;
                 grow(b, *index, |i| {
                     spec.element(case.palette, case.seed, array, elem, i)

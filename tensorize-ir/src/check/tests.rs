@@ -179,3 +179,40 @@ fn a_tolerance_measures_the_error() {
             .starts_with("a = 1.0: the returned value: ")
     );
 }
+
+#[test]
+fn an_element_at_the_end_of_all_indices_is_out_of_reach() {
+    let (f, p) = program("void f(i64 n, const i32 *x, i32 *out) { out[0:i64] = x[n]; }");
+    let spec = Spec::unknown(&f.params);
+    let mut case = spec.random(1, Palette::Tame).unwrap();
+    let how = Comparison::default();
+    for n in [i64::MIN, i64::MAX] {
+        let n = Scalar::int(crate::scalar::ScalarType::I64, n.into());
+        case.inputs.scalars.insert("n".into(), n);
+        let stopped = settle(&p, &spec, &case, &how);
+        assert!(
+            matches!(stopped, Err(Stop::OutOfBounds { .. })),
+            "{stopped:?}"
+        );
+    }
+}
+
+#[test]
+fn an_input_without_a_result_may_say_nothing() {
+    let (f, p) = program(SUM);
+    let how = Comparison {
+        other_may_fail: true,
+        ..Comparison::default()
+    };
+    let spec = both_extents(&f);
+    let mut refuses = |_: &Inputs| Err("it was not there".to_string());
+    let tally = compare(
+        &p,
+        &mut refuses,
+        &spec,
+        spec.sample(3, 20, Palette::All),
+        &how,
+    )
+    .unwrap();
+    assert_eq!((tally.compared, tally.skipped), (0, 20));
+}
