@@ -6,46 +6,9 @@ extern crate backends as tensorize_backends;
 #[path = "../backends/tests/common/mod.rs"]
 mod common;
 
-use common::{assert_same, call, expected, footprints, operators, try_generate};
+use common::{assert_same, call, corpus, expected, footprints, summary, tries, try_generate};
 use tensorize_ir::guard::Tier;
-use tensorize_ir::loopir::Param;
-use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::Function;
-
-/// One of the back ends' summaries.
-fn summary(name: &str) -> Function {
-    let path = tensorize_e2e::root().join(format!("backends/tests/summaries/{name}.tir"));
-    let text = std::fs::read_to_string(path).expect("a summary");
-    text.parse().unwrap_or_else(|e| panic!("{name}: {e}"))
-}
-
-/// Without results of type `_Bool`, which no kernel for a device can store.
-fn without_truth_values(mut f: Function) -> Option<Function> {
-    let holds_them = |p: &Param| {
-        matches!(
-            p,
-            Param::Array {
-                elem: ScalarType::I1,
-                ..
-            }
-        )
-    };
-    if f.params.iter().any(|p| &**p.name() == "a" && holds_them(p)) {
-        return None;
-    }
-    let unfit: Vec<_> = f
-        .params
-        .iter()
-        .filter(|p| holds_them(p))
-        .map(|p| p.name().clone())
-        .collect();
-    f.outputs.retain(|o| match o {
-        tensorize_ir::tensir::Output::Store { view, .. } => !unfit.contains(&view.array),
-        tensorize_ir::tensir::Output::Return { .. } => true,
-    });
-    f.params.retain(|p| !unfit.contains(p.name()));
-    Some(f)
-}
 
 mod opencl {
     use super::*;
@@ -61,7 +24,6 @@ mod opencl {
     use std::sync::OnceLock;
     use tensorize_e2e::{build, cargo, copy, root, succeed, target_dir};
     use tensorize_ir::memory::{Inputs, Outputs};
-    use tensorize_ir::scalar::Scalar;
 
     const KERNELS: [&str; 5] = ["screen", "matmul", "softmax", "dot", "every_other"];
 
@@ -190,70 +152,21 @@ mod opencl {
         changed_on_device(f, tier, calls, &str::to_owned)
     }
 
-    /// Every operator on every type: random values and edges, and all pairs of bytes.
+    /// Every operator on every type, edges and all pairs of bytes; inside of expressions; and what items compute together.
     #[test]
     fn operators() {
-        for (f, tier) in operators::all() {
-            let Some(f) = without_truth_values(f) else {
-                continue;
-            };
-            let mut calls = vec![call(&f, &[("n", 300)], &mut common::Random(11), false)];
-            let ty = f.params.iter().find(|p| &**p.name() == "a");
-            if let Some(Param::Array { elem, .. }) = ty
-                && elem.bits() == 8
-            {
-                calls.push(all_pairs(&f, *elem));
-            }
+        let mut tries = tries::operators(&OPENCL).0;
+        tries.extend(tries::insides(&OPENCL));
+        let tries = tries
+            .into_iter()
+            .map(|t| (t.function, t.generated.tier, t.calls));
+        let tiles = corpus::tiles().into_iter();
+        let tiles = tiles.map(|item| (item.function, Tier::Exact, item.calls));
+        for (f, tier, calls) in tries.chain(tiles) {
             let (tier, found) = on_device(&f, tier, &calls);
             for (inputs, found) in calls.iter().zip(&found) {
                 assert_same(&f.name, tier, found, &expected(&f, inputs));
             }
-        }
-    }
-
-    fn all_pairs(f: &Function, ty: ScalarType) -> Inputs {
-        let mut inputs = call(f, &[("n", 1 << 16)], &mut common::Random(1), false);
-        for (name, shift) in [("a", 0), ("b", 8)] {
-            let array = inputs.arrays.get_mut(name).expect("both operands");
-            for (n, v) in array.data.iter_mut().enumerate() {
-                *v = Scalar {
-                    ty,
-                    bits: (n >> shift & 0xff) as u64,
-                };
-            }
-        }
-        inputs
-    }
-
-    /// Sizes around those of a tile and of a group, in both types of element.
-    #[test]
-    fn contractions() {
-        let f = summary("matmul");
-        let mut random = common::Random(5);
-        let sizes = [
-            (1, 1, 1),
-            (16, 16, 16),
-            (17, 15, 33),
-            (3, 70, 2),
-            (40, 1, 100),
-            (5, 4, 0),
-        ];
-        for (m, n, k) in sizes {
-            let inputs = call(&f, &[("m", m), ("n", n), ("k", k)], &mut random, false);
-            let (tier, found) = on_device(&f, Tier::Exact, std::slice::from_ref(&inputs));
-            assert_same(&f.name, tier, &found[0], &expected(&f, &inputs));
-        }
-    }
-
-    /// Sums over all of an array, by a group; with 0, 1, and more elements than there are items.
-    #[test]
-    fn sums() {
-        let f = summary("dot16");
-        let mut random = common::Random(6);
-        for n in [0, 1, 255, 256, 1000] {
-            let inputs = call(&f, &[("n", n)], &mut random, false);
-            let (tier, found) = on_device(&f, Tier::Exact, std::slice::from_ref(&inputs));
-            assert_same(&f.name, tier, &found[0], &expected(&f, &inputs));
         }
     }
 
@@ -406,12 +319,12 @@ mod cuda {
     #[test]
     fn nvidias_compiler_takes_it() {
         let mut sources = Vec::new();
-        for (f, tier) in operators::all() {
-            if let Some(f) = without_truth_values(f) {
-                let g = try_generate(&CUDA, &f, tier, &[])
-                    .unwrap_or_else(|e| panic!("{}: {e}", f.name));
-                sources.push(g.files[0].1.clone());
-            }
+        for t in tries::operators(&CUDA)
+            .0
+            .iter()
+            .chain(&tries::insides(&CUDA))
+        {
+            sources.push(t.generated.files[0].1.clone());
         }
         for name in ["matmul", "softmax", "center_rows", "burn"] {
             let g = common::generate(&CUDA, &summary(name), Tier::Real);

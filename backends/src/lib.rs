@@ -14,6 +14,7 @@ mod index;
 mod layout;
 pub mod magic;
 mod names;
+pub mod rows;
 pub mod simt;
 pub mod stablehlo;
 mod summary;
@@ -123,16 +124,16 @@ static OTHERS: RwLock<Vec<&dyn Target>> = RwLock::new(Vec::new());
 pub fn targets() -> Vec<&'static dyn Target> {
     static GEMMINI: gemmini::Gemmini = gemmini::Gemmini::new();
     let mut all: Vec<&dyn Target> = vec![
-        &cpu::Cpu,
+        &cpu::CPU,
         &frameworks::NUMPY,
         &frameworks::JAX,
         &frameworks::PYTORCH,
         &frameworks::TENSORFLOW,
         &frameworks::MLX,
         &frameworks::DASK,
-        &stablehlo::StableHlo,
+        &stablehlo::STABLEHLO,
         &GEMMINI,
-        &gaudi::Gaudi,
+        &gaudi::GAUDI,
         &simt::OPENCL,
         &simt::CUDA,
     ];
@@ -189,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_name_is_taken_once() {
-        let taken = super::register(&crate::cpu::Cpu);
+        let taken = super::register(&crate::cpu::CPU);
         assert_eq!(taken, Err(super::NameTaken("cpu")));
     }
 }

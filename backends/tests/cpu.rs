@@ -2,10 +2,9 @@
 
 mod common;
 
-use common::{
-    Random, assert_same, call, expected, generate, golden, run_c, run_c_with, summary, vectors,
-};
-use tensorize_backends::cpu::Cpu;
+use common::native::{run_c, run_c_with};
+use common::{Random, assert_same, call, expected, generate, golden, summary, vectors};
+use tensorize_backends::cpu::CPU;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::interp::Program;
 use tensorize_ir::memory::{Inputs, Outputs};
@@ -13,7 +12,7 @@ use tensorize_ir::tensir::Function;
 
 /// Generates, compiles, runs, compares with the interpreter.
 fn check(f: &Function, tier: Tier, calls: &[Inputs]) -> String {
-    let generated = generate(&Cpu, f, tier);
+    let generated = generate(&CPU, f, tier);
     let text = &generated.files[0].1;
     let loops = generated.loopir.as_ref().unwrap();
     loops

@@ -3,22 +3,15 @@
 
 mod common;
 
-use common::cases::{cases, fold_calls, folds, function, inputs, reductions};
+use common::cases::{fold_calls, folds, reductions};
 use common::corpus;
 use common::python::{Run, python_with, run_modules};
+use common::tries::{self, Try};
 use common::{Random, assert_same, call, expected, golden, summary, try_generate};
 use std::fmt::Write as _;
-use tensorize_backends::{Generated, Target};
+use tensorize_backends::Target;
 use tensorize_ir::guard::Tier;
-use tensorize_ir::memory::Inputs;
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::tensir::Function;
-
-struct Try {
-    function: Function,
-    generated: Generated,
-    calls: Vec<Inputs>,
-}
 
 fn check(target: &dyn Target, tries: &[Try]) {
     let package = target.python_package().expect("a target in Python");
@@ -42,38 +35,7 @@ fn check(target: &dyn Target, tries: &[Try]) {
 }
 
 fn operators(target: &dyn Target) {
-    let (mut tries, mut written) = (Vec::new(), String::new());
-    for ty in ScalarType::ALL {
-        let mut able = [Vec::new(), Vec::new()];
-        for case in cases(ty) {
-            let one = function("one", ty, std::slice::from_ref(&case));
-            let shown = corpus::shown(&case);
-            let exact = try_generate(target, &one, Tier::Exact, &[]);
-            let real = try_generate(target, &one, Tier::Real, &[]);
-            if exact.is_err() {
-                writeln!(written, "{shown}: {}", corpus::promise(&exact, &real)).unwrap();
-            }
-            match (exact, real) {
-                (Ok(_), _) => able[0].push(case),
-                (_, Ok(_)) => able[1].push(case),
-                _ => {}
-            }
-        }
-        for (tier, cases) in [Tier::Exact, Tier::Real].into_iter().zip(able) {
-            if cases.is_empty() {
-                continue;
-            }
-            let function = function(&format!("{tier}_on_{}", ty.name()), ty, &cases);
-            let generated = try_generate(target, &function, tier, &[]).unwrap();
-            assert_eq!(generated.tier, tier, "{}", function.name);
-            let calls = vec![inputs(&function, ty, tier)];
-            tries.push(Try {
-                function,
-                generated,
-                calls,
-            });
-        }
-    }
+    let (mut tries, mut written) = tries::operators(target);
     for ty in ScalarType::ALL {
         for tier in [Tier::Exact, Tier::Real] {
             if tier == Tier::Real && ty.is_int() {

@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{Random, assert_same, call, expected, golden, run_cpp, summary, try_generate};
+use common::native::run_cpp;
+use common::{Random, assert_same, call, expected, golden, summary, try_generate};
 use tensorize_backends::Generated;
-use tensorize_backends::gaudi::Gaudi;
+use tensorize_backends::gaudi::GAUDI;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::Idx;
 use tensorize_ir::loopir::Param;
@@ -14,7 +15,7 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::{Function, NodeId, Op, Output, TensorType, View, dim};
 
 fn generate(f: &Function, tier: Tier) -> Result<Generated, String> {
-    try_generate(&Gaudi, f, tier, &[])
+    try_generate(&GAUDI, f, tier, &[])
 }
 
 /// Generates, compiles, runs on emulated cores, compares with the interpreter.

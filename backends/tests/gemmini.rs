@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Random, assert_same, call, expected, golden, run_c_with, summary, try_generate};
+use common::native::run_c_with;
+use common::{Random, assert_same, call, expected, golden, summary, terms, try_generate};
 use tensorize_backends::Generated;
 use tensorize_backends::gemmini::Gemmini;
 use tensorize_ir::guard::Tier;
@@ -249,6 +250,18 @@ fn float_sums_round_as_c_does() {
 }
 
 #[test]
+fn terms_of_sums() {
+    for item in terms::all() {
+        let tier = if item.has_floats {
+            Tier::Real
+        } else {
+            Tier::Exact
+        };
+        check(&item.function, tier, &item.calls);
+    }
+}
+
+#[test]
 fn rows_with_a_pitch_and_in_place() {
     let f = function(
         "func @k(a: ptr<f32>, b: const ptr<f32>, rows: i32, cols: i32, pitch: i64) {
@@ -333,6 +346,7 @@ fn too_small_a_share_is_refused() {
     assert!(why.contains("1 of 3 operators"), "{why}");
     let eager = Gemmini {
         least_share: (1, 3),
+        ..Gemmini::new()
     };
     assert!(try_generate(&eager, &f, Tier::Real, &[]).is_ok());
 }

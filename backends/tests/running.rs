@@ -6,10 +6,11 @@ mod common;
 use common::folds::{
     WAYS, function, matrix_scan, place, recurrences, running_extremes_of, scans_of, with_ties,
 };
+use common::native::run_c;
 use common::python::{python, run_python};
-use common::{Random, assert_same, call, expected, golden, run_c, try_generate};
+use common::{Random, assert_same, call, expected, golden, try_generate};
 use tensorize_backends::Generated;
-use tensorize_backends::cpu::Cpu;
+use tensorize_backends::cpu::CPU;
 use tensorize_backends::frameworks::NUMPY;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::{Loop, LoopMode, Stmt};
@@ -27,7 +28,7 @@ fn calls(f: &Function) -> Vec<Inputs> {
 }
 
 fn in_c(f: &Function) -> Generated {
-    let g = try_generate(&Cpu, f, Tier::Exact, &[]).unwrap_or_else(|e| panic!("{e}\n{f}"));
+    let g = try_generate(&CPU, f, Tier::Exact, &[]).unwrap_or_else(|e| panic!("{e}\n{f}"));
     let calls = calls(f);
     for (call, got) in calls.iter().zip(run_c(f, &g.entry, &g.files[0].1, &calls)) {
         let name = format!("{f}\n{}", g.files[0].1);
@@ -140,7 +141,7 @@ fn in_place() {
     }
     // It would read what it has written.
     let behind = scan("#0", "#0 + 1", "");
-    let refused = try_generate(&Cpu, &behind, Tier::Exact, &[]).unwrap_err();
+    let refused = try_generate(&CPU, &behind, Tier::Exact, &[]).unwrap_err();
     assert!(refused.contains("is read after"), "{refused}");
     in_numpy(&behind);
     let matrix = function(
@@ -212,7 +213,7 @@ fn places_of_extremes() {
                     .collect();
                 // The first one, the last one, and what NaN does to either.
                 if ty == ScalarType::F32 && ["GT", "LE"].contains(&cmp) {
-                    let g = try_generate(&Cpu, &f, Tier::Exact, &[]).unwrap();
+                    let g = try_generate(&CPU, &f, Tier::Exact, &[]).unwrap();
                     assert_eq!(loops(&g).len(), 2);
                     for (call, got) in calls.iter().zip(run_c(&f, &g.entry, &g.files[0].1, &calls))
                     {

@@ -307,7 +307,7 @@ fn generated_mutants(p: &Proven, solver: &mut Solver) -> Vec<(String, loopir::Fu
         signature: Default::default(),
     };
     // What the target can't express has no mutants.
-    let Ok(generated) = cpu::Cpu.generate(&kernel) else {
+    let Ok(generated) = cpu::CPU.generate(&kernel) else {
         return vec![];
     };
     let code = generated.loopir.expect("the cpu target lowers to LoopIR");

@@ -1,4 +1,4 @@
-//! How a framework spells TensIR's operators: rows of text, an operator a row.
+//! How a framework spells TensIR's operators: rows of text, as [`crate::rows`] reads them.
 //!
 //! ```text
 //! # operator     on       form
@@ -7,16 +7,12 @@
 //! cbrt           float    ! NumPy has no cube root of its own
 //! ```
 //!
-//! * *on*: the operand's types: `any`, `int` (with `i1`), `bool`, `signed`, `unsigned`, `float`, or one type.
-//!   `/known` after it: only if the second operand is a literal that C accepts there (a divisor other than zero, a
-//!   count less than the width). `*`: it rounds as it likes, so that the kernel is of tier *real*.
-//! * *form*: Python with the operands' names in braces, or after `!` the reason why there is none.
-//!   `{m}` is the framework's module, `{t}` its name of the result's type.
-//!
-//! The last row that fits counts, so that a framework's rows follow those that it shares with others.
+//! A form is Python, or after `!` the reason why there is none. `{m}` is the framework's module, `{t}` its name of the
+//! result's type.
 
 use super::py::{Code, Level};
 use crate::Unsupported;
+use crate::rows::{self, Tables};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::scalar::ScalarType;
 
@@ -35,7 +31,7 @@ pub struct Dialect {
     /// What the generated module begins with.
     pub imports: &'static str,
     /// Tables of rows, the most special last.
-    pub rows: &'static [&'static str],
+    pub rows: Tables,
     /// Python functions that rows call. Those that are needed go into the module.
     pub helpers: &'static [&'static str],
     /// How arrays get there and back; `None` if the framework computes on NumPy's own.
@@ -75,11 +71,7 @@ pub(super) struct Row {
 impl Dialect {
     /// The row for an operator on a type.
     pub(super) fn row(&self, name: &str, ty: ScalarType, known: bool) -> Result<Row, Unsupported> {
-        let found = self
-            .all_rows()
-            .filter(|r| r.name == name && r.fits(ty, known))
-            .last();
-        match found {
+        match rows::find(self.rows, name, ty, known) {
             None => Err(Unsupported::new(format!(
                 "{} has no {name} on {ty}",
                 self.title
@@ -88,7 +80,7 @@ impl Dialect {
                 Some(why) => Err(Unsupported::new(why.trim())),
                 None => Ok(Row {
                     form: row.form,
-                    own_rounding: row.on.ends_with('*'),
+                    own_rounding: row.own_rounding(),
                 }),
             },
         }
@@ -100,26 +92,6 @@ impl Dialect {
             .row("type", ty, false)
             .map_err(|_| Unsupported::new(format!("{} does not compute with {ty}", self.title)))?;
         Ok(row.form.replace("{m}", self.module))
-    }
-
-    /// The rows that count for some type, as they stand in the tables: after each of the others comes one that fits instead.
-    pub fn rows_in_use(&self) -> Vec<&'static str> {
-        let all: Vec<Line> = self.all_rows().collect();
-        let counts = |row: &&Line| {
-            let after = all.iter().skip_while(|r| !std::ptr::eq(r.text, row.text));
-            let after: Vec<&Line> = after.skip(1).filter(|r| r.name == row.name).collect();
-            ScalarType::ALL.iter().any(|ty| {
-                [false, true].iter().any(|known| {
-                    row.fits(*ty, *known) && !after.iter().any(|r| r.fits(*ty, *known))
-                })
-            })
-        };
-        all.iter().filter(counts).map(|r| r.text).collect()
-    }
-
-    fn all_rows(&self) -> impl Iterator<Item = Line> {
-        let lines = self.rows.iter().flat_map(|table| table.lines());
-        lines.filter_map(Line::parse)
     }
 
     /// A form with these operands in the braces.
@@ -208,49 +180,9 @@ fn infix_of(form: &str) -> Option<(Level, &str)> {
     Some((level, sign))
 }
 
-/// A row as it stands in a table.
-struct Line {
-    text: &'static str,
-    name: &'static str,
-    on: &'static str,
-    form: &'static str,
-}
-
-impl Line {
-    fn parse(line: &'static str) -> Option<Line> {
-        let (name, rest) = line.trim().split_once(' ')?;
-        let (on, form) = rest.trim_start().split_once(' ')?;
-        (!name.starts_with('#')).then(|| Line {
-            text: line,
-            name,
-            on,
-            form: form.trim(),
-        })
-    }
-
-    fn fits(&self, ty: ScalarType, known: bool) -> bool {
-        let on = self.on.trim_end_matches('*');
-        let (class, needs_known) = match on.strip_suffix("/known") {
-            Some(class) => (class, true),
-            None => (on, false),
-        };
-        let of_class = match class {
-            "any" => true,
-            "int" => ty.is_int(),
-            "bool" => ty == ScalarType::I1,
-            "signed" => ty.is_signed(),
-            "unsigned" => ty.is_int() && !ty.is_signed(),
-            "float" => ty.is_float(),
-            one => one == ty.name(),
-        };
-        of_class && (known || !needs_known)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tensorize_ir::op::{BinOp, UnOp};
 
     const DIALECT: Dialect = Dialect {
         target: "test",
@@ -298,7 +230,7 @@ mod tests {
         );
         assert!(DIALECT.row("divide", ScalarType::I8, false).is_err());
         assert!(DIALECT.row("divide", ScalarType::I8, true).is_ok());
-        let in_use = DIALECT.rows_in_use();
+        let in_use = rows::in_use(DIALECT.rows);
         assert_eq!(in_use.len(), 6, "{in_use:?}");
         let none = DIALECT.row("sine", ScalarType::F32, false).unwrap_err();
         assert_eq!(none.why, "Test has no sine on f32");
@@ -308,22 +240,7 @@ mod tests {
     #[test]
     fn every_row_of_every_framework_is_one_that_the_printer_asks_for() {
         for dialect in crate::frameworks::ALL {
-            for row in dialect.all_rows() {
-                let known = UnOp::from_name(row.name).is_some()
-                    || BinOp::from_name(row.name).is_some()
-                    || super::super::FORMS.contains(&row.name);
-                assert!(known, "{}: {}", dialect.target, row.name);
-                let class = row.on.trim_end_matches('*').trim_end_matches("/known");
-                let types = ScalarType::ALL.iter().map(|t| t.name());
-                let classes = ["any", "int", "bool", "signed", "unsigned", "float"];
-                assert!(
-                    types.chain(classes).any(|c| c == class),
-                    "{}: {} on {}",
-                    dialect.target,
-                    row.name,
-                    row.on
-                );
-            }
+            rows::check(dialect.target, dialect.rows, super::super::FORMS);
         }
     }
 }

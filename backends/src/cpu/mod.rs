@@ -29,7 +29,13 @@ use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir;
 
 /// The target `cpu`.
-pub struct Cpu;
+pub struct Cpu {
+    /// What its C is like.
+    pub dialect: &'static c::Dialect,
+}
+
+/// The target `cpu`.
+pub static CPU: Cpu = Cpu { dialect: &c::C };
 
 /// What the C compiler needs to be told for generated code to mean what its LoopIR means, and to be fast.
 pub const CFLAGS: &[&str] = &[
@@ -87,7 +93,7 @@ impl Target for Cpu {
             c::Style {
                 disjoint: true,
                 vector_math,
-                ..c::Style::default()
+                dialect: self.dialect,
             },
             &lowered.contractions,
         );

@@ -7,9 +7,10 @@
 use super::range::Range;
 use crate::Unsupported;
 use crate::magic::Magic;
+use crate::rows::{self, Tables};
 use std::collections::BTreeMap;
 use tensorize_ir::guard::Tier;
-use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::op::{BinOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::{Function, Node, NodeId, Op};
 
@@ -25,6 +26,7 @@ struct Lanes {
 /// Writes the statements of a kernel.
 pub(super) struct Body<'a> {
     function: &'a Function,
+    rows: Tables,
     allowed: Tier,
     pub tier: Tier,
     /// One statement a line.
@@ -56,11 +58,13 @@ pub(super) fn held(ty: ScalarType) -> bool {
 impl<'a> Body<'a> {
     pub(super) fn new(
         function: &'a Function,
+        rows: Tables,
         allowed: Tier,
         loaded: BTreeMap<NodeId, String>,
     ) -> Body<'a> {
         Body {
             function,
+            rows,
             allowed,
             tier: Tier::Exact,
             lines: vec![],
@@ -95,6 +99,21 @@ impl<'a> Body<'a> {
             node.op.name(),
             node.ty.elem
         )))
+    }
+
+    /// How the core spells an operator on a type.
+    fn filled(&self, name: &str, ty: ScalarType, texts: &[(&str, &str)]) -> String {
+        let texts = [texts, &[("l", short(ty)), ("v", vector_of(ty))]].concat();
+        rows::fill(rows::form(self.rows, name, ty), &texts)
+    }
+
+    /// The same for one that may not be there, or be approximate.
+    fn float_form(&mut self, node: &Node, name: &str) -> Result<&'static str, Unsupported> {
+        match rows::find(self.rows, name, F32, false) {
+            None => self.refuse(node),
+            Some(row) if row.own_rounding() => self.approximate(node).map(|()| row.form),
+            Some(row) => Ok(row.form),
+        }
     }
 
     /// What is only equal over the real numbers, or approximate.
@@ -170,24 +189,15 @@ impl<'a> Body<'a> {
             Op::BroadcastInDim { dimensions } if dimensions.is_empty() => self.lanes(node.args[0]),
             Op::Unary(op) => self.unary(node, *op),
             Op::Binary(op) if ty == F32 => {
+                let form = self.float_form(node, op.name())?;
                 let (a, b) = (self.value(node.args[0])?, self.value(node.args[1])?);
-                let value = match op {
-                    BinOp::Add => format!("v_f32_add_b({a}, {b})"),
-                    BinOp::Subtract => format!("v_f32_sub_b({a}, {b})"),
-                    BinOp::Multiply => format!("v_f32_mul_b({a}, {b})"),
-                    BinOp::Divide => {
-                        self.approximate(node)?;
-                        format!("v_f32_mul_b({a}, v_reciprocal_f32({b}))")
-                    }
-                    _ => return self.refuse(node),
-                };
-                Ok(self.float(&value))
+                Ok(self.float(&rows::fill(form, &[("a", &a), ("b", &b)])))
             }
             Op::Binary(op) => self.integers(node, *op),
             Op::Compare(op) => {
                 let (a, b) = (self.value(node.args[0])?, self.value(node.args[1])?);
-                let (name, of) = (comparison(*op), short(of(0)));
-                let name = self.whole(&format!("v_i32_sel_{name}_{of}_b({a}, {b}, 1, 0)"));
+                let value = self.filled(op.name(), of(0), &[("a", &a), ("b", &b)]);
+                let name = self.whole(&value);
                 Ok(Lanes {
                     name,
                     range: Range::of(I1),
@@ -196,12 +206,8 @@ impl<'a> Body<'a> {
             Op::Select => {
                 let c = self.value(node.args[0])?;
                 let (t, f) = (self.lanes(node.args[1])?, self.lanes(node.args[2])?);
-                let value = format!(
-                    "v_{}_sel_neq_i32_b({c}, 0, {}, {})",
-                    short(ty),
-                    t.name,
-                    f.name
-                );
+                let texts = [("c", &*c), ("a", &t.name), ("b", &f.name)];
+                let value = self.filled("select", ty, &texts);
                 Ok(Lanes {
                     name: self.hold(ty, &value),
                     range: t.range.with(f.range),
@@ -211,7 +217,8 @@ impl<'a> Body<'a> {
             Op::BitcastConvert if ty.bits() == 32 && of(0).bits() == 32 => {
                 let a = self.value(node.args[0])?;
                 let a = self.hold(of(0), &a);
-                let name = self.hold(ty, &format!("*(const {} *)&{a}", vector_of(ty)));
+                let value = self.filled("bitcast_convert", ty, &[("a", &a)]);
+                let name = self.hold(ty, &value);
                 Ok(Lanes {
                     name,
                     range: range_of(ty),
@@ -238,13 +245,10 @@ impl<'a> Body<'a> {
             let name = self.whole(value);
             return Lanes { name, range };
         }
-        let name = match ty {
-            U8 => format!("v_i32_and_b({value}, 255)"),
-            U16 => format!("v_i32_and_b({value}, 65535)"),
-            I8 => format!("v_i32_sub_b(v_i32_xor_b(v_i32_and_b({value}, 255), 128), 128)"),
-            I16 => format!("v_i32_sub_b(v_i32_xor_b(v_i32_and_b({value}, 65535), 32768), 32768)"),
-            I1 => format!("v_i32_and_b({value}, 1)"),
-            _ => value.to_string(),
+        let name = match rows::find(self.rows, "wrap", ty, false) {
+            Some(row) => rows::fill(row.form, &[("a", value)]),
+            // 32 bits, or a truth value, of which every operator makes one.
+            None => value.to_string(),
         };
         Lanes {
             name: self.whole(&name),
@@ -257,33 +261,20 @@ impl<'a> Body<'a> {
         let a = self.lanes(node.args[0])?;
         let x = &a.name;
         if ty == F32 {
-            let special = match op {
-                UnOp::Negate => return Ok(self.float(&format!("v_f32_mul_b({x}, -1.0f)"))),
-                UnOp::Exponential => "exp",
-                UnOp::Log => "log",
-                UnOp::Sqrt => "sqrt",
-                UnOp::Tanh => "tanh",
-                UnOp::Sine => "sin",
-                UnOp::Cosine => "cos",
-                _ => return self.refuse(node),
-            };
-            self.approximate(node)?;
-            return Ok(self.float(&format!("v_{special}_f32({x})")));
+            let form = self.float_form(node, op.name())?;
+            return Ok(self.float(&rows::fill(form, &[("a", x)])));
         }
-        let negated = format!("v_i32_sub_b(0, {x})");
         let opposite = Range::binary(BinOp::Subtract, Range::exactly(0), a.range);
-        match op {
-            UnOp::Negate if ty != I1 => Ok(self.wrap(ty, &negated, opposite)),
-            UnOp::Not if ty == I1 => {
-                Ok(self.wrap(I1, &format!("v_i32_xor_b({x}, 1)"), Some(Range::of(I1))))
-            }
-            UnOp::Not => Ok(self.wrap(ty, &format!("v_i32_not_b({x})"), None)),
-            UnOp::Abs if ty.is_signed() => {
-                Ok(self.wrap(ty, &format!("v_i32_max_b({x}, {negated})"), None))
-            }
-            UnOp::Abs => Ok(a),
-            _ => self.refuse(node),
-        }
+        let range = match op {
+            UnOp::Negate if ty != I1 => opposite,
+            UnOp::Not if ty == I1 => Some(Range::of(I1)),
+            UnOp::Not => None,
+            UnOp::Abs if ty.is_signed() => None,
+            UnOp::Abs => return Ok(a),
+            _ => return self.refuse(node),
+        };
+        let value = self.filled(op.name(), ty, &[("a", x)]);
+        Ok(self.wrap(ty, &value, range))
     }
 
     fn integers(&mut self, node: &Node, op: BinOp) -> Result<Lanes, Unsupported> {
@@ -291,26 +282,17 @@ impl<'a> Body<'a> {
         let (a, b) = (self.lanes(node.args[0])?, self.lanes(node.args[1])?);
         let (x, y) = (&a.name, &b.name);
         let range = Range::binary(op, a.range, b.range);
-        let name = match op {
-            BinOp::Add => "add",
-            BinOp::Subtract => "sub",
-            BinOp::And => "and",
-            BinOp::Or => "or",
-            BinOp::Xor => "xor",
-            BinOp::Maximum => "max",
-            BinOp::Minimum => "min",
-            // The low words of the product.
-            BinOp::Multiply => {
-                let product = format!("v_i32_mul_b({x}, {y}).v1");
-                return Ok(self.wrap(ty, &product, range));
-            }
-            BinOp::Divide | BinOp::Remainder => return self.divide(node, op, &a, &b),
-            BinOp::ShiftLeft | BinOp::ShiftRightLogical | BinOp::ShiftRightArithmetic => {
+        use BinOp::*;
+        match op {
+            Divide | Remainder => return self.divide(node, op, &a, &b),
+            ShiftLeft | ShiftRightLogical | ShiftRightArithmetic => {
                 return self.shift(node, op, &a, &b);
             }
+            Add | Subtract | Multiply | And | Or | Xor | Maximum | Minimum => {}
             _ => return self.refuse(node),
-        };
-        Ok(self.wrap(ty, &format!("v_i32_{name}_b({x}, {y})"), range))
+        }
+        let value = self.filled(op.name(), ty, &[("a", x), ("b", y)]);
+        Ok(self.wrap(ty, &value, range))
     }
 
     fn shift(
@@ -325,31 +307,25 @@ impl<'a> Body<'a> {
         if b.range.most != count || count < 0 || count >= ty.bits().into() {
             return Err(Unsupported::new("a shift by a count that is no constant"));
         }
-        match op {
-            BinOp::ShiftLeft => Ok(self.wrap(ty, &format!("v_i32_shl_b({x}, {count})"), None)),
+        let by = count.to_string();
+        let of = |name: &str| self.filled(name, ty, &[("a", x), ("b", &by)]);
+        let range = Range {
+            least: a.range.least >> count,
+            most: a.range.most >> count,
+        };
+        let (value, range) = match op {
+            BinOp::ShiftLeft => (of("shift_left"), None),
             // Of a value that is not negative, both are a division.
             _ if a.range.least >= 0 && (op == BinOp::ShiftRightLogical || ty.is_signed()) => {
-                let range = Range {
-                    least: a.range.least >> count,
-                    most: a.range.most >> count,
-                };
-                Ok(self.wrap(ty, &format!("v_i32_shr_b({x}, {count})"), Some(range)))
+                (of("shift_right_logical"), Some(range))
             }
-            BinOp::ShiftRightLogical if ty == I32 => {
-                Ok(self.wrap(ty, &format!("v_i32_shr_b({x}, {count})"), None))
-            }
+            BinOp::ShiftRightLogical if ty == I32 => (of("shift_right_logical"), None),
             BinOp::ShiftRightArithmetic if ty.is_signed() => {
-                let negative = format!("v_i32_not_b(v_i32_shr_b(v_i32_not_b({x}), {count}))");
-                let value =
-                    format!("v_i32_sel_less_i32_b({x}, 0, {negative}, v_i32_shr_b({x}, {count}))");
-                let range = Range {
-                    least: a.range.least >> count,
-                    most: a.range.most >> count,
-                };
-                Ok(self.wrap(ty, &value, Some(range)))
+                (of("shift_right_arithmetic"), Some(range))
             }
-            _ => self.refuse(node),
-        }
+            _ => return self.refuse(node),
+        };
+        Ok(self.wrap(ty, &value, range))
     }
 
     /// There is no division of integers: by a constant it is a multiplication and a shift, and otherwise, where
@@ -452,20 +428,23 @@ impl<'a> Body<'a> {
         match (from, to) {
             (F32, F32) => Ok(a),
             (_, I1) => {
-                let of = short(from);
-                let value = format!("v_i32_sel_neq_{of}_b({x}, 0, 1, 0)");
+                let value = self.filled("NE", from, &[("a", x), ("b", "0")]);
                 Ok(self.wrap(I1, &value, Some(Range::of(I1))))
             }
             (F32, _) => {
                 let limits = Range::of(to);
-                let mut value = format!("v_convert_f32_to_i32_b({x}, SW_RZ)");
+                let mut value = self.filled("to_integer", to, &[("a", x)]);
                 if to != I32 {
-                    let (least, most) = (limits.least, limits.most);
-                    value = format!("v_i32_max_b(v_i32_min_b({value}, {most}), {least})");
+                    let (least, most) = (limits.least.to_string(), limits.most.to_string());
+                    let texts = [("a", &*value), ("most", &most), ("least", &least)];
+                    value = self.filled("clamp", to, &texts);
                 }
                 Ok(self.wrap(to, &value, Some(limits)))
             }
-            (_, F32) => Ok(self.float(&format!("v_convert_i32_to_f32_b({x})"))),
+            (_, F32) => {
+                let value = self.filled("to_float", from, &[("a", x)]);
+                Ok(self.float(&value))
+            }
             _ if a.range.wrapped(to) == a.range => Ok(a),
             _ => Ok(self.wrap(to, x, None)),
         }
@@ -482,17 +461,6 @@ fn range_of(ty: ScalarType) -> Range {
     Range::of(if ty.is_float() { I32 } else { ty })
 }
 
-fn comparison(op: CmpOp) -> &'static str {
-    match op {
-        CmpOp::Eq => "eq",
-        CmpOp::Ne => "neq",
-        CmpOp::Lt => "less",
-        CmpOp::Le => "leq",
-        CmpOp::Gt => "grt",
-        CmpOp::Ge => "geq",
-    }
-}
-
 fn literal(v: Scalar) -> Option<String> {
     if v.ty == F32 {
         let x = v.as_f32();
@@ -502,4 +470,21 @@ fn literal(v: Scalar) -> Option<String> {
         least if least == I32.min_value() => "INT32_MIN".into(),
         value => value.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    /// A misspelt row would never be found.
+    #[test]
+    fn rows_are_ones_that_the_printer_asks_for() {
+        let others = [
+            "select",
+            "bitcast_convert",
+            "to_integer",
+            "clamp",
+            "to_float",
+            "wrap",
+        ];
+        crate::rows::check("gaudi", super::super::GAUDI.rows, &others);
+    }
 }

@@ -2,6 +2,7 @@
 //! index space needs, and the host code that launches it.
 //!
 //! * `kernel`: the statements that compute an element.
+//! * `rows.txt`: the intrinsics that it calls.
 //! * `range`: which values an integer may take.
 //!
 //! What it takes: elementwise kernels over tensors whose elements are all of one width. Contractions and
@@ -17,6 +18,7 @@ use crate::cut::{Computed, Wanted, part};
 use crate::index::c_index;
 use crate::layout::{Place, Shape, matrix_shape, place};
 use crate::names::{C_WORDS, Names, is_math_name};
+use crate::rows::Tables;
 use crate::{Generated, Kernel, Target, Unsupported};
 use kernel::{Body, held, scalar_name};
 use std::collections::BTreeMap;
@@ -27,7 +29,15 @@ use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{Function, NodeId, Op, Output, View};
 
 /// The target `gaudi`.
-pub struct Gaudi;
+pub struct Gaudi {
+    /// Intrinsics.
+    pub rows: Tables,
+}
+
+/// The target `gaudi`.
+pub static GAUDI: Gaudi = Gaudi {
+    rows: &[include_str!("rows.txt")],
+};
 
 /// Bytes of a vector.
 const VECTOR: usize = 256;
@@ -104,7 +114,7 @@ impl Target for Gaudi {
 
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
         crate::summary::check(kernel.function)?;
-        let plan = Plan::new(kernel)?;
+        let plan = Plan::new(kernel, self.rows)?;
         Writer::new(kernel, &plan).file()
     }
 }
@@ -135,7 +145,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(kernel: &Kernel) -> Result<Plan, Unsupported> {
+    fn new(kernel: &Kernel, rows: Tables) -> Result<Plan, Unsupported> {
         let f = kernel.function;
         let stores = stores(f)?;
         let (_, first) = stores[0];
@@ -201,7 +211,7 @@ impl Plan {
                 )));
             }
         }
-        let mut body = Body::new(f, kernel.tier, loaded);
+        let mut body = Body::new(f, rows, kernel.tier, loaded);
         let mut results = Vec::new();
         for (id, _) in &stores {
             results.push(body.value(*id)?);

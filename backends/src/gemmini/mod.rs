@@ -2,7 +2,7 @@
 //!
 //! * `piece`: what the array can compute of a kernel.
 //! * `plan`: in what order the array and the core compute the parts.
-//! * `text`: the C of the function that calls them.
+//! * `text`: the C of the function that calls them; `rows.txt`: what it makes of a sum's terms.
 //! * `array/`: what the generated code calls: loops of moves and products over tiles.
 //!
 //! The core's own parts are printed as the target `cpu` prints them. A kernel whose elements are bytes or
@@ -13,6 +13,7 @@ mod piece;
 mod plan;
 mod text;
 
+use crate::rows::Tables;
 use crate::{Generated, Kernel, Target, Unsupported};
 use piece::Elements;
 
@@ -21,6 +22,8 @@ pub struct Gemmini {
     /// The least share of a kernel's elementwise operators that makes it worth moving the data, as a fraction.
     /// Products and totals are always worth it.
     pub least_share: (usize, usize),
+    /// How terms of sums are spelt.
+    pub rows: Tables,
 }
 
 impl Default for Gemmini {
@@ -34,6 +37,7 @@ impl Gemmini {
     pub const fn new() -> Gemmini {
         Gemmini {
             least_share: (1, 2),
+            rows: &[include_str!("rows.txt")],
         }
     }
 }
@@ -79,6 +83,16 @@ impl Target for Gemmini {
                 work.operators()
             )));
         }
-        text::generate(kernel, plan)
+        text::generate(kernel, plan, self.rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// A misspelt row would never be found.
+    #[test]
+    fn rows_are_ones_that_the_printer_asks_for() {
+        let others = ["number", "weight", "copy", "total"];
+        crate::rows::check("gemmini", super::Gemmini::new().rows, &others);
     }
 }

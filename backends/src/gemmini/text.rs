@@ -6,6 +6,7 @@ use crate::cpu::c;
 use crate::index::c_index;
 use crate::layout::{Place, Shape, size};
 use crate::names::{C_WORDS, Names, is_math_name};
+use crate::rows::{self, Tables};
 use crate::{Generated, Kernel, Unsupported};
 use std::collections::BTreeMap;
 use tensorize_ir::index::{Idx, Sym};
@@ -56,9 +57,13 @@ const WORDS: &[&str] = &[
 /// Strides that moves can take: those of the store unit have 32 bits.
 const MOST: &str = "INT32_MAX / 16";
 
-pub(super) fn generate(kernel: &Kernel, plan: &Plan) -> Result<Generated, Unsupported> {
+pub(super) fn generate(
+    kernel: &Kernel,
+    plan: &Plan,
+    rows: Tables,
+) -> Result<Generated, Unsupported> {
     let entry = format!("{}__tensorize_gemmini", kernel.function.name);
-    let mut writer = Writer::new(plan, &entry);
+    let mut writer = Writer::new(plan, rows, &entry);
     for step in &plan.steps {
         writer.step(step)?;
     }
@@ -137,6 +142,7 @@ fn split(plan: &Plan) -> Option<String> {
 
 struct Writer<'a> {
     plan: &'a Plan,
+    rows: Tables,
     names: Names,
     /// C names of parameters, temporaries and scalars.
     known: BTreeMap<Sym, String>,
@@ -160,7 +166,7 @@ const LOOPS: [(&str, &str); 7] = [
 ];
 
 impl<'a> Writer<'a> {
-    fn new(plan: &'a Plan, entry: &str) -> Writer<'a> {
+    fn new(plan: &'a Plan, rows: Tables, entry: &str) -> Writer<'a> {
         let mut names = Names::new(C_WORDS.iter().chain(WORDS).copied());
         names.reserve(entry);
         let mut known = BTreeMap::new();
@@ -180,6 +186,7 @@ impl<'a> Writer<'a> {
         }
         Writer {
             plan,
+            rows,
             names,
             known,
             sizes: vec![],
@@ -303,11 +310,17 @@ impl<'a> Writer<'a> {
                     Shape::Flat(n) => ("1".into(), self.size(n)?, true),
                     Shape::Rows(r, c) => (self.size(r)?, self.size(c)?, false),
                 };
+                let flat = flat.to_string();
+                let texts = [
+                    ("terms", &*terms),
+                    ("rows", &rows),
+                    ("cols", &cols),
+                    ("flat", &flat),
+                ];
+                let total = self.filled("total", &texts);
                 self.line(format!("{array}[0] = {start};"));
                 self.line(format!("if ({rows} > 0 && {cols} > 0) {{"));
-                self.line(format!(
-                    "    {array}[0] += total_of({terms}, {rows}, {cols}, {flat});"
-                ));
+                self.line(format!("    {array}[0] += {total};"));
                 self.line("}");
             }
         }
@@ -319,11 +332,12 @@ impl<'a> Writer<'a> {
         let mut rows = Vec::new();
         for term in terms {
             let Some(place) = &term.place else {
-                let value = signed(&self.scalar(term), term.negative);
+                let value = self.signed(self.scalar(term), term.negative);
+                let value = self.filled("number", &[("a", &value)]);
                 let row = self.names.fresh("row");
                 self.line(format!("acc_t {row}[COLS];"));
                 self.line("for (size_t c = 0; c < COLS; c++) {");
-                self.line(format!("    {row}[c] = (acc_t){value};"));
+                self.line(format!("    {row}[c] = {value};"));
                 self.line("}");
                 let narrow = self.plan.elements == Elements::Fp32;
                 rows.push(format!("{{{row}, 0, 0, MVIN_SCALE_IDENTITY, {narrow}}}"));
@@ -336,12 +350,13 @@ impl<'a> Writer<'a> {
                 Shape::Rows(..) => scaled(&self.stride(&place.pitch)?, bytes),
             };
             let scale = match (&term.scalar, self.plan.elements) {
-                (Some(_), Elements::Fp32) if term.inverse => {
-                    signed(&format!("(1.0f / {})", self.scalar(term)), term.negative)
+                (Some(_), Elements::Fp32) => {
+                    let op = if term.inverse { "divide" } else { "multiply" };
+                    let scale = self.filled(op, &[("b", &self.scalar(term))]);
+                    self.signed(scale, term.negative)
                 }
-                (Some(_), Elements::Fp32) => signed(&self.scalar(term), term.negative),
-                (None, Elements::Fp32) if term.negative => "-1.0f".into(),
-                _ => "MVIN_SCALE_IDENTITY".into(),
+                (None, Elements::Fp32) if term.negative => self.signed("1.0f".into(), true),
+                _ => self.filled("copy", &[]),
             };
             rows.push(format!(
                 "{{{address}, {pitch}, {bytes}, {scale}, {}}}",
@@ -357,6 +372,22 @@ impl<'a> Writer<'a> {
             self.line("};");
         }
         Ok(name)
+    }
+
+    /// A row with these texts. Elements are floats, bytes or words; no row asks which.
+    fn filled(&self, name: &str, texts: &[(&str, &str)]) -> String {
+        let elem = match self.plan.elements {
+            Elements::Fp32 => ScalarType::F32,
+            Elements::Int8 => ScalarType::I8,
+        };
+        rows::fill(rows::form(self.rows, name, elem), texts)
+    }
+
+    fn signed(&self, value: String, negative: bool) -> String {
+        match negative {
+            true => self.filled("negate", &[("a", &value)]),
+            false => value,
+        }
     }
 
     fn scalar(&self, term: &Loaded) -> String {
@@ -383,8 +414,11 @@ impl<'a> Writer<'a> {
         self.calls(&[function]);
         if bytes {
             let factor = |t: &Loaded| match (&t.place, &t.scalar) {
-                (Some(_), Some(_)) => format!("(int8_t){}", signed(&self.scalar(t), t.negative)),
-                (Some(_), None) => signed("1", t.negative),
+                (Some(_), Some(_)) => {
+                    let value = self.signed(self.scalar(t), t.negative);
+                    self.filled("weight", &[("a", &value)])
+                }
+                (Some(_), None) => self.signed("1".into(), t.negative),
                 (None, _) => "1".into(),
             };
             let factors: Vec<String> = terms.iter().map(factor).collect();
@@ -564,14 +598,6 @@ fn parameter(function: &loopir::Function) -> Option<&Sym> {
     match function.body.as_slice() {
         [Stmt::Return(Some(Expr::Var(name, _)))] => Some(name),
         _ => None,
-    }
-}
-
-fn signed(value: &str, negative: bool) -> String {
-    if negative {
-        format!("-{value}")
-    } else {
-        value.into()
     }
 }
 

@@ -1,33 +1,28 @@
 //! What OpenCL C and CUDA C++ spell differently.
 
 use crate::cpu::c;
+use crate::rows;
 use tensorize_ir::scalar::ScalarType;
 
 /// A language for kernels.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Dialect {
     /// The target's name.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// For people.
-    pub(super) describe: &'static str,
+    pub describe: &'static str,
     /// The ending of a file.
-    pub(super) extension: &'static str,
-    /// Expressions and statements.
-    pub(super) c: c::Dialect,
+    pub extension: &'static str,
+    /// Expressions and statements; among its rows, the words for items of work.
+    pub c: c::Dialect,
     /// Before a kernel's name.
-    pub(super) kernel: &'static str,
-    /// This item's number among all, and how many there are.
-    pub(super) item: &'static str,
-    pub(super) items: &'static str,
-    /// This item's number in its group, the group's number, and how many there are.
-    pub(super) in_group: [&'static str; 3],
-    /// Before the type of what a group shares: where it is declared, and in a parameter.
-    pub(super) shared: &'static str,
-    pub(super) local: &'static str,
-    /// Where the items of a group wait for one another.
-    pub(super) barrier: &'static str,
+    pub kernel: &'static str,
+    /// Before the type of what a group shares, where it is declared.
+    pub shared: &'static str,
+    /// The same in a parameter.
+    pub local: &'static str,
     /// What makes C's names known.
-    pub(super) preamble: &'static str,
+    pub preamble: &'static str,
 }
 
 /// OpenCL C 1.2.
@@ -36,6 +31,7 @@ pub(super) static OPENCL: Dialect = Dialect {
     describe: "kernels in OpenCL C for a GPU, or whatever has an OpenCL driver, compiled by it",
     extension: "cl",
     c: c::Dialect {
+        rows: &[c::ROWS, c::CAREFUL, include_str!("opencl.txt")],
         function: "static inline ",
         suffixes: false,
         space: "__global ",
@@ -46,16 +42,8 @@ pub(super) static OPENCL: Dialect = Dialect {
         words: OPENCL_WORDS,
     },
     kernel: "__kernel __attribute__((reqd_work_group_size(256, 1, 1)))\nvoid ",
-    item: "(int64_t)get_global_id(0)",
-    items: "(int64_t)get_global_size(0)",
-    in_group: [
-        "(int64_t)get_local_id(0)",
-        "(int64_t)get_group_id(0)",
-        "(int64_t)get_num_groups(0)",
-    ],
     shared: "__local ",
     local: "__local ",
-    barrier: "barrier(CLK_LOCAL_MEM_FENCE);",
     preamble: include_str!("opencl.h"),
 };
 
@@ -65,6 +53,7 @@ pub(super) static CUDA: Dialect = Dialect {
     describe: "kernels in CUDA C++ for a GPU of NVIDIA's, compiled by NVRTC",
     extension: "cu",
     c: c::Dialect {
+        rows: &[c::ROWS, c::CAREFUL, include_str!("cuda.txt")],
         function: "static __device__ inline ",
         suffixes: true,
         space: "",
@@ -75,20 +64,29 @@ pub(super) static CUDA: Dialect = Dialect {
         words: CUDA_WORDS,
     },
     kernel: "extern \"C\" __global__ __launch_bounds__(256)\nvoid ",
-    item: "(int64_t)blockIdx.x * blockDim.x + threadIdx.x",
-    items: "(int64_t)gridDim.x * blockDim.x",
-    in_group: [
-        "(int64_t)threadIdx.x",
-        "(int64_t)blockIdx.x",
-        "(int64_t)gridDim.x",
-    ],
     shared: "__shared__ ",
     local: "",
-    barrier: "__syncthreads();",
     preamble: include_str!("cuda.h"),
 };
 
 impl Dialect {
+    /// A word for items of work.
+    pub(super) fn word(&self, name: &str) -> &'static str {
+        rows::form(self.c.rows, name, ScalarType::I64)
+    }
+
+    /// Where an item is in its group: its number, the group's, and how many groups there are.
+    pub(super) fn in_group(&self) -> impl Iterator<Item = String> {
+        ["item_in_group", "group", "groups"]
+            .map(|name| self.word(name).to_owned())
+            .into_iter()
+    }
+
+    /// The statement with which the items of a group wait for one another.
+    pub(super) fn barrier(&self) -> String {
+        format!("{};", self.word("barrier"))
+    }
+
     /// What the code asks of a device, as lines of the file: of one that can't do it, the compiler says so.
     pub(super) fn demands(&self, code: &Needs) -> String {
         let mut text = String::new();
@@ -315,3 +313,19 @@ const CUDA_WORDS: &[&str] = &[
     "isnan",
     "signbit",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The printer asks for these without a way to be refused.
+    #[test]
+    fn there_is_a_word_for_all_that_items_do() {
+        for dialect in [&OPENCL, &CUDA] {
+            assert_eq!(dialect.in_group().count(), 3);
+            for word in ["item", "items", "barrier"] {
+                assert!(!dialect.word(word).is_empty(), "{word}");
+            }
+        }
+    }
+}

@@ -238,7 +238,7 @@ impl Together<'_> {
         let mut w = Walk {
             pieces: &mut p,
             scratch: &self.scratch,
-            barrier: dialect.barrier,
+            barrier: dialect.barrier(),
             item,
             width,
             text,
@@ -252,7 +252,7 @@ impl Together<'_> {
 struct Walk<'w, 'p> {
     pieces: &'w mut Pieces<'p>,
     scratch: &'w BTreeMap<ScalarType, Sym>,
-    barrier: &'static str,
+    barrier: String,
     item: String,
     width: String,
     text: String,
@@ -261,6 +261,11 @@ struct Walk<'w, 'p> {
 impl Walk<'_, '_> {
     fn line(&mut self, depth: usize, line: &str) {
         let _ = writeln!(self.text, "{}{line}", "    ".repeat(depth));
+    }
+
+    fn wait(&mut self, depth: usize) {
+        let barrier = self.barrier.clone();
+        self.line(depth, &barrier);
     }
 
     fn plain(&mut self, stmts: &[Stmt], depth: usize) {
@@ -335,7 +340,7 @@ impl Walk<'_, '_> {
         self.plain(sum.round, depth + 1);
         self.line(depth, "}");
         self.line(depth, &format!("{partial}[{item}] = {acc};"));
-        self.line(depth, self.barrier);
+        self.wait(depth);
         self.line(
             depth,
             &format!("for (int {width} = {GROUP} / 2; {width} > 0; {width} /= 2) {{"),
@@ -360,9 +365,9 @@ impl Walk<'_, '_> {
             depth + 2,
         );
         self.line(depth + 1, "}");
-        self.line(depth + 1, self.barrier);
+        self.wait(depth + 1);
         self.line(depth, "}");
         self.line(depth, &format!("{acc} = {partial}[0];"));
-        self.line(depth, self.barrier);
+        self.wait(depth);
     }
 }

@@ -11,7 +11,7 @@
 //! original's, in order, each array followed by the number of the element that it starts with; then an array of 64 numbers
 //! for what one kernel leaves to the next, and, if the original returns something, an array for that.
 
-mod dialect;
+pub mod dialect;
 mod group;
 mod print;
 mod schedule;
@@ -21,6 +21,7 @@ mod tile;
 mod tests;
 
 use crate::cpu::lower::{Machine, lower_for};
+use crate::rows::{self, Row, Tables};
 use crate::{Generated, Kernel, Target, Unsupported};
 use dialect::{Dialect, Needs};
 use tensorize_ir::guard::Tier;
@@ -32,7 +33,8 @@ use tensorize_ir::scalar::ScalarType;
 /// The targets `opencl` and `cuda`.
 #[derive(Debug)]
 pub struct Simt {
-    dialect: &'static Dialect,
+    /// The language.
+    pub dialect: &'static Dialect,
 }
 
 /// The target `opencl`.
@@ -82,7 +84,7 @@ impl Target for Simt {
             kernel.footprints,
         )?;
         let mut tier = lowered.tier;
-        if let Some(function) = rounds_freely(&lowered.function) {
+        if let Some(function) = rounds_freely(&lowered.function, self.dialect.c.rows) {
             if kernel.tier == Tier::Exact {
                 return Err(Unsupported::new(format!(
                     "`{function}` is rounded as the device likes; allow tier real"
@@ -118,20 +120,16 @@ impl Target for Simt {
 }
 
 /// A function of the mathematical library that devices may round as they like, if one is called.
-fn rounds_freely(function: &loopir::Function) -> Option<&'static str> {
-    use UnOp::*;
+fn rounds_freely(function: &loopir::Function, rows: Tables) -> Option<&'static str> {
     let mut found = None;
     loopir::visit(&function.body, &mut |part| {
-        let name = match part {
-            Visited::Expr(Expr::Unary(op, a)) if a.ty().is_float() => match op {
-                Negate | Not | Abs | Sqrt | Floor | Ceil | Trunc => None,
-                RoundNearestAfz | RoundNearestEven => None,
-                other => Some(other.name()),
-            },
-            Visited::Expr(Expr::Binary(op @ (BinOp::Power | BinOp::Atan2), ..)) => Some(op.name()),
-            _ => None,
+        let (name, ty) = match part {
+            Visited::Expr(Expr::Unary(op, a)) => (op.name(), a.ty()),
+            Visited::Expr(Expr::Binary(op, a, _)) => (op.name(), a.ty()),
+            _ => return,
         };
-        found = found.or(name);
+        let row = rows::find(rows, name, ty, false);
+        found = found.or(row.filter(Row::own_rounding).map(|_| name));
     });
     found
 }

@@ -91,9 +91,9 @@ fn entry(
         let argument = if counts_items && !shared.is_empty() {
             continue;
         } else if *p.name() == hidden.first {
-            dialect.item.to_owned()
+            dialect.word("item").to_owned()
         } else if *p.name() == hidden.step {
-            dialect.items.to_owned()
+            dialect.word("items").to_owned()
         } else {
             let mut own = names.fresh(p.name());
             while is_math_name(&own) {
@@ -126,7 +126,7 @@ fn entry(
         arguments.push(array);
     }
     if !shared.is_empty() {
-        arguments.extend(dialect.in_group.map(String::from));
+        arguments.extend(dialect.in_group());
     }
     let _ = writeln!(text, "    {by_item}({});\n}}", arguments.join(", "));
     text

@@ -376,7 +376,7 @@ impl Tiled {
             line(5, &format!("{}[{item}] = {load};", p.name(&t.name)));
             line(4, "}");
         }
-        line(4, dialect.barrier);
+        line(4, &dialect.barrier());
         line(4, &format!("if ({inside}) {{"));
         line(
             5,
@@ -390,7 +390,7 @@ impl Tiled {
         };
         line(5, "}");
         line(4, "}");
-        line(4, dialect.barrier);
+        line(4, &dialect.barrier());
         line(3, "}");
         line(3, &format!("if ({inside}) {{"));
         text += &p.block(&self.after, 4);

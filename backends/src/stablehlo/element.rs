@@ -262,7 +262,7 @@ impl Program<'_> {
             }
         };
         let zero = self.int(0, a)?;
-        let left = self.elementwise("stablehlo.remainder", &[a, &divisor])?;
+        let left = self.elementwise("remainder", &[a, &divisor])?;
         // The remainder has the dividend's sign, and should have the divisor's.
         let mut other_sign = self.compare(CmpOp::Lt, &left, &zero)?;
         if !positive {
@@ -277,7 +277,7 @@ impl Program<'_> {
                 (self.select(&other_sign, &more, &left)?, a.clone())
             }
             false => {
-                let quotient = self.elementwise("stablehlo.divide", &[a, &divisor])?;
+                let quotient = self.elementwise("divide", &[a, &divisor])?;
                 let one = self.int(1, a)?;
                 let less = self.binary(BinOp::Subtract, &quotient, &one, None)?;
                 (self.select(&other_sign, &less, &quotient)?, zero)

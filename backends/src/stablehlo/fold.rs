@@ -27,8 +27,9 @@ impl Program<'_> {
         let types = format!("dimensions = {dimensions:?} : ({from}) -> {to}");
         let reduced = match in_one_word(reducer, elem) {
             Some(name) => {
-                let rhs =
-                    format!("stablehlo.reduce({how}) applies stablehlo.{name} across {types}");
+                let form = self.form(name, elem)?;
+                let step = form.split_whitespace().next().unwrap_or("");
+                let rhs = format!("stablehlo.reduce({how}) applies {step} across {types}");
                 self.value(rhs, &init.shape, elem)
             }
             None => self.reduction_by_steps(reducer, &how, &types, init)?,

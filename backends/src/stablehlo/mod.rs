@@ -5,7 +5,7 @@
 //!
 //! * `program`: types, values, lines.
 //! * `node`: operators of TensIR.
-//! * `scalar_op`: scalar operators, with C's meaning.
+//! * `scalar_op`: scalar operators, with C's meaning; `rows.txt`: what they are called.
 //! * `element`: index notation, over whole tensors at once.
 //! * `fold`: reductions, running folds and those that keep a place.
 //! * `run.py`: compiles a program for the sizes of a call, and runs it.
@@ -21,12 +21,21 @@ mod scalar_op;
 
 use crate::array::dialect::{Boundary, Dialect};
 use crate::array::{Begun, lines};
+use crate::rows::Tables;
 use crate::{Generated, Kernel, Target, Unsupported};
 use program::Program;
 use tensorize_ir::guard::Tier;
 
 /// The target `stablehlo`.
-pub struct StableHlo;
+pub struct StableHlo {
+    /// Its elementwise operators.
+    pub rows: Tables,
+}
+
+/// The target `stablehlo`.
+pub static STABLEHLO: StableHlo = StableHlo {
+    rows: &[include_str!("rows.txt")],
+};
 
 /// Reads and stores, with NumPy.
 static HOST: Dialect = Dialect {
@@ -72,7 +81,7 @@ impl Target for StableHlo {
             entry,
             params,
         } = HOST.begin(kernel)?;
-        let mut program = Program::new(emitter, kernel.function);
+        let mut program = Program::new(emitter, kernel.function, self.rows);
         let text = program.text(&entry)?;
         let mut host = program.host;
         let results = host.fetch()?;
@@ -130,4 +139,14 @@ fn comment(kernel: &Kernel, tier: Tier) -> String {
 /// Text that ends no string of Python's. What the source's path is made of is not ours to choose.
 fn plain(text: &str) -> String {
     text.replace('\\', "/").replace('"', "'")
+}
+
+#[cfg(test)]
+mod tests {
+    /// A misspelt row would never be found.
+    #[test]
+    fn rows_are_ones_that_the_printer_asks_for() {
+        let others = ["select", "convert", "bitcast_convert"];
+        crate::rows::check("stablehlo", super::STABLEHLO.rows, &others);
+    }
 }

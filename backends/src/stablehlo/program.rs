@@ -2,6 +2,7 @@
 
 use crate::Unsupported;
 use crate::array::{Code, Emitter};
+use crate::rows::{self, Tables};
 use std::collections::{BTreeMap, HashMap};
 use tensorize_ir::index::{Atom, Idx};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -20,6 +21,7 @@ pub(super) struct Value {
 pub(super) struct Program<'a> {
     pub host: Emitter<'a>,
     pub function: &'a tensir::Function,
+    rows: Tables,
     /// What `main` takes.
     arguments: Vec<Value>,
     lines: Vec<String>,
@@ -38,10 +40,11 @@ pub(super) struct Program<'a> {
 const ELEMENTS: &str = "elements of ";
 
 impl<'a> Program<'a> {
-    pub fn new(host: Emitter<'a>, function: &'a tensir::Function) -> Program<'a> {
+    pub fn new(host: Emitter<'a>, function: &'a tensir::Function, rows: Tables) -> Program<'a> {
         Program {
             host,
             function,
+            rows,
             arguments: Vec::new(),
             lines: Vec::new(),
             depth: 2,
@@ -100,12 +103,40 @@ impl<'a> Program<'a> {
         value
     }
 
-    /// An operator whose operands and result are of one type.
-    pub fn elementwise(&mut self, name: &str, operands: &[&Value]) -> Result<Value, Unsupported> {
-        let ty = self.ty(operands[0])?;
+    /// What StableHLO calls an operator, with these operands.
+    pub fn spelt(&self, op: &str, operands: &[&Value]) -> Result<String, Unsupported> {
+        let form = self.form(op, operands[0].elem)?;
         let names: Vec<_> = operands.iter().map(|o| format!("%{}", o.name)).collect();
-        let rhs = format!("{name} {} : {ty}", names.join(", "));
+        let texts = ["a", "b", "c"].into_iter();
+        let texts: Vec<_> = texts.zip(names.iter().map(String::as_str)).collect();
+        Ok(rows::fill(form, &texts))
+    }
+
+    /// The row for an operator.
+    pub fn form(&self, op: &str, elem: ScalarType) -> Result<&'static str, Unsupported> {
+        let row = rows::find(self.rows, op, elem, false);
+        let why = || Unsupported::new(format!("StableHLO has no {op} on {elem}"));
+        row.map(|row| row.form).ok_or_else(why)
+    }
+
+    /// An operator whose operands and result are of one type.
+    pub fn elementwise(&mut self, op: &str, operands: &[&Value]) -> Result<Value, Unsupported> {
+        let (text, ty) = (self.spelt(op, operands)?, self.ty(operands[0])?);
+        if let Some(same) = operands.iter().find(|o| text == format!("%{}", o.name)) {
+            return Ok((*same).clone());
+        }
+        let rhs = match text.starts_with("chlo.") {
+            true => format!("{text} : {ty} -> {ty}"),
+            false => format!("{text} : {ty}"),
+        };
         Ok(self.value(rhs, &operands[0].shape, operands[0].elem))
+    }
+
+    /// The same with a result of another type.
+    pub fn converted(&mut self, op: &str, a: &Value, to: ScalarType) -> Result<Value, Unsupported> {
+        let (from, ty) = (self.ty(a)?, self.tensor(&a.shape, to)?);
+        let rhs = format!("{} : ({from}) -> {ty}", self.spelt(op, &[a])?);
+        Ok(self.value(rhs, &a.shape, to))
     }
 
     /// An operator with `attributes`, whose types are written as those of a function.

@@ -13,31 +13,24 @@ impl Program<'_> {
             _ => Scalar::f64(x),
         };
         match op {
-            UnOp::Abs if !a.elem.is_signed() && a.elem.is_int() => Ok(a.clone()),
             UnOp::Trunc => {
                 let zero = self.splat(float(0.0), &a.shape)?;
                 let negative = self.compare(CmpOp::Lt, a, &zero)?;
-                let up = self.elementwise("stablehlo.ceil", &[a])?;
-                let down = self.elementwise("stablehlo.floor", &[a])?;
+                let up = self.elementwise("ceil", &[a])?;
+                let down = self.elementwise("floor", &[a])?;
                 self.select(&negative, &up, &down)
             }
             UnOp::Exponential2 => {
                 let two = self.splat(float(2.0), &a.shape)?;
-                self.elementwise("stablehlo.power", &[&two, a])
+                self.elementwise("power", &[&two, a])
             }
             UnOp::Log2 | UnOp::Log10 => {
                 let base: f64 = if op == UnOp::Log2 { 2.0 } else { 10.0 };
                 let factor = self.splat(float(base.ln().recip()), &a.shape)?;
-                let log = self.elementwise("stablehlo.log", &[a])?;
-                self.elementwise("stablehlo.multiply", &[&log, &factor])
+                let log = self.elementwise("log", &[a])?;
+                self.elementwise("multiply", &[&log, &factor])
             }
-            // Of the same project, and made of StableHLO's by its compiler.
-            UnOp::Asin | UnOp::Acos | UnOp::Atan | UnOp::Sinh | UnOp::Cosh => {
-                let ty = self.ty(a)?;
-                let rhs = format!("chlo.{} %{} : {ty} -> {ty}", op.name(), a.name);
-                Ok(self.value(rhs, &a.shape, a.elem))
-            }
-            _ => self.elementwise(&format!("stablehlo.{}", op.name()), &[a]),
+            _ => self.elementwise(op.name(), &[a]),
         }
     }
 
@@ -54,11 +47,11 @@ impl Program<'_> {
     ) -> Result<Value, Unsupported> {
         self.host.float_step(a.elem)?;
         let harmless = a.elem.is_float() || known.is_some_and(|v| v.bits != 0);
-        let plain = format!("stablehlo.{}", op.name());
+        let plain = op.name();
         match op {
             BinOp::Divide if !harmless => {
                 let (by_zero, divisor) = self.divisor(b)?;
-                let quotient = self.elementwise(&plain, &[a, &divisor])?;
+                let quotient = self.elementwise(plain, &[a, &divisor])?;
                 let every_bit = match a.elem.is_signed() {
                     true => -1,
                     false => a.elem.max_value(),
@@ -73,13 +66,13 @@ impl Program<'_> {
             }
             BinOp::Remainder if !harmless => {
                 let (by_zero, divisor) = self.divisor(b)?;
-                let rest = self.elementwise(&plain, &[a, &divisor])?;
+                let rest = self.elementwise(plain, &[a, &divisor])?;
                 self.select(&by_zero, a, &rest)
             }
             BinOp::MaximumNumber | BinOp::MinimumNumber => {
                 let plain = match op {
-                    BinOp::MaximumNumber => "stablehlo.maximum",
-                    _ => "stablehlo.minimum",
+                    BinOp::MaximumNumber => "maximum",
+                    _ => "minimum",
                 };
                 let extreme = self.elementwise(plain, &[a, b])?;
                 let b_is_nan = self.compare(CmpOp::Ne, b, b)?;
@@ -87,7 +80,7 @@ impl Program<'_> {
                 let a_is_nan = self.compare(CmpOp::Ne, a, a)?;
                 self.select(&a_is_nan, b, &or_a)
             }
-            _ => self.elementwise(&plain, &[a, b]),
+            _ => self.elementwise(plain, &[a, b]),
         }
     }
 
@@ -109,13 +102,11 @@ impl Program<'_> {
             return Ok(a.clone());
         }
         self.host.float_step(a.elem)?;
-        let rhs = self.function_type("stablehlo.convert", &[a], "", &a.shape, to)?;
-        Ok(self.value(rhs, &a.shape, to))
+        self.converted("convert", a, to)
     }
 
     pub(super) fn bitcast(&mut self, to: ScalarType, a: &Value) -> Result<Value, Unsupported> {
-        let rhs = self.function_type("stablehlo.bitcast_convert", &[a], "", &a.shape, to)?;
-        Ok(self.value(rhs, &a.shape, to))
+        self.converted("bitcast_convert", a, to)
     }
 
     pub(super) fn compare(
@@ -130,17 +121,16 @@ impl Program<'_> {
             _ if a.elem.is_signed() => "SIGNED",
             _ => "UNSIGNED",
         };
-        let (elem, name) = (ScalarType::I1, format!("stablehlo.compare {},", op.name()));
-        let rhs = self.function_type(&name, &[a, b], &format!(", {how}"), &a.shape, elem)?;
-        Ok(self.value(rhs, &a.shape, elem))
+        let text = self.spelt(op.name(), &[a, b])?;
+        let types = self.types(&[a.clone(), b.clone()])?;
+        let to = self.tensor(&a.shape, ScalarType::I1)?;
+        let rhs = format!("{text}, {how} : ({types}) -> {to}");
+        Ok(self.value(rhs, &a.shape, ScalarType::I1))
     }
 
     pub(super) fn select(&mut self, c: &Value, t: &Value, f: &Value) -> Result<Value, Unsupported> {
         let (predicate, ty) = (self.ty(c)?, self.ty(t)?);
-        let rhs = format!(
-            "stablehlo.select %{}, %{}, %{} : {predicate}, {ty}",
-            c.name, t.name, f.name
-        );
+        let rhs = format!("{} : {predicate}, {ty}", self.spelt("select", &[t, f, c])?);
         Ok(self.value(rhs, &t.shape, t.elem))
     }
 }

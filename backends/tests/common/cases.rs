@@ -88,8 +88,8 @@ pub fn reductions(ty: ScalarType) -> Vec<(Reducer, Vec<usize>)> {
     let steps = steps.filter(|o| o.accepts(ty)).map(Reducer::Op);
     let takes = [CmpOp::Gt, CmpOp::Le].into_iter();
     let takes = takes.flat_map(|c| [Reducer::TakeIf(c), Reducer::KeepIf(c)]);
-    let reducers = steps.chain(takes.filter(|_| ty != ScalarType::I1));
-    reducers
+    steps
+        .chain(takes)
         .flat_map(|r| [(r, vec![1]), (r, vec![0, 1])])
         .collect()
 }
@@ -147,6 +147,13 @@ pub fn folds(name: &str, ty: ScalarType, folds: &[(Reducer, Vec<usize>)]) -> Fun
     f
 }
 
+pub fn number(ty: ScalarType, v: f64) -> Scalar {
+    match ty {
+        ScalarType::F32 => Scalar::f32(v as f32),
+        _ => Scalar::f64(v),
+    }
+}
+
 /// Edges and random values; of the types of 8 bits, all pairs.
 pub fn inputs(f: &Function, ty: ScalarType, tier: Tier) -> Inputs {
     if ty.bytes() > 1 || ty == ScalarType::I1 {
@@ -155,11 +162,7 @@ pub fn inputs(f: &Function, ty: ScalarType, tier: Tier) -> Inputs {
         // Halves, which one rounding takes to the even neighbour and another away from zero.
         if let Some(array) = inputs.arrays.get_mut("a").filter(|_| ty.is_float()) {
             for (i, v) in array.data.iter_mut().take(12).enumerate() {
-                let half = i as f64 - 5.5;
-                *v = match ty {
-                    ScalarType::F32 => Scalar::f32(half as f32),
-                    _ => Scalar::f64(half),
-                };
+                *v = number(ty, i as f64 - 5.5);
             }
         }
         return inputs;

@@ -2,9 +2,9 @@
 //! elements, index notation, running folds, and the summaries of the tests.
 
 use super::folds::{WAYS, matrix_scan, place, running_extremes_of, scans_of, with_ties};
-use super::{Random, call, cases, summary, vectors};
+use super::{Random, call, cases, footprints, summary, vectors};
 use tensorize_backends::Generated;
-use tensorize_ir::guard::Tier;
+use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_ir::memory::Inputs;
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{Function, Op, Output};
@@ -15,16 +15,22 @@ pub struct Item {
     pub function: Function,
     pub calls: Vec<Inputs>,
     pub has_floats: bool,
+    /// Whether it is a function of a library: the target's own rounds otherwise than the interpreter's.
+    pub of_library: bool,
+    /// None where a target needs none.
+    pub footprints: Vec<Footprint>,
 }
 
 impl Item {
-    fn new(name: String, function: Function, calls: Vec<Inputs>) -> Item {
+    pub fn new(name: String, function: Function, calls: Vec<Inputs>) -> Item {
         let has_floats = function.nodes.iter().any(|n| n.ty.elem.is_float());
         Item {
             name,
             function,
             calls,
             has_floats,
+            of_library: false,
+            footprints: vec![],
         }
     }
 }
@@ -80,7 +86,7 @@ pub fn promise(exact: &Result<Generated, String>, real: &Result<Generated, Strin
     }
 }
 
-fn operators() -> Vec<Item> {
+pub fn operators() -> Vec<Item> {
     let each = |case: cases::Case| {
         let function = cases::function("one", case.1, std::slice::from_ref(&case));
         let calls = vec![cases::inputs(&function, case.1, Tier::Exact)];
@@ -111,12 +117,43 @@ fn summaries() -> Vec<Item> {
     SUMMARIES.into_iter().map(each).collect()
 }
 
+/// What the items of a group compute together: contractions at sizes around those of a tile, and sums over all of an array
+/// of 0, 1, and more elements than there are items.
+pub fn tiles() -> Vec<Item> {
+    let sizes = [
+        (1, 1, 1),
+        (16, 16, 16),
+        (17, 15, 33),
+        (3, 70, 2),
+        (40, 1, 100),
+        (5, 4, 0),
+    ];
+    let products = sizes.map(|(m, n, k)| ("matmul", vec![("m", m), ("n", n), ("k", k)]));
+    let sums = [0, 1, 255, 256, 1000].map(|n| ("dot16", vec![("n", n)]));
+    let mut random = Random(5);
+    let each = |(name, sizes): (&str, Vec<(&str, i128)>)| {
+        let function = summary(name);
+        let calls = vec![call(&function, &sizes, &mut random, false)];
+        let footprints = footprints(&function, &calls[0]);
+        Item {
+            footprints,
+            ..Item::new(format!("{name} {sizes:?}"), function, calls)
+        }
+    };
+    products.into_iter().chain(sums).map(each).collect()
+}
+
 /// Nodes over `%x : tensor<n x m x T>`, `%y` of the same shape and `%v : tensor<n x T>`, and the index of the result.
 const MOVES: &[(&str, &str, &str)] = &[
     (
         "transpose",
         "%r = transpose %x, permutation = [1, 0]",
         "#0*n + #1",
+    ),
+    (
+        "transpose of rows that are alike",
+        "%w = broadcast_in_dim %v, dimensions = [1] : tensor<m x n x T>\n%r = transpose %w, permutation = [1, 0]",
+        "#0*m + #1",
     ),
     (
         "reverse rows",
@@ -228,6 +265,7 @@ const ELEMENTS: &[(&str, &str)] = &[
         "sizes alone",
         "select(index_compare(LT, n, m), x[#0], v[#0])",
     ),
+    ("comparison of sizes", "convert(T, index_compare(LT, n, m))"),
     (
         "sum to a size",
         "fold(s = v[#0], k < m, add(s, x[#0*m + k]))",
@@ -274,6 +312,8 @@ fn moves() -> Vec<Item> {
             let tried = match ty {
                 ScalarType::I32 | ScalarType::F32 => true,
                 ScalarType::I1 => !computes,
+                // Frameworks multiply matrices of few types.
+                ScalarType::U8 => ["table", "product of matrices"].contains(name),
                 _ => *name == "table",
             };
             if tried {
@@ -305,7 +345,7 @@ fn moved(name: &str, nodes: &str, at: &str, ty: ScalarType) -> Item {
     item(format!("{name} {t}"), &text, ty.is_float())
 }
 
-fn elements(apart: bool) -> Vec<Item> {
+pub fn elements(apart: bool) -> Vec<Item> {
     let mut all = Vec::new();
     for ty in [ScalarType::I64, ScalarType::F32] {
         let can = |e: &str| ty.is_int() || !e.contains("value(");

@@ -6,12 +6,16 @@ pub mod attempts;
 pub mod cases;
 pub mod corpus;
 pub mod folds;
+pub mod inside;
+pub mod mutants;
+pub mod native;
 pub mod operators;
 pub mod python;
+pub mod survivors;
+pub mod terms;
+pub mod tries;
 
-use std::fmt::Write as _;
 use std::path::Path;
-use std::process::Command;
 use tensorize_backends::{Generated, Kernel, Signature, Target};
 use tensorize_ir::guard::{Extent, Footprint, Tier};
 use tensorize_ir::index::Idx;
@@ -22,8 +26,9 @@ use tensorize_ir::tensir::{self, Function, Output};
 
 /// A summary from `tests/summaries`.
 pub fn summary(name: &str) -> Function {
+    // The workspace's tests use this file, too.
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/summaries")
+        .join("../backends/tests/summaries")
         .join(name);
     let path = path.with_extension("tir");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -193,187 +198,6 @@ pub fn returned(function: &Function) -> Option<ScalarType> {
         Output::Return { value } => Some(function.nodes[*value].ty.elem),
         Output::Store { .. } => None,
     })
-}
-
-/// Compiles generated C with a driver that makes the calls, and runs it.
-pub fn run_c(function: &Function, entry: &str, c: &str, calls: &[Inputs]) -> Vec<Outputs> {
-    run_c_with(function, entry, c, calls, &[])
-}
-
-/// The same with more arguments for the compiler.
-pub fn run_c_with(
-    function: &Function,
-    entry: &str,
-    c: &str,
-    calls: &[Inputs],
-    more: &[&str],
-) -> Vec<Outputs> {
-    let dir = tempfile::tempdir().unwrap();
-    let (kernel, driver, exe) = (
-        dir.path().join("kernel.c"),
-        dir.path().join("driver.c"),
-        dir.path().join("run"),
-    );
-    std::fs::write(&kernel, c).unwrap();
-    std::fs::write(&driver, driver_text(function, entry, calls)).unwrap();
-    let flags = [&["-Wall", "-Wextra", "-Werror"], more].concat();
-    let products = dir.path().join("products.c");
-    std::fs::write(&products, tensorize_backends::cpu::PRODUCTS).unwrap();
-    let mut files = vec![kernel.as_path(), &driver];
-    if c.contains("tensorize_scaled_gemm_") {
-        files.push(&products);
-    }
-    compile(&files, &exe, &flags);
-    let output = Command::new(&exe).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}: {:?}\n{c}",
-        function.name,
-        output.status
-    );
-    outcomes(function, calls, &String::from_utf8(output.stdout).unwrap())
-}
-
-/// Compiles generated C++ with a driver in C that makes the calls, and runs it.
-pub fn run_cpp(
-    function: &Function,
-    generated: &Generated,
-    calls: &[Inputs],
-    include: &Path,
-) -> Vec<Outputs> {
-    let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name);
-    let text = &generated.files[0].1;
-    std::fs::write(at("kernel.cpp"), text).unwrap();
-    std::fs::write(
-        at("driver.c"),
-        driver_text(function, &generated.entry, calls),
-    )
-    .unwrap();
-    let flags = [
-        "-std=gnu++17",
-        "-O1",
-        "-fwrapv",
-        "-ffp-contract=off",
-        "-fno-exceptions",
-        "-fno-rtti",
-    ];
-    let output = Command::new("c++")
-        .args(flags)
-        .args([
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-Wno-unused-parameter",
-            "-c",
-            "-I",
-        ])
-        .arg(include)
-        .args([at("kernel.cpp"), "-o".into(), at("kernel.o")])
-        .output()
-        .expect("a C++ compiler");
-    let log = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{log}\n{text}");
-    compile(&[&at("driver.c"), &at("kernel.o")], &at("run"), &[]);
-    let output = Command::new(at("run")).output().unwrap();
-    let log = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {log}\n{text}", function.name);
-    outcomes(function, calls, &String::from_utf8(output.stdout).unwrap())
-}
-
-/// Compiles with the flags that generated code needs.
-pub fn compile(files: &[&Path], exe: &Path, more: &[&str]) {
-    let mut cc = Command::new("cc");
-    cc.args(tensorize_backends::cpu::CFLAGS)
-        .arg(tensorize_backends::cpu::OPENMP_FLAG)
-        .args(more);
-    cc.args(files).arg("-o").arg(exe).arg("-lm");
-    let output = cc.output().expect("a C compiler");
-    let listing = std::fs::read_to_string(files[0]).unwrap();
-    assert!(
-        output.status.success(),
-        "cc failed:\n{}\n{listing}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
-
-fn hex(values: &[Scalar]) -> Vec<String> {
-    values.iter().map(|v| format!("0x{:x}", v.bits)).collect()
-}
-
-fn driver_text(function: &Function, entry: &str, calls: &[Inputs]) -> String {
-    let mut s = String::from("#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n");
-    let ret = returned(function);
-    let params: Vec<_> = function
-        .params
-        .iter()
-        .map(|p| match p {
-            Param::Scalar { ty, .. } => ty.c_name().to_string(),
-            Param::Array { elem, is_const, .. } => {
-                format!(
-                    "{}{} *",
-                    if *is_const { "const " } else { "" },
-                    elem.c_name()
-                )
-            }
-        })
-        .collect();
-    let c_ret = ret.map_or("void", ScalarType::c_name);
-    writeln!(s, "{c_ret} {entry}({});", params.join(", ")).unwrap();
-    let bits = |ty: ScalarType| format!("uint{}_t", ty.bytes() * 8);
-    let mut body = String::new();
-    for (n, call) in calls.iter().enumerate() {
-        let mut args = Vec::new();
-        for p in &function.params {
-            let name = p.name();
-            let (ty, values) = match p {
-                Param::Scalar { ty, .. } => (*ty, vec![call.scalars[name]]),
-                Param::Array { elem, .. } => (*elem, call.arrays[name].data.clone()),
-            };
-            let values = if values.is_empty() {
-                vec![Scalar::zero(ty)]
-            } else {
-                values
-            };
-            writeln!(
-                s,
-                "static {} a{n}_{name}[] = {{{}}};",
-                bits(ty),
-                hex(&values).join(",")
-            )
-            .unwrap();
-            match p {
-                Param::Scalar { ty, .. } => {
-                    writeln!(
-                        body,
-                        "  {} v{n}_{name}; memcpy(&v{n}_{name}, a{n}_{name}, sizeof v{n}_{name});",
-                        ty.c_name()
-                    )
-                    .unwrap();
-                    args.push(format!("v{n}_{name}"));
-                }
-                Param::Array { elem, .. } => args.push(format!("({} *)a{n}_{name}", elem.c_name())),
-            }
-        }
-        let result = if ret.is_some() {
-            format!("{c_ret} r{n} = ")
-        } else {
-            String::new()
-        };
-        writeln!(body, "  {result}{entry}({});", args.join(", ")).unwrap();
-        for p in &function.params {
-            if let Param::Array { name, .. } = p {
-                let (name, len) = (name, call.arrays[name].data.len());
-                writeln!(body, "  for (int i = 0; i < {len}; i++) printf(\"%llx \", (unsigned long long)a{n}_{name}[i]);").unwrap();
-                writeln!(body, "  puts(\"\");").unwrap();
-            }
-        }
-        if let Some(ty) = ret {
-            let b = bits(ty);
-            writeln!(body, "  {{ {b} r = 0; memcpy(&r, &r{n}, sizeof r); printf(\"%llx\\n\", (unsigned long long)r); }}").unwrap();
-        }
-    }
-    s + &format!("int main(void) {{\n{body}  return 0;\n}}\n")
 }
 
 /// Reads what a run printed: an array a line, then the result, for each call.

@@ -23,6 +23,14 @@ fn view(name: &str) -> View {
     }
 }
 
+/// Whether an operator on floats is a function that libraries round as they like.
+pub fn of_library(name: &str) -> bool {
+    let own = ["negate", "abs", "sqrt", "floor", "ceil", "trunc"];
+    let one = UnOp::from_name(name).is_some_and(|op| op.accepts(ScalarType::F32));
+    let two = ["power", "atan2"].contains(&name);
+    two || (one && !own.contains(&name) && !name.starts_with("round"))
+}
+
 /// Every operator that takes two arrays `a` and `b` of this type, each with a result of its own.
 /// Functions of the C library, which round as they like, are apart.
 fn function(ty: ScalarType, from_library: bool) -> Function {
@@ -45,20 +53,15 @@ fn function(ty: ScalarType, from_library: bool) -> Function {
     let a = f.add(Op::View(view("a")), vec![], vector(ty));
     let b = f.add(Op::View(view("b")), vec![], vector(ty));
     let mut results: Vec<NodeId> = Vec::new();
-    let library = |name: &str| {
-        let exact = ["negate", "not", "abs", "sqrt", "floor", "ceil", "trunc"];
-        !exact.contains(&name) && !name.starts_with("round")
-    };
-    let rounds = |op: BinOp| matches!(op, BinOp::Power | BinOp::Atan2);
     for op in BinOp::ALL
         .iter()
-        .filter(|o| o.accepts(ty) && rounds(**o) == from_library)
+        .filter(|o| o.accepts(ty) && of_library(o.name()) == from_library)
     {
         results.push(f.add(Op::Binary(*op), vec![a, b], vector(ty)));
     }
     for op in UnOp::ALL
         .iter()
-        .filter(|o| o.accepts(ty) && library(o.name()) == from_library)
+        .filter(|o| o.accepts(ty) && of_library(o.name()) == from_library)
     {
         results.push(f.add(Op::Unary(*op), vec![a], vector(ty)));
     }

@@ -146,13 +146,24 @@ impl Arrays {
         }
     }
 
-    /// Adds an array. The Python that reads it.
-    fn add(&mut self, elem: ScalarType, data: &[Scalar]) -> String {
+    /// Adds an array. Where it begins.
+    pub fn push(&mut self, elem: ScalarType, data: &[Scalar]) -> usize {
         let offset = self.bytes.len();
         for v in data {
             self.bytes
                 .extend_from_slice(&v.bits.to_le_bytes()[..elem.bytes()]);
         }
+        offset
+    }
+
+    /// The C that opens the file.
+    pub fn open(&self) -> String {
+        format!("FILE *given = fopen({:?}, \"rb\");", self.file)
+    }
+
+    /// Adds an array. The Python that reads it.
+    fn add(&mut self, elem: ScalarType, data: &[Scalar]) -> String {
+        let offset = self.push(elem, data);
         let (file, dtype, count) = (&self.file, np(elem), data.len());
         format!("np.fromfile({file:?}, {dtype}, count={count}, offset={offset})")
     }

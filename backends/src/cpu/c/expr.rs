@@ -2,6 +2,7 @@
 
 use super::dialect::Dialect;
 use super::helper::Helper;
+use crate::rows;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::Expr;
@@ -158,9 +159,10 @@ impl ExprPrinter {
                     Level::Relation
                 };
                 // Comparisons don't chain: `a < b < c` would be legal, and surprising.
+                let form = self.form(op.name(), a.ty());
                 let (a, b) = (self.text(a).at(Level::Shift), self.text(b).at(Level::Shift));
                 Text {
-                    s: format!("{a} {} {b}", op.c_operator()),
+                    s: rows::fill(form, &[("a", &a), ("b", &b)]),
                     level,
                     ty: I32,
                 }
@@ -175,17 +177,23 @@ impl ExprPrinter {
                 primary(self.call(Helper::Bits(from, *to), &[a]), *to)
             }
             Expr::Select(c, t, f) => {
+                let form = self.form("select", t.ty());
                 let c = self.text(c).at(Level::Or);
                 let (t, f) = (self.text(t), self.text(f));
                 let ty = common(t.ty, f.ty);
-                let s = format!("{c} ? {} : {}", t.at(Level::Or), f.at(Level::Ternary));
+                let (t, f) = (t.at(Level::Or), f.at(Level::Ternary));
                 Text {
-                    s,
+                    s: rows::fill(form, &[("c", &c), ("a", &t), ("b", &f)]),
                     level: Level::Ternary,
                     ty,
                 }
             }
         }
+    }
+
+    /// How the language spells an operator.
+    fn form(&self, name: &str, ty: ScalarType) -> &'static str {
+        rows::form(self.dialect.rows, name, ty)
     }
 
     fn call(&mut self, helper: Helper, args: &[String]) -> String {
@@ -200,15 +208,15 @@ impl ExprPrinter {
         if to == from {
             return text;
         }
+        let form = self.form("convert", to);
         if to == I1 {
             let zero = if from.is_float() {
                 constant(Scalar::zero(from)).s
             } else {
                 "0".into()
             };
-            let s = format!("{} != {zero}", text.at(Level::Shift));
             return Text {
-                s,
+                s: rows::fill(form, &[("a", &text.at(Level::Shift)), ("zero", &zero)]),
                 level: Level::Equality,
                 ty: I32,
             };
@@ -217,7 +225,11 @@ impl ExprPrinter {
         if to == I32 && from.is_int() && from.bits() < 32 {
             return text;
         }
-        cast(to, text)
+        Text {
+            s: rows::fill(form, &[("t", to.c_name()), ("a", &text.at(Level::Unary))]),
+            level: Level::Unary,
+            ty: to,
+        }
     }
 
     fn unary(&mut self, op: UnOp, a: &Expr) -> Text {
@@ -230,7 +242,7 @@ impl ExprPrinter {
                 primary(self.call(Helper::Negative(ty), &[a]), ty)
             }
             UnOp::Negate | UnOp::Not if ty != I1 => {
-                let sign = if op == UnOp::Negate { "-" } else { "~" };
+                let sign = self.form(op.name(), ty).trim_end_matches("{a}");
                 let text = if ty.bits() < 32 {
                     self.text(a)
                 } else {
@@ -247,9 +259,10 @@ impl ExprPrinter {
                 if ty.bits() < 32 { cast(ty, text) } else { text }
             }
             UnOp::Not | UnOp::Negate => {
-                let s = format!("!{}", self.text(a).at(Level::Unary));
+                let form = self.form("not", ty);
+                let a = self.text(a).at(Level::Unary);
                 Text {
-                    s,
+                    s: rows::fill(form, &[("a", &a)]),
                     level: Level::Unary,
                     ty: I32,
                 }
@@ -259,35 +272,8 @@ impl ExprPrinter {
                 primary(self.call(Helper::Abs(ty), &[a]), ty)
             }
             _ => {
-                let name = match op {
-                    UnOp::Abs => "fabs",
-                    UnOp::Sqrt => "sqrt",
-                    UnOp::Cbrt => "cbrt",
-                    UnOp::Exponential => "exp",
-                    UnOp::Exponential2 => "exp2",
-                    UnOp::ExponentialMinusOne => "expm1",
-                    UnOp::Log => "log",
-                    UnOp::Log2 => "log2",
-                    UnOp::Log10 => "log10",
-                    UnOp::LogPlusOne => "log1p",
-                    UnOp::Sine => "sin",
-                    UnOp::Cosine => "cos",
-                    UnOp::Tan => "tan",
-                    UnOp::Asin => "asin",
-                    UnOp::Acos => "acos",
-                    UnOp::Atan => "atan",
-                    UnOp::Sinh => "sinh",
-                    UnOp::Cosh => "cosh",
-                    UnOp::Tanh => "tanh",
-                    UnOp::Floor => "floor",
-                    UnOp::Ceil => "ceil",
-                    UnOp::Trunc => "trunc",
-                    UnOp::RoundNearestAfz => "round",
-                    UnOp::RoundNearestEven => "rint",
-                    UnOp::Negate | UnOp::Not => unreachable!("handled above"),
-                };
                 let a = self.print(a);
-                primary(math_call(name, ty, &[a], self.dialect), ty)
+                primary(math_call(op.name(), ty, &[a], self.dialect), ty)
             }
         }
     }
@@ -321,17 +307,11 @@ impl ExprPrinter {
             },
             Divide | Remainder if ty.is_int() => self.helper_call(Helper::Divide(op, ty), a, b),
             Maximum | Minimum => self.helper_call(Helper::Extreme(op, ty), a, b),
-            Divide | Remainder => self.math_binary("fmod", a, b),
-            MaximumNumber => self.math_binary("fmax", a, b),
-            MinimumNumber => self.math_binary("fmin", a, b),
-            Power => self.math_binary("pow", a, b),
-            Atan2 => self.math_binary("atan2", a, b),
+            Divide | Remainder | MaximumNumber | MinimumNumber | Power | Atan2 => {
+                let args = [self.print(a), self.print(b)];
+                primary(math_call(op.name(), ty, &args, self.dialect), ty)
+            }
         }
-    }
-
-    fn math_binary(&mut self, name: &str, a: &Expr, b: &Expr) -> Text {
-        let args = [self.print(a), self.print(b)];
-        primary(math_call(name, a.ty(), &args, self.dialect), a.ty())
     }
 
     fn helper_call(&mut self, helper: Helper, a: &Expr, b: &Expr) -> Text {
@@ -349,16 +329,6 @@ impl ExprPrinter {
                 y = cast(ty, y);
             }
         }
-        let sign = match op {
-            Add => "+",
-            Subtract => "-",
-            Multiply => "*",
-            Divide => "/",
-            Remainder => "%",
-            And => "&",
-            Or => "|",
-            _ => "^",
-        };
         // Parentheses where gcc and people would ask for them: between bit operators and others.
         let bitwise = matches!(op, And | Or | Xor);
         let left = if bitwise && x.level != level {
@@ -367,7 +337,8 @@ impl ExprPrinter {
             level
         };
         let right = if bitwise { Level::Unary } else { next(level) };
-        let s = format!("{} {sign} {}", x.at(left), y.at(right));
+        let (x, y) = (x.at(left), y.at(right));
+        let s = rows::fill(self.form(op.name(), ty), &[("a", &x), ("b", &y)]);
         let text = Text {
             s,
             level,
@@ -397,8 +368,8 @@ impl ExprPrinter {
         if let Some(other) = other {
             x = cast(other, x);
         }
-        let sign = if op == BinOp::ShiftLeft { "<<" } else { ">>" };
-        let s = format!("{} {sign} {count}", x.at(Level::Sum));
+        let (x, count) = (x.at(Level::Sum), count.to_string());
+        let s = rows::fill(self.form(op.name(), ty), &[("a", &x), ("b", &count)]);
         let wide = if ty.bits() < 32 {
             I32
         } else {
@@ -459,13 +430,19 @@ pub(super) fn signed(ty: ScalarType) -> ScalarType {
 }
 
 /// A call of a function of `<math.h>`, in the form for the type.
-pub(super) fn math_call(name: &str, ty: ScalarType, args: &[String], dialect: &Dialect) -> String {
-    let suffix = if ty == F32 && dialect.suffixes {
+pub(super) fn math_call(op: &str, ty: ScalarType, args: &[String], dialect: &Dialect) -> String {
+    let mut texts = vec![("f", suffix(ty, dialect))];
+    texts.extend(["a", "b"].into_iter().zip(args.iter().map(String::as_str)));
+    rows::fill(rows::form(dialect.rows, op, ty), &texts)
+}
+
+/// What the names of functions end in for a type.
+pub(super) fn suffix(ty: ScalarType, dialect: &Dialect) -> &'static str {
+    if ty == F32 && dialect.suffixes {
         "f"
     } else {
         ""
-    };
-    format!("{name}{suffix}({})", args.join(", "))
+    }
 }
 
 fn constant(v: Scalar) -> Text {

@@ -2,7 +2,8 @@
 //! division and shifts, maxima that keep NaN, the bits of a value.
 
 use super::dialect::Dialect;
-use super::expr::{math_call, signed, unsigned};
+use super::expr::{signed, suffix, unsigned};
+use crate::rows;
 use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType;
 
@@ -69,21 +70,18 @@ impl Helper {
     /// Its definition.
     pub(super) fn define(self, dialect: &Dialect) -> String {
         let (name, function) = (self.name(), dialect.function);
-        let one = |ty: ScalarType, value: &str| {
-            let t = ty.c_name();
+        let one = |op: &str, ty: ScalarType| {
+            let (t, value) = (ty.c_name(), returns(op, ty, "x", dialect));
             format!("{function}{t} {name}({t} x) {{ return {value}; }}\n")
         };
-        let two = |ty: ScalarType, value: &str| {
-            let t = ty.c_name();
+        let two = |op: &str, ty: ScalarType| {
+            let (t, value) = (ty.c_name(), returns(op, ty, "a", dialect));
             format!("{function}{t} {name}({t} a, {t} b) {{\n    return {value};\n}}\n")
         };
         match self {
-            Helper::Abs(ty) if ty.is_signed() => {
-                one(ty, &format!("x < 0 ? {} : x", negative(ty, "x", dialect)))
-            }
-            Helper::Abs(ty) => one(ty, "x"),
+            Helper::Abs(ty) => one("abs", ty),
             Helper::Rounded => ROUNDED.into(),
-            Helper::Negative(ty) => one(ty, &negative(ty, "x", dialect)),
+            Helper::Negative(ty) => one("wrapping_negate", ty),
             Helper::Bits(from, to) => {
                 let (f, t) = (from.c_name(), to.c_name());
                 let (declare, copy, value) = match dialect.memcpy {
@@ -98,10 +96,9 @@ impl Helper {
                     "{function}{t} {name}({f} x) {{\n    {declare}\n    {copy}\n    return {value};\n}}\n"
                 )
             }
-            Helper::Divide(op, ty) => two(ty, &divide(op, ty, dialect)),
-            Helper::Wrapping(op, ty) => two(ty, &wrapping(op, ty)),
-            Helper::Shift(op, ty) => two(ty, &shift(op, ty, dialect)),
-            Helper::Extreme(op, ty) => two(ty, &extreme(op, ty, dialect)),
+            Helper::Divide(op, ty) | Helper::Shift(op, ty) => two(&format!("total_{op}"), ty),
+            Helper::Wrapping(op, ty) => two(&format!("wrapping_{op}"), ty),
+            Helper::Extreme(op, ty) => two(op.name(), ty),
         }
     }
 }
@@ -129,63 +126,27 @@ fn wide(ty: ScalarType) -> ScalarType {
     }
 }
 
-fn negative(ty: ScalarType, x: &str, dialect: &Dialect) -> String {
-    let t = ty.c_name();
-    match dialect.wraps {
-        true => format!("({t})-{x}"),
-        false => format!("({t})(0 - ({}){x})", wide(ty).c_name()),
+/// What the row for `op` says of parameters that are called `a`, or something else, and `b`.
+fn returns(op: &str, ty: ScalarType, a: &str, dialect: &Dialect) -> String {
+    let (bits, last) = (ty.bits().to_string(), (ty.bits() - 1).to_string());
+    let texts = [
+        ("a", a),
+        ("b", "b"),
+        ("t", ty.c_name()),
+        ("u", unsigned(ty).c_name()),
+        ("s", signed(ty).c_name()),
+        ("w", wide(ty).c_name()),
+        ("f", suffix(ty, dialect)),
+        ("bits", &bits),
+        ("last", &last),
+    ];
+    let form = |op: &str| rows::form(dialect.rows, op, ty);
+    let text = rows::fill(form(op), &texts);
+    match text.contains("{negative}") {
+        true => rows::fill(
+            &text,
+            &[("negative", &rows::fill(form("wrapping_negate"), &texts))],
+        ),
+        false => text,
     }
-}
-
-fn wrapping(op: BinOp, ty: ScalarType) -> String {
-    let (t, u) = (ty.c_name(), wide(ty).c_name());
-    let sign = match op {
-        BinOp::Add => "+",
-        BinOp::Subtract => "-",
-        _ => "*",
-    };
-    format!("({t})(({u})a {sign} ({u})b)")
-}
-
-fn divide(op: BinOp, ty: ScalarType, dialect: &Dialect) -> String {
-    let t = ty.c_name();
-    match (op, ty.is_signed()) {
-        (BinOp::Divide, true) => {
-            let negative = negative(ty, "a", dialect);
-            format!("b == 0 ? (a < 0 ? 1 : -1) : b == -1 ? {negative} : ({t})(a / b)")
-        }
-        (BinOp::Divide, false) => format!("b == 0 ? ({t})-1 : ({t})(a / b)"),
-        (_, true) => format!("b == 0 ? a : b == -1 ? 0 : ({t})(a % b)"),
-        (_, false) => format!("b == 0 ? a : ({t})(a % b)"),
-    }
-}
-
-fn shift(op: BinOp, ty: ScalarType, dialect: &Dialect) -> String {
-    let (t, u, s) = (ty.c_name(), unsigned(ty).c_name(), signed(ty).c_name());
-    let (bits, count) = (ty.bits(), format!("({u})b"));
-    match op {
-        BinOp::ShiftLeft => {
-            // A narrow number is shifted as an `int`, whose overflow may not wrap.
-            let u = if dialect.wraps { u } else { wide(ty).c_name() };
-            format!("{count} < {bits} ? ({t})(({u})a << b) : 0")
-        }
-        BinOp::ShiftRightLogical => format!("{count} < {bits} ? ({t})(({u})a >> b) : 0"),
-        _ => format!("({t})(({s})a >> ({count} < {bits} ? b : {}))", bits - 1),
-    }
-}
-
-fn extreme(op: BinOp, ty: ScalarType, dialect: &Dialect) -> String {
-    let larger = op == BinOp::Maximum;
-    let sign = if larger { ">" } else { "<" };
-    if ty.is_int() {
-        return format!("a {sign} b ? a : b");
-    }
-    // Of two zeros, +0 is the larger one.
-    let zero = if larger {
-        "signbit(a) ? b : a"
-    } else {
-        "signbit(a) ? a : b"
-    };
-    let nan = math_call("fabs", ty, &["a + b".into()], dialect);
-    format!("isnan(a) || isnan(b) ? {nan} : a == b ? ({zero}) : a {sign} b ? a : b")
 }

@@ -20,6 +20,7 @@ mod walk;
 use super::contraction::Contraction;
 use crate::names::{C_WORDS, Names, is_math_name};
 pub use dialect::{C, Dialect};
+pub(crate) use dialect::{CAREFUL, ROWS};
 use expr::ExprPrinter;
 pub(crate) use pieces::{Pieces, Printed, definition, together};
 use scope::{Node, Place};

@@ -24,12 +24,10 @@ pub(crate) fn used(function: &Function) -> BTreeSet<String> {
 }
 
 fn declaration(e: &Expr) -> Option<String> {
+    use UnOp::{Cosine, Exponential, Log, Sine};
     let (name, params) = match e {
-        Expr::Unary(UnOp::Exponential, _) => ("exp", 1),
-        Expr::Unary(UnOp::Log, _) => ("log", 1),
-        Expr::Unary(UnOp::Sine, _) => ("sin", 1),
-        Expr::Unary(UnOp::Cosine, _) => ("cos", 1),
-        Expr::Binary(BinOp::Power, ..) => ("pow", 2),
+        Expr::Unary(op @ (Exponential | Log | Sine | Cosine), _) => (op.name(), 1),
+        Expr::Binary(op @ BinOp::Power, ..) => (op.name(), 2),
         _ => return None,
     };
     let ty = e.ty();
