@@ -70,7 +70,7 @@ enum Verb {
         #[arg(value_name = "TARGET", conflicts_with = "update")]
         targets: Vec<String>,
     },
-    /// Change every row of every framework's tables of operators, one at a time, and print those that no test notices
+    /// Change every row of every target's tables of operators, one at a time, and print those that no test notices
     MutateRows {
         /// Which frameworks for arrays to install; the rows of others are left out
         #[arg(long, default_value = "small")]
