@@ -118,11 +118,10 @@ impl Writer<'_> {
             }
         }
         let guards = proven.guards.iter().chain(&proven.within_objects);
-        let deepest = proven
-            .footprints
-            .iter()
-            .map(|f| self.extent_depth(proven, f));
-        for depth in 0..=deepest.max().unwrap_or(0) {
+        let extents = (proven.footprints.iter()).map(|f| self.extent_depth(proven, f));
+        // A guard may look at the data where no extent does, as of `hist[a[i]]++` on a `hist` of a known length.
+        let asked = guards.clone().map(|g| self.guard_depth(proven, g));
+        for depth in 0..=extents.chain(asked).max().unwrap_or(0) {
             for guard in guards.clone() {
                 if self.guard_depth(proven, guard) == depth {
                     checks += &self.hold(guard)?;
@@ -146,6 +145,7 @@ impl Writer<'_> {
     fn with_slices<T>(&self, f: impl FnOnce(&Names<'_>) -> T) -> T {
         f(&Names {
             integer: &|s| self.integer(s),
+            float: &|s| self.float(s),
             pointer: &|s| {
                 let mut arrays = self.params.iter().filter(|p| p.c.pointer);
                 let found = arrays.find(|p| p.c.name == s && self.tested_by(s).is_none())?;
