@@ -20,7 +20,7 @@ fn results(printed: &str) -> Vec<&str> {
         .collect()
 }
 
-const RESULTS: [&str; 15] = [
+const RESULTS: [&str; 22] = [
     "within: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "nothing: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "beyond: ",
@@ -31,9 +31,16 @@ const RESULTS: [&str; 15] = [
     "twice, the second beyond: Err(",
     "rows: [2.0, 3.0, 0.0, 1.0] Ok(())",
     "rows, too far: true",
+    "counted: [10.0, 50.0, 9.0] Ok(())",
+    "counted nowhere: [10.0, 50.0, 9.0] Ok(())",
+    "counted beyond: [10.0, 50.0, 9.0] Err(",
+    "counted before: [10.0, 50.0, 9.0] Err(",
+    "binned: [3, 3, 2] Ok(())",
+    "binned beyond: [3, 3, 2] Err(",
     "csr: [60.0, 0.0, 30.0] Ok(())",
     "csr, rows that end before they begin: [0.0, 60.0, 30.0] Ok(())",
     "before the pointer: [2.0, 5.0, 4.0]",
+    "counted beyond the cleared ones: [1.0, 0.0, 11.0]",
     "up to the output: [0.0, 1.0, 2.0, 3.0, 4.0, 4.0, 1.0, 0.0, 8.0, 9.0, 10.0, 11.0]",
     "into the output: [0.0, 1.0, 2.0, 3.0, 4.0, 4.0, 4.0, 4.0, 8.0, 9.0, 10.0, 11.0]",
 ];
@@ -69,11 +76,17 @@ fn generated_c_answers_where_the_indices_allow_it() {
         "twice",
         "rows",
         "csr",
+        "counted",
+        "binned",
         "up to the output",
     ] {
         answered(&printed, call, "original 0 target 1");
     }
-    for call in ["before the pointer", "into the output"] {
+    for call in [
+        "before the pointer",
+        "counted beyond the cleared ones",
+        "into the output",
+    ] {
         answered(&printed, call, "original 1 target 0");
     }
 }

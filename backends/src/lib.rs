@@ -15,6 +15,7 @@ mod layout;
 pub mod magic;
 mod names;
 pub mod rows;
+mod scatter;
 pub mod simt;
 pub mod stablehlo;
 mod summary;

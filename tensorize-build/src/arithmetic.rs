@@ -14,6 +14,8 @@ pub use memory::{MOST_STEPS, depth};
 pub struct Names<'a> {
     /// An integer parameter, an `i64`.
     pub integer: &'a dyn Fn(&str) -> Option<String>,
+    /// A parameter that is a float, of its own type.
+    pub float: &'a dyn Fn(&str) -> Option<String>,
     /// A pointer to the first element of an array.
     pub pointer: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -113,6 +115,7 @@ mod tests {
     fn rust(text: &str) -> Result<String, String> {
         let names = Names {
             integer: &|n| (n != "p").then(|| n.to_string()),
+            float: &|_| None,
             pointer: &|n| (n == "p").then(|| n.to_string()),
         };
         polynomial(&text.parse().unwrap(), &names)
@@ -136,14 +139,21 @@ mod tests {
 
     #[test]
     fn what_is_in_memory_is_a_fold() {
-        let params = [tensorize_ir::loopir::Param::Array {
-            name: "idx".into(),
-            elem: ScalarType::I32,
-            is_const: true,
-            restrict: false,
-        }];
+        let params = [
+            tensorize_ir::loopir::Param::Array {
+                name: "idx".into(),
+                elem: ScalarType::I32,
+                is_const: true,
+                restrict: false,
+            },
+            tensorize_ir::loopir::Param::Scalar {
+                name: "scale".into(),
+                ty: ScalarType::F32,
+            },
+        ];
         let names = Names {
             integer: &|n| Some(n.into()),
+            float: &|n| (n == "scale").then(|| "scale".into()),
             pointer: &|n| (n == "idx").then(|| "idx".into()),
         };
         let rust = |text: &str| {
@@ -155,6 +165,11 @@ mod tests {
             "(({\nlet mut __far_1 = (-1i64);\nfor __k_1 in 0..n {\n__far_1 = __far_1.max(\
              (((unsafe { idx.cast::<i32>().wrapping_offset(__k_1 as isize).read() }) as i64) as i64));\n}\n\
              __far_1\n}) as i64).checked_add(1i64)?"
+        );
+        let scaled = rust("value(convert(i32, multiply(convert(f32, idx[0]), scale)))").unwrap();
+        assert!(
+            scaled.contains(".read() }) as f32) * scale)) as i32)"),
+            "{scaled}"
         );
         assert!(rust("value(fold(a = 0:i32, k < n, divide(a, idx[k])))").is_err());
         let of = |text: &str| {
@@ -174,6 +189,7 @@ mod tests {
     fn guards_are_conditions() {
         let names = Names {
             integer: &|n| Some(n.into()),
+            float: &|_| None,
             pointer: &|_| None,
         };
         let guard = |text: &str| size_guard(&text.parse().unwrap(), &names);

@@ -230,7 +230,9 @@ fn propose(
                 }
                 best = Some(Proposal {
                     raised: Some(raise(&kernel.name, &kernel.params, &results))
-                        .filter(|raised| raised.verify().is_ok())
+                        .filter(|raised| {
+                            raised.verify().is_ok() && !goes_where_data_says(kernel, &results)
+                        })
                         .unwrap_or_else(|| plain.clone()),
                     plain: Some(plain),
                     synthesiser: None,
@@ -264,6 +266,16 @@ fn propose(
             .find_map(|assume| propose(kernel, solver, oracle, assume).ok())
             .ok_or_else(|| refusal.unwrap_or_else(nothing)),
     }
+}
+
+/// Whether the data says where rounds go: as library operators, such sums take an array of places times rounds.
+fn goes_where_data_says(kernel: &loopir::Function, results: &[Closed]) -> bool {
+    let is_size = |s: &Sym| kernel.params.iter().any(|p| p.name() == s);
+    let mut found = false;
+    for Closed::Store { value, .. } | Closed::Return(value) in results {
+        value.visit(&mut |x| found |= matches!(&**x, Elem::Fold(f) if f.is_told_by_data(&is_size)));
+    }
+    found
 }
 
 fn nothing() -> Refusal {

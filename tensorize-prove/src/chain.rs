@@ -8,7 +8,7 @@ use crate::canon;
 use crate::context::{Context, is_index_condition};
 use crate::decode::{decode, in_other_columns};
 use tensorize_ir::element::{Elem, ElemRef};
-use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::index::{Fresh, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -56,6 +56,20 @@ pub struct Leaf<'a> {
     pub index: &'a Idx,
     /// What.
     pub value: &'a ElemRef,
+}
+
+impl Leaf<'_> {
+    /// The places, under names for the counters that occur nowhere else.
+    pub fn renamed(&self, fresh: &mut Fresh) -> (Vec<(Sym, Idx)>, Idx) {
+        let names: Vec<Sym> = self.loops.iter().map(|(v, _)| fresh.name(v)).collect();
+        let with = |s: &Sym| {
+            let i = self.loops.iter().position(|(v, _)| v == s)?;
+            Some(Idx::sym(names[i].clone()))
+        };
+        let loops = self.loops.iter().zip(&names);
+        let loops = loops.map(|((_, n), v)| (v.clone(), n.substitute(&with)));
+        (loops.collect(), self.index.substitute(&with))
+    }
 }
 
 impl Effect {

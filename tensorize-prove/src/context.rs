@@ -2,8 +2,10 @@
 
 use crate::canon;
 use crate::chain::and;
+use crate::eval::as_idx;
 use crate::overflow::Defined;
 use crate::ranges;
+use crate::reach::Asked;
 use crate::smt::{Encoder, quoted};
 use crate::solver::{Answer, Solver};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +27,8 @@ pub struct Context<'s> {
     params: BTreeMap<Sym, ScalarType>,
     /// Arithmetic of the original that does not overflow.
     pub defined: Vec<Defined>,
+    /// What guards say of every round of some loops.
+    pub(crate) asked: Vec<Asked>,
     /// Names of bound variables.
     pub fresh: Fresh,
     /// Every lemma instance that a query was given, with the declarations it needs.
@@ -55,6 +59,7 @@ impl<'s> Context<'s> {
             guard_facts: Vec::new(),
             params,
             defined: Vec::new(),
+            asked: Vec::new(),
             fresh: Fresh::default(),
             lemmas_used: BTreeSet::new(),
             lemma_declarations: BTreeSet::new(),
@@ -75,9 +80,15 @@ impl<'s> Context<'s> {
 
     /// From here on, `condition` holds.
     pub fn assume(&mut self, condition: ElemRef) {
-        if !matches!(&*condition, Elem::Const(_)) {
-            self.facts.push(canon::elem(&condition));
+        if matches!(&*condition, Elem::Const(_)) {
+            return;
         }
+        let condition = canon::elem(&condition);
+        // The solver hears of indices only: of `a[i] == j && mask[i]`, the first part.
+        if !is_index_condition(&condition) {
+            said_of_indices(&condition, &mut self.facts);
+        }
+        self.facts.push(condition);
     }
 
     /// From here on, `idx >= 0`.
@@ -148,6 +159,7 @@ impl<'s> Context<'s> {
         self.guard_facts = saved.guard_facts;
         self.facts = saved.facts;
         self.defined.truncate(saved.defined);
+        self.asked.truncate(saved.asked);
     }
 
     /// Guards and facts, to return to.
@@ -157,6 +169,7 @@ impl<'s> Context<'s> {
             guard_facts: self.guard_facts.clone(),
             facts: self.facts.clone(),
             defined: self.defined.len(),
+            asked: self.asked.len(),
         }
     }
 
@@ -405,6 +418,41 @@ pub struct Saved {
     guard_facts: Vec<ElemRef>,
     facts: Vec<ElemRef>,
     defined: usize,
+    asked: usize,
+}
+
+/// What a condition says of indices if it holds: the parts of a conjunction that do, comparisons of integers in memory
+/// as what they are, ones of mathematical integers.
+pub fn said_of_indices(e: &ElemRef, out: &mut Vec<ElemRef>) {
+    let is = |e: &ElemRef, truth: bool| matches!(&**e, Elem::Const(v) if v.is_true() == truth);
+    let are_integers = |a: &ElemRef| a.ty().is_int() && a.ty() != ScalarType::I1;
+    match &**e {
+        _ if is_index_condition(e) => out.push(canon::elem(e)),
+        Elem::Binary(BinOp::And, a, b) => [a, b].into_iter().for_each(|x| said_of_indices(x, out)),
+        Elem::Select(c, t, f) if is(f, false) => {
+            [c, t].into_iter().for_each(|x| said_of_indices(x, out));
+        }
+        // `!(a || b)`
+        Elem::Select(c, t, f) if is(t, false) => {
+            said_of_indices(&Elem::not(c.clone()), out);
+            said_of_indices(f, out);
+        }
+        Elem::Compare(op, a, b) if are_integers(a) => {
+            out.push(canon::elem(&Elem::index_compare(*op, as_idx(a), as_idx(b))));
+        }
+        Elem::Unary(UnOp::Not, inner) => match &**inner {
+            Elem::Compare(op, a, b) if are_integers(a) => {
+                let holds = Elem::index_compare(*op, as_idx(a), as_idx(b));
+                out.push(canon::elem(&Elem::not(holds)));
+            }
+            Elem::Select(c, t, f) if is(t, true) => {
+                let parts = [c, f].map(|x| Elem::not(x.clone()));
+                parts.iter().for_each(|x| said_of_indices(x, out));
+            }
+            _ => {}
+        },
+        _ => {}
+    }
 }
 
 /// Whether a truth value is made of comparisons of indices alone.

@@ -1,7 +1,9 @@
 //! Which round of a nest of loops a location belongs to.
 
 use crate::canon;
+use crate::chain::and;
 use crate::context::Context;
+use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::op::CmpOp;
@@ -66,6 +68,30 @@ pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) ->
         }
     }
     Some(position)
+}
+
+/// The condition under which `at` is one of the places `index` of these loops; `None` if there is no telling.
+pub(crate) fn is_among(
+    ctx: &mut Context,
+    loops: &[(Sym, Idx)],
+    index: &Idx,
+    at: &Idx,
+) -> Option<ElemRef> {
+    let position = match loops {
+        [] => vec![],
+        _ => decode(ctx, loops, index, at)?,
+    };
+    let with = |s: &Sym| {
+        let i = loops.iter().position(|(v, _)| v == s)?;
+        Some(position[i].clone())
+    };
+    let mut inside = Elem::index_compare(CmpOp::Eq, index.substitute(&with), at.clone());
+    for (p, (_, n)) in position.iter().zip(loops) {
+        let (n, zero) = (n.substitute(&with), Idx::default());
+        inside = and(inside, Elem::index_compare(CmpOp::Ge, p.clone(), zero));
+        inside = and(inside, Elem::index_compare(CmpOp::Lt, p.clone(), n));
+    }
+    Some(inside)
 }
 
 /// The position by dividing polynomials, where it is one of a round: there is only one.

@@ -19,6 +19,9 @@ use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Overflow, Param, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 
+/// Places of an array: counters with their extents, and an index.
+pub type Places = (Vec<(Sym, Idx)>, Idx);
+
 /// What every variable and array holds.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct State {
@@ -93,6 +96,8 @@ pub struct Executor<'c, 's> {
     pub(crate) loosened: Vec<Loosened>,
     /// Conditions outside of loops that went both ways, each with the way that is likely the usual one.
     pub splits: Vec<(ElemRef, bool)>,
+    /// Where arrays are known to have been written: for proposers, who may try a round of which the start is unknown.
+    pub written: BTreeMap<Sym, Vec<Places>>,
     /// Recorded while checking.
     pub accesses: Vec<Access>,
     /// Recorded while checking.
@@ -122,6 +127,7 @@ impl<'c, 's> Executor<'c, 's> {
             tier: Tier::Exact,
             loosened: vec![],
             splits: vec![],
+            written: BTreeMap::new(),
             accesses: vec![],
             hazards: vec![],
             loops: vec![],

@@ -3,7 +3,7 @@
 use crate::Proof;
 use crate::context::Context;
 use crate::exec::{Access, Executor, Hazard, Stuck};
-use crate::interval::{covering, interval};
+use crate::interval::{by_types, covering, interval};
 use crate::matching::{assume, matched, matched_in_cases};
 use crate::reach;
 use tensorize_ir::element::ElemRef;
@@ -103,9 +103,12 @@ fn one(
             None => waiting.push(access),
         }
     }
+    // What is written may be read too, and then lies in the same bounds.
+    waiting.sort_by_key(|a| !a.write);
     for access in waiting {
         let found = interval(ctx, access, lo.as_ref(), hi.as_ref())
-            .or_else(|| Some((Idx::default(), reach::end(ctx, access, all)?)));
+            .or_else(|| Some((Idx::default(), reach::end(ctx, access, all)?)))
+            .or_else(|| by_types(ctx, access));
         let Some((low, high)) = found else {
             return Err(Stuck {
                 what: format!(

@@ -2,11 +2,12 @@
 
 use crate::bound::bound;
 use crate::canon;
-use crate::context::{Context, is_index_condition};
+use crate::context::{Context, is_index_condition, said_of_indices};
 use crate::decode::divide;
 use crate::eval::{as_idx, index_like};
 use crate::exec::Access;
 use crate::matching::{assume, in_one_range};
+use crate::ranges;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
@@ -67,6 +68,10 @@ pub(crate) fn interval(
         .cloned();
     let high = hi.into_iter().find(|h| within(CmpOp::Lt, h)).cloned();
     let low = low.or_else(|| asked_of_sizes(ctx, &a.index).then_some(zero));
+    let (lows, highs) = limits(ctx, a);
+    // How far a write goes that the data decides is looked up nowhere else.
+    let by_data = a.write && a.index.has_values();
+    let high = high.or_else(|| highs.first().filter(|_| by_data).cloned());
     let by_ranges = |ctx: &mut Context, upper| {
         let end = bound(ctx, &wider.index, &wider.loops, upper);
         // Under conditions nobody takes the ends for places that are touched.
@@ -88,7 +93,6 @@ pub(crate) fn interval(
         (Some(r), _) => r,
         (None, h) => h?,
     };
-    let (lows, highs) = limits(ctx, a);
     let tighter = |ctx: &mut Context, op, ends: Vec<Idx>, found| {
         ends.into_iter().fold(found, |best, end| {
             if ctx.proves(op, &end, &best) {
@@ -107,7 +111,9 @@ pub(crate) fn interval(
 /// What the conditions of an access say of its place alone: of `x[i + r]` under `i + r < n`, that it lies before `n`.
 fn limits(ctx: &Context, a: &Access) -> (Vec<Idx>, Vec<Idx>) {
     let (mut lows, mut highs) = (Vec::new(), Vec::new());
-    for condition in &a.path {
+    let mut said = Vec::new();
+    a.path.iter().for_each(|c| said_of_indices(c, &mut said));
+    for condition in &said {
         let Elem::IndexCompare(CmpOp::Ge, p, q) = &**condition else {
             continue;
         };
@@ -266,6 +272,28 @@ fn without_remainder(ctx: &mut Context, index: &Idx, quotient: &Atom) -> Option<
         &others + &(&times * &Idx::sym(r.clone())),
         (r, (**b).clone()),
     ))
+}
+
+/// The same of a write at an index of which no more than the type is known, if that is a narrow one.
+pub(crate) fn by_types(ctx: &mut Context, a: &Access) -> Option<(Idx, Idx)> {
+    /// More places than this are not taken for what somebody meant.
+    const MOST: i128 = 1 << 16;
+    let mut wider = a.clone();
+    wider.index = a.index.map_atoms(&mut |atom| {
+        let Atom::Value(e) = atom else { return None };
+        let (low, high) = ranges::of(e);
+        if high - low >= MOST {
+            return None;
+        }
+        let var = ctx.fresh.name("v");
+        wider
+            .loops
+            .push((var.clone(), Idx::constant(high - low + 1)));
+        Some(&Idx::constant(low) + &Idx::sym(var))
+    });
+    (a.write && wider.index != a.index)
+        .then(|| interval(ctx, &wider, None, None))
+        .flatten()
 }
 
 /// The access with tiles as one loop, and with every index that the data decides, but within bounds that can be

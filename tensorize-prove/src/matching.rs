@@ -119,7 +119,7 @@ fn hit(ctx: &mut Context, g: &Access, o: &Access) -> Option<ElemRef> {
     Some(cond)
 }
 
-/// From here on, the access is in a round, and its conditions hold.
+/// From here on, the access is in a round, and its conditions hold, and what a guard says of such rounds.
 pub(crate) fn assume(ctx: &mut Context, a: &Access) {
     for (var, extent) in &a.loops {
         ctx.assume_in_range(var, extent);
@@ -127,6 +127,9 @@ pub(crate) fn assume(ctx: &mut Context, a: &Access) {
     for condition in &a.path {
         ctx.assume(condition.clone());
     }
+    let asked = ctx.asked.iter().filter_map(|asked| asked.of(a).cloned());
+    let asked: Vec<ElemRef> = asked.collect();
+    asked.into_iter().for_each(|inside| ctx.assume(inside));
 }
 
 /// The access with the loops over tiles and inside of a tile as one.

@@ -1,7 +1,7 @@
 //! From a kernel and a summary to a verdict.
 
 use crate::cases::same_in_cases;
-use crate::chain::{self, Contents, truth};
+use crate::chain::{self, Contents};
 use crate::context::Context;
 use crate::decode;
 use crate::equal::{is_order_open, same};
@@ -14,7 +14,7 @@ use crate::reads;
 use crate::solver::{Answer, Solver};
 use crate::{Proof, Verdict};
 use std::collections::BTreeMap;
-use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::{Extent, Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::limit;
@@ -410,19 +410,7 @@ fn covers(ctx: &mut Context, view: &View, shape: &[Idx], location: &Idx) -> bool
         .enumerate()
         .map(|(i, n)| (dim(i), n.clone()))
         .collect();
-    let Some(position) = decode::decode(ctx, &dims, &view.index, location) else {
-        return false;
-    };
-    let hits = crate::canon::idx(&(&at(&view.index, &position) - location)).is_zero();
-    let mut inside = truth(true);
-    for (p, n) in position.iter().zip(shape) {
-        inside = chain::and(
-            inside,
-            Elem::index_compare(CmpOp::Ge, p.clone(), Idx::default()),
-        );
-        inside = chain::and(inside, Elem::index_compare(CmpOp::Lt, p.clone(), n.clone()));
-    }
-    hits && ctx.holds(&inside)
+    decode::is_among(ctx, &dims, &view.index, location).is_some_and(|inside| ctx.holds(&inside))
 }
 
 /// What a write could change under another name has to be kept from it: by `restrict`, or by a guard.

@@ -35,6 +35,8 @@ fn narrower(e: &Elem) -> Option<(i128, i128)> {
                 {
                     Some((a.0 >> by, a.1 >> by))
                 }
+                // Towards zero, and no larger by a larger divisor.
+                BinOp::Divide if b.0 == b.1 && by > 0 => Some((a.0 / by, a.1 / by)),
                 // The sign is the dividend's.
                 BinOp::Remainder if b.0 == b.1 && by != 0 => {
                     let most = by.abs() - 1;
@@ -71,6 +73,7 @@ mod tests {
             And,
             ShiftRightArithmetic,
             ShiftRightLogical,
+            Divide,
             Remainder,
             Add,
             Or,
@@ -80,13 +83,14 @@ mod tests {
                 for c in ty.min_value()..=ty.max_value() {
                     let constant = Scalar::int(ty, c);
                     let shift = matches!(op, ShiftRightArithmetic | ShiftRightLogical);
-                    if op == Remainder && c == 0 || shift && !(0..8).contains(&c) {
+                    let divides = matches!(op, Divide | Remainder);
+                    if divides && c == 0 || shift && !(0..8).contains(&c) {
                         continue;
                     }
                     let e = Elem::Binary(op, read(ty), Arc::new(Elem::Const(constant)));
                     let (low, high) = of(&e);
                     for x in ty.min_value()..=ty.max_value() {
-                        if op == Remainder && (x, c) == (ty.min_value(), -1) {
+                        if divides && (x, c) == (ty.min_value(), -1) {
                             continue;
                         }
                         let v = eval_binary(op, Scalar::int(ty, x), constant).as_int();

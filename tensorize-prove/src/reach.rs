@@ -6,7 +6,7 @@
 
 use crate::bound::bound;
 use crate::canon;
-use crate::chain;
+use crate::chain::{self, Leaf};
 use crate::context::Context;
 use crate::exec::{Access, Executor};
 use std::sync::Arc;
@@ -114,16 +114,15 @@ fn furthest(ctx: &mut Context, access: &Access, all: &[Access], largest: bool) -
         entered,
         path: &access.path,
     };
-    if !rounds.read_what_the_kernel_reads(&index, all) {
+    let place = Elem::of_idx(NUMBER, index);
+    if !rounds.read_what_the_kernel_reads(&place, all) {
         return None;
     }
     let (op, none) = match largest {
         true => (BinOp::Maximum, -1),
         false => (BinOp::Minimum, 0),
     };
-    let value = rounds.fold(ctx, none, |acc| {
-        Elem::binary(op, acc.clone(), Elem::of_idx(NUMBER, index))
-    });
+    let value = rounds.fold(ctx, none, |acc| Elem::binary(op, acc.clone(), place));
     Some(Idx::value(value))
 }
 
@@ -154,22 +153,86 @@ impl Executor<'_, '_> {
             entered: &[],
             path: &self.path,
         };
-        if !rounds.read_what_the_kernel_reads(p, &self.accesses) {
+        if !rounds.asked(&mut self.ctx, &inside, &self.accesses) {
             return false;
-        }
-        let value = rounds.fold(&mut self.ctx, 0, |acc| {
-            let outside = Elem::constant(Scalar::int(NUMBER, -1));
-            Elem::select(inside.clone(), acc.clone(), outside)
-        });
-        let guard = Idx::value(value);
-        let same =
-            |g: &Guard| matches!(g, Guard::NonNegative(i) if canon::idx(i) == canon::idx(&guard));
-        if !self.ctx.guards().iter().any(same) {
-            self.ctx.guard(Guard::NonNegative(guard));
         }
         self.ctx.assume(inside);
         true
     }
+
+    /// Makes it a guard that a write, with its own loops and conditions in a round of those around here, is where
+    /// `inside` says, whenever it is made.
+    pub(crate) fn asked_of_data(&mut self, leaf: &Leaf, inside: &ElemRef) -> bool {
+        let mut path = self.path.clone();
+        conjuncts(leaf.cond, &mut path);
+        // What is so by the sizes alone need not be asked of the data.
+        let mark = self.ctx.mark();
+        for (v, n) in &leaf.loops {
+            self.ctx.assume_in_range(v, n);
+        }
+        let mut open = Vec::new();
+        conjuncts(inside, &mut open);
+        open.retain(|c| c.indices().into_iter().any(has_wide_values) || !self.ctx.holds(c));
+        self.ctx.forget(mark);
+        let in_all_rounds = |c: &ElemRef| !leaf.loops.iter().any(|(v, _)| c.mentions(v));
+        let mut said = open.iter().chain(&path);
+        if !said.all(in_all_rounds) || !open.iter().all(has_values) {
+            return false;
+        }
+        let Some(inside) = open.into_iter().reduce(chain::and) else {
+            return true;
+        };
+        let rounds = Rounds {
+            loops: &self.loops,
+            entered: &leaf.loops,
+            path: &path,
+        };
+        if !rounds.asked(&mut self.ctx, &inside, &self.accesses) {
+            return false;
+        }
+        self.ctx.asked.push(Asked {
+            loops: self.loops.clone(),
+            entered: leaf.loops.iter().map(|(_, n)| n.clone()).collect(),
+            path,
+            inside,
+        });
+        true
+    }
+}
+
+/// A condition that a guard says of every round of the `loops` in which loops of these lengths are entered, where the
+/// conditions of the path hold.
+pub(crate) struct Asked {
+    loops: Vec<(Sym, Idx)>,
+    entered: Vec<Idx>,
+    path: Vec<ElemRef>,
+    inside: ElemRef,
+}
+
+impl Asked {
+    /// What it says of an access.
+    pub(crate) fn of(&self, a: &Access) -> Option<&ElemRef> {
+        let applies = self.loops.iter().all(|l| a.loops.contains(l))
+            && self
+                .entered
+                .iter()
+                .all(|n| a.loops.iter().any(|(_, m)| m == n))
+            && self.path.iter().all(|c| a.path.contains(c));
+        applies.then_some(&self.inside)
+    }
+}
+
+fn conjuncts(c: &ElemRef, out: &mut Vec<ElemRef>) {
+    match &**c {
+        Elem::Binary(BinOp::And, a, b) => [a, b].into_iter().for_each(|x| conjuncts(x, out)),
+        Elem::Const(v) if v.is_true() => {}
+        _ => out.push(c.clone()),
+    }
+}
+
+/// Whether the condition is about what stands in memory, at places that it names by numbers.
+fn has_values(c: &ElemRef) -> bool {
+    c.indices().into_iter().any(Idx::has_values)
 }
 
 impl Rounds<'_> {
@@ -207,10 +270,33 @@ impl Rounds<'_> {
         value
     }
 
-    /// Whether the kernel makes every read that it takes to compute the index, the trip counts and the
+    /// Makes it a guard that the condition holds in all rounds, if that can be computed before a call.
+    fn asked(&self, ctx: &mut Context, inside: &ElemRef, all: &[Access]) -> bool {
+        if !self.read_what_the_kernel_reads(inside, all) {
+            return false;
+        }
+        let value = self.fold(ctx, 0, |acc| {
+            let outside = Elem::constant(Scalar::int(NUMBER, -1));
+            Elem::select(inside.clone(), acc.clone(), outside)
+        });
+        let guard = Idx::value(value);
+        let same =
+            |g: &Guard| matches!(g, Guard::NonNegative(i) if canon::idx(i) == canon::idx(&guard));
+        if !ctx.guards().iter().any(same) {
+            ctx.guard(Guard::NonNegative(guard));
+        }
+        true
+    }
+
+    /// Whether the kernel makes every read that it takes to compute the value, the trip counts and the
     /// conditions, in the same rounds and under no more conditions.
-    fn read_what_the_kernel_reads(&self, index: &Idx, all: &[Access]) -> bool {
+    fn read_what_the_kernel_reads(&self, value: &ElemRef, all: &[Access]) -> bool {
         let around: Vec<&(Sym, Idx)> = self.loops.iter().chain(self.entered).collect();
+        // Of a place that doesn't depend on its counter, a loop that runs as often will do.
+        let is_around = |l: &(Sym, Idx), index: &Idx, depth: usize| {
+            let as_often = |(_, n): &&(Sym, Idx)| !index.mentions(&l.0) && *n == l.1;
+            around[..depth].contains(&l) || around[..depth].iter().any(as_often)
+        };
         let is_made = |e: &ElemRef, depth: usize, conditions: usize| {
             let mut ok = true;
             e.visit(&mut |x| match &**x {
@@ -219,12 +305,12 @@ impl Rounds<'_> {
                         a.array == *array
                             && a.index == *index
                             && !a.write
-                            && a.loops.iter().all(|l| around[..depth].contains(&l))
+                            && a.loops.iter().all(|l| is_around(l, index, depth))
                             && a.path.iter().all(|c| self.path[..conditions].contains(c))
                     });
                 }
-                // Its own rounds are not among the loops.
-                Elem::Fold(_) => ok = false,
+                // Its own rounds are not among the loops; and what is accumulated is known in a round only.
+                Elem::Fold(_) | Elem::Acc(..) => ok = false,
                 _ => {}
             });
             ok
@@ -235,7 +321,7 @@ impl Rounds<'_> {
             ok
         };
         let (depth, conditions) = (around.len(), self.path.len());
-        idx(index, depth, conditions)
+        is_made(value, depth, conditions)
             && (0..depth).all(|i| idx(&around[i].1, i, 0))
             && (0..conditions).all(|i| is_made(&self.path[i], depth, i))
     }

@@ -191,6 +191,7 @@ impl Dialect {
     /// Names a kernel's entry and its parameters, and reads the numbers among them.
     pub(crate) fn begin<'a>(&'a self, kernel: &Kernel<'a>) -> Result<Begun<'a>, Unsupported> {
         crate::summary::check(kernel.function)?;
+        crate::scatter::refuse(kernel.function)?;
         let mut names = Names::new(PYTHON_WORDS.iter().copied());
         let entry = names.fresh(&kernel.function.name);
         let mut params = Vec::new();

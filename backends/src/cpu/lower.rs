@@ -4,9 +4,10 @@
 //! terms, and `fold` the accumulations.
 
 use super::contraction::{self, Contraction};
-use super::{interchange, nest};
+use super::{interchange, nest, scatter};
 use crate::Unsupported;
 use crate::names::{C_WORDS, Names, is_math_name};
+use crate::scatter::refuse_in;
 use std::collections::BTreeMap;
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::{Footprint, Tier};
@@ -63,6 +64,7 @@ pub(crate) fn lower_for(
     let ret = plan.ret.as_ref().map(|e| e.ty());
     let mut result = None;
     if let Some(e) = &plan.ret {
+        b.refuse_scatter(e)?;
         let value = b.value(e)?;
         // The stores come after, and may change what the value reads.
         result = Some(if plan.nests.is_empty() {
@@ -200,8 +202,19 @@ impl Builder {
     }
 
     /// A loop nest over the dimensions of some results.
-    fn nest(&mut self, nest: &nest::Nest) -> Result<(), Unsupported> {
+    pub(super) fn nest(&mut self, nest: &nest::Nest) -> Result<(), Unsupported> {
+        if let Some((target, fold)) = scatter::rounds(nest) {
+            return self.scatter(nest, target, fold);
+        }
+        for result in &nest.results {
+            self.refuse_scatter(&result.value)?;
+        }
         self.dimensions(nest, 0).map(|_| ())
+    }
+
+    /// Refuses a term that takes all rounds for every place, where the original takes them once.
+    pub(super) fn refuse_scatter(&self, e: &ElemRef) -> Result<(), Unsupported> {
+        refuse_in(e, &|s| self.params.contains_key(s))
     }
 
     /// Opens dimension `d` and those after it; whether there is another loop inside.
@@ -282,7 +295,11 @@ impl Builder {
         Ok(self.scopes.last().is_some_and(|s| has_loop(&s.stmts)))
     }
 
-    fn store(&mut self, r: &nest::Target, stored: &nest::Stored) -> Result<(), Unsupported> {
+    pub(super) fn store(
+        &mut self,
+        r: &nest::Target,
+        stored: &nest::Stored,
+    ) -> Result<(), Unsupported> {
         match stored {
             nest::Stored::Never => {}
             nest::Stored::Always(e) => {

@@ -6,6 +6,7 @@
 //! * `nest`: which loops, in what order.
 //! * `interchange`: accumulations whose innermost loop runs over the results.
 //! * [`contraction`]: products of matrices, which a library computes.
+//! * `scatter`: results of which the data says where each round goes.
 //! * `running`: folds that grow with a loop's counter, as prefix sums do.
 //! * `term`: facts about index notation that decide what may be moved where.
 //! * [`c`]: LoopIR, printed as C. It prints any LoopIR function, also a front end's.
@@ -18,6 +19,7 @@ mod interchange;
 pub mod lower;
 mod nest;
 mod running;
+mod scatter;
 mod search;
 mod term;
 mod value;

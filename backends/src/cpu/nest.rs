@@ -4,7 +4,7 @@
 //! after the other, so what is read must not have been overwritten yet. Where that can't be arranged,
 //! the kernel is refused. (The prover checks it again.)
 
-use super::{running, term};
+use super::{running, scatter, term};
 use crate::Unsupported;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
@@ -213,7 +213,10 @@ pub(super) fn plan(function: &tensir::Function) -> Result<Plan, Unsupported> {
 fn merged(single: &[Nest]) -> Vec<Nest> {
     let mut out: Vec<Nest> = Vec::new();
     for nest in single {
-        match out.iter_mut().find(|n| n.extents == nest.extents) {
+        // What goes where the data says has loops of its own.
+        let alone = |n: &Nest| scatter::rounds(n).is_some();
+        let same = |n: &&mut Nest| n.extents == nest.extents && !alone(n) && !alone(nest);
+        match out.iter_mut().find(same) {
             None => out.push(nest.clone()),
             Some(into) => {
                 let rename = |s: &Sym| {

@@ -114,6 +114,7 @@ impl Target for Gaudi {
 
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
         crate::summary::check(kernel.function)?;
+        crate::scatter::refuse(kernel.function)?;
         let plan = Plan::new(kernel, self.rows)?;
         Writer::new(kernel, &plan).file()
     }

@@ -57,6 +57,7 @@ impl Target for Gemmini {
 
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
         crate::summary::check(kernel.function)?;
+        crate::scatter::refuse(kernel.function)?;
         // Where both would do something, the one that does more; on a tie, the default.
         let plans: Vec<_> = [Elements::Int8, Elements::Fp32]
             .into_iter()

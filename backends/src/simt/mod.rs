@@ -77,6 +77,7 @@ impl Target for Simt {
                 p.name()
             )));
         }
+        crate::scatter::refuse(kernel.function)?;
         let lowered = lower_for(
             Machine::Items,
             kernel.function,

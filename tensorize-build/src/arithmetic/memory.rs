@@ -29,6 +29,24 @@ pub(super) fn value(e: &ElemRef, names: &Names<'_>) -> Result<String, String> {
             )
         }
         Elem::Acc(name, _) => variable(name),
+        Elem::Param(name, _) if ty.is_float() => {
+            (names.float)(name).ok_or_else(|| format!("`{name}` is no float parameter"))?
+        }
+        Elem::Unary(UnOp::Negate, a) if ty.is_float() => format!("(-{})", value(a, names)?),
+        // As in C without contraction, each operation is rounded by itself.
+        Elem::Binary(op, a, b) if ty.is_float() => {
+            let sign = match op {
+                BinOp::Add => "+",
+                BinOp::Subtract => "-",
+                BinOp::Multiply => "*",
+                BinOp::Divide => "/",
+                other => return no(&format!("`{other}`")),
+            };
+            format!("({} {sign} {})", value(a, names)?, value(b, names)?)
+        }
+        Elem::Convert(to, a) if to.is_float() && a.ty() != ScalarType::I1 => {
+            format!("(({}) as {})", value(a, names)?, to.rust_name())
+        }
         Elem::Unary(UnOp::Negate, a) if ty.is_int() => {
             format!("{}.wrapping_neg()", value(a, names)?)
         }

@@ -115,6 +115,7 @@ impl<'a> Writer<'a> {
     pub(super) fn with_names<T>(&self, f: impl FnOnce(&Names<'_>) -> T) -> T {
         f(&Names {
             integer: &|s| self.integer(s),
+            float: &|s| self.float(s),
             pointer: &|s| self.array(s).ok(),
         })
     }
@@ -140,6 +141,11 @@ impl<'a> Writer<'a> {
     pub(super) fn integer(&self, name: &str) -> Option<String> {
         let p = self.params.iter().find(|p| p.c.name == name)?;
         (!p.c.pointer && p.scalar.is_int()).then(|| p.name.clone())
+    }
+
+    pub(super) fn float(&self, name: &str) -> Option<String> {
+        let p = self.params.iter().find(|p| p.c.name == name)?;
+        (!p.c.pointer && p.scalar.is_float()).then(|| p.name.clone())
     }
 
     /// `let n = rt::int(n)?;` for each integer parameter that is mentioned.

@@ -1,8 +1,8 @@
 //! Folds: their lanes, their steps, and the reductions among them.
 
 use super::{Elem, ElemRef, Fold, Lane, Order};
-use crate::index::{Idx, Sym};
-use crate::op::BinOp;
+use crate::index::{Atom, Idx, Sym};
+use crate::op::{BinOp, CmpOp};
 use std::sync::Arc;
 
 /// A lane of a fold, the first one or another.
@@ -17,6 +17,34 @@ pub struct LaneRef<'a> {
 }
 
 impl Fold {
+    /// Whether the data says which result a step goes into: what is read is compared with a counter outside of the
+    /// fold, as in `out[j] = fold(…, if (a[i] == j) …)`. Names that are no counters are for `is_size` to tell.
+    pub fn is_told_by_data(&self, is_size: &dyn Fn(&Sym) -> bool) -> bool {
+        let mut own = vec![self.var.clone()];
+        for lane in self.lanes() {
+            lane.step.visit(&mut |x| {
+                if let Elem::Fold(inner) = &**x {
+                    own.push(inner.var.clone());
+                }
+            });
+        }
+        let compares_place = |e: &Elem| {
+            let Elem::IndexCompare(CmpOp::Eq, a, b) = e else {
+                return false;
+            };
+            let (difference, mut by_data) = (a - b, false);
+            difference.for_each_value(&mut |v| by_data |= own.iter().any(|s| v.mentions(s)));
+            let mut atoms = difference.terms().flat_map(|(m, _)| m);
+            let outside = |s: &Sym| !own.contains(s) && !is_size(s);
+            by_data && atoms.any(|atom| matches!(atom, Atom::Sym(s) if outside(s)))
+        };
+        let mut found = false;
+        for lane in self.lanes() {
+            lane.step.visit(&mut |x| found |= compares_place(x));
+        }
+        found
+    }
+
     /// `acc = init; for var in 0..extent { acc = step }; acc`, in this order.
     pub fn new(acc: Sym, var: Sym, extent: Idx, init: ElemRef, step: ElemRef) -> Fold {
         Fold {

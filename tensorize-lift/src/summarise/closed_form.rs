@@ -18,6 +18,7 @@ use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
 
 mod counters;
 mod memory;
+mod scatter;
 
 use counters::{counters, trip};
 
@@ -105,6 +106,15 @@ pub(crate) fn propose(
     known: &BTreeMap<Sym, ElemRef>,
 ) -> Result<ClosedForm, Stuck> {
     let (scalars, arrays) = modified(&l.body);
+    for array in &arrays {
+        let effects = state.arrays.get(array).map_or(&[][..], |c| &c.effects[..]);
+        let leaves = effects.iter().rev().flat_map(Effect::leaves);
+        let rows = leaves.filter(|leaf| !leaf.loops.is_empty());
+        let places: Vec<_> = rows.map(|l| (l.loops.clone(), l.index.clone())).collect();
+        if !places.is_empty() {
+            exec.written.insert(array.clone(), places);
+        }
+    }
     let Tried {
         counters,
         trip,
@@ -125,6 +135,12 @@ pub(crate) fn propose(
         scalars: BTreeMap::new(),
         arrays: BTreeMap::new(),
     };
+    // What was read of places that the data says has no form beyond the round.
+    let of_round = |(array, token): (&Sym, &Sym)| {
+        let effects = end.arrays.get(array).map_or(&[][..], |c| &c.effects[..]);
+        guess.is_scatter(effects).then(|| token.clone())
+    };
+    let of_round: Vec<Sym> = tokens.iter().filter_map(of_round).collect();
     let mut ends = BTreeMap::new();
     for (var, ty) in &scalars {
         if let Some(at) = counters.get(var) {
@@ -133,6 +149,7 @@ pub(crate) fn propose(
         } else if let Some(at) = known.get(var) {
             form.scalars.insert(var.clone(), ScalarForm::At(at.clone()));
         } else if let Some(e) = end.scalars.get(var)
+            && !of_round.iter().any(|token| mentions_array(e, token))
             && let Ok(e) = guess.in_round(|g| g.resolve(e))
         {
             ends.insert(var.clone(), e);
@@ -303,6 +320,9 @@ impl Guess<'_, '_, '_> {
                 "where it writes in {array} depends on {var}, and that on the data: such a scatter is not \
                  supported"
             ));
+        }
+        if self.is_scatter(new) {
+            return self.scattered(array, new);
         }
         let stays = !new.is_empty()
             && new.iter().all(|e| {

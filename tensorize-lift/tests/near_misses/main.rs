@@ -6,6 +6,7 @@ mod constructs;
 mod cpp;
 mod edges;
 mod rules;
+mod scatter;
 
 use std::path::PathBuf;
 use tensorize_ir::element::Elem;

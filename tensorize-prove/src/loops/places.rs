@@ -2,13 +2,14 @@
 
 use crate::canon;
 use crate::chain::{self, Effect, Leaf};
+use crate::decode::is_among;
 use crate::equal::same;
 use crate::exec::{Executor, State, Stuck};
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::op::CmpOp;
+use tensorize_ir::op::{BinOp, CmpOp};
 
 impl Executor<'_, '_> {
     /// Whether the writes `new` of round `k` turn `effects(k)` into `effects(k + 1)`.
@@ -55,7 +56,7 @@ impl Executor<'_, '_> {
         claimed.effects.extend(next.iter().cloned());
         let leaves: Vec<Leaf> = next.iter().flat_map(Effect::leaves).collect();
         // Nothing else changes.
-        self.at_same_places(&next, new)
+        (self.at_same_places(&next, new) || self.within_places(&leaves, new))
             && leaves.iter().all(|leaf| {
                 let mark = self.ctx.mark();
                 let vars = leaf.loops.iter();
@@ -72,7 +73,8 @@ impl Executor<'_, '_> {
                 let found = chain::read(&mut self.ctx, array, found, &at);
                 let shown = match (claimed, found) {
                     (Ok(claimed), Ok(found)) => {
-                        let found = found.replace_accs(running);
+                        let found = sizes_first(&found.replace_accs(running));
+                        let claimed = sizes_first(&claimed);
                         same(&mut self.ctx, &found, &claimed, Tier::Exact)
                             && self.stays_in_types(&found, &claimed, None)
                     }
@@ -81,6 +83,26 @@ impl Executor<'_, '_> {
                 self.ctx.forget(mark);
                 shown
             })
+    }
+
+    /// Whether all writes are at places of the closed form: by what is known of sizes and types, or by a guard that
+    /// looks at the data before a call, as the index of a histogram's bin stands in memory.
+    fn within_places(&mut self, places: &[Leaf], new: &[Effect]) -> bool {
+        new.iter().flat_map(Effect::leaves).all(|leaf| {
+            let mark = self.ctx.mark();
+            for (v, n) in &leaf.loops {
+                self.ctx.assume_in_range(v, n);
+            }
+            self.ctx.assume(leaf.cond.clone());
+            let among = places.iter().filter_map(|place| {
+                let (loops, index) = place.renamed(&mut self.ctx.fresh);
+                is_among(&mut self.ctx, &loops, &index, leaf.index)
+            });
+            let among: Vec<ElemRef> = among.collect();
+            let known = among.iter().any(|inside| self.ctx.holds(inside));
+            self.ctx.forget(mark);
+            known || among.iter().any(|inside| self.asked_of_data(&leaf, inside))
+        })
     }
 
     /// Whether the writes are at the same places, whatever is written under which conditions.
@@ -164,6 +186,19 @@ impl Executor<'_, '_> {
             _ => false,
         }
     }
+}
+
+/// A choice by a place and by data as two, one in the other: where the place is not this one, the data is another's.
+fn sizes_first(e: &ElemRef) -> ElemRef {
+    let Elem::Select(c, t, f) = &**e else {
+        return e.clone();
+    };
+    let f = sizes_first(f);
+    let Elem::Binary(BinOp::And, a, b) = &**c else {
+        return Elem::select(c.clone(), t.clone(), f);
+    };
+    let then = sizes_first(&Elem::select(b.clone(), t.clone(), f.clone()));
+    sizes_first(&Elem::select(a.clone(), then, f))
 }
 
 /// The effects of a round more, where they are at the same places in every round, each holding a fold over the rounds.

@@ -38,3 +38,17 @@ void csr(int n, const int64_t *start, const int *column, const double *value, co
         y[i] = sum;
     }
 }
+
+TENSORIZE_KERNEL
+void histogram(int n, const int *bin, const double *weight, int bins, double *sums)
+{
+    for (int j = 0; j < bins; j++) sums[j] = 0;
+    for (int i = 0; i < n; i++) sums[bin[i]] += weight[i];
+}
+
+TENSORIZE_KERNEL
+void binned(int n, const double *x, double low, double width, int bins, int *counts)
+{
+    for (int j = 0; j < bins; j++) counts[j] = 0;
+    for (int i = 0; i < n; i++) counts[(int)((x[i] - low) / width)]++;
+}

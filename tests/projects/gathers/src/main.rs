@@ -71,6 +71,28 @@ fn safe() {
         format!("{}", result.is_err())
     });
 
+    let mut sums = [9f64; 3];
+    let mut histogram = |what: &str, bin: &[i32], bins: i32| {
+        show(what, || {
+            let result = kernels::histogram(bin.len() as i32, bin, &table, bins, &mut sums);
+            format!("{sums:?} {:?}", result.map_err(|e| e.to_string()))
+        });
+    };
+    histogram("counted", &[1, 0, 1, 1], 2);
+    histogram("counted nowhere", &[], 0);
+    histogram("counted beyond", &[0, 2], 2);
+    histogram("counted before", &[0, -1], 2);
+
+    let mut counts = [9i32; 3];
+    let mut binned = |what: &str, width: f64| {
+        show(what, || {
+            let result = kernels::binned(8, &table, -1.0, width, 3, &mut counts);
+            format!("{counts:?} {:?}", result.map_err(|e| e.to_string()))
+        });
+    };
+    binned("binned", 30.0);
+    binned("binned beyond", 20.0);
+
     let mut y = [0f64; 3];
     show("csr", || {
         let (start, column) = ([0i64, 2, 2, 3], [0, 3, 1]);
@@ -95,6 +117,11 @@ fn raw() {
             let mut out = [0f64; 3];
             sys::take(3, index.as_ptr(), at.add(4), out.as_mut_ptr());
             format!("{out:?}")
+        });
+        let (bin, mut sums) = ([0i32, 2], [9f64; 3]);
+        show("counted beyond the cleared ones", || {
+            sys::histogram(2, bin.as_ptr(), at.add(1), 2, sums.as_mut_ptr());
+            format!("{sums:?}")
         });
         let index = [4i32, 1, 0];
         show("up to the output", || {
