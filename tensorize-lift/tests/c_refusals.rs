@@ -203,6 +203,13 @@ fn constructs_without_a_counterpart() {
         "return \"",
         "string",
     );
+    // With trigraphs, the second character is a backslash.
+    refuses(
+        "int f(int n) {\n return \"a??/n\"[n]; }",
+        "TZ0216",
+        "return \"",
+        "string",
+    );
     refuses(
         "long double f(long double x) { return x; }",
         "TZ0217",

@@ -6,7 +6,7 @@
 
 use crate::canon;
 use crate::context::{Context, is_index_condition};
-use crate::decode::{decode, in_other_columns};
+use crate::decode::{self, decode, in_other_columns};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Fresh, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp};
@@ -325,33 +325,18 @@ fn hit_apart(
             leaf.index
         )));
     };
-    let with = |s: &Sym| {
-        leaf.loops
-            .iter()
-            .position(|(v, _)| v == s)
-            .map(|i| position[i].clone())
-    };
     // The position is the only one that can hit; where strides leave gaps, it need not.
-    let mut cond = Elem::index_compare(CmpOp::Eq, leaf.index.substitute(&with), at.clone());
-    for (i, (_, extent)) in leaf.loops.iter().enumerate() {
-        let extent = extent.substitute(&with);
-        cond = and(
-            cond,
-            Elem::index_compare(CmpOp::Ge, position[i].clone(), Idx::default()),
-        );
-        cond = and(
-            cond,
-            Elem::index_compare(CmpOp::Lt, position[i].clone(), extent),
-        );
-    }
-    cond = match ctx.decide(&cond) {
+    let cond = decode::hits(&leaf.loops, leaf.index, &position, at);
+    let cond = match ctx.decide(&cond) {
         Some(false) => return Ok(None),
         Some(true) => truth(true),
         None if in_other_columns(ctx, &leaf.loops, leaf.index, at) => return Ok(None),
         None => cond,
     };
+    let with = decode::at_position(&leaf.loops, &position);
     let cond = and(cond, leaf.cond.substitute(&with));
     let value = leaf.value.substitute(&with);
+    drop(with);
     Ok(Some(Hit {
         position,
         cond,

@@ -81,17 +81,28 @@ pub(crate) fn is_among(
         [] => vec![],
         _ => decode(ctx, loops, index, at)?,
     };
-    let with = |s: &Sym| {
+    Some(hits(loops, index, &position, at))
+}
+
+/// Whether an access in these loops, which hits the place in the round at `position` or in none, does hit it.
+pub(crate) fn hits(loops: &[(Sym, Idx)], index: &Idx, position: &[Idx], at: &Idx) -> ElemRef {
+    let with = at_position(loops, position);
+    let mut cond = Elem::index_compare(CmpOp::Eq, index.substitute(&with), at.clone());
+    for ((_, n), p) in loops.iter().zip(position) {
+        let zero = Idx::default();
+        cond = and(cond, Elem::index_compare(CmpOp::Ge, p.clone(), zero));
+        let n = n.substitute(&with);
+        cond = and(cond, Elem::index_compare(CmpOp::Lt, p.clone(), n));
+    }
+    cond
+}
+
+/// The round at `position`, as what is put in for the loops' counters.
+pub(crate) fn at_position(loops: &[(Sym, Idx)], position: &[Idx]) -> impl Fn(&Sym) -> Option<Idx> {
+    move |s| {
         let i = loops.iter().position(|(v, _)| v == s)?;
         Some(position[i].clone())
-    };
-    let mut inside = Elem::index_compare(CmpOp::Eq, index.substitute(&with), at.clone());
-    for (p, (_, n)) in position.iter().zip(loops) {
-        let (n, zero) = (n.substitute(&with), Idx::default());
-        inside = and(inside, Elem::index_compare(CmpOp::Ge, p.clone(), zero));
-        inside = and(inside, Elem::index_compare(CmpOp::Lt, p.clone(), n));
     }
-    Some(inside)
 }
 
 /// The position by dividing polynomials, where it is one of a round: there is only one.
@@ -177,7 +188,7 @@ pub fn in_other_columns(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at
         }
         let (_, column) = divide(&canon::idx(index), &pitch);
         let (_, other) = divide(&canon::idx(at), &pitch);
-        let mark = ctx.mark();
+        let (mark, saved) = (ctx.mark(), ctx.save());
         for (var, extent) in loops {
             ctx.assume_in_range(var, extent);
         }
@@ -185,7 +196,12 @@ pub fn in_other_columns(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at
             && [column, other]
                 .iter()
                 .all(|c| ctx.is_non_negative(c) && within_row(ctx, c, &pitch));
-        ctx.forget(mark);
+        if apart {
+            ctx.forget(mark);
+        } else {
+            // No guard for nothing.
+            ctx.restore(saved);
+        }
         apart
     })
 }

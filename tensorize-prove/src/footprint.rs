@@ -170,12 +170,11 @@ fn always(ctx: &mut Context, a: &Access, all: &[Access], guards: &mut Vec<Guard>
         let Some(needed) = matched_in_cases(ctx, &place, all) else {
             return false;
         };
-        guards.extend(
-            needed
-                .into_iter()
-                .filter(|g| !guards.contains(g))
-                .collect::<Vec<_>>(),
-        );
+        for guard in needed {
+            if !guards.contains(&guard) {
+                guards.push(guard);
+            }
+        }
         return true;
     }
     let one = Idx::constant(1);

@@ -96,18 +96,8 @@ fn share_it(ctx: &mut Context, g: &Access, original: &[&Access]) -> bool {
 fn hit(ctx: &mut Context, g: &Access, o: &Access) -> Option<ElemRef> {
     let o = in_one_range(ctx, o);
     let position = decode::decode(ctx, &o.loops, &o.index, &g.index)?;
-    let names = o.loops.iter().map(|(v, _)| v.clone());
-    let round: Round = names.zip(position).collect();
-    let with = |s: &Sym| round.get(s).cloned();
-    let mut cond = Elem::index_compare(CmpOp::Eq, o.index.substitute(&with), g.index.clone());
-    for (v, n) in &o.loops {
-        let (at, n) = (round[v].clone(), n.substitute(&with));
-        let after = Elem::index_compare(CmpOp::Ge, at.clone(), Idx::default());
-        cond = chain::and(
-            cond,
-            chain::and(after, Elem::index_compare(CmpOp::Lt, at, n)),
-        );
-    }
+    let mut cond = decode::hits(&o.loops, &o.index, &position, &g.index);
+    let with = decode::at_position(&o.loops, &position);
     for c in &o.path {
         let c = c.substitute(&with);
         if is_index_condition(&c) {

@@ -181,11 +181,8 @@ impl Encoder {
             for times in [&times, &-&times] {
                 let product = self.linear(&canon::idx(&(times * &factor)));
                 let times = self.linear(times);
-                for (lemma, x, y) in [
-                    (PRODUCT_NON_NEGATIVE, &times, &factor_text),
-                    (PRODUCT_GROWS, &times, &factor_text),
-                ] {
-                    let terms = [("XY", &*product), ("X", x), ("Y", y)];
+                let terms = [("XY", &*product), ("X", &times), ("Y", &factor_text)];
+                for lemma in [PRODUCT_NON_NEGATIVE, PRODUCT_GROWS] {
                     self.lemmas.insert(instantiate(lemma, &terms));
                 }
             }

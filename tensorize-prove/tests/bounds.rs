@@ -163,6 +163,14 @@ fn columns_of_rows_that_are_a_size_apart() {
         ),
         ("s*i", "s*j - 1", &[("i", "n")], &[("j", "m")], false),
         ("4*i", "4*j + 5", &[("i", "n")], &[("j", "m")], false),
+        // The first column would do with a guard, the second does not.
+        (
+            "s*i + 1",
+            "s*j + 5 - k",
+            &[("i", "n")],
+            &[("j", "m"), ("k", "3")],
+            false,
+        ),
     ];
     for (index, at, writes, reads, expected) in cases {
         let (index, place) = (idx(index), idx(at));
@@ -178,6 +186,7 @@ fn columns_of_rows_that_are_a_size_apart() {
         });
         assert_eq!(apart, expected, "{index} and {place}");
         if !apart {
+            assert!(guards.is_empty(), "guards for nothing: {guards:?}");
             continue;
         }
         for at in sizes(&guards) {

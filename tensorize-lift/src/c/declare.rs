@@ -370,7 +370,12 @@ fn text(c: Cursor<'_>) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     // What a macro hides, and wide characters, are no such tokens.
     for (_, token, _) in c.tokens() {
-        let mut bytes = token.strip_prefix('"')?.strip_suffix('"')?.bytes();
+        let inner = token.strip_prefix('"')?.strip_suffix('"')?;
+        // `??/` is one character to a compiler that is asked for trigraphs.
+        if inner.contains("??") {
+            return None;
+        }
+        let mut bytes = inner.bytes();
         while let Some(b) = bytes.next() {
             out.push(match b {
                 b'\\' => match bytes.next()? {

@@ -232,6 +232,15 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
+    /// Each of two places holds afterwards what the other one held.
+    pub fn exchange(&mut self, a: Place, b: Place, at: Cursor<'u>) -> Result<()> {
+        let first = self.load(a.clone(), at)?;
+        let first = self.hold("t", first)?;
+        let second = self.load(b.clone(), at)?;
+        self.write(a, second, at)?;
+        self.write(b, first, at)
+    }
+
     /// Writes a value of the place's type.
     pub fn write(&mut self, place: Place, value: Expr, at: Cursor<'u>) -> Result<()> {
         match place {

@@ -107,10 +107,42 @@ impl Executor<'_, '_> {
 
     /// Whether the writes are at the same places, whatever is written under which conditions.
     fn at_same_places(&mut self, a: &[Effect], b: &[Effect]) -> bool {
+        self.paired(a, b, &mut |_, _, _| true)
+    }
+
+    /// The writes `claimed` by a closed form are those that were `found`, in the same order, at the same places.
+    fn same_effects(&mut self, claimed: &[Effect], found: &[Effect]) -> bool {
+        self.paired(claimed, found, &mut |this, (p, v), (q, w)| {
+            same(&mut this.ctx, p, q, Tier::Exact)
+                && same(&mut this.ctx, v, w, Tier::Exact)
+                && this.stays_in_types(w, v, None)
+        })
+    }
+
+    /// Whether the writes are at the same places one by one, in loops of as many rounds, and `alike` in their
+    /// conditions and values.
+    fn paired(
+        &mut self,
+        a: &[Effect],
+        b: &[Effect],
+        alike: &mut dyn FnMut(&mut Self, Written, Written) -> bool,
+    ) -> bool {
         a.len() == b.len()
             && a.iter().zip(b).all(|pair| match pair {
-                (Effect::Point { index: i, .. }, Effect::Point { index: j, .. }) => {
-                    canon::idx(&(i - j)).is_zero() || self.ctx.proves(CmpOp::Eq, i, j)
+                (
+                    Effect::Point {
+                        cond: p,
+                        index: i,
+                        value: v,
+                    },
+                    Effect::Point {
+                        cond: q,
+                        index: j,
+                        value: w,
+                    },
+                ) => {
+                    (canon::idx(&(i - j)).is_zero() || self.ctx.proves(CmpOp::Eq, i, j))
+                        && alike(self, (p, v), (q, w))
                 }
                 (
                     Effect::Loop {
@@ -128,63 +160,12 @@ impl Executor<'_, '_> {
                     let q: Vec<Effect> = q.collect();
                     let mark = self.ctx.mark();
                     self.ctx.assume_in_range(x, n);
-                    let same = canon::idx(&(n - m)).is_zero() && self.at_same_places(p, &q);
+                    let same = canon::idx(&(n - m)).is_zero() && self.paired(p, &q, alike);
                     self.ctx.forget(mark);
                     same
                 }
                 _ => false,
             })
-    }
-
-    /// The writes `claimed` by a closed form are those that were `found`, in the same order, at the same places.
-    fn same_effects(&mut self, claimed: &[Effect], found: &[Effect]) -> bool {
-        let pairs = claimed.iter().zip(found);
-        claimed.len() == found.len() && pairs.into_iter().all(|(x, y)| self.same_effect(x, y))
-    }
-
-    fn same_effect(&mut self, claimed: &Effect, found: &Effect) -> bool {
-        match (claimed, found) {
-            (
-                Effect::Point {
-                    cond: p,
-                    index: i,
-                    value: v,
-                },
-                Effect::Point {
-                    cond: q,
-                    index: j,
-                    value: w,
-                },
-            ) => {
-                (canon::idx(&(i - j)).is_zero() || self.ctx.proves(CmpOp::Eq, i, j))
-                    && same(&mut self.ctx, p, q, Tier::Exact)
-                    && same(&mut self.ctx, v, w, Tier::Exact)
-                    && self.stays_in_types(w, v, None)
-            }
-            (
-                Effect::Loop {
-                    var: x,
-                    extent: n,
-                    body: b1,
-                },
-                Effect::Loop {
-                    var: y,
-                    extent: m,
-                    body: b2,
-                },
-            ) => {
-                let renamed: Vec<Effect> = b2
-                    .iter()
-                    .map(|e| e.replace(y, &Idx::sym(x.clone())))
-                    .collect();
-                let mark = self.ctx.mark();
-                self.ctx.assume_in_range(x, n);
-                let ok = canon::idx(&(n - m)).is_zero() && self.same_effects(b1, &renamed);
-                self.ctx.forget(mark);
-                ok
-            }
-            _ => false,
-        }
     }
 }
 
@@ -200,6 +181,9 @@ fn sizes_first(e: &ElemRef) -> ElemRef {
     let then = sizes_first(&Elem::select(b.clone(), t.clone(), f.clone()));
     sizes_first(&Elem::select(a.clone(), then, f))
 }
+
+/// A condition, and the value that is written under it.
+type Written<'a> = (&'a ElemRef, &'a ElemRef);
 
 /// The effects of a round more, where they are at the same places in every round, each holding a fold over the rounds.
 fn a_round_later(effects: &[Effect], k: &Sym) -> Option<Vec<Effect>> {

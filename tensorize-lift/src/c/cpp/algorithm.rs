@@ -177,11 +177,7 @@ impl<'u> Lower<'u, '_> {
                 let second = self.settled_pointer(second)?;
                 self.count_to(range.len.clone(), c, |s, k| {
                     let (a, b) = (range.at(k.clone()), second.moved(k).deref());
-                    let first = s.load(a.clone(), c)?;
-                    let first = s.hold("t", first)?;
-                    let other = s.load(b.clone(), c)?;
-                    s.write(a, other, c)?;
-                    s.write(b, first, c)
+                    s.exchange(a, b, c)
                 })?;
             }
             ("reverse", 2) => {
@@ -193,11 +189,7 @@ impl<'u> Lower<'u, '_> {
                         range.at(k.clone()),
                         range.at(offset_op(BinOp::Subtract, last, k)),
                     );
-                    let first = s.load(a.clone(), c)?;
-                    let first = s.hold("t", first)?;
-                    let other = s.load(b.clone(), c)?;
-                    s.write(a, other, c)?;
-                    s.write(b, first, c)
+                    s.exchange(a, b, c)
                 })?;
             }
             ("adjacent_difference", 3) => self.differences(call)?,

@@ -87,11 +87,7 @@ impl<'u> Lower<'u, '_> {
                 }
                 let (a, b) = (self.place(a)?, self.place(b)?);
                 let (a, b) = (self.settled_place(a)?, self.settled_place(b)?);
-                let first = self.load(a.clone(), c)?;
-                let first = self.hold("t", first)?;
-                let second = self.load(b.clone(), c)?;
-                self.write(a, second, c)?;
-                self.write(b, first, c)?;
+                self.exchange(a, b, c)?;
             }
             ("operator=", 2) => {
                 let (l, r) = (call.arg(0)?, call.arg(1)?);
