@@ -1,6 +1,8 @@
 //! What a build does: looks up what is stored, compiles the original and the generated code, writes the
 //! bindings.
 
+mod results;
+
 use crate::adaptor::language_of;
 use crate::bindings::{self, Binding, Code, Proven, TargetCode};
 use crate::builder::Error;
@@ -129,7 +131,7 @@ impl Session {
         // A read-only source is no error: the subcommand has the metadata, too.
         // Flags that are for another machine are no use to it, which works on this one.
         let for_this_machine = self.cross.is_none() || !BuildManifest::path(&self.dir).exists();
-        if may_write(&self.dir) && for_this_machine {
+        if results::may_write(&self.dir) && for_this_machine {
             self.note_library();
         }
         let mut files = Vec::new();
@@ -184,130 +186,6 @@ impl Session {
                 fs::File::open(path)
                     .and_then(|f| f.set_modified(before))
                     .ok();
-            }
-        }
-    }
-
-    /// Everything that is stored; the subcommand is run if something is missing.
-    fn entries(&self, files: &[(String, Preprocessed)]) -> Result<Vec<Entry>, Error> {
-        let mut entries = self.load(files);
-        let mut missing = self.missing(files, &entries);
-        let use_of_more = self.cross.as_ref().is_none_or(Cross::has_like_numbers);
-        if !missing.is_empty() && use_of_more && self.run_subcommand() {
-            entries = self.load(files);
-            missing = self.missing(files, &entries);
-        }
-        if missing.is_empty() {
-            return Ok(entries);
-        }
-        let list = missing.join(", ");
-        if env::var_os("TENSORIZE_STRICT").is_some_and(|v| v == "1") {
-            return Err(match &self.cross {
-                None => Error::Strict(list),
-                Some(cross) => Error::StrictElsewhere(cross.without_result(&list)),
-            });
-        }
-        warn(&match &self.cross {
-            None => format!(
-                "no current result for {list}: the original C is compiled alone; run `cargo tensorize`"
-            ),
-            Some(cross) => cross.without_result(&list),
-        });
-        Ok(entries)
-    }
-
-    fn load(&self, files: &[(String, Preprocessed)]) -> Vec<Entry> {
-        let contents = self.store.load();
-        contents.rejected.iter().for_each(|r| warn(&r.to_string()));
-        let mut entries = contents.entries;
-        for (file, seen) in files {
-            for name in wanted(&self.metadata, file, seen) {
-                if entries
-                    .iter()
-                    .any(|e| is_current(&e.record, file, seen, &name))
-                {
-                    continue;
-                }
-                entries.extend(self.cached(file, seen, &name));
-            }
-        }
-        entries
-    }
-
-    /// What another checkout has found out about a kernel, best with code for all targets that are wanted here.
-    fn cached(&self, file: &str, seen: &Preprocessed, name: &str) -> Option<Entry> {
-        let targets = self.metadata.targets();
-        let has_all = |e: &Entry| targets.iter().all(|t| e.record.targets.contains_key(t));
-        let rank = |e: &Entry| match is_current(&e.record, file, seen, name) {
-            false => 0,
-            true => 1 + u32::from(has_all(e)),
-        };
-        let cache = self.cache.as_ref()?;
-        let hashes = seen.hashes_of(name);
-        let mut found = [hashes.here, hashes.under_other_signs]
-            .into_iter()
-            .filter_map(|hash| cache.best(&hash, name, rank));
-        found.next()
-    }
-
-    fn missing(&self, files: &[(String, Preprocessed)], entries: &[Entry]) -> Vec<String> {
-        let mut missing = Vec::new();
-        for (file, seen) in files {
-            for name in wanted(&self.metadata, file, seen) {
-                if !entries
-                    .iter()
-                    .any(|e| is_current(&e.record, file, seen, &name))
-                {
-                    missing.push(format!("{file}::{name}"));
-                }
-            }
-        }
-        missing
-    }
-
-    /// Whether `cargo tensorize` ran and may have written something.
-    fn run_subcommand(&self) -> bool {
-        // A nested run, a documentation build, or a source that isn't ours to write to.
-        let nested = ["TENSORIZE_NESTED", "DOCS_RS"]
-            .iter()
-            .any(|v| env::var_os(v).is_some());
-        if nested || !may_write(&self.dir) {
-            return false;
-        }
-        let Some(tool) = find_tool() else {
-            return false;
-        };
-        let mut command = std::process::Command::new(&tool);
-        // The tool must not call `cargo build`, which would wait for the lock that our caller holds.
-        command
-            .args(["--color", "never", "--manifest-path"])
-            .arg(self.dir.join("Cargo.toml"))
-            .env("TENSORIZE_NESTED", "1")
-            .stdin(std::process::Stdio::null());
-        // For the tool these would be the user's own settings.
-        for name in [
-            "TARGET",
-            "HOST",
-            "OUT_DIR",
-            "OPT_LEVEL",
-            "DEBUG",
-            "PROFILE",
-            "NUM_JOBS",
-        ] {
-            command.env_remove(name);
-        }
-        match command.output() {
-            Ok(output) => {
-                // Refusals are no errors here: they are stored, and the originals are compiled.
-                print!(
-                    "{}",
-                    String::from_utf8_lossy(&output.stderr).replace("cargo:", "cargo :")
-                );
-                true
-            }
-            Err(e) => {
-                warn(&format!("{} can't be started: {e}", tool.display()));
-                false
             }
         }
     }
@@ -601,28 +479,4 @@ fn extension(file: &Option<String>) -> &str {
     file.as_deref()
         .and_then(|f| f.rsplit_once('.'))
         .map_or("", |(_, e)| e)
-}
-
-/// `TENSORIZE_BIN`, else `cargo-tensorize` among the programs.
-fn find_tool() -> Option<PathBuf> {
-    if let Some(tool) = env::var_os("TENSORIZE_BIN") {
-        return (!tool.is_empty()).then(|| tool.into());
-    }
-    let name = format!("cargo-tensorize{}", env::consts::EXE_SUFFIX);
-    env::split_paths(&env::var_os("PATH")?)
-        .map(|dir| dir.join(&name))
-        .find(|p| p.is_file())
-}
-
-fn may_write(dir: &Path) -> bool {
-    let store = dir.join(".tensorize");
-    let place = if store.exists() {
-        store
-    } else {
-        dir.to_path_buf()
-    };
-    // Sources that cargo unpacked are as good as read-only.
-    let unpacked =
-        dir.components().any(|c| c.as_os_str() == "registry") && dir.join(".cargo-ok").exists();
-    !unpacked && fs::metadata(place).is_ok_and(|m| !m.permissions().readonly())
 }

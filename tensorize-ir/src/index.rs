@@ -567,48 +567,4 @@ impl Fresh {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn s(name: &str) -> Idx {
-        Idx::sym(name)
-    }
-
-    #[test]
-    fn polynomials_have_one_form() {
-        let a = &(&s("i") * &s("n")) + &s("j");
-        let b = &(&s("j") + &(&s("n") * &s("i"))) + &Idx::constant(0);
-        assert_eq!(a, b);
-        assert_eq!((&a - &b).as_constant(), Some(0));
-        assert_eq!((&a + &Idx::constant(-1)).to_string(), "i*n + j - 1");
-    }
-
-    #[test]
-    fn linear_parts_come_apart() {
-        let a = &(&s("i") * &s("n")) + &s("j");
-        let (c, rest) = a.linear_in("i").unwrap();
-        assert_eq!((c, rest), (s("n"), s("j")));
-        assert!((&s("i") * &s("i")).linear_in("i").is_none());
-        assert!(s("i").floor_div(&Idx::constant(2)).linear_in("i").is_none());
-    }
-
-    #[test]
-    fn division_rounds_down() {
-        assert_eq!(
-            Idx::constant(-7).floor_div(&Idx::constant(2)).as_constant(),
-            Some(-4)
-        );
-        assert_eq!(
-            Idx::constant(-7).modulo(&Idx::constant(2)).as_constant(),
-            Some(1)
-        );
-        let four_n = &Idx::constant(4) * &s("n");
-        let four_i_3 = &(&Idx::constant(4) * &s("i")) + &Idx::constant(7);
-        assert_eq!(four_i_3.floor_div(&Idx::constant(4)).to_string(), "i + 1");
-        assert_eq!(four_i_3.modulo(&Idx::constant(4)).as_constant(), Some(3));
-        assert_eq!(
-            four_n.floor_div(&Idx::constant(2)),
-            &Idx::constant(2) * &s("n")
-        );
-    }
-}
+mod tests;
