@@ -15,8 +15,18 @@ impl Progress {
     pub fn new(what: &'static str, pieces: usize) -> Progress {
         let bar = ProgressBar::with_draw_target(Some(pieces as u64), ProgressDrawTarget::hidden());
         bar.set_message(what);
-        if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}, {eta} left")
-        {
+        Progress::later(bar, "{msg} [{bar:30}] {pos}/{len}, {eta} left")
+    }
+
+    /// Of something that may take a while, nobody knows how long.
+    pub fn waiting(what: String) -> Progress {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        bar.set_message(what);
+        Progress::later(bar, "{spinner} {msg}, {elapsed}")
+    }
+
+    fn later(bar: ProgressBar, template: &str) -> Progress {
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
         // It must not keep alive what it shows.

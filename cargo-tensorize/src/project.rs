@@ -2,6 +2,7 @@
 
 use crate::cli::Project;
 use crate::diagnostics::Diagnostic;
+use crate::progress::Progress;
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ pub fn packages(project: &Project) -> Result<Vec<Package>, Box<Diagnostic>> {
         let text = || std::fs::read(BuildManifest::path(&dir)).ok();
         let before = text();
         let ran = if uses_build_script {
-            run_build_script(&dir, project)
+            run_build_script(&p.name, &dir, project)
         } else {
             Ok(())
         };
@@ -171,7 +172,7 @@ fn chosen<'a>(
 ///
 /// When cargo runs us from a build script, it holds its locks: nothing is run then, and the script has
 /// made its notes.
-fn run_build_script(dir: &Path, project: &Project) -> Result<(), String> {
+fn run_build_script(name: &str, dir: &Path, project: &Project) -> Result<(), String> {
     let noted = BuildManifest::load(dir);
     let up_to_date = noted.as_ref().is_some_and(|n| n.is_of_script(dir));
     let nested = std::env::var_os("TENSORIZE_NESTED").is_some() || in_build_script();
@@ -182,6 +183,9 @@ fn run_build_script(dir: &Path, project: &Project) -> Result<(), String> {
         // Of damaged notes cargo sees no change; of missing ones it does, and runs the script.
         std::fs::remove_file(BuildManifest::path(dir)).ok();
     }
+    let _shown = Progress::waiting(format!(
+        "cargo check: the build script of `{name}` says what it compiles"
+    ));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .arg("check")

@@ -210,14 +210,18 @@ impl KernelReport {
         main_operator(&self.summary)
     }
 
+    /// Whether nothing is known of the kernel as it is now.
+    fn is_out_of_date(&self) -> bool {
+        self.gate == Code::OutOfDate && self.status == Status::Unproven
+    }
+
     /// The exit code that this kernel alone would give.
     pub fn exit(&self, strict: bool) -> Code {
         let target_failed = self
             .targets
             .values()
             .any(|t| t.status == TargetStatus::Failed);
-        if self.gate == Code::OutOfDate && self.status == Status::Unproven {
-            // Nothing is known of it as it is now.
+        if self.is_out_of_date() {
             return self.gate;
         }
         let code = match self.status {
@@ -242,6 +246,9 @@ pub struct Summary {
     proven: usize,
     refuted: usize,
     unproven: usize,
+    /// Of those that are not proven.
+    #[serde(skip)]
+    out_of_date: usize,
     unsupported: usize,
     wall_us: u64,
     peak_rss_bytes: u64,
@@ -258,6 +265,7 @@ impl Summary {
             proven: count(Status::Proven),
             refuted: count(Status::Refuted),
             unproven: count(Status::Unproven),
+            out_of_date: kernels.iter().filter(|k| k.is_out_of_date()).count(),
             unsupported: count(Status::Unsupported),
             wall_us,
             peak_rss_bytes: peak_rss,
@@ -271,7 +279,8 @@ impl Summary {
         let mut text = format!("{} kernels: {} proven", self.kernels, self.proven);
         let rest = [
             (self.refuted, "refuted"),
-            (self.unproven, "not proven"),
+            (self.unproven - self.out_of_date, "not proven"),
+            (self.out_of_date, "out of date"),
             (self.unsupported, "not supported"),
             (errors, "with errors"),
         ];
@@ -296,7 +305,11 @@ pub fn table(kernels: &[KernelReport], targets: &[String]) -> String {
         let lifting = t.parse + t.propose + t.prove;
         let mut row = vec![
             k.name.clone(),
-            k.status.name().into(),
+            if k.is_out_of_date() {
+                "out of date".into()
+            } else {
+                k.status.name().into()
+            },
             k.tier.map_or("-", Tier::name).into(),
             if k.summary.is_empty() {
                 "-".into()
@@ -307,6 +320,8 @@ pub fn table(kernels: &[KernelReport], targets: &[String]) -> String {
                 "cached".into()
             } else if k.stored {
                 "stored".into()
+            } else if lifting == 0 {
+                "-".into()
             } else {
                 format!("{:.1} ms", lifting as f64 / 1e3)
             },
