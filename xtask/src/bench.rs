@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
 use crate::process::{cargo, output, root, run as run_command, target_dir};
 use crate::{demo, setup};
 
 mod lift;
+mod plot;
 mod project;
 mod run;
 mod size;
@@ -38,7 +39,10 @@ pub enum What {
 }
 
 /// Measures `what`.
-pub fn run(what: What, json: bool, runs: usize, kernels: &[usize]) -> Result<()> {
+pub fn run(what: What, json: bool, update: bool, runs: usize, kernels: &[usize]) -> Result<()> {
+    if update && !matches!(what, What::Run) {
+        bail!("only `run` has a page to write; leave out --update");
+    }
     setup::run(setup::Frameworks::Small)?;
     match what {
         What::Lift => lift::run(json, runs),
@@ -70,7 +74,7 @@ pub fn run(what: What, json: bool, runs: usize, kernels: &[usize]) -> Result<()>
                 .args(c_files(&root().join("fixtures/tenspiler"))?),
         ),
         What::Demo => demo::bench(),
-        What::Run => run::run(json),
+        What::Run => run::run(json, update),
     }
 }
 

@@ -51,6 +51,9 @@ enum Verb {
         /// Print one JSON object instead of a table
         #[arg(long)]
         json: bool,
+        /// For `run`: write docs/speed.md and its picture, too
+        #[arg(long)]
+        update: bool,
         /// How many cold runs to take the median of
         #[arg(long, default_value_t = 5)]
         runs: usize,
@@ -94,9 +97,10 @@ fn main() -> ExitCode {
         Verb::Bench {
             what,
             json,
+            update,
             runs,
             kernels,
-        } => bench::run(what, json, runs.max(1), &kernels),
+        } => bench::run(what, json, update, runs.max(1), &kernels),
         Verb::Targets {
             frameworks,
             update,

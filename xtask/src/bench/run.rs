@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::{build_tool, machine};
+use super::{build_tool, machine, plot};
 use crate::process::{cargo, output, root, run as run_command, target_dir};
 use crate::setup;
 
-/// Measures, and prints a table in Markdown or one JSON object a row.
-pub fn run(as_json: bool) -> Result<()> {
+/// Measures, and prints a table in Markdown or one JSON object a row; `write` is to write the page of it, too.
+pub fn run(as_json: bool, write: bool) -> Result<()> {
     let program = build()?;
     let mut rows: Vec<Value> = output(&mut Command::new(program))?
         .lines()
@@ -36,7 +36,10 @@ pub fn run(as_json: bool) -> Result<()> {
         }
     }
     if !as_json {
-        print(&rows, &limits);
+        print!("{}", table(&rows, &limits));
+    }
+    if write {
+        update(&rows, &limits)?;
     }
     Ok(())
 }
@@ -114,18 +117,32 @@ fn peers(rows: &[Value]) -> Result<(Value, Vec<Value>)> {
     Ok((limits, lines.collect::<serde_json::Result<_>>()?))
 }
 
-fn print(rows: &[Value], limits: &Value) {
+/// Writes `docs/speed.md` and its picture.
+fn update(rows: &[Value], limits: &Value) -> Result<()> {
+    let page = format!(
+        "# What generated code gains\n\n\
+         Written by `cargo xtask bench run --update`: the original, compiled with `gcc -O3 -march=native`, against the code\n\
+         for `cpu`, what `TENSORIZE=auto` takes of the two, and the same in NumPy and PyTorch. The kernels are those of\n\
+         `tests/projects/speed`.\n\n\
+         ![How many times as fast as the original, against elements](speed.svg)\n\n{}",
+        table(rows, limits)
+    );
+    let docs = root().join("docs");
+    plot::write(rows, &docs.join("speed.svg"))?;
+    std::fs::write(docs.join("speed.md"), page).context("cannot write docs/speed.md")
+}
+
+/// In Markdown, the machine above it.
+fn table(rows: &[Value], limits: &Value) -> String {
     let number = |v: &Value| v.as_f64();
-    println!("{}", machine());
-    println!(
-        "copies at {:.1} GB/s (all cores, read and written); NumPy's BLAS multiplies at {:.0} GFLOP/s\n",
+    let mut text = format!(
+        "{}\ncopies at {:.1} GB/s (all cores, read and written); NumPy's BLAS multiplies at {:.0} GFLOP/s\n\n",
+        machine(),
         number(&limits["copy_gb_s"]).unwrap_or_default(),
         number(&limits["peak_gflop_s"]).unwrap_or_default(),
     );
-    println!(
-        "| kernel | elements | original | cpu | auto | NumPy | PyTorch | cpu, spread | GB/s | GFLOP/s |"
-    );
-    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    text += "| kernel | elements | original | cpu | auto | NumPy | PyTorch | cpu, spread | GB/s | GFLOP/s |\n";
+    text += "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
     for row in rows {
         let original = number(&row["original_ns"]).unwrap_or(f64::NAN);
         let ratio = |key: &str| match number(&row[key]) {
@@ -134,8 +151,8 @@ fn print(rows: &[Value], limits: &Value) {
         };
         let cpu = number(&row["cpu_ns"]).unwrap_or(f64::NAN);
         let per_ns = |key: &str| number(&row[key]).unwrap_or_default() / cpu;
-        println!(
-            "| {} | {} | {:.2} us | {} | {} | {} | {} | {:.0} % | {:.1} | {:.1} |",
+        text += &format!(
+            "| {} | {} | {:.2} us | {} | {} | {} | {} | {:.0} % | {:.1} | {:.1} |\n",
             row["kernel"].as_str().unwrap_or_default(),
             row["elements"],
             original / 1e3,
@@ -148,8 +165,7 @@ fn print(rows: &[Value], limits: &Value) {
             per_ns("flops"),
         );
     }
-    println!(
-        "\nAll but the original's time are ratios: how many times as fast. Medians of nine rounds in turn; the spread is"
-    );
-    println!("between the quartiles.");
+    text += "\nAll but the original's time are ratios: how many times as fast. Medians of nine rounds in turn; the spread is\n\
+             between the quartiles.\n";
+    text
 }
