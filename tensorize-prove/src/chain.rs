@@ -205,20 +205,16 @@ fn read_before(
             continue;
         };
         // Of two writes in the same round of the loops that they share, the later one wins.
-        let in_order = newer.iter().all(|(other, position)| {
-            let shared = leaf
-                .loops
-                .iter()
-                .zip(&other.loops)
-                .take_while(|(a, b)| a == b)
-                .count();
-            (0..shared).all(|i| canon::idx(&(&position[i] - &hit.position[i])).is_zero())
-        });
-        // Or at most one of them reaches it.
-        let in_order = in_order
-            || hits
-                .iter()
-                .all(|(cond, _)| exclude_each_other(ctx, cond, &hit.cond));
+        let in_order = newer
+            .iter()
+            .zip(&hits)
+            .all(|((other, position), (cond, _))| {
+                let loops = leaf.loops.iter().zip(&other.loops);
+                let shared = loops.take_while(|(a, b)| a == b).count();
+                let mut rounds = position.iter().zip(&hit.position).take(shared);
+                rounds.clone().all(|(a, b)| canon::idx(&(a - b)).is_zero())
+                    || meet_in_one_round(ctx, (cond, &hit.cond), &mut rounds)
+            });
         if !in_order {
             return Err(Unresolved(format!(
                 "two writes of one loop may both reach {array}[{at}]; which one is the last is not known"
@@ -254,8 +250,13 @@ fn read_before(
     value.ok_or_else(|| Unresolved(format!("{array}[{at}] has no value")))
 }
 
-/// Whether at most one of two conditions holds, by what they say of indices.
-fn exclude_each_other(ctx: &mut Context, a: &ElemRef, b: &ElemRef) -> bool {
+/// Whether these rounds are the same one wherever both conditions hold, by what they say of indices; so also if at most one
+/// of them ever does.
+fn meet_in_one_round<'a>(
+    ctx: &mut Context,
+    (a, b): (&ElemRef, &ElemRef),
+    rounds: &mut impl Iterator<Item = (&'a Idx, &'a Idx)>,
+) -> bool {
     fn on_indices(e: &ElemRef) -> ElemRef {
         match &**e {
             Elem::Binary(BinOp::And, a, b) => and(on_indices(a), on_indices(b)),
@@ -263,7 +264,11 @@ fn exclude_each_other(ctx: &mut Context, a: &ElemRef, b: &ElemRef) -> bool {
             _ => truth(true),
         }
     }
-    ctx.holds(&Elem::not(and(on_indices(a), on_indices(b))))
+    let mark = ctx.mark();
+    ctx.assume(and(on_indices(a), on_indices(b)));
+    let meet = rounds.all(|(a, b)| ctx.proves(CmpOp::Eq, a, b));
+    ctx.forget(mark);
+    meet
 }
 
 /// A write that may have hit a location: in which round, under which condition, and what it left.

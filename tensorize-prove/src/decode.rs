@@ -16,6 +16,105 @@ use tensorize_ir::op::CmpOp;
 /// c₂·k₂ + …, always lies in [0, c₁), and so does the remainder of `at`, then quotient and remainder
 /// must agree, because q·c + r = q'·c + r' with r, r' in [0, c) gives q = q' and r = r'.
 pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) -> Option<Vec<Idx>> {
+    for (x, (outer, _)) in loops.iter().enumerate() {
+        for (y, (_, extent)) in loops.iter().enumerate() {
+            let slope = extent.linear_in(outer).and_then(|(s, _)| s.as_constant());
+            if x == y || slope != Some(-1) {
+                continue;
+            }
+            let saved = ctx.save();
+            if let Some(position) = in_triangle(ctx, loops, (x, y), index, at) {
+                return Some(position);
+            }
+            ctx.restore(saved);
+        }
+    }
+    let saved = ctx.save();
+    let position = in_rectangle(ctx, loops, index, at);
+    if position.is_some() {
+        return position;
+    }
+    ctx.restore(saved);
+    (0..loops.len()).find_map(|i| {
+        let saved = ctx.save();
+        let position = on_diagonal(ctx, loops, i, index, at);
+        if position.is_none() {
+            ctx.restore(saved);
+        }
+        position
+    })
+}
+
+/// [`decode`] where a counter goes down rows and columns at once, as in `a[i·n + i]`: as if these were two counters.
+fn on_diagonal(
+    ctx: &mut Context,
+    loops: &[(Sym, Idx)],
+    i: usize,
+    index: &Idx,
+    at: &Idx,
+) -> Option<Vec<Idx>> {
+    let (var, extent) = &loops[i];
+    let (stride, rest) = canon::idx(index).linear_in(var)?;
+    let row = stride
+        .terms()
+        .max_by_key(|(m, c)| (m.len(), c.abs()))
+        .map(|(m, c)| Idx::from_terms([(m.to_vec(), c)]))?;
+    let column = &stride - &row;
+    if column.is_zero() {
+        return None;
+    }
+    let names = [ctx.fresh.name(var), ctx.fresh.name(var)];
+    let [r, c] = names.clone().map(Idx::sym);
+    let index = &(&rest + &(&row * &r)) + &(&column * &c);
+    let apart = loops.iter().enumerate().flat_map(|(j, (other, n))| {
+        let counters = match j == i {
+            true => names.to_vec(),
+            false => vec![other.clone()],
+        };
+        let n = if j == i { extent } else { n };
+        let n = n.replace(var, &r);
+        counters.into_iter().map(move |name| (name, n.clone()))
+    });
+    let apart: Vec<(Sym, Idx)> = apart.collect();
+    let mut position = decode(ctx, &apart, &index, at)?;
+    position.remove(i + 1);
+    Some(position)
+}
+
+/// [`decode`] where `y` runs up to a size less `x`, as the columns from the diagonal on do: `x + y` and what the row begins
+/// with, which is the column, runs up to a size. All rounds are among those of the rectangle of the two.
+fn in_triangle(
+    ctx: &mut Context,
+    loops: &[(Sym, Idx)],
+    (x, y): (usize, usize),
+    index: &Idx,
+    at: &Idx,
+) -> Option<Vec<Idx>> {
+    let (inner, extent) = &loops[y];
+    let (stride, rest) = canon::idx(index).linear_in(inner)?;
+    let constant = |i: Idx| i.terms().find(|(m, _)| m.is_empty()).map_or(0, |(_, c)| c);
+    let first = Idx::constant(constant(divide(&rest, &stride).0).max(0));
+    let diagonal = &Idx::sym(loops[x].0.clone()) + &first;
+    let column = ctx.fresh.name(inner);
+    let less = &Idx::sym(column.clone()) - &diagonal;
+    let size = canon::idx(&(extent + &diagonal));
+    let rectangle = loops.iter().enumerate().map(|(i, (var, n))| match i {
+        i if i == y => (column.clone(), size.clone()),
+        _ => (var.clone(), n.replace(inner, &less)),
+    });
+    let rectangle: Vec<(Sym, Idx)> = rectangle.collect();
+    let mut position = decode(ctx, &rectangle, &index.replace(inner, &less), at)?;
+    position[y] = canon::idx(&(&(&position[y] - &position[x]) - &first));
+    Some(position)
+}
+
+/// [`decode`] by the strides as they are.
+fn in_rectangle(
+    ctx: &mut Context,
+    loops: &[(Sym, Idx)],
+    index: &Idx,
+    at: &Idx,
+) -> Option<Vec<Idx>> {
     let mut strides = Vec::new();
     let mut rest = canon::idx(index);
     for (var, _) in loops {
@@ -229,10 +328,22 @@ fn within_row(ctx: &mut Context, column: &Idx, pitch: &Idx) -> bool {
         last = &rest + &(&slope * &(&limit - &Idx::constant(1)));
     }
     let room = canon::idx(&(&(pitch - &last) - &Idx::constant(1)));
-    if !ctx.is_over_params(&room) || ctx.proves(CmpOp::Lt, &room, &Idx::default()) {
+    has_room(ctx, pitch, &room)
+}
+
+/// Has a guard see to it that in a row there is room for what lies in it, if that says more than that there are hardly any
+/// rows: `n + 1 >= n*n` is about no program.
+fn has_room(ctx: &mut Context, row: &Idx, room: &Idx) -> bool {
+    let multiple = |m: &[Atom]| {
+        let mut parts = row.terms().filter(|(part, _)| !part.is_empty());
+        parts.any(|(part, _)| without(m, part).is_some())
+    };
+    let one = row.as_constant() == Some(1);
+    let hardly_any = one || room.terms().any(|(m, c)| c < 0 && multiple(m));
+    if hardly_any || !ctx.is_over_params(room) || ctx.proves(CmpOp::Lt, room, &Idx::default()) {
         return false;
     }
-    ctx.guard(Guard::NonNegative(room));
+    ctx.guard(Guard::NonNegative(room.clone()));
     true
 }
 
@@ -265,15 +376,11 @@ fn leading_dimension(ctx: &mut Context, inner: &Idx, stride: &Idx, loops: &[(Sym
     if let Some(room) = room.as_constant() {
         return room >= 0;
     }
-    if !ctx.is_over_params(&room) || ctx.proves(CmpOp::Lt, &room, &Idx::default()) {
-        return false;
-    }
-    ctx.guard(Guard::NonNegative(room));
-    ctx.proves(CmpOp::Lt, inner, stride)
+    has_room(ctx, stride, &room) && ctx.proves(CmpOp::Lt, inner, stride)
 }
 
 /// Larger strides have more factors, then larger coefficients.
-fn size_rank(stride: &Idx) -> (usize, i128) {
+pub fn size_rank(stride: &Idx) -> (usize, i128) {
     stride
         .terms()
         .map(|(m, c)| (m.len(), c.abs()))

@@ -169,6 +169,16 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
         // are found by trying.
         let tried = placements(relevant.len(), &counters);
         let tried = tried.iter().map(|p| round(&relevant, p));
+        let solved = (0..relevant.len()).flat_map(|i| {
+            let mut others = relevant.clone();
+            let (last, _) = others.remove(i);
+            let placed = placements(others.len(), &counters).into_iter();
+            let rounds: Vec<Round> = placed
+                .filter_map(|p| with_the_last(round(&others, &p), &last, &o.index, &g.index))
+                .collect();
+            rounds
+        });
+        let tried = tried.chain(solved);
         rounds.extend(tried.filter(|r| {
             let there = o.index.substitute(&|s| r.get(s).cloned());
             canon::idx(&(&there - &g.index)).is_zero()
@@ -191,6 +201,16 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
             implied_in(ctx, g, o, &all)
         })
     })
+}
+
+/// The round with the one counter that is not known yet such that `index` is at `place`: `j` of `x[i + j]` at `x[c]`.
+fn with_the_last(mut round: Round, last: &Sym, index: &Idx, place: &Idx) -> Option<Round> {
+    let (step, rest) = index
+        .substitute(&|s| round.get(s).cloned())
+        .linear_in(last)?;
+    let (steps, left) = decode::divide(&canon::idx(&(place - &rest)), &step);
+    round.insert(last.clone(), steps);
+    left.is_zero().then_some(round)
 }
 
 /// The ways to take `count` of the counters: in any order, or, where there are many, in the order they have.

@@ -1,6 +1,6 @@
 //! Loops whose rounds run in any order, or at the same time.
 
-use crate::chain::{self, Effect, truth};
+use crate::chain::{self, Effect};
 use crate::decode;
 use crate::exec::{Access, Executor, Stuck};
 use crate::loops::{ClosedForm, ScalarForm};
@@ -104,26 +104,7 @@ impl Executor<'_, '_> {
         }
         let ok = match decode::decode(&mut self.ctx, &leaf.loops, leaf.index, &access.index) {
             Some(position) => {
-                let mut in_range = truth(true);
-                let with = |s: &Sym| {
-                    leaf.loops
-                        .iter()
-                        .position(|(v, _)| v == s)
-                        .map(|i| position[i].clone())
-                };
-                for (p, (_, n)) in position.iter().zip(&leaf.loops) {
-                    in_range = chain::and(
-                        in_range,
-                        Elem::index_compare(CmpOp::Ge, p.clone(), Idx::default()),
-                    );
-                    in_range = chain::and(
-                        in_range,
-                        Elem::index_compare(CmpOp::Lt, p.clone(), n.substitute(&with)),
-                    );
-                }
-                self.ctx.assume(in_range);
-                let place = leaf.index.substitute(&with);
-                let hits = Elem::index_compare(CmpOp::Eq, place, access.index.clone());
+                let hits = decode::hits(&leaf.loops, leaf.index, &position, &access.index);
                 self.ctx.assume(hits.clone());
                 // Where strides leave gaps, it may never hit.
                 matches!(&*hits, Elem::Const(v) if !v.is_true())

@@ -8,7 +8,7 @@ use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::text::parse_idx;
 use tensorize_prove::bound::bound;
 use tensorize_prove::context::Context;
-use tensorize_prove::decode::in_other_columns;
+use tensorize_prove::decode::{decode, in_other_columns};
 use tensorize_prove::solver::{self, Solver};
 
 const SIZES: [&str; 4] = ["n", "m", "s", "t"];
@@ -138,6 +138,58 @@ fn ends_of_indices() {
     }
     // What rises and falls has none.
     assert_eq!(found, 2 * cases.len() - 2, "bounds that are found");
+}
+
+/// A round that has the place is the one at the position that is found, for sizes that meet the guards.
+#[test]
+fn rounds_of_triangles_and_diagonals() {
+    type Loops = &'static [(&'static str, &'static str)];
+    let upper: Loops = &[("i", "n"), ("j", "n - i")];
+    let strictly: Loops = &[("i", "n"), ("j", "n - i - 1")];
+    let cases: [(&str, Loops, bool); 10] = [
+        ("n*i + i + j", upper, true),
+        ("n*i + n*j + i", upper, true),
+        ("n*i + i + j + 1", strictly, true),
+        ("n*i + n*j + n + i", strictly, true),
+        ("n*i + i", &[("i", "n")], true),
+        ("s*i + i", &[("i", "n")], true),
+        ("n*i + i + m*j + j", &[("i", "n"), ("j", "m")], false),
+        // Rows and columns that meet.
+        ("i + j", upper, false),
+        ("n*i + n*j + j", upper, true),
+        ("2*i + 2*j + i", upper, false),
+    ];
+    let mut found = 0;
+    for (index, of, expected) in cases {
+        let (index, at) = (idx(index), idx("m*t + s"));
+        let of = loops(of);
+        for at in [idx("t"), idx("n*t + s"), at] {
+            let (position, guards) = in_context(|ctx| {
+                let position = decode(ctx, &of, &index, &at);
+                (position, ctx.guards().to_vec())
+            });
+            let Some(position) = position else {
+                assert!(!expected, "{index} at {at}");
+                assert!(guards.is_empty(), "{index}: guards for nothing");
+                continue;
+            };
+            found += 1;
+            for sizes in sizes(&guards) {
+                for round in rounds(&of, &sizes) {
+                    if value(&index, &round) != value(&at, &sizes) {
+                        continue;
+                    }
+                    for ((v, _), p) in of.iter().zip(&position) {
+                        assert_eq!(
+                            value(p, &sizes),
+                            round[v],
+                            "{index} at {at}: {v}, {sizes:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// What is said never to be one place isn't, in any two rounds, for sizes that meet the guards.

@@ -2,6 +2,7 @@
 
 use super::Refusal;
 use crate::raise::Closed;
+use std::cmp::Reverse;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::CmpOp;
@@ -10,7 +11,7 @@ use tensorize_prove::bound::bound;
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents};
 use tensorize_prove::context::Context;
-use tensorize_prove::decode;
+use tensorize_prove::decode::{self, size_rank};
 
 /// The final contents of an array as tensors: one for each group of places that is written. Later writes
 /// come first, so that what they hide is left out.
@@ -26,7 +27,7 @@ pub(super) fn stores(
             line: 0,
         })
     };
-    let mut found: Vec<(Vec<Idx>, View, ElemRef)> = Vec::new();
+    let mut found: Vec<Left> = Vec::new();
     for effect in contents.effects.iter().rev() {
         for leaf in effect.leaves().into_iter().rev() {
             let mut merged = chain::tiles_merged(ctx, &leaf);
@@ -41,8 +42,13 @@ pub(super) fn stores(
                 None => leaf,
             };
             let (leaf, at_most_one) = if_taken(ctx, leaf);
-            let mark = ctx.mark();
-            let Some((shape, leaf_index)) = boxed(ctx, &leaf) else {
+            // Whole rows, if all of them is written, else from the first column on that is.
+            let mut boxes: Vec<Rows> = [true, false]
+                .into_iter()
+                .filter_map(|whole| boxed(ctx, &leaf, whole))
+                .collect();
+            boxes.dedup();
+            let Some(last) = boxes.pop() else {
                 return refuse(
                     "TZ0303",
                     format!(
@@ -50,37 +56,15 @@ pub(super) fn stores(
                     ),
                 );
             };
-            for ((var, _), length) in leaf.loops.iter().zip(&shape) {
-                ctx.assume_in_range(var, length);
-            }
-            // The one element of such a tensor is element 0, whatever its place says.
-            let index = &match leaf.loops.as_slice() {
-                [(var, _)] if at_most_one => &leaf_index + &Idx::sym(var.clone()),
-                _ => leaf_index,
-            };
-            let hidden = found
-                .iter()
-                .any(|(shape, view, _)| inside(ctx, view, shape, index));
-            if !hidden {
-                let value = chain::read(ctx, array, contents, index).map_err(|why| Refusal {
-                    code: "TZ0304",
-                    message: why.0,
-                    line: 0,
-                })?;
-                let value = ctx.settle(&value);
-                let to_dim = |s: &Sym| {
-                    leaf.loops
-                        .iter()
-                        .position(|(v, _)| v == s)
-                        .map(|i| Idx::sym(dim(i)))
-                };
-                let view = View {
-                    array: array.clone(),
-                    index: index.substitute(&to_dim),
-                };
-                found.push((shape, view, value.substitute(&to_dim)));
-            }
-            ctx.forget(mark);
+            let mut whole = boxes.iter().filter_map(|rows| {
+                let left = in_box(ctx, array, contents, rows, false, &found).ok()?;
+                let kept = |(_, view, value): &Left| keeps_some(value, contents, &view.index);
+                (!left.as_ref().is_some_and(kept)).then_some(left)
+            });
+            found.extend(match whole.next() {
+                Some(left) => left,
+                None => in_box(ctx, array, contents, &last, at_most_one, &found)?,
+            });
         }
     }
     found.reverse();
@@ -88,43 +72,105 @@ pub(super) fn stores(
     Ok(found.into_iter().map(store).collect())
 }
 
-/// The box around the places that are written, as a shape and an index in which the counters are the box's: rows
+/// What is in a group of places: their shape, where they are, and an element.
+type Left = (Vec<Idx>, View, ElemRef);
+
+/// Counters, none of which depends on another one, and a place.
+type Rows = (Vec<(Sym, Idx)>, Idx);
+
+/// What the kernel leaves in a box; nothing if it is in one of those that were found.
+fn in_box(
+    ctx: &mut Context,
+    array: &Sym,
+    contents: &Contents,
+    (loops, index): &Rows,
+    at_most_one: bool,
+    found: &[Left],
+) -> Result<Option<Left>, Refusal> {
+    let mark = ctx.mark();
+    for (var, length) in loops {
+        ctx.assume_in_range(var, length);
+    }
+    // The one element of such a tensor is element 0, whatever its place says.
+    let index = &match loops.as_slice() {
+        [(var, _)] if at_most_one => index + &Idx::sym(var.clone()),
+        _ => index.clone(),
+    };
+    let mut earlier = found.iter();
+    let value = match earlier.any(|(shape, view, _)| inside(ctx, view, shape, index)) {
+        true => Ok(None),
+        false => chain::read(ctx, array, contents, index).map(|v| Some(ctx.settle(&v))),
+    };
+    ctx.forget(mark);
+    let value = value.map_err(|why| Refusal {
+        code: "TZ0304",
+        message: why.0,
+        line: 0,
+    })?;
+    let to_dim = |s: &Sym| {
+        let i = loops.iter().position(|(v, _)| v == s)?;
+        Some(Idx::sym(dim(i)))
+    };
+    Ok(value.map(|value| {
+        let shape = loops.iter().map(|(_, n)| n.clone()).collect();
+        let array = array.clone();
+        let index = index.substitute(&to_dim);
+        (shape, View { array, index }, value.substitute(&to_dim))
+    }))
+}
+
+/// Whether an element may be what was there before.
+fn keeps_some(value: &ElemRef, contents: &Contents, at: &Idx) -> bool {
+    let mut kept = false;
+    value.visit(&mut |e| {
+        if let Elem::Read { array, index, .. } = &**e {
+            kept |= contents.base.as_ref() == Some(array) && canon::idx(&(index - at)).is_zero();
+        }
+    });
+    kept
+}
+
+/// The box around the places that are written, with an index in which the counters are the box's: rows
 /// are as long as the longest one, and what lies beyond a shorter one keeps its value.
-fn boxed(ctx: &mut Context, leaf: &chain::Leaf) -> Option<(Vec<Idx>, Idx)> {
-    let (mut shape, mut index) = (Vec::new(), leaf.index.clone());
+fn boxed(ctx: &mut Context, leaf: &chain::Leaf, whole: bool) -> Option<Rows> {
+    let (mut loops, mut index) = (Vec::new(), leaf.index.clone());
     for (i, (var, extent)) in leaf.loops.iter().enumerate() {
         let outer = &leaf.loops[..i];
         if !outer.iter().any(|(v, _)| extent.mentions(v)) {
-            shape.push(extent.clone());
+            loops.push((var.clone(), extent.clone()));
             continue;
         }
         // The longest of rows that grow and shrink is not at an end.
         if outer.iter().any(|(v, _)| extent.linear_in(v).is_none()) {
             return None;
         }
-        // Where a row begins further on from row to row, columns are counted from the first one.
+        // Where a row begins further on from row to row, columns are counted from the first one. (And the other way round
+        // where it is columns that the counter goes down.)
         let (step, rest) = index.linear_in(var)?;
-        let begins = match step.as_constant() {
-            Some(1) => {
-                let begin = rest.terms().filter(|(m, _)| {
-                    let name = |v: &Sym| Idx::from_terms([(m.to_vec(), 1)]).as_sym() == Some(v);
-                    m.is_empty() || outer.iter().any(|(v, _)| name(v))
-                });
-                Idx::from_terms(begin.map(|(m, c)| (m.to_vec(), c)))
-            }
-            _ => Idx::default(),
-        };
+        let (steps, _) = decode::divide(&rest, &step);
+        let begin = steps.terms().filter(|(m, _)| {
+            let name = |v: &Sym| Idx::from_terms([(m.to_vec(), 1)]).as_sym() == Some(v);
+            m.is_empty() || outer.iter().any(|(v, _)| name(v))
+        });
+        let begins = Idx::from_terms(begin.map(|(m, c)| (m.to_vec(), c)));
         let shared = |v: &Sym| begins.mentions(v) && extent.mentions(v);
         let begins = match outer.iter().any(|(v, _)| shared(v)) {
             true => begins,
             false => Idx::default(),
         };
-        let first = bound(ctx, &begins, outer, false)?;
+        let first = match bound(ctx, &begins, outer, false)? {
+            some if whole && some.as_constant().is_some_and(|c| c > 0) => Idx::default(),
+            first => first,
+        };
         let end = bound(ctx, &(&begins + extent), outer, true)?;
         index = index.replace(var, &(&(&Idx::sym(var.clone()) + &first) - &begins));
-        shape.push(&end - &first);
+        loops.push((var.clone(), &end - &first));
     }
-    Some((shape, index))
+    if loops != leaf.loops {
+        // Row by row, whichever way the original goes.
+        loops.sort_by_key(|(v, _)| index.linear_in(v).map(|(s, _)| Reverse(size_rank(&s))));
+    }
+    Some((loops, index))
 }
 
 /// A single write under a condition on sizes (the tail of an unrolled loop): as a tensor of one element or none,

@@ -7,6 +7,7 @@ mod cpp;
 mod edges;
 mod rules;
 mod scatter;
+mod triangles;
 
 use std::path::PathBuf;
 use tensorize_ir::element::Elem;

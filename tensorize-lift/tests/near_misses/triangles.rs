@@ -1,0 +1,66 @@
+//! Near the rules for triangles and diagonals of matrices, and for two writes that meet in one round.
+
+use super::{Case, refuses_them};
+
+#[test]
+fn the_other_triangle_is_another_matrix() {
+    refuses_them("triangles", "c", "", CASES);
+}
+
+const CASES: &[Case] = &[
+    // Both triangles at once; the two writes meet on the diagonal.
+    (
+        "void f(float *restrict g, const float *x, const float *y, int n) { for (int i = 0; i < n; i++) for (int j = i; j < n; j++) {
+         g[i * n + j] = x[i] - y[j]; g[j * n + i] = x[j] - y[i]; } }",
+        &[
+            ("int j = i;", "int j = i + 1;"),
+            ("int j = i;", "int j = 0; /**/"),
+            ("x[j] - y[i]", "x[i] - y[j]"),
+            ("x[i] - y[j]", "x[j] - y[i]"),
+            ("g[j * n + i]", "g[j * n + j]"),
+            ("g[j * n + i]", "g[i * n + i]"),
+            ("j < n", "j < n - 1"),
+        ],
+    ),
+    (
+        "void f(float *restrict g, const float *x, int n) { for (int i = 0; i < n; i++) { g[i * n + i] = 1;
+         for (int j = i + 1; j < n; j++) g[i * n + j] = g[j * n + i] = x[i] * x[j]; } }",
+        &[
+            ("g[i * n + i] = 1", "g[i * n + i] = 2"),
+            ("g[i * n + i] = 1", "g[0] = 1"),
+            ("i + 1", "i + 2"),
+            ("i + 1", "i"),
+            ("= g[j * n + i]", "= g[j * n + i + 1]"),
+            ("= g[j * n + i]", ""),
+        ],
+    ),
+    // One write a place, and two in different rounds.
+    (
+        "void f(float *restrict g, const float *x, int n) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { g[j * n + i] = x[i]; } }",
+        &[
+            ("{ g[j", "{ g[i * n + j] = 0; g[j"),
+            ("x[i];", "x[i]; g[i * n + j] = x[j];"),
+        ],
+    ),
+    // In place.
+    (
+        "void f(float *a, int n) { for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) {
+         float t = a[i * n + j]; a[i * n + j] = a[j * n + i]; a[j * n + i] = t; } }",
+        &[
+            ("i + 1", "0"),
+            ("= t", "= a[i * n + j]"),
+            ("int i = 0", "int i = 1"),
+            ("float t = a[i * n + j]", "float t = a[j * n + i]"),
+            ("j < n", "j < n - 1"),
+        ],
+    ),
+    (
+        "void f(double *a, double s, int n) { for (int i = 0; i < n; i++) a[i * n + i] += s; }",
+        &[
+            ("a[i * n + i]", "a[i * n + n - 1 - i]"),
+            ("a[i * n + i]", "a[i * n]"),
+            ("i < n", "i < n - 1"),
+            ("+=", "-="),
+        ],
+    ),
+];
