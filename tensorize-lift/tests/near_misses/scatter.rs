@@ -10,6 +10,24 @@ fn the_meaning_of_one_is_not_proven_of_the_other() {
 }
 
 const CASES: &[Case] = &[
+    // The places are those that the conditions leave.
+    (
+        "void f(const uint8_t *a, int n, int *h) { for (int i = 0; i < n; i++) if (a[i] < 128) h[a[i]]++; }",
+        &[
+            ("if (a[i] < 128) ", ""),
+            ("a[i] < 128", "a[i] < 129"),
+            ("a[i] < 128", "a[i] < 127"),
+            ("a[i] < 128", "a[i] <= 254"),
+        ],
+    ),
+    (
+        "void f(const int *a, int n, int *h, int m) { for (int i = 0; i < n; i++) if (a[i] >= 0 && a[i] < m) h[a[i]]++; }",
+        &[
+            ("a[i] < m", "a[i] <= m"),
+            ("a[i] < m", "a[i] < m + 5"),
+            ("a[i] >= 0", "a[i] >= 1"),
+        ],
+    ),
     (
         "void f(const uint8_t *a, int n, int *h) { for (int i = 0; i < n; i++) h[a[i]]++; }",
         &[
