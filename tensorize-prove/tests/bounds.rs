@@ -159,7 +159,6 @@ fn rounds_of_triangles_and_diagonals() {
         ("n*i + n*j + j", upper, true),
         ("2*i + 2*j + i", upper, false),
     ];
-    let mut found = 0;
     for (index, of, expected) in cases {
         let (index, at) = (idx(index), idx("m*t + s"));
         let of = loops(of);
@@ -173,7 +172,6 @@ fn rounds_of_triangles_and_diagonals() {
                 assert!(guards.is_empty(), "{index}: guards for nothing");
                 continue;
             };
-            found += 1;
             for sizes in sizes(&guards) {
                 for round in rounds(&of, &sizes) {
                     if value(&index, &round) != value(&at, &sizes) {
