@@ -100,7 +100,7 @@ fn what_is_known_only_on_the_way_is_not_proven() {
         ),
         (
             "histogram",
-            "void f(int n, const unsigned char *x, int *h) { for (int i = 0; i < n; i++) h[x[i]]++; }",
+            "void f(int n, const int *x, int *h) { for (int i = 0; i < n; i++) h[x[i]]++; }",
         ),
     ] {
         assert!(lift(name, source).is_err(), "{source}");
