@@ -24,7 +24,14 @@ pub fn write(rows: &[Value], path: &Path) -> Result<()> {
 }
 
 fn svg(rows: &[Value]) -> Result<String> {
-    let panels: Vec<&[Value]> = rows.chunk_by(|a, b| a["kernel"] == b["kernel"]).collect();
+    // They come size by size.
+    let mut panels: Vec<Vec<Value>> = Vec::new();
+    for row in rows {
+        match panels.iter_mut().find(|p| p[0]["kernel"] == row["kernel"]) {
+            Some(panel) => panel.push(row.clone()),
+            None => panels.push(vec![row.clone()]),
+        }
+    }
     let lines = panels.len().div_ceil(COLUMNS);
     let size = (
         PANEL.0 * COLUMNS as u32,
@@ -137,14 +144,16 @@ mod tests {
         };
         let rows = [
             row("dot", 64, 90.0),
-            row("dot", 4096, 10.0),
             row("softmax", 64, 50.0),
+            row("dot", 4096, 10.0),
             row("softmax", 4096, 25.0),
         ];
         let svg = svg(&rows).unwrap();
         for word in ["<svg", "dot", "softmax", "NumPy"] {
             assert!(svg.contains(word), "{word}: {svg}");
         }
+        let captions = svg.lines().filter(|l| l.trim() == "dot").count();
+        assert_eq!(captions, 1, "one panel a kernel: {svg}");
         let drawn = |(r, g, b): (u8, u8, u8)| {
             let colour = format!("#{r:02X}{g:02X}{b:02X}");
             svg.matches("<circle").count() > 0
