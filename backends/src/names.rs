@@ -62,6 +62,7 @@ pub(crate) const C_WORDS: &[&str] = &[
     "typeof", "union", "unsigned", "void", "volatile", "while", "_Bool", "bool", "true", "false",
     "linux", "unix", "i386", "INFINITY", "NAN", "memcpy", "int8_t", "int16_t", "int32_t",
     "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "begin", "end", "chunk", "chunks",
+    "part",
 ];
 
 /// Whether the name is that of a function of `<math.h>` that printed code may call.

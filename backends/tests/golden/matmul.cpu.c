@@ -23,6 +23,9 @@
 
 #if defined(_OPENMP)
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
+/* Whether so many rounds, each reading, computing and writing so many bytes, are worth the start of a second core. */
+#define TZ_TEAM(rounds, bytes) ((rounds) > 1048576 / (bytes) && omp_get_max_threads() > 1)
+extern int omp_get_max_threads(void);
 #else
 #define TZ_PRAGMA(...)
 #endif
@@ -62,8 +65,8 @@ static void matmul__tensorize_cpu_rounds(const int16_t *restrict a, const int16_
 TZ_CLONES
 void matmul__tensorize_cpu(const int16_t *restrict a, const int16_t *restrict b, int32_t *restrict c, int64_t m, int64_t n, int64_t k) {
     #if defined(_OPENMP)
-    if ((double)m * k * n > 1048576) {
-        int64_t chunk = (m - 1) / 64 + 1;
+    if (TZ_TEAM((double)m * k * n, 28)) {
+        int64_t chunk = (m - 1) / omp_get_max_threads() + 1;
         TZ_PRAGMA(omp parallel for schedule(static))
         for (int64_t begin = 0; begin < m; begin += chunk) {
             matmul__tensorize_cpu_rounds(a, b, c, n, k, begin, m - begin > chunk ? begin + chunk : m);

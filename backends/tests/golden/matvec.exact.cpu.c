@@ -21,6 +21,9 @@
 
 #if defined(_OPENMP)
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
+/* Whether so many rounds, each reading, computing and writing so many bytes, are worth the start of a second core. */
+#define TZ_TEAM(rounds, bytes) ((rounds) > 1048576 / (bytes) && omp_get_max_threads() > 1)
+extern int omp_get_max_threads(void);
 #else
 #define TZ_PRAGMA(...)
 #endif
@@ -57,8 +60,8 @@ void matvec__tensorize_cpu(float *restrict out, const float *restrict x, const f
     int64_t d_64 = (int64_t)d;
     int64_t n_64 = (int64_t)n;
     #if defined(_OPENMP)
-    if ((double)d_64 * n_64 > 1048576) {
-        int64_t chunk = (d_64 - 1) / 64 + 1;
+    if (TZ_TEAM((double)d_64 * n_64, 16)) {
+        int64_t chunk = (d_64 - 1) / omp_get_max_threads() + 1;
         TZ_PRAGMA(omp parallel for schedule(static))
         for (int64_t begin = 0; begin < d_64; begin += chunk) {
             matvec__tensorize_cpu_rounds(out, x, w, n_64, begin, d_64 - begin > chunk ? begin + chunk : d_64);

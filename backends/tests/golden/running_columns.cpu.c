@@ -20,6 +20,9 @@
 
 #if defined(_OPENMP)
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
+/* Whether so many rounds, each reading, computing and writing so many bytes, are worth the start of a second core. */
+#define TZ_TEAM(rounds, bytes) ((rounds) > 1048576 / (bytes) && omp_get_max_threads() > 1)
+extern int omp_get_max_threads(void);
 #else
 #define TZ_PRAGMA(...)
 #endif
@@ -58,8 +61,8 @@ void f__tensorize_cpu(int32_t *restrict a, int32_t n, int32_t m) {
     int64_t m_64 = (int64_t)m;
     int64_t n_64 = (int64_t)n;
     #if defined(_OPENMP)
-    if ((double)m_64 * n_64 > 1048576) {
-        int64_t chunk = (m_64 - 1) / 64 + 1;
+    if (TZ_TEAM((double)m_64 * n_64, 12)) {
+        int64_t chunk = (m_64 - 1) / omp_get_max_threads() + 1;
         TZ_PRAGMA(omp parallel for schedule(static))
         for (int64_t begin = 0; begin < m_64; begin += chunk) {
             f__tensorize_cpu_rounds(a, m_64, n_64, begin, m_64 - begin > chunk ? begin + chunk : m_64);

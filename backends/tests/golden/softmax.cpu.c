@@ -28,6 +28,9 @@
 
 #if defined(_OPENMP)
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
+/* Whether so many rounds, each reading, computing and writing so many bytes, are worth the start of a second core. */
+#define TZ_TEAM(rounds, bytes) ((rounds) > 1048576 / (bytes) && omp_get_max_threads() > 1)
+extern int omp_get_max_threads(void);
 #else
 #define TZ_PRAGMA(...)
 #endif
@@ -55,7 +58,16 @@ extern float expf(float) TZ_VECTORS;
 #endif
 
 TZ_CLONES
-static void softmax__tensorize_cpu_rounds(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
+static float softmax__tensorize_cpu_rounds(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
+    TZ_PRAGMA(omp simd reduction(+:acc2))
+    for (int64_t r2 = begin; r2 < end; r2++) {
+        acc2 = acc2 + expf(x[r2] - acc);
+    }
+    return acc2;
+}
+
+TZ_CLONES
+static void softmax__tensorize_cpu_rounds2(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
     TZ_PRAGMA(omp simd)
     for (int64_t i = begin; i < end; i++) {
         x[i] = expf(x[i] - acc) / acc2;
@@ -72,19 +84,30 @@ void softmax__tensorize_cpu(float *restrict x, int32_t n) {
             acc = x_at > acc ? x_at : acc;
         }
         float acc2 = 0.0f;
-        TZ_PRAGMA(omp simd reduction(+:acc2))
-        for (int64_t r2 = 0; r2 < n_64; r2++) {
-            acc2 = acc2 + expf(x[r2] - acc);
-        }
         #if defined(_OPENMP)
-        if (n_64 > 65536) {
-            int64_t chunk = (n_64 - 1) / 64 + 1;
+        if (TZ_TEAM(n_64, 76)) {
+            float acc2_of[32];
+            int64_t chunk = (n_64 - 1) / 32 + 1;
             TZ_PRAGMA(omp parallel for schedule(static))
-            for (int64_t begin = 0; begin < n_64; begin += chunk) {
-                softmax__tensorize_cpu_rounds(x, acc, acc2, begin, n_64 - begin > chunk ? begin + chunk : n_64);
+            for (int part = 0; part < 32; part++) {
+                int64_t begin = part * chunk;
+                acc2_of[part] = softmax__tensorize_cpu_rounds(x, acc, 0.0f, begin, n_64 - begin > chunk ? begin + chunk : n_64);
+            }
+            for (int part = 0; part < 32; part++) {
+                acc2 = acc2 + acc2_of[part];
             }
         } else
         #endif
-        softmax__tensorize_cpu_rounds(x, acc, acc2, 0, n_64);
+        acc2 = softmax__tensorize_cpu_rounds(x, acc, acc2, 0, n_64);
+        #if defined(_OPENMP)
+        if (TZ_TEAM(n_64, 80)) {
+            int64_t chunk = (n_64 - 1) / omp_get_max_threads() + 1;
+            TZ_PRAGMA(omp parallel for schedule(static))
+            for (int64_t begin = 0; begin < n_64; begin += chunk) {
+                softmax__tensorize_cpu_rounds2(x, acc, acc2, begin, n_64 - begin > chunk ? begin + chunk : n_64);
+            }
+        } else
+        #endif
+        softmax__tensorize_cpu_rounds2(x, acc, acc2, 0, n_64);
     }
 }

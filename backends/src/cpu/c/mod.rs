@@ -93,6 +93,9 @@ pub(crate) const INCLUDES: &str = "#include <math.h>\n#include <stdint.h>\n#incl
 const PREAMBLE: &str = "\
 #if defined(_OPENMP)
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
+/* Whether so many rounds, each reading, computing and writing so many bytes, are worth the start of a second core. */
+#define TZ_TEAM(rounds, bytes) ((rounds) > 1048576 / (bytes) && omp_get_max_threads() > 1)
+extern int omp_get_max_threads(void);
 #else
 #define TZ_PRAGMA(...)
 #endif
@@ -148,6 +151,8 @@ struct Printer<'a> {
     next: usize,
     /// Functions that run ranges of parallel loops.
     workers: Vec<String>,
+    /// What is printed now is such a function.
+    in_worker: bool,
     style: Style,
     contractions: &'a [Contraction],
 }
@@ -181,6 +186,7 @@ impl<'a> Printer<'a> {
             names,
             next: 0,
             workers: Vec::new(),
+            in_worker: false,
             style,
             contractions,
         };
@@ -393,11 +399,17 @@ impl<'a> Printer<'a> {
         let counted = counted(node);
         match (&looped.mode, &counted) {
             _ if !self.style.dialect.openmp => {}
-            (LoopMode::Parallel, Some(bound)) if self.separable(node, number) => {
+            (LoopMode::Parallel, Some(bound)) if self.separable(node, number, None) => {
                 return self.parallel(node, bound, out);
             }
-            (LoopMode::Simd { reductions }, Some(_)) if !has_loop(body) => {
+            (LoopMode::Simd { reductions }, Some(bound)) if !has_loop(body) => {
                 if let Some(pragma) = self.simd(reductions) {
+                    if let [reduction] = reductions.as_slice()
+                        && !self.in_worker
+                        && self.separable(node, number, Some(&reduction.1))
+                    {
+                        return self.parallel_sum(node, bound, reduction, &pragma, out);
+                    }
                     out.line(&format!("TZ_PRAGMA({pragma})"));
                 }
             }

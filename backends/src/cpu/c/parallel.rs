@@ -1,27 +1,47 @@
 //! Parallel loops: a function that runs some of the rounds, and a loop over the threads that calls it.
 
 use super::scope::{self, Node, Place};
-use super::walk::{assigned_in, count_nodes, counted, has_loop, inner_loops, is_slow, used_names};
+use super::walk::{
+    assigned_in, bytes_of_a_round, count_nodes, counted, has_loop, inner_loops, used_names,
+};
 use super::{Printer, Text, product};
+use std::collections::BTreeSet;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::Expr;
+use tensorize_ir::op::BinOp;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
-/// From how many innermost rounds on a second core is worth its start-up: some 10 microseconds on an
-/// idle machine, milliseconds on a busy one.
-const WORTH_A_TEAM: u32 = 1 << 20;
+/// How many parts of a loop's rounds are accumulated apart. The number is fixed, so that a sum depends neither on how many
+/// threads there are nor on which of them is done first.
+const PARTS: u32 = 32;
 
-/// The same for rounds that call the C library.
-const WORTH_A_TEAM_IF_SLOW: u32 = 1 << 16;
+/// A function that runs some of a loop's rounds.
+struct Worker {
+    name: String,
+    result: Option<&'static str>,
+    params: Vec<String>,
+    /// What its parameters are where the loop stands.
+    args: Vec<String>,
+}
+
+impl Worker {
+    fn call(&self, more: &[&str]) -> String {
+        let more = more.iter().map(|a| (*a).to_owned());
+        let args: Vec<String> = self.args.iter().cloned().chain(more).collect();
+        format!("{}({});", self.name, args.join(", "))
+    }
+}
 
 impl Printer<'_> {
-    /// Whether all that a loop assigns is declared in it.
-    pub(super) fn separable(&self, node: &Node, number: usize) -> bool {
+    /// Whether all that a loop assigns, but for its accumulator, is declared in it.
+    pub(super) fn separable(&self, node: &Node, number: usize, acc: Option<&Sym>) -> bool {
         let Node::For { body, looped, .. } = node else {
             return false;
         };
         let last = number + count_nodes(body);
         let mut assigned = Vec::new();
         assigned_in(&looped.body, &mut assigned);
+        assigned.retain(|v| Some(*v) != acc);
         assigned.iter().all(|v| match self.places.get(*v) {
             Some(Place::At(n) | Place::Before(n)) => (number..=last).contains(n),
             _ => false,
@@ -33,36 +53,129 @@ impl Printer<'_> {
             return;
         };
         let number = self.next - 1;
-        let name = self.names.fresh(&format!("{}_rounds", self.function.name));
-        // What it uses, in the order of declaration.
-        let mut inside = Vec::new();
-        assigned_in(&looped.body, &mut inside);
-        let mut used = used_names(&looped.body);
         let product = self.product(looped.id);
+        let mut used = used_names(&looped.body);
         used.extend(product.iter().flat_map(product::used_by));
-        let inside: Vec<Sym> = inside.into_iter().cloned().collect();
-        let mut params = Vec::new();
-        let mut args = Vec::new();
+        let worker = self.worker(node, &used);
+        let worth = self.worth_a_team(node, product.is_some());
+        let rounds = operand(self.expr.print(bound));
+
+        let mut text = Text::new(1);
+        if !has_loop(body) {
+            text.line("TZ_PRAGMA(omp simd)");
+        }
+        self.inside_of_worker(|p| {
+            p.head_and_body(node, number, Some(("begin", "end")), &mut text);
+        });
+        self.define(&worker, &text);
+
+        out.line("#if defined(_OPENMP)");
+        out.line(&format!("if ({worth}) {{"));
+        out.line(&format!(
+            "    int64_t chunk = ({rounds} - 1) / omp_get_max_threads() + 1;"
+        ));
+        out.line("    TZ_PRAGMA(omp parallel for schedule(static))");
+        out.line(&format!(
+            "    for (int64_t begin = 0; begin < {rounds}; begin += chunk) {{"
+        ));
+        let end = end_of_chunk(&rounds);
+        out.line(&format!("        {}", worker.call(&["begin", &end])));
+        out.line("    }");
+        out.line("} else");
+        out.line("#endif");
+        out.line(&worker.call(&["0", &rounds]));
+    }
+
+    /// A loop that accumulates in one variable: each part of its rounds in one of its own.
+    pub(super) fn parallel_sum(
+        &mut self,
+        node: &Node,
+        bound: &Expr,
+        (op, acc): &(BinOp, Sym),
+        pragma: &str,
+        out: &mut Text,
+    ) {
+        let Node::For { looped, .. } = node else {
+            return;
+        };
+        let number = self.next - 1;
+        let mut used = used_names(&looped.body);
+        used.remove(acc);
+        let mut worker = self.worker(node, &used);
+        let ty = self.types[acc];
+        let name = self.expr.name(acc);
+        worker.result = Some(ty.c_name());
+        worker.params.push(format!("{} {name}", ty.c_name()));
+        let worth = self.worth_a_team(node, false);
+        let rounds = operand(self.expr.print(bound));
+
+        let mut text = Text::new(1);
+        text.line(&format!("TZ_PRAGMA({pragma})"));
+        self.inside_of_worker(|p| {
+            p.head_and_body(node, number, Some(("begin", "end")), &mut text);
+        });
+        text.line(&format!("return {name};"));
+        self.define(&worker, &text);
+
+        let parts = self.names.fresh(&format!("{name}_of"));
+        let start = self.start_of_part(*op, acc, ty);
+        let part: Sym = format!("{parts}[part]").into();
+        self.expr.names.insert(part.clone(), part.to_string());
+        let both = Expr::binary(*op, Expr::Var(acc.clone(), ty), Expr::Var(part, ty));
+        let both = self.expr.print(&both);
+        let each = format!("for (int part = 0; part < {PARTS}; part++) {{");
+        let end = end_of_chunk(&rounds);
+        out.line("#if defined(_OPENMP)");
+        out.line(&format!("if ({worth}) {{"));
+        out.line(&format!("    {} {parts}[{PARTS}];", ty.c_name()));
+        out.line(&format!(
+            "    int64_t chunk = ({rounds} - 1) / {PARTS} + 1;"
+        ));
+        out.line("    TZ_PRAGMA(omp parallel for schedule(static))");
+        out.line(&format!("    {each}"));
+        out.line("        int64_t begin = part * chunk;");
+        let call = worker.call(&[&start, "begin", &end]);
+        out.line(&format!("        {parts}[part] = {call}"));
+        out.line("    }");
+        out.line(&format!("    {each}"));
+        out.line(&format!("        {name} = {both};"));
+        out.line("    }");
+        out.line("} else");
+        out.line("#endif");
+        let call = worker.call(&[&name, "0", &rounds]);
+        out.line(&format!("{name} = {call}"));
+    }
+
+    /// What a part accumulates on top of.
+    fn start_of_part(&mut self, op: BinOp, acc: &Sym, ty: ScalarType) -> String {
+        let start = match op {
+            BinOp::Add | BinOp::Xor => Expr::Const(Scalar::zero(ty)),
+            BinOp::Multiply => Expr::convert(ty, Expr::int(ScalarType::I32, 1)),
+            // What is taken twice changes nothing.
+            _ => Expr::Var(acc.clone(), ty),
+        };
+        self.expr.print(&start)
+    }
+
+    /// A function for rounds of a loop, with what the loop uses as parameters, in the order of declaration.
+    fn worker(&mut self, node: &Node, used: &BTreeSet<Sym>) -> Worker {
+        let name = self.names.fresh(&format!("{}_rounds", self.function.name));
+        let (mut params, mut args) = (Vec::new(), Vec::new());
         for p in &self.function.params {
             if used.contains(p.name()) {
                 params.push(self.param(p));
                 args.push(self.expr.name(p.name()));
             }
         }
-        for array in self
-            .function
-            .arrays
-            .iter()
-            .filter(|a| used.contains(&a.name))
-        {
-            let qualifier = if array.init.is_some() { "const " } else { "" };
-            params.push(format!(
-                "{qualifier}{} *{}",
-                array.elem.c_name(),
-                self.expr.name(&array.name)
-            ));
-            args.push(self.expr.name(&array.name));
+        for array in &self.function.arrays {
+            if used.contains(&array.name) {
+                let qualifier = if array.init.is_some() { "const " } else { "" };
+                let name = self.expr.name(&array.name);
+                params.push(format!("{qualifier}{} *{name}", array.elem.c_name()));
+                args.push(name);
+            }
         }
+        let inside = assigned_inside(node);
         let is_param = |v: &Sym| self.function.params.iter().any(|p| p.name() == v);
         for (var, ty) in &self.types {
             if used.contains(var) && !inside.contains(var) && !is_param(var) {
@@ -70,97 +183,104 @@ impl Printer<'_> {
                 args.push(self.expr.name(var));
             }
         }
-        let rounds = operand(self.expr.print(bound));
-        let work = self.work(node, &inside);
-        let worth = if is_slow(&looped.body) {
-            WORTH_A_TEAM_IF_SLOW
-        } else {
-            WORTH_A_TEAM
-        };
-
-        let mut worker = Text::new(1);
-        if !has_loop(body) {
-            worker.line("TZ_PRAGMA(omp simd)");
+        Worker {
+            name,
+            result: None,
+            params,
+            args,
         }
-        self.head_and_body(node, number, Some(("begin", "end")), &mut worker);
-        let params = [
-            params.as_slice(),
-            &["int64_t begin".into(), "int64_t end".into()],
-        ]
-        .concat();
+    }
+
+    fn inside_of_worker(&mut self, print: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.in_worker, true);
+        print(self);
+        self.in_worker = before;
+    }
+
+    fn define(&mut self, worker: &Worker, body: &Text) {
+        let range = ["int64_t begin".to_owned(), "int64_t end".to_owned()];
+        let params = [worker.params.as_slice(), range.as_slice()].concat();
         self.workers.push(format!(
-            "TZ_CLONES\nstatic void {name}({}) {{\n{}}}\n",
+            "TZ_CLONES\nstatic {} {}({}) {{\n{}}}\n",
+            worker.result.unwrap_or("void"),
+            worker.name,
             params.join(", "),
-            worker.s
+            body.s
         ));
-
-        let call = |begin: &str, end: &str| {
-            let args = [args.as_slice(), &[begin.into(), end.into()]].concat();
-            format!("{name}({});", args.join(", "))
-        };
-        out.line("#if defined(_OPENMP)");
-        out.line(&format!("if ({work} > {worth}) {{"));
-        // A product is packed anew in each chunk.
-        let chunks = match product {
-            Some(_) => "omp_get_max_threads()",
-            None => "64",
-        };
-        out.line(&format!(
-            "    int64_t chunk = ({rounds} - 1) / {chunks} + 1;"
-        ));
-        out.line("    TZ_PRAGMA(omp parallel for schedule(static))");
-        out.line(&format!(
-            "    for (int64_t begin = 0; begin < {rounds}; begin += chunk) {{"
-        ));
-        out.line(&format!(
-            "        {}",
-            call(
-                "begin",
-                &format!("{rounds} - begin > chunk ? begin + chunk : {rounds}")
-            )
-        ));
-        out.line("    }");
-        out.line("} else");
-        out.line("#endif");
-        out.line(&call("0", &rounds));
     }
 
-    /// A rough count of innermost rounds, as a C expression that cannot overflow.
-    fn work(&mut self, node: &Node, inside: &[Sym]) -> String {
-        let mut factors = Vec::new();
-        self.factors(node, inside, &mut factors);
-        match factors.as_slice() {
-            [one] => operand(one.clone()),
-            _ => {
-                let mut work = String::from("(double)");
-                for (i, f) in factors.iter().enumerate() {
-                    let simple = f.chars().all(|c| c.is_alphanumeric() || c == '_');
-                    let f = if simple { f.clone() } else { format!("({f})") };
-                    work += &if i == 0 { f } else { format!(" * {f}") };
-                }
-                work
+    /// Whether a loop is worth a team, as a C expression.
+    fn worth_a_team(&mut self, node: &Node, product: bool) -> String {
+        let mut work = Work::default();
+        self.work(node, &assigned_inside(node), &mut work);
+        // A library takes no more time for a product than other loops for a byte.
+        let bytes = if product { 1 } else { work.bytes.max(1) };
+        let rounds = match work.rounds.as_slice() {
+            [one] => one.clone(),
+            several => {
+                let factors: Vec<String> = several.iter().map(|f| factor(f)).collect();
+                format!("(double){}", factors.join(" * "))
             }
-        }
+        };
+        format!("TZ_TEAM({rounds}, {bytes})")
     }
 
-    fn factors(&mut self, node: &Node, inside: &[Sym], out: &mut Vec<String>) {
-        let Node::For { body, .. } = node else { return };
+    /// The work of a loop and of the deepest nest in it.
+    fn work(&mut self, node: &Node, inside: &BTreeSet<Sym>, out: &mut Work) {
+        let Node::For { body, looped, .. } = node else {
+            return;
+        };
         if let Some(bound) = counted(node) {
             let mut fixed = true;
             scope::for_each_var(bound, &mut |v, _| fixed &= !inside.contains(v));
             if fixed {
-                out.push(self.expr.print(bound));
+                out.rounds.push(self.expr.print(bound));
             }
         }
-        let mut deepest = Vec::new();
+        let (_step, round) = looped.body.split_last().unzip();
+        out.bytes = bytes_of_a_round(round.unwrap_or_default());
+        let mut deepest = Work::default();
         for inner in inner_loops(body) {
-            let mut factors = Vec::new();
-            self.factors(inner, inside, &mut factors);
-            if factors.len() > deepest.len() {
-                deepest = factors;
+            let mut work = Work::default();
+            self.work(inner, inside, &mut work);
+            if work.rounds.len() > deepest.rounds.len() {
+                deepest = work;
             }
         }
-        out.append(&mut deepest);
+        if !deepest.rounds.is_empty() {
+            out.rounds.append(&mut deepest.rounds);
+            out.bytes = deepest.bytes;
+        }
+    }
+}
+
+/// How much a loop has to do, roughly.
+#[derive(Default)]
+struct Work {
+    /// How many rounds the loops of a nest have, as C expressions.
+    rounds: Vec<String>,
+    /// What an innermost round reads, computes and writes.
+    bytes: u32,
+}
+
+fn assigned_inside(node: &Node) -> BTreeSet<Sym> {
+    let mut inside = Vec::new();
+    if let Node::For { looped, .. } = node {
+        assigned_in(&looped.body, &mut inside);
+    }
+    inside.into_iter().cloned().collect()
+}
+
+/// Where the chunk ends that starts at `begin`, without an overflow.
+fn end_of_chunk(rounds: &str) -> String {
+    format!("{rounds} - begin > chunk ? begin + chunk : {rounds}")
+}
+
+/// Something to multiply.
+fn factor(text: &str) -> String {
+    match text.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        true => text.to_owned(),
+        false => format!("({text})"),
     }
 }
 

@@ -28,9 +28,6 @@ extern _Bool tensorize_scaled_gemm_f64(int64_t, int64_t, int64_t, const double *
 #else
 #define TZ_GEMM(type, ...) 0
 #endif
-#if defined(_OPENMP)
-extern int omp_get_max_threads(void);
-#endif
 ";
 
 impl Printer<'_> {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{self, Expr, Stmt, Visited};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::scalar::ScalarType;
 
 pub(super) fn inner_loops<'n, 'a>(nodes: &'n [Node<'a>]) -> Vec<&'n Node<'a>> {
     let mut out = Vec::new();
@@ -65,24 +66,54 @@ pub(crate) fn used_names(stmts: &[Stmt]) -> BTreeSet<Sym> {
     out
 }
 
+/// What a call of the C library costs, in operations that are an instruction.
+const A_CALL: u32 = 16;
+
+/// The bytes that statements read, compute and write; indices are free.
+pub(super) fn bytes_of_a_round(stmts: &[Stmt]) -> u32 {
+    let of = |stmt: &Stmt| match stmt {
+        Stmt::Assign { value, .. } => bytes_of(value),
+        Stmt::Store { value, .. } => bytes(value.ty()) + bytes_of(value),
+        Stmt::Return(value) => value.iter().map(bytes_of).sum(),
+        Stmt::If {
+            cond,
+            then,
+            otherwise,
+        } => bytes_of(cond) + bytes_of_a_round(then) + bytes_of_a_round(otherwise),
+        Stmt::Loop(l) => bytes_of_a_round(&l.body),
+    };
+    stmts.iter().map(of).sum()
+}
+
+fn bytes(ty: ScalarType) -> u32 {
+    ty.bits().div_ceil(8)
+}
+
+fn bytes_of(e: &Expr) -> u32 {
+    let own = match e {
+        Expr::Const(_) | Expr::Var(..) => 0,
+        Expr::Load { elem, .. } => return bytes(*elem),
+        Expr::Convert(..) | Expr::Bitcast(..) | Expr::Select(..) => bytes(e.ty()),
+        Expr::Unary(_, a) | Expr::Binary(_, a, _) | Expr::Compare(_, a, _) => {
+            bytes(a.ty()) * if is_call(e) { A_CALL } else { 1 }
+        }
+    };
+    own + e.children().into_iter().map(bytes_of).sum::<u32>()
+}
+
 /// Whether a function of the C library is called that takes more than an instruction.
-pub(super) fn is_slow(stmts: &[Stmt]) -> bool {
-    let mut slow = false;
-    loopir::visit(stmts, &mut |part| {
-        use UnOp::*;
-        let Visited::Expr(e) = part else { return };
-        slow |= match e {
-            Expr::Unary(op, _) => !matches!(
-                op,
-                Negate | Not | Abs | Sqrt | Floor | Ceil | Trunc | RoundNearestEven
-            ),
-            Expr::Binary(op, a, _) => {
-                a.ty().is_float() && matches!(op, BinOp::Power | BinOp::Atan2 | BinOp::Remainder)
-            }
-            _ => false,
-        };
-    });
-    slow
+fn is_call(e: &Expr) -> bool {
+    use UnOp::*;
+    match e {
+        Expr::Unary(op, _) => !matches!(
+            op,
+            Negate | Not | Abs | Sqrt | Floor | Ceil | Trunc | RoundNearestEven
+        ),
+        Expr::Binary(op, a, _) => {
+            a.ty().is_float() && matches!(op, BinOp::Power | BinOp::Atan2 | BinOp::Remainder)
+        }
+        _ => false,
+    }
 }
 
 /// Whether a float is converted to an integer anywhere.
