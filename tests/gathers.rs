@@ -20,7 +20,7 @@ fn results(printed: &str) -> Vec<&str> {
         .collect()
 }
 
-const RESULTS: [&str; 22] = [
+const RESULTS: [&str; 24] = [
     "within: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "nothing: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "beyond: ",
@@ -37,6 +37,8 @@ const RESULTS: [&str; 22] = [
     "counted before: [10.0, 50.0, 9.0] Err(",
     "binned: [3, 3, 2] Ok(())",
     "binned beyond: [3, 3, 2] Err(",
+    "binned, no number: [3, 3, 2] Err(",
+    "binned, too large a number: [3, 3, 2] Err(",
     "csr: [60.0, 0.0, 30.0] Ok(())",
     "csr, rows that end before they begin: [0.0, 60.0, 30.0] Ok(())",
     "before the pointer: [2.0, 5.0, 4.0]",

@@ -168,9 +168,16 @@ mod tests {
         );
         let scaled = rust("value(convert(i32, multiply(convert(f32, idx[0]), scale)))").unwrap();
         assert!(
-            scaled.contains(".read() }) as f32) * scale)) as i32)"),
+            scaled
+                .contains(".read() }) as f32) * scale)) as f64, -2147483648, 2147483647)? as i32)"),
             "{scaled}"
         );
+        let sum = |ty: &str| {
+            let index = format!("value(add(convert({ty}, idx[0]), 1:{ty}))");
+            rust(&index).unwrap()
+        };
+        assert!(sum("i32").contains(".checked_add(1i32)?"), "{}", sum("i32"));
+        assert!(sum("ui8").contains(".wrapping_add(1u8)"), "{}", sum("ui8"));
         assert!(rust("value(fold(a = 0:i32, k < n, divide(a, idx[k])))").is_err());
         let of = |text: &str| {
             depth(

@@ -63,6 +63,13 @@ fn check_length(
     }
 }
 
+/// A number that C converts to an integer between `low` and `high`; `None` for all others, among them NaN: C leaves open what
+/// they become, so that no guard can tell where they lead. (At the ends of 64-bit types a number too few.)
+#[inline(always)]
+pub fn convertible(x: f64, low: i128, high: i128) -> Option<f64> {
+    (x > (low - 1) as f64 && x < (high + 1) as f64).then_some(x)
+}
+
 /// `⌊a / b⌋`; 0 where `b` is 0.
 #[inline(always)]
 pub fn floor_div(a: i64, b: i64) -> Option<i64> {
@@ -116,6 +123,24 @@ impl<T, const N: usize> AnySlice<T> for &mut [T; N] {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_integer_stands_for_what_lies_outside_of_its_type() {
+        let byte = |x| convertible(x, 0, 255).map(|x| x as u8);
+        assert_eq!(
+            [byte(-0.5), byte(0.0), byte(255.9)],
+            [Some(0), Some(0), Some(255)]
+        );
+        for x in [-1.0, 256.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(byte(x), None, "{x}");
+        }
+        let int = |x| convertible(x, i32::MIN.into(), i32::MAX.into()).map(|x| x as i32);
+        assert_eq!(int(-2147483648.9), Some(i32::MIN));
+        assert_eq!([int(-2147483649.0), int(2147483648.0)], [None, None]);
+        let long = |x| convertible(x, i64::MIN.into(), i64::MAX.into()).map(|x| x as i64);
+        assert_eq!(long(9223372036854774784.0), Some(9223372036854774784));
+        assert_eq!([long(9223372036854775808.0), long(-1e19)], [None, None]);
+    }
 
     #[test]
     fn ranges_that_share_a_byte_are_not_apart() {

@@ -47,9 +47,7 @@ pub(super) fn value(e: &ElemRef, names: &Names<'_>) -> Result<String, String> {
         Elem::Convert(to, a) if to.is_float() && a.ty() != ScalarType::I1 => {
             format!("(({}) as {})", value(a, names)?, to.rust_name())
         }
-        Elem::Unary(UnOp::Negate, a) if ty.is_int() => {
-            format!("{}.wrapping_neg()", value(a, names)?)
-        }
+        Elem::Unary(UnOp::Negate, a) if ty.is_int() => arithmetic(ty, "neg", &value(a, names)?, ""),
         Elem::Unary(UnOp::Not, a) => format!("!{}", value(a, names)?),
         Elem::Binary(op, a, b) if ty.is_int() => {
             let (a, b) = (value(a, names)?, value(b, names)?);
@@ -60,9 +58,9 @@ pub(super) fn value(e: &ElemRef, names: &Names<'_>) -> Result<String, String> {
                 BinOp::And => format!("({a} & {b})"),
                 BinOp::Or => format!("({a} | {b})"),
                 BinOp::Xor => format!("({a} ^ {b})"),
-                BinOp::Add => format!("{a}.wrapping_add({b})"),
-                BinOp::Subtract => format!("{a}.wrapping_sub({b})"),
-                BinOp::Multiply => format!("{a}.wrapping_mul({b})"),
+                BinOp::Add => arithmetic(ty, "add", &a, &b),
+                BinOp::Subtract => arithmetic(ty, "sub", &a, &b),
+                BinOp::Multiply => arithmetic(ty, "mul", &a, &b),
                 BinOp::Maximum => format!("{a}.max({b})"),
                 BinOp::Minimum => format!("{a}.min({b})"),
                 other => return no(&format!("`{other}`")),
@@ -80,12 +78,19 @@ pub(super) fn value(e: &ElemRef, names: &Names<'_>) -> Result<String, String> {
             let (a, b) = (polynomial(a, names)?, polynomial(b, names)?);
             format!("({a} {} {b})", symbol(*op))
         }
-        // Where C says what a conversion from a float gives, Rust says the same.
-        Elem::Convert(to, a) if to.is_int() && (a.ty().is_int() || *to != ScalarType::I1) => {
-            let a = format!("({})", value(a, names)?);
-            match to {
-                ScalarType::I1 => format!("({a} as i128 != 0)"),
-                _ => format!("({a} as {})", to.rust_name()),
+        Elem::Convert(ScalarType::I1, a) if a.ty().is_int() => {
+            format!("(({}) as i128 != 0)", value(a, names)?)
+        }
+        Elem::Convert(to, a) if to.is_int() && *to != ScalarType::I1 => {
+            let from = value(a, names)?;
+            match a.ty().is_float() {
+                true => format!(
+                    "(rt::convertible(({from}) as f64, {}, {})? as {})",
+                    to.min_value(),
+                    to.max_value(),
+                    to.rust_name()
+                ),
+                false => format!("(({from}) as {})", to.rust_name()),
             }
         }
         Elem::Select(c, t, f) => format!(
@@ -113,6 +118,14 @@ pub(super) fn value(e: &ElemRef, names: &Names<'_>) -> Result<String, String> {
         }
         _ => return no(&format!("`{e}`")),
     })
+}
+
+/// What overflows has no value where C gives it none: what a compiler makes of it may lead anywhere.
+fn arithmetic(ty: ScalarType, op: &str, a: &str, b: &str) -> String {
+    match ty.is_signed() {
+        true => format!("{a}.checked_{op}({b})?"),
+        false => format!("{a}.wrapping_{op}({b})"),
+    }
 }
 
 fn literal(v: Scalar) -> String {

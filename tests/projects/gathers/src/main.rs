@@ -84,14 +84,17 @@ fn safe() {
     histogram("counted before", &[0, -1], 2);
 
     let mut counts = [9i32; 3];
-    let mut binned = |what: &str, width: f64| {
+    let mut binned = |what: &str, x: &[f64], width: f64| {
         show(what, || {
-            let result = kernels::binned(8, &table, -1.0, width, 3, &mut counts);
+            let result = kernels::binned(x.len() as i32, x, -1.0, width, 3, &mut counts);
             format!("{counts:?} {:?}", result.map_err(|e| e.to_string()))
         });
     };
-    binned("binned", 30.0);
-    binned("binned beyond", 20.0);
+    binned("binned", &table, 30.0);
+    binned("binned beyond", &table, 20.0);
+    // No integer stands for these, whatever the machine makes of them.
+    binned("binned, no number", &[5.0, f64::NAN], 30.0);
+    binned("binned, too large a number", &[5.0, 1e30], 30.0);
 
     let mut y = [0f64; 3];
     show("csr", || {
