@@ -9,16 +9,13 @@ mod common;
 mod opencl {
     use crate::common::mutants::Manner;
     use crate::common::python::Run;
-    use crate::common::survivors::{Bench, Found, NOT_COMPILED, none_survives};
+    use crate::common::survivors::{Bench, Found, NOT_COMPILED, none_survives, simt_with};
     use crate::common::{corpus, footprints, inside, outcomes, returned};
-    use backends::Target;
-    use backends::cpu::c;
-    use backends::rows::Tables;
-    use backends::simt::{OPENCL, Simt, dialect};
+    use backends::simt::OPENCL;
     use cargo_tensorize::device::{Call, Loaded};
     use std::fmt::Write as _;
     use std::fs;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
     use std::process::{Command, Stdio};
     use tensorize_ir::loopir::Param;
     use tensorize_ir::memory::{Buffer, Inputs};
@@ -33,12 +30,9 @@ mod opencl {
 
     #[test]
     fn rows() {
-        let with = |rows: Tables| -> Box<dyn Target> {
-            let own = OPENCL.dialect;
-            let c = c::Dialect { rows, ..own.c };
-            let dialect = Box::leak(Box::new(dialect::Dialect { c, ..*own }));
-            Box::new(Simt { dialect })
-        };
+        if let Some(folder) = std::env::var_os(PIECE) {
+            return answer(Path::new(&folder));
+        }
         let mut corpus = corpus::operators();
         corpus.extend(inside::apart());
         corpus.extend(corpus::tiles());
@@ -52,7 +46,7 @@ mod opencl {
                 expressions: true,
             },
             tables: OPENCL.dialect.c.rows,
-            with: &with,
+            with: &|rows| simt_with(&OPENCL, rows),
             corpus,
             run: &|runs| runs.iter().map(in_a_process).collect(),
         });
@@ -72,7 +66,7 @@ mod opencl {
         let status = Command::new("timeout")
             .arg(LONGEST)
             .arg(this)
-            .args(["--exact", "opencl::a_piece_of_code"])
+            .args(["--exact", "opencl::rows"])
             .env(PIECE, folder.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -87,13 +81,9 @@ mod opencl {
         }
     }
 
-    /// What the process does. No test, unless it is asked for by the one above.
-    #[test]
-    fn a_piece_of_code() {
-        let Some(folder) = std::env::var_os(PIECE).map(PathBuf::from) else {
-            return;
-        };
-        match computed(&folder) {
+    /// What such a process does.
+    fn answer(folder: &Path) {
+        match computed(folder) {
             Ok(results) => fs::write(folder.join("results"), results),
             Err(why) => fs::write(folder.join("why"), why),
         }

@@ -3,7 +3,7 @@
 //! Element by element, such a result takes all rounds for every place: as an array, one of places times rounds.
 
 use crate::Unsupported;
-use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::element::ElemRef;
 use tensorize_ir::index::{Fresh, Idx, Sym};
 use tensorize_ir::tensir::{Function, Output};
 
@@ -22,9 +22,7 @@ pub(crate) fn refuse(function: &Function) -> Result<(), Unsupported> {
 
 /// Refuses a term with such a fold in it.
 pub(crate) fn refuse_in(e: &ElemRef, is_size: &dyn Fn(&Sym) -> bool) -> Result<(), Unsupported> {
-    let mut found = false;
-    e.visit(&mut |x| found |= matches!(&**x, Elem::Fold(f) if f.is_told_by_data(is_size)));
-    match found {
+    match e.is_told_by_data(is_size) {
         true => Err(Unsupported::new(
             "the data says which place each round goes to: computed place by place, that takes all rounds for every \
              one of them, and in arrays as much memory",

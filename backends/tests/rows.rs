@@ -12,7 +12,7 @@ use common::mutants::Manner;
 use common::native::{Failed, try_c, try_cpp, try_cuda};
 use common::operators::of_library;
 use common::python::{Run, python_with};
-use common::survivors::{Bench, Found, NOT_COMPILED, none_survives};
+use common::survivors::{Bench, Found, NOT_COMPILED, none_survives, simt_with};
 use common::{inside, terms};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ use tensorize_backends::cpu::c;
 use tensorize_backends::gaudi::{GAUDI, Gaudi};
 use tensorize_backends::gemmini::Gemmini;
 use tensorize_backends::rows::Tables;
-use tensorize_backends::simt::{CUDA, Simt, dialect as simt};
+use tensorize_backends::simt::CUDA;
 use tensorize_backends::stablehlo::{STABLEHLO, StableHlo};
 use tensorize_backends::{Target, frameworks};
 use tensorize_ir::memory::Outputs;
@@ -72,6 +72,11 @@ fn native_rows(
         corpus,
         run: &|runs| on_all_cores(runs, &one),
     });
+}
+
+fn in_c(r: &Run, flags: &[&str]) -> Result<Vec<Outputs>, Failed> {
+    let (entry, text) = (&r.generated.entry, &r.generated.files[0].1);
+    try_c(r.function, entry, text, r.calls, flags)
 }
 
 fn on_all_cores(runs: &[Run], one: &(dyn Fn(&Run) -> Found + Sync)) -> Vec<Found> {
@@ -153,15 +158,7 @@ mod cpu {
             let dialect = Box::leak(Box::new(c::Dialect { rows, ..c::C }));
             Box::new(Cpu { dialect })
         };
-        let run = |r: &Run| {
-            try_c(
-                r.function,
-                &r.generated.entry,
-                &r.generated.files[0].1,
-                r.calls,
-                &[],
-            )
-        };
+        let run = |r: &Run| in_c(r, &[]);
         native_rows("cpu", false, CPU.dialect.rows, &with, compiled(), &run);
     }
 }
@@ -186,12 +183,7 @@ mod cuda {
 
     #[test]
     fn rows() {
-        let with = |rows: Tables| -> Box<dyn Target> {
-            let own = CUDA.dialect;
-            let c = c::Dialect { rows, ..own.c };
-            let dialect = Box::leak(Box::new(simt::Dialect { c, ..*own }));
-            Box::new(Simt { dialect })
-        };
+        let with = |rows| simt_with(&CUDA, rows);
         let run = |r: &Run| try_cuda(r.function, r.generated, r.calls);
         let mut corpus = compiled();
         corpus.extend(corpus::tiles());
@@ -212,16 +204,7 @@ mod gemmini {
             })
         };
         let include = include();
-        let flags = [include.as_str(), "-pthread"];
-        let run = |r: &Run| {
-            try_c(
-                r.function,
-                &r.generated.entry,
-                &r.generated.files[0].1,
-                r.calls,
-                &flags,
-            )
-        };
+        let run = |r: &Run| in_c(r, &[&include, "-pthread"]);
         native_rows("gemmini", false, own.rows, &with, terms::all(), &run);
     }
 }

@@ -250,6 +250,14 @@ impl Elem {
         }
     }
 
+    /// The parts of a conjunction; another truth value is its only part.
+    pub fn conjuncts(self: &Arc<Self>) -> Vec<&ElemRef> {
+        match &**self {
+            Elem::Binary(BinOp::And, a, b) => [a.conjuncts(), b.conjuncts()].concat(),
+            _ => vec![self],
+        }
+    }
+
     /// The children, in order, and the binders of a fold left aside.
     pub fn children(&self) -> Vec<&ElemRef> {
         // Every walk comes through here.

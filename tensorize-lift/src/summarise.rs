@@ -271,11 +271,11 @@ fn propose(
 /// Whether the data says where rounds go: as library operators, such sums take an array of places times rounds.
 fn goes_where_data_says(kernel: &loopir::Function, results: &[Closed]) -> bool {
     let is_size = |s: &Sym| kernel.params.iter().any(|p| p.name() == s);
-    let mut found = false;
-    for Closed::Store { value, .. } | Closed::Return(value) in results {
-        value.visit(&mut |x| found |= matches!(&**x, Elem::Fold(f) if f.is_told_by_data(&is_size)));
-    }
-    found
+    results
+        .iter()
+        .any(|(Closed::Store { value, .. } | Closed::Return(value))| {
+            value.is_told_by_data(&is_size)
+        })
 }
 
 fn nothing() -> Refusal {

@@ -59,16 +59,17 @@ pub struct Leaf<'a> {
 }
 
 impl Leaf<'_> {
-    /// The places, under names for the counters that occur nowhere else.
-    pub fn renamed(&self, fresh: &mut Fresh) -> (Vec<(Sym, Idx)>, Idx) {
+    /// Any round: the loops under names for the counters that occur nowhere else, and what these put in for the counters.
+    pub fn any_round(
+        &self,
+        fresh: &mut Fresh,
+    ) -> (Vec<(Sym, Idx)>, impl Fn(&Sym) -> Option<Idx> + use<>) {
         let names: Vec<Sym> = self.loops.iter().map(|(v, _)| fresh.name(v)).collect();
-        let with = |s: &Sym| {
-            let i = self.loops.iter().position(|(v, _)| v == s)?;
-            Some(Idx::sym(names[i].clone()))
-        };
-        let loops = self.loops.iter().zip(&names);
-        let loops = loops.map(|((_, n), v)| (v.clone(), n.substitute(&with)));
-        (loops.collect(), self.index.substitute(&with))
+        let position: Vec<Idx> = names.iter().cloned().map(Idx::sym).collect();
+        let with = decode::at_position(&self.loops, &position);
+        let extents = self.loops.iter().map(|(_, n)| n.substitute(&with));
+        let loops = names.into_iter().zip(extents).collect();
+        (loops, with)
     }
 }
 
@@ -286,16 +287,9 @@ fn hit(ctx: &mut Context, array: &str, leaf: &Leaf, at: &Idx) -> Result<Option<H
     if !leaf.loops.iter().any(|(v, _)| clash(ctx, v)) {
         return hit_apart(ctx, array, leaf, at);
     }
-    let names: Vec<Sym> = leaf.loops.iter().map(|(v, _)| ctx.fresh.name(v)).collect();
-    let with = |s: &Sym| {
-        let i = leaf.loops.iter().position(|(v, _)| v == s)?;
-        Some(Idx::sym(names[i].clone()))
-    };
-    let loops = leaf.loops.iter().zip(&names);
+    let (loops, with) = leaf.any_round(&mut ctx.fresh);
     let apart = Leaf {
-        loops: loops
-            .map(|((_, n), v)| (v.clone(), n.substitute(&with)))
-            .collect(),
+        loops,
         cond: &leaf.cond.substitute(&with),
         index: &leaf.index.substitute(&with),
         value: &leaf.value.substitute(&with),

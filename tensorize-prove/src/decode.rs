@@ -3,6 +3,7 @@
 use crate::canon;
 use crate::chain::and;
 use crate::context::Context;
+use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
@@ -197,11 +198,18 @@ pub(crate) fn hits(loops: &[(Sym, Idx)], index: &Idx, position: &[Idx], at: &Idx
 }
 
 /// The round at `position`, as what is put in for the loops' counters.
-pub(crate) fn at_position(loops: &[(Sym, Idx)], position: &[Idx]) -> impl Fn(&Sym) -> Option<Idx> {
-    move |s| {
-        let i = loops.iter().position(|(v, _)| v == s)?;
-        Some(position[i].clone())
-    }
+pub(crate) fn at_position(
+    loops: &[(Sym, Idx)],
+    position: &[Idx],
+) -> impl Fn(&Sym) -> Option<Idx> + use<> {
+    debug_assert_eq!(
+        loops.len(),
+        position.len(),
+        "a position has an index a loop"
+    );
+    let counters = loops.iter().map(|(v, _)| v.clone());
+    let at: BTreeMap<Sym, Idx> = counters.zip(position.iter().cloned()).collect();
+    move |s| at.get(s).cloned()
 }
 
 /// The position by dividing polynomials, where it is one of a round: there is only one.

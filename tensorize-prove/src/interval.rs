@@ -274,15 +274,16 @@ fn without_remainder(ctx: &mut Context, index: &Idx, quotient: &Atom) -> Option<
     ))
 }
 
+/// More places than this are not taken for what an index of some type names.
+pub const MOST_BY_TYPE: i128 = 1 << 16;
+
 /// The same of a write at an index of which no more than the type is known, if that is a narrow one.
 pub(crate) fn by_types(ctx: &mut Context, a: &Access) -> Option<(Idx, Idx)> {
-    /// More places than this are not taken for what somebody meant.
-    const MOST: i128 = 1 << 16;
     let mut wider = a.clone();
     wider.index = a.index.map_atoms(&mut |atom| {
         let Atom::Value(e) = atom else { return None };
         let (low, high) = ranges::of(e);
-        if high - low >= MOST {
+        if high - low >= MOST_BY_TYPE {
             return None;
         }
         let var = ctx.fresh.name("v");

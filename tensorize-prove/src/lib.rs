@@ -21,7 +21,7 @@ pub mod exec;
 pub mod footprint;
 mod hazard;
 mod induction;
-mod interval;
+pub mod interval;
 pub mod loops;
 mod loosened;
 mod matching;

@@ -163,15 +163,18 @@ impl Executor<'_, '_> {
     /// Makes it a guard that a write, with its own loops and conditions in a round of those around here, is where
     /// `inside` says, whenever it is made.
     pub(crate) fn asked_of_data(&mut self, leaf: &Leaf, inside: &ElemRef) -> bool {
+        let parts = |c: &ElemRef| -> Vec<ElemRef> {
+            let all = c.conjuncts().into_iter().cloned();
+            all.filter(|c| *c != chain::truth(true)).collect()
+        };
         let mut path = self.path.clone();
-        conjuncts(leaf.cond, &mut path);
+        path.extend(parts(leaf.cond));
         // What is so by the sizes alone need not be asked of the data.
         let mark = self.ctx.mark();
         for (v, n) in &leaf.loops {
             self.ctx.assume_in_range(v, n);
         }
-        let mut open = Vec::new();
-        conjuncts(inside, &mut open);
+        let mut open = parts(inside);
         open.retain(|c| c.indices().into_iter().any(has_wide_values) || !self.ctx.holds(c));
         self.ctx.forget(mark);
         let in_all_rounds = |c: &ElemRef| !leaf.loops.iter().any(|(v, _)| c.mentions(v));
@@ -219,14 +222,6 @@ impl Asked {
                 .all(|n| a.loops.iter().any(|(_, m)| m == n))
             && self.path.iter().all(|c| a.path.contains(c));
         applies.then_some(&self.inside)
-    }
-}
-
-fn conjuncts(c: &ElemRef, out: &mut Vec<ElemRef>) {
-    match &**c {
-        Elem::Binary(BinOp::And, a, b) => [a, b].into_iter().for_each(|x| conjuncts(x, out)),
-        Elem::Const(v) if v.is_true() => {}
-        _ => out.push(c.clone()),
     }
 }
 

@@ -44,12 +44,14 @@ fn writes<'a>(nest: &Nest, fold: &'a Fold) -> Option<(&'a Fold, Vec<Write>)> {
     let (mut step, mut found) = (&fold.step, Vec::new());
     while let Elem::Select(c, t, otherwise) = &**step {
         let (mut told, mut conditions) = (BTreeMap::new(), Vec::new());
-        conjuncts(c, &mut |part| match place(nest, part) {
-            Some((dim, at)) if !told.contains_key(&dim) => {
-                told.insert(dim, at);
+        for part in c.conjuncts() {
+            match place(nest, part) {
+                Some((dim, at)) if !told.contains_key(&dim) => {
+                    told.insert(dim, at);
+                }
+                _ => conditions.push(part.clone()),
             }
-            _ => conditions.push(part.clone()),
-        });
+        }
         if told.is_empty() {
             return None;
         }
@@ -63,16 +65,6 @@ fn writes<'a>(nest: &Nest, fold: &'a Fold) -> Option<(&'a Fold, Vec<Write>)> {
     found.reverse();
     let goes_on = matches!(&**step, Elem::Acc(name, _) if *name == fold.acc);
     (goes_on && !found.is_empty()).then_some((fold, found))
-}
-
-fn conjuncts(c: &ElemRef, f: &mut impl FnMut(&ElemRef)) {
-    match &**c {
-        Elem::Binary(BinOp::And, a, b) => {
-            conjuncts(a, f);
-            conjuncts(b, f);
-        }
-        _ => f(c),
-    }
 }
 
 /// Of `a[i] == j`, where `j` is a dimension: that it is `a[i]`.

@@ -7,7 +7,9 @@ use super::mutants::{Manner, mutants};
 use super::python::Run;
 use super::{difference, expected, try_generate};
 use std::collections::BTreeSet;
+use tensorize_backends::cpu::c;
 use tensorize_backends::rows::Tables;
+use tensorize_backends::simt::{Simt, dialect::Dialect};
 use tensorize_backends::{Generated, Target};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::memory::Outputs;
@@ -35,6 +37,16 @@ fn make(target: &dyn Target, item: &Item) -> Made {
         }
     }
     Made { said, modules }
+}
+
+/// A SIMT target with other rows.
+pub fn simt_with(own: &Simt, rows: Tables) -> Box<dyn Target> {
+    let c = c::Dialect {
+        rows,
+        ..own.dialect.c
+    };
+    let dialect = Box::leak(Box::new(Dialect { c, ..*own.dialect }));
+    Box::new(Simt { dialect })
 }
 
 /// A mutant's module that is not the dialect's own.

@@ -16,10 +16,19 @@ pub struct LaneRef<'a> {
     pub step: &'a ElemRef,
 }
 
+impl Elem {
+    /// Whether there is a fold in it of which the data says which result a step goes into: what is read is compared with a
+    /// counter outside of the fold, as in `out[j] = fold(…, if (a[i] == j) …)`. As operators on arrays such a fold takes an
+    /// array of results times steps. Names that are no counters are for `is_size` to tell.
+    pub fn is_told_by_data(self: &Arc<Self>, is_size: &dyn Fn(&Sym) -> bool) -> bool {
+        let mut found = false;
+        self.visit(&mut |e| found |= matches!(&**e, Elem::Fold(f) if f.is_told_by_data(is_size)));
+        found
+    }
+}
+
 impl Fold {
-    /// Whether the data says which result a step goes into: what is read is compared with a counter outside of the
-    /// fold, as in `out[j] = fold(…, if (a[i] == j) …)`. Names that are no counters are for `is_size` to tell.
-    pub fn is_told_by_data(&self, is_size: &dyn Fn(&Sym) -> bool) -> bool {
+    fn is_told_by_data(&self, is_size: &dyn Fn(&Sym) -> bool) -> bool {
         let mut own = vec![self.var.clone()];
         for lane in self.lanes() {
             lane.step.visit(&mut |x| {

@@ -7,7 +7,7 @@ use super::{Refusal, natural};
 use crate::raise::Closed;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::op::{BinOp, UnOp};
+use tensorize_ir::op::UnOp;
 use tensorize_ir::tensir::{View, dim};
 use tensorize_prove::cases::given;
 use tensorize_prove::chain::{Contents, Effect, Leaf};
@@ -65,26 +65,19 @@ fn common(contents: &Contents) -> Option<ElemRef> {
     let leaves: Vec<Leaf> = contents.effects.iter().flat_map(Effect::leaves).collect();
     let (first, others) = leaves.split_first()?;
     let alike = |c: &ElemRef, leaf: &Leaf| !leaf.loops.iter().any(|(v, _)| c.mentions(v));
-    let positive = |c: ElemRef| match &*c {
+    let positive = |c: &ElemRef| match &**c {
         Elem::Unary(UnOp::Not, inner) => inner.clone(),
-        _ => c,
+        _ => c.clone(),
     };
-    let mut found = conjuncts(first.cond).into_iter().map(positive);
+    let mut found = first.cond.conjuncts().into_iter().map(positive);
     found.find(|c| {
         let not_c = Elem::not(c.clone());
         let told_apart = |leaf: &Leaf| {
-            let conditions = conjuncts(leaf.cond);
-            alike(c, leaf) && (conditions.contains(c) || conditions.contains(&not_c))
+            let conditions = leaf.cond.conjuncts();
+            alike(c, leaf) && (conditions.contains(&c) || conditions.contains(&&not_c))
         };
         !matches!(&**c, Elem::Const(_)) && alike(c, first) && others.iter().all(told_apart)
     })
-}
-
-fn conjuncts(c: &ElemRef) -> Vec<ElemRef> {
-    match &**c {
-        Elem::Binary(BinOp::And, a, b) => [conjuncts(a), conjuncts(b)].concat(),
-        _ => vec![c.clone()],
-    }
 }
 
 /// The writes that are left where of two conditions the one holds and the other does not.

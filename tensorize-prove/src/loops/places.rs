@@ -59,14 +59,9 @@ impl Executor<'_, '_> {
         (self.at_same_places(&next, new) || self.within_places(&leaves, new))
             && leaves.iter().all(|leaf| {
                 let mark = self.ctx.mark();
-                let vars = leaf.loops.iter();
-                let round: BTreeMap<Sym, Idx> = vars
-                    .map(|(v, _)| (v.clone(), Idx::sym(self.ctx.fresh.name(v))))
-                    .collect();
-                let with = |s: &Sym| round.get(s).cloned();
-                for (v, n) in &leaf.loops {
-                    let name = round[v].as_sym().expect("a fresh name").clone();
-                    self.ctx.assume_in_range(&name, &n.substitute(&with));
+                let (loops, with) = leaf.any_round(&mut self.ctx.fresh);
+                for (v, n) in &loops {
+                    self.ctx.assume_in_range(v, n);
                 }
                 let at = leaf.index.substitute(&with);
                 let claimed = chain::read(&mut self.ctx, array, &claimed, &at);
@@ -95,7 +90,8 @@ impl Executor<'_, '_> {
             }
             self.ctx.assume(leaf.cond.clone());
             let among = places.iter().filter_map(|place| {
-                let (loops, index) = place.renamed(&mut self.ctx.fresh);
+                let (loops, with) = place.any_round(&mut self.ctx.fresh);
+                let index = place.index.substitute(&with);
                 is_among(&mut self.ctx, &loops, &index, leaf.index)
             });
             let among: Vec<ElemRef> = among.collect();

@@ -14,9 +14,7 @@ use tensorize_prove::chain::{self, Effect, Leaf};
 use tensorize_prove::context::{Context, said_of_indices};
 use tensorize_prove::decode::{decode, divide};
 use tensorize_prove::exec::{Places, Stuck};
-
-/// More places than this are not taken for what an index of some type names.
-const MOST_BY_TYPE: i128 = 1 << 16;
+use tensorize_prove::interval::MOST_BY_TYPE;
 
 impl Guess<'_, '_, '_> {
     /// Whether which place is written is read from memory, and changes from round to round.
@@ -156,7 +154,8 @@ impl Guess<'_, '_, '_> {
             index: &places.1,
             value: &truth,
         };
-        let (dims, place) = leaf.renamed(&mut self.exec.ctx.fresh);
+        let (dims, with) = leaf.any_round(&mut self.exec.ctx.fresh);
+        let place = leaf.index.substitute(&with);
         let acc = self.exec.ctx.fresh.name("acc");
         let old: ElemRef = Arc::new(Elem::Acc(acc.clone(), elem));
         let mark = self.exec.ctx.mark();
