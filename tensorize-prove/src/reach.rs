@@ -321,3 +321,57 @@ impl Rounds<'_> {
             && (0..conditions).all(|i| is_made(&self.path[i], depth, i))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sym(name: &str) -> Sym {
+        name.into()
+    }
+
+    fn rounds(name: &str, times: &str) -> (Sym, Idx) {
+        (sym(name), Idx::sym(sym(times)))
+    }
+
+    /// Whether, in `n` rounds of `j` under `path`, `k[at]` may be read, which the kernel reads in `loops` under `kernels`.
+    fn may_be_read(at: &Idx, loops: &[(Sym, Idx)], path: &[ElemRef], kernels: &[ElemRef]) -> bool {
+        let access = Access {
+            array: sym("k"),
+            index: at.clone(),
+            loops: loops.to_vec(),
+            path: kernels.to_vec(),
+            write: false,
+        };
+        let own = Rounds {
+            loops: &[rounds("j", "n")],
+            entered: &[],
+            path,
+        };
+        let value = Elem::read("k", ScalarType::I32, at.clone());
+        own.read_what_the_kernel_reads(&value, &[access])
+    }
+
+    #[test]
+    fn a_guard_reads_in_rounds_in_which_the_kernel_reads() {
+        let (j, first) = (Idx::sym(sym("j")), Idx::default());
+        assert!(may_be_read(&j, &[rounds("j", "n")], &[], &[]));
+        assert!(may_be_read(&first, &[], &[], &[]));
+        // Its own counter doesn't matter to the place: it is read if there is any round.
+        assert!(may_be_read(&first, &[rounds("i", "n")], &[], &[]));
+        assert!(!may_be_read(&first, &[rounds("i", "m")], &[], &[]));
+        assert!(!may_be_read(&j, &[rounds("j", "m")], &[], &[]));
+        let i = Idx::sym(sym("i"));
+        assert!(!may_be_read(&i, &[rounds("i", "n")], &[], &[]));
+    }
+
+    #[test]
+    fn a_guard_reads_under_the_conditions_of_the_kernel() {
+        let first = Idx::default();
+        let c = Elem::index_compare(CmpOp::Gt, Idx::sym(sym("flag")), Idx::default());
+        let conditions = std::slice::from_ref(&c);
+        assert!(may_be_read(&first, &[], conditions, conditions));
+        assert!(may_be_read(&first, &[], conditions, &[]));
+        assert!(!may_be_read(&first, &[], &[], conditions));
+    }
+}
