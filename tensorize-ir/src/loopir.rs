@@ -193,7 +193,8 @@ pub enum LoopMode {
     /// Vectorised (`omp simd`), the named variables being accumulated in any order with this operator;
     /// other rounds are independent.
     Simd {
-        /// Accumulators: `acc = acc ∘ e`.
+        /// Accumulators: `acc = acc ∘ e`. Of floats, a maximum or minimum may also be `if (e > acc) acc = e`: over the
+        /// real numbers its order does not matter, bit for bit it does.
         reductions: Vec<(BinOp, Sym)>,
     },
 }

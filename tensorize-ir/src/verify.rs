@@ -349,9 +349,10 @@ impl Scope<'_> {
             self.vars.pop();
             self.accs.truncate(outer);
             steps?;
-            let reduces = fold
-                .as_reduction()
-                .is_some_and(|(op, _)| op.is_commutative());
+            let reduces = match fold.as_reduction() {
+                Some((op, _)) => op.is_commutative(),
+                None => fold.as_extreme().is_some(),
+            };
             return ensure(fold.order == Order::Sequential || reduces, || {
                 format!("'{e}' depends on its order")
             });

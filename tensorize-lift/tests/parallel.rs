@@ -110,3 +110,34 @@ fn accumulators_are_declared() {
         );
     }
 }
+
+/// The greatest float by comparing: NaN is not taken, and of two zeros the first stays, so that in any order it is the same
+/// real number and not the same bits.
+#[test]
+fn extremes_of_floats_in_any_order() {
+    let kernel = |mode: &str| {
+        format!(
+            "f32 most(const f32 *a, i64 n) wraps {{
+               f32 m = a[0];
+               i64 i = 0;
+               {mode} while (i < n) {{ f32 x = a[i]; m = x > m ? x : m; i = i + 1; }}
+               return m;
+             }}"
+        )
+    };
+    let summary = "func @most(a: const ptr<f32>, n: i64) {
+      %0 = view a[#0] : tensor<n x f32>
+      %1 = view a[0] : tensor<f32>
+      %2 = reduce %0, %1, reducer = take_if(GT), dimensions = [0] : tensor<f32>
+      return %2
+    }";
+    assert_eq!(ask(&kernel(""), summary), Ok(Tier::Exact));
+    assert_eq!(ask(&kernel("simd(maximum m)"), summary), Ok(Tier::Real));
+    for mode in ["simd(minimum m)", "simd(add m)", "simd()", "parallel"] {
+        let why = ask(&kernel(mode), summary).unwrap_err();
+        assert!(
+            why.contains("m is carried from round to round"),
+            "{mode}: {why}"
+        );
+    }
+}

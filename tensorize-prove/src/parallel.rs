@@ -40,6 +40,8 @@ impl Executor<'_, '_> {
                     let (extent, init) = (form.trip.clone(), step.clone());
                     let fold = Fold::new(acc.clone(), k.clone(), extent, init, step.clone());
                     let op = fold.as_reduction().map(|(op, _)| op);
+                    // Such a fold keeps its open order, which only a proof over the real numbers looks through.
+                    let op = op.or_else(|| fold.as_extreme());
                     let alone = accs.iter().all(|a| *a == acc || !step.mentions(a));
                     let declared = reductions.iter().any(|(o, v)| v == var && Some(*o) == op);
                     if !declared || !alone {

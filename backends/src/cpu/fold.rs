@@ -76,7 +76,8 @@ impl Builder {
     }
 
     fn fold_mode(&mut self, f: &Fold, ty: ScalarType, nested: bool, acc: Sym) -> LoopMode {
-        let Some((op, _)) = f.as_reduction() else {
+        let extreme = f.as_extreme().filter(|_| self.extremes);
+        let Some(op) = f.as_reduction().map(|(op, _)| op).or(extreme) else {
             return LoopMode::Sequential;
         };
         let by_an_item = self.machine == Machine::Items
@@ -84,7 +85,7 @@ impl Builder {
         if nested || by_an_item {
             return LoopMode::Sequential;
         }
-        if !op.is_associative(ty) && f.order == Order::Sequential {
+        if extreme.is_none() && !op.is_associative(ty) && f.order == Order::Sequential {
             let real = matches!(op, BinOp::Add | BinOp::Multiply) && self.allowed == Tier::Real;
             if !real {
                 return LoopMode::Sequential;

@@ -53,6 +53,22 @@ pub(crate) fn lower_for(
     allowed: Tier,
     footprints: &[Footprint],
 ) -> Result<Lowered, Unsupported> {
+    let lowered = lower_with(machine, function, allowed, footprints, false)?;
+    // Nobody counts on its bits any more.
+    if lowered.tier == Tier::Real && machine == Machine::Cores {
+        return lower_with(machine, function, allowed, footprints, true);
+    }
+    Ok(lowered)
+}
+
+/// The same; with `extremes`, maxima and minima of floats are searched in any order, too.
+fn lower_with(
+    machine: Machine,
+    function: &tensir::Function,
+    allowed: Tier,
+    footprints: &[Footprint],
+    extremes: bool,
+) -> Result<Lowered, Unsupported> {
     let mut plan = nest::plan(function)?;
     let by_data = |t: &&mut nest::Target| {
         let mut footprints = footprints.iter();
@@ -61,6 +77,7 @@ pub(crate) fn lower_for(
     let targets = plan.nests.iter_mut().flat_map(|nest| &mut nest.results);
     targets.filter(by_data).for_each(nest::Target::sparing);
     let mut b = Builder::new(machine, function, allowed);
+    b.extremes = extremes;
     let ret = plan.ret.as_ref().map(|e| e.ty());
     let mut result = None;
     if let Some(e) = &plan.ret {
@@ -142,6 +159,8 @@ pub(super) struct Builder {
     pub(super) next_loop: u32,
     pub(super) allowed: Tier,
     pub(super) tier: Tier,
+    /// Whether maxima and minima of floats may be searched in any order.
+    pub(super) extremes: bool,
     pub(super) contractions: Vec<Contraction>,
 }
 
@@ -166,6 +185,7 @@ impl Builder {
             next_loop: 1,
             allowed,
             tier: Tier::Exact,
+            extremes: false,
             contractions: Vec::new(),
         }
     }

@@ -57,8 +57,21 @@ extern int omp_get_max_threads(void);
 extern float expf(float) TZ_VECTORS;
 #endif
 
+TZ_PRAGMA(omp declare reduction(tz_max: float, double: omp_out = omp_in > omp_out ? omp_in : omp_out)
+    initializer(omp_priv = omp_orig))
+
 TZ_CLONES
-static float softmax__tensorize_cpu_rounds(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
+static float softmax__tensorize_cpu_rounds(float *restrict x, float acc, int64_t begin, int64_t end) {
+    TZ_PRAGMA(omp simd reduction(tz_max:acc))
+    for (int64_t r = begin; r < end; r++) {
+        float x_at = x[r + 1];
+        acc = x_at > acc ? x_at : acc;
+    }
+    return acc;
+}
+
+TZ_CLONES
+static float softmax__tensorize_cpu_rounds2(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
     TZ_PRAGMA(omp simd reduction(+:acc2))
     for (int64_t r2 = begin; r2 < end; r2++) {
         acc2 = acc2 + expf(x[r2] - acc);
@@ -67,7 +80,7 @@ static float softmax__tensorize_cpu_rounds(float *restrict x, float acc, float a
 }
 
 TZ_CLONES
-static void softmax__tensorize_cpu_rounds2(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
+static void softmax__tensorize_cpu_rounds3(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
     TZ_PRAGMA(omp simd)
     for (int64_t i = begin; i < end; i++) {
         x[i] = expf(x[i] - acc) / acc2;
@@ -79,10 +92,21 @@ void softmax__tensorize_cpu(float *restrict x, int32_t n) {
     int64_t n_64 = (int64_t)n;
     if (n_64 > 0) {
         float acc = x[0];
-        for (int64_t r = 0; r < n_64 - 1; r++) {
-            float x_at = x[r + 1];
-            acc = x_at > acc ? x_at : acc;
-        }
+        #if defined(_OPENMP)
+        if (TZ_TEAM(n_64 - 1, 12)) {
+            float acc_of[32];
+            int64_t chunk = (n_64 - 1 - 1) / 32 + 1;
+            TZ_PRAGMA(omp parallel for schedule(static))
+            for (int part = 0; part < 32; part++) {
+                int64_t begin = part * chunk;
+                acc_of[part] = softmax__tensorize_cpu_rounds(x, acc, begin, n_64 - 1 - begin > chunk ? begin + chunk : n_64 - 1);
+            }
+            for (int part = 0; part < 32; part++) {
+                acc = acc_of[part] > acc ? acc_of[part] : acc;
+            }
+        } else
+        #endif
+        acc = softmax__tensorize_cpu_rounds(x, acc, 0, n_64 - 1);
         float acc2 = 0.0f;
         #if defined(_OPENMP)
         if (TZ_TEAM(n_64, 76)) {
@@ -91,23 +115,23 @@ void softmax__tensorize_cpu(float *restrict x, int32_t n) {
             TZ_PRAGMA(omp parallel for schedule(static))
             for (int part = 0; part < 32; part++) {
                 int64_t begin = part * chunk;
-                acc2_of[part] = softmax__tensorize_cpu_rounds(x, acc, 0.0f, begin, n_64 - begin > chunk ? begin + chunk : n_64);
+                acc2_of[part] = softmax__tensorize_cpu_rounds2(x, acc, 0.0f, begin, n_64 - begin > chunk ? begin + chunk : n_64);
             }
             for (int part = 0; part < 32; part++) {
                 acc2 = acc2 + acc2_of[part];
             }
         } else
         #endif
-        acc2 = softmax__tensorize_cpu_rounds(x, acc, acc2, 0, n_64);
+        acc2 = softmax__tensorize_cpu_rounds2(x, acc, acc2, 0, n_64);
         #if defined(_OPENMP)
         if (TZ_TEAM(n_64, 80)) {
             int64_t chunk = (n_64 - 1) / omp_get_max_threads() + 1;
             TZ_PRAGMA(omp parallel for schedule(static))
             for (int64_t begin = 0; begin < n_64; begin += chunk) {
-                softmax__tensorize_cpu_rounds2(x, acc, acc2, begin, n_64 - begin > chunk ? begin + chunk : n_64);
+                softmax__tensorize_cpu_rounds3(x, acc, acc2, begin, n_64 - begin > chunk ? begin + chunk : n_64);
             }
         } else
         #endif
-        softmax__tensorize_cpu_rounds2(x, acc, acc2, 0, n_64);
+        softmax__tensorize_cpu_rounds3(x, acc, acc2, 0, n_64);
     }
 }

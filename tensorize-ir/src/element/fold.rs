@@ -176,6 +176,33 @@ impl Fold {
         }
     }
 
+    /// The operator of a fold of floats that keeps the greatest or the least, if its step takes an element where that
+    /// compares as greater or less. Over the real numbers it is a reduction: only NaN, and zeros of two signs, tell orders
+    /// of steps apart.
+    pub fn as_extreme(&self) -> Option<BinOp> {
+        let Elem::Select(condition, taken, kept) = &*self.step else {
+            return None;
+        };
+        let Elem::Compare(cmp, a, b) = &**condition else {
+            return None;
+        };
+        let is_acc = |e: &Elem| matches!(e, Elem::Acc(n, _) if *n == self.acc);
+        let cmp = match () {
+            () if a == taken && is_acc(b) => *cmp,
+            () if b == taken && is_acc(a) => cmp.swapped(),
+            () => return None,
+        };
+        let one = self.others.is_empty() && taken.ty().is_float();
+        if !one || !is_acc(kept) || taken.mentions(&self.acc) {
+            return None;
+        }
+        match cmp {
+            CmpOp::Gt | CmpOp::Ge => Some(BinOp::Maximum),
+            CmpOp::Lt | CmpOp::Le => Some(BinOp::Minimum),
+            CmpOp::Eq | CmpOp::Ne => None,
+        }
+    }
+
     /// The operator at the root of the step, if there is one.
     pub fn step_operator(&self) -> Option<BinOp> {
         match &*self.step {

@@ -98,3 +98,69 @@ fn library_functions_are_not_folded() {
     ));
     assert!(matches!(&*Elem::unary(UnOp::Sqrt, one), Elem::Const(_)));
 }
+
+/// The greatest or the least float by comparing, and steps that look like it.
+#[test]
+fn extremes_by_comparing() {
+    let fold = |step: ElemRef| {
+        let zero = Elem::constant(Scalar::zero(step.ty()));
+        Fold::new("m".into(), "k".into(), Idx::sym("n"), zero, step)
+    };
+    let acc = |ty| Arc::new(Elem::Acc("m".into(), ty));
+    let read = |ty, at: Idx| Elem::read("a", ty, at);
+    let (f, k) = (ScalarType::F32, Idx::sym("k"));
+    let (m, x) = (acc(f), read(f, k.clone()));
+    let other = read(f, &k + &Idx::constant(1));
+    let step = |cmp, a: &ElemRef, b: &ElemRef, taken: &ElemRef, kept: &ElemRef| {
+        let condition = Arc::new(Elem::Compare(cmp, a.clone(), b.clone()));
+        fold(Arc::new(Elem::Select(
+            condition,
+            taken.clone(),
+            kept.clone(),
+        )))
+    };
+    use CmpOp::{Eq, Ge, Gt, Le, Lt, Ne};
+    for (cmp, swapped, op) in [
+        (Gt, Lt, BinOp::Maximum),
+        (Ge, Le, BinOp::Maximum),
+        (Lt, Gt, BinOp::Minimum),
+        (Le, Ge, BinOp::Minimum),
+    ] {
+        assert_eq!(step(cmp, &x, &m, &x, &m).as_extreme(), Some(op));
+        assert_eq!(step(swapped, &m, &x, &x, &m).as_extreme(), Some(op));
+        // What is kept where the comparison holds: NaN is taken, and forgotten again.
+        assert_eq!(step(cmp, &m, &x, &m, &x).as_extreme(), None);
+    }
+    let sum = Elem::binary(BinOp::Add, m.clone(), m.clone());
+    for near in [
+        step(Eq, &x, &m, &x, &m),
+        step(Ne, &x, &m, &x, &m),
+        step(Gt, &x, &m, &other, &m),
+        step(Gt, &other, &m, &x, &m),
+        step(Gt, &x, &sum, &x, &m),
+        step(Gt, &x, &m, &x, &sum),
+        step(Gt, &x, &m, &x, &other),
+        step(Gt, &sum, &m, &sum, &m),
+    ] {
+        assert_eq!(near.as_extreme(), None, "{}", near.step);
+    }
+    let (i, m) = (ScalarType::I32, acc(ScalarType::I32));
+    let x = read(i, k);
+    // Integers have an operator for it.
+    assert_eq!(step(Gt, &x, &m, &x, &m).as_extreme(), None);
+    let lanes = Fold {
+        others: vec![Lane {
+            acc: "place".into(),
+            init: Elem::constant(Scalar::zero(i)),
+            step: Elem::constant(Scalar::zero(i)),
+        }],
+        ..step(
+            Gt,
+            &read(f, Idx::sym("k")),
+            &acc(f),
+            &read(f, Idx::sym("k")),
+            &acc(f),
+        )
+    };
+    assert_eq!(lanes.as_extreme(), None);
+}

@@ -22,6 +22,8 @@ pub(super) enum Helper {
     Shift(BinOp, ScalarType),
     /// The larger or the smaller; NaN if either is NaN.
     Extreme(BinOp, ScalarType),
+    /// For OpenMP: what keeps the larger or the smaller float by comparing, as a way to reduce.
+    Kept(BinOp),
     /// A product that is rounded before it is used.
     Rounded,
     /// The same bits as another type.
@@ -62,6 +64,10 @@ impl Helper {
                 let stem = if op == BinOp::Maximum { "max" } else { "min" };
                 format!("{stem}_{}", short(ty))
             }
+            Helper::Kept(op) => {
+                let stem = if op == BinOp::Maximum { "max" } else { "min" };
+                format!("tz_{stem}")
+            }
             Helper::Rounded => "TZ_ROUNDED".into(),
             Helper::Bits(from, to) => format!("bits_{}_{}", short(from), short(to)),
         }
@@ -81,6 +87,12 @@ impl Helper {
         match self {
             Helper::Abs(ty) => one("abs", ty),
             Helper::Rounded => ROUNDED.into(),
+            Helper::Kept(op) => {
+                let sign = if op == BinOp::Maximum { ">" } else { "<" };
+                format!(
+                    "TZ_PRAGMA(omp declare reduction({name}: float, double: omp_out = omp_in {sign} omp_out ? omp_in : omp_out)\n    initializer(omp_priv = omp_orig))\n"
+                )
+            }
             Helper::Negative(ty) => one("wrapping_negate", ty),
             Helper::Bits(from, to) => {
                 let (f, t) = (from.c_name(), to.c_name());

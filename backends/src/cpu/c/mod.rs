@@ -22,6 +22,7 @@ use crate::names::{C_WORDS, Names, is_math_name};
 pub use dialect::{C, Dialect};
 pub(crate) use dialect::{CAREFUL, ROWS};
 use expr::ExprPrinter;
+use helper::Helper;
 pub(crate) use pieces::{Pieces, Printed, definition, together};
 use scope::{Node, Place};
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ use tensorize_ir::loopir::{Expr, Function, LocalArray, LoopMode, Param, Stmt, Vi
 use tensorize_ir::op::{BinOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 pub(crate) use walk::used_names;
-use walk::{counted, has_loop, is_int, is_var};
+use walk::{counted, has_loop, is_int, is_var, kept_by_comparing};
 
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -403,7 +404,7 @@ impl<'a> Printer<'a> {
                 return self.parallel(node, bound, out);
             }
             (LoopMode::Simd { reductions }, Some(bound)) if !has_loop(body) => {
-                if let Some(pragma) = self.simd(reductions) {
+                if let Some(pragma) = self.simd(reductions, &looped.body) {
                     if let [reduction] = reductions.as_slice()
                         && !self.in_worker
                         && self.separable(node, number, Some(&reduction.1))
@@ -482,19 +483,24 @@ impl<'a> Printer<'a> {
         out.line("}");
     }
 
-    /// The OpenMP pragma, if there is one for these reductions.
-    fn simd(&self, reductions: &[(BinOp, Sym)]) -> Option<String> {
+    /// The OpenMP pragma, if there is one for these reductions of a loop with this body.
+    fn simd(&mut self, reductions: &[(BinOp, Sym)], body: &[Stmt]) -> Option<String> {
         let mut pragma = String::from("omp simd");
         for (op, var) in reductions {
             let float = self.types.get(var).is_none_or(|t| t.is_float());
             let sign = match op {
-                BinOp::Add => "+",
-                BinOp::Multiply => "*",
-                BinOp::And => "&",
-                BinOp::Or => "|",
-                BinOp::Xor => "^",
-                BinOp::Maximum if !float => "max",
-                BinOp::Minimum if !float => "min",
+                BinOp::Add => "+".into(),
+                BinOp::Multiply => "*".into(),
+                BinOp::And => "&".into(),
+                BinOp::Or => "|".into(),
+                BinOp::Xor => "^".into(),
+                BinOp::Maximum if !float => "max".into(),
+                BinOp::Minimum if !float => "min".into(),
+                BinOp::Maximum | BinOp::Minimum if kept_by_comparing(body, var) => {
+                    let helper = Helper::Kept(*op);
+                    self.expr.helpers.insert(helper);
+                    helper.name()
+                }
                 _ => return None,
             };
             pragma += &format!(" reduction({sign}:{})", self.expr.name(var));

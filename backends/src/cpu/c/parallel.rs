@@ -8,7 +8,7 @@ use super::{Printer, Text, product};
 use std::collections::BTreeSet;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::Expr;
-use tensorize_ir::op::BinOp;
+use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// How many parts of a loop's rounds are accumulated apart. The number is fixed, so that a sum depends neither on how many
@@ -121,7 +121,7 @@ impl Printer<'_> {
         let start = self.start_of_part(*op, acc, ty);
         let part: Sym = format!("{parts}[part]").into();
         self.expr.names.insert(part.clone(), part.to_string());
-        let both = Expr::binary(*op, Expr::Var(acc.clone(), ty), Expr::Var(part, ty));
+        let both = together(*op, Expr::Var(acc.clone(), ty), Expr::Var(part, ty));
         let both = self.expr.print(&both);
         let each = format!("for (int part = 0; part < {PARTS}; part++) {{");
         let end = end_of_chunk(&rounds);
@@ -269,6 +269,17 @@ fn assigned_inside(node: &Node) -> BTreeSet<Sym> {
         assigned_in(&looped.body, &mut inside);
     }
     inside.into_iter().cloned().collect()
+}
+
+/// What two parts make. A maximum or minimum of floats keeps one by comparing: no other is accumulated in any order.
+fn together(op: BinOp, acc: Expr, part: Expr) -> Expr {
+    let cmp = match op {
+        BinOp::Maximum if acc.ty().is_float() => CmpOp::Gt,
+        BinOp::Minimum if acc.ty().is_float() => CmpOp::Lt,
+        _ => return Expr::binary(op, acc, part),
+    };
+    let taken = Expr::compare(cmp, part.clone(), acc.clone());
+    Expr::Select(Box::new(taken), Box::new(part), Box::new(acc))
 }
 
 /// Where the chunk ends that starts at `begin`, without an overflow.

@@ -66,6 +66,17 @@ pub(crate) fn used_names(stmts: &[Stmt]) -> BTreeSet<Sym> {
     out
 }
 
+/// Whether a round takes for `var` what compares as greater or less, and keeps it otherwise.
+pub(super) fn kept_by_comparing(body: &[Stmt], var: &Sym) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::Assign { var: v, value, .. } if v == var => {
+            matches!(value, Expr::Select(c, _, kept)
+                if matches!(**c, Expr::Compare(..)) && is_var(kept, var))
+        }
+        _ => false,
+    })
+}
+
 /// What a call of the C library costs, in operations that are an instruction.
 const A_CALL: u32 = 16;
 
