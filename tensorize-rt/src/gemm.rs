@@ -1,8 +1,9 @@
 //! Products of matrices for generated code: what its C calls under the names `tensorize_scaled_gemm_f32` and `_f64`.
 //!
 //! (The names have changed with the parameters: code that was generated before finds no library, and runs its loops.)
-//! The work is done by `matrixmultiply`. Without the feature `gemm` both say no, and the loops in the generated code
-//! run. One core each: generated code shares the rows among its threads.
+//! The work is done by `matrixmultiply`, and with the feature `fast-gemm` by the crates of `gemm` where there is enough of it.
+//! Without the feature `gemm` both say no, and the loops in the generated code run. One core each: generated code shares the
+//! rows among its threads.
 
 #![allow(unsafe_code)]
 
@@ -14,8 +15,12 @@ const WORTH_IT: f64 = 4096.0;
 #[cfg(feature = "gemm")]
 const TOO_FEW_ROWS: i64 = 4;
 
+/// `gemm` has kernels for blocks of 16 to 64 rows; what is thinner than the least of them is not its business.
+#[cfg(feature = "fast-gemm")]
+const THICK: i64 = 16;
+
 macro_rules! gemm {
-    ($name:ident, $type_name:ident, $ty:ty, $gemm:path) => {
+    ($name:ident, $type_name:ident, $ty:ty, $gemm:path, $fast:path) => {
         /// The type of the function below.
         pub type $type_name = unsafe extern "C" fn(
             i64,
@@ -71,6 +76,62 @@ macro_rules! gemm {
                     return false;
                 }
                 let [rows, columns, depth] = sizes.map(|n| n as usize);
+                #[cfg(feature = "fast-gemm")]
+                {
+                    let steps = [
+                        [result_row, result_column],
+                        [left_row, left_column],
+                        [right_row, right_column],
+                    ];
+                    let forward = steps.iter().flatten().all(|&step| step >= 0);
+                    if forward && sizes.iter().all(|&n| n >= THICK) {
+                        let [result_step, left_step, right_step] =
+                            steps.map(|[row, column]| [column as isize, row as isize]);
+                        // It goes through the result by columns. Where rows lie closer together, the product is
+                        // transposed: both factors are, and change places.
+                        let by_rows = result_column < result_row;
+                        let turned = |step: [isize; 2]| match by_rows {
+                            true => [step[1], step[0]],
+                            false => step,
+                        };
+                        let [result_step, left_step, right_step] =
+                            [result_step, left_step, right_step].map(turned);
+                        let (rows, columns) = if by_rows {
+                            (columns, rows)
+                        } else {
+                            (rows, columns)
+                        };
+                        let (first, first_step, second, second_step) = match by_rows {
+                            true => (right, right_step, left, left_step),
+                            false => (left, left_step, right, right_step),
+                        };
+                        // SAFETY: the caller says that all of it may be touched.
+                        unsafe {
+                            $fast()(
+                                rows,
+                                columns,
+                                depth,
+                                result,
+                                result_step[0],
+                                result_step[1],
+                                beta != 0.0,
+                                first,
+                                first_step[0],
+                                first_step[1],
+                                second,
+                                second_step[0],
+                                second_step[1],
+                                beta,
+                                alpha,
+                                false,
+                                false,
+                                false,
+                                gemm_common::Parallelism::None,
+                            );
+                        }
+                        return true;
+                    }
+                }
                 // SAFETY: the caller says that all of it may be touched. Steps of addresses in memory fit an `isize`.
                 unsafe {
                     $gemm(
@@ -103,8 +164,20 @@ macro_rules! gemm {
     };
 }
 
-gemm!(tensorize_scaled_gemm_f32, OfF32, f32, matrixmultiply::sgemm);
-gemm!(tensorize_scaled_gemm_f64, OfF64, f64, matrixmultiply::dgemm);
+gemm!(
+    tensorize_scaled_gemm_f32,
+    OfF32,
+    f32,
+    matrixmultiply::sgemm,
+    gemm_f32::gemm::f32::get_gemm_fn
+);
+gemm!(
+    tensorize_scaled_gemm_f64,
+    OfF64,
+    f64,
+    matrixmultiply::dgemm,
+    gemm_f64::gemm::f64::get_gemm_fn
+);
 
 #[cfg(all(test, feature = "gemm"))]
 mod tests {

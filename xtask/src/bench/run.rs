@@ -11,13 +11,19 @@ use super::{build_tool, machine, plot};
 use crate::process::{cargo, output, root, run as run_command, target_dir};
 use crate::setup;
 
+/// What the kernel `matmul` is called where the feature `fast-gemm` is on.
+const FAST_GEMM: &str = "matmul, fast-gemm";
+
 /// Measures, and prints a table in Markdown or one JSON object a row; `write` is to write the page of it, too.
 pub fn run(as_json: bool, write: bool) -> Result<()> {
-    let program = build()?;
-    let mut rows: Vec<Value> = output(&mut Command::new(program))?
-        .lines()
-        .map(|l| serde_json::from_str(l).with_context(|| format!("not a row: {l}")))
-        .collect::<Result<_>>()?;
+    let mut rows = measure(build(&[])?, &[])?;
+    // The same where another library computes products.
+    let largest = (1 << 24).to_string();
+    let fast = build(&["--features", "fast-gemm"])?;
+    for mut row in measure(fast, &[&largest, "matmul"])? {
+        row["kernel"] = json!(FAST_GEMM);
+        rows.push(row);
+    }
     let (limits, peers) = peers(&rows)?;
     for (row, peer) in rows.iter_mut().zip(peers) {
         if row["differed"] == json!(true) {
@@ -44,8 +50,16 @@ pub fn run(as_json: bool, write: bool) -> Result<()> {
     Ok(())
 }
 
-/// The project in a folder of its own, lifted and built.
-fn build() -> Result<PathBuf> {
+/// A row for each kernel and size.
+fn measure(program: PathBuf, args: &[&str]) -> Result<Vec<Value>> {
+    output(Command::new(program).args(args))?
+        .lines()
+        .map(|l| serde_json::from_str(l).with_context(|| format!("not a row: {l}")))
+        .collect()
+}
+
+/// The project in a folder of its own, lifted and built with these arguments.
+fn build(args: &[&str]) -> Result<PathBuf> {
     let tool = build_tool()?;
     let folder = target_dir().join("bench-run");
     copy(&root().join("tests/projects/speed"), &folder)?;
@@ -59,6 +73,7 @@ fn build() -> Result<PathBuf> {
         command
             .args(["build", "--release", "--quiet", "--manifest-path"])
             .arg(&manifest)
+            .args(args)
             .env("CARGO_TARGET_DIR", &target)
             .env("TENSORIZE_BIN", "");
         command
@@ -101,7 +116,10 @@ fn peers(rows: &[Value]) -> Result<(Value, Vec<Value>)> {
         .context("cannot start Python")?;
     let mut wanted = String::new();
     for row in rows {
-        let kernel = row["kernel"].as_str().unwrap_or_default();
+        let kernel = match row["kernel"].as_str().unwrap_or_default() {
+            FAST_GEMM => "matmul",
+            kernel => kernel,
+        };
         wanted += &format!("{kernel} {}\n", row["elements"]);
     }
     let mut input = python.stdin.take().context("no standard input")?;

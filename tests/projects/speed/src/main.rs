@@ -1,6 +1,7 @@
 //! Times kernels of several kinds and sizes, original and generated code in turn, one JSON object a line.
 //!
-//! `speed [LARGEST]`: sizes go from 64 to so many elements (2^24 if it is not said), by factors of 16.
+//! `speed [LARGEST [KERNEL]]`: sizes go from 64 to so many elements (2^24 if it is not said), by factors of 16; of all
+//! kernels, or of one.
 
 #![allow(unsafe_code)]
 
@@ -34,7 +35,12 @@ fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-fn works(n: usize, arrays: &mut [Vec<f32>; 4], bytes: &mut [Vec<u8>; 3]) -> Vec<f64> {
+fn works(
+    n: usize,
+    only: Option<&str>,
+    arrays: &mut [Vec<f32>; 4],
+    bytes: &mut [Vec<u8>; 3],
+) -> Vec<f64> {
     let [x, y, z, out] = arrays.each_mut().map(|a| &mut a[..n]);
     let [base, active, blended] = bytes.each_mut().map(|a| &mut a[..n]);
     let (x, y, z, count) = (&*x, &*y, &*z, n as i32);
@@ -114,7 +120,9 @@ fn works(n: usize, arrays: &mut [Vec<f32>; 4], bytes: &mut [Vec<u8>; 3]) -> Vec<
         },
     ];
     for mut work in all {
-        measure(&mut work);
+        if only.is_none_or(|kernel| kernel == work.kernel) {
+            measure(&mut work);
+        }
     }
     for o in [&o1, &o2, &o3, &o4, &o5, &o6] {
         checks.push(o.iter().map(|v| f64::from(*v)).sum());
@@ -175,11 +183,12 @@ fn main() {
     let largest = std::env::args().nth(1).map_or(1 << 24, |text| {
         text.parse().expect("LARGEST is a number of elements")
     });
+    let only = std::env::args().nth(2);
     let mut arrays = [(); 4].map(|()| numbers(largest));
     let mut bytes = [(); 3].map(|()| (0..largest).map(|i| i as u8).collect());
     let mut n = 64;
     while n <= largest {
-        black_box(works(n, &mut arrays, &mut bytes));
+        black_box(works(n, only.as_deref(), &mut arrays, &mut bytes));
         n *= 16;
     }
 }
