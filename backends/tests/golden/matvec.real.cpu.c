@@ -48,7 +48,7 @@ TZ_CLONES
 static void matvec__tensorize_cpu_rounds(float *restrict out, const float *restrict x, const float *restrict w, int64_t n_64, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         float acc = 0.0f;
-        TZ_PRAGMA(omp simd reduction(+:acc))
+        TZ_PRAGMA(omp simd reduction(+:acc) simdlen(8))
         for (int64_t r = 0; r < n_64; r++) {
             acc = acc + w[i * n_64 + r] * x[r];
         }

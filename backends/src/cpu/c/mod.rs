@@ -31,7 +31,7 @@ use tensorize_ir::loopir::{Expr, Function, LocalArray, LoopMode, Param, Stmt, Vi
 use tensorize_ir::op::{BinOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 pub(crate) use walk::used_names;
-use walk::{counted, has_loop, is_int, is_var, kept_by_comparing};
+use walk::{calls_library, counted, has_loop, is_int, is_var, kept_by_comparing};
 
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -504,6 +504,16 @@ impl<'a> Printer<'a> {
                 _ => return None,
             };
             pragma += &format!(" reduction({sign}:{})", self.expr.name(var));
+        }
+        // Rows may be short: what is left over of wide vectors is added one by one. Rows side by side hide that narrow ones
+        // take more rounds.
+        let mut floats =
+            (reductions.iter()).map(|(_, acc)| self.types.get(acc).filter(|t| t.is_float()));
+        if let Some(ty) = floats.next_back().flatten()
+            && self.in_worker
+            && !calls_library(body)
+        {
+            pragma += &format!(" simdlen({})", 256 / ty.bits());
         }
         Some(pragma)
     }

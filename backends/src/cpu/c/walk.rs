@@ -112,6 +112,15 @@ fn bytes_of(e: &Expr) -> u32 {
     own + e.children().into_iter().map(bytes_of).sum::<u32>()
 }
 
+/// Whether statements call a function of the C library that takes more than an instruction.
+pub(super) fn calls_library(stmts: &[Stmt]) -> bool {
+    let mut calls = false;
+    loopir::visit(stmts, &mut |part| {
+        calls |= matches!(part, Visited::Expr(e) if is_call(e));
+    });
+    calls
+}
+
 /// Whether a function of the C library is called that takes more than an instruction.
 fn is_call(e: &Expr) -> bool {
     use UnOp::*;
