@@ -360,16 +360,20 @@ impl<'a> Writer<'a> {
         } = self.passed("p");
         let (linked, arms) = self.b.linked(&params, &arrow, &arguments);
         let foreign = format!("fn {original}({params}){arrow};\n{linked}");
-        let native = match self.b.native_entry() {
-            Some(entry) => format!(
-                "}} else if route == rt::Route::Faster {{\n\
-                 return kernel.run_faster(\nsuper::size_{name}({names}),\n\
-                 || unsafe {{ {entry}({names}) }},\n\
-                 || unsafe {{ {original}({names}) }},\n);\n\
-                 }} else if route == rt::Route::Native {{\nkernel.count_native();\n\
-                 return unsafe {{ {entry}({names}) }};\n"
+        let (native, timed) = match self.b.native_entry() {
+            Some(entry) => (
+                format!(
+                    "}} else if route == rt::Route::Native {{\nkernel.count_native();\n\
+                     return unsafe {{ {entry}({names}) }};\n"
+                ),
+                format!(
+                    "if route == rt::Route::Faster {{\n\
+                     return kernel.run_faster(\nsuper::size_{name}({names}),\n\
+                     || unsafe {{ {entry}({names}) }},\n\
+                     || unsafe {{ {original}({names}) }},\n);\n}}\n"
+                ),
             ),
-            None => String::new(),
+            None => (String::new(), String::new()),
         };
         format!(
             "unsafe extern \"C\" {{\n{foreign}}}\n\n\
@@ -386,15 +390,23 @@ impl<'a> Writer<'a> {
              kernel.count_guard_failed();\n\
              {native}\
              }} else {{\n\
+             return unsafe {{ {longer}(route, {names}) }};\n\
+             }}\n}}\n\
+             kernel.count_original();\n\
+             unsafe {{ {original}({names}) }}\n}}\n\n\
+             // What takes its time, out of the way of what doesn't.\n\
+             #[cold]\n#[inline(never)]\n\
+             unsafe fn {longer}({unused}route: rt::Route, {params}){arrow} {{\n\
+             let kernel = &super::{kernel};\n\
+             {timed}\
              let arrays = super::arrays_{name}({names});\n\
-             return unsafe {{\nrt::run_elsewhere(\n\
+             unsafe {{\nrt::run_elsewhere(\n\
              kernel,\nrt::Extent {{ size: super::size_{name}({names}), movable: true }},\narrays.as_ref().map(|a| a.as_slice()),\n&[{descriptions}],\n\
              |p| unsafe {{ {original}({arguments}) }},\n\
              |target, p| match target {{\n{arms}_ => unsafe {{ {original}({arguments}) }},\n}},\n\
-             &[{pointers}],\n)\n}};\n\
-             }}\n}}\n\
-             kernel.count_original();\n\
-             unsafe {{ {original}({names}) }}\n}}\n",
+             &[{pointers}],\n)\n}}\n}}\n",
+            longer = format_args!("{name}__tensorize_longer"),
+            unused = if timed.is_empty() { "_" } else { "" },
             file = self.b.file,
             rust_name = function_name(name),
             kernel = kernel_static(name),

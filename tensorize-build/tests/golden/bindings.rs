@@ -84,35 +84,44 @@ mod generated {
             if route != rt::Route::Original {
                 if super::guards_halve(r#in, out, rows, cols).is_none() {
                     kernel.count_guard_failed();
-                } else if route == rt::Route::Faster {
-                    return kernel.run_faster(
-                        super::size_halve(r#in, out, rows, cols),
-                        || unsafe { halve__cpu(r#in, out, rows, cols) },
-                        || unsafe { halve__tensorize_original(r#in, out, rows, cols) },
-                    );
                 } else if route == rt::Route::Native {
                     kernel.count_native();
                     return unsafe { halve__cpu(r#in, out, rows, cols) };
                 } else {
-                    let arrays = super::arrays_halve(r#in, out, rows, cols);
-                    return unsafe {
-                        rt::run_elsewhere(
-                            kernel,
-                            rt::Extent { size: super::size_halve(r#in, out, rows, cols), movable: true },
-                            arrays.as_ref().map(|a| a.as_slice()),
-                            &[rt::Argument::Array, rt::Argument::Array, rt::Argument::of(rows), rt::Argument::of(cols), ],
-                            |p| unsafe { halve__tensorize_original(p[0].cast(), p[1].cast(), rows, cols, ) },
-                            |target, p| match target {
-                                "cpu" => unsafe { halve__cpu(p[0].cast(), p[1].cast(), rows, cols, ) },
-                                _ => unsafe { halve__tensorize_original(p[0].cast(), p[1].cast(), rows, cols, ) },
-                            },
-                            &[r#in.cast_mut().cast(), out.cast(), ],
-                        )
-                    };
+                    return unsafe { halve__tensorize_longer(route, r#in, out, rows, cols) };
                 }
             }
             kernel.count_original();
             unsafe { halve__tensorize_original(r#in, out, rows, cols) }
+        }
+
+        // What takes its time, out of the way of what doesn't.
+        #[cold]
+        #[inline(never)]
+        unsafe fn halve__tensorize_longer(route: rt::Route, r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) {
+            let kernel = &super::__KERNEL_halve;
+            if route == rt::Route::Faster {
+                return kernel.run_faster(
+                    super::size_halve(r#in, out, rows, cols),
+                    || unsafe { halve__cpu(r#in, out, rows, cols) },
+                    || unsafe { halve__tensorize_original(r#in, out, rows, cols) },
+                );
+            }
+            let arrays = super::arrays_halve(r#in, out, rows, cols);
+            unsafe {
+                rt::run_elsewhere(
+                    kernel,
+                    rt::Extent { size: super::size_halve(r#in, out, rows, cols), movable: true },
+                    arrays.as_ref().map(|a| a.as_slice()),
+                    &[rt::Argument::Array, rt::Argument::Array, rt::Argument::of(rows), rt::Argument::of(cols), ],
+                    |p| unsafe { halve__tensorize_original(p[0].cast(), p[1].cast(), rows, cols, ) },
+                    |target, p| match target {
+                        "cpu" => unsafe { halve__cpu(p[0].cast(), p[1].cast(), rows, cols, ) },
+                        _ => unsafe { halve__tensorize_original(p[0].cast(), p[1].cast(), rows, cols, ) },
+                    },
+                    &[r#in.cast_mut().cast(), out.cast(), ],
+                )
+            }
         }
         unsafe extern "C" {
             /// `twice` in kernels/halve.c.
