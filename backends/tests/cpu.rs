@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::native::{run_c, run_c_with};
+use common::native::{Failed, run_c, run_c_with, try_c};
 use common::{Random, assert_same, call, expected, generate, golden, summary, vectors};
 use tensorize_backends::cpu::CPU;
 use tensorize_ir::guard::Tier;
@@ -287,6 +287,20 @@ fn a_quotient_of_rounds_is_shared_among_threads() {
 fn results_that_read_each_other() {
     let f = summary("swap_scaled");
     check(&f, Tier::Exact, &vectors(&f, false));
+}
+
+#[test]
+fn results_wait_for_what_is_still_to_be_read() {
+    let f = summary("overlapping");
+    let calls = vectors(&f, false);
+    let text = check(&f, Tier::Exact, &calls);
+    golden("overlapping.cpu.c", &text);
+    // Without memory, nothing is touched.
+    let none = text
+        .replace("malloc(", "(void)(")
+        .replace(" : NULL", ", NULL : NULL");
+    let asked = try_c(&f, "overlapping__tensorize_cpu", &none, &calls, &[]);
+    assert!(matches!(asked, Err(Failed::NotRun(_))), "{none}");
 }
 
 #[test]

@@ -69,6 +69,8 @@ pub enum Code {
         entry: String,
         /// Whether it leaves products of matrices to the run-time crate.
         products: bool,
+        /// Whether it asks for memory, and says whether there was any.
+        memory: bool,
     },
     /// A C function that is linked in, with what stands in for its device.
     Emulated {
@@ -130,22 +132,34 @@ impl Binding {
         writer.native_code(writer.described()?).ok()
     }
 
-    /// The generated C function for the machine's own cores.
-    fn native_entry(&self) -> Option<&str> {
+    /// The call of the generated C function for the machine's own cores, if there is one. Without the memory that it asks
+    /// for, `otherwise` has to return.
+    fn native_call(&self, arguments: &str, otherwise: &str) -> Option<String> {
         self.targets.iter().find_map(|t| match &t.code {
-            Code::Native { entry, .. } => Some(entry.as_str()),
+            Code::Native { entry, memory, .. } => Some(call(entry, arguments, *memory, otherwise)),
             _ => None,
         })
     }
 
     /// Declarations of all generated C functions, and the arms of a `match` on a target's name that call them.
-    fn linked(&self, params: &str, arrow: &str, arguments: &str) -> (String, String) {
+    fn linked(
+        &self,
+        params: &str,
+        arrow: &str,
+        arguments: &str,
+        otherwise: &str,
+    ) -> (String, String) {
         let (mut foreign, mut arms) = (String::new(), String::new());
         for t in &self.targets {
-            if let Code::Native { entry, .. } | Code::Emulated { entry } = &t.code {
-                writeln!(foreign, "fn {entry}({params}){arrow};").ok();
-                writeln!(arms, "{:?} => unsafe {{ {entry}({arguments}) }},", t.target).ok();
-            }
+            let (entry, memory) = match &t.code {
+                Code::Native { entry, memory, .. } => (entry, *memory),
+                Code::Emulated { entry } => (entry, false),
+                _ => continue,
+            };
+            let last = if memory { ", there_was: *mut bool" } else { "" };
+            writeln!(foreign, "fn {entry}({params}{last}){arrow};").ok();
+            let call = call(entry, arguments, memory, otherwise);
+            writeln!(arms, "{:?} => {call},", t.target).ok();
         }
         (foreign, arms)
     }
@@ -268,6 +282,19 @@ fn indented(text: &str) -> String {
         }
     }
     out
+}
+
+/// A call of a generated C function; `otherwise` returns, for one that asks for memory when there is none.
+fn call(entry: &str, arguments: &str, memory: bool, otherwise: &str) -> String {
+    if !memory {
+        return format!("unsafe {{ {entry}({arguments}) }}");
+    }
+    let arguments = arguments.trim_end_matches(", ");
+    format!(
+        "{{\nlet mut __there_was = false;\n\
+         let __r = unsafe {{ {entry}({arguments}, &mut __there_was) }};\n\
+         if !__there_was {{ {otherwise} }}\n__r\n}}"
+    )
 }
 
 fn kernel_static(name: &str) -> String {

@@ -22,4 +22,4 @@ pub mod store;
 
 pub use builder::{Build, Error};
 pub use compiler::{Settings, include_dir};
-pub use native::openmp;
+pub use native::{asks_for_memory, openmp};

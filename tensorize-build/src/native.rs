@@ -282,6 +282,12 @@ fn wrapper(original: &Path, swapped: &[&Kernel], rename: bool) -> String {
     text
 }
 
+/// Whether a generated C function asks for memory: it then has a parameter more, through which it says whether there was
+/// any. If not, it has touched nothing.
+pub fn asks_for_memory(source: &str) -> bool {
+    source.contains("_Bool *tz_there_was")
+}
+
 /// The library to link for OpenMP, if a program with it can be made; it is made in the folder `scratch`.
 pub fn openmp(build: &cc::Build, scratch: &Path) -> Option<&'static str> {
     let tool = build.try_get_compiler().ok()?;

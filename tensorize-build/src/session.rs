@@ -350,6 +350,7 @@ impl Session {
                             false => Code::Native {
                                 entry,
                                 products: source.contains("tensorize_scaled_gemm_"),
+                                memory: crate::native::asks_for_memory(source),
                             },
                         }
                     }

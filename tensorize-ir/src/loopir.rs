@@ -82,11 +82,31 @@ pub struct LocalArray {
     pub name: Sym,
     /// Element type.
     pub elem: ScalarType,
-    /// Number of elements. `None` for as many as the function touches: C's arrays of variable length, and
-    /// memory that it allocates for itself.
-    pub len: Option<usize>,
+    /// How many elements it has.
+    pub len: Len,
     /// The values of a constant table; a local array without any starts uninitialised at each call.
     pub init: Option<Vec<Scalar>>,
+}
+
+/// How many elements a local array has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Len {
+    /// So many.
+    Fixed(usize),
+    /// As many as the function touches: C's arrays of variable length, and memory that it allocates for itself.
+    Touched,
+    /// So many, by the scalar parameters at the call; none if it is negative. Generated code asks for such memory.
+    Of(Expr),
+}
+
+impl Len {
+    /// The number, if it is always the same.
+    pub fn fixed(&self) -> Option<usize> {
+        match self {
+            Len::Fixed(n) => Some(*n),
+            Len::Touched | Len::Of(_) => None,
+        }
+    }
 }
 
 /// What the overflow of signed `+`, `-`, `*` and negation means.

@@ -239,6 +239,8 @@ fn read_before(
         ctx.forget(mark);
         match older {
             Ok(v) => Some(v),
+            // Nobody asks for them if this effect surely wrote, under this condition or that.
+            Err(_) if one_holds(ctx, &hits) => None,
             Err(e) => return Err(e),
         }
     };
@@ -249,6 +251,26 @@ fn read_before(
         });
     }
     value.ok_or_else(|| Unresolved(format!("{array}[{at}] has no value")))
+}
+
+/// Whether one of the conditions holds: the oldest where the newer ones don't.
+fn one_holds(ctx: &mut Context, hits: &[(ElemRef, ElemRef)]) -> bool {
+    fn holds(ctx: &mut Context, e: &ElemRef) -> bool {
+        match &**e {
+            Elem::Binary(BinOp::And, a, b) => holds(ctx, a) && holds(ctx, b),
+            _ => ctx.holds(e),
+        }
+    }
+    let Some(((oldest, _), newer)) = hits.split_last() else {
+        return false;
+    };
+    let mark = ctx.mark();
+    for (c, _) in newer {
+        ctx.assume(Elem::not(c.clone()));
+    }
+    let holds = holds(ctx, oldest);
+    ctx.forget(mark);
+    holds
 }
 
 /// Whether these rounds are the same one wherever both conditions hold, by what they say of indices; so also if at most one

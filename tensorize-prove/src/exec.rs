@@ -5,6 +5,7 @@
 //! run that overflows is none the proof speaks of); for unsigned arithmetic and for generated code it is
 //! shown, or becomes a guard.
 
+use crate::bound::bound;
 use crate::canon;
 use crate::chain::{Contents, Effect, truth};
 use crate::context::Context;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::{Expr, Function, Overflow, Param, Stmt};
+use tensorize_ir::loopir::{Expr, Function, Len, Overflow, Param, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 
 /// Places of an array: counters with their extents, and an index.
@@ -453,11 +454,19 @@ impl<'c, 's> Executor<'c, 's> {
         let Some(local) = self.kernel.arrays.iter().find(|a| a.name == *array) else {
             return Ok(());
         };
-        let Some(len) = local.len else {
-            return self.stuck(format!("how long the local array {array} is isn't known"));
+        let len = match &local.len {
+            Len::Fixed(len) => Idx::constant(*len as i128),
+            Len::Of(len) => self.index(len, &self.entry())?,
+            Len::Touched => {
+                return self.stuck(format!("how long the local array {array} is isn't known"));
+            }
         };
-        let len = Idx::constant(len as i128);
-        if self.ctx.is_non_negative(at) && self.ctx.proves(CmpOp::Lt, at, &len) {
+        // By its end where the solver would have to multiply unknowns.
+        let loops = self.loops.clone();
+        let below = self.ctx.proves(CmpOp::Lt, at, &len)
+            || bound(&mut self.ctx, at, &loops, true)
+                .is_some_and(|last| self.ctx.proves(CmpOp::Lt, &last, &len));
+        if self.ctx.is_non_negative(at) && below {
             Ok(())
         } else {
             self.stuck(format!(

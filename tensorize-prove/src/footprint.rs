@@ -54,7 +54,7 @@ pub fn within_locals(exec: &mut Executor) -> Option<Vec<Guard>> {
     let mut guards = Vec::new();
     for local in &exec.kernel.arrays {
         for a in exec.accesses.iter().filter(|a| a.array == local.name) {
-            let len = Idx::constant(local.len? as i128);
+            let len = Idx::constant(local.len.fixed()? as i128);
             let ctx = &mut exec.ctx;
             let mark = ctx.mark();
             assume(ctx, a);

@@ -6,7 +6,7 @@ use crate::exec::{Access, Executor, Stuck};
 use crate::loops::{ClosedForm, ScalarForm};
 use tensorize_ir::element::{Elem, Fold};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::{Loop, LoopMode};
+use tensorize_ir::loopir::{Len, LocalArray, Loop, LoopMode};
 use tensorize_ir::op::CmpOp;
 
 impl Executor<'_, '_> {
@@ -68,7 +68,9 @@ impl Executor<'_, '_> {
             return self.stuck("a round of a parallel loop looks at an accumulator");
         }
         for (array, effects) in &form.arrays {
-            if self.kernel.arrays.iter().any(|a| a.name == *array) {
+            let each_has_its_own =
+                |a: &LocalArray| a.name == *array && !matches!(a.len, Len::Of(_));
+            if self.kernel.arrays.iter().any(each_has_its_own) {
                 return self.stuck(format!("a parallel loop writes the local array {array}"));
             }
             let one_loop = matches!(effects.as_slice(), [Effect::Loop { extent, .. }] if *extent == Idx::sym(k.clone()));

@@ -375,6 +375,14 @@ impl Kernel {
         self.notes().why = Some(why.into_owned());
     }
 
+    /// Counts a call for the original that was counted for linked-in code, which did not get the memory that it asked for.
+    #[cold]
+    pub fn count_no_memory(&self) {
+        self.state.native.fetch_sub(1, Ordering::Relaxed);
+        self.count_original();
+        self.notes().why = Some("there was no memory for the results".into());
+    }
+
     /// Counts a call that this target answered, on copies of the arrays.
     pub(crate) fn count_elsewhere(&self, target: &'static str) {
         self.state.elsewhere.fetch_add(1, Ordering::Relaxed);

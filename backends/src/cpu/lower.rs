@@ -4,6 +4,7 @@
 //! terms, and `fold` the accumulations.
 
 use super::contraction::{self, Contraction};
+use super::wait::Memory;
 use super::{interchange, nest, scatter};
 use crate::Unsupported;
 use crate::names::{C_WORDS, Names, is_math_name};
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::{self, Expr, Loop, LoopMode, Overflow, Param, Stmt};
+use tensorize_ir::loopir::{self, Expr, Len, LocalArray, Loop, LoopMode, Overflow, Param, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir;
@@ -42,21 +43,23 @@ pub(crate) enum Machine {
 
 /// Lowers a summary. With `allowed` at [`Tier::Real`], float sums may be re-associated.
 pub fn lower(function: &tensir::Function, allowed: Tier) -> Result<Lowered, Unsupported> {
-    lower_for(Machine::Cores, function, allowed, &[])
+    lower_for(Machine::Cores, function, allowed, &[], false)
 }
 
 /// The same for a machine of this kind. Elements of arrays of which the original touches some on some data only are
-/// touched in those rounds of an accumulation only that change them.
+/// touched in those rounds of an accumulation only that change them. With `memory`, the function may have local arrays
+/// that are as long as its parameters say.
 pub(crate) fn lower_for(
     machine: Machine,
     function: &tensir::Function,
     allowed: Tier,
     footprints: &[Footprint],
+    memory: bool,
 ) -> Result<Lowered, Unsupported> {
-    let lowered = lower_with(machine, function, allowed, footprints, false)?;
+    let lowered = lower_with(machine, function, allowed, footprints, memory, false)?;
     // Nobody counts on its bits any more.
     if lowered.tier == Tier::Real && machine == Machine::Cores {
-        return lower_with(machine, function, allowed, footprints, true);
+        return lower_with(machine, function, allowed, footprints, memory, true);
     }
     Ok(lowered)
 }
@@ -67,17 +70,20 @@ fn lower_with(
     function: &tensir::Function,
     allowed: Tier,
     footprints: &[Footprint],
+    memory: bool,
     extremes: bool,
 ) -> Result<Lowered, Unsupported> {
-    let mut plan = nest::plan(function)?;
+    let mut b = Builder::new(machine, function, allowed);
+    b.extremes = extremes;
+    let mut plan = nest::plan(function, memory.then(|| b.names.clone()))?;
+    let arrays = plan.memory.iter().map(|m| b.local_array(m));
+    let arrays = arrays.collect::<Result<_, _>>()?;
     let by_data = |t: &&mut nest::Target| {
         let mut footprints = footprints.iter();
         footprints.any(|f| f.writes_depend_on_data && f.extent.array == t.array)
     };
     let targets = plan.nests.iter_mut().flat_map(|nest| &mut nest.results);
     targets.filter(by_data).for_each(nest::Target::sparing);
-    let mut b = Builder::new(machine, function, allowed);
-    b.extremes = extremes;
     let ret = plan.ret.as_ref().map(|e| e.ty());
     let mut result = None;
     if let Some(e) = &plan.ret {
@@ -105,7 +111,7 @@ fn lower_with(
             ret,
             overflow: Overflow::Wraps,
             fused: false,
-            arrays: vec![],
+            arrays,
             body: b.sizes_first,
         },
         tier: b.tier,
@@ -188,6 +194,29 @@ impl Builder {
             extremes: false,
             contractions: Vec::new(),
         }
+    }
+
+    /// A local array, its length in terms of the parameters themselves.
+    fn local_array(&mut self, m: &Memory) -> Result<LocalArray, Unsupported> {
+        self.names.reserve(&m.name);
+        let as_they_are = self.params.iter().filter(|(_, ty)| ty.is_int());
+        let as_they_are = as_they_are.map(|(name, &ty)| {
+            let value = Expr::convert(I64, Expr::Var(name.clone(), ty));
+            (name.clone(), (ty, value))
+        });
+        let as_they_are = as_they_are.collect();
+        let sizes = std::mem::replace(&mut self.sizes, as_they_are);
+        let len = self.index(&m.len)?;
+        self.sizes = sizes;
+        Ok(LocalArray {
+            name: m.name.clone(),
+            elem: m.elem,
+            len: match len {
+                Expr::Const(n) => Len::Fixed(n.as_int().try_into().unwrap_or(0)),
+                len => Len::Of(len),
+            },
+            init: None,
+        })
     }
 
     pub(super) fn top(&mut self) -> &mut Scope {

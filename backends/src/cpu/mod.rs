@@ -7,6 +7,7 @@
 //! * `interchange`: accumulations whose innermost loop runs over the results.
 //! * [`contraction`]: products of matrices, which a library computes.
 //! * `scatter`: results of which the data says where each round goes.
+//! * `wait`: results that are computed into memory before they are stored.
 //! * `running`: folds that grow with a loop's counter, as prefix sums do.
 //! * `term`: facts about index notation that decide what may be moved where.
 //! * [`c`]: LoopIR, printed as C. It prints any LoopIR function, also a front end's.
@@ -23,6 +24,7 @@ mod scatter;
 mod search;
 mod term;
 mod value;
+mod wait;
 
 use crate::{Generated, Kernel, Target, Unsupported};
 use c::vector_math;
@@ -70,7 +72,7 @@ impl Target for Cpu {
             footprints,
             ..
         } = kernel;
-        let lowered = lower::lower_for(Machine::Cores, function, *tier, footprints)?;
+        let lowered = lower::lower_for(Machine::Cores, function, *tier, footprints, true)?;
         let entry = format!("{}__tensorize_cpu", kernel.function.name);
         let mut function = lowered.function;
         function.name = entry.clone();

@@ -4,8 +4,10 @@
 //! after the other, so what is read must not have been overwritten yet. Where that can't be arranged,
 //! the kernel is refused. (The prover checks it again.)
 
+use super::wait::{Memory, waiting};
 use super::{running, scatter, term};
 use crate::Unsupported;
+use crate::names::Names;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Fresh, Idx, Sym};
@@ -19,6 +21,8 @@ pub(super) struct Plan {
     pub ret: Option<ElemRef>,
     /// In this order.
     pub nests: Vec<Nest>,
+    /// What some of them need beside the arrays.
+    pub memory: Vec<Memory>,
 }
 
 /// Loops over the dimensions of some results of one shape.
@@ -152,6 +156,11 @@ impl Target {
         Elem::read(self.array.clone(), self.value.ty(), self.index.clone())
     }
 
+    /// Whether it is computed from what stands in that array.
+    pub(super) fn reads(&self, array: &Sym) -> bool {
+        reads_any(&self.term(), &[array])
+    }
+
     /// What is evaluated for it.
     pub(super) fn term(&self) -> ElemRef {
         self.store.term(&self.value)
@@ -160,13 +169,14 @@ impl Target {
 
 const STEMS: [&str; 6] = ["i", "j", "k", "l", "m", "o"];
 
-/// Plans a kernel's nests.
-pub(super) fn plan(function: &tensir::Function) -> Result<Plan, Unsupported> {
+/// Plans a kernel's nests; with `names` for it, memory as well.
+pub(super) fn plan(function: &tensir::Function, names: Option<Names>) -> Result<Plan, Unsupported> {
     crate::summary::check(function)?;
     let mut fresh = Fresh::default();
     let mut plan = Plan {
         ret: None,
         nests: Vec::new(),
+        memory: Vec::new(),
     };
     let mut single = Vec::new();
     for output in &function.outputs {
@@ -199,9 +209,14 @@ pub(super) fn plan(function: &tensir::Function) -> Result<Plan, Unsupported> {
             }
         }
     }
-    plan.nests = match order(merged(&single)) {
-        Ok(nests) => nests,
-        Err(_) => order(single)?,
+    let without = order(merged(&single), &[]).or_else(|_| order(single.clone(), &[]));
+    plan.nests = match (without, names) {
+        (Err(_), Some(names)) => {
+            let (nests, memory) = waiting(single, names)?;
+            plan.memory = memory;
+            nests
+        }
+        (nests, _) => nests?,
     };
     plan.nests = (plan.nests.into_iter())
         .flat_map(running::in_passes)
@@ -235,8 +250,9 @@ fn merged(single: &[Nest]) -> Vec<Nest> {
     out
 }
 
-/// Checks each nest by itself, and sorts them so that none reads what an earlier one has written.
-fn order(mut nests: Vec<Nest>) -> Result<Vec<Nest>, Unsupported> {
+/// Checks each nest by itself, and sorts them so that none reads what an earlier one has written. What is read from
+/// arrays of the function's `own` has to be written before.
+pub(super) fn order(mut nests: Vec<Nest>, own: &[Sym]) -> Result<Vec<Nest>, Unsupported> {
     for nest in &mut nests {
         running::arrange(nest);
         check_alone(nest)?;
@@ -244,21 +260,23 @@ fn order(mut nests: Vec<Nest>) -> Result<Vec<Nest>, Unsupported> {
     let mut sorted = Vec::new();
     while !nests.is_empty() {
         let free = (0..nests.len()).find(|&i| {
-            let written: Vec<&Sym> = nests[i].results.iter().map(|t| &t.array).collect();
-            nests.iter().enumerate().all(|(k, other)| {
-                k == i
-                    || other
-                        .results
-                        .iter()
-                        .all(|t| !reads_any(&t.term(), &written))
-            })
+            let results = &nests[i].results;
+            let comes_first = |t: &Target| {
+                results.iter().any(|r| {
+                    let overwrites = !own.contains(&r.array) && t.reads(&r.array);
+                    overwrites || own.contains(&t.array) && r.reads(&t.array)
+                })
+            };
+            nests
+                .iter()
+                .enumerate()
+                .all(|(k, other)| k == i || !other.results.iter().any(comes_first))
         });
         match free {
             Some(i) => sorted.push(nests.remove(i)),
             None => {
                 return Err(Unsupported::new(
-                    "two results each need what the other one overwrites; \
-                     this back end has no temporary arrays",
+                    "two results each need what the other one overwrites",
                 ));
             }
         }
@@ -272,7 +290,7 @@ fn reads_any(e: &ElemRef, arrays: &[&Sym]) -> bool {
     found
 }
 
-fn check_alone(nest: &mut Nest) -> Result<(), Unsupported> {
+pub(super) fn check_alone(nest: &mut Nest) -> Result<(), Unsupported> {
     nest.independent = true;
     for (i, writer) in nest.results.iter().enumerate() {
         for (k, reader) in nest.results.iter().enumerate() {
@@ -331,6 +349,7 @@ fn check_reads(
                 return refuse(index);
             }
         }
+        Elem::Fold(f) if unconditional && running::reads_ahead(f, nest, writer) => {}
         // An accumulation on top of what stands there.
         Elem::Fold(f) if f.lanes().all(|l| !reads_any(l.step, &[&writer.array])) => {
             for lane in f.lanes() {
@@ -338,9 +357,6 @@ fn check_reads(
             }
         }
         Elem::Fold(f) if reads_any(e, &[&writer.array]) => {
-            if unconditional && running::reads_ahead(f, nest, writer) {
-                return Ok(());
-            }
             // Lowering computes the fold before the loops over the dimensions that it doesn't mention.
             let before = (0..nest.dims.len())
                 .rev()

@@ -10,7 +10,7 @@ use crate::cpu::c::{Pieces, Printed, Style};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Function, LocalArray, Loop, LoopMode, Stmt, Visited, visit};
+use tensorize_ir::loopir::{Expr, Function, Len, LocalArray, Loop, LoopMode, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -201,7 +201,7 @@ impl Together<'_> {
         let arrays = self.scratch.iter().map(|(elem, name)| LocalArray {
             name: name.clone(),
             elem: *elem,
-            len: Some(GROUP),
+            len: Len::Fixed(GROUP),
             init: None,
         });
         let function = Function {

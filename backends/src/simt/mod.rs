@@ -83,6 +83,7 @@ impl Target for Simt {
             kernel.function,
             kernel.tier,
             kernel.footprints,
+            false,
         )?;
         let mut tier = lowered.tier;
         if let Some(function) = rounds_freely(&lowered.function, self.dialect.c.rows) {

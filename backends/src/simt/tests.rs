@@ -18,7 +18,7 @@ fn lowered(name: &str) -> Function {
         .join(name);
     let text = std::fs::read_to_string(path.with_extension("tir")).unwrap();
     let summary: tensir::Function = text.parse().unwrap();
-    let lowered = lower_for(Machine::Items, &summary, Tier::Real, &[]).unwrap();
+    let lowered = lower_for(Machine::Items, &summary, Tier::Real, &[], false).unwrap();
     lowered.function
 }
 

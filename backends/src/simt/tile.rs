@@ -9,7 +9,7 @@ use super::schedule::{Hidden, Nest, Part, for_each_expr};
 use crate::cpu::c::{Pieces, Printed, Style};
 use std::fmt::Write as _;
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Function, LocalArray, Loop, LoopMode, Stmt, visit};
+use tensorize_ir::loopir::{Expr, Function, Len, LocalArray, Loop, LoopMode, Stmt, visit};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 
@@ -269,7 +269,7 @@ impl Tiled {
                 .map(|t| LocalArray {
                     name: t.name.clone(),
                     elem: t.elem,
-                    len: Some((SIDE * SIDE) as usize),
+                    len: Len::Fixed((SIDE * SIDE) as usize),
                     init: None,
                 })
                 .collect(),

@@ -67,7 +67,12 @@ pub fn try_c(
     );
     std::fs::write(&kernel, c).unwrap();
     let mut arrays = Arrays::in_folder(dir.path());
-    std::fs::write(&driver, driver_text(function, entry, calls, &mut arrays)).unwrap();
+    let asks = c.contains("_Bool *tz_there_was");
+    std::fs::write(
+        &driver,
+        driver_text(function, entry, calls, &mut arrays, asks),
+    )
+    .unwrap();
     arrays.write();
     let products = dir.path().join("products.c");
     std::fs::write(&products, tensorize_backends::cpu::PRODUCTS).unwrap();
@@ -106,7 +111,7 @@ pub fn try_cpp(
     std::fs::write(at("kernel.cpp"), &generated.files[0].1).unwrap();
     std::fs::write(
         at("driver.c"),
-        driver_text(function, &generated.entry, calls, &mut arrays),
+        driver_text(function, &generated.entry, calls, &mut arrays, false),
     )
     .unwrap();
     arrays.write();
@@ -275,10 +280,16 @@ fn given(
     ]
 }
 
-fn driver_text(function: &Function, entry: &str, calls: &[Inputs], arrays: &mut Arrays) -> String {
+fn driver_text(
+    function: &Function,
+    entry: &str,
+    calls: &[Inputs],
+    arrays: &mut Arrays,
+    asks_for_memory: bool,
+) -> String {
     let mut s = String::from("#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n");
     let ret = returned(function);
-    let params: Vec<_> = function
+    let mut params: Vec<_> = function
         .params
         .iter()
         .map(|p| match p {
@@ -292,6 +303,10 @@ fn driver_text(function: &Function, entry: &str, calls: &[Inputs], arrays: &mut 
             }
         })
         .collect();
+    if asks_for_memory {
+        params.push("_Bool *".into());
+        s += "static _Bool there_was;\n";
+    }
     let c_ret = ret.map_or("void", ScalarType::c_name);
     writeln!(s, "{c_ret} {entry}({});", params.join(", ")).unwrap();
     let bits = |ty: ScalarType| format!("uint{}_t", ty.bytes() * 8);
@@ -320,12 +335,18 @@ fn driver_text(function: &Function, entry: &str, calls: &[Inputs], arrays: &mut 
                 Param::Array { elem, .. } => args.push(format!("({} *)a{n}_{name}", elem.c_name())),
             }
         }
+        if asks_for_memory {
+            args.push("&there_was".into());
+        }
         let result = if ret.is_some() {
             format!("{c_ret} r{n} = ")
         } else {
             String::new()
         };
         writeln!(body, "  {result}{entry}({});", args.join(", ")).unwrap();
+        if asks_for_memory {
+            body += "  if (!there_was) return 1;\n";
+        }
         for p in &function.params {
             if let Param::Array { name, .. } = p {
                 let (name, len) = (name, call.arrays[name].data.len());

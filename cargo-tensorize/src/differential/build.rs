@@ -260,13 +260,17 @@ fn table(plan: &Plan<'_>) -> String {
     }
     for (i, v) in plan.variants.iter().enumerate() {
         let signature = &plan.functions[v.of].1;
-        c += &prototype(&v.symbol, signature);
-        c += &call(
-            &format!("tensorize_variant_{i}"),
-            &v.symbol,
-            signature,
-            Language::C,
-        );
+        let asks = tensorize_build::asks_for_memory(&v.source);
+        c += &prototype(&v.symbol, signature, asks);
+        let mut args = arguments(signature, Language::C);
+        if asks {
+            // There is enough for the sizes that are tried here.
+            c += "static _Bool tensorize_there_was;\n";
+            args += if args.is_empty() { "" } else { ", " };
+            args += "&tensorize_there_was";
+        }
+        let entry = format!("tensorize_variant_{i}");
+        c += &entry_of(&entry, &v.symbol, &args, signature, Language::C);
         let _ = write!(entries, " tensorize_variant_{i},");
     }
     c + &call_table(&entries, plan.functions.len() + plan.variants.len())
@@ -356,8 +360,8 @@ fn entry_of(
     )
 }
 
-fn prototype(symbol: &str, signature: &Signature) -> String {
-    let params: Vec<String> = signature
+fn prototype(symbol: &str, signature: &Signature, asks_for_memory: bool) -> String {
+    let mut params: Vec<String> = signature
         .params
         .iter()
         .map(|p| match (p.pointer, p.is_const) {
@@ -366,6 +370,9 @@ fn prototype(symbol: &str, signature: &Signature) -> String {
             (false, _) => c_type(p.scalar, Language::C).to_owned(),
         })
         .collect();
+    if asks_for_memory {
+        params.push("_Bool *".to_owned());
+    }
     let params = if params.is_empty() {
         "void".to_owned()
     } else {

@@ -358,18 +358,25 @@ impl<'a> Writer<'a> {
             pointers,
             ..
         } = self.passed("p");
-        let (linked, arms) = self.b.linked(&params, &arrow, &arguments);
+        let (linked, arms) = self.b.linked(
+            &params,
+            &arrow,
+            &arguments,
+            &format!("return unsafe {{ {original}({arguments}) }};"),
+        );
+        let otherwise =
+            format!("kernel.count_no_memory(); return unsafe {{ {original}({names}) }};");
         let foreign = format!("fn {original}({params}){arrow};\n{linked}");
-        let (native, timed) = match self.b.native_entry() {
-            Some(entry) => (
+        let (native, timed) = match self.b.native_call(&names, &otherwise) {
+            Some(call) => (
                 format!(
                     "}} else if route == rt::Route::Native {{\nkernel.count_native();\n\
-                     return unsafe {{ {entry}({names}) }};\n"
+                     return {call};\n"
                 ),
                 format!(
                     "if route == rt::Route::Faster {{\n\
                      return kernel.run_faster(\nsuper::size_{name}({names}),\n\
-                     || unsafe {{ {entry}({names}) }},\n\
+                     || {call},\n\
                      || unsafe {{ {original}({names}) }},\n);\n}}\n"
                 ),
             ),

@@ -384,11 +384,21 @@ impl Writer<'_> {
              fn {}();\n",
             trampoline_name(name)
         );
-        let (declared, arms) = self.b.linked(&params, &arrow, &arguments);
+        let on_copies = format!(
+            "let __r = unsafe {{ {original}(__call.arguments, {with_bounds}, {arguments}) }};\n\
+             if __call.from_source() {{\n{refresh}}}\n__by_original.set(true);\n"
+        );
+        let (declared, arms) = self.b.linked(
+            &params,
+            &arrow,
+            &arguments,
+            &format!("{on_copies}return __r;"),
+        );
+        let otherwise = format!("__kernel.count_no_memory(); return {run_original};");
         foreign += &declared;
-        let linked = match self.b.native_entry() {
+        let linked = match self.b.native_call(&names, &otherwise) {
             Some(native) => format!(
-                "let __native = || {{\nlet __r = unsafe {{ {native}({names}) }};\nif __call.from_source() {{ __finish(); }}\n__r\n}};\n\
+                "let __native = || {{\nlet __r = {native};\nif __call.from_source() {{ __finish(); }}\n__r\n}};\n\
                  if __route == rt::Route::Faster {{ __route = __kernel.faster(super::size_{name}({names})); }}\n\
                  if __route == rt::Route::Faster {{\n\
                  return __kernel.run_faster(super::size_{name}({names}), __native, || {run_original});\n}}\n\
@@ -455,8 +465,7 @@ impl Writer<'_> {
              let __by_original = ::core::cell::Cell::new(false);\n\
              let __r = unsafe {{\nrt::run_elsewhere(\n\
              __kernel,\nrt::Extent {{ size: super::size_{name}({names}), movable: !__call.from_source() }},\n__arrays.as_ref().map(|a| a.as_slice()),\n&[{descriptions}],\n\
-             |__p| {{\nlet __r = unsafe {{ {original}(__call.arguments, {with_bounds}, {arguments}) }};\n\
-             if __call.from_source() {{\n{refresh}}}\n__by_original.set(true);\n__r\n}},\n\
+             |__p| {{\n{on_copies}__r\n}},\n\
              |__target, __p| match __target {{\n{arms}_ => unreachable!(),\n}},\n\
              &[{pointers}],\n)\n}};\n\
              if __call.from_source() && !__by_original.get() {{ __finish(); }}\n\

@@ -37,6 +37,7 @@ fn bindings_are_as_on_the_golden_page() {
                 code: Code::Native {
                     entry: "halve__cpu".into(),
                     products: false,
+                    memory: false,
                 },
             },
             TargetCode {

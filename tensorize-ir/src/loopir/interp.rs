@@ -7,7 +7,7 @@ mod machine;
 
 use machine::{Flow, Machine};
 
-use super::{Expr, Function, Overflow, Param, Stmt};
+use super::{Expr, Function, Len, LocalArray, Overflow, Param, Stmt};
 use crate::index::Sym;
 use crate::memory::{Buffer, Inputs};
 use crate::op::{BinOp, CmpOp, UnOp};
@@ -134,7 +134,9 @@ pub struct Program {
     scalars: Vec<(Sym, ScalarType, usize)>,
     /// Array parameters first, then local arrays.
     params: Vec<(Sym, ScalarType)>,
-    locals: Vec<super::LocalArray>,
+    locals: Vec<LocalArray>,
+    /// How long each local array is, if the arguments say so.
+    lengths: Vec<Option<Node>>,
     vars: Vec<Sym>,
     wraps: bool,
     returns: bool,
@@ -186,6 +188,11 @@ impl Program {
         for (i, a) in function.arrays.iter().enumerate() {
             names.arrays.insert(a.name.clone(), params.len() + i);
         }
+        let lengths = (function.arrays.iter()).map(|a| match &a.len {
+            Len::Of(len) => Some(names.node(len)),
+            Len::Fixed(_) | Len::Touched => None,
+        });
+        let lengths = lengths.collect();
         let body = names.block(&function.body);
         let mut vars: Vec<Sym> = vec!["".into(); names.vars.len()];
         for (name, slot) in names.vars {
@@ -195,6 +202,7 @@ impl Program {
             scalars,
             params,
             locals: function.arrays.clone(),
+            lengths,
             vars,
             wraps: function.overflow == Overflow::Wraps,
             returns: function.ret.is_some(),
@@ -291,7 +299,7 @@ impl Program {
                 .iter()
                 .map(|a| match &a.init {
                     Some(values) => values.iter().copied().map(Some).collect(),
-                    None => vec![None; a.len.unwrap_or(0)],
+                    None => vec![None; a.len.fixed().unwrap_or(0)],
                 })
                 .collect(),
             steps,
@@ -299,7 +307,7 @@ impl Program {
             loops: vec![],
             notes,
         };
-        let result = machine.block(&self.body);
+        let result = machine.allocate().and_then(|()| machine.block(&self.body));
         let buffers = machine.buffers;
         for ((name, _), buffer) in self.params.iter().zip(buffers) {
             inputs.arrays.insert(name.clone(), buffer);

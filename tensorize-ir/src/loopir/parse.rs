@@ -2,7 +2,7 @@
 
 use super::lexer::{self, Token};
 use super::text::KEYWORDS;
-use super::{Expr, Function, LocalArray, Loop, LoopMode, Overflow, Param, Stmt};
+use super::{Expr, Function, Len, LocalArray, Loop, LoopMode, Overflow, Param, Stmt};
 use crate::index::Sym;
 use crate::op::BinOp;
 use crate::scalar::ScalarType;
@@ -282,11 +282,17 @@ impl Parser {
         self.elems.insert(name.clone(), elem);
         self.sign("[")?;
         let len = match self.take_sign("]") {
-            true => None,
+            true => Len::Touched,
             false => {
-                let len = self.natural()?;
+                let len = match self.expr_of(ScalarType::I64)? {
+                    Expr::Const(n) => match n.as_int().try_into() {
+                        Ok(n) => Len::Fixed(n),
+                        Err(_) => return self.fail("a length"),
+                    },
+                    len => Len::Of(len),
+                };
                 self.sign("]")?;
-                Some(len)
+                len
             }
         };
         let mut init = None;

@@ -17,7 +17,7 @@
 //! give one. An index is converted to `i64` if it isn't one. `#1` is the loop's number and `@3` its line;
 //! both may be left out, and `for (…; …; …)` may be written, which is read as the `while` it stands for.
 
-use super::{Expr, Function, Loop, LoopMode, Overflow, Param, Stmt, Visited, visit};
+use super::{Expr, Function, Len, Loop, LoopMode, Overflow, Param, Stmt, Visited, visit};
 use crate::index::Sym;
 use crate::op::{BinOp, UnOp};
 use crate::scalar::{Scalar, ScalarType};
@@ -174,10 +174,12 @@ impl<'f, 'g> Printer<'f, 'g> {
         for a in &function.arrays {
             let kind = if a.init.is_some() { "table" } else { "local" };
             write!(self.out, "  {kind} {} {}[", a.elem, Name(&a.name))?;
-            match a.len {
-                Some(len) => write!(self.out, "{len}]")?,
-                None => self.out.write_str("]")?,
+            match &a.len {
+                Len::Fixed(len) => write!(self.out, "{len}")?,
+                Len::Touched => {}
+                Len::Of(len) => self.expr(len, TERNARY, Some(ScalarType::I64))?,
             }
+            self.out.write_str("]")?;
             if let Some(values) = &a.init {
                 self.out.write_str(" = {")?;
                 for (i, v) in values.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Is a function well-formed? Everything else may take it for granted.
 
-use super::{Expr, Function, LoopMode, Param, Stmt};
+use super::{Expr, Function, Len, LoopMode, Param, Stmt};
 use crate::index::Sym;
 use crate::scalar::ScalarType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,14 +40,32 @@ impl Function {
         }
         for a in &self.arrays {
             if let Some(init) = &a.init
-                && (Some(init.len()) != a.len || init.iter().any(|s| s.ty != a.elem))
+                && (Some(init.len()) != a.len.fixed() || init.iter().any(|s| s.ty != a.elem))
             {
                 return Err(format!(
                     "the table '{}' is not {} values of type {}",
                     a.name,
-                    a.len.unwrap_or(0),
+                    a.len.fixed().unwrap_or(0),
                     a.elem
                 ));
+            }
+            if let Len::Of(len) = &a.len {
+                v.expr(len)?;
+                expect(ScalarType::I64, len, || {
+                    format!("the length of '{}'", a.name)
+                })?;
+                let mut by_params = !matches!(len, Expr::Const(_));
+                len.visit(&mut |e| {
+                    let param = |n: &Sym| self.params.iter().any(|p| p.name() == n);
+                    by_params &= match e {
+                        Expr::Var(name, _) => param(name),
+                        Expr::Load { .. } => false,
+                        _ => true,
+                    };
+                });
+                if !by_params {
+                    return Err(format!("the length of '{}' is '{len}'", a.name));
+                }
             }
             v.arrays.insert(&a.name, (a.elem, a.init.is_none()));
         }

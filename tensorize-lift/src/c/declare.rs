@@ -8,7 +8,7 @@ use super::place::Pointer;
 use super::types::{self, Ty};
 use super::{codes, effects};
 use clang_sys::*;
-use tensorize_ir::loopir::{Expr, LocalArray, Loop, LoopMode, Stmt};
+use tensorize_ir::loopir::{Expr, Len, LocalArray, Loop, LoopMode, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -122,7 +122,7 @@ impl<'u> Lower<'u, '_> {
             self.arrays.push(LocalArray {
                 name,
                 elem,
-                len: Some(len),
+                len: Len::Fixed(len),
                 init: Some(table),
             });
             return Ok(());
@@ -130,7 +130,7 @@ impl<'u> Lower<'u, '_> {
         self.arrays.push(LocalArray {
             name: name.clone(),
             elem,
-            len: Some(len),
+            len: Len::Fixed(len),
             init: None,
         });
         let Some(init) = init else { return Ok(()) };
@@ -245,7 +245,7 @@ impl<'u> Lower<'u, '_> {
         self.arrays.push(LocalArray {
             name: array.clone(),
             elem,
-            len: Some(len),
+            len: Len::Fixed(len),
             init: Some(
                 text.into_iter()
                     .map(|b| Scalar::int(elem, b.into()))
@@ -299,7 +299,7 @@ impl<'u> Lower<'u, '_> {
                 self.arrays.push(LocalArray {
                     name: array.clone(),
                     elem,
-                    len: Some(len),
+                    len: Len::Fixed(len),
                     init: Some(table),
                 });
                 let dims = lens

@@ -10,7 +10,7 @@ use super::{Problem, Span, codes};
 use clang_sys::*;
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Function, LocalArray, Param, Stmt};
+use tensorize_ir::loopir::{Expr, Function, Len, LocalArray, Param, Stmt};
 use tensorize_ir::op::{self, BinOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -517,7 +517,7 @@ impl<'u, 's> Lower<'u, 's> {
         self.arrays.push(LocalArray {
             name: array.clone(),
             elem: ty,
-            len: Some(1),
+            len: Len::Fixed(1),
             init: None,
         });
         self.bindings.insert(

@@ -22,7 +22,7 @@ const MAX_STATEMENTS: usize = 4_000;
 pub(super) fn replace(arrays: &mut Vec<LocalArray>, body: &mut Vec<Stmt>) {
     let small: HashSet<Sym> = arrays
         .iter()
-        .filter(|a| a.init.is_none() && a.len.is_some_and(|n| n <= MAX_LEN))
+        .filter(|a| a.init.is_none() && a.len.fixed().is_some_and(|n| n <= MAX_LEN))
         .map(|a| a.name.clone())
         .collect();
     if small.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn replace(arrays: &mut Vec<LocalArray>, body: &mut Vec<Stmt>) {
         let len = arrays
             .iter()
             .find(|a| a.name == *array)
-            .and_then(|a| a.len)
+            .and_then(|a| a.len.fixed())
             .unwrap_or(0);
         let inside = matches!(index, Expr::Const(v) if (0..len as i128).contains(&v.as_int()));
         if !inside {

@@ -10,7 +10,7 @@ use super::memory::scaled;
 use super::place::Pointer;
 use super::types::Ty;
 use clang_sys::*;
-use tensorize_ir::loopir::{Expr, LocalArray};
+use tensorize_ir::loopir::{Expr, Len, LocalArray};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -55,7 +55,7 @@ impl<'u> Lower<'u, '_> {
         self.arrays.push(LocalArray {
             name: array.clone(),
             elem,
-            len: None,
+            len: Len::Touched,
             init: None,
         });
         Target { array, elem }

@@ -8,7 +8,7 @@ use super::place::{Place, Pointer, seen_as};
 use super::types;
 use super::{codes, effects};
 use clang_sys::*;
-use tensorize_ir::loopir::{Expr, LocalArray, Stmt};
+use tensorize_ir::loopir::{Expr, Len, LocalArray, Stmt};
 use tensorize_ir::scalar::ScalarType;
 
 /// What a union's members are: numbers of one width. Their type as the first member has it, and how many.
@@ -56,7 +56,7 @@ impl<'u> Lower<'u, '_> {
         self.arrays.push(LocalArray {
             name: array.clone(),
             elem,
-            len: Some(len as usize),
+            len: Len::Fixed(len as usize),
             init: None,
         });
         let target = Target {

@@ -5,6 +5,7 @@ mod conditions;
 mod constructs;
 mod cpp;
 mod edges;
+mod memory;
 mod rules;
 mod scatter;
 mod triangles;

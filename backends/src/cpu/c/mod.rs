@@ -10,6 +10,7 @@
 mod dialect;
 mod expr;
 mod helper;
+mod memory;
 mod parallel;
 mod pieces;
 mod product;
@@ -68,6 +69,9 @@ pub fn print(
     file += PREAMBLE;
     if !contractions.is_empty() {
         file += product::DECLARATIONS;
+    }
+    if function.arrays.iter().any(memory::is_asked_for) {
+        file += memory::DECLARATIONS;
     }
     if !walk::makes_integers_of_floats(&function.body) {
         file += NO_TRAPS;
@@ -215,7 +219,10 @@ impl<'a> Printer<'a> {
         }
         let mut body = Text::new(1);
         for array in &function.arrays {
-            self.local_array(array, &mut body);
+            match memory::is_asked_for(array) {
+                true => {}
+                false => self.local_array(array, &mut body),
+            }
         }
         for (var, ty) in self.at_top() {
             body.line(&format!("{} {};", ty.c_name(), self.expr.name(&var)));
@@ -262,7 +269,8 @@ impl<'a> Printer<'a> {
     }
 
     fn params(&self) -> String {
-        let params: Vec<_> = self.function.params.iter().map(|p| self.param(p)).collect();
+        let mut params: Vec<_> = self.function.params.iter().map(|p| self.param(p)).collect();
+        params.extend(self.memory().map(|a| self.memory_param(a)));
         if params.is_empty() {
             "void".into()
         } else {
@@ -298,7 +306,7 @@ impl<'a> Printer<'a> {
     fn local_array(&mut self, array: &LocalArray, out: &mut Text) {
         let (ty, name) = (array.elem.c_name(), self.expr.name(&array.name));
         // Generated code has no scratch of unknown length.
-        let len = array.len.unwrap_or(0).max(1);
+        let len = array.len.fixed().unwrap_or(0).max(1);
         match &array.init {
             None => out.line(&format!("{ty} {name}[{len}];")),
             Some(values) => {

@@ -4,7 +4,7 @@ use super::scope::{self, Node, Place};
 use super::walk::{
     assigned_in, bytes_of_a_round, count_nodes, counted, has_loop, inner_loops, used_names,
 };
-use super::{Printer, Text, product};
+use super::{Printer, Text, memory, product};
 use std::collections::BTreeSet;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::Expr;
@@ -171,7 +171,10 @@ impl Printer<'_> {
             if used.contains(&array.name) {
                 let qualifier = if array.init.is_some() { "const " } else { "" };
                 let name = self.expr.name(&array.name);
-                params.push(format!("{qualifier}{} *{name}", array.elem.c_name()));
+                params.push(match memory::is_asked_for(array) {
+                    true => self.memory_param(array),
+                    false => format!("{qualifier}{} *{name}", array.elem.c_name()),
+                });
                 args.push(name);
             }
         }

@@ -35,7 +35,12 @@ pub(crate) fn definition(
     }
     let ret = function.ret.map_or("void", ScalarType::c_name);
     let (name, params) = (&function.name, p.params());
-    text += &format!("\n{clones}{linkage}{ret} {name}({params}) {{\n{body}}}\n");
+    text += &match p.asks_for_memory(linkage) {
+        None => format!("\n{clones}{linkage}{ret} {name}({params}) {{\n{body}}}\n"),
+        Some((inner, asks)) => {
+            format!("\n{clones}static {ret} {inner}({params}) {{\n{body}}}\n{asks}")
+        }
+    };
     Printed {
         helpers: p.expr.helpers,
         text,

@@ -2,7 +2,7 @@
 
 use super::{Node, Notes, Program, Round, Step, Stop};
 use crate::index::Sym;
-use crate::loopir::Expr;
+use crate::loopir::{Expr, Len};
 use crate::memory::Buffer;
 use crate::op::{self, BinOp};
 use crate::scalar::{Scalar, ScalarType};
@@ -30,6 +30,20 @@ pub(super) struct Machine<'a> {
 impl Machine<'_> {
     fn tick(&mut self) -> Result<(), Stop> {
         self.steps = self.steps.checked_sub(1).ok_or(Stop::StepLimit)?;
+        Ok(())
+    }
+
+    /// Makes the local arrays as long as the arguments say.
+    pub(super) fn allocate(&mut self) -> Result<(), Stop> {
+        let program = self.program;
+        for (local, len) in program.lengths.iter().enumerate() {
+            let Some(len) = len else { continue };
+            let len = usize::try_from(self.eval(len)?.as_int()).unwrap_or(0);
+            if len > MOST_SCRATCH {
+                return Err(Stop::StepLimit);
+            }
+            self.locals[local].resize(len, None);
+        }
         Ok(())
     }
 
@@ -118,7 +132,7 @@ impl Machine<'_> {
             let declared = &self.program.locals[array - params];
             let place = usize::try_from(index).ok();
             if let Some(i) = place
-                && declared.len.is_none()
+                && declared.len == Len::Touched
                 && (local.len()..MOST_SCRATCH).contains(&i)
             {
                 local.resize(i + 1, None);
@@ -144,7 +158,7 @@ impl Machine<'_> {
         if array >= params {
             let name = &self.program.locals[array - params].name;
             let local = &self.locals[array - params];
-            let unknown = self.program.locals[array - params].len.is_none();
+            let unknown = self.program.locals[array - params].len == Len::Touched;
             let element = usize::try_from(index)
                 .ok()
                 .and_then(|i| match local.get(i) {

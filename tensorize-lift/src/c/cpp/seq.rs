@@ -10,7 +10,7 @@ use super::super::types::{self, Ty};
 use super::class::Class;
 use clang_sys::*;
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, LocalArray, Loop, LoopMode, Stmt};
+use tensorize_ir::loopir::{Expr, Len, LocalArray, Loop, LoopMode, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -282,7 +282,7 @@ impl<'u> Lower<'u, '_> {
         self.arrays.push(LocalArray {
             name: array.clone(),
             elem,
-            len: total.flatten(),
+            len: total.flatten().map_or(Len::Touched, Len::Fixed),
             init: None,
         });
         Ok(Seq {

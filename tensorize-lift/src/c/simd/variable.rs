@@ -170,7 +170,7 @@ impl<'u> Lower<'u, '_> {
             self.arrays.push(tensorize_ir::loopir::LocalArray {
                 name: array.clone(),
                 elem,
-                len: Some(n),
+                len: tensorize_ir::loopir::Len::Fixed(n),
                 init: None,
             });
             let target = crate::c::lower::Target { array, elem };

@@ -72,7 +72,10 @@ impl Guess<'_, '_, '_> {
         found.splice(0..0, rows);
         found.extend(flat);
         let locals = &self.exec.kernel.arrays;
-        let local = locals.iter().find(|a| a.name == *array).and_then(|a| a.len);
+        let local = locals
+            .iter()
+            .find(|a| a.name == *array)
+            .and_then(|a| a.len.fixed());
         let end = match local {
             Some(len) => Some(Idx::constant(len as i128)),
             None => {

@@ -1,0 +1,85 @@
+//! Near generated code that computes results into memory of its own and stores them from there.
+
+use super::{kernel, solver};
+use tensorize_ir::loopir::Function;
+use tensorize_lift::summarise::{Summariser, summarise};
+use tensorize_prove::{Options, Verdict, prove_generated};
+
+/// What is changed into what, and a word of the reason why that is not proven.
+type Change = (&'static str, &'static str, &'static str);
+
+/// Of each original, code that is proven, and changes after which it isn't.
+const CASES: [(&str, &str, &[Change]); 2] = [
+    (
+        "void f(float *a, int n) { for (int i = 0; i < n - 1; i++) a[i] = a[i + 1]; }",
+        "void f(f32 *a, i32 n) wraps {
+           local f32 kept[(i64)n - 1];
+           parallel for #1 (i64 i = 0; i < (i64)n - 1; i = i + 1) { kept[i] = a[i + 1]; }
+           parallel for #2 (i64 j = 0; j < (i64)n - 1; j = j + 1) { a[j] = kept[j]; }
+         }",
+        &[
+            ("kept[(i64)n - 1]", "kept[(i64)n - 2]", "inside"),
+            ("kept[(i64)n - 1]", "kept[]", "how long"),
+            ("kept[i] =", "kept[i - 1] =", "inside"),
+            ("kept[i] =", "kept[0] =", "before it is written"),
+            ("= kept[j]", "= kept[j + 1]", ""),
+            ("i < (i64)n - 1", "i < (i64)n - 2", "before it is written"),
+            ("= a[i + 1]", "= a[i]", "what the summary says"),
+            ("kept[i] = a[i + 1];", "a[i] = a[i + 1];", "keep apart"),
+            ("local f32 kept[(i64)n - 1]", "local f32 kept[8]", "inside"),
+        ],
+    ),
+    (
+        "void f(float *a, int n) { for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) a[j * n + i] = a[i * n + j]; }",
+        "void f(f32 *a, i32 n) wraps {
+           local f32 kept[((i64)n - 1) * (i64)n];
+           for #1 (i64 i = 0; i < (i64)n - 1; i = i + 1) {
+             for #2 (i64 j = 0; j < (i64)n; j = j + 1) { if (i >= j) { kept[i * (i64)n + j] = a[j * (i64)n + i + 1]; } }
+           }
+           for #3 (i64 k = 0; k < (i64)n - 1; k = k + 1) {
+             for #4 (i64 l = 0; l < (i64)n; l = l + 1) { if (k >= l) { a[k * (i64)n + l + (i64)n] = kept[k * (i64)n + l]; } }
+           }
+         }",
+        &[
+            ("if (i >= j)", "if (i > j)", "before it is written"),
+            ("if (k >= l)", "if (k >= l - 1)", "before it is written"),
+            ("if (k >= l)", "if (k > l)", "what the summary says"),
+            ("= kept[k * (i64)n + l]", "= kept[l * (i64)n + k]", "before it is written"),
+            ("= a[j * (i64)n + i + 1]", "= a[j * (i64)n + i]", "what the summary says"),
+            ("kept[((i64)n - 1) * (i64)n]", "kept[((i64)n - 1) * ((i64)n - 1)]", "inside"),
+        ],
+    ),
+];
+
+#[test]
+fn what_is_kept_is_what_is_stored() {
+    for (original, right, wrong) in CASES {
+        let original = kernel(original, 2000);
+        let mut solver = solver();
+        let options = Options {
+            refute: false,
+            ..Options::default()
+        };
+        let proposal = summarise(&original, &mut solver).unwrap();
+        let summary = proposal.raised.clone();
+        let Verdict::Proven(proof) = proposal.prove(&original, &mut solver, &options).1 else {
+            panic!("the original is not proven");
+        };
+        let mut verdict = |code: &str| {
+            let code: Function = code.parse().unwrap_or_else(|e| panic!("{e}\n{code}"));
+            prove_generated(&code, &summary, &proof, &Summariser, &mut solver, &options)
+        };
+        let proven = verdict(right);
+        assert!(matches!(proven, Verdict::Proven(_)), "{right}: {proven:?}");
+        for (from, to, why) in wrong {
+            let changed = right.replacen(from, to, 1);
+            assert_ne!(changed, right, "{from} is not in {right}");
+            match verdict(&changed) {
+                Verdict::Unknown { obligation, .. } => {
+                    assert!(obligation.contains(why), "{to}: {obligation}");
+                }
+                other => panic!("{to}: {other:?}"),
+            }
+        }
+    }
+}
