@@ -25,7 +25,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 26, "{printed}");
+    assert_eq!(calls.count(), 39, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -33,6 +33,7 @@ fn run(mode: &str) -> Vec<String> {
     assert_eq!(
         rust,
         [
+            "age: it works on `filter` of its file, which other threads may use, too; call it as C does, where none can",
             "[2.0, 4.0, 3.0, 8.0, 10.0, 6.0]",
             "true",
             "Ok(9.0)",
@@ -83,6 +84,17 @@ fn generated_c_answers_where_it_can() {
         "matrix_add_matrix original 1 target 1, rows overlap",
     );
     answers(&lines, "C 12", "matrix_add_matrix original 0 target 1");
+    for call in [0, 1, 2, 4, 5, 9, 10] {
+        answers(&lines, &format!("C state {call}"), "original 0 target 1");
+    }
+    answers(&lines, "C state 7", "count_all original 0 target 2");
+    // What a variable holds is written while the call goes by it.
+    for call in [3, 6, 8] {
+        answers(&lines, &format!("C state {call}"), "original 1 target 0");
+    }
+    for call in [13, 14] {
+        answers(&lines, &format!("C++ {call}"), "original 0 target 2");
+    }
     for call in 0..=3 {
         answers(&lines, &format!("C++ {call}"), "original 0 target 1");
     }
@@ -121,7 +133,16 @@ fn numpy_answers_alike() {
 fn both_run_in_shadow_mode_and_agree() {
     for mode in ["shadow", "shadow=numpy"] {
         let lines = run(mode);
-        for call in ["C 0", "C 3", "C++ 0", "C++ 2", "C++ 3", "C++ 6"] {
+        for call in [
+            "C 0",
+            "C 3",
+            "C state 4",
+            "C state 9",
+            "C++ 0",
+            "C++ 2",
+            "C++ 3",
+            "C++ 6",
+        ] {
             answers(&lines, call, "compared 1");
         }
     }

@@ -117,6 +117,28 @@ impl Adaptor<'_> {
         out
     }
 
+    /// Names for the variables of the file, which no parameter hides.
+    pub fn globals(&self) -> String {
+        let globals = self.source.globals.iter().enumerate();
+        let lines = globals.map(|(i, g)| {
+            format!(
+                "static __typeof__({0}) *const {1} = &{0};\n",
+                g.name,
+                self.global_name(i)
+            )
+        });
+        lines.collect()
+    }
+
+    fn global_name(&self, i: usize) -> String {
+        format!("tensorize_{}_global_{i}", self.source.symbol)
+    }
+
+    /// The variable of this number, as an expression.
+    fn global(&self, i: usize) -> String {
+        format!("(*{})", self.global_name(i))
+    }
+
     fn ret(&self) -> &'static str {
         self.ret.map_or("void", |ty| c_type(ty, self.language()))
     }

@@ -28,6 +28,9 @@ pub struct Source {
     /// In the source's order.
     #[serde(default)]
     pub params: Vec<Param>,
+    /// Variables outside of the function that it reads or writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub globals: Vec<Global>,
 }
 
 /// The language of a source file.
@@ -50,6 +53,19 @@ pub struct Param {
     pub ty: String,
     /// What becomes of it.
     pub shape: Shape,
+}
+
+/// A variable that code at the end of the file can name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Global {
+    /// An expression that names it: `gain`, `image::gain`.
+    pub name: String,
+    /// What becomes of it.
+    pub shape: Shape,
+    /// Another file defines it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub elsewhere: bool,
 }
 
 /// A field of a struct.
@@ -213,9 +229,7 @@ impl Source {
             }
         }
         let mut leaves = Vec::new();
-        self.params
-            .iter()
-            .for_each(|p| collect(&p.shape, &mut leaves));
+        self.given().for_each(|shape| collect(shape, &mut leaves));
         leaves
     }
 
@@ -227,10 +241,16 @@ impl Source {
         })
     }
 
-    /// The LoopIR parameters in their order: those of the source's parameters, then the result's.
+    /// What becomes of the parameters, then of the variables.
+    pub fn given(&self) -> impl Iterator<Item = &Shape> {
+        let globals = self.globals.iter().map(|g| &g.shape);
+        self.params.iter().map(|p| &p.shape).chain(globals)
+    }
+
+    /// The LoopIR parameters in their order: those of the source's parameters, its variables', then the result's.
     pub fn flat(&self) -> Vec<&str> {
-        let shapes = self.params.iter().map(|p| &p.shape).chain(&self.result);
-        shapes.flat_map(Shape::flat).collect()
+        let all = self.given().chain(&self.result);
+        all.flat_map(Shape::flat).collect()
     }
 }
 
@@ -287,6 +307,9 @@ impl fmt::Display for Source {
             write!(f, "{comma}{} {}: {}", p.ty, p.name, p.shape)?;
         }
         write!(f, ")")?;
+        for g in &self.globals {
+            write!(f, " with {}: {}", g.name, g.shape)?;
+        }
         self.result.iter().try_for_each(|r| write!(f, " -> {r}"))
     }
 }
@@ -311,6 +334,7 @@ mod tests {
             symbol: "scale".into(),
             returns: "void".into(),
             result: None,
+            globals: vec![],
             params: vec![
                 Param {
                     name: "m".into(),

@@ -186,10 +186,40 @@ fn constructs_without_a_counterpart() {
         "pointer",
     );
     refuses(
-        "int count;\nvoid f(int n) {\n count += n; }",
+        "float *at;\nvoid f(int n) {\n for (int i = 0; i < n; i++) *at++ = 0; }",
+        "TZ0215",
+        "for (int i",
+        "'at' is a pointer outside of the function, and is changed here",
+    );
+    refuses(
+        "_Thread_local int count;\nvoid f(int n) {\n count += n; }",
         "TZ0215",
         "count += n",
-        "'count'",
+        "'count' is another variable in every thread",
+    );
+    refuses(
+        "extern const int count;\nint f(int n) {\n return count + n; }",
+        "TZ0215",
+        "return count",
+        "'count' is constant",
+    );
+    refuses(
+        "extern int a[];\nint f(int n) {\n return a[n]; }",
+        "TZ0215",
+        "return a",
+        "'a' has a length that this file does not tell",
+    );
+    refuses(
+        "struct p { int x; float y; } a[4];\nint f(int n) {\n return a[n].x; }",
+        "TZ0213",
+        "return a",
+        "struct",
+    );
+    refuses(
+        "int n;\nstatic void stop(void) { n = 0; }\nvoid f(int *x) {\n for (int i = 0; i < n; i++) x[i] = 0; stop(); }",
+        "TZ0215",
+        "int n",
+        "'n' is changed by a helper function",
     );
     refuses(
         "int f(int n) { static int calls; return n + calls++; }",

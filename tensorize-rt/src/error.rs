@@ -40,6 +40,13 @@ pub enum Error {
         /// Why.
         why: &'static str,
     },
+    /// The kernel works on a variable of its file, and nobody knows which other threads do.
+    Shared {
+        /// The kernel.
+        kernel: &'static str,
+        /// The variable, as C or C++ names it.
+        variable: &'static str,
+    },
 }
 
 impl fmt::Display for Error {
@@ -71,6 +78,11 @@ impl fmt::Display for Error {
                 f,
                 "{kernel}: it is not known how long the slices have to be ({why}); run `cargo tensorize`, or call \
                  the kernel by way of `sys`"
+            ),
+            Error::Shared { kernel, variable } => write!(
+                f,
+                "{kernel}: it works on `{variable}` of its file, which other threads may use, too; call it as C does, \
+                 where none can"
             ),
         }
     }

@@ -1,7 +1,7 @@
 //! Compiles C functions together with the driver that runs them.
 
 use super::Error;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -236,6 +236,12 @@ fn original(plan: &Plan<'_>) -> Result<String, Error> {
     if plan.functions.iter().any(|(_, s)| s.source.is_some()) {
         c += adaptor::prelude(language);
     }
+    let sources = plan.functions.iter().filter_map(|(_, s)| s.source.as_ref());
+    let elsewhere = sources.flat_map(|s| &s.globals).filter(|g| g.elsewhere);
+    for name in elsewhere.map(|g| &g.name).collect::<BTreeSet<_>>() {
+        // Each call sets them.
+        let _ = writeln!(c, "__typeof__({name}) {name} __attribute__((weak));");
+    }
     for (i, (name, signature)) in plan.functions.iter().enumerate() {
         let entry = format!("tensorize_original_{i}");
         c += &match &signature.source {
@@ -312,7 +318,8 @@ fn described(
         ret: signature.ret.as_ref().map(|(_, ty)| *ty),
     };
     let thunk = format!("tensorize_thunk_{i}");
-    let mut c = adaptor.thunk(&thunk, &source.call).map_err(Error::Source)?;
+    let mut c = adaptor.globals();
+    c += &adaptor.thunk(&thunk, &source.call).map_err(Error::Source)?;
     let extents = format!("a[{}]", signature.params.len());
     let args = format!(
         "0, (const __INT64_TYPE__ *){extents}{}{}",

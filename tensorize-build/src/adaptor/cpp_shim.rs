@@ -35,6 +35,7 @@ impl Adaptor<'_> {
             let of = format!("static_cast<{bare} *>(arguments[{i}])");
             self.grows(&p.shape, &bare, &of, slot, &mut growing)?;
         }
+        self.take_globals(&mut parts)?;
         let returns = format!("tensorize::bare<{}>", self.source.returns);
         let ret = self.ret();
         let mut back = ret.to_string();

@@ -15,6 +15,24 @@ pub(super) struct Parts {
     fixed: Vec<(String, String)>,
     /// Conditions under which the flat form does not fit, with the reason.
     refused: Vec<(String, String)>,
+    /// What is taken apart is a variable of the file, no copy.
+    in_file: bool,
+}
+
+impl Parts {
+    /// The flat form goes by what this holds now.
+    fn fix(&mut self, value: &str) {
+        self.fixed
+            .push((format!("&{value}"), format!("sizeof({value})")));
+    }
+}
+
+/// Whether the flat form works on it where it lies.
+fn is_in_place(shape: &Shape) -> bool {
+    matches!(
+        shape,
+        Shape::Place { .. } | Shape::Struct { pointer: false, .. }
+    )
 }
 
 impl Adaptor<'_> {
@@ -36,6 +54,7 @@ impl Adaptor<'_> {
             params.push("void".into());
             addresses.push("0".into());
         }
+        self.take_globals(&mut parts)?;
         let ret = self.ret();
         let mut c = format!(
             "extern {ret} {dispatcher}(const struct tensorize_call *{});\n{ret} {shim}({}) {{\n",
@@ -47,6 +66,20 @@ impl Adaptor<'_> {
         self.finish(&mut c, &parts, dispatcher)?;
         c += "}\n";
         Ok(c)
+    }
+
+    /// The flat arguments that the variables of the file become.
+    pub(super) fn take_globals(&self, parts: &mut Parts) -> Result<(), String> {
+        for (i, g) in self.source.globals.iter().enumerate() {
+            let value = self.global(i);
+            if !is_in_place(&g.shape) {
+                parts.fix(&value);
+            }
+            parts.in_file = true;
+            self.take_apart(&g.shape, &value, &g.name, parts)?;
+            parts.in_file = false;
+        }
+        Ok(())
     }
 
     /// The refusals and the call.
@@ -175,15 +208,9 @@ impl Adaptor<'_> {
                 };
                 for f in fields {
                     let member = format!("{prefix}{}", f.name);
-                    let in_place = matches!(
-                        f.shape,
-                        Shape::Place { .. } | Shape::Struct { pointer: false, .. }
-                    );
                     // By value it is our copy.
-                    if !in_place && member.contains("->") {
-                        parts
-                            .fixed
-                            .push((format!("&{member}"), format!("sizeof({member})")));
+                    if !is_in_place(&f.shape) && (parts.in_file || member.contains("->")) {
+                        parts.fix(&member);
                     }
                     let called = format!("{called}{}{}", if *pointer { "->" } else { "." }, f.name);
                     self.take_apart(&f.shape, &member, &called, parts)?;

@@ -45,6 +45,7 @@ fn matrix() -> (Source, Vec<Flat>) {
         symbol: "scale".into(),
         returns: "int".into(),
         result: None,
+        globals: vec![],
         params: vec![
             Param {
                 name: "m".into(),

@@ -42,6 +42,9 @@ impl Adaptor<'_> {
         for p in &self.source.params {
             built.push(self.argument(&p.shape, &p.ty, &mut around)?);
         }
+        for (i, g) in self.source.globals.iter().enumerate() {
+            self.lend(&g.shape, &self.global(i), &mut around)?;
+        }
         let given = (0..self.source.params.len())
             .map(|i| self.given_argument(i))
             .collect::<Vec<_>>();
@@ -215,36 +218,21 @@ impl Adaptor<'_> {
                     self.copied(&place, to, around)?;
                     continue;
                 }
-                Shape::Scalar { to } => {
+                Shape::Scalar { .. } => {
+                    let value = self.built(&f.shape, &place, around)?;
                     let cast = match self.language() {
                         Language::C => String::new(),
                         // An enumeration, perhaps.
                         Language::Cpp => format!("(decltype({place}))"),
                     };
-                    writeln!(around.before, "    {place} = {cast}{};", local(to)).ok();
+                    writeln!(around.before, "    {place} = {cast}{value};").ok();
                     continue;
                 }
                 Shape::Struct { pointer: false, .. } => {
                     self.fill(&f.shape, &place, around)?;
                     continue;
                 }
-                Shape::Struct { ty, .. } => {
-                    around.count += 1;
-                    let inner = format!("tensorize_v{}", around.count);
-                    let made = self.zeroed(ty, &inner);
-                    writeln!(around.before, "    {made}").ok();
-                    self.fill(&f.shape, &inner, around)?;
-                    format!("&{inner}")
-                }
-                Shape::Pointer { to, given } => pointer(to, given.as_deref()),
-                Shape::Rows { to, pitch, given } => {
-                    let table = self.table(to, pitch, around);
-                    match given {
-                        Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
-                        None => format!("(void *){table}"),
-                    }
-                }
-                _ => return Err(format!("a field that is {} can't be built", f.shape)),
+                shape => self.built(shape, &place, around)?,
             };
             // A field may be `const`.
             writeln!(
@@ -253,6 +241,84 @@ impl Adaptor<'_> {
             )
             .ok();
         }
+        Ok(())
+    }
+
+    /// The value of a field or of a variable, a number or a pointer.
+    fn built(&self, shape: &Shape, place: &str, around: &mut Around) -> Result<String, String> {
+        Ok(match shape {
+            Shape::Scalar { to } => local(to),
+            Shape::Struct {
+                pointer: true, ty, ..
+            } => {
+                around.count += 1;
+                let inner = format!("tensorize_v{}", around.count);
+                let made = self.zeroed(ty, &inner);
+                writeln!(around.before, "    {made}").ok();
+                self.fill(shape, &inner, around)?;
+                format!("&{inner}")
+            }
+            Shape::Pointer { to, given } => pointer(to, given.as_deref()),
+            Shape::Rows { to, pitch, given } => {
+                let table = self.table(to, pitch, around);
+                match given {
+                    Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
+                    None => format!("(void *){table}"),
+                }
+            }
+            _ => return Err(format!("`{place}`, which is {shape}, can't be built")),
+        })
+    }
+
+    /// Lets a variable of the file hold the flat form's values for the time of the call.
+    fn lend(&self, shape: &Shape, place: &str, around: &mut Around) -> Result<(), String> {
+        match shape {
+            Shape::Unused => Ok(()),
+            Shape::Place { to, .. } => self.swapped(place, to, around),
+            Shape::Struct {
+                pointer: false,
+                fields,
+                ..
+            } => {
+                for f in fields {
+                    self.lend(&f.shape, &format!("{place}.{}", f.name), around)?;
+                }
+                Ok(())
+            }
+            _ => {
+                let value = self.built(shape, place, around)?;
+                around.count += 1;
+                let saved = format!("tensorize_v{}", around.count);
+                write!(
+                    around.before,
+                    "    char {saved}[sizeof {place}]; __builtin_memcpy({saved}, (const void *)&{place}, sizeof {place});\n\
+                     \x20   {{ __typeof__({place}) tensorize_p = (__typeof__({place}))({value}); __builtin_memcpy((void *)&{place}, &tensorize_p, sizeof tensorize_p); }}\n"
+                )
+                .ok();
+                writeln!(
+                    around.after,
+                    "    __builtin_memcpy((void *)&{place}, {saved}, sizeof {place});"
+                )
+                .ok();
+                Ok(())
+            }
+        }
+    }
+
+    /// Exchanges the elements that are there with those of a place, before the call and after it.
+    fn swapped(&self, place: &str, to: &str, around: &mut Around) -> Result<(), String> {
+        let (size, n) = (self.type_of(to)?, self.array_number(to));
+        let swap = format!(
+            "    for ({I64} i = extents[{}]; i < extents[{}]; i++) {{\n        \
+             {size} *p = ({size} *)&{place} + i, *q = {} + i; char t[sizeof({size})];\n        \
+             __builtin_memcpy(t, p, sizeof t); __builtin_memcpy(p, q, sizeof t); __builtin_memcpy(q, t, sizeof t);\n    }}\n",
+            2 * n,
+            2 * n + 1,
+            local(to)
+        );
+        around.before += &swap;
+        // The last one that was lent is the first one to come back.
+        around.after.insert_str(0, &swap);
         Ok(())
     }
 

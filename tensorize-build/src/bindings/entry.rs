@@ -95,10 +95,7 @@ fn specials(source: &Source) -> Vec<Special> {
         }
     }
     let mut all = Vec::new();
-    source
-        .params
-        .iter()
-        .for_each(|p| of(&p.shape, false, &mut all));
+    (source.given()).for_each(|shape| of(shape, false, &mut all));
     source.result.iter().for_each(|r| of(r, true, &mut all));
     all
 }
@@ -133,7 +130,8 @@ impl Writer<'_> {
     pub(super) fn native_code(&self, source: &Source) -> Result<String, String> {
         let name = &self.b.name;
         self.with_adaptor(source, |adaptor| {
-            Ok(adaptor.alias(&source_name(name))?
+            Ok(adaptor.globals()
+                + &adaptor.alias(&source_name(name))?
                 + &adaptor.thunk(&original_name(name), &source_name(name))?
                 + &adaptor.shim(&shim_name(name), &entry_name(name))?)
         })

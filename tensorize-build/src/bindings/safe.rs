@@ -20,6 +20,14 @@ impl Writer<'_> {
             });
         let (name, rust) = (&self.b.name, function_name(&self.b.name));
         let ret = self.ret.as_deref().unwrap_or("()");
+        let globals = self.described().map_or(&[][..], |s| &s.globals);
+        let checks = match globals {
+            [] => checks.map_err(|why| format!("NotProven {{ kernel: {name:?}, why: {why:?} }}")),
+            [g, ..] => Err(format!(
+                "Shared {{ kernel: {name:?}, variable: {:?} }}",
+                g.name
+            )),
+        };
         match checks {
             Ok((proven, checks)) => {
                 let writes = |p: &RustParam| self.footprint(proven, p).is_some_and(|f| f.writes);
@@ -62,7 +70,7 @@ impl Writer<'_> {
                     arguments.join(", ")
                 )
             }
-            Err(why) => {
+            Err(refusal) => {
                 let params = self.params.iter().map(|p| match p.c.pointer {
                     true => format!("{}: impl rt::AnySlice<{}>", p.name, p.ty),
                     false => format!("{}: {}", p.name, p.ty),
@@ -70,7 +78,7 @@ impl Writer<'_> {
                 format!(
                     "/// `{name}` can't be called safely.\n\
                      pub fn {rust}({}) -> Result<{ret}, rt::Error> {{\n\
-                     Err(rt::Error::NotProven {{ kernel: {name:?}, why: {why:?} }})\n}}\n\n",
+                     Err(rt::Error::{refusal})\n}}\n\n",
                     params.collect::<Vec<_>>().join(", ")
                 )
             }

@@ -39,7 +39,7 @@ codes! {
     VLA = "TZ0214", "a local array of variable length",
         "Give it a constant length, or pass it in.";
     GLOBAL = "TZ0215", "a global or static variable",
-        "Constants (`static const`) can be read; anything else must be a parameter.";
+        "Numbers, arrays, pointers that stay what they are, and structs at file scope can be used; anything else must be a parameter.";
     STRING = "TZ0216", "a string literal",
         "Use plain characters, or a constant array of numbers.";
     TYPE = "TZ0217", "a type without a counterpart",

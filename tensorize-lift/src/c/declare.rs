@@ -260,7 +260,7 @@ impl<'u> Lower<'u, '_> {
         })
     }
 
-    /// A variable of the file, or a static one: constants only. The declaration that has its value.
+    /// A variable of the file, or a static one: the declaration by which it is known here.
     pub fn global(&mut self, d: Cursor<'u>, at: Cursor<'u>) -> Result<Cursor<'u>> {
         let name = d.spelling();
         if d.kind() != CXCursor_VarDecl {
@@ -276,8 +276,10 @@ impl<'u> Lower<'u, '_> {
             return Err(problem(codes::EXPRESSION, message, at));
         }
         let definition = d.definition().unwrap_or(d);
-        if self.bindings.contains_key(&definition) {
-            return Ok(definition);
+        for known in [definition, d.canonical()] {
+            if self.bindings.contains_key(&known) {
+                return Ok(known);
+            }
         }
         let t = types::of(definition);
         if let Ty::Other(code, what) = &t {
@@ -287,8 +289,8 @@ impl<'u> Lower<'u, '_> {
             .initializer()
             .filter(|_| const_elements(definition.ty().canonical()))
         else {
-            let message = format!("'{name}' is a global or static variable that is not constant");
-            return Err(problem(codes::GLOBAL, message, at));
+            self.file_variable(d.canonical(), at)?;
+            return Ok(d.canonical());
         };
         match &t {
             Ty::Array(..) => {

@@ -4,6 +4,7 @@
 
 mod element;
 mod ends;
+mod global;
 mod local;
 mod record;
 
@@ -11,9 +12,10 @@ pub(super) use element::{StructArgument, uniform};
 pub(super) use local::is_of_numbers;
 
 use super::codes;
+use super::cpp::Described;
 use super::ffi::{Cursor, Type};
 use super::lower::{Lower, Result, Target, const_elements, problem, zero_offset};
-use super::place::Place;
+use super::place::{Place, Pointer};
 use super::types::{self, Ty};
 use clang_sys::*;
 use std::collections::{HashMap, HashSet};
@@ -40,6 +42,8 @@ pub(super) struct Flat<'u> {
     ends: HashMap<Cursor<'u>, Cursor<'u>>,
     /// How many local structs there are.
     locals: usize,
+    /// Where the pointers among the file's variables point.
+    pointers: HashMap<Cursor<'u>, Pointer>,
 }
 
 /// Whose a struct is.
@@ -60,12 +64,14 @@ impl Owner {
 /// A struct: whose it is, and the fields on the way to it.
 pub(super) type Path<'u> = (Owner, Vec<Cursor<'u>>);
 
-/// A parameter of the source.
+/// A parameter of the source, or a variable of its file.
 struct Root<'u> {
     name: String,
     ty: String,
     /// Nothing that a prototype can't spell.
     plain: bool,
+    /// It is a variable of the file.
+    global: Option<Cursor<'u>>,
     node: Node<'u>,
 }
 
@@ -163,6 +169,7 @@ impl<'u> Lower<'u, '_> {
                 super::source::parameter_spelling(p)
             },
             plain: !matches!(types::of(p), Ty::Pointer(t) if !t.flatten().1.is_empty()),
+            global: None,
             node,
         });
     }
@@ -317,24 +324,35 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// LoopIR's parameters, and how the source's become them, if there is more to it than that.
-    pub fn flat_signature(&mut self) -> (Vec<Param>, Option<Vec<signature::Param>>) {
+    pub fn flat_signature(&mut self) -> Result<(Vec<Param>, Option<Described>)> {
+        self.check_globals()?;
         let mut params = Vec::new();
-        let mut described = Vec::new();
+        let mut described = Described::default();
         let mut plain = true;
         for root in std::mem::take(&mut self.flat.roots) {
             let shape = shape_of(root.node, &mut params);
             plain &= root.plain
+                && root.global.is_none()
                 && matches!(
                     shape,
                     Shape::Scalar { .. } | Shape::Pointer { given: None, .. }
                 );
-            described.push(signature::Param {
-                name: root.name,
-                ty: root.ty,
-                shape,
-            });
+            let name = root.name;
+            match root.global {
+                Some(d) => described.globals.push(signature::Global {
+                    name,
+                    shape,
+                    // `int n;` may be all there is, and is no definition to libclang.
+                    elsewhere: d.definition().is_none() && d.storage() == CX_SC_Extern,
+                }),
+                None => described.params.push(signature::Param {
+                    name,
+                    ty: root.ty,
+                    shape,
+                }),
+            }
         }
-        (params, (!plain || self.source.cpp).then_some(described))
+        Ok((params, (!plain || self.source.cpp).then_some(described)))
     }
 }
 

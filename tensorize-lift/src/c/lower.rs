@@ -352,11 +352,10 @@ impl<'u, 's> Lower<'u, 's> {
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
         super::scalars::replace(&mut lower.arrays, &mut body);
-        let (mut params, described) = lower.flat_signature();
-        let mut described = described.map(|params| (params, None));
+        let (mut params, mut described) = lower.flat_signature()?;
         if let Some((more, shape)) = result {
             params.extend(more);
-            described.get_or_insert_default().1 = Some(shape);
+            described.get_or_insert_default().result = Some(shape);
         }
         for p in &params {
             // A cast can take `const` away, and callers go by the type.

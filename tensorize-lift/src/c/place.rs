@@ -189,8 +189,10 @@ impl<'u> Lower<'u, '_> {
         let d = c.referenced();
         let d = d.ok_or_else(|| problem(codes::EXPRESSION, format!("'{name}' is not known"), c))?;
         let Some(Binding::Pointer(offset)) = self.bindings.get(&d).cloned() else {
-            let message = format!("the pointer '{name}' is a global variable");
-            return Err(problem(codes::GLOBAL, message, c));
+            return self.file_pointer(d, c)?.ok_or_else(|| {
+                let message = format!("'{name}' is not known here");
+                problem(codes::EXPRESSION, message, c)
+            });
         };
         match self.pointers.get(&d) {
             Some(Base::One(target, dims)) => Ok(Pointer {

@@ -317,7 +317,10 @@ impl<'u> Lower<'u, '_> {
             .referenced()
             .filter(|d| self.bindings.contains_key(d));
         let Some(d) = d else {
-            let message = format!("the pointer '{}' is a global variable", variable.spelling());
+            let message = format!(
+                "the pointer '{}' is a variable outside of the function",
+                variable.spelling()
+            );
             return Err(problem(codes::GLOBAL, message, variable));
         };
         let Some(Binding::Pointer(Expr::Var(var, ty))) = self.bindings.get(&d).cloned() else {

@@ -176,7 +176,7 @@ impl<'u> Source<'u> {
             Ok((function, Some(parts))) => {
                 let source = match self.cpp {
                     true => cpp::describe(f, parts, expression),
-                    false => Some(described(f, parts.0)),
+                    false => Some(described(f, parts)),
                 };
                 (flat_signature(f, &function, source), Ok(function))
             }
@@ -264,14 +264,15 @@ pub(super) fn parameter_spelling(p: Cursor<'_>) -> String {
 }
 
 /// How the source's function is called.
-fn described(f: Cursor<'_>, params: Vec<signature::Param>) -> signature::Source {
+fn described(f: Cursor<'_>, parts: cpp::Described) -> signature::Source {
     signature::Source {
         language: signature::Language::C,
         call: f.spelling(),
         symbol: f.spelling(),
         returns: f.ty().result().spelling(),
         result: None,
-        params,
+        params: parts.params,
+        globals: parts.globals,
     }
 }
 

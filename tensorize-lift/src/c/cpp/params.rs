@@ -21,8 +21,13 @@ pub(super) struct Resized {
     values: Vec<Sym>,
 }
 
-/// The source's parameters and its result.
-pub(in super::super) type Described = (Vec<signature::Param>, Option<Shape>);
+/// What a source function's flat form is made of.
+#[derive(Default)]
+pub(in super::super) struct Described {
+    pub params: Vec<signature::Param>,
+    pub globals: Vec<signature::Global>,
+    pub result: Option<Shape>,
+}
 
 /// A parameter in both forms.
 type Flattened = (Vec<Param>, Shape);
@@ -456,10 +461,15 @@ pub(in super::super) fn describe(
     described: Described,
     expression: Option<String>,
 ) -> Option<signature::Source> {
-    let (params, result) = described;
+    let Described {
+        params,
+        globals,
+        result,
+    } = described;
     let symbol = f.mangling();
     let plain = |s: &Shape| matches!(s, Shape::Scalar { .. } | Shape::Pointer { given: None, .. });
-    if symbol == f.spelling() && result.is_none() && params.iter().all(|p| plain(&p.shape)) {
+    let own = globals.is_empty() && result.is_none();
+    if symbol == f.spelling() && own && params.iter().all(|p| plain(&p.shape)) {
         return None;
     }
     let mut scopes = super::class::scopes(f);
@@ -472,6 +482,7 @@ pub(in super::super) fn describe(
         returns: f.ty().result().canonical().spelling(),
         result,
         params,
+        globals,
     })
 }
 

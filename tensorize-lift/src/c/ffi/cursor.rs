@@ -162,6 +162,11 @@ impl<'u> Cursor<'u> {
         unsafe { (api().clang_Cursor_getStorageClass)(self.raw) }
     }
 
+    /// Whether each thread has a variable of its own under this name.
+    pub fn is_thread_local(&self) -> bool {
+        unsafe { (api().clang_getCursorTLSKind)(self.raw) != CXTLS_None }
+    }
+
     /// The initial value of a variable.
     pub fn initializer(&self) -> Option<Cursor<'u>> {
         self.other(unsafe { (api().clang_Cursor_getVarDeclInitializer)(self.raw) })

@@ -1,5 +1,6 @@
 //! Structs: which one an expression stands for, and what its members are bound to.
 
+use super::global::is_reached;
 use super::{Node, Owner, Path, array_param, bare, row_table, struct_type};
 use crate::c::codes;
 use crate::c::cpp::method::This;
@@ -27,7 +28,14 @@ impl<'u> Lower<'u, '_> {
         match inner.kind() {
             CXCursor_DeclRefExpr => {
                 let d = inner.referenced();
-                let known = d.and_then(|d| self.flat.records.get(&d)).cloned();
+                let mut known = d.and_then(|d| self.flat.records.get(&d)).cloned();
+                if let Some(d) = d.filter(|d| known.is_none() && d.kind() == CXCursor_VarDecl) {
+                    let d = d.canonical();
+                    if !self.flat.records.contains_key(&d) && is_reached(d) {
+                        self.file_variable(d, inner)?;
+                    }
+                    known = self.flat.records.get(&d).cloned();
+                }
                 known.ok_or_else(|| {
                     let message =
                         format!("'{}' is a struct that is not a parameter", inner.spelling());

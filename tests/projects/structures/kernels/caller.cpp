@@ -56,6 +56,15 @@ extern "C" int calls_from_cpp(int which)
         add_to(same, same);
         return same != std::vector<std::vector<float>>(2, std::vector<float>(2, 2));
     }
+    case 13: {
+        std::vector<float> v{1, 2};
+        brightness = 3;
+        brighten(v);
+        brightness = 2;
+        brighten(v);
+        return v != std::vector<float>{6, 12};
+    }
+    case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;
 }

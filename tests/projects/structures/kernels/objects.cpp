@@ -76,4 +76,22 @@ void fill(const grid &g, float v)
         for (int j = 0; j < g.cols; j++) g.at[i * g.cols + j] = v;
 }
 
+float brightness = 1;
+namespace {
+int total;
+}
+
+TENSORIZE_KERNEL
+void brighten(std::vector<float> &v)
+{
+    for (auto &x : v) x *= brightness;
+}
+
+TENSORIZE_KERNEL
+int tally(const std::vector<int> &v)
+{
+    for (std::size_t i = 0; i < v.size(); i++) total += v[i];
+    return total;
+}
+
 }

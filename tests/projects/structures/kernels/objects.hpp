@@ -14,4 +14,7 @@ float sum(const float *first, const float *last);
 float dot(const std::array<float, 4> &a, const std::array<float, 4> &b);
 struct grid { int rows, cols; float *at; };
 void fill(const grid &g, float v);
+extern float brightness;
+void brighten(std::vector<float> &v);
+int tally(const std::vector<int> &v);
 }

@@ -10,6 +10,7 @@ mod kernels {
 
 unsafe extern "C" {
     fn calls_from_c(which: i32) -> i32;
+    fn calls_on_state(which: i32) -> i32;
     fn calls_from_cpp(which: i32) -> i32;
 }
 
@@ -39,7 +40,9 @@ fn calls(language: &str, count: i32, call: unsafe extern "C" fn(i32) -> i32) {
 
 fn main() {
     calls("C", 13, calls_from_c);
-    calls("C++", 13, calls_from_cpp);
+    calls("C state", 11, calls_on_state);
+    calls("C++", 15, calls_from_cpp);
+    println!("rust {}", kernels::age(2., &mut [1.; 5]).expect_err("others may use it"));
     let mut m = vec![1f32, 2., 3., 4., 5., 6.];
     kernels::scale_matrix(2, 2, &mut m, 3, 2.).expect("two rows of three");
     println!("rust {m:?}");
