@@ -5,7 +5,8 @@
 //! own, and this says which. Who calls the flat function takes the source's arguments apart by it; who
 //! calls the source's function from flat arguments builds them.
 //!
-//! A function whose parameters are numbers and pointers as they stand needs no description.
+//! So are the variables outside of the function that it works on. A function without any, whose parameters are numbers
+//! and pointers as they stand, needs no description.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -26,6 +26,38 @@ const HEADERS: &str =
     "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <immintrin.h>\n";
 
 const MEMORY: &[Case] = &[
+    // Variables of the file.
+    (
+        "int g; void f(int *x, int n) { for (int i = 0; i < n; i++) x[i] = g; g = n; }",
+        &[
+            (
+                "for (int i = 0; i < n; i++) x[i] = g; g = n;",
+                "g = n; for (int i = 0; i < n; i++) x[i] = g;",
+            ),
+            ("g = n", "g = n + 1"),
+            ("g = n", "if (n > 3) g = n"),
+            ("x[i] = g;", "x[i] = g++;"),
+        ],
+    ),
+    (
+        "float a[8], b[8]; void f(float v) { for (int i = 0; i < 8; i++) a[i] = b[i] * v; }",
+        &[
+            ("b[i] * v", "a[i] * v"),
+            ("b[i] * v", "b[7 - i] * v"),
+            ("a[i] = ", "b[i] = "),
+            ("i < 8", "i < 7"),
+            ("a[i] = b[i] * v;", "{ a[i] = b[i] * v; v = a[i]; }"),
+        ],
+    ),
+    (
+        "static struct { int n; float k, h[8]; } s; void f(float *x) { for (int i = 0; i < s.n; i++) x[i] *= s.k; s.h[0] = s.k; }",
+        &[
+            ("i < s.n", "i < s.n - 1"),
+            ("*= s.k", "*= s.h[0]"),
+            ("s.h[0] = s.k", "s.h[1] = s.k"),
+            ("s.h[0] = s.k", "s.h[0] = s.n"),
+        ],
+    ),
     // Strides.
     (
         "void f(int n, float a, const float *x, int incx, float *y, int incy) { for (int i = 0; i < n; i++) y[i * incy] += a * x[i * incx]; }",
