@@ -211,10 +211,7 @@ impl Builder {
         Ok(LocalArray {
             name: m.name.clone(),
             elem: m.elem,
-            len: match len {
-                Expr::Const(n) => Len::Fixed(n.as_int().try_into().unwrap_or(0)),
-                len => Len::Of(len),
-            },
+            len: Len::Of(len),
             init: None,
         })
     }

@@ -284,12 +284,14 @@ impl Parser {
         let len = match self.take_sign("]") {
             true => Len::Touched,
             false => {
+                let asked_for = self.take_word("of");
                 let len = match self.expr_of(ScalarType::I64)? {
+                    len if asked_for => Len::Of(len),
                     Expr::Const(n) => match n.as_int().try_into() {
                         Ok(n) => Len::Fixed(n),
                         Err(_) => return self.fail("a length"),
                     },
-                    len => Len::Of(len),
+                    _ => return self.fail("a length"),
                 };
                 self.sign("]")?;
                 len

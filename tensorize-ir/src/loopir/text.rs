@@ -177,7 +177,10 @@ impl<'f, 'g> Printer<'f, 'g> {
             match &a.len {
                 Len::Fixed(len) => write!(self.out, "{len}")?,
                 Len::Touched => {}
-                Len::Of(len) => self.expr(len, TERNARY, Some(ScalarType::I64))?,
+                Len::Of(len) => {
+                    self.out.write_str("of ")?;
+                    self.expr(len, TERNARY, Some(ScalarType::I64))?;
+                }
             }
             self.out.write_str("]")?;
             if let Some(values) = &a.init {

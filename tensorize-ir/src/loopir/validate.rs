@@ -54,7 +54,7 @@ impl Function {
                 expect(ScalarType::I64, len, || {
                     format!("the length of '{}'", a.name)
                 })?;
-                let mut by_params = !matches!(len, Expr::Const(_));
+                let mut by_params = true;
                 len.visit(&mut |e| {
                     let param = |n: &Sym| self.params.iter().any(|p| p.name() == n);
                     by_params &= match e {

@@ -13,26 +13,26 @@ const CASES: [(&str, &str, &[Change]); 2] = [
     (
         "void f(float *a, int n) { for (int i = 0; i < n - 1; i++) a[i] = a[i + 1]; }",
         "void f(f32 *a, i32 n) wraps {
-           local f32 kept[(i64)n - 1];
+           local f32 kept[of (i64)n - 1];
            parallel for #1 (i64 i = 0; i < (i64)n - 1; i = i + 1) { kept[i] = a[i + 1]; }
            parallel for #2 (i64 j = 0; j < (i64)n - 1; j = j + 1) { a[j] = kept[j]; }
          }",
         &[
-            ("kept[(i64)n - 1]", "kept[(i64)n - 2]", "inside"),
-            ("kept[(i64)n - 1]", "kept[]", "how long"),
+            ("kept[of (i64)n - 1]", "kept[of (i64)n - 2]", "inside"),
+            ("kept[of (i64)n - 1]", "kept[]", "how long"),
             ("kept[i] =", "kept[i - 1] =", "inside"),
             ("kept[i] =", "kept[0] =", "before it is written"),
             ("= kept[j]", "= kept[j + 1]", ""),
             ("i < (i64)n - 1", "i < (i64)n - 2", "before it is written"),
             ("= a[i + 1]", "= a[i]", "what the summary says"),
             ("kept[i] = a[i + 1];", "a[i] = a[i + 1];", "keep apart"),
-            ("local f32 kept[(i64)n - 1]", "local f32 kept[8]", "inside"),
+            ("local f32 kept[of (i64)n - 1]", "local f32 kept[8]", "inside"),
         ],
     ),
     (
         "void f(float *a, int n) { for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) a[j * n + i] = a[i * n + j]; }",
         "void f(f32 *a, i32 n) wraps {
-           local f32 kept[((i64)n - 1) * (i64)n];
+           local f32 kept[of ((i64)n - 1) * (i64)n];
            for #1 (i64 i = 0; i < (i64)n - 1; i = i + 1) {
              for #2 (i64 j = 0; j < (i64)n; j = j + 1) { if (i >= j) { kept[i * (i64)n + j] = a[j * (i64)n + i + 1]; } }
            }
@@ -46,7 +46,7 @@ const CASES: [(&str, &str, &[Change]); 2] = [
             ("if (k >= l)", "if (k > l)", "what the summary says"),
             ("= kept[k * (i64)n + l]", "= kept[l * (i64)n + k]", "before it is written"),
             ("= a[j * (i64)n + i + 1]", "= a[j * (i64)n + i]", "what the summary says"),
-            ("kept[((i64)n - 1) * (i64)n]", "kept[((i64)n - 1) * ((i64)n - 1)]", "inside"),
+            ("kept[of ((i64)n - 1) * (i64)n]", "kept[of ((i64)n - 1) * ((i64)n - 1)]", "inside"),
         ],
     ),
 ];
