@@ -26,6 +26,7 @@ mod math;
 mod memory;
 mod openmp;
 mod operator;
+mod picked;
 mod place;
 mod pointer;
 mod pragmas;

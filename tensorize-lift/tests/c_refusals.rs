@@ -259,7 +259,7 @@ fn constructs_without_a_counterpart() {
         "__int128",
     );
     refuses(
-        "void f(float *a, float *b, int n) { float *p = n > 3 ? a :\n b; *p = 1; }",
+        "void f(float **a, float **b, int n) { float **p = n > 3 ? a :\n b; p[0][0] = 1; }",
         "TZ0218",
         "void f(",
         "two arrays",

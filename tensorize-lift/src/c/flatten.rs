@@ -267,15 +267,22 @@ impl<'u> Lower<'u, '_> {
     /// `p != NULL`
     pub fn given(&mut self, c: Cursor<'u>) -> Result<Expr> {
         let p = self.pointer(c)?;
-        let array = p.target.array.clone();
-        if let Some(got) = self.allocations.get(&array) {
+        let is_table = p.dims.iter().any(|d| self.is_pitch(d));
+        self.given_array(&p.target.array, is_table, c)
+    }
+
+    /// Whether a pointer into that array is not null.
+    pub fn given_array(&mut self, array: &Sym, is_table: bool, c: Cursor<'u>) -> Result<Expr> {
+        if let Some(given) = self.picked_given(array, c)? {
+            return Ok(given);
+        }
+        if let Some(got) = self.allocations.get(array) {
             return Ok(got.clone());
         }
-        if self.arrays.iter().any(|a| a.name == array) {
+        if self.arrays.iter().any(|a| a.name == *array) {
             return Ok(Expr::int(ScalarType::I1, 1));
         }
-        let is_table = p.dims.iter().any(|d| self.is_pitch(d));
-        let name = self.flat_name_of_given(&array, is_table).ok_or_else(|| {
+        let name = self.flat_name_of_given(array, is_table).ok_or_else(|| {
             let message = "this pointer is tested for being null, which a proof cannot follow";
             problem(codes::POINTER_USE, message, c)
         })?;

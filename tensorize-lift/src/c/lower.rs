@@ -116,6 +116,8 @@ pub(super) struct Lower<'u, 's> {
     pub written: HashSet<Sym>,
     /// Parameters that become several.
     pub flat: super::flatten::Flat<'u>,
+    /// Arrays that there are not: which one of two is meant.
+    pub picks: HashMap<Sym, super::picked::Pick>,
     /// What C++ adds.
     pub cpp: super::cpp::State<'u>,
     /// Variables that are assigned in one place only.
@@ -303,6 +305,7 @@ impl<'u, 's> Lower<'u, 's> {
             depth: 0,
             written: HashSet::new(),
             flat: Default::default(),
+            picks: HashMap::new(),
             cpp: Default::default(),
             temporaries: HashSet::new(),
             returned_vector: None,
@@ -346,6 +349,7 @@ impl<'u, 's> Lower<'u, 's> {
         }
         lower.end_structured_returns()?;
         let mut body = std::mem::take(&mut lower.block);
+        lower.resolve_picks(&mut body);
         lower.check_copies()?;
         lower.discharge_checks(&mut body)?;
         lower.expect_rows(&mut body, f)?;

@@ -41,7 +41,9 @@ impl<'u> Lower<'u, '_> {
             Block::Copy | Block::Move => {
                 let src = self.pointer(from)?;
                 // Between two arrays a copy may go in any order: they are apart, or the original runs.
-                if what == Block::Move && src.target.array == dst.target.array {
+                let into = self.places_behind(&dst.target.array);
+                let from = self.places_behind(&src.target.array);
+                if what == Block::Move && from.iter().any(|a| into.contains(a)) {
                     let message = "memmove within one array";
                     return Err(problem(codes::EXPRESSION, message, c));
                 }

@@ -113,15 +113,26 @@ impl<'u> Lower<'u, '_> {
                 self.sequence_point()?;
                 let (then, a) = self.in_branch(|s| s.pointer(l))?;
                 let (otherwise, b) = self.in_branch(|s| s.pointer(r))?;
-                if a.target != b.target || a.dims != b.dims || a.view != b.view {
-                    let message = "'?:' chooses between pointers into two arrays";
+                let rows = a.dims.iter().any(|d| self.is_pitch(d));
+                let mut target = Some(a.target.clone());
+                let mut cond = cond;
+                if a.target != b.target {
+                    cond = self.hold("picks", cond)?;
+                    target = self.picked(&cond, &a.target, &b.target).filter(|_| !rows);
+                }
+                let Some(target) = target.filter(|_| a.dims == b.dims && a.view == b.view) else {
+                    let message =
+                        "'?:' chooses between pointers into two arrays of different shapes";
                     return Err(problem(codes::POINTER_BASE, message, c));
-                }
-                if !then.is_empty() || !otherwise.is_empty() {
-                    return Err(unsupported());
-                }
+                };
+                self.note_picks(&cond, then, otherwise, c)?;
+                let offset = match a.offset == b.offset {
+                    true => a.offset,
+                    false => select(cond, a.offset, b.offset),
+                };
                 Ok(Pointer {
-                    offset: select(cond, a.offset, b.offset),
+                    target,
+                    offset,
                     ..a
                 })
             }

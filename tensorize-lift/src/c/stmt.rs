@@ -110,7 +110,7 @@ impl<'u> Lower<'u, '_> {
             [cond, then, otherwise] => (cond, then, Some(otherwise)),
             _ => return Err(problem(codes::STATEMENT, "this 'if' is not supported", c)),
         };
-        let cond = self.full_value(cond, |s| s.truth(cond))?;
+        let mut cond = self.full_value(cond, |s| s.truth(cond))?;
         self.sequence_point()?;
         let inlined = self.frames.last().is_some_and(|f| f.result.is_some());
         // The kernel's own return ends it: what follows need not move.
@@ -135,7 +135,7 @@ impl<'u> Lower<'u, '_> {
         if returned(&else_block) {
             self.pointers = after_then;
         } else if !returned(&then_block) {
-            self.merge_pointers(after_then);
+            cond = self.merge_branches(cond, after_then)?;
         }
         match (then_block.is_empty(), else_block.is_empty()) {
             (true, true) => {}

@@ -67,6 +67,42 @@ const MEMORY: &[Case] = &[
             ("x[i * incx]", "x[i * incx + 1]"),
         ],
     ),
+    // Pointers into one array or another.
+    (
+        "void f(const float *a, const float *b, float *o, int n, int flag) { const float *w = flag ? a : b; for (int i = 0; i < n; i++) o[i] = w[i] * 2; }",
+        &[
+            ("flag ? a : b", "flag ? b : a"),
+            ("flag ? a : b", "!flag ? a : b"),
+            ("flag ? a : b", "flag > 0 ? a : b"),
+            ("flag ? a : b", "flag ? a : a"),
+            ("flag ? a : b", "flag ? a + 1 : b"),
+            ("w[i] * 2", "w[i] * 2 + a[i] - a[i]"),
+        ],
+    ),
+    (
+        "void f(float *x, float *tmp, int n, int in_place) { float *to = tmp; if (in_place) to = x; for (int i = 0; i < n; i++) to[i] = x[i] + 1; }",
+        &[
+            ("to = x;", "to = tmp;"),
+            ("if (in_place)", "if (!in_place)"),
+            ("float *to = tmp; if (in_place) to = x;", "float *to = x;"),
+            ("to[i] = x[i] + 1", "tmp[i] = x[i] + 1"),
+            ("to[i] = x[i] + 1", "to[i] = tmp[i] + 1"),
+            ("to[i] = x[i] + 1", "to[i] = to[i] + 1"),
+        ],
+    ),
+    // The condition may change after it was looked at, and the pointer moves on.
+    (
+        "unsigned f(const unsigned *a, const unsigned *b, int n, int flag) { const unsigned *p = flag == 0 ? a : flag == 1 ? b : a + n; flag = 1; unsigned s = 0; for (int i = 0; i < n; i++) s += *p++; return s + flag; }",
+        &[
+            ("flag == 1 ? b : a + n", "flag == 2 ? b : a + n"),
+            ("flag == 1 ? b : a + n", "flag == 1 ? b : b + n"),
+            ("flag == 0 ? a :", "flag == 0 ? b :"),
+            (
+                "const unsigned *p = flag == 0 ? a : flag == 1 ? b : a + n; flag = 1;",
+                "flag = 1; const unsigned *p = flag == 0 ? a : flag == 1 ? b : a + n;",
+            ),
+        ],
+    ),
     // A part of a matrix, with the distance of its rows.
     (
         "void f(int m, int n, const float *a, int lda, float *b, int ldb) { for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) b[i * ldb + j] = a[i * lda + j]; }",
