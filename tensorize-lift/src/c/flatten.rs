@@ -15,7 +15,7 @@ use super::codes;
 use super::cpp::Described;
 use super::ffi::{Cursor, Type};
 use super::lower::{Lower, Result, Target, const_elements, problem, zero_offset};
-use super::place::{Place, Pointer};
+use super::place::Place;
 use super::types::{self, Ty};
 use clang_sys::*;
 use std::collections::{HashMap, HashSet};
@@ -42,8 +42,6 @@ pub(super) struct Flat<'u> {
     ends: HashMap<Cursor<'u>, Cursor<'u>>,
     /// How many local structs there are.
     locals: usize,
-    /// Where the pointers among the file's variables point.
-    pointers: HashMap<Cursor<'u>, Pointer>,
 }
 
 /// Whose a struct is.

@@ -1,18 +1,15 @@
 //! Variables of the file. Each becomes parameters of its own, made when it is first used: a number that the function only
 //! reads is passed by value, what it writes and arrays lie where they are.
 
-use super::{Node, Owner, Root, array_param, bare, row_table, struct_declaration, struct_type};
+use super::record::Part;
+use super::{Node, Owner, Root, bare, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::scopes;
 use crate::c::ffi::Cursor;
-use crate::c::lower::{
-    Binding, Lower, Result, Target, const_elements, problem, scalar_type, zero_offset,
-};
-use crate::c::place::Pointer;
+use crate::c::lower::{Binding, Lower, Result, const_elements, problem};
+use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
-use tensorize_ir::loopir::{Expr, Param};
-use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::signature::Shape;
 
 impl<'u> Lower<'u, '_> {
@@ -30,86 +27,25 @@ impl<'u> Lower<'u, '_> {
         if const_elements(spelled.canonical()) {
             return refuse("is constant, and its value is not in this file");
         }
-        let t = types::read(spelled);
+        let is_pointer = matches!(types::read(spelled), Ty::Pointer(_));
         let changed = self.is_changed(d);
-        let node = match &t {
-            Ty::Scalar(ty) if !changed => {
-                let own = self.flat_name(&name);
-                let shape = Shape::Scalar {
-                    to: own.to_string(),
-                };
-                self.bindings.insert(d, Binding::Scalar(own.clone(), *ty));
-                Node::Leaf(shape, vec![Param::Scalar { name: own, ty: *ty }])
-            }
-            Ty::Scalar(_) | Ty::Array(..) => {
-                let (elem, lens) = t.flatten();
-                if matches!(elem, Ty::Record(..)) {
-                    return refuse("is an array of structs outside of the function");
-                }
-                let elem = scalar_type(elem, at)?;
-                let Some(lens) = lens.into_iter().collect::<Option<Vec<u64>>>() else {
-                    return refuse("has a length that this file does not tell");
-                };
-                let array = self.flat_name(&name);
-                let shape = Shape::Place {
-                    to: array.to_string(),
-                    len: lens.iter().product(),
-                };
-                let dims = lens.iter().map(|&l| Expr::int(ScalarType::I64, l.into()));
-                let target = Target {
-                    array: array.clone(),
-                    elem,
-                };
-                self.bindings
-                    .insert(d, Binding::Array(target, dims.collect()));
-                Node::Leaf(shape, vec![array_param(&array, elem, false, false)])
-            }
-            _ if struct_declaration(spelled).is_some() => self.file_struct(d),
-            Ty::Pointer(_) if changed => {
-                return refuse("is a pointer outside of the function, and is changed here");
-            }
-            Ty::Pointer(_) if struct_type(spelled).is_some() => self.file_struct(d),
-            Ty::Pointer(to) => {
-                let (target, dims, node) = if let Some((elem, is_const)) = row_table(&t, spelled) {
-                    self.rows(&name, elem, is_const)
-                } else {
-                    let (elem, lens) = to.flatten();
-                    let elem = scalar_type(elem, at)?;
-                    let Some(lens) = lens.into_iter().collect::<Option<Vec<u64>>>() else {
-                        return refuse("points to something of which the shape is not known");
-                    };
-                    let array = self.flat_name(&name);
-                    let shape = Shape::Pointer {
-                        to: array.to_string(),
-                        given: None,
-                    };
-                    let is_const = const_elements(spelled.canonical().pointee());
-                    let param = array_param(&array, elem, is_const, false);
-                    let dims = lens.iter().map(|&l| Expr::int(ScalarType::I64, l.into()));
-                    (
-                        Target { array, elem },
-                        dims.collect(),
-                        Node::Leaf(shape, vec![param]),
-                    )
-                };
-                let view = target.elem;
-                let pointer = Pointer {
-                    target,
-                    offset: zero_offset(),
-                    dims,
-                    view,
-                };
-                self.flat.pointers.insert(d, pointer);
-                node
-            }
-            Ty::Other(code, what) => {
-                return Err(problem(code, format!("{what} is not supported"), at));
-            }
-            _ => {
-                return refuse(
-                    "is a variable outside of the function that is no number, pointer, array or struct",
-                );
-            }
+        if is_pointer && changed {
+            return refuse("is a pointer outside of the function, and is changed here");
+        }
+        let is_struct = struct_type(spelled).is_some_and(|(_, _, pointer)| pointer == is_pointer);
+        let node = if is_struct {
+            self.file_struct(d)
+        } else {
+            let part = Part {
+                name: &name,
+                called: &format!("'{name}', outside of the function,"),
+                spelled,
+                by_value: !changed,
+                is_const: false,
+            };
+            let (place, node) = self.part(&part, at)?;
+            self.bindings.insert(d, Binding::Alias(place));
+            node
         };
         let mut spelled_name = scopes(d);
         spelled_name.push(name);
@@ -147,10 +83,13 @@ impl<'u> Lower<'u, '_> {
         if d.kind() != CXCursor_VarDecl || !matches!(types::read(d.ty()), Ty::Pointer(_)) {
             return Ok(None);
         }
-        if !self.flat.pointers.contains_key(&d) {
+        if !self.bindings.contains_key(&d) {
             self.file_variable(d, at)?;
         }
-        Ok(self.flat.pointers.get(&d).cloned())
+        Ok(match self.bindings.get(&d) {
+            Some(Binding::Alias(Place::Array(p))) => Some(p.clone().decayed()),
+            _ => None,
+        })
     }
 
     /// Whether what was seen so far assigns a variable, or takes its address.

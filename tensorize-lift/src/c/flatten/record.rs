@@ -4,7 +4,7 @@ use super::global::is_reached;
 use super::{Node, Owner, Path, array_param, bare, row_table, struct_type};
 use crate::c::codes;
 use crate::c::cpp::method::This;
-use crate::c::ffi::Cursor;
+use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{
     Lower, Result, Target, const_elements, operand, operands, peeled, problem, scalar_type,
     zero_offset,
@@ -16,6 +16,19 @@ use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Param};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::signature::Shape;
+
+/// A member, or a variable of the file, that is no struct.
+pub(super) struct Part<'a, 'u> {
+    /// Its parameters' names begin with this.
+    pub name: &'a str,
+    /// What messages call it.
+    pub called: &'a str,
+    pub spelled: Type<'u>,
+    /// If it is a number: its value is all that is asked for.
+    pub by_value: bool,
+    /// What it is in is `const`.
+    pub is_const: bool,
+}
 
 /// Structs within structs.
 const MAX_DEPTH: usize = 4;
@@ -203,9 +216,41 @@ impl<'u> Lower<'u, '_> {
             let message = format!("the member '{}' is a bit-field", field.spelling());
             return Err(problem(codes::RECORD, message, c));
         }
-        let (place, node) = match &t {
-            Ty::Scalar(ty) if !assigned || !by_pointer && !self.in_memory.contains(&field) => {
-                let name = self.flat_name(&name);
+        if assigned && matches!(t, Ty::Pointer(_)) {
+            let message = format!("the pointer '{}' in a struct is changed", field.spelling());
+            return Err(problem(codes::POINTER_USE, message, c));
+        }
+        let by_value = !assigned || !by_pointer && !self.in_memory.contains(&field);
+        let part = Part {
+            name: &name,
+            called: &format!("the member '{}'", field.spelling()),
+            spelled: field.ty(),
+            by_value,
+            is_const,
+        };
+        let (place, node) = self.part(&part, c)?;
+        if let Node::Struct { fields, .. } = self.node(&owner, c)? {
+            fields.push((field, node));
+        }
+        self.flat.fields.insert((root, path), place.clone());
+        Ok(place)
+    }
+
+    /// What a number, an array or a pointer outside of the kernel's own variables becomes.
+    pub(super) fn part(
+        &mut self,
+        part: &Part<'_, 'u>,
+        at: Cursor<'u>,
+    ) -> Result<(Place, Node<'u>)> {
+        let called = part.called;
+        let t = types::read(part.spelled);
+        let dims = |lens: Vec<u64>| -> Vec<Expr> {
+            let lens = lens.into_iter();
+            lens.map(|l| Expr::int(ScalarType::I64, l.into())).collect()
+        };
+        match &t {
+            Ty::Scalar(ty) if part.by_value => {
+                let name = self.flat_name(part.name);
                 let shape = Shape::Scalar {
                     to: name.to_string(),
                 };
@@ -213,28 +258,26 @@ impl<'u> Lower<'u, '_> {
                     name: name.clone(),
                     ty: *ty,
                 };
-                (Place::Var(name, *ty), Node::Leaf(shape, vec![param]))
+                Ok((Place::Var(name, *ty), Node::Leaf(shape, vec![param])))
             }
             Ty::Scalar(_) | Ty::Array(..) => {
                 let (elem, lens) = t.flatten();
-                let elem = scalar_type(elem, c)?;
+                let elem = scalar_type(elem, at)?;
                 let lens: Option<Vec<u64>> = lens.into_iter().collect();
                 let lens = lens.ok_or_else(|| {
-                    let message = format!("the member '{}' has no fixed length", field.spelling());
-                    problem(codes::RECORD, message, c)
+                    problem(codes::TYPE, format!("{called} has no fixed length"), at)
                 })?;
-                let array = self.flat_name(&name);
+                let array = self.flat_name(part.name);
                 let shape = Shape::Place {
                     to: array.to_string(),
                     len: lens.iter().product(),
                 };
-                let is_const = is_const || const_elements(field.ty().canonical());
+                let is_const = part.is_const || const_elements(part.spelled.canonical());
                 let param = array_param(&array, elem, is_const, false);
-                let dims = lens.iter().map(|&l| Expr::int(ScalarType::I64, l.into()));
                 let pointer = Pointer {
                     target: Target { array, elem },
                     offset: zero_offset(),
-                    dims: dims.collect(),
+                    dims: dims(lens),
                     view: elem,
                 };
                 let place = if pointer.dims.is_empty() {
@@ -242,49 +285,37 @@ impl<'u> Lower<'u, '_> {
                 } else {
                     Place::Array(pointer)
                 };
-                (place, Node::Leaf(shape, vec![param]))
-            }
-            Ty::Pointer(_) if assigned => {
-                let message = format!("the pointer '{}' in a struct is changed", field.spelling());
-                return Err(problem(codes::POINTER_USE, message, c));
-            }
-            Ty::Pointer(_) if row_table(&t, field.ty()).is_some() => {
-                let (elem, is_const) = row_table(&t, field.ty()).expect("just looked");
-                let (target, dims, node) = self.rows(&name, elem, is_const);
-                (member_pointer(target, dims), node)
+                Ok((place, Node::Leaf(shape, vec![param])))
             }
             Ty::Pointer(to) => {
+                if let Some((elem, is_const)) = row_table(&t, part.spelled) {
+                    let (target, dims, node) = self.rows(part.name, elem, is_const);
+                    return Ok((member_pointer(target, dims), node));
+                }
                 let (elem, lens) = to.flatten();
-                let elem = scalar_type(elem, c)?;
+                let elem = scalar_type(elem, at)?;
                 let lens: Option<Vec<u64>> = lens.into_iter().collect();
                 let lens = lens.ok_or_else(|| {
-                    let message = format!("the shape of '{}' is not known", field.spelling());
-                    problem(codes::TYPE, message, c)
+                    let message = format!("the shape of what {called} points to is not known");
+                    problem(codes::TYPE, message, at)
                 })?;
-                let array = self.flat_name(&name);
+                let array = self.flat_name(part.name);
                 let shape = Shape::Pointer {
                     to: array.to_string(),
                     given: None,
                 };
-                let t = field.ty().canonical();
+                let t = part.spelled.canonical();
                 let param = array_param(&array, elem, const_elements(t.pointee()), t.is_restrict());
-                let dims = lens.iter().map(|&l| Expr::int(ScalarType::I64, l.into()));
-                let place = member_pointer(Target { array, elem }, dims.collect());
-                (place, Node::Leaf(shape, vec![param]))
+                let place = member_pointer(Target { array, elem }, dims(lens));
+                Ok((place, Node::Leaf(shape, vec![param])))
             }
-            Ty::Other(code, what) => {
-                return Err(problem(code, format!("{what} is not supported"), c));
-            }
-            _ => {
-                let message = format!("the member '{}' is not supported", field.spelling());
-                return Err(problem(codes::RECORD, message, c));
-            }
-        };
-        if let Node::Struct { fields, .. } = self.node(&owner, c)? {
-            fields.push((field, node));
+            Ty::Other(code, what) => Err(problem(code, format!("{what} is not supported"), at)),
+            _ => Err(problem(
+                codes::RECORD,
+                format!("{called} is not supported"),
+                at,
+            )),
         }
-        self.flat.fields.insert((root, path), place.clone());
-        Ok(place)
     }
 
     /// Of a struct with this field: whether it lies in memory that others see, whether it is `const`, and
