@@ -52,7 +52,10 @@ static void darken_blend__core(tensor in0, tensor in1, tensor out0)
 #define restrict __restrict
 #define _Bool bool
 #if defined(_OPENMP)
+#include <omp.h>
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
+/* Whether so many rounds, each reading, computing and writing so many bytes, are worth the start of a second core. */
+#define TZ_TEAM(rounds, bytes) ((rounds) > 1048576 / (bytes) && omp_get_max_threads() > 1)
 #else
 #define TZ_PRAGMA(...)
 #endif
@@ -85,8 +88,8 @@ static void darken_blend__on_host(const uint8_t *restrict base, const uint8_t *r
     int64_t rows_64 = (int64_t)rows;
     int64_t cols_64 = (int64_t)cols;
     #if defined(_OPENMP)
-    if ((double)rows_64 * cols_64 > 1048576) {
-        int64_t chunk = (rows_64 - 1) / 64 + 1;
+    if (TZ_TEAM((double)rows_64 * cols_64, 5)) {
+        int64_t chunk = (rows_64 - 1) / omp_get_max_threads() + 1;
         TZ_PRAGMA(omp parallel for schedule(static))
         for (int64_t begin = 0; begin < rows_64; begin += chunk) {
             darken_blend__on_host_rounds(base, active, out, cols_64, begin, rows_64 - begin > chunk ? begin + chunk : rows_64);

@@ -24,7 +24,10 @@
 #include <string.h>
 
 #if defined(_OPENMP)
+#include <omp.h>
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
+/* Whether so many rounds, each reading, computing and writing so many bytes, are worth the start of a second core. */
+#define TZ_TEAM(rounds, bytes) ((rounds) > 1048576 / (bytes) && omp_get_max_threads() > 1)
 #else
 #define TZ_PRAGMA(...)
 #endif
@@ -62,8 +65,8 @@ static void matmul8__on_core(const int8_t *restrict a, const int8_t *restrict b,
     int64_t m_64 = (int64_t)m;
     int64_t k_64 = (int64_t)k;
     #if defined(_OPENMP)
-    if ((double)n_64 * k_64 * m_64 > 1048576) {
-        int64_t chunk = (n_64 - 1) / 64 + 1;
+    if (TZ_TEAM((double)n_64 * k_64 * m_64, 26)) {
+        int64_t chunk = (n_64 - 1) / omp_get_max_threads() + 1;
         TZ_PRAGMA(omp parallel for schedule(static))
         for (int64_t begin = 0; begin < n_64; begin += chunk) {
             matmul8__on_core_rounds(a, b, out, k_64, m_64, begin, n_64 - begin > chunk ? begin + chunk : n_64);

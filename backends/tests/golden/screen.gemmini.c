@@ -31,7 +31,10 @@
 #include <stdlib.h>
 
 #if defined(_OPENMP)
+#include <omp.h>
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
+/* Whether so many rounds, each reading, computing and writing so many bytes, are worth the start of a second core. */
+#define TZ_TEAM(rounds, bytes) ((rounds) > 1048576 / (bytes) && omp_get_max_threads() > 1)
 #else
 #define TZ_PRAGMA(...)
 #endif
@@ -62,8 +65,8 @@ static void screen_blend__t(const uint8_t *restrict base, const uint8_t *restric
     int64_t rows_64 = (int64_t)rows;
     int64_t cols_64 = (int64_t)cols;
     #if defined(_OPENMP)
-    if ((double)rows_64 * cols_64 > 1048576) {
-        int64_t chunk = (rows_64 - 1) / 64 + 1;
+    if (TZ_TEAM((double)rows_64 * cols_64, 20)) {
+        int64_t chunk = (rows_64 - 1) / omp_get_max_threads() + 1;
         TZ_PRAGMA(omp parallel for schedule(static))
         for (int64_t begin = 0; begin < rows_64; begin += chunk) {
             screen_blend__t_rounds(base, active, t, cols_64, begin, rows_64 - begin > chunk ? begin + chunk : rows_64);
@@ -90,8 +93,8 @@ static void screen_blend__on_core(const uint8_t *restrict base, const uint8_t *r
     int64_t rows_64 = (int64_t)rows;
     int64_t cols_64 = (int64_t)cols;
     #if defined(_OPENMP)
-    if ((double)rows_64 * cols_64 > 1048576) {
-        int64_t chunk = (rows_64 - 1) / 64 + 1;
+    if (TZ_TEAM((double)rows_64 * cols_64, 28)) {
+        int64_t chunk = (rows_64 - 1) / omp_get_max_threads() + 1;
         TZ_PRAGMA(omp parallel for schedule(static))
         for (int64_t begin = 0; begin < rows_64; begin += chunk) {
             screen_blend__on_core_rounds(base, active, out, cols_64, begin, rows_64 - begin > chunk ? begin + chunk : rows_64);

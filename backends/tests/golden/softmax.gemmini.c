@@ -31,7 +31,10 @@
 #include <stdlib.h>
 
 #if defined(_OPENMP)
+#include <omp.h>
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
+/* Whether so many rounds, each reading, computing and writing so many bytes, are worth the start of a second core. */
+#define TZ_TEAM(rounds, bytes) ((rounds) > 1048576 / (bytes) && omp_get_max_threads() > 1)
 #else
 #define TZ_PRAGMA(...)
 #endif
@@ -46,6 +49,9 @@
 #else
 #define TZ_CLONES
 #endif
+
+TZ_PRAGMA(omp declare reduction(tz_max: float, double: omp_out = omp_in > omp_out ? omp_in : omp_out)
+    initializer(omp_priv = omp_orig))
 
 TZ_CLONES
 static float softmax__s(void) {
@@ -75,8 +81,8 @@ TZ_CLONES
 static void softmax__t2(int32_t n, const float *restrict t3, float *restrict t2) {
     int64_t n_64 = (int64_t)n;
     #if defined(_OPENMP)
-    if (n_64 > 65536) {
-        int64_t chunk = (n_64 - 1) / 64 + 1;
+    if (TZ_TEAM(n_64, 72)) {
+        int64_t chunk = (n_64 - 1) / omp_get_max_threads() + 1;
         TZ_PRAGMA(omp parallel for schedule(static))
         for (int64_t begin = 0; begin < n_64; begin += chunk) {
             softmax__t2_rounds(t3, t2, begin, n_64 - begin > chunk ? begin + chunk : n_64);
@@ -92,7 +98,26 @@ static float softmax__s3(const float *restrict t) {
 }
 
 TZ_CLONES
-static void softmax__on_core_rounds(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
+static float softmax__on_core_rounds(float *restrict x, float acc, int64_t begin, int64_t end) {
+    TZ_PRAGMA(omp simd reduction(tz_max:acc))
+    for (int64_t r = begin; r < end; r++) {
+        float x_at = x[r + 1];
+        acc = x_at > acc ? x_at : acc;
+    }
+    return acc;
+}
+
+TZ_CLONES
+static float softmax__on_core_rounds2(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
+    TZ_PRAGMA(omp simd reduction(+:acc2))
+    for (int64_t r2 = begin; r2 < end; r2++) {
+        acc2 = acc2 + expf(x[r2] - acc);
+    }
+    return acc2;
+}
+
+TZ_CLONES
+static void softmax__on_core_rounds3(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
     TZ_PRAGMA(omp simd)
     for (int64_t i = begin; i < end; i++) {
         x[i] = expf(x[i] - acc) / acc2;
@@ -104,25 +129,47 @@ static void softmax__on_core(float *restrict x, int32_t n) {
     int64_t n_64 = (int64_t)n;
     if (n_64 > 0) {
         float acc = x[0];
-        for (int64_t r = 0; r < n_64 - 1; r++) {
-            float x_at = x[r + 1];
-            acc = x_at > acc ? x_at : acc;
-        }
-        float acc2 = 0.0f;
-        TZ_PRAGMA(omp simd reduction(+:acc2))
-        for (int64_t r2 = 0; r2 < n_64; r2++) {
-            acc2 = acc2 + expf(x[r2] - acc);
-        }
         #if defined(_OPENMP)
-        if (n_64 > 65536) {
-            int64_t chunk = (n_64 - 1) / 64 + 1;
+        if (TZ_TEAM(n_64 - 1, 12)) {
+            float acc_of[32];
+            int64_t chunk = (n_64 - 1 - 1) / 32 + 1;
             TZ_PRAGMA(omp parallel for schedule(static))
-            for (int64_t begin = 0; begin < n_64; begin += chunk) {
-                softmax__on_core_rounds(x, acc, acc2, begin, n_64 - begin > chunk ? begin + chunk : n_64);
+            for (int part = 0; part < 32; part++) {
+                int64_t begin = part * chunk;
+                acc_of[part] = softmax__on_core_rounds(x, acc, begin, n_64 - 1 - begin > chunk ? begin + chunk : n_64 - 1);
+            }
+            for (int part = 0; part < 32; part++) {
+                acc = acc_of[part] > acc ? acc_of[part] : acc;
             }
         } else
         #endif
-        softmax__on_core_rounds(x, acc, acc2, 0, n_64);
+        acc = softmax__on_core_rounds(x, acc, 0, n_64 - 1);
+        float acc2 = 0.0f;
+        #if defined(_OPENMP)
+        if (TZ_TEAM(n_64, 76)) {
+            float acc2_of[32];
+            int64_t chunk = (n_64 - 1) / 32 + 1;
+            TZ_PRAGMA(omp parallel for schedule(static))
+            for (int part = 0; part < 32; part++) {
+                int64_t begin = part * chunk;
+                acc2_of[part] = softmax__on_core_rounds2(x, acc, 0.0f, begin, n_64 - begin > chunk ? begin + chunk : n_64);
+            }
+            for (int part = 0; part < 32; part++) {
+                acc2 = acc2 + acc2_of[part];
+            }
+        } else
+        #endif
+        acc2 = softmax__on_core_rounds2(x, acc, acc2, 0, n_64);
+        #if defined(_OPENMP)
+        if (TZ_TEAM(n_64, 80)) {
+            int64_t chunk = (n_64 - 1) / omp_get_max_threads() + 1;
+            TZ_PRAGMA(omp parallel for schedule(static))
+            for (int64_t begin = 0; begin < n_64; begin += chunk) {
+                softmax__on_core_rounds3(x, acc, acc2, begin, n_64 - begin > chunk ? begin + chunk : n_64);
+            }
+        } else
+        #endif
+        softmax__on_core_rounds3(x, acc, acc2, 0, n_64);
     }
 }
 
