@@ -19,10 +19,10 @@
 #include <string.h>
 
 #if defined(_OPENMP)
+#include <omp.h>
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
 /* Whether so many rounds, each reading, computing and writing so many bytes, are worth the start of a second core. */
 #define TZ_TEAM(rounds, bytes) ((rounds) > 1048576 / (bytes) && omp_get_max_threads() > 1)
-extern int omp_get_max_threads(void);
 #else
 #define TZ_PRAGMA(...)
 #endif
