@@ -8,10 +8,10 @@
 mod change;
 
 use backends::{Kernel, Target, cpu};
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
+use tensorize_e2e::parallel::on_all_cores;
 use tensorize_ir::check::{Comparison, compare};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::inputs::{Limits, Palette, Spec, small_values};
@@ -65,17 +65,16 @@ fn patience() -> Duration {
 fn kernels() -> &'static [Proven] {
     static KERNELS: OnceLock<Vec<Proven>> = OnceLock::new();
     KERNELS.get_or_init(|| {
-        let mut solver = solver();
-        let mut out = Vec::new();
-        for file in FILES {
-            out.extend(proven_in(Path::new(file), true, &mut solver));
-        }
+        let mut files = FILES.map(|file| (PathBuf::from(file), true)).to_vec();
         for folder in FOLDERS {
-            for file in tensorize_e2e::sources(folder) {
-                out.extend(proven_in(&file, false, &mut solver));
-            }
+            let more = tensorize_e2e::sources(folder).into_iter();
+            files.extend(more.map(|file| (file, false)));
         }
-        out
+        let proven = on_all_cores(files.len(), solver, |solver, at| {
+            let (file, all) = &files[at];
+            proven_in(file, *all, solver)
+        });
+        proven.into_iter().flatten().collect()
     })
 }
 
@@ -129,28 +128,17 @@ fn count<T>(
     judge: impl Fn(&Proven, &T, &mut Solver) -> (Verdict, Option<String>) + Sync,
 ) -> Count {
     let n = n.div_ceil(times());
-    let (next, total) = (AtomicUsize::new(0), Mutex::new(Count::default()));
-    let work = || {
-        let mut solver = solver();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(p) = kernels().get(at) else { return };
-            // Another place to start from in each kernel: the changes of one kind come in one order.
-            for (what, mutant) in mutants(p, &mut solver).iter().skip(at % n).step_by(n) {
-                let judged = limit::within(patience(), || judge(p, mutant, &mut solver));
-                let mut total = total.lock().unwrap();
-                total.add(&p.kernel.name, what, judged.ok());
-            }
+    let counts = on_all_cores(kernels().len(), solver, |solver, at| {
+        let p = &kernels()[at];
+        let mut count = Count::default();
+        // Another place to start from in each kernel: the changes of one kind come in one order.
+        for (what, mutant) in mutants(p, solver).iter().skip(at % n).step_by(n) {
+            let judged = limit::within(patience(), || judge(p, mutant, solver));
+            count.add(&p.kernel.name, what, judged.ok());
         }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let thread = std::thread::Builder::new().stack_size(64 << 20);
-            thread.spawn_scoped(scope, work).expect("a thread");
-        }
+        count
     });
-    total.into_inner().unwrap()
+    counts.into_iter().fold(Count::default(), Count::and)
 }
 
 /// Runs a kernel and a summary on small and on random inputs that meet the guards; what differs, if
@@ -215,6 +203,14 @@ impl Count {
                 .push(format!("{kernel}: {what}\n  accepted, but {difference}")),
             _ => self.refused += 1,
         }
+    }
+
+    fn and(mut self, other: Count) -> Count {
+        self.mutants += other.mutants;
+        self.refused += other.refused;
+        self.equivalent += other.equivalent;
+        self.wrong.extend(other.wrong);
+        self
     }
 
     fn report(&self, what: &str, least: usize) {

@@ -17,8 +17,7 @@ use compiled::{SETTINGS, Setting};
 use meaning::{Failure, Outcome};
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use tensorize_e2e::parallel::on_all_cores;
 use tensorize_prove::solver::Solver;
 use tree::Kernel;
 
@@ -77,50 +76,35 @@ fn random_kernels_mean_what_compilers_make_of_them() {
     let seed = number("TENSORIZE_RANDOM_SEED", 1) as u64;
     let only = std::env::var("TENSORIZE_RANDOM_ONLY").ok();
     let settings = settings();
-    let next = AtomicUsize::new(0);
-    let total = Mutex::new(Total::default());
-    let batches = count.div_ceil(BATCH);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            // Deep expressions mean deep recursion.
-            let worker = std::thread::Builder::new().stack_size(256 << 20);
-            let work = || {
-                let mut solver = solver();
-                loop {
-                    let batch = next.fetch_add(1, Ordering::Relaxed);
-                    if batch >= batches {
-                        return;
-                    }
-                    let wraps = batch % 4 == 3;
-                    let size = BATCH.min(count - batch * BATCH);
-                    let kernels: Vec<Kernel> = (0..size)
-                        .map(|i| {
-                            let number = (batch * BATCH + i) as u64;
-                            let name = format!("k{number}");
-                            generate::kernel(seed << 32 | number, &name, wraps)
-                        })
-                        .filter(|k| only.as_ref().is_none_or(|name| k.name == *name))
-                        .inspect(|k| {
-                            if only.is_some() {
-                                println!("{}", k.text());
-                            }
-                        })
-                        .collect();
-                    if kernels.is_empty() {
-                        continue;
-                    }
-                    let outcomes = meaning::judge(&kernels, wraps, &settings, Some(&mut solver));
-                    let mut total = total.lock().unwrap();
-                    for (kernel, outcome) in kernels.into_iter().zip(outcomes) {
-                        total.add(kernel, wraps, outcome);
-                    }
+    let judged = on_all_cores(count.div_ceil(BATCH), solver, |solver, batch| {
+        let wraps = batch % 4 == 3;
+        let size = BATCH.min(count - batch * BATCH);
+        let kernels: Vec<Kernel> = (0..size)
+            .map(|i| {
+                let number = (batch * BATCH + i) as u64;
+                let name = format!("k{number}");
+                generate::kernel(seed << 32 | number, &name, wraps)
+            })
+            .filter(|k| only.as_ref().is_none_or(|name| k.name == *name))
+            .inspect(|k| {
+                if only.is_some() {
+                    println!("{}", k.text());
                 }
-            };
-            worker.spawn_scoped(scope, work).expect("a thread");
+            })
+            .collect();
+        if kernels.is_empty() {
+            return vec![];
         }
+        let outcomes = meaning::judge(&kernels, wraps, &settings, Some(solver));
+        let judged = kernels.into_iter().zip(outcomes);
+        judged
+            .map(|(kernel, outcome)| (kernel, wraps, outcome))
+            .collect()
     });
-    let total = total.into_inner().unwrap();
+    let mut total = Total::default();
+    for (kernel, wraps, outcome) in judged.into_iter().flatten() {
+        total.add(kernel, wraps, outcome);
+    }
     total.report(&settings);
     if only.is_some() {
         return;
