@@ -25,7 +25,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 39, "{printed}");
+    assert_eq!(calls.count(), 41, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -39,6 +39,7 @@ fn run(mode: &str) -> Vec<String> {
             "Ok(9.0)",
             "[1.0, 2.0]",
             "[6.0, 7.0] Ok(-1)",
+            "[1.0] [3.0] [3]",
             "[5, 7, 9] [3]",
             "true",
         ],
@@ -84,6 +85,8 @@ fn generated_c_answers_where_it_can() {
         "matrix_add_matrix original 1 target 1, rows overlap",
     );
     answers(&lines, "C 12", "matrix_add_matrix original 0 target 1");
+    answers(&lines, "C 13", "range_of original 0 target 1");
+    answers(&lines, "C++ 15", "first_over original 0 target 2");
     for call in [0, 1, 2, 4, 5, 9, 10] {
         answers(&lines, &format!("C state {call}"), "original 0 target 1");
     }
@@ -136,6 +139,7 @@ fn both_run_in_shadow_mode_and_agree() {
         for call in [
             "C 0",
             "C 3",
+            "C 13",
             "C state 4",
             "C state 9",
             "C++ 0",

@@ -170,9 +170,10 @@ impl Adaptor<'_> {
     }
 }
 
-/// A flat parameter's name in generated code, where the original's macros can't get at it.
+/// A flat parameter's name in generated code, where the original's macros can't get at it, and which no name of
+/// our own is.
 fn local(name: &str) -> String {
-    format!("tensorize_{name}")
+    format!("tensorize_of_{name}")
 }
 
 #[cfg(test)]

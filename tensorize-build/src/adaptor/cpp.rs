@@ -284,49 +284,7 @@ impl Adaptor<'_> {
         arguments: &str,
     ) -> Result<String, String> {
         let slot = self.source.params.len();
-        let mut store = String::new();
-        let extents = |to: &str| {
-            let n = self.array_number(to);
-            format!("extents[{}], extents[{}]", 2 * n, 2 * n + 1)
-        };
-        match shape {
-            Shape::Vector { to, resized, .. } => {
-                let (array, ends) = (local(to), extents(to));
-                let (numbers, count) = numbers("v", c_type(self.find(to)?.scalar, Language::Cpp));
-                write!(
-                    store,
-                    "tensorize::copy({array}, {numbers}, {ends}, {count}); "
-                )
-                .ok();
-                if let Some(r) = resized {
-                    write!(store, "*{} = ({I64})v.size(); ", local(r)).ok();
-                }
-            }
-            Shape::Nested {
-                to, pitch, resized, ..
-            } => {
-                let (array, ends) = (local(to), extents(to));
-                write!(
-                    store,
-                    "tensorize::copy_out({array}, v, {}, {ends}); ",
-                    local(pitch)
-                )
-                .ok();
-                if let Some(r) = resized {
-                    store += &sizes(&local(r), "v");
-                }
-            }
-            Shape::Place { to, .. } => {
-                let (array, ends) = (local(to), extents(to));
-                let ty = c_type(self.find(to)?.scalar, Language::Cpp);
-                write!(
-                    store,
-                    "tensorize::copy({array}, (const {ty} *)&v, {ends}, ({I64})(sizeof(v) / sizeof({ty}))); "
-                )
-                .ok();
-            }
-            other => return Err(format!("a result that is {other} is not supported")),
-        }
+        let store = self.stored(shape, "v")?;
         let ty = format!("tensorize::bare<{}>", self.source.returns);
         Ok(format!(
             "        tensorize::caught(arguments, {slot}, [&] {{\n            \
@@ -335,6 +293,59 @@ impl Adaptor<'_> {
              if (arguments) {{ auto *r = static_cast<tensorize::result<{ty}> *>(arguments[{slot}]); r->value = std::move(v); r->set = true; }}\n        \
              }});\n"
         ))
+    }
+
+    /// Copies what was returned to its flat arrays.
+    fn stored(&self, shape: &Shape, v: &str) -> Result<String, String> {
+        let mut store = String::new();
+        let extents = |to: &str| {
+            let n = self.array_number(to);
+            format!("extents[{}], extents[{}]", 2 * n, 2 * n + 1)
+        };
+        match shape {
+            Shape::Vector { to, resized, .. } => {
+                let (array, ends) = (local(to), extents(to));
+                let (numbers, count) = numbers(v, c_type(self.find(to)?.scalar, Language::Cpp));
+                write!(
+                    store,
+                    "tensorize::copy({array}, {numbers}, {ends}, {count}); "
+                )
+                .ok();
+                if let Some(r) = resized {
+                    write!(store, "*{} = ({I64}){v}.size(); ", local(r)).ok();
+                }
+            }
+            Shape::Nested {
+                to, pitch, resized, ..
+            } => {
+                let (array, ends) = (local(to), extents(to));
+                write!(
+                    store,
+                    "tensorize::copy_out({array}, {v}, {}, {ends}); ",
+                    local(pitch)
+                )
+                .ok();
+                if let Some(r) = resized {
+                    store += &sizes(&local(r), v);
+                }
+            }
+            Shape::Place { to, .. } => {
+                let (array, ends) = (local(to), extents(to));
+                let ty = c_type(self.find(to)?.scalar, Language::Cpp);
+                write!(
+                    store,
+                    "tensorize::copy({array}, (const {ty} *)&{v}, {ends}, ({I64})(sizeof({v}) / sizeof({ty}))); "
+                )
+                .ok();
+            }
+            Shape::Struct { fields, .. } => {
+                for f in fields {
+                    store += &self.stored(&f.shape, &format!("{v}.{}", f.name))?;
+                }
+            }
+            other => return Err(format!("a result that is {other} is not supported")),
+        }
+        Ok(store)
     }
 }
 

@@ -41,8 +41,14 @@ impl Adaptor<'_> {
         let mut back = ret.to_string();
         let mut result = "    char result = 0;\n".to_string();
         if let Some(shape) = &self.source.result {
-            for name in shape.flat() {
-                parts.flat.push((name.to_string(), "0".into()));
+            if has_place(shape) {
+                self.take_apart(shape, "result.value", "result", &mut parts)?;
+            } else {
+                // The dispatcher asks for them.
+                let names = shape.flat().into_iter();
+                parts
+                    .flat
+                    .extend(names.map(|name| (name.to_string(), "0".into())));
             }
             back = format!("tensorize::same<{}>", self.source.returns);
             result = format!("    tensorize::result<{returns}> result{{}};\n");
@@ -111,12 +117,6 @@ impl Adaptor<'_> {
                 resized: Some(_),
                 ..
             } => (to, true),
-            Shape::Place { to, .. } if of.starts_with('&') => {
-                // A `std::array` that is returned is where it has to be.
-                let n = self.array_number(to);
-                write!(growing.allocate, "if (which == {n}) return {of}; ").ok();
-                return Ok(());
-            }
             Shape::Vector { .. } | Shape::Nested { .. } if of.starts_with('&') => {
                 return Err("a result without a size".into());
             }
@@ -152,4 +152,9 @@ impl Adaptor<'_> {
         .ok();
         Ok(())
     }
+}
+
+/// Whether a result lies where it has to be before the call: it is no vector.
+fn has_place(shape: &Shape) -> bool {
+    matches!(shape, Shape::Place { .. } | Shape::Struct { .. })
 }

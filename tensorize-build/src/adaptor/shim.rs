@@ -52,18 +52,30 @@ impl Adaptor<'_> {
         }
         if params.is_empty() {
             params.push("void".into());
-            addresses.push("0".into());
         }
         self.take_globals(&mut parts)?;
-        let ret = self.ret();
+        let (ret, mut back) = (self.ret(), self.ret());
+        let (mut declare, mut end) = (String::new(), "");
+        if let Some(shape) = &self.source.result {
+            back = &self.source.returns;
+            declare = format!("    {back} result; __builtin_memset(&result, 0, sizeof result);\n");
+            end = "    return result;\n";
+            addresses.push("(void *)&result".into());
+            self.take_apart(shape, "result", "result", &mut parts)?;
+        }
+        // An array has an element.
+        if addresses.is_empty() {
+            addresses.push("0".into());
+        }
         let mut c = format!(
-            "extern {ret} {dispatcher}(const struct tensorize_call *{});\n{ret} {shim}({}) {{\n",
+            "extern {ret} {dispatcher}(const struct tensorize_call *{});\n{back} {shim}({}) {{\n{declare}",
             self.flat_params(),
             params.join(", ")
         );
         writeln!(c, "    void *arguments[] = {{ {} }};", addresses.join(", ")).ok();
         c += "    struct tensorize_call call = { arguments, 0, 0, 0, 0, 0 };\n";
         self.finish(&mut c, &parts, dispatcher)?;
+        c += end;
         c += "}\n";
         Ok(c)
     }
@@ -89,8 +101,10 @@ impl Adaptor<'_> {
         parts: &Parts,
         dispatcher: &str,
     ) -> Result<(), String> {
+        let returns_struct = self.language() == Language::C && self.source.result.is_some();
         let (back, end) = match self.ret {
             Some(_) => ("return ", ""),
+            None if returns_struct => ("", " return result;"),
             None => ("", " return;"),
         };
         let nothing: Vec<&str> = self.flat.iter().map(|_| "0").collect();

@@ -117,7 +117,41 @@ impl Adaptor<'_> {
                 ))
             }
             None => Ok(format!("        {store}{target}({arguments});\n")),
-            Some(shape) => self.result(shape, target, &arguments),
+            Some(shape) if self.language() == Language::Cpp => {
+                self.result(shape, target, &arguments)
+            }
+            Some(shape) => {
+                let (ty, slot) = (&self.source.returns, self.source.params.len());
+                let mut store = String::new();
+                self.stored_members(shape, "tensorize_v", &mut store)?;
+                Ok(format!(
+                    "        {{ {ty} tensorize_v = {target}({arguments});\n        \
+                     if (extents) {{ {store}}}\n        \
+                     if (arguments) __builtin_memcpy(arguments[{slot}], &tensorize_v, sizeof tensorize_v); }}\n"
+                ))
+            }
+        }
+    }
+
+    /// Copies the numbers of a struct that was returned to their arrays.
+    fn stored_members(&self, shape: &Shape, v: &str, store: &mut String) -> Result<(), String> {
+        match shape {
+            Shape::Struct { fields, .. } => fields
+                .iter()
+                .try_for_each(|f| self.stored_members(&f.shape, &format!("{v}.{}", f.name), store)),
+            Shape::Place { to, .. } => {
+                let n = self.array_number(to);
+                write!(
+                    store,
+                    "if (extents[{}] < extents[{}]) *{} = {v}; ",
+                    2 * n,
+                    2 * n + 1,
+                    local(to)
+                )
+                .ok();
+                Ok(())
+            }
+            other => Err(format!("a result that is {other} is not supported in C")),
         }
     }
 

@@ -41,7 +41,7 @@ enum Special {
     /// The kernel decides how long it gets; it may have rows.
     Grown {
         to: String,
-        resized: Option<String>,
+        resized: String,
         pitch: Option<String>,
         /// The rows' length where it is given, if there are rows.
         rows: Option<String>,
@@ -49,18 +49,22 @@ enum Special {
 }
 
 fn specials(source: &Source) -> Vec<Special> {
-    fn of(shape: &Shape, result: bool, into: &mut Vec<Special>) {
+    fn of(shape: &Shape, into: &mut Vec<Special>) {
         match shape {
             Shape::Rows { to, pitch, .. } => into.push(Special::Rows {
                 to: to.clone(),
                 pitch: pitch.clone(),
             }),
             Shape::Struct { fields, .. } => {
-                fields.iter().for_each(|f| of(&f.shape, result, into));
+                fields.iter().for_each(|f| of(&f.shape, into));
             }
-            Shape::Vector { to, resized, .. } if resized.is_some() => into.push(Special::Grown {
+            Shape::Vector {
+                to,
+                resized: Some(r),
+                ..
+            } => into.push(Special::Grown {
                 to: to.clone(),
-                resized: resized.clone(),
+                resized: r.clone(),
                 pitch: None,
                 rows: None,
             }),
@@ -71,7 +75,7 @@ fn specials(source: &Source) -> Vec<Special> {
                 resized: Some(r),
             } => into.push(Special::Grown {
                 to: to.clone(),
-                resized: Some(r.clone()),
+                resized: r.clone(),
                 pitch: Some(pitch.clone()),
                 rows: rows.clone(),
             }),
@@ -85,18 +89,12 @@ fn specials(source: &Source) -> Vec<Special> {
                 rows: rows.clone(),
                 pitch: pitch.clone(),
             }),
-            Shape::Place { to, .. } if result => into.push(Special::Grown {
-                to: to.clone(),
-                resized: None,
-                pitch: None,
-                rows: None,
-            }),
             _ => {}
         }
     }
     let mut all = Vec::new();
-    (source.given()).for_each(|shape| of(shape, false, &mut all));
-    source.result.iter().for_each(|r| of(r, true, &mut all));
+    let shapes = source.given().chain(&source.result);
+    shapes.for_each(|shape| of(shape, &mut all));
     all
 }
 
@@ -320,19 +318,16 @@ impl Writer<'_> {
                         )
                         .ok();
                     }
-                    if let Some(resized) = resized {
-                        let r = self.rust_name(resized);
-                        writeln!(declare, "let mut __size_{i} = [0i64; 2];").ok();
-                        writeln!(prepare, "{r} = __size_{i}.as_mut_ptr();").ok();
-                        let p = p.clone().unwrap_or("0".into());
-                        let read = |k: usize| format!("unsafe {{ {r}.add({k}).read() }}");
-                        let sizes = match pitch {
-                            Some(_) => format!("{}, {}", read(0), read(1)),
-                            None => format!("0, {}", read(0)),
-                        };
-                        writeln!(finish, "unsafe {{ __call.settle({n}, {sizes}, {p}) }};").ok();
-                    }
+                    let r = self.rust_name(resized);
+                    writeln!(declare, "let mut __size_{i} = [0i64; 2];").ok();
+                    writeln!(prepare, "{r} = __size_{i}.as_mut_ptr();").ok();
                     let p = p.unwrap_or("0".into());
+                    let read = |k: usize| format!("unsafe {{ {r}.add({k}).read() }}");
+                    let sizes = match pitch {
+                        Some(_) => format!("{}, {}", read(0), read(1)),
+                        None => format!("0, {}", read(0)),
+                    };
+                    writeln!(finish, "unsafe {{ __call.settle({n}, {sizes}, {p}) }};").ok();
                     write!(
                         room,
                         "let __end = (|| {{\n{}\n}})().map_or(-1, |(_, hi): (i64, i64)| hi);\n\

@@ -243,8 +243,10 @@ impl<'u> Lower<'u, '_> {
             body.ok_or_else(|| problem(codes::UNKNOWN_CALL, format!("'{name}' has no body"), c))?;
         let known: std::collections::HashSet<_> = self.pointers.keys().copied().collect();
         self.bind_parameters(c, definition, values)?;
+        let members = self.returned_members(definition);
         let ret = match super::cpp::lambda::result_type(definition).unwrap_or(Ty::Void) {
             Ty::Void => None,
+            _ if members.is_some() => None,
             Ty::Class(_) if dest.is_some() => None,
             Ty::Pointer(_) => {
                 return Err(problem(
@@ -253,7 +255,7 @@ impl<'u> Lower<'u, '_> {
                     c,
                 ));
             }
-            Ty::Vector(..) | Ty::Record(..) => None,
+            Ty::Vector(..) => None,
             // `return *this;`
             Ty::Reference(t) if matches!(*t, Ty::Record(..)) => None,
             t => Some(scalar_type(&t, c)?),
@@ -266,6 +268,7 @@ impl<'u> Lower<'u, '_> {
             ret,
             this: this.clone(),
             dest,
+            members: members.clone(),
             vector: vector.clone(),
         });
         if definition.kind() == CXCursor_Constructor
@@ -284,10 +287,17 @@ impl<'u> Lower<'u, '_> {
         self.frames.pop();
         // The helper's own pointers are gone; its next call starts afresh.
         self.pointers.retain(|d, _| known.contains(d));
-        if falls? && (result.is_some() || vector.is_some()) {
+        if falls? && (result.is_some() || vector.is_some() || members.is_some()) {
             let message = format!("'{name}' can end without returning a value");
             return Err(problem(codes::MISSING_RETURN, message, definition));
         }
+        self.returned_struct = match members {
+            Some(places) => {
+                let values = places.into_iter().map(|p| self.load(p, c));
+                Some(values.collect::<Result<_>>()?)
+            }
+            None => None,
+        };
         self.returned_vector = vector.map(|(names, ty)| simd::Vector {
             lanes: names.into_iter().map(|n| Expr::Var(n, ty)).collect(),
         });

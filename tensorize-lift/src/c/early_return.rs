@@ -30,6 +30,7 @@ impl<'u> Lower<'u, '_> {
             // Every path sets it; this is for those that only seem to be there.
             self.assign_var(var.clone(), Expr::Const(Scalar::zero(*ty)))?;
         }
+        self.clear_members()?;
         self.frames[0].result = Some(result);
         self.open_exit(ExitKind::Return)?;
         self.list(&stmts[plain..])

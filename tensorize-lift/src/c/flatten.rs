@@ -7,6 +7,7 @@ mod ends;
 mod global;
 mod local;
 mod record;
+mod result;
 
 pub(super) use element::{StructArgument, uniform};
 pub(super) use local::is_of_numbers;
@@ -40,6 +41,8 @@ pub(super) struct Flat<'u> {
     pitches: HashSet<Sym>,
     /// For a pointer to the end of an array: the parameter that points to its start.
     ends: HashMap<Cursor<'u>, Cursor<'u>>,
+    /// The arrays of the numbers of the struct that the kernel returns.
+    results: Vec<Target>,
     /// How many local structs there are.
     locals: usize,
 }
@@ -90,7 +93,7 @@ pub(super) enum Node<'u> {
     },
 }
 
-/// The declaration of a struct type, not of a union or a class with anything hidden.
+/// The declaration of a struct type, a `std::pair` among them; not of a union.
 pub(super) fn struct_declaration(t: Type<'_>) -> Option<Cursor<'_>> {
     let t = t.canonical();
     if t.kind() != CXType_Record || t.is_volatile() {
@@ -100,7 +103,10 @@ pub(super) fn struct_declaration(t: Type<'_>) -> Option<Cursor<'_>> {
     let declaration = declaration.definition().unwrap_or(declaration);
     matches!(declaration.kind(), CXCursor_StructDecl | CXCursor_ClassDecl)
         .then_some(declaration)
-        .filter(|d| super::cpp::class::of(t).is_none() && !super::cpp::class::in_std(*d))
+        .filter(|d| {
+            let own = super::cpp::class::of(t).is_none() && !super::cpp::class::in_std(*d);
+            own || super::cpp::class::is_pair(*d)
+        })
 }
 
 /// Whether a type is a struct that can be flattened, or a reference or a pointer to one.
@@ -329,11 +335,14 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// LoopIR's parameters, and how the source's become them, if there is more to it than that.
-    pub fn flat_signature(&mut self) -> Result<(Vec<Param>, Option<Described>)> {
+    pub fn flat_signature(
+        &mut self,
+        result: Option<(Vec<Param>, Shape)>,
+    ) -> Result<(Vec<Param>, Option<Described>)> {
         self.check_globals()?;
         let mut params = Vec::new();
         let mut described = Described::default();
-        let mut plain = true;
+        let mut plain = result.is_none();
         for root in std::mem::take(&mut self.flat.roots) {
             let shape = shape_of(root.node, &mut params);
             plain &= root.plain
@@ -356,6 +365,10 @@ impl<'u> Lower<'u, '_> {
                     shape,
                 }),
             }
+        }
+        if let Some((more, shape)) = result {
+            params.extend(more);
+            described.result = Some(shape);
         }
         Ok((params, (!plain || self.source.cpp).then_some(described)))
     }

@@ -83,6 +83,8 @@ pub(super) struct Frame<'u> {
     pub this: Option<super::cpp::method::This<'u>>,
     /// Where a vector that is returned goes.
     pub dest: Option<super::cpp::seq::Seq>,
+    /// Where the numbers of a struct that is returned go.
+    pub members: Option<Vec<super::place::Place>>,
     /// Where an inlined helper's result goes if it is a vector.
     pub vector: Option<(Vec<Sym>, ScalarType)>,
 }
@@ -124,6 +126,8 @@ pub(super) struct Lower<'u, 's> {
     pub temporaries: HashSet<Sym>,
     /// What the last inlined call returned, if it was a vector.
     pub returned_vector: Option<Vector>,
+    /// The numbers of the struct that the last inlined call returned.
+    pub returned_struct: Option<Vec<Expr>>,
     /// Something in it is rounded, or summed up, in a way of its own.
     pub fused: bool,
 }
@@ -309,11 +313,13 @@ impl<'u, 's> Lower<'u, 's> {
             cpp: Default::default(),
             temporaries: HashSet::new(),
             returned_vector: None,
+            returned_struct: None,
             fused: false,
         };
         let ret = match types::read(f.ty().result()) {
             Ty::Void => None,
             Ty::Class(_) if source.cpp => None,
+            _ if super::flatten::struct_declaration(f.ty().result()).is_some() => None,
             t => Some(scalar_type(&t, f)?),
         };
         lower.frames.push(Frame {
@@ -322,6 +328,7 @@ impl<'u, 's> Lower<'u, 's> {
             ret,
             this: None,
             dest: None,
+            members: None,
             vector: None,
         });
         lower.scan_variables(f)?;
@@ -332,20 +339,20 @@ impl<'u, 's> Lower<'u, 's> {
         for (i, p) in f.arguments().into_iter().enumerate() {
             lower.parameter(i, p)?;
         }
-        let mut result = None;
-        if source.cpp {
+        let mut result = lower.struct_result(f)?;
+        if source.cpp && result.is_none() {
             result = lower.object_result(f)?;
             lower.copy_returned_parameter(f)?;
         }
         let body = super::source::body(f)
             .ok_or_else(|| problem(codes::SYNTAX, format!("'{}' has no body", f.spelling()), f))?;
         let falls = lower.kernel_body(body)?;
-        if falls && ret.is_some() {
+        if falls && (ret.is_some() || lower.frames[0].members.is_some()) {
             let message = format!("'{}' can end without returning a value", f.spelling());
             return Err(problem(codes::MISSING_RETURN, message, f));
         }
         if falls || lower.frames[0].result.is_some() {
-            lower.store_sizes()?;
+            lower.store_results()?;
         }
         lower.end_structured_returns()?;
         let mut body = std::mem::take(&mut lower.block);
@@ -356,11 +363,7 @@ impl<'u, 's> Lower<'u, 's> {
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
         super::scalars::replace(&mut lower.arrays, &mut body);
-        let (mut params, mut described) = lower.flat_signature()?;
-        if let Some((more, shape)) = result {
-            params.extend(more);
-            described.get_or_insert_default().result = Some(shape);
-        }
+        let (params, described) = lower.flat_signature(result)?;
         for p in &params {
             // A cast can take `const` away, and callers go by the type.
             if let Param::Array {

@@ -270,7 +270,7 @@ fn described(f: Cursor<'_>, parts: cpp::Described) -> signature::Source {
         call: f.spelling(),
         symbol: f.spelling(),
         returns: f.ty().result().spelling(),
-        result: None,
+        result: parts.result,
         params: parts.params,
         globals: parts.globals,
     }

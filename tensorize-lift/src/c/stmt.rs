@@ -6,7 +6,6 @@ use super::ffi::{Constant, Cursor};
 use super::goto::last_label;
 use super::jump::{Leaves, always_jumps, leaves};
 use super::lower::{ExitKind, Lower, Result, is_expression, operand, operands, problem};
-use super::types::{self, Ty};
 use super::{codes, effects};
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
@@ -225,16 +224,17 @@ impl<'u> Lower<'u, '_> {
         if let Some((names, elem)) = self.frames.last().and_then(|f| f.vector.clone()) {
             if let Some(&e) = operands(c).first() {
                 self.full(e, |s| {
-                    let v = match types::of(e) {
-                        Ty::Record(..) => super::simd::Vector {
-                            lanes: s.struct_value(e)?,
-                        },
-                        _ => s.vector(e)?,
-                    };
+                    let v = s.vector(e)?;
                     s.assign_lanes(&names, elem, v, e)
                 })?;
             }
             return self.jump(ExitKind::Return).map(|_| ());
+        }
+        if let Some(members) = self.frames.last().and_then(|f| f.members.clone()) {
+            if let Some(&e) = operands(c).first() {
+                self.full(e, |s| s.return_struct(&members, e))?;
+            }
+            return self.leave_function(None, c);
         }
         let dest = self.frames.last().and_then(|f| f.dest.clone());
         let value = match (operands(c).first(), dest) {
@@ -281,7 +281,7 @@ impl<'u> Lower<'u, '_> {
         }
         match result {
             None => {
-                self.store_sizes()?;
+                self.store_results()?;
                 self.emit(Stmt::Return(value.map(|(v, _)| v)))
             }
             Some(variable) => {

@@ -12,7 +12,12 @@ fn classes_and_function_objects() {
     refuses_them("classes", "cpp", HEADERS, CLASSES);
 }
 
-const HEADERS: &str = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n#include <functional>\n#include <numeric>\n#include <span>\n#include <vector>\n";
+#[test]
+fn structs_that_are_returned() {
+    refuses_them("returned", "cpp", HEADERS, RETURNED);
+}
+
+const HEADERS: &str = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n#include <functional>\n#include <numeric>\n#include <span>\n#include <utility>\n#include <vector>\n";
 
 const CONTAINERS: &[Case] = &[
     (
@@ -214,6 +219,43 @@ const CLASSES: &[Case] = &[
             ("v.begin(), v.end()", "v.begin() + 1, v.end()"),
             ("adjacent_difference", "partial_sum"),
             ("o.begin()", "o.begin() + 1"),
+        ],
+    ),
+];
+
+const RETURNED: &[Case] = &[
+    (
+        "std::pair<int, float> f(const float *x, int n) { int k = 0; float m = x[0]; for (int i = 1; i < n; i++) if (x[i] > m) { m = x[i]; k = i; } return {k, m}; }",
+        &[
+            ("x[i] > m", "x[i] >= m"),
+            ("{k, m}", "{n, m}"),
+            ("{k, m}", "std::make_pair(k + 1, m)"),
+            ("{k, m}", "std::make_pair(k, x[0])"),
+        ],
+    ),
+    (
+        "std::pair<int, bool> f(const int *x, int n, int w) { for (int i = 0; i < n; i++) if (x[i] == w) return {i, true}; return {n, false}; }",
+        &[
+            ("{i, true}", "{i, false}"),
+            ("{n, false}", "{n, true}"),
+            ("{i, true}", "{i + 1, true}"),
+            ("x[i] == w", "x[i] != w"),
+        ],
+    ),
+    (
+        "template <class T> struct V { T x, y; }; float f(V<float> &p, int n) { V<float> old = p; p.x += n; p.y -= n; return old.x - p.y; }",
+        &[
+            ("old.x", "p.x"),
+            ("old = p", "&old = p"),
+            ("old.x", "old.y"),
+        ],
+    ),
+    (
+        "struct S { int n; double sum; }; S f(const double *x, int n) { S s{}; for (int i = 0; i < n; i++) { if (x[i] > 0) { s.n++; s.sum += x[i]; } } return s; }",
+        &[
+            ("s.n++", "s.n += 2"),
+            ("return s;", "return S{n, s.sum};"),
+            ("s.sum += x[i]", "s.sum -= x[i]"),
         ],
     ),
 ];

@@ -48,6 +48,11 @@ pub(in super::super) fn in_std(d: Cursor<'_>) -> bool {
     })
 }
 
+/// Whether a class is `std::pair`, a struct like others.
+pub(in super::super) fn is_pair(d: Cursor<'_>) -> bool {
+    d.spelling() == "pair" && in_std(d)
+}
+
 /// The names of the scopes around a declaration, outermost first.
 pub(in super::super) fn scopes(d: Cursor<'_>) -> Vec<String> {
     let mut names: Vec<String> = parents(d).iter().map(|p| p.spelling()).collect();

@@ -156,8 +156,7 @@ impl<'u> Lower<'u, '_> {
         constructor: Option<Cursor<'u>>,
     ) -> Result<()> {
         let listed = constructor.map(|c| c.children()).unwrap_or_default();
-        let fields = declaration.children().into_iter();
-        for field in fields.filter(|f| f.kind() == CXCursor_FieldDecl) {
+        for field in declaration.ty().fields() {
             let names = |m: &Cursor<'u>| {
                 m.kind() == CXCursor_MemberRef && m.referenced().is_some_and(|r| r == field)
             };

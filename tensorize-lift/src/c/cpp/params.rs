@@ -380,11 +380,12 @@ impl<'u> Lower<'u, '_> {
         self.full(e, |s| s.construct(dest, e))
     }
 
-    /// What has to be stored when the kernel ends.
-    pub fn store_sizes(&mut self) -> Result<()> {
+    /// Stores what the kernel says in the end: the sizes of vectors, the numbers of a struct.
+    pub fn store_results(&mut self) -> Result<()> {
         if self.frames.len() > 1 {
             return Ok(());
         }
+        self.store_members()?;
         let stores: Vec<Stmt> = self
             .cpp
             .at_exit

@@ -89,6 +89,7 @@ impl<'u> Lower<'u, '_> {
             ret: None,
             this,
             dest: None,
+            members: None,
             vector: None,
         });
         let place = self.place(element).and_then(|p| self.settled_place(p));

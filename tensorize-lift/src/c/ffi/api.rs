@@ -85,6 +85,8 @@ api! {
         fn clang_getFileName(CXFile) -> CXString;
         fn clang_getCanonicalType(CXType) -> CXType;
         fn clang_getTypeSpelling(CXType) -> CXString;
+        fn clang_Type_visitFields(CXType, CXFieldVisitor, CXClientData) -> c_uint;
+        fn clang_getSpecializedCursorTemplate(CXCursor) -> CXCursor;
         fn clang_getTypeDeclaration(CXType) -> CXCursor;
         fn clang_Type_getSizeOf(CXType) -> c_longlong;
         fn clang_getPointeeType(CXType) -> CXType;

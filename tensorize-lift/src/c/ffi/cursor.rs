@@ -75,6 +75,11 @@ impl<'u> Cursor<'u> {
         self.other(unsafe { (api().clang_getCursorReferenced)(self.raw) })
     }
 
+    /// The template that this is an instance of.
+    pub fn template(&self) -> Option<Cursor<'u>> {
+        self.other(unsafe { (api().clang_getSpecializedCursorTemplate)(self.raw) })
+    }
+
     /// The definition of what is declared or referenced here.
     pub fn definition(&self) -> Option<Cursor<'u>> {
         self.other(unsafe { (api().clang_getCursorDefinition)(self.raw) })

@@ -85,6 +85,19 @@ impl<'u> Type<'u> {
             .cursor(unsafe { (api().clang_getTypeDeclaration)(self.raw) })
     }
 
+    /// The fields of a struct in their order, also of a template's instance, which has no children.
+    pub fn fields(&self) -> Vec<Cursor<'u>> {
+        extern "C" fn collect(c: CXCursor, data: CXClientData) -> CXVisitorResult {
+            // Safety: `data` is the vector that `fields` passes, and only this callback uses it
+            // during the visit. `push` aborts rather than unwinds when memory is out.
+            unsafe { (*data.cast::<Vec<CXCursor>>()).push(c) };
+            CXVisit_Continue
+        }
+        let mut raw: Vec<CXCursor> = Vec::new();
+        unsafe { (api().clang_Type_visitFields)(self.raw, collect, (&raw mut raw).cast()) };
+        raw.into_iter().map(|c| self.unit.cursor(c)).collect()
+    }
+
     /// The arguments of a template's instance; `None` for those that are not types.
     pub fn template_arguments(&self) -> Vec<Option<Type<'u>>> {
         let count = unsafe { (api().clang_Type_getNumTemplateArguments)(self.raw) };

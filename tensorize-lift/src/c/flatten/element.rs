@@ -4,6 +4,7 @@
 
 use super::{Path, struct_type};
 use crate::c::codes;
+use crate::c::cpp::class::is_pair;
 use crate::c::cpp::method::This;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Binding, Lower, Result, operands, peeled, problem};
@@ -17,12 +18,20 @@ use tensorize_ir::scalar::ScalarType;
 /// Helpers that a pointer is handed on to.
 const MAX_DEPTH: usize = 8;
 
+/// What is written in a class, or in the template that it is an instance of.
+pub(super) fn written<'u>(declaration: Cursor<'u>) -> Vec<Cursor<'u>> {
+    let own = declaration.children();
+    match declaration.template() {
+        Some(template) if own.is_empty() => template.children(),
+        _ => own,
+    }
+}
+
 /// The fields of a struct in their order; `None` if there is more to it than these.
 pub(super) fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
     if !matches!(declaration.kind(), CXCursor_StructDecl | CXCursor_ClassDecl) {
         return None;
     }
-    let children = declaration.children();
     let more = |c: &Cursor<'_>| match c.kind() {
         CXCursor_CXXBaseSpecifier | CXCursor_Destructor | CXCursor_UnionDecl => true,
         // What copies an object may do more than copy its numbers.
@@ -30,20 +39,21 @@ pub(super) fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
         CXCursor_Constructor => {
             let own = |p: &Cursor<'_>| {
                 let t = p.ty().canonical();
+                let referred = t.pointee().declaration();
+                // In a template the class has no arguments yet.
                 matches!(t.kind(), CXType_LValueReference | CXType_RValueReference)
-                    && t.pointee().declaration().canonical() == declaration.canonical()
+                    && (referred.canonical() == declaration.canonical()
+                        || referred.spelling() == declaration.spelling())
             };
             c.arguments().iter().any(own)
         }
         _ => false,
     };
-    if children.iter().any(more) {
+    // A `std::pair` copies its two members.
+    if !is_pair(declaration) && written(declaration).iter().any(more) {
         return None;
     }
-    let fields: Vec<_> = children
-        .into_iter()
-        .filter(|c| c.kind() == CXCursor_FieldDecl)
-        .collect();
+    let fields = declaration.ty().fields();
     let plain = |f: &Cursor<'_>| !f.is_bit_field() && !f.spelling().is_empty();
     fields.iter().all(plain).then_some(fields)
 }

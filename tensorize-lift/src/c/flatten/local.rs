@@ -2,6 +2,7 @@
 
 use super::{Owner, Path, struct_declaration, struct_type};
 use crate::c::codes;
+use crate::c::cpp::class::{in_std, is_pair};
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, operands, peeled, problem};
 use crate::c::place::Place;
@@ -14,7 +15,7 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 type Leaf<'u> = (Vec<Cursor<'u>>, ScalarType);
 
 /// The numbers that a struct consists of; `None` if there is anything else in it.
-fn numbers<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
+pub(super) fn numbers<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
     fn collect<'u>(
         declaration: Cursor<'u>,
         path: &mut Vec<Cursor<'u>>,
@@ -189,6 +190,7 @@ impl<'u> Lower<'u, '_> {
                 [inner] => self.struct_value(inner),
                 _ => Err(unsupported(e)),
             },
+            CXCursor_CallExpr if makes_pair(e) => self.paired(e),
             CXCursor_CallExpr
                 if e.referenced()
                     .is_some_and(|f| f.kind() == CXCursor_Constructor) =>
@@ -197,8 +199,8 @@ impl<'u> Lower<'u, '_> {
             }
             CXCursor_CallExpr => {
                 self.call(e)?;
-                let returned = self.returned_vector.take().ok_or_else(|| unsupported(e))?;
-                Ok(returned.lanes)
+                let returned = self.returned_struct.take();
+                returned.ok_or_else(|| unsupported(e))
             }
             _ => {
                 let leaves = numbers(e.ty()).ok_or_else(|| unsupported(e))?;
@@ -213,13 +215,33 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
+    /// The numbers of a `std::pair` that its constructor or `std::make_pair` makes.
+    fn paired(&mut self, e: Cursor<'u>) -> Result<Vec<Expr>> {
+        let leaves = numbers(e.ty()).ok_or_else(|| unsupported(e))?;
+        let values = match e.arguments()[..] {
+            [] => {
+                return Ok(leaves
+                    .iter()
+                    .map(|l| Expr::Const(Scalar::zero(l.1)))
+                    .collect());
+            }
+            [one] => self.struct_value(one)?,
+            [first, second] => vec![self.value(first)?, self.value(second)?],
+            _ => return Err(unsupported(e)),
+        };
+        if values.len() != leaves.len() {
+            return Err(unsupported(e));
+        }
+        self.sequence_point()?;
+        let converted = values.into_iter().zip(leaves);
+        converted
+            .map(|(v, (_, ty))| self.hold("member", crate::c::lower::convert(ty, v)))
+            .collect()
+    }
+
     /// The numbers of `{ 1, 2 }` or `{ .y = 2, .x = 1 }`; those that are left out are zero.
     fn listed(&mut self, list: Cursor<'u>, declaration: Cursor<'u>) -> Result<Vec<Expr>> {
-        let fields: Vec<Cursor<'u>> = declaration
-            .children()
-            .into_iter()
-            .filter(|c| c.kind() == CXCursor_FieldDecl)
-            .collect();
+        let fields = declaration.ty().fields();
         let mut given: Vec<Option<Cursor<'u>>> = vec![None; fields.len()];
         let mut next = 0;
         for item in operands(list) {
@@ -320,6 +342,15 @@ impl<'u> Lower<'u, '_> {
         owner.1.extend(before);
         self.member_of(owner, *field, at)
     }
+}
+
+/// Whether a call makes a `std::pair` of what it is given.
+fn makes_pair(e: Cursor<'_>) -> bool {
+    e.referenced().is_some_and(|f| {
+        let constructor =
+            f.kind() == CXCursor_Constructor && f.semantic_parent().is_some_and(is_pair);
+        constructor || f.spelling() == "make_pair" && in_std(f)
+    })
 }
 
 fn unsupported(at: Cursor<'_>) -> crate::c::Problem {

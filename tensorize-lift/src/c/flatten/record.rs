@@ -201,13 +201,7 @@ impl<'u> Lower<'u, '_> {
             return Ok(place.clone());
         }
         let (by_pointer, is_const, prefix) = self.memory_of(&owner, field, c)?;
-        if is_private(field) {
-            let message = format!(
-                "'{}' is private, so that no other code can reach it",
-                field.spelling()
-            );
-            return Err(problem(codes::RECORD, message, c));
-        }
+        self.check_access(field, c)?;
         let name = format!("{prefix}_{}", field.spelling());
         let assigned = self.flat.assigned.contains(&field);
         let t = types::read(field.ty());
@@ -234,6 +228,18 @@ impl<'u> Lower<'u, '_> {
         }
         self.flat.fields.insert((root, path), place.clone());
         Ok(place)
+    }
+
+    /// Refuses a member that code at the end of the file can't name.
+    pub(super) fn check_access(&self, field: Cursor<'u>, at: Cursor<'u>) -> Result<()> {
+        if !is_private(field) {
+            return Ok(());
+        }
+        let message = format!(
+            "'{}' is private, so that no other code can reach it",
+            field.spelling()
+        );
+        Err(problem(codes::RECORD, message, at))
     }
 
     /// What a number, an array or a pointer outside of the kernel's own variables becomes.
@@ -381,7 +387,7 @@ impl<'u> Lower<'u, '_> {
         let (fields, pointer) = match struct_type(d.ty()) {
             // A reference is the same struct, not a copy.
             Some((s, _, pointer)) => (
-                s.children(),
+                s.ty().fields(),
                 pointer || d.ty().canonical().kind() == CXType_LValueReference,
             ),
             None => (vec![], true),
@@ -454,8 +460,8 @@ fn is_private(field: Cursor<'_>) -> bool {
         return false;
     };
     let mut private = class.kind() == CXCursor_ClassDecl;
-    for c in class.children() {
-        if c == field {
+    for c in super::element::written(class) {
+        if c.kind() == CXCursor_FieldDecl && c.spelling() == field.spelling() {
             break;
         }
         if c.kind() == CXCursor_CXXAccessSpecifier {

@@ -247,15 +247,8 @@ impl<'u> Lower<'u, '_> {
     }
     /// The variables for the lanes that a helper returns.
     pub fn vector_result(&mut self, f: Cursor<'u>) -> Option<(Vec<Sym>, ScalarType)> {
-        let (e, n) = match types::read(f.ty().result()) {
-            Ty::Vector(e, n) => (e, n),
-            // A struct of numbers comes back in the same way.
-            Ty::Record(e, n) => {
-                let (elem, name) = (e.as_scalar()?, f.spelling());
-                let names = (0..n).map(|i| self.fresh(format!("{name}.{i}")));
-                return Some((names.collect(), elem));
-            }
-            _ => return None,
+        let Ty::Vector(e, n) = types::read(f.ty().result()) else {
+            return None;
         };
         let elem = e.as_scalar()?;
         let mut lanes = elem;

@@ -80,6 +80,11 @@ int calls_from_c(int which)
         matrix_add_matrix(m, n);
         return x[2] != 4 || x[7] != 14;
     }
+    case 13: {
+        x[3] = -2;
+        struct range r = range_of(x, 8);
+        return r.lo != -2 || r.hi != 8 || r.n != 8;
+    }
     }
     return -1;
 }

@@ -64,6 +64,10 @@ extern "C" int calls_from_cpp(int which)
         brighten(v);
         return v != std::vector<float>{6, 12};
     }
+    case 15: {
+        auto found = first_over({1, 5, 3, 7}, 2), none = first_over({}, 0);
+        return found != std::make_pair(1, 5.0f) || none.first != -1;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

@@ -47,3 +47,14 @@ void total(struct stats *s, const float *x)
     for (int i = 0; i < s->n; i++) t += x[i];
     s->sum = t * s->scale;
 }
+
+TENSORIZE_KERNEL
+struct range range_of(const float *x, int n)
+{
+    struct range r = {x[0], x[0], n};
+    for (int i = 1; i < n; i++) {
+        if (x[i] < r.lo) r.lo = x[i];
+        if (x[i] > r.hi) r.hi = x[i];
+    }
+    return r;
+}

@@ -8,5 +8,7 @@ void matrix_add_matrix(matrix from, matrix to);
 void scale_image(image m, float s);
 int add_bias(float *y, const float *x, const float *b, int n);
 float sum_range(const float *p, const float *end);
+struct range { float lo, hi; int n; };
+struct range range_of(const float *x, int n);
 void total(struct stats *s, const float *x);
 #endif

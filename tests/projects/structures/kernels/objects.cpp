@@ -94,4 +94,12 @@ int tally(const std::vector<int> &v)
     return total;
 }
 
+TENSORIZE_KERNEL
+std::pair<int, float> first_over(const std::vector<float> &x, float limit)
+{
+    for (std::size_t i = 0; i < x.size(); i++)
+        if (x[i] > limit) return {(int)i, x[i]};
+    return std::make_pair(-1, 0.0f);
+}
+
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace shapes {
@@ -17,4 +18,5 @@ void fill(const grid &g, float v);
 extern float brightness;
 void brighten(std::vector<float> &v);
 int tally(const std::vector<int> &v);
+std::pair<int, float> first_over(const std::vector<float> &x, float limit);
 }

@@ -39,9 +39,9 @@ fn calls(language: &str, count: i32, call: unsafe extern "C" fn(i32) -> i32) {
 }
 
 fn main() {
-    calls("C", 13, calls_from_c);
+    calls("C", 14, calls_from_c);
     calls("C state", 11, calls_on_state);
-    calls("C++", 15, calls_from_cpp);
+    calls("C++", 16, calls_from_cpp);
     println!("rust {}", kernels::age(2., &mut [1.; 5]).expect_err("others may use it"));
     let mut m = vec![1f32, 2., 3., 4., 5., 6.];
     kernels::scale_matrix(2, 2, &mut m, 3, 2.).expect("two rows of three");
@@ -59,6 +59,9 @@ fn main() {
         "rust {y:?} {:?}",
         kernels::add_bias(None, Some(&[1., 2.]), None, 2)
     );
+    let (mut lo, mut hi, mut many) = ([0f32], [0f32], [0i32]);
+    kernels::range_of(&[2., 1., 3.], 3, &mut lo, &mut hi, &mut many).expect("three of them");
+    println!("rust {lo:?} {hi:?} {many:?}");
     let (mut r, mut n) = (vec![0i32; 3], [0i64; 1]);
     kernels::add(&[1, 2, 3], 3, &[4, 5, 6], 3, &mut r, &mut n).expect("as many");
     println!("rust {r:?} {n:?}");
