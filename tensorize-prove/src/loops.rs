@@ -348,6 +348,7 @@ impl Executor<'_, '_> {
                 self.ctx.forget(mark);
                 all
             }
+            Effect::Point { cond, .. } if self.ctx.holds(&Elem::not(cond.clone())) => true,
             Effect::Point { index, value, .. } => {
                 match chain::read(&mut self.ctx, array, before, index) {
                     Ok(old) => same(&mut self.ctx, &old, value, Tier::Exact),

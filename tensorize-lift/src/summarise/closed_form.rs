@@ -16,6 +16,7 @@ use tensorize_prove::chain::{self, Contents, Effect};
 use tensorize_prove::exec::{Executor, State, Stuck};
 use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
 
+mod cells;
 mod counters;
 mod memory;
 mod scatter;
@@ -119,7 +120,7 @@ pub(crate) fn propose(
         counters,
         trip,
         tokens,
-        end,
+        mut end,
     } = try_round(exec, l, state, k, known)?;
     let mut guess = Guess {
         exec,
@@ -141,6 +142,7 @@ pub(crate) fn propose(
         guess.is_scatter(effects).then(|| token.clone())
     };
     let of_round: Vec<Sym> = tokens.iter().filter_map(of_round).collect();
+    let cells = guess.cells(&mut end)?;
     let mut ends = BTreeMap::new();
     for (var, ty) in &scalars {
         if let Some(at) = counters.get(var) {
@@ -161,12 +163,19 @@ pub(crate) fn propose(
     for (var, at) in &followers {
         form.scalars.insert(var.clone(), ScalarForm::At(at.clone()));
     }
-    guess.accumulators(&ends, &mut form);
     let followers = followers
         .into_iter()
         .map(|(var, at)| (token(&var, k), at))
         .collect();
+    for lane in &mut guess.lanes {
+        lane.step = lane.step.replace_accs(&followers);
+    }
+    guess.accumulators(&ends, &mut form);
     for array in &arrays {
+        if let Some(cells) = cells.get(array) {
+            form.arrays.insert(array.clone(), guess.held(cells));
+            continue;
+        }
         let new = end.arrays.get(array).map_or(&[][..], |c| &c.effects[..]);
         let new: Vec<Effect> = new.iter().map(|e| in_terms_of(e, &followers)).collect();
         let effects = guess.array(array, &new)?;
@@ -241,7 +250,8 @@ impl Guess<'_, '_, '_> {
                 if matches!(&**e, Elem::Acc(name, _) if *name == own) {
                     return Some((var.clone(), first.clone()));
                 }
-                let carried = ends.keys().any(|v| e.mentions(&token(v, self.k)));
+                let carried = ends.keys().any(|v| e.mentions(&token(v, self.k)))
+                    || self.lanes.iter().any(|lane| e.mentions(&lane.acc));
                 let at = e.replace(self.k, &before);
                 let follows = !carried
                     && canon::elem(&at.replace(self.k, &Idx::default())) == canon::elem(first);

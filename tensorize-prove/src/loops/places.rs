@@ -30,9 +30,22 @@ impl Executor<'_, '_> {
             // old ones, and are one step further.
             _ => match a_round_later(effects, k) {
                 Some(next) => Ok(self.same_effects(&next, new)),
-                None => Ok(false),
+                None => Ok(self
+                    .a_round_anew(effects, k)
+                    .is_some_and(|next| self.same_effects(&next, new))),
             },
         }
+    }
+
+    /// The effects of a round more, where every round writes the same places, whatever it finds there: what the rounds
+    /// before have left is hidden. They hold what the last round wrote if there was one, which there is after round `k`.
+    fn a_round_anew(&mut self, effects: &[Effect], k: &Sym) -> Option<Vec<Effect>> {
+        let next = &Idx::sym(k.clone()) + &Idx::constant(1);
+        let leaves: Vec<Leaf> = effects.iter().flat_map(Effect::leaves).collect();
+        // All that was written has to be written over.
+        let always = |cond: &ElemRef| self.ctx.holds(&cond.replace(k, &next));
+        let hidden = at_places_that_stay(&leaves, k) && leaves.iter().map(|l| l.cond).all(always);
+        hidden.then(|| effects.iter().map(|e| e.replace(k, &next)).collect())
     }
 
     /// Whether, where a round writes under conditions, each place of a closed form of folds holds the next step's
@@ -195,13 +208,16 @@ fn a_round_later(effects: &[Effect], k: &Sym) -> Option<Vec<Effect>> {
                 v.clone()
             }
         }));
-        let over_rounds = e
-            .leaves()
-            .iter()
-            .all(|leaf| !leaf.index.mentions(k) && leaf.loops.iter().all(|(_, n)| !n.mentions(k)));
-        if !ok || !over_rounds {
+        if !ok || !at_places_that_stay(&e.leaves(), k) {
             return None;
         }
     }
     Some(next)
+}
+
+/// Whether what is written is at the same places whatever the round is.
+fn at_places_that_stay(leaves: &[Leaf], k: &Sym) -> bool {
+    leaves
+        .iter()
+        .all(|leaf| !leaf.index.mentions(k) && leaf.loops.iter().all(|(_, n)| !n.mentions(k)))
 }

@@ -4,6 +4,7 @@ use super::Guess;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Lane};
 use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::op::CmpOp;
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Effect};
 use tensorize_prove::exec::Stuck;
@@ -129,14 +130,23 @@ impl Guess<'_, '_, '_> {
                     }
                     _ => None,
                 });
-                let step = self
-                    .resolve(&step)?
-                    .replace(self.k, &Idx::sym(round.clone()));
+                let resolved = self.resolve(&step)?;
+                let step = resolved.replace(self.k, &Idx::sym(round.clone()));
                 let Some(before) = self.entry.arrays.get(array) else {
                     return self.stuck(format!("there is no array {array}"));
                 };
                 let init = match chain::read(&mut self.exec.ctx, array, before, index) {
                     Ok(v) => v,
+                    // Nothing, of an array of the function's own: from the first round on it holds what the last one
+                    // has left.
+                    Err(_) if !resolved.mentions(&acc) => {
+                        let this = Idx::sym(self.k.clone());
+                        return Ok(Effect::Point {
+                            cond: Elem::index_compare(CmpOp::Gt, this.clone(), Idx::default()),
+                            index: index.clone(),
+                            value: resolved.replace(self.k, &(&this - &Idx::constant(1))),
+                        });
+                    }
                     Err(why) => return self.stuck(why.0),
                 };
                 let at = Idx::sym(round.clone());
