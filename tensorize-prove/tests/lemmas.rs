@@ -142,6 +142,26 @@ fn what_a_proof_rests_on_is_kept() {
     assert!(solver.take_recorded().is_empty());
 }
 
+/// More queries than one beginning serves. What an earlier one declared or asserted has no part in a later one.
+#[test]
+fn no_query_knows_of_another() {
+    let mut solver = solver();
+    let mut pids = Vec::new();
+    for n in 0..500 {
+        let (script, answer) = match n % 3 {
+            0 => (format!("(assert (< x {n}))"), Answer::Sat),
+            1 => (format!("(assert (< x {n} x))"), Answer::Unsat),
+            _ => (format!("(assert (= x {n}))"), Answer::Sat),
+        };
+        let sort = ["Int", "Real"][n / 3 % 2];
+        let script = format!("(declare-const x {sort}){script}");
+        assert_eq!(solver.check(&script), answer, "{script}");
+        pids.extend(solver.pid());
+    }
+    pids.dedup();
+    assert_eq!((solver.queries(), pids.len()), (500, 1), "and it lives on");
+}
+
 #[test]
 fn nothing_is_shown_when_the_time_is_up() {
     let mut solver = solver();
