@@ -5,7 +5,9 @@ use std::path::Path;
 
 use cargo_tensorize::cli::Cli;
 use clap::Parser;
+use tensorize_build::config::Metadata;
 use tensorize_e2e::root;
+use tensorize_ir::tensir;
 
 fn text(path: impl AsRef<Path>) -> String {
     let path = root().join(path);
@@ -137,6 +139,72 @@ fn the_program_understands_every_command_of_the_docs() {
     assert!(seen > 40, "only {seen} commands were found");
     let unknown = ["tensorize", "check", "--no-such-option"];
     assert!(Cli::try_parse_from(unknown).is_err());
+}
+
+/// The listings in a language, of all pages: the page, and the text.
+fn listings(language: &str) -> Vec<(String, String)> {
+    let fence = format!("```{language}\n");
+    let mut all = Vec::new();
+    for page in pages() {
+        let text = text(format!("docs/{page}"));
+        let parts = text.split(&fence).skip(1);
+        let listing = |part: &str| part.split("```").next().unwrap_or(part).to_owned();
+        all.extend(parts.map(|part| (page.clone(), listing(part))));
+    }
+    all
+}
+
+#[test]
+fn summaries_in_the_docs_are_read() {
+    let mut read = 0;
+    for (page, listing) in listings("text") {
+        if listing.contains("func @") {
+            let summary: Result<tensir::Function, _> = listing.parse();
+            summary.unwrap_or_else(|e| panic!("{page}: {e}\n{listing}"));
+            read += 1;
+        }
+    }
+    assert!(read >= 2, "only {read} summaries were found");
+}
+
+/// As builds and the subcommand read them: of a table of ours, no key is unknown.
+#[test]
+fn settings_in_the_docs_are_read() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let listings = listings("toml");
+    let ours = listings
+        .iter()
+        .filter(|(_, l)| l.contains("[package.metadata.tensorize]"));
+    let mut read = 0;
+    for (page, listing) in ours {
+        fs::write(folder.path().join("Cargo.toml"), listing).expect("a writable folder");
+        let settings = Metadata::load(folder.path()).unwrap_or_else(|e| panic!("{page}: {e}"));
+        assert_ne!(settings, Metadata::default(), "{page}: {listing}");
+        read += 1;
+    }
+    assert!(read >= 2, "only {read} manifests were found");
+}
+
+/// What somebody types first is what the transcript of a day shows, step by step, and a test runs that.
+#[test]
+fn the_first_commands_are_those_of_the_transcript() {
+    let transcript = text("cargo-tensorize/tests/day/transcript.txt");
+    let mut typed = transcript.lines().filter(|l| l.starts_with("$ "));
+    let [(page, start)] = &listings("console")
+        .into_iter()
+        .filter(|(page, _)| page == "start.md")
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("start.md shows what to type once")
+    };
+    for command in start.lines() {
+        // A workspace names the package, and running builds.
+        let begin = command.replace("$ cargo build", "$ TENSORIZE=cpu cargo run");
+        assert!(
+            typed.any(|line| line.starts_with(&begin)),
+            "{page}: {command} is not typed there, or not in this order"
+        );
+    }
 }
 
 #[test]

@@ -164,6 +164,34 @@ fn crashes_and_junk_change_nothing() {
     }
 }
 
+/// The page shows every key of a question and no other, and an answer.
+#[test]
+fn the_page_shows_what_is_asked_and_answered() {
+    let page = include_str!("../../docs/proposer.md");
+    let listings: Vec<Value> = page
+        .split("```json\n")
+        .skip(1)
+        .map(|part| part.split("```").next().unwrap_or(part))
+        .map(|text| serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}")))
+        .collect();
+    let [question, answered] = &listings[..] else {
+        panic!("a question and an answer: {listings:?}")
+    };
+    let dir = tempfile::tempdir().unwrap();
+    propose_in(
+        dir.path(),
+        "cat > question.json; echo '{\"candidates\": []}'",
+    );
+    let asked = std::fs::read_to_string(dir.path().join("question.json")).unwrap();
+    let asked: Value = serde_json::from_str(&asked).unwrap();
+    let keys = |v: &Value| -> Vec<String> { v.as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(keys(question), keys(&asked));
+    assert_eq!(keys(&question["kernel"]), keys(&asked["kernel"]));
+    assert_eq!(question["version"], asked["version"]);
+    let ours: Value = serde_json::from_str(&answer(&[RIGHT])).unwrap();
+    assert_eq!(keys(answered), keys(&ours));
+}
+
 /// The reference that proposers get names every operator.
 #[test]
 fn the_reference_is_complete() {
