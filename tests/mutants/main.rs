@@ -288,6 +288,15 @@ fn mutants_of_generated_code_are_not_proven() {
             solver,
             &options(),
         );
+        let verdict = match verdict {
+            // The arrays are the original's: code that leaves out a round without an effect may touch fewer places
+            // than the summary looks at.
+            Verdict::Proven(proof) => Verdict::Proven(Proof {
+                footprints: p.proof.footprints.clone(),
+                ..proof
+            }),
+            not_proven => not_proven,
+        };
         held(verdict, mutant, &p.summary)
     });
     count.report("generated code", 200);
