@@ -5,6 +5,18 @@ use tensorize_ir::index::{Atom, Idx, Sym};
 
 /// The polynomial, with parameters under their C names.
 pub(crate) fn c_index(idx: &Idx, name: &dyn Fn(&Sym) -> String) -> Result<String, Unsupported> {
+    if let Some(n) = idx.nested() {
+        let product = format!(
+            "({}) * ({})",
+            c_index(&n.quotient, name)?,
+            c_index(&n.divisor, name)?
+        );
+        return Ok(if n.rest.is_zero() {
+            product
+        } else {
+            format!("{product} + ({})", c_index(&n.rest, name)?)
+        });
+    }
     let mut terms: Vec<_> = idx.terms().collect();
     // What is subtracted comes last, so that nothing starts with a minus unless all does.
     terms.sort_by_key(|(monomial, c)| (*c < 0, monomial.is_empty()));

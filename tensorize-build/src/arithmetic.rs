@@ -22,6 +22,14 @@ pub struct Names<'a> {
 
 /// An expression of type `i64`, for a body that returns an `Option`.
 pub fn polynomial(idx: &Idx, names: &Names<'_>) -> Result<String, String> {
+    if let Some(n) = idx.nested() {
+        let [quotient, divisor, rest] =
+            [&n.quotient, &n.divisor, &n.rest].map(|part| polynomial(part, names));
+        return Ok(format!(
+            "{}.checked_mul({})?.checked_add({})?",
+            quotient?, divisor?, rest?
+        ));
+    }
     // The terms in the order in which the text form has them.
     let mut terms: Vec<_> = idx.terms().collect();
     terms.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));

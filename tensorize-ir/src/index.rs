@@ -10,6 +10,10 @@ use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+mod nested;
+
+pub use nested::Nested;
+
 /// Numbers the coefficients that did not fit.
 static OVERFLOWS: AtomicU64 = AtomicU64::new(1);
 
@@ -480,6 +484,9 @@ impl fmt::Display for Idx {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.terms.is_empty() {
             return f.write_str("0");
+        }
+        if let Some(nested) = self.nested() {
+            return write!(f, "{nested}");
         }
         // Longer products first, the constant last: how people write it.
         let mut terms: Vec<_> = self.terms.iter().collect();

@@ -5,6 +5,7 @@
 //! exact) or the real numbers (tier real). Reads of memory, conversions between integers and floats, and
 //! reductions are opaque there, so an answer "equal" holds for whatever they are.
 
+use crate::bits::on_bits;
 use crate::canon;
 use crate::context::{Context, encode_condition, is_index_condition};
 use crate::induction::{same_fold, same_step};
@@ -199,11 +200,13 @@ fn residual(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
         encoder: Encoder::default(),
         tier,
         folds: vec![],
+        links: vec![],
     };
     let (x, y) = (theory.encode(ctx, a), theory.encode(ctx, b));
     let mut formulas = vec![format!("(not (= {x} {y}))")];
     let known = ctx.element_facts();
     formulas.extend(theory.encode_facts(ctx, known));
+    formulas.append(&mut theory.links);
     if ctx.check(&mut theory.encoder, &formulas) == Answer::Unsat {
         return true;
     }
@@ -224,6 +227,8 @@ struct Theory {
     tier: Tier,
     /// Folds met so far, or the operands of sums and products met so far, with their symbols.
     folds: Vec<Known>,
+    /// What comparisons of indices say of the bits of integers in memory.
+    links: Vec<String>,
 }
 
 /// A fold that was met, as a reduction if it is one that splits, and its symbol.
@@ -267,7 +272,14 @@ impl Theory {
             Elem::Param(..) | Elem::OfIdx(..) | Elem::Read { .. } | Elem::Acc(..) => {
                 self.opaque(&e.to_string(), ty)
             }
-            Elem::IndexCompare(..) => encode_condition(&mut self.encoder, e),
+            Elem::IndexCompare(op, a, b) => {
+                let on_integers = encode_condition(&mut self.encoder, e);
+                if let Some(on_bits) = on_bits(*op, a, b) {
+                    let on_bits = self.encode(ctx, &on_bits);
+                    self.links.push(format!("(= {on_integers} {on_bits})"));
+                }
+                on_integers
+            }
             Elem::Unary(op, a) => {
                 let x = self.encode(ctx, a);
                 self.unary(*op, x, ty)

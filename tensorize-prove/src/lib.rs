@@ -9,6 +9,7 @@ pub use prove::{Options, integer_params, prove, prove_generated, same_params};
 use tensorize_ir::guard::{Footprint, Guard, Tier};
 use tensorize_ir::index::Sym;
 
+mod bits;
 pub mod bound;
 pub mod canon;
 pub mod cases;

@@ -189,10 +189,10 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
         // round of a loop around here.
         let first = vec![Idx::default(); others.len()];
         let mut tried = vec![first];
-        if o.path
-            .iter()
-            .any(|c| others.iter().any(|(v, _)| c.mentions(v)))
-        {
+        let matters = |v: &Sym| {
+            o.path.iter().any(|c| c.mentions(v)) || o.loops.iter().any(|(_, n)| n.mentions(v))
+        };
+        if others.iter().any(|(v, _)| matters(v)) {
             tried.extend(placements(others.len(), &counters));
         }
         tried.iter().any(|p| {

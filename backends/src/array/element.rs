@@ -243,6 +243,19 @@ impl Emitter<'_> {
     }
 
     pub(super) fn index(&mut self, idx: &Idx, scope: &Scope) -> Result<Code, Unsupported> {
+        if let Some(n) = idx.nested() {
+            let (quotient, divisor) = (
+                self.index(&n.quotient, scope)?,
+                self.index(&n.divisor, scope)?,
+            );
+            let product = infix("*", Level::Product, &quotient, &divisor);
+            return Ok(if n.rest.is_zero() {
+                product
+            } else {
+                let rest = self.index(&n.rest, scope)?;
+                infix("+", Level::Sum, &product, &rest)
+            });
+        }
         let mut terms: Vec<_> = idx.terms().collect();
         terms.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         terms.sort_by_key(|(_, c)| *c < 0);

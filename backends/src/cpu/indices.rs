@@ -12,6 +12,15 @@ const I64: ScalarType = ScalarType::I64;
 impl Builder {
     /// An index as an `i64`.
     pub(super) fn index(&mut self, idx: &Idx) -> Result<Expr, Unsupported> {
+        if let Some(n) = idx.nested() {
+            let (quotient, divisor) = (self.index(&n.quotient)?, self.index(&n.divisor)?);
+            let product = Expr::binary(BinOp::Multiply, quotient, divisor);
+            return Ok(if n.rest.is_zero() {
+                product
+            } else {
+                Expr::binary(BinOp::Add, product, self.index(&n.rest)?)
+            });
+        }
         let mut terms: Vec<_> = idx.terms().collect();
         terms.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         let mut sum: Option<Expr> = None;

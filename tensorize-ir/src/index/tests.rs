@@ -41,3 +41,34 @@ fn division_rounds_down() {
         &Idx::constant(2) * &s("n")
     );
 }
+
+#[test]
+fn locations_are_written_as_people_write_them() {
+    for text in [
+        "((i*R + j)*(H - R + 1) + k)*(-S + W + 1) + l",
+        "(2*i + 1)*(cols - 2*p) - 3*j*p + q",
+        "(k*(H - R + 1) + y)*(W - S + 1) + x",
+        "2*i*(a + b + e)*(c + 3*d)",
+        "2*i*(cols - k + 1) + j - 2",
+        "(mod(i, n) + 1)*(cols + n - 2) + j",
+    ] {
+        let idx: Idx = text.parse().unwrap();
+        let nested = idx.nested().expect(text);
+        let again = &(&nested.quotient * &nested.divisor) + &nested.rest;
+        assert_eq!(again, idx, "{text}");
+        assert_eq!(idx.to_string().parse::<Idx>().unwrap(), idx, "{idx}");
+        assert!(
+            idx.to_string().contains(")*(") || idx.to_string().contains("*("),
+            "{idx}"
+        );
+        assert!(idx.to_string().len() <= text.len() + 4, "{idx}");
+    }
+    // What isn't shorter that way stays a sum.
+    for text in [
+        "i*n + j",
+        "a*b + c*d + e*f + g*h + i",
+        "x*x + 2*x*y + y*y + x + y",
+    ] {
+        assert_eq!(text.parse::<Idx>().unwrap().nested(), None, "{text}");
+    }
+}

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::Loop;
+use tensorize_ir::loopir::{Expr, Loop, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_prove::canon;
 use tensorize_prove::decode;
 use tensorize_prove::eval::{as_idx, index_like};
 use tensorize_prove::exec::{Executor, State, Stuck};
+use tensorize_prove::loops::modified;
 
 /// No loop runs that often; and as long as it doesn't, counters stay inside of their types.
 const MANY_ROUNDS: i128 = 1 << 28;
@@ -25,6 +26,14 @@ pub(super) fn counters(
     k: &Sym,
     scalars: &BTreeMap<Sym, ScalarType>,
 ) -> Result<BTreeMap<Sym, Idx>, Stuck> {
+    let plain = plain_counters(l, start, k);
+    let is_plain = |(var, ty): (&Sym, &ScalarType)| {
+        !ty.is_int() || !start.scalars.contains_key(var) || plain.contains_key(var)
+    };
+    // Nests of loops are tried once a level then, not twice: their cost doesn't double with each.
+    if scalars.iter().all(is_plain) {
+        return Ok(plain);
+    }
     let mut state = start.clone();
     let saved = exec.ctx.save();
     for (var, ty) in scalars {
@@ -69,6 +78,38 @@ pub(super) fn counters(
     hold_whatever_others_are(exec, l, start, k, scalars, &mut found)?;
     followers(exec, l, start, k, scalars, &mut found)?;
     Ok(found)
+}
+
+/// The integers to which a round adds a number in one place, whatever else happens: what they are needs no try.
+fn plain_counters(l: &Loop, start: &State, k: &Sym) -> BTreeMap<Sym, Idx> {
+    let mut found = BTreeMap::new();
+    for (i, stmt) in l.body.iter().enumerate() {
+        let Stmt::Assign { var, value, .. } = stmt else {
+            continue;
+        };
+        let (Expr::Binary(op @ (BinOp::Add | BinOp::Subtract), a, b), Some(first)) =
+            (value, start.scalars.get(var))
+        else {
+            continue;
+        };
+        let (Expr::Var(of, ty), Expr::Const(by)) = (&**a, &**b) else {
+            continue;
+        };
+        let (before, after) = (&l.body[..i], &l.body[i + 1..]);
+        let elsewhere = |stmts| modified(stmts).0.contains_key(var);
+        if of != var || !ty.is_int() || elsewhere(before) || elsewhere(after) {
+            continue;
+        }
+        let by = by.as_int() * if *op == BinOp::Add { 1 } else { -1 };
+        // Such as `u += 0xffffffff`.
+        let wraps = by.abs() > ty.max_value() / 8;
+        let after_one = (&as_idx(first) + &Idx::constant(by)).as_constant();
+        if !wraps && after_one.is_none_or(|n| ty.min_value() <= n && n <= ty.max_value()) {
+            let at = &as_idx(first) + &(&Idx::constant(by) * &Idx::sym(k.clone()));
+            found.insert(var.clone(), at);
+        }
+    }
+    found
 }
 
 /// Takes out what counts only as long as other integers are far from zero, as a variable that is set where `votes == 0`.
