@@ -128,7 +128,7 @@ fn convolution() {
     raises(
         "x: const ptr<i16>, c: const ptr<i16>, out: ptr<i32>, h: i32, w: i32",
         "out[#0*w + #1] : h x w x i32 = fold(s = 0:i32, i < 3, fold(t = s, j < 3, add(t, multiply(convert(i32, x[#0*w + i*w + #1 + j]), convert(i32, c[3*i + j])))))",
-        "%0 = view x[#0*w + #2*w + #1 + #3] : tensor<h x w x 3 x 3 x i16>
+        "%0 = view x[w*(#0 + #2) + #1 + #3] : tensor<h x w x 3 x 3 x i16>
          %1 = convert %0 : tensor<h x w x 3 x 3 x i32>
          %2 = view c[3*#0 + #1] : tensor<3 x 3 x i16>
          %3 = convert %2 : tensor<3 x 3 x i32>

@@ -21,7 +21,7 @@ const CASES: [(&str, &str, &[Change]); 2] = [
             ("kept[of (i64)n - 1]", "kept[of (i64)n - 2]", "inside"),
             ("kept[of (i64)n - 1]", "kept[]", "how long"),
             ("kept[i] =", "kept[i - 1] =", "inside"),
-            ("kept[i] =", "kept[0] =", "before it is written"),
+            ("kept[i] =", "kept[0] =", "the same places"),
             ("= kept[j]", "= kept[j + 1]", ""),
             ("i < (i64)n - 1", "i < (i64)n - 2", "before it is written"),
             ("= a[i + 1]", "= a[i]", "what the summary says"),
