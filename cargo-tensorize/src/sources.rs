@@ -1,6 +1,7 @@
 //! The C and C++ files below a folder, and how each is compiled: as the build script says, as `compile_commands.json`
 //! says, or plainly.
 
+pub mod cc_calls;
 mod compile_commands;
 
 use crate::commands::from_current_dir;
@@ -20,6 +21,8 @@ pub struct Wanted {
     pub globs: Vec<String>,
     /// The compilation database; looked for in the folder and in its `build/` if there is none.
     pub compile_commands: Option<PathBuf>,
+    /// How files are compiled of which nothing else says it.
+    pub flags: Vec<String>,
 }
 
 /// Endings of C and C++ sources.
@@ -53,6 +56,7 @@ pub fn find(
         let absolute = absolute(&file);
         let plain = || Settings {
             dir: root.to_owned(),
+            flags: wanted.flags.clone(),
             ..Settings::default()
         };
         let settings = known
@@ -119,7 +123,7 @@ mod tests {
     fn names(root: &Path, globs: &[&str]) -> Vec<String> {
         let wanted = Wanted {
             globs: globs.iter().map(|g| (*g).to_owned()).collect(),
-            compile_commands: None,
+            ..Wanted::default()
         };
         let found = find(root, &wanted, &BTreeMap::new()).unwrap();
         let name = |s: &Source| s.file.strip_prefix(root).unwrap().display().to_string();

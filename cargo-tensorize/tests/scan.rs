@@ -166,3 +166,26 @@ fn a_database_runs_nothing() {
     );
     assert!(!trace.exists());
 }
+
+/// The first command that anybody types, before the project knows of us.
+#[test]
+fn what_a_build_script_says_to_cc_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    write(root, "Cargo.toml", "[package]\nname = \"old\"\n");
+    write(root, "src/lib.rs", "");
+    write(root, "c/include/gain.h", "#define GAIN 3\n");
+    write(
+        root,
+        "c/gain.c",
+        "#include \"gain.h\"\nvoid gain(int *x, int n) { for (int i = 0; i < n; i++) x[i] *= GAIN + MORE; }\n",
+    );
+    let script = "fn main() { let mut b = cc::Build::new(); b.file(\"c/gain.c\").include(\"c/include\"); \
+                  b.define(\"MORE\", \"4\"); b.compile(\"old\"); }";
+    write(root, "build.rs", script);
+    for args in [&[][..], &["c"]] {
+        let out = scan(root, args);
+        let expected = [("gain".into(), "proven".into(), None)];
+        assert_eq!(found(&out), expected, "{}", stderr(&out));
+    }
+}

@@ -180,7 +180,11 @@ fn bindings(dir: &Path, name: &str, edits: &mut Edits, notes: &mut String) -> Re
 
 /// All sources of the package, in one library, with the folders and macros that their compilation database has.
 fn of_sources(package: &Package) -> Result<Chain, Failure> {
-    let found = sources::find(&package.dir, &Wanted::default(), &BTreeMap::new());
+    let wanted = Wanted {
+        flags: sources::cc_calls::flags(&package.dir),
+        ..Wanted::default()
+    };
+    let found = sources::find(&package.dir, &wanted, &BTreeMap::new());
     let found: Vec<Source> = found.map_err(|d| (Code::CouldNotRun, d))?;
     let mut chain = Chain::default();
     for source in &found {

@@ -26,15 +26,16 @@ pub fn run(args: &Scan, common: &Common, out: &Output) -> Code {
         out.diagnostic(&d);
         return Code::Usage;
     }
-    let wanted = Wanted {
-        globs: args.globs.clone(),
-        compile_commands: args.compile_commands.clone(),
-    };
     // Without a Cargo project every folder will do; how files are compiled is then not known from a build script.
     let (folders, compiled) = places(args);
     let mut sources = BTreeMap::new();
-    for folder in &folders {
-        match sources::find(folder, &wanted, &compiled) {
+    for (folder, flags) in folders {
+        let wanted = Wanted {
+            globs: args.globs.clone(),
+            compile_commands: args.compile_commands.clone(),
+            flags,
+        };
+        match sources::find(&folder, &wanted, &compiled) {
             Ok(found) => sources.extend(found.into_iter().map(|s| (absolute(&s.file), s))),
             Err(d) => {
                 out.diagnostic(&d);
@@ -116,24 +117,34 @@ pub fn run(args: &Scan, common: &Common, out: &Output) -> Code {
     code
 }
 
-/// The folders to look in, and how the files are compiled that build scripts name.
-fn places(args: &Scan) -> (Vec<PathBuf>, BTreeMap<PathBuf, tensorize_build::Settings>) {
+/// The folders to look in, each with the flags for files of which nothing is known but their package's calls of `cc`, and
+/// how the files are compiled that build scripts name.
+fn places(args: &Scan) -> (Vec<Place>, BTreeMap<PathBuf, tensorize_build::Settings>) {
     let mut compiled = BTreeMap::new();
     let packages = project::packages(&args.project).unwrap_or_default();
     let mut folders = args.folders.clone();
-    for package in packages {
+    for package in &packages {
         for (file, settings) in package.files() {
             compiled.insert(absolute(&package.dir.join(file)), settings);
         }
         if args.folders.is_empty() {
-            folders.push(package.dir);
+            folders.push(package.dir.clone());
         }
     }
     if folders.is_empty() {
         folders.push(".".into());
     }
-    (folders, compiled)
+    let with_flags = |folder: PathBuf| {
+        let around = |p: &&project::Package| absolute(&folder).starts_with(absolute(&p.dir));
+        let package = packages.iter().find(around);
+        let flags = package.map(|p| sources::cc_calls::flags(&p.dir));
+        (folder, flags.unwrap_or_default())
+    };
+    (folders.into_iter().map(with_flags).collect(), compiled)
 }
+
+/// A folder, and flags.
+type Place = (PathBuf, Vec<String>);
 
 /// How deep loops are nested: the more, the more there is to win.
 fn nesting(function: &loopir::Function) -> usize {

@@ -35,7 +35,7 @@ impl CompileCommands {
             };
             let file = super::absolute(&dir.join(&entry.file));
             all.entry(file).or_insert_with(|| Settings {
-                flags: meaning(&args),
+                flags: meaning(args.get(1..).unwrap_or_default()),
                 dir,
                 ..Settings::default()
             });
@@ -51,7 +51,7 @@ impl CompileCommands {
 
 /// The arguments that decide what the C means. Others are left out, and so are those by which a database from
 /// somebody else could load code into the compiler.
-fn meaning(args: &[String]) -> Vec<String> {
+pub(super) fn meaning(args: &[String]) -> Vec<String> {
     /// With their value as the next argument, or at once.
     const WITH_VALUE: [&str; 9] = [
         "-isystem",
@@ -76,7 +76,7 @@ fn meaning(args: &[String]) -> Vec<String> {
     ];
     const NEVER: [&str; 3] = ["-fplugin", "-fpass-plugin", "-mllvm"];
     let mut kept = Vec::new();
-    let mut args = args.iter().skip(1);
+    let mut args = args.iter();
     while let Some(arg) = args.next() {
         if NEVER.iter().any(|n| arg.starts_with(n)) {
             continue;

@@ -1,0 +1,90 @@
+//! What a build script that compiles C with `cc` says of how, as far as it is written down in it.
+
+use super::compile_commands::meaning;
+use std::path::Path;
+use syn::visit::{self, Visit};
+use syn::{Expr, ExprMethodCall, Lit};
+
+/// The folders, macros and other flags that decide what C means, of all calls of `cc::Build` with literals for
+/// arguments. The script is not run, so what it chooses among is all there; good enough for a look.
+pub fn flags(package: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(package.join("build.rs")).unwrap_or_default();
+    let Ok(file) = syn::parse_file(&text) else {
+        return vec![];
+    };
+    if !text.contains("cc::") {
+        return vec![];
+    }
+    let mut calls = Calls {
+        package,
+        flags: vec![],
+    };
+    calls.visit_file(&file);
+    meaning(&calls.flags)
+}
+
+struct Calls<'a> {
+    package: &'a Path,
+    flags: Vec<String>,
+}
+
+impl<'ast> Visit<'ast> for Calls<'_> {
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        // What is called before it stands inside of it.
+        visit::visit_expr_method_call(self, call);
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        let method = call.method.to_string();
+        let flag = match (method.as_str(), &arguments[..]) {
+            ("include", [folder]) => string(folder).map(|folder| {
+                let folder = self.package.join(folder);
+                format!("-I{}", folder.display())
+            }),
+            ("define", [name, value]) => string(name).and_then(|name| match value {
+                Expr::Path(none) if none.path.is_ident("None") => Some(format!("-D{name}")),
+                Expr::Call(some) => string(some.args.first()?).map(|v| format!("-D{name}={v}")),
+                value => string(value).map(|v| format!("-D{name}={v}")),
+            }),
+            ("flag" | "flag_if_supported", [flag]) => string(flag),
+            ("std", [standard]) => string(standard).map(|s| format!("-std={s}")),
+            _ => None,
+        };
+        self.flags.extend(flag);
+    }
+}
+
+fn string(e: &Expr) -> Option<String> {
+    match e {
+        Expr::Lit(lit) => match &lit.lit {
+            Lit::Str(s) => Some(s.value()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_are_read_in_their_order_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = r#"fn main() {
+            cc::Build::new().include("inc").define("N", "3").define("FAST", None).std("c99").flag("-Wall").compile("a");
+            let mut b = cc::Build::new();
+            b.include(folder()).define("M", Some("4"));
+            b.flag("-fwrapv");
+        }"#;
+        let flags_of = |script: &str| {
+            std::fs::write(dir.path().join("build.rs"), script).unwrap();
+            flags(dir.path())
+        };
+        let folder = format!("-I{}", dir.path().join("inc").display());
+        let expected = [&folder, "-DN=3", "-DFAST", "-std=c99", "-DM=4", "-fwrapv"];
+        assert_eq!(flags_of(script), expected);
+        assert!(flags_of("fn main() { other().include(\"x\"); }").is_empty());
+        assert!(flags_of("fn main( { cc::").is_empty());
+        std::fs::remove_file(dir.path().join("build.rs")).unwrap();
+        assert!(flags(dir.path()).is_empty());
+    }
+}
