@@ -350,13 +350,12 @@ impl<'c, 's> Executor<'c, 's> {
             Elem::IndexCompare(op, p, _) if self.ctx.is_over_params(p) => Some(match op {
                 CmpOp::Eq => vec![Guard::NonNegative(p.clone()), Guard::NonNegative(-p)],
                 CmpOp::Ne => {
-                    let one = Idx::constant(1);
-                    let p = if self.ctx.is_non_negative(&-p) {
-                        -p
-                    } else {
-                        p.clone()
-                    };
-                    vec![Guard::NonNegative(&p - &one)]
+                    // Where nothing is known of its sign, a size is positive: `n != 0` becomes `n >= 1`.
+                    let falls = p.terms().all(|(factors, c)| factors.is_empty() || c < 0);
+                    let down =
+                        self.ctx.is_non_negative(&-p) || (falls && !self.ctx.is_non_negative(p));
+                    let p = if down { -p } else { p.clone() };
+                    vec![Guard::NonNegative(&p - &Idx::constant(1))]
                 }
                 // Canonical comparisons are of these three kinds.
                 _ => vec![Guard::NonNegative(p.clone())],
