@@ -59,28 +59,65 @@ fn kernel(source: &str, number: usize) -> Function {
 }
 
 fn kernel_in(source: &str, file: &str) -> Function {
+    let mut kernels = kernels_in(source, file);
+    assert_eq!(kernels.len(), 1, "one f in {source}");
+    kernels.remove(0)
+}
+
+/// Every function `f`, in order.
+fn kernels_in(source: &str, file: &str) -> Vec<Function> {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(file);
     std::fs::write(&file, source).unwrap();
     let parsed = tensorize_lift::c::parse(&file, &[]).unwrap_or_else(|p| panic!("{}", p.message));
-    let f = parsed.into_iter().find(|f| f.name == "f");
-    let lowered = f.unwrap_or_else(|| panic!("no f in {source}")).lowered;
-    lowered.unwrap_or_else(|p| panic!("{source}: {}", p.message))
+    // Where there are several, their names have their types.
+    let is_f = |name: &str| name == "f" || name.starts_with("f_");
+    let named_f = parsed.into_iter().filter(|f| is_f(&f.name));
+    let lowered = named_f.map(|f| {
+        f.lowered
+            .unwrap_or_else(|p| panic!("{source}: {}", p.message))
+    });
+    lowered.collect()
+}
+
+/// The function `f` of each source. Those in C++ are read at once, each in a namespace of its own: its headers are the most of the
+/// work.
+fn kernels_of(sources: &[String], name: &str, extension: &str, headers: &str) -> Vec<Function> {
+    let file = format!("near_miss_{name}.{extension}");
+    if extension == "c" {
+        let one = |source: &String| kernel_in(&format!("{headers}{source}"), &file);
+        return sources.iter().map(one).collect();
+    }
+    let numbered = sources.iter().enumerate();
+    let spaces = numbered.map(|(i, source)| format!("namespace n{i} {{\n{source}\n}}\n"));
+    let kernels = kernels_in(&(headers.to_owned() + &spaces.collect::<String>()), &file);
+    assert_eq!(kernels.len(), sources.len(), "one f in each of {name}");
+    kernels
 }
 
 /// A source with a kernel `f`, and what is exchanged in it for what: each makes another kernel.
 type Case = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// The source as it is, and with each of the changes.
+fn variants((source, changes): &Case) -> Vec<String> {
+    let changed = changes.iter().map(|(from, to)| {
+        assert!(source.contains(from), "{from} is not in {source}");
+        source.replacen(from, to, 1)
+    });
+    std::iter::once((*source).to_owned())
+        .chain(changed)
+        .collect()
+}
 
 /// Every kernel is proven to be what is proposed for it; with one change it isn't, whoever says what its loops do. For most of
 /// the changes an input is found on which it matters.
 fn refuses_them(name: &str, extension: &str, headers: &str, cases: &[Case]) {
     let mut solver = solver();
     let (mut wrong, mut tried, mut refuted) = (Vec::new(), 0, 0);
-    for (i, (source, changes)) in cases.iter().enumerate() {
-        let kernel = |source: &str| {
-            let file = format!("near_miss_{name}_{i}.{extension}");
-            kernel_in(&format!("{headers}{source}"), &file)
-        };
-        let right = kernel(source);
+    let sources: Vec<String> = cases.iter().flat_map(variants).collect();
+    let mut kernels = kernels_of(&sources, name, extension, headers).into_iter();
+    for (source, changes) in cases {
+        let right = kernels.next().unwrap();
+        let near: Vec<Function> = kernels.by_ref().take(changes.len()).collect();
         let (summary, verdict) = match summarise(&right, &mut solver) {
             Ok(proposal) => proposal.prove(&right, &mut solver, &Options::default()),
             Err(refusal) => {
@@ -92,9 +129,7 @@ fn refuses_them(name: &str, extension: &str, headers: &str, cases: &[Case]) {
             wrong.push(format!("{source}: {verdict:?}"));
             continue;
         };
-        for (from, to) in *changes {
-            assert!(source.contains(from), "{from} is not in {source}");
-            let changed = kernel(&source.replacen(from, to, 1));
+        for ((from, to), changed) in changes.iter().zip(&near) {
             let options = Options {
                 // At the tier of the right one: over the reals, an order may not matter.
                 worst: proof.tier,
@@ -102,7 +137,7 @@ fn refuses_them(name: &str, extension: &str, headers: &str, cases: &[Case]) {
             };
             tried += 1;
             let oracle = tensorize_lift::summarise::Summariser;
-            let own = prove(&changed, &summary, &oracle, &mut solver, &options);
+            let own = prove(changed, &summary, &oracle, &mut solver, &options);
             refuted += usize::from(matches!(own, Verdict::Refuted { .. }));
             let options = Options {
                 refute: false,
@@ -110,7 +145,7 @@ fn refuses_them(name: &str, extension: &str, headers: &str, cases: &[Case]) {
             };
             let synthesiser = tensorize_lift::synthesise::Synthesiser::default();
             let others = [&synthesiser as &dyn Oracle, &OfAnother(&right)]
-                .map(|oracle| prove(&changed, &summary, oracle, &mut solver, &options));
+                .map(|oracle| prove(changed, &summary, oracle, &mut solver, &options));
             let accepted = |v: &Verdict| matches!(v, Verdict::Proven(_));
             if accepted(&own) || others.iter().any(accepted) {
                 wrong.push(format!("{to} in place of {from} in {source}:\n{summary}"));
