@@ -4,6 +4,7 @@
 
 mod cpp;
 mod cpp_shim;
+mod member;
 mod shim;
 mod thunk;
 
@@ -34,6 +35,15 @@ pub struct Adaptor<'a> {
     pub flat: &'a [Flat],
     /// The flat form's result.
     pub ret: Option<ScalarType>,
+}
+
+/// What is written around a call with arguments that are built for it.
+#[derive(Default)]
+struct Around {
+    before: String,
+    after: String,
+    /// How many names of its own there are.
+    count: usize,
 }
 
 /// An `int64_t` in code that includes nothing.
@@ -117,7 +127,7 @@ impl Adaptor<'_> {
         out
     }
 
-    /// Names for the variables of the file, which no parameter hides.
+    /// Names for the variables of the file, which no parameter hides, and what reaches private members.
     pub fn globals(&self) -> String {
         let globals = self.source.globals.iter().enumerate();
         let lines = globals.map(|(i, g)| {
@@ -127,7 +137,7 @@ impl Adaptor<'_> {
                 self.global_name(i)
             )
         });
-        lines.collect()
+        lines.chain(self.reaching()).collect()
     }
 
     fn global_name(&self, i: usize) -> String {

@@ -75,6 +75,12 @@ pub struct Global {
 pub struct Field {
     /// Its name.
     pub name: String,
+    /// The class that declares it, if that is one that the struct is derived from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// If it is private, its type, which code that is to reach it has to know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<String>,
     /// What becomes of it.
     pub shape: Shape,
 }
@@ -218,7 +224,15 @@ impl Shape {
     }
 }
 
+/// What the object of a member function is called, which no other parameter can be.
+pub const THIS: &str = "this";
+
 impl Source {
+    /// Whether it is a member function, called on its first parameter.
+    pub fn is_method(&self) -> bool {
+        self.params.first().is_some_and(|p| p.name == THIS)
+    }
+
     /// The parts of the parameters that are no structs.
     pub fn leaves(&self) -> Vec<&Shape> {
         fn collect<'a>(shape: &'a Shape, into: &mut Vec<&'a Shape>) {
@@ -327,6 +341,8 @@ mod tests {
         };
         let field = |name: &str, shape| Field {
             name: name.into(),
+            base: None,
+            hidden: None,
             shape,
         };
         Source {

@@ -303,3 +303,70 @@ fn a_function_object_with_a_type_converts_to_it() {
         );
     }
 }
+
+#[test]
+fn what_the_caller_would_see_of_its_objects_is_refused() {
+    let image = "struct image { int w; std::vector<float> d; };";
+    for (source, code, words) in [
+        (
+            "std::vector<float> f(image &m) { std::vector<float> t = std::move(m.d); return t; }",
+            "TZ0230",
+            "is emptied",
+        ),
+        (
+            "std::vector<float> f(std::vector<float> &m) { return std::move(m); }",
+            "TZ0230",
+            "is emptied",
+        ),
+        ("void f(image &m) { m.d.push_back(1); }", "TZ0230", "grows"),
+        ("void f(image &m) { m.d.clear(); }", "TZ0230", "length"),
+        (
+            "void f(image &m, const image &o) { m.d = o.d; }",
+            "TZ0230",
+            "length",
+        ),
+        (
+            "float f(image m) { return m.d[0]; }",
+            "TZ0213",
+            "more than its numbers is copied",
+        ),
+        (
+            "void f(float *x, float *y, int c) { float &g = c ? *x : *y; y[1] = g; g = 2; }",
+            "TZ0217",
+            "is not known",
+        ),
+        (
+            "void f(float *x, float *y) { const float &g = std::max(*x, *y); *x = 1; y[1] = g; }",
+            "TZ0217",
+            "is not known",
+        ),
+        (
+            "struct own { float *p; ~own(); }; float f(own o) { return o.p[0]; }",
+            "TZ0213",
+            "more than its numbers is copied",
+        ),
+        (
+            "struct b { int n; }; struct l : b {}; struct r : b {}; struct both : l, r { float *x; }; float f(both &d) { return d.x[d.l::n]; }",
+            "TZ0213",
+            "",
+        ),
+        (
+            "class c { struct s { float x; }; s *p; public: float f(const float *y) { return p->x * y[0]; } };",
+            "TZ0213",
+            "private",
+        ),
+    ] {
+        refuses(&format!("{image} {source}"), code, words);
+    }
+}
+
+#[test]
+fn a_member_function_has_its_object_for_a_parameter() {
+    lowers(
+        "class gain { float g; public: void run(float *x, int n) const; }; void gain::run(float *x, int n) const { for (int i = 0; i < n; i++) x[i] *= g; }",
+        "void gain_run(f32 this_g, f32 *x, i32 n) {
+           i32 i = 0;
+           while (i < n) { x[i] = x[i] * this_g; i = i + 1; }
+         }",
+    );
+}

@@ -8,6 +8,7 @@ use tensorize_ir::signature::{Language, Shape};
 pub(super) const PRELUDE: &str = r#"
 #include <cstddef>
 #include <exception>
+#include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -73,6 +74,26 @@ template <class V> bool even(const V &rows) {
     return true;
 }
 template <class T> struct result { T value; bool set; };
+/* Zeros in the place of an object. */
+template <class T> union blank {
+    unsigned char bytes[sizeof(T)];
+    T value;
+    blank() : bytes() {}
+    ~blank() {}
+};
+/* A member gets a value, though it be const. */
+template <class T, class V> void set(const T &member, V value) {
+    T own = (T)value;
+    __builtin_memcpy((void *)&member, (const void *)&own, sizeof own);
+}
+template <class V> void put(const V &member, V value) { new ((void *)&member) V(std::move(value)); }
+template <class V> void taken(const V &member, V &value) {
+    V &own = const_cast<V &>(member);
+    value = std::move(own);
+    own.~V();
+}
+/* A member that is private. */
+template <class Tag, class Pointer, Pointer member> struct reach { friend Pointer reached(Tag) { return member; } };
 }
 "#;
 
@@ -96,6 +117,10 @@ impl Adaptor<'_> {
         let written = |to: &str| self.find(to).map(|f| !f.is_const);
         let returns_it = ty.ends_with('&') && !ty.starts_with("const ");
         match shape {
+            // Nobody looks at it, so nobody has to make it.
+            Shape::Unused if ty.ends_with('&') && !ty.ends_with("&&") => {
+                writeln!(before, "    {}", self.zeroed(&bare, &v)).ok();
+            }
             Shape::Unused => {
                 writeln!(before, "    {bare} {v}{{}};").ok();
                 return Ok(format!("static_cast<tensorize::same<{ty}>>({v})"));
@@ -143,7 +168,7 @@ impl Adaptor<'_> {
             Shape::Struct {
                 pointer, ty: own, ..
             } => {
-                writeln!(before, "    tensorize::same<{own}> {v}{{}};").ok();
+                writeln!(before, "    {}", self.zeroed(own, &v)).ok();
                 self.fill_struct(shape, &v, before, after, count)?;
                 return Ok(if *pointer { format!("&{v}") } else { v });
             }
@@ -277,18 +302,13 @@ impl Adaptor<'_> {
     }
 
     /// The call of a function whose result is flattened, too.
-    pub(super) fn result(
-        &self,
-        shape: &Shape,
-        target: &str,
-        arguments: &str,
-    ) -> Result<String, String> {
+    pub(super) fn result(&self, shape: &Shape, invoked: &str) -> Result<String, String> {
         let slot = self.source.params.len();
         let store = self.stored(shape, "v")?;
         let ty = format!("tensorize::bare<{}>", self.source.returns);
         Ok(format!(
             "        tensorize::caught(arguments, {slot}, [&] {{\n            \
-             {ty} v = {target}({arguments});\n            \
+             {ty} v = {invoked};\n            \
              if (extents) {{ {store}}}\n            \
              if (arguments) {{ auto *r = static_cast<tensorize::result<{ty}> *>(arguments[{slot}]); r->value = std::move(v); r->set = true; }}\n        \
              }});\n"
@@ -338,9 +358,9 @@ impl Adaptor<'_> {
                 )
                 .ok();
             }
-            Shape::Struct { fields, .. } => {
+            Shape::Struct { ty, fields, .. } => {
                 for f in fields {
-                    store += &self.stored(&f.shape, &format!("{v}.{}", f.name))?;
+                    store += &self.stored(&f.shape, &self.member(v, false, ty, f))?;
                 }
             }
             other => return Err(format!("a result that is {other} is not supported")),

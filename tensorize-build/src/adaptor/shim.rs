@@ -209,19 +209,19 @@ impl Adaptor<'_> {
                 ty,
                 fields,
             } => {
-                let prefix = if *pointer {
+                let object = if *pointer {
                     if fields.is_empty() {
                         return Ok(());
                     }
                     parts
                         .refused
                         .push((format!("!({value})"), format!("`{called}` is null")));
-                    format!("(({ty} *)({value}))->")
+                    format!("(({ty} *)({value}))")
                 } else {
-                    format!("({value}).")
+                    format!("({value})")
                 };
                 for f in fields {
-                    let member = format!("{prefix}{}", f.name);
+                    let member = self.member(&object, *pointer, ty, f);
                     // By value it is our copy.
                     if !is_in_place(&f.shape) && (parts.in_file || member.contains("->")) {
                         parts.fix(&member);

@@ -1,5 +1,5 @@
 use super::*;
-use tensorize_ir::signature::{Field, Param};
+use tensorize_ir::signature::{Field, Param, THIS};
 
 fn flat(name: &str, scalar: ScalarType, array: bool) -> Flat {
     Flat {
@@ -14,6 +14,8 @@ fn flat(name: &str, scalar: ScalarType, array: bool) -> Flat {
 fn matrix() -> (Source, Vec<Flat>) {
     let field = |name: &str, shape| Field {
         name: name.into(),
+        base: None,
+        hidden: None,
         shape,
     };
     let fields = vec![
@@ -86,6 +88,30 @@ fn matrix() -> (Source, Vec<Flat>) {
     (source, flats)
 }
 
+/// What a program prints.
+fn ran(extension: &str, compiler: &str, text: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, program) = (
+        dir.path().join(format!("k.{extension}")),
+        dir.path().join("k"),
+    );
+    std::fs::write(&file, text).unwrap();
+    let compiled = std::process::Command::new(compiler)
+        .args(["-Wall", "-Wno-unused"])
+        .arg(&file)
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert!(
+        compiled.status.success(),
+        "{}\n{text}",
+        String::from_utf8_lossy(&compiled.stderr)
+    );
+    let out = std::process::Command::new(&program).output().unwrap();
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
 #[test]
 fn shims_and_thunks_compile_and_pass_on_what_they_get() {
     let (source, flats) = matrix();
@@ -129,25 +155,121 @@ int main(void)
         adaptor.thunk("thunk", "scale").unwrap(),
         adaptor.shim("shim", "flat").unwrap(),
     );
-    let dir = tempfile::tempdir().unwrap();
-    let (file, program) = (dir.path().join("k.c"), dir.path().join("k"));
-    std::fs::write(&file, &text).unwrap();
-    let compiled = std::process::Command::new("cc")
-        .args(["-Wall", "-Wno-unused", "-Wno-implicit-function-declaration"])
-        .arg(&file)
-        .arg("-o")
-        .arg(&program)
-        .output()
-        .unwrap();
-    assert!(
-        compiled.status.success(),
-        "{}\n{text}",
-        String::from_utf8_lossy(&compiled.stderr)
-    );
-    let out = std::process::Command::new(&program).output().unwrap();
     assert_eq!(
-        String::from_utf8_lossy(&out.stdout),
+        ran("c", "cc", &text),
         "3 3 7 1 5\n2 rows, fits, -1, 2\n-1 4 5 9\n\
          0 rows, `end` does not end an array that begins where `b` is, -1, 0\n"
     );
+}
+
+#[test]
+fn an_object_that_is_built_is_not_ended() {
+    let field = |name: &str, ty: Option<&str>, shape| Field {
+        name: name.into(),
+        base: None,
+        hidden: ty.map(String::from),
+        shape,
+    };
+    let fields = vec![
+        field("n", Some("const int"), Shape::Scalar { to: "n".into() }),
+        field(
+            "data",
+            None,
+            Shape::Pointer {
+                to: "data".into(),
+                given: None,
+            },
+        ),
+        field(
+            "more",
+            Some("std::vector<float>"),
+            Shape::Vector {
+                to: "more".into(),
+                size: Some("more_size".into()),
+                resized: None,
+            },
+        ),
+    ];
+    let source = Source {
+        language: Language::Cpp,
+        call: "owner::add".into(),
+        symbol: "_ZN5owner3addEf".into(),
+        returns: "void".into(),
+        result: None,
+        params: vec![
+            Param {
+                name: THIS.into(),
+                ty: "owner *".into(),
+                shape: Shape::Struct {
+                    pointer: true,
+                    ty: "owner".into(),
+                    fields,
+                },
+            },
+            Param {
+                name: "by".into(),
+                ty: "float".into(),
+                shape: Shape::Scalar { to: "by".into() },
+            },
+        ],
+        globals: vec![],
+    };
+    let flats = vec![
+        flat("n", ScalarType::I32, false),
+        flat("data", ScalarType::F32, true),
+        flat("more", ScalarType::F32, true),
+        flat("more_size", ScalarType::I64, false),
+        flat("by", ScalarType::F32, false),
+    ];
+    let adaptor = Adaptor {
+        source: &source,
+        flat: &flats,
+        ret: None,
+    };
+    let text = format!(
+        r#"
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+class owner {{
+    const int n;
+    std::vector<float> more;
+public:
+    float *data;
+    owner(int n, float *data) : n(n), more(n, 9.0f), data(data) {{}}
+    ~owner() {{ std::puts("freed"); std::free(data); }}
+    virtual void add(float by);
+    float last() const {{ return more[n - 1]; }}
+}};
+void owner::add(float by)
+{{
+    for (int i = 0; i < n; i++) {{ data[i] += by; more[i] = data[i]; }}
+}}
+{}{}{}{}
+/* the dispatcher is here: it calls the original, by its arguments */
+extern "C" void flat(const tensorize_call *call, int n, float *data, float *more, long more_size, float by)
+{{
+    std::printf("%d of %ld\n", n, more_size);
+    thunk(call->arguments, 0, n, data, more, more_size, by);
+}}
+int main()
+{{
+    float a[] = {{ 1, 2 }}, b[] = {{ 0, 0, 7 }};
+    __INT64_TYPE__ extents[] = {{ 0, 2, 0, 3 }};
+    thunk(nullptr, extents, 2, a, b, 3, 1.0f);
+    std::printf("%g %g, %g %g %g\n", a[0], a[1], b[0], b[1], b[2]);
+    {{
+        owner o(1, (float *)std::calloc(1, sizeof(float)));
+        shim(&o, 3.0f);
+        std::printf("%g\n", o.last());
+    }}
+    return 0;
+}}
+"#,
+        prelude(Language::Cpp),
+        adaptor.globals(),
+        adaptor.thunk("thunk", "owner::add").unwrap(),
+        adaptor.shim("shim", "flat").unwrap(),
+    );
+    assert_eq!(ran("cpp", "c++", &text), "2 3, 2 3 7\n1 of 1\n3\nfreed\n");
 }

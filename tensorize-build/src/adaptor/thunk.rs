@@ -1,16 +1,8 @@
 //! The thunk: flat arguments, and the original's own if there are any.
 
-use super::{Adaptor, I64, c_type, local};
+use super::{Adaptor, Around, I64, c_type, local};
 use std::fmt::Write as _;
 use tensorize_ir::signature::{Language, Shape};
-
-/// What is written around the call.
-#[derive(Default)]
-struct Around {
-    before: String,
-    after: String,
-    count: usize,
-}
 
 impl Adaptor<'_> {
     /// A declaration of the original under a name of our own, which stays when its name leads elsewhere.
@@ -74,7 +66,7 @@ impl Adaptor<'_> {
         if self.source.result.is_some() {
             c += &self.call(target, &built, &store)?;
         } else {
-            writeln!(c, "    {store}{target}({});", built.join(", ")).ok();
+            writeln!(c, "    {store}{};", self.invoked(target, &built)).ok();
         }
         c += &around.after;
         if self.ret.is_some() {
@@ -95,8 +87,19 @@ impl Adaptor<'_> {
         }
     }
 
+    /// A call of the original: by a name of ours or, for a member function, as the source writes it, whose first
+    /// argument is the object.
+    fn invoked(&self, target: &str, arguments: &[String]) -> String {
+        match arguments {
+            [this, rest @ ..] if self.source.is_method() && target == self.source.call => {
+                format!("({this})->{target}({})", rest.join(", "))
+            }
+            all => format!("{target}({})", all.join(", ")),
+        }
+    }
+
     fn call(&self, target: &str, arguments: &[String], store: &str) -> Result<String, String> {
-        let arguments = arguments.join(", ");
+        let invoked = self.invoked(target, arguments);
         match &self.source.result {
             None if self.language() == Language::Cpp => {
                 // Nothing unwinds through the dispatcher.
@@ -113,19 +116,17 @@ impl Adaptor<'_> {
                 };
                 let slot = self.source.params.len();
                 Ok(format!(
-                    "        {declare}{zero}\n        tensorize::caught(arguments, {slot}, [&] {{ {assign}{target}({arguments}); }});\n"
+                    "        {declare}{zero}\n        tensorize::caught(arguments, {slot}, [&] {{ {assign}{invoked}; }});\n"
                 ))
             }
-            None => Ok(format!("        {store}{target}({arguments});\n")),
-            Some(shape) if self.language() == Language::Cpp => {
-                self.result(shape, target, &arguments)
-            }
+            None => Ok(format!("        {store}{invoked};\n")),
+            Some(shape) if self.language() == Language::Cpp => self.result(shape, &invoked),
             Some(shape) => {
                 let (ty, slot) = (&self.source.returns, self.source.params.len());
                 let mut store = String::new();
                 self.stored_members(shape, "tensorize_v", &mut store)?;
                 Ok(format!(
-                    "        {{ {ty} tensorize_v = {target}({arguments});\n        \
+                    "        {{ {ty} tensorize_v = {invoked};\n        \
                      if (extents) {{ {store}}}\n        \
                      if (arguments) __builtin_memcpy(arguments[{slot}], &tensorize_v, sizeof tensorize_v); }}\n"
                 ))
@@ -213,14 +214,6 @@ impl Adaptor<'_> {
         format!("({t} - {t}_lo)")
     }
 
-    /// A declaration of a struct of zeros.
-    fn zeroed(&self, ty: &str, v: &str) -> String {
-        match self.language() {
-            Language::C => format!("{ty} {v}; __builtin_memset((void *)&{v}, 0, sizeof {v});"),
-            Language::Cpp => format!("tensorize::same<{ty}> {v}{{}};"),
-        }
-    }
-
     /// Sets the fields of a struct that has been zeroed.
     pub(super) fn fill_struct(
         &self,
@@ -242,11 +235,11 @@ impl Adaptor<'_> {
     }
 
     fn fill(&self, shape: &Shape, v: &str, around: &mut Around) -> Result<(), String> {
-        let Shape::Struct { fields, .. } = shape else {
+        let Shape::Struct { ty, fields, .. } = shape else {
             return Err("only a struct has fields".into());
         };
         for f in fields {
-            let place = format!("{v}.{}", f.name);
+            let place = self.member(v, false, ty, f);
             let value = match &f.shape {
                 Shape::Place { to, .. } => {
                     self.copied(&place, to, around)?;
@@ -254,12 +247,12 @@ impl Adaptor<'_> {
                 }
                 Shape::Scalar { .. } => {
                     let value = self.built(&f.shape, &place, around)?;
-                    let cast = match self.language() {
-                        Language::C => String::new(),
-                        // An enumeration, perhaps.
-                        Language::Cpp => format!("(decltype({place}))"),
-                    };
-                    writeln!(around.before, "    {place} = {cast}{value};").ok();
+                    let set = self.set_number(&place, &value);
+                    writeln!(around.before, "    {set}").ok();
+                    continue;
+                }
+                Shape::Vector { .. } | Shape::Span { .. } | Shape::Nested { .. } => {
+                    self.made(&f.shape, &place, around)?;
                     continue;
                 }
                 Shape::Struct { pointer: false, .. } => {
@@ -311,14 +304,15 @@ impl Adaptor<'_> {
             Shape::Place { to, .. } => self.swapped(place, to, around),
             Shape::Struct {
                 pointer: false,
+                ty,
                 fields,
-                ..
             } => {
                 for f in fields {
-                    self.lend(&f.shape, &format!("{place}.{}", f.name), around)?;
+                    self.lend(&f.shape, &self.member(place, false, ty, f), around)?;
                 }
                 Ok(())
             }
+            Shape::Vector { .. } | Shape::Nested { .. } => self.exchanged(shape, place, around),
             _ => {
                 let value = self.built(shape, place, around)?;
                 around.count += 1;

@@ -1,5 +1,6 @@
 //! Declarations: local variables and arrays, and constants of the file.
 
+use super::cpp::class::Class;
 use super::ffi::{Constant, Cursor};
 use super::lower::{
     Binding, Lower, Result, Target, const_elements, convert, operands, peeled, problem, scalar_type,
@@ -209,7 +210,13 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn array_shape(&self, d: Cursor<'u>, t: &Ty) -> Result<(ScalarType, Vec<u64>)> {
-        let (elem, lens) = t.flatten();
+        let (elem, lens) = match t {
+            Ty::Class(_) => {
+                let (elem, lens) = self.element_shape(t, d)?;
+                (&Ty::Scalar(elem), lens)
+            }
+            t => t.flatten(),
+        };
         if let Ty::Pointer(_) = elem {
             return Err(problem(
                 codes::POINTER_USE,
@@ -293,7 +300,7 @@ impl<'u> Lower<'u, '_> {
             return Ok(d.canonical());
         };
         match &t {
-            Ty::Array(..) => {
+            Ty::Array(..) | Ty::Class(Class::Array(..)) => {
                 let (elem, lens) = self.array_shape(definition, &t)?;
                 let table = constant_table(init, elem, &lens)?;
                 let array = self.fresh(&name);
@@ -412,6 +419,20 @@ fn constant(e: Cursor<'_>, elem: ScalarType) -> Result<Scalar> {
     Ok(tensorize_ir::op::eval_convert(elem, value))
 }
 
+/// Of the initialiser of a `std::array`, that of the array in it, if its braces are written or implied.
+fn array_inside(init: Cursor<'_>) -> Cursor<'_> {
+    match init.children()[..] {
+        [one]
+            if matches!(types::of(init), Ty::Class(Class::Array(..)))
+                && one.kind() == CXCursor_InitListExpr
+                && matches!(types::of(one), Ty::Array(..)) =>
+        {
+            one
+        }
+        _ => init,
+    }
+}
+
 /// Assigns the expressions of an initialiser list to elements, in row-major order.
 fn place_initialisers<'u>(
     init: Cursor<'u>,
@@ -419,6 +440,7 @@ fn place_initialisers<'u>(
     slots: &mut [Option<Cursor<'u>>],
 ) -> Result<()> {
     let unsupported = |c| problem(codes::INITIALIZER, "this initialiser is not supported", c);
+    let init = array_inside(init);
     if init.kind() == CXCursor_StringLiteral || peeled(init).kind() == CXCursor_StringLiteral {
         return Err(problem(
             codes::STRING,

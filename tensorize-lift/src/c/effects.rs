@@ -1,6 +1,7 @@
 //! What an expression reads and writes, and whether C leaves the order open.
 
 use super::ffi::Cursor;
+use super::flatten::is_reached;
 use super::lower::{Lower, Result, operands, peeled, problem};
 use super::operator::{self, Binary, Unary};
 use super::types::{self, Ty};
@@ -24,6 +25,15 @@ impl<'u> Effects<'u> {
         self.writes.extend(&other.writes);
         self.reads_memory |= other.reads_memory;
         self.writes_memory |= other.writes_memory;
+    }
+
+    /// What it reads.
+    fn only_reads(&self) -> Effects<'u> {
+        Effects {
+            reads: self.reads.clone(),
+            reads_memory: self.reads_memory,
+            ..Effects::default()
+        }
     }
 
     fn writes_what(&self, other: &Effects<'u>) -> bool {
@@ -232,6 +242,20 @@ fn everything<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>) {
     }
 }
 
+/// Whether an operand is a lambda, written here.
+fn is_lambda(c: Cursor<'_>) -> bool {
+    match peeled(c).kind() {
+        CXCursor_LambdaExpr => true,
+        CXCursor_CallExpr => {
+            let constructs = c
+                .referenced()
+                .is_some_and(|r| r.kind() == CXCursor_Constructor);
+            constructs && matches!(c.arguments()[..], [one] if is_lambda(one))
+        }
+        _ => false,
+    }
+}
+
 /// Operands in no order.
 fn unordered<'u>(
     lower: &Lower<'u, '_>,
@@ -240,9 +264,15 @@ fn unordered<'u>(
     depth: usize,
 ) -> Result<Effects<'u>> {
     let mut all = Effects::default();
-    for &p in parts {
+    // What a lambda does is done by what it is passed to, when all operands are there; here it is only made.
+    let (made, others): (Vec<_>, Vec<_>) = parts.iter().partition(|p| is_lambda(**p));
+    for &p in others.into_iter().chain(made) {
         let e = effects(lower, p, depth)?;
-        if all.conflicts(&e) {
+        let conflict = match is_lambda(p) {
+            true => all.conflicts(&e.only_reads()),
+            false => all.conflicts(&e),
+        };
+        if conflict {
             let message = "the order in which the parts of this expression are evaluated is open";
             return Err(problem(codes::ORDER, message, at));
         }
@@ -381,6 +411,19 @@ impl<'u> Lower<'u, '_> {
             },
             CXCursor_CallExpr if self.source.cpp && !cpp::is_element(c) => {
                 self.assigned.extend(cpp::by_reference(c));
+                // Passed by value or by const reference, a cast stands around it.
+                for a in c.arguments() {
+                    let member = Some(a).filter(|a| a.kind() == CXCursor_MemberRefExpr);
+                    self.scan_members(member, false)?;
+                }
+            }
+            CXCursor_VarDecl if self.source.cpp && matches!(types::of(c), Ty::Reference(_)) => {
+                let init = c.initializer();
+                let variable = init.filter(|e| e.kind() == CXCursor_DeclRefExpr);
+                let variable = variable.and_then(|e| e.referenced());
+                self.assigned.extend(variable.filter(|d| is_reached(*d)));
+                let member = init.filter(|e| e.kind() == CXCursor_MemberRefExpr);
+                self.scan_members(member, false)?;
             }
             _ => {}
         }

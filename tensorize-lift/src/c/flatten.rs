@@ -10,10 +10,13 @@ mod record;
 mod result;
 
 pub(super) use element::{StructArgument, uniform};
+pub(super) use global::is_reached;
 pub(super) use local::is_of_numbers;
+pub(super) use record::{Part, is_private};
 
 use super::codes;
 use super::cpp::Described;
+use super::cpp::method::This;
 use super::ffi::{Cursor, Type};
 use super::lower::{Lower, Result, Target, const_elements, problem, zero_offset};
 use super::place::Place;
@@ -35,6 +38,8 @@ pub(super) struct Flat<'u> {
     fields: HashMap<Path<'u>, Place>,
     /// Fields that are assigned, or whose address is taken, somewhere in what was seen so far.
     assigned: HashSet<Cursor<'u>>,
+    /// Variables with the values of numbers in the caller's memory: how a change of one is refused.
+    of_the_caller: HashMap<Sym, &'static str>,
     /// Fields of structs of which there is a copy, which has to stay what it is.
     copied: HashSet<Cursor<'u>>,
     /// Pitches of tables of row pointers.
@@ -188,6 +193,16 @@ impl<'u> Lower<'u, '_> {
             return Ok(false);
         }
         if let Some((declaration, t, pointer)) = struct_type(p.ty()) {
+            let by_value = !pointer && p.ty().canonical().kind() == CXType_Record;
+            if by_value && self.source.cpp && !element::is_copied_plainly(t) {
+                let mut refused = problem(
+                    codes::RECORD,
+                    format!("'{name}' is passed by value, and more than its numbers is copied"),
+                    p,
+                );
+                refused.help = Some("pass it by const reference".into());
+                return Err(refused);
+            }
             let root = self.flat.roots.len();
             let node = Node::Struct {
                 pointer,
@@ -222,6 +237,40 @@ impl<'u> Lower<'u, '_> {
         Ok(false)
     }
 
+    /// The object that a member function is called on, as a parameter.
+    pub fn this_parameter(&mut self, f: Cursor<'u>) -> Result<()> {
+        let class = f.semantic_parent().map(|c| c.definition().unwrap_or(c));
+        let class = class.filter(|c| struct_declaration(c.ty()).is_some());
+        let declaration = class.ok_or_else(|| {
+            problem(
+                codes::RECORD,
+                "a member function of this class is not supported",
+                f,
+            )
+        })?;
+        let (is_const, ty) = (f.is_const_method(), bare(declaration.ty()));
+        let root = self.flat.roots.len();
+        self.flat.roots.push(Root {
+            name: signature::THIS.into(),
+            ty: format!("{}{ty} *", if is_const { "const " } else { "" }),
+            plain: false,
+            global: None,
+            node: Node::Struct {
+                pointer: true,
+                shared: true,
+                declaration,
+                ty,
+                prefix: signature::THIS.into(),
+                is_const,
+                fields: vec![],
+            },
+        });
+        if let Some(frame) = self.frames.last_mut() {
+            frame.this = Some(This::Named((Owner::Parameter(root), vec![])));
+        }
+        Ok(())
+    }
+
     /// Whether the kernel's text names a variable.
     fn is_mentioned(&self, d: Cursor<'u>) -> bool {
         fn find<'u>(c: Cursor<'u>, d: Cursor<'u>) -> bool {
@@ -233,7 +282,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// A name of a parameter, which has to be one in C.
-    fn flat_name(&mut self, name: &str) -> Sym {
+    pub fn flat_name(&mut self, name: &str) -> Sym {
         let mut wanted = name.to_string();
         let mut n = 1;
         while self.is_used(&wanted) {
@@ -403,6 +452,8 @@ fn shape_of(node: Node<'_>, params: &mut Vec<Param>) -> Shape {
                 .into_iter()
                 .map(|(f, n)| signature::Field {
                     name: f.spelling(),
+                    base: record::base_of(declaration, f),
+                    hidden: record::hidden(f),
                     shape: shape_of(n, params),
                 })
                 .collect();

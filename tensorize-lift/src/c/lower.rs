@@ -320,6 +320,10 @@ impl<'u, 's> Lower<'u, 's> {
             Ty::Void => None,
             Ty::Class(_) if source.cpp => None,
             _ if super::flatten::struct_declaration(f.ty().result()).is_some() => None,
+            Ty::Reference(_) => {
+                let message = format!("'{}' returns a reference", f.spelling());
+                return Err(problem(codes::TYPE, message, f));
+            }
             t => Some(scalar_type(&t, f)?),
         };
         lower.frames.push(Frame {
@@ -335,6 +339,9 @@ impl<'u, 's> Lower<'u, 's> {
         lower.scan_ends(f);
         if source.cpp {
             lower.scan_objects(f);
+        }
+        if super::cpp::method::is_method(f) {
+            lower.this_parameter(f)?;
         }
         for (i, p) in f.arguments().into_iter().enumerate() {
             lower.parameter(i, p)?;

@@ -246,7 +246,10 @@ impl<'u> Lower<'u, '_> {
     /// Writes a value of the place's type.
     pub fn write(&mut self, place: Place, value: Expr, at: Cursor<'u>) -> Result<()> {
         match place {
-            Place::Var(var, ty) if value.ty() == ty => self.emit(Stmt::Assign { var, ty, value }),
+            Place::Var(var, ty) if value.ty() == ty => {
+                self.check_not_of_the_caller(&var, at)?;
+                self.emit(Stmt::Assign { var, ty, value })
+            }
             Place::Element(Target { array, elem }, index, ty) if value.ty() == ty => {
                 self.written.insert(array.clone());
                 self.emit(Stmt::Store {

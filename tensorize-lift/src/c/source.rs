@@ -234,7 +234,7 @@ pub(super) fn body(f: Cursor<'_>) -> Option<Cursor<'_>> {
         .find(|c| c.kind() == CXCursor_CompoundStmt)
 }
 
-fn is_annotated(f: Cursor<'_>) -> bool {
+pub(super) fn is_annotated(f: Cursor<'_>) -> bool {
     [f, f.canonical()].iter().any(|f| {
         f.children()
             .iter()

@@ -13,6 +13,11 @@ fn classes_and_function_objects() {
 }
 
 #[test]
+fn members_of_the_callers_objects() {
+    refuses_them("members", "cpp", HEADERS, MEMBERS);
+}
+
+#[test]
 fn structs_that_are_returned() {
     refuses_them("returned", "cpp", HEADERS, RETURNED);
 }
@@ -219,6 +224,80 @@ const CLASSES: &[Case] = &[
             ("v.begin(), v.end()", "v.begin() + 1, v.end()"),
             ("adjacent_difference", "partial_sum"),
             ("o.begin()", "o.begin() + 1"),
+        ],
+    ),
+];
+
+const MEMBERS: &[Case] = &[
+    // A vector in a struct: its own size, not the other's, and not what the struct says.
+    (
+        "struct I { int w, h; std::vector<float> d; };\nfloat f(const I &a, const I &b) { float s = 0; for (std::size_t i = 0; i < a.d.size(); i++) s += a.d[i]; return s + b.h; }",
+        &[
+            ("a.d.size()", "b.d.size()"),
+            ("i < a.d.size()", "i < (std::size_t)(a.w * a.h)"),
+            ("s += a.d[i]", "s += b.d[i]"),
+            ("b.h", "b.w"),
+        ],
+    ),
+    // Private members, reached by accessors.
+    (
+        "class M { int r, c; std::vector<float> d; public: int rows() const { return r; } int cols() const { return c; } float &at(int i, int j) { return d[i * c + j]; } };\nvoid f(M &m, const float *b) { for (int i = 0; i < m.rows(); i++) for (int j = 0; j < m.cols(); j++) m.at(i, j) += b[j]; }",
+        &[
+            ("d[i * c + j]", "d[i * r + j]"),
+            ("d[i * c + j]", "d[j * c + i]"),
+            ("return r;", "return c;"),
+            ("+= b[j]", "+= b[i]"),
+        ],
+    ),
+    // A base class's members, one of which is hidden by another of the same name.
+    (
+        "struct B { float g; int n; }; struct D : B { float g; float *x; };\nvoid f(D &d) { for (int i = 0; i < d.n; i++) d.x[i] *= d.g; }",
+        &[
+            ("d.n", "d.n - 1"),
+            ("float g; float *x;", "double g; float *x;"),
+        ],
+    ),
+    // Numbers of the caller that change through references.
+    (
+        "struct R { float a, b; }; static void set(float &v, float w) { v = w; }\nvoid f(R &r, float w, float *out) { set(r.a, w); out[0] = r.a + r.b; }",
+        &[
+            ("float &v", "float v"),
+            ("set(r.a, w)", "set(r.b, w)"),
+            (
+                "set(r.a, w); out[0] = r.a + r.b;",
+                "out[0] = r.a + r.b; set(r.a, w);",
+            ),
+        ],
+    ),
+    // And a variable of the file that does.
+    (
+        "float gain;\nvoid f(float *x) { float &g = gain; x[0] = g; g = x[1]; }",
+        &[
+            ("float &g", "float g"),
+            ("x[0] = g; g = x[1];", "g = x[1]; x[0] = g;"),
+        ],
+    ),
+    // Tables.
+    (
+        "constexpr std::array<int, 3> t = {1, 2, 3};\nvoid f(const int *x, int *y, int n) { for (int i = 0; i < n; i++) y[i] = t[0] * x[3 * i] + t[1] * x[3 * i + 1] + t[2] * x[3 * i + 2]; }",
+        &[("{1, 2, 3}", "{1, 3, 2}"), ("{1, 2, 3}", "{1, 2}")],
+    ),
+    // Two iterators into one array.
+    (
+        "float f(const std::vector<float> &v, int lag) { float s = 0; for (auto a = v.begin(), b = v.begin() + lag; b != v.end(); ++a, ++b) s += *a * *b; return s; }",
+        &[
+            ("*a * *b", "*a * *a"),
+            ("v.begin() + lag", "v.begin() + lag + 1"),
+            ("b != v.end()", "a != v.end()"),
+        ],
+    ),
+    // Elements that are structs, by reference.
+    (
+        "struct P { unsigned char r, g, b; };\nvoid f(std::vector<P> &v) { std::for_each(v.begin(), v.end(), [](P &p) { p.r = 255 - p.r; }); }",
+        &[
+            ("[](P &p)", "[](P p)"),
+            ("p.r = 255", "p.g = 255"),
+            ("255 - p.r", "255 - p.b"),
         ],
     ),
 ];

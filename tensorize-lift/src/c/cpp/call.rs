@@ -5,6 +5,7 @@ use super::super::call::Arg;
 use super::super::codes;
 use super::super::expr::{as_truth, select};
 use super::super::ffi::{Constant, Cursor};
+use super::super::flatten::is_reached;
 use super::super::lower::{
     Binding, Lower, Result, convert, offset_op, operands, peeled, problem, scalar_type,
 };
@@ -403,7 +404,12 @@ impl<'u> Lower<'u, '_> {
                 let from = offset_op(BinOp::Subtract, seq.len.clone(), len.clone());
                 Ok(part(seq, from, len))
             }
-            ("move" | "forward" | "as_const", 1) => self.seq(call.arg(0)?),
+            ("move" | "forward" | "as_const", 1) => {
+                if call.name != "as_const" {
+                    self.check_moved(call.arg(0)?)?;
+                }
+                self.seq(call.arg(0)?)
+            }
             _ => Err(call.unsupported()),
         }
     }
@@ -461,10 +467,12 @@ impl<'u> Lower<'u, '_> {
     pub fn is_place(&self, c: Cursor<'u>) -> bool {
         match c.kind() {
             CXCursor_DeclRefExpr => c.referenced().is_some_and(|d| {
-                matches!(
-                    self.bindings.get(&d),
-                    Some(Binding::Scalar(..) | Binding::Alias(_) | Binding::Array(..))
-                )
+                match self.bindings.get(&d) {
+                    Some(Binding::Scalar(..) | Binding::Alias(_) | Binding::Array(..)) => true,
+                    // A variable of the file that has not been used so far.
+                    None => d.kind() == CXCursor_VarDecl && is_reached(d),
+                    Some(_) => false,
+                }
             }),
             CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => true,
             CXCursor_UnaryOperator => matches!(

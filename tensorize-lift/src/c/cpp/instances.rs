@@ -4,7 +4,10 @@
 //! reference to one. So a copy of the file is parsed that takes the address of each at its end.
 
 use super::super::ffi::{Cursor, Unit};
+use super::super::flatten::is_private;
 use super::super::lower::operands;
+use super::super::source::is_annotated;
+use super::class::in_std;
 use clang_sys::*;
 use std::collections::HashMap;
 
@@ -72,7 +75,17 @@ fn collect<'u>(
             CXCursor_FunctionDecl if d.is_definition() && (top || d.in_main_file()) => {
                 found.push((d, None));
             }
-            CXCursor_Namespace | CXCursor_LinkageSpec | CXCursor_UnexposedDecl
+            CXCursor_CXXMethod if d.is_definition() && d.in_main_file() => {
+                let wanted = is_annotated(d) || repeats(d);
+                if wanted && is_written(d) {
+                    found.push((d, None));
+                }
+            }
+            CXCursor_Namespace
+            | CXCursor_LinkageSpec
+            | CXCursor_UnexposedDecl
+            | CXCursor_ClassDecl
+            | CXCursor_StructDecl
                 if d.in_main_file() =>
             {
                 collect(d, false, instances, found);
@@ -95,19 +108,46 @@ fn collect<'u>(
     }
 }
 
+/// Whether a function has a loop, or calls a function of the library, which may have one. Of member functions, those that
+/// have not are parts of others: accessors, operators.
+fn repeats(c: Cursor<'_>) -> bool {
+    let here = match c.kind() {
+        CXCursor_ForStmt | CXCursor_WhileStmt | CXCursor_DoStmt | CXCursor_CXXForRangeStmt => true,
+        CXCursor_CallExpr => c
+            .referenced()
+            .is_some_and(|f| f.kind() == CXCursor_FunctionDecl && in_std(f)),
+        _ => false,
+    };
+    here || c.children().into_iter().any(repeats)
+}
+
+/// Whether a member function is one that code at the end of the file can call. Those of a class in a function are
+/// not, and of a template there is none before it has arguments.
+fn is_written(f: Cursor<'_>) -> bool {
+    let mut scope = f.semantic_parent();
+    while let Some(p) = scope {
+        match p.kind() {
+            CXCursor_ClassTemplate | CXCursor_ClassTemplatePartialSpecialization => return false,
+            CXCursor_ClassDecl | CXCursor_StructDecl if is_private(p) => return false,
+            _ => scope = p.semantic_parent(),
+        }
+    }
+    !is_private(f)
+}
+
 /// A name for each function, in which overloads and instances differ.
 pub(in super::super) fn unique_names<'u>(
     functions: &[(Cursor<'u>, Option<String>)],
 ) -> Vec<String> {
     let mut count: HashMap<String, usize> = HashMap::new();
     for (f, _) in functions {
-        *count.entry(f.spelling()).or_default() += 1;
+        *count.entry(plain_name(*f)).or_default() += 1;
     }
     let mut used: HashMap<String, usize> = HashMap::new();
     functions
         .iter()
         .map(|(f, expression)| {
-            let plain = f.spelling();
+            let plain = plain_name(*f);
             let mut name = plain.clone();
             if count.get(&plain).is_some_and(|&n| n > 1) {
                 let arguments = expression
@@ -126,6 +166,39 @@ pub(in super::super) fn unique_names<'u>(
             if *n > 1 { format!("{name}_{n}") } else { name }
         })
         .collect()
+}
+
+/// A function's name, with the class that it is a member of; an operator's in words.
+fn plain_name(f: Cursor<'_>) -> String {
+    let mut name = f.spelling();
+    if let Some(sign) = name.strip_prefix("operator")
+        && !sign.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+    {
+        let words = sign.chars().map(|c| match c {
+            '+' => "_plus",
+            '-' => "_minus",
+            '*' => "_times",
+            '/' => "_by",
+            '%' => "_mod",
+            '=' => "_is",
+            '<' => "_below",
+            '>' => "_above",
+            '(' => "_call",
+            '[' => "_at",
+            '!' => "_not",
+            '&' => "_and",
+            '|' => "_or",
+            '^' => "_xor",
+            '~' => "_flip",
+            ' ' => "_to",
+            _ => "",
+        });
+        name = format!("operator{}", words.collect::<String>());
+    }
+    match f.semantic_parent() {
+        Some(class) if f.kind() == CXCursor_CXXMethod => format!("{}_{name}", class.spelling()),
+        _ => name,
+    }
 }
 
 /// The words of a type, joined.

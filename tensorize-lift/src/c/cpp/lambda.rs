@@ -378,6 +378,9 @@ impl<'u> Lower<'u, '_> {
                 }
                 self.bind_pointer(p, Some((v.target, dims, v.offset)))
             }
+            Arg::Place(Place::Array(of)) if matches!(t.clone().referred(), Ty::Record(..)) => {
+                self.element_parameter(p, of)
+            }
             Arg::Place(place) => {
                 if let Some(row) = self.row_of(place.clone())
                     && !matches!(t.clone().referred(), Ty::Scalar(_) | Ty::Pointer(_))

@@ -2,6 +2,7 @@
 
 use super::super::codes;
 use super::super::ffi::Cursor;
+use super::super::flatten::{Node, Part};
 use super::super::lower::{Binding, Lower, Result, Target, const_elements, problem, zero_offset};
 use super::super::place::{Place, Pointer};
 use super::super::types::{self, Ty};
@@ -61,22 +62,9 @@ impl<'u> Lower<'u, '_> {
             }
             Ty::Class(Class::Span(element, extent)) => {
                 let is_const = referred_const(referred, 0);
-                let (elem, dims) = self.element_shape(&element, p)?;
-                let dims = constant_dims(&dims).ok_or_else(|| refused(p, &name))?;
-                let (param, target) = self.array_param(&name, elem, is_const, false);
-                let to = param.name().to_string();
-                let mut params = vec![param];
-                let (len, size) = match extent {
-                    Some(n) => (int(n.into()), None),
-                    None => {
-                        let (param, len) = self.size_param(&name, "size");
-                        let size = param.name().to_string();
-                        params.push(param);
-                        (len, Some(size))
-                    }
-                };
-                self.bind_seq(p, target, dims, len);
-                (params, Shape::Span { to, size })
+                let (seq, params, shape) = self.span_form(&name, &element, extent, is_const, p)?;
+                self.bindings.insert(p, Binding::Seq(seq));
+                (params, shape)
             }
             Ty::Class(Class::Array(element, len)) => {
                 let (elem, dims) = self.element_shape(&element, p)?;
@@ -89,7 +77,8 @@ impl<'u> Lower<'u, '_> {
                 if !by_reference {
                     self.must_not_change(p, &target);
                 }
-                self.bind_seq(p, target, dims, int(len.into()));
+                let seq = seq_of(target, &dims, int(len.into()));
+                self.bindings.insert(p, Binding::Seq(seq));
                 (vec![param], Shape::Place { to, len: total })
             }
             t @ Ty::Other(..) if by_reference && !super::super::flatten::is_struct(p.ty()) => {
@@ -109,7 +98,7 @@ impl<'u> Lower<'u, '_> {
         is_const: bool,
         restrict: bool,
     ) -> (Param, Target) {
-        let array = self.fresh(name);
+        let array = self.flat_name(name);
         let param = Param::Array {
             name: array.clone(),
             elem,
@@ -120,7 +109,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn size_param(&mut self, of: &str, what: &str) -> (Param, Expr) {
-        let name = self.fresh(format!("{of}_{what}"));
+        let name = self.flat_name(&format!("{of}_{what}"));
         self.cpp.fixed.insert(name.clone());
         let ty = ScalarType::I64;
         (
@@ -130,21 +119,6 @@ impl<'u> Lower<'u, '_> {
             },
             Expr::Var(name, ty),
         )
-    }
-
-    fn bind_seq(&mut self, p: Cursor<'u>, target: Target, dims: Vec<u64>, len: Expr) {
-        let seq = Seq {
-            start: Pointer {
-                view: target.elem,
-                target,
-                offset: zero_offset(),
-                dims: dims.iter().map(|&d| int(d.into())).collect(),
-            },
-            len,
-            size: None,
-            rows: None,
-        };
-        self.bindings.insert(p, Binding::Seq(seq));
     }
 
     /// A parameter by value is a copy, and a copy is not made.
@@ -165,45 +139,17 @@ impl<'u> Lower<'u, '_> {
     ) -> Result<Flattened> {
         let grown = self.cpp.grown.contains(&p);
         let returned = !by_reference && self.cpp.roles.get(&p) == Some(&Role::Result);
-        let (elem, dims) = self.element_shape(element, p)?;
-        let nested = dims.first() == Some(&None);
-        if dims.iter().skip(usize::from(nested)).any(|d| d.is_none()) {
-            return Err(refused(p, name));
-        }
         if grown && !by_reference && !returned {
             let message = format!("the length of '{name}' changes, which is a copy");
             return Err(problem(codes::ALLOCATION, message, p));
         }
-        let (param, target) =
-            self.array_param(name, elem, is_const || !by_reference, !by_reference);
-        let to = param.name().to_string();
-        if !by_reference {
-            self.must_not_change(p, &target);
+        let owned = !by_reference;
+        let (mut seq, mut params, shape) =
+            self.vector_form(name, element, is_const || owned, owned, p)?;
+        if owned {
+            self.must_not_change(p, &seq.start.target);
         }
-        let (length, len) = self.size_param(name, if nested { "rows" } else { "size" });
-        let size = length.name().to_string();
-        let mut params = vec![param, length];
-        let mut lengths: Vec<Expr> = Vec::new();
-        let mut pitch = String::new();
-        if nested {
-            let (param, e) = self.size_param(name, "pitch");
-            pitch = param.name().to_string();
-            params.push(param);
-            lengths.push(e);
-        }
-        let rest = dims.iter().skip(usize::from(nested)).flatten();
-        lengths.extend(rest.map(|&d| int(d.into())));
-        let mut seq = Seq {
-            start: Pointer {
-                view: elem,
-                target,
-                offset: zero_offset(),
-                dims: lengths,
-            },
-            len: len.clone(),
-            size: None,
-            rows: None,
-        };
+        let nested = matches!(shape, Shape::Nested { .. });
         let mut resized = None;
         if grown && by_reference {
             if nested {
@@ -216,7 +162,7 @@ impl<'u> Lower<'u, '_> {
                 return Err(p);
             }
             let var = self.fresh(format!("{name}.size"));
-            self.assign_var(var.clone(), len)?;
+            self.assign_var(var.clone(), seq.len.clone())?;
             seq.len = Expr::Var(var.clone(), ScalarType::I64);
             seq.size = Some(var.clone());
             let (param, target) =
@@ -227,18 +173,115 @@ impl<'u> Lower<'u, '_> {
             self.cpp.at_exit.push(Resized { array, values });
         }
         self.bindings.insert(p, Binding::Seq(seq));
-        let size = Some(size);
+        let shape = match shape {
+            Shape::Vector { to, size, .. } => Shape::Vector { to, size, resized },
+            other => other,
+        };
+        Ok((params, shape))
+    }
+
+    /// What a vector outside of the kernel becomes: its elements and its size, and the length of its rows if these are
+    /// vectors.
+    fn vector_form(
+        &mut self,
+        name: &str,
+        element: &Ty,
+        is_const: bool,
+        restrict: bool,
+        at: Cursor<'u>,
+    ) -> Result<(Seq, Vec<Param>, Shape)> {
+        let (elem, dims) = self.element_shape(element, at)?;
+        let nested = dims.first() == Some(&None);
+        let inner = constant_dims(&dims[usize::from(nested)..]).ok_or_else(|| refused(at, name))?;
+        let (param, target) = self.array_param(name, elem, is_const, restrict);
+        let to = param.name().to_string();
+        let (length, len) = self.size_param(name, if nested { "rows" } else { "size" });
+        let size = Some(length.name().to_string());
+        let mut params = vec![param, length];
+        let mut lengths: Vec<Expr> = Vec::new();
         let shape = if nested {
+            let (param, e) = self.size_param(name, "pitch");
+            let pitch = param.name().to_string();
+            params.push(param);
+            lengths.push(e);
             Shape::Nested {
                 to,
                 rows: size,
                 pitch,
-                resized,
+                resized: None,
             }
         } else {
-            Shape::Vector { to, size, resized }
+            Shape::Vector {
+                to,
+                size,
+                resized: None,
+            }
         };
-        Ok((params, shape))
+        lengths.extend(inner.iter().map(|&d| int(d.into())));
+        let seq = Seq {
+            start: Pointer {
+                view: elem,
+                target,
+                offset: zero_offset(),
+                dims: lengths,
+            },
+            len,
+            size: None,
+            rows: None,
+        };
+        Ok((seq, params, shape))
+    }
+
+    /// What a span outside of the kernel becomes.
+    fn span_form(
+        &mut self,
+        name: &str,
+        element: &Ty,
+        extent: Option<u64>,
+        is_const: bool,
+        at: Cursor<'u>,
+    ) -> Result<(Seq, Vec<Param>, Shape)> {
+        let (elem, dims) = self.element_shape(element, at)?;
+        let dims = constant_dims(&dims).ok_or_else(|| refused(at, name))?;
+        let (param, target) = self.array_param(name, elem, is_const, false);
+        let to = param.name().to_string();
+        let mut params = vec![param];
+        let (len, size) = match extent {
+            Some(n) => (int(n.into()), None),
+            None => {
+                let (param, len) = self.size_param(name, "size");
+                let size = param.name().to_string();
+                params.push(param);
+                (len, Some(size))
+            }
+        };
+        let seq = seq_of(target, &dims, len);
+        Ok((seq, params, Shape::Span { to, size }))
+    }
+
+    /// A member, or a variable of the file, that is an object of the library.
+    pub fn object_part(
+        &mut self,
+        part: &Part<'_, 'u>,
+        class: &Class,
+        at: Cursor<'u>,
+    ) -> Result<(Place, Node<'u>)> {
+        let spelled = part.spelled.canonical();
+        let is_const = part.is_const || const_elements(spelled);
+        let (seq, params, shape) = match class {
+            Class::Vector(element) => self.vector_form(part.name, element, is_const, false, at)?,
+            Class::Span(element, extent) => {
+                let is_const = referred_const(spelled, 0);
+                self.span_form(part.name, element, *extent, is_const, at)?
+            }
+            _ => {
+                let message = format!("{} is not supported", part.called);
+                return Err(problem(codes::RECORD, message, at));
+            }
+        };
+        let mut whole = seq.start;
+        whole.dims.insert(0, seq.len);
+        Ok((Place::Array(whole), Node::Leaf(shape, params)))
     }
 
     /// The result of a kernel that returns a vector or a `std::array`: an array, and its size.
@@ -422,6 +465,21 @@ impl<'u> Lower<'u, '_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Elements of these lengths that lie at the start of an array.
+fn seq_of(target: Target, dims: &[u64], len: Expr) -> Seq {
+    Seq {
+        start: Pointer {
+            view: target.elem,
+            target,
+            offset: zero_offset(),
+            dims: dims.iter().map(|&d| int(d.into())).collect(),
+        },
+        len,
+        size: None,
+        rows: None,
     }
 }
 

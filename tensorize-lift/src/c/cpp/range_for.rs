@@ -4,7 +4,7 @@ use super::super::codes;
 use super::super::expr::select;
 use super::super::ffi::Cursor;
 use super::super::jump::{Leaves, leaves};
-use super::super::lower::{Binding, ExitKind, Lower, Result, convert, operands, problem};
+use super::super::lower::{Binding, ExitKind, Lower, Result, convert, operands, peeled, problem};
 use super::super::place::Place;
 use super::super::types::{self, Ty};
 use super::class::Class;
@@ -154,6 +154,12 @@ impl<'u> Lower<'u, '_> {
                 let place = self.settled_place(place)?;
                 self.bind_reference(d, place)
             }
+            Ty::Scalar(_) if names_something(d, e) => {
+                let message = format!("what '{}' refers to is not known", d.spelling());
+                let mut p = problem(codes::TYPE, message, d);
+                p.help = Some("take its value, or refer to one variable or element".into());
+                Err(p)
+            }
             Ty::Scalar(_) => {
                 let value = self.full(e, |s| s.value(e))?;
                 self.bind_copy(d, value)
@@ -184,6 +190,30 @@ impl<'u> Lower<'u, '_> {
             )),
         }
     }
+}
+
+/// Whether a reference with this initialiser, which is no place, is another name for something nevertheless, and not one
+/// for a value.
+fn names_something(d: Cursor<'_>, e: Cursor<'_>) -> bool {
+    let t = d.ty().canonical();
+    if t.kind() == CXType_LValueReference && !t.pointee().is_const() {
+        return true;
+    }
+    let inner = peeled(e);
+    let chosen = match inner.kind() {
+        CXCursor_ConditionalOperator => true,
+        CXCursor_CallExpr => {
+            let result = inner
+                .referenced()
+                .map(|f| f.ty().result().canonical().kind());
+            matches!(
+                result,
+                Some(CXType_LValueReference | CXType_RValueReference)
+            )
+        }
+        _ => false,
+    };
+    chosen && types::of(inner) == types::of(d).referred()
 }
 
 /// `for (init; x : elements)`; libclang does not show the first part.

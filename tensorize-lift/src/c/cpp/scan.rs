@@ -59,7 +59,11 @@ fn is_vector(t: &Ty) -> bool {
 /// The object that a member function is called on.
 pub(super) fn object<'u>(call: Cursor<'u>) -> Option<Cursor<'u>> {
     let member = *call.children().first()?;
-    if member.kind() != CXCursor_MemberRefExpr {
+    // `x.values[i]` has a member, too, which is no function.
+    let names_it = member
+        .referenced()
+        .is_some_and(|m| m.kind() != CXCursor_FieldDecl);
+    if member.kind() != CXCursor_MemberRefExpr || !names_it {
         return None;
     }
     operands(member).first().copied()

@@ -228,6 +228,11 @@ impl<'u> Lower<'u, '_> {
             CXCursor_CallExpr => self.call_seq(c),
             _ => match types::of(c) {
                 Ty::Array(..) => self.seq_of_c_array(c),
+                Ty::Class(Class::Vector(_) | Class::Span(..) | Class::Array(..))
+                    if c.kind() == CXCursor_MemberRefExpr =>
+                {
+                    self.seq_of_c_array(c)
+                }
                 _ => Err(unsupported("this kind of expression")),
             },
         }

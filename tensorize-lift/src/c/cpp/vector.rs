@@ -2,6 +2,7 @@
 
 use super::super::codes;
 use super::super::ffi::Cursor;
+use super::super::flatten::is_reached;
 use super::super::lower::{Binding, Lower, Result, operands, peeled, problem, span};
 use super::super::place::Place;
 use super::super::types::{self, Ty};
@@ -245,7 +246,11 @@ impl<'u> Lower<'u, '_> {
             let moves = super::class::in_std(callee)
                 && matches!(callee.spelling().as_str(), "move" | "forward");
             return Ok(match super::super::call::helper(callee) {
-                _ if moves => Made::Copied(*e.arguments().first().ok_or_else(unsupported)?),
+                _ if moves => {
+                    let from = *e.arguments().first().ok_or_else(unsupported)?;
+                    self.check_moved(from)?;
+                    Made::Copied(from)
+                }
                 Some(f)
                     if !super::class::in_std(callee)
                         && matches!(
@@ -259,6 +264,31 @@ impl<'u> Lower<'u, '_> {
             });
         }
         self.made_from(&e.arguments(), e)
+    }
+
+    /// Refuses to take the elements out of a vector that the caller still has.
+    pub(super) fn check_moved(&self, from: Cursor<'u>) -> Result<()> {
+        let own = match scan::named(from).filter(|_| peeled(from).kind() == CXCursor_DeclRefExpr) {
+            Some(d) => {
+                let by_reference = d.ty().canonical().kind() == CXType_LValueReference;
+                d.kind() == CXCursor_ParmDecl && !by_reference
+                    || d.kind() == CXCursor_VarDecl && !by_reference && !is_reached(d)
+            }
+            None => !matches!(peeled(from).kind(), CXCursor_MemberRefExpr),
+        };
+        if own || from.ty().is_const() || !matches!(types::of(from).referred(), Ty::Class(_)) {
+            return Ok(());
+        }
+        let mut p = problem(
+            codes::ALLOCATION,
+            format!(
+                "'{}' is emptied here, which is the caller's",
+                from.spelling()
+            ),
+            from,
+        );
+        p.help = Some("copy it, or swap the two where they are declared".into());
+        Err(p)
     }
 
     /// What a constructor makes of its arguments.

@@ -131,6 +131,8 @@ api! {
         fn clang_Type_getNumTemplateArguments(CXType) -> c_int;
         fn clang_Type_getTemplateArgumentAsType(CXType, c_uint) -> CXType;
         fn clang_CXXMethod_isStatic(CXCursor) -> c_uint;
+        fn clang_CXXMethod_isConst(CXCursor) -> c_uint;
+        fn clang_CXXMethod_isDefaulted(CXCursor) -> c_uint;
     }
     optional {
         fn clang_getCursorBinaryOperatorKind(CXCursor) -> CXBinaryOperatorKind;

@@ -105,6 +105,15 @@ impl<'u> Cursor<'u> {
         unsafe { (api().clang_CXXMethod_isStatic)(self.raw) != 0 }
     }
 
+    pub fn is_const_method(&self) -> bool {
+        unsafe { (api().clang_CXXMethod_isConst)(self.raw) != 0 }
+    }
+
+    /// Whether a member function is written as `= default`.
+    pub fn is_defaulted(&self) -> bool {
+        unsafe { (api().clang_CXXMethod_isDefaulted)(self.raw) != 0 }
+    }
+
     pub fn is_definition(&self) -> bool {
         unsafe { (api().clang_isCursorDefinition)(self.raw) != 0 }
     }

@@ -4,7 +4,7 @@
 
 use super::{Path, struct_type};
 use crate::c::codes;
-use crate::c::cpp::class::is_pair;
+use crate::c::cpp::class::{self, Class, in_std, is_pair};
 use crate::c::cpp::method::This;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Binding, Lower, Result, operands, peeled, problem};
@@ -27,6 +27,49 @@ pub(super) fn written<'u>(declaration: Cursor<'u>) -> Vec<Cursor<'u>> {
     }
 }
 
+/// Whether a constructor takes an object of its class.
+fn is_of_its_own(constructor: Cursor<'_>, declaration: Cursor<'_>) -> bool {
+    let own = |p: &Cursor<'_>| {
+        let t = p.ty().canonical();
+        let referred = t.pointee().declaration();
+        // In a template the class has no arguments yet.
+        matches!(t.kind(), CXType_LValueReference | CXType_RValueReference)
+            && (referred.canonical() == declaration.canonical()
+                || referred.spelling() == declaration.spelling())
+    };
+    constructor.arguments().iter().any(own)
+}
+
+/// Whether an object of this type is copied by copying its bytes, and its end does nothing.
+pub(super) fn is_copied_plainly(t: Type<'_>) -> bool {
+    let t = t.canonical();
+    match t.kind() {
+        CXType_ConstantArray => return is_copied_plainly(t.array_element()),
+        CXType_Record => {}
+        _ => return true,
+    }
+    let declaration = t.declaration();
+    let declaration = declaration.definition().unwrap_or(declaration);
+    if in_std(declaration) && !is_pair(declaration) {
+        return match class::of(t) {
+            Some(Ty::Class(Class::Span(..))) => true,
+            Some(Ty::Class(Class::Array(..))) => {
+                let element = t.template_arguments().into_iter().next().flatten();
+                element.is_some_and(is_copied_plainly)
+            }
+            _ => false,
+        };
+    }
+    let more = |c: &Cursor<'_>| match c.kind() {
+        CXCursor_CXXBaseSpecifier => !is_copied_plainly(c.ty()),
+        CXCursor_Destructor => !c.is_defaulted(),
+        CXCursor_Constructor => !c.is_defaulted() && is_of_its_own(*c, declaration),
+        _ => false,
+    };
+    let own = is_pair(declaration) || !written(declaration).iter().any(more);
+    own && t.fields().iter().all(|f| is_copied_plainly(f.ty()))
+}
+
 /// The fields of a struct in their order; `None` if there is more to it than these.
 pub(super) fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
     if !matches!(declaration.kind(), CXCursor_StructDecl | CXCursor_ClassDecl) {
@@ -36,17 +79,7 @@ pub(super) fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
         CXCursor_CXXBaseSpecifier | CXCursor_Destructor | CXCursor_UnionDecl => true,
         // What copies an object may do more than copy its numbers.
         CXCursor_CXXMethod => c.spelling() == "operator=",
-        CXCursor_Constructor => {
-            let own = |p: &Cursor<'_>| {
-                let t = p.ty().canonical();
-                let referred = t.pointee().declaration();
-                // In a template the class has no arguments yet.
-                matches!(t.kind(), CXType_LValueReference | CXType_RValueReference)
-                    && (referred.canonical() == declaration.canonical()
-                        || referred.spelling() == declaration.spelling())
-            };
-            c.arguments().iter().any(own)
-        }
+        CXCursor_Constructor => is_of_its_own(*c, declaration),
         _ => false,
     };
     // A `std::pair` copies its two members.

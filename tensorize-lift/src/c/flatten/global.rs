@@ -44,6 +44,9 @@ impl<'u> Lower<'u, '_> {
                 is_const: false,
             };
             let (place, node) = self.part(&part, at)?;
+            if let Place::Var(name, _) = &place {
+                self.flat.of_the_caller.insert(name.clone(), codes::GLOBAL);
+            }
             self.bindings.insert(d, Binding::Alias(place));
             node
         };
@@ -102,7 +105,11 @@ impl<'u> Lower<'u, '_> {
     pub(super) fn check_globals(&self) -> Result<()> {
         for root in &self.flat.roots {
             let by_value = match &root.node {
-                Node::Leaf(shape, _) => !matches!(shape, Shape::Place { .. }),
+                // Of a vector, the elements lie where they are, and its size does not change.
+                Node::Leaf(shape, _) => !matches!(
+                    shape,
+                    Shape::Place { .. } | Shape::Vector { .. } | Shape::Nested { .. }
+                ),
                 Node::Struct { pointer, .. } => *pointer,
             };
             if let Some(d) = root.global
@@ -118,7 +125,7 @@ impl<'u> Lower<'u, '_> {
 }
 
 /// Whether code at the end of the file can name a variable.
-pub(super) fn is_reached(d: Cursor<'_>) -> bool {
+pub(in crate::c) fn is_reached(d: Cursor<'_>) -> bool {
     let mut at = d.semantic_parent();
     while let Some(p) = at {
         match p.kind() {

@@ -3,6 +3,7 @@
 use super::global::is_reached;
 use super::{Node, Owner, Path, array_param, bare, row_table, struct_type};
 use crate::c::codes;
+use crate::c::cpp::class::Class;
 use crate::c::cpp::method::This;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{
@@ -13,12 +14,13 @@ use crate::c::operator::{self, Unary};
 use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
+use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Param};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::signature::Shape;
 
 /// A member, or a variable of the file, that is no struct.
-pub(super) struct Part<'a, 'u> {
+pub(in crate::c) struct Part<'a, 'u> {
     /// Its parameters' names begin with this.
     pub name: &'a str,
     /// What messages call it.
@@ -122,6 +124,9 @@ impl<'u> Lower<'u, '_> {
         if path.len() > MAX_DEPTH {
             return Err(unsupported("structs are nested too deeply"));
         }
+        for &field in path {
+            self.check_access(field, at)?;
+        }
         let Owner::Parameter(root) = *root else {
             return Err(unsupported(
                 "this member of a local struct is not supported",
@@ -141,7 +146,7 @@ impl<'u> Lower<'u, '_> {
             else {
                 return Err(unsupported("a member of something that is no struct"));
             };
-            if field.semantic_parent() != Some(*declaration) {
+            if !has_field(*declaration, field) {
                 return Err(unsupported("a member of a union or of an unnamed struct"));
             }
             let place = match fields.iter().position(|(f, _)| *f == field) {
@@ -223,6 +228,11 @@ impl<'u> Lower<'u, '_> {
             is_const,
         };
         let (place, node) = self.part(&part, c)?;
+        if let Place::Var(name, _) = &place
+            && by_pointer
+        {
+            self.flat.of_the_caller.insert(name.clone(), codes::RECORD);
+        }
         if let Node::Struct { fields, .. } = self.node(&owner, c)? {
             fields.push((field, node));
         }
@@ -230,13 +240,26 @@ impl<'u> Lower<'u, '_> {
         Ok(place)
     }
 
-    /// Refuses a member that code at the end of the file can't name.
+    /// Refuses to change a variable that has the value of a number in the caller's memory, which was taken not to change.
+    pub fn check_not_of_the_caller(&self, var: &Sym, at: Cursor<'u>) -> Result<()> {
+        let Some(code) = self.flat.of_the_caller.get(var) else {
+            return Ok(());
+        };
+        // If it is one of the file's that was seen to change, this says so.
+        self.check_globals()?;
+        let message = "a number outside of the function is changed through a reference";
+        Err(problem(code, message, at))
+    }
+
+    /// Refuses a member whose type code at the end of the file can't name where it has to: what is private is
+    /// reached by its type, and what a pointer to a struct points to is built.
     pub(super) fn check_access(&self, field: Cursor<'u>, at: Cursor<'u>) -> Result<()> {
-        if !is_private(field) {
+        let named = is_private(field) || struct_type(field.ty()).is_some_and(|(_, _, p)| p);
+        if !named || !is_private(named_in(field.ty())) {
             return Ok(());
         }
         let message = format!(
-            "'{}' is private, so that no other code can reach it",
+            "'{}' is of a type that is private, so that no other code can name it",
             field.spelling()
         );
         Err(problem(codes::RECORD, message, at))
@@ -266,9 +289,8 @@ impl<'u> Lower<'u, '_> {
                 };
                 Ok((Place::Var(name, *ty), Node::Leaf(shape, vec![param])))
             }
-            Ty::Scalar(_) | Ty::Array(..) => {
-                let (elem, lens) = t.flatten();
-                let elem = scalar_type(elem, at)?;
+            Ty::Scalar(_) | Ty::Array(..) | Ty::Class(Class::Array(..)) => {
+                let (elem, lens) = self.element_shape(&t, at)?;
                 let lens: Option<Vec<u64>> = lens.into_iter().collect();
                 let lens = lens.ok_or_else(|| {
                     problem(codes::TYPE, format!("{called} has no fixed length"), at)
@@ -315,6 +337,7 @@ impl<'u> Lower<'u, '_> {
                 let place = member_pointer(Target { array, elem }, dims(lens));
                 Ok((place, Node::Leaf(shape, vec![param])))
             }
+            Ty::Class(class) => self.object_part(part, class, at),
             Ty::Other(code, what) => Err(problem(code, format!("{what} is not supported"), at)),
             _ => Err(problem(
                 codes::RECORD,
@@ -346,9 +369,7 @@ impl<'u> Lower<'u, '_> {
                 prefix,
                 declaration,
                 ..
-            } if field.semantic_parent() == Some(*declaration) => {
-                Ok((shared, *is_const, prefix.clone()))
-            }
+            } if has_field(*declaration, field) => Ok((shared, *is_const, prefix.clone())),
             _ => {
                 let message = "a member of a union or of an unnamed struct is not supported";
                 Err(problem(codes::RECORD, message, at))
@@ -454,14 +475,58 @@ impl<'u> Lower<'u, '_> {
     }
 }
 
+/// The type of a private member.
+pub(super) fn hidden(field: Cursor<'_>) -> Option<String> {
+    is_private(field).then(|| field.ty().canonical().spelling())
+}
+
+/// The class that declares a field of this one, if it is another.
+pub(super) fn base_of(declaration: Cursor<'_>, field: Cursor<'_>) -> Option<String> {
+    let class = field.semantic_parent().filter(|c| *c != declaration)?;
+    Some(bare(class.ty()))
+}
+
+/// Whether a field is one of the class, or of the one class that it is made from. Of several there might be two
+/// objects of one class in it.
+pub(super) fn has_field(declaration: Cursor<'_>, field: Cursor<'_>) -> bool {
+    let parent = field.semantic_parent();
+    let mut class = declaration;
+    for _ in 0..MAX_DEPTH {
+        if parent == Some(class) {
+            return true;
+        }
+        let mut bases = super::element::written(class);
+        bases.retain(|c| c.kind() == CXCursor_CXXBaseSpecifier);
+        let [base] = bases[..] else { return false };
+        let base = base.ty().canonical().declaration();
+        class = base.definition().unwrap_or(base);
+    }
+    false
+}
+
+/// The declaration of what a type consists of or points to.
+fn named_in(t: Type<'_>) -> Cursor<'_> {
+    let mut t = t.canonical();
+    loop {
+        t = match t.kind() {
+            CXType_Pointer | CXType_LValueReference => t.pointee(),
+            CXType_ConstantArray => t.array_element(),
+            _ => return t.declaration(),
+        };
+    }
+}
+
 /// Whether a member is private or protected, which the last word before it says.
-fn is_private(field: Cursor<'_>) -> bool {
-    let Some(class) = field.semantic_parent() else {
+pub(in crate::c) fn is_private(member: Cursor<'_>) -> bool {
+    let class = member.semantic_parent();
+    let is_class = |c: &Cursor<'_>| matches!(c.kind(), CXCursor_ClassDecl | CXCursor_StructDecl);
+    let Some(class) = class.filter(is_class) else {
         return false;
     };
     let mut private = class.kind() == CXCursor_ClassDecl;
     for c in super::element::written(class) {
-        if c.kind() == CXCursor_FieldDecl && c.spelling() == field.spelling() {
+        if c == member.canonical() || c.kind() == member.kind() && c.spelling() == member.spelling()
+        {
             break;
         }
         if c.kind() == CXCursor_CXXAccessSpecifier {

@@ -112,6 +112,8 @@ impl<'u> Lower<'u, '_> {
             };
             fields.push(Field {
                 name: field.spelling(),
+                base: None,
+                hidden: super::record::hidden(field),
                 shape,
             });
         }

@@ -1,0 +1,149 @@
+//! Members of structs: how code at the end of the file names them, and their places in an object that it builds.
+
+use super::{Adaptor, Around};
+use std::fmt::Write as _;
+use tensorize_ir::signature::{Field, Language, Shape};
+
+impl Adaptor<'_> {
+    /// What makes private members reachable: of an explicit instantiation nobody asks whether it may name them.
+    pub(super) fn reaching(&self) -> impl Iterator<Item = String> + '_ {
+        let hidden = self.hidden().into_iter().enumerate();
+        hidden.map(|(i, Hidden { class, name, ty })| {
+            let (tag, pointer) = (self.tag(i), format!("tensorize::same<{ty}> {class}::*"));
+            // The tag is what finds the function.
+            format!(
+                "namespace tensorize {{ struct {tag} {{ friend {pointer}reached({tag}); }}; }}\n\
+                 template struct tensorize::reach<tensorize::{tag}, {pointer}, &{class}::{name}>;\n"
+            )
+        })
+    }
+
+    fn tag(&self, i: usize) -> String {
+        format!("{}_private_{i}", self.source.symbol)
+    }
+
+    /// The private members, each once.
+    fn hidden(&self) -> Vec<Hidden<'_>> {
+        fn collect<'a>(shape: &'a Shape, into: &mut Vec<Hidden<'a>>) {
+            let Shape::Struct { ty, fields, .. } = shape else {
+                return;
+            };
+            for f in fields {
+                into.extend(Hidden::of(ty, f).filter(|h| !into.contains(h)));
+                collect(&f.shape, into);
+            }
+        }
+        let mut all = Vec::new();
+        let shapes = self.source.given().chain(&self.source.result);
+        shapes.for_each(|shape| collect(shape, &mut all));
+        all
+    }
+
+    /// A member of `object`, which is of type `ty` or points to one.
+    pub(super) fn member(&self, object: &str, points: bool, ty: &str, field: &Field) -> String {
+        let arrow = if points { "->" } else { "." };
+        let object = match &field.base {
+            // Such a cast may name a base class that is private.
+            Some(base) => format!("(({base} {})({object}))", if points { "*" } else { "&" }),
+            None => object.into(),
+        };
+        match Hidden::of(ty, field) {
+            None => format!("{object}{arrow}{}", field.name),
+            Some(h) => {
+                let at = self.hidden().iter().position(|k| *k == h);
+                let tag = self.tag(at.unwrap_or_default());
+                format!("({object}{arrow}*reached(tensorize::{tag}()))")
+            }
+        }
+    }
+
+    /// Makes a member that is an object of the library, in an object that nobody has made, and takes it apart again.
+    pub(super) fn made(
+        &self,
+        shape: &Shape,
+        place: &str,
+        around: &mut Around,
+    ) -> Result<(), String> {
+        let mut after = String::new();
+        let ty = format!("tensorize::bare<decltype(({place}))> &");
+        let v = self.cpp_argument(
+            shape,
+            &ty,
+            &mut around.before,
+            &mut after,
+            &mut around.count,
+        )?;
+        if let Shape::Span { .. } = shape {
+            writeln!(around.before, "    tensorize::put({place}, {v});").ok();
+            return Ok(());
+        }
+        writeln!(
+            around.before,
+            "    tensorize::put({place}, std::move({v}));"
+        )
+        .ok();
+        // Before it is copied back.
+        around.after += &format!("    tensorize::taken({place}, {v});\n{after}");
+        Ok(())
+    }
+
+    /// Lets a variable of the file that is an object of the library be another one for the time of the call.
+    pub(super) fn exchanged(
+        &self,
+        shape: &Shape,
+        place: &str,
+        around: &mut Around,
+    ) -> Result<(), String> {
+        let mut after = String::new();
+        let ty = format!("tensorize::bare<decltype(({place}))> &");
+        let v = self.cpp_argument(
+            shape,
+            &ty,
+            &mut around.before,
+            &mut after,
+            &mut around.count,
+        )?;
+        let swap = format!("    std::swap({place}, {v});\n");
+        around.before += &swap;
+        around.after.insert_str(0, &format!("{swap}{after}"));
+        Ok(())
+    }
+
+    /// A declaration of a struct of zeros. In C++ it is one that nobody has made and nobody ends: what its members
+    /// point to is the caller's, which a destructor might free.
+    pub(super) fn zeroed(&self, ty: &str, v: &str) -> String {
+        match self.language() {
+            Language::C => format!("{ty} {v}; __builtin_memset((void *)&{v}, 0, sizeof {v});"),
+            Language::Cpp => {
+                format!("tensorize::blank<{ty}> {v}_blank; auto &{v} = {v}_blank.value;")
+            }
+        }
+    }
+
+    /// The statement that gives a member that is a number its value. It may be `const`, or an enumeration.
+    pub(super) fn set_number(&self, place: &str, value: &str) -> String {
+        match self.language() {
+            Language::C => format!("{place} = {value};"),
+            Language::Cpp => format!("tensorize::set({place}, {value});"),
+        }
+    }
+}
+
+/// A private member.
+#[derive(PartialEq)]
+struct Hidden<'a> {
+    class: &'a str,
+    name: &'a str,
+    ty: &'a str,
+}
+
+impl<'a> Hidden<'a> {
+    /// A field of a struct of this type, if it is private.
+    fn of(ty: &'a str, field: &'a Field) -> Option<Hidden<'a>> {
+        Some(Hidden {
+            class: field.base.as_deref().unwrap_or(ty),
+            name: &field.name,
+            ty: field.hidden.as_deref()?,
+        })
+    }
+}
