@@ -53,7 +53,7 @@ pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> O
 }
 
 /// How many rounds a loop has, if it has any: of `max(0, n)`, that is `n`.
-fn of_rounds(extent: &Idx) -> Idx {
+pub fn of_rounds(extent: &Idx) -> Idx {
     let inner = extent.as_atom().and_then(|a| match a {
         Atom::Max(a, b) if a.is_zero() => Some(&**b),
         Atom::Max(a, b) if b.is_zero() => Some(&**a),

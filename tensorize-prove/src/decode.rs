@@ -1,5 +1,6 @@
 //! Which round of a nest of loops a location belongs to.
 
+use crate::bound::{bound, of_rounds};
 use crate::canon;
 use crate::chain::and;
 use crate::context::Context;
@@ -19,7 +20,8 @@ use tensorize_ir::op::CmpOp;
 pub fn decode(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at: &Idx) -> Option<Vec<Idx>> {
     for (x, (outer, _)) in loops.iter().enumerate() {
         for (y, (_, extent)) in loops.iter().enumerate() {
-            let slope = extent.linear_in(outer).and_then(|(s, _)| s.as_constant());
+            let slope = of_rounds(extent).linear_in(outer);
+            let slope = slope.and_then(|(s, _)| s.as_constant());
             if x == y || slope != Some(-1) {
                 continue;
             }
@@ -98,7 +100,8 @@ fn in_triangle(
     let diagonal = &Idx::sym(loops[x].0.clone()) + &first;
     let column = ctx.fresh.name(inner);
     let less = &Idx::sym(column.clone()) - &diagonal;
-    let size = canon::idx(&(extent + &diagonal));
+    // Where there are no rounds, none is anywhere.
+    let size = canon::idx(&(&of_rounds(extent) + &diagonal));
     let rectangle = loops.iter().enumerate().map(|(i, (var, n))| match i {
         i if i == y => (column.clone(), size.clone()),
         _ => (var.clone(), n.replace(inner, &less)),
@@ -318,25 +321,28 @@ fn within_row(ctx: &mut Context, column: &Idx, pitch: &Idx) -> bool {
     if ctx.proves(CmpOp::Lt, column, pitch) {
         return true;
     }
-    let mut last = column.clone();
+    last_of(ctx, column).is_some_and(|last| {
+        let room = canon::idx(&(&(pitch - &last) - &Idx::constant(1)));
+        has_room(ctx, pitch, &room)
+    })
+}
+
+/// What an index is at most, by the limits of the counters in it.
+fn last_of(ctx: &Context, index: &Idx) -> Option<Idx> {
+    let mut last = index.clone();
     let mut counters = Vec::new();
-    column.for_each_sym(&mut |s| counters.push(s.clone()));
+    index.for_each_sym(&mut |s| counters.push(s.clone()));
     for counter in counters {
-        let lone = Idx::sym(counter.clone());
-        if ctx.is_over_params(&lone) {
+        if ctx.is_over_params(&Idx::sym(counter.clone())) {
             continue;
         }
-        let (Some((slope, rest)), Some(limit)) = (last.linear_in(&counter), ctx.limit_of(&counter))
-        else {
-            return false;
-        };
+        let (slope, rest) = last.linear_in(&counter)?;
         if slope.as_constant().is_none_or(|s| s <= 0) {
-            return false;
+            return None;
         }
-        last = &rest + &(&slope * &(&limit - &Idx::constant(1)));
+        last = &rest + &(&slope * &(&ctx.limit_of(&counter)? - &Idx::constant(1)));
     }
-    let room = canon::idx(&(&(pitch - &last) - &Idx::constant(1)));
-    has_room(ctx, pitch, &room)
+    Some(last)
 }
 
 /// Has a guard see to it that in a row there is room for what lies in it, if that says more than that there are hardly any
@@ -357,7 +363,7 @@ fn has_room(ctx: &mut Context, row: &Idx, room: &Idx) -> bool {
 
 /// Whether the smallest value in any round is 0, which no product of unknowns says to the solver.
 fn starts_at_zero(ctx: &mut Context, inner: &Idx, loops: &[(Sym, Idx)]) -> bool {
-    let least = crate::bound::bound(ctx, inner, loops, false);
+    let least = bound(ctx, inner, loops, false);
     least.is_some_and(|l| l.as_constant().is_some_and(|c| c >= 0))
 }
 
@@ -368,15 +374,13 @@ fn leading_dimension(ctx: &mut Context, inner: &Idx, stride: &Idx, loops: &[(Sym
         return false;
     }
     // Tiles that end where the sizes do are no rows: nobody asks for there being just one.
-    let is_tile = |n: &Idx| {
-        loops
-            .iter()
-            .any(|(v, _)| n.mentions(v) && n.linear_in(v).is_none())
-    };
+    let is_tile = |n: &Idx| loops.iter().any(|(v, _)| !is_row(n, v));
     if loops.iter().any(|(_, n)| is_tile(n)) {
         return false;
     }
-    let Some(largest) = crate::bound::bound(ctx, inner, loops, true) else {
+    // In the rounds so far, rows may be as long as this round says.
+    let largest = bound(ctx, inner, loops, true);
+    let Some(largest) = largest.and_then(|l| last_of(ctx, &l)) else {
         return false;
     };
     let room = canon::idx(&(&(stride - &largest) - &Idx::constant(1)));
@@ -385,6 +389,19 @@ fn leading_dimension(ctx: &mut Context, inner: &Idx, stride: &Idx, loops: &[(Sym
         return room >= 0;
     }
     has_room(ctx, stride, &room) && ctx.proves(CmpOp::Lt, inner, stride)
+}
+
+/// Whether a length is one of rows that grow or shrink by one element each, if not at all: of triangles and trapezoids.
+fn is_row(n: &Idx, var: &Sym) -> bool {
+    let n = of_rounds(n);
+    if n.linear_in(var).is_some() {
+        return true;
+    }
+    let by_one = |p: &Idx| {
+        let slope = p.linear_in(var).and_then(|(slope, _)| slope.as_constant());
+        slope.is_some_and(|s| s.abs() <= 1)
+    };
+    matches!(n.as_atom(), Some(Atom::Min(a, b)) if by_one(a) && by_one(b))
 }
 
 /// Larger strides have more factors, then larger coefficients.

@@ -7,7 +7,7 @@ use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::tensir::{View, at, dim};
-use tensorize_prove::bound::bound;
+use tensorize_prove::bound::{bound, of_rounds};
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents};
 use tensorize_prove::context::Context;
@@ -140,10 +140,8 @@ fn boxed(ctx: &mut Context, leaf: &chain::Leaf, whole: bool) -> Option<Rows> {
             loops.push((var.clone(), extent.clone()));
             continue;
         }
-        // The longest of rows that grow and shrink is not at an end.
-        if outer.iter().any(|(v, _)| extent.linear_in(v).is_none()) {
-            return None;
-        }
+        // Rows without a round write nothing, wherever they would begin.
+        let extent = &of_rounds(extent);
         // Where a row begins further on from row to row, columns are counted from the first one. (And the other way round
         // where it is columns that the counter goes down.)
         let (step, rest) = index.linear_in(var)?;

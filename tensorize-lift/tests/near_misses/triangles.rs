@@ -63,4 +63,39 @@ const CASES: &[Case] = &[
             ("+=", "-="),
         ],
     ),
+    // By columns that are further apart than they are long.
+    (
+        "void f(int n, float s, const float *x, float *a, int lda) { for (int j = 0; j < n; j++) for (int i = 0; i <= j; i++)
+         a[i + j * lda] += x[i] * (x[j] * s); }",
+        &[
+            ("i <= j", "i < j"),
+            ("i <= j", "i <= j + 1"),
+            ("i <= j", "i < n"),
+            ("int i = 0", "int i = j"),
+            ("i + j * lda", "j + i * lda"),
+            ("i + j * lda", "i + j * n"),
+            ("j < n", "j < n - 1"),
+        ],
+    ),
+    (
+        "void f(int m, int n, float s, float *a, int lda) { for (int j = 0; j < n; j++) for (int i = j + 1; i < m; i++)
+         a[i + j * lda] = s; }",
+        &[
+            ("j + 1", "j"),
+            ("j + 1", "j + 2"),
+            ("i < m", "i < n"),
+            ("i < m", "i <= m"),
+            ("= s", "= a[i - 1 + j * lda]"),
+        ],
+    ),
+    (
+        "void f(int m, int n, const float *b, float *a, int lda) { for (int j = 0; j < n; j++)
+         for (int i = 0; i < (j + 1 < m ? j + 1 : m); i++) a[i + j * lda] = b[j]; }",
+        &[
+            ("? j + 1 : m", "? j : m"),
+            ("? j + 1 : m", "? m : j + 1"),
+            ("j + 1 < m ?", "j + 1 < n ?"),
+            ("b[j]", "b[i]"),
+        ],
+    ),
 ];
