@@ -63,7 +63,8 @@ fn told(k: &Value) -> String {
 fn lifted(folder: &str, args: &[&str]) -> BTreeMap<String, Vec<Value>> {
     let files = sources(folder).into_iter().map(|f| name_in(folder, &f));
     let files: Vec<String> = files.collect();
-    let mut all = vec!["lift", "--no-differential"];
+    // What is found must not depend on how busy the machine is.
+    let mut all = vec!["lift", "--no-differential", "--time-limit", "120"];
     all.extend(args);
     all.extend(files.iter().map(String::as_str));
     let mut kernels: BTreeMap<String, Vec<Value>> = BTreeMap::new();

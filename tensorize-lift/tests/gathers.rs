@@ -171,3 +171,51 @@ fn what_the_kernel_may_not_read_is_not_asked() {
         assert!(lifted.is_err(), "{body}: {:?}", lifted.unwrap().1.guards);
     }
 }
+
+/// Nobody computes before a call what only the kernel's own rounds lead to: it is as far as a mask, a shift, or the type lets
+/// it go, and that the places are all there is looked at by targets that fetch them.
+#[test]
+fn an_index_that_the_rounds_make_goes_as_far_as_its_type_does() {
+    let rounds = |name: &str, ty: &str, next: &str| {
+        let source = format!(
+            "{ty} f(const {ty} *t, const unsigned char *p, int n) {{ {ty} c = 0; for (int i = 0; i < n; i++) c = {next}; return c; }}"
+        );
+        lift(name, &source).map(|(_, proof)| end(&proof, "t"))
+    };
+    let is = |end: &str| Ok(end.to_string());
+    assert_eq!(rounds("mask", "unsigned", "t[(c ^ p[i]) & 255]"), is("256"));
+    assert_eq!(rounds("shift", "unsigned", "t[c >> 20] + p[i]"), is("4096"));
+    assert_eq!(rounds("type", "unsigned char", "t[c ^ p[i]]"), is("256"));
+    assert_eq!(rounds("or", "unsigned", "t[(c & 7) | p[i]]"), is("256"));
+    assert_eq!(
+        rounds("choice", "unsigned char", "t[p[i] ? c & 3 : c & 7]"),
+        is("8")
+    );
+    assert_eq!(rounds("sum", "unsigned char", "t[c + p[i]]"), is("511"));
+    // Too far, or before the first.
+    rounds("wide", "unsigned", "t[c] + p[i]").unwrap_err();
+    rounds("half", "unsigned", "t[c >> 12] + p[i]").unwrap_err();
+}
+
+/// Of places that go round, those that are surely read reach to the end of the ring only if there are rounds enough.
+#[test]
+fn the_end_of_a_ring_is_touched_or_may_be() {
+    let ring = |name: &str, rounds: &str, at: &str| {
+        let source = format!(
+            "void f(const float *x, float *y, int size, int at, int n, int step) {{ for (int i = 0; i < {rounds}; i++) y[i] = x[{at}]; }}"
+        );
+        let (_, proof) = lift(name, &source).unwrap();
+        let mut all = proof.footprints.into_iter();
+        let x = all.find(|f| &*f.extent.array == "x").unwrap();
+        (x.extent.to_string(), x.reads_depend_on_data)
+    };
+    let all = "x[0 .. size]".to_string();
+    assert_eq!(
+        ring("round", "size", "(at + i) % size"),
+        (all.clone(), false)
+    );
+    assert_eq!(ring("part", "n", "(at + i) % size"), (all.clone(), true));
+    assert_eq!(ring("strided", "n", "(step * i) % size"), (all, true));
+    let some = "x[0 .. min(n - 1, size - 1) + 1]".to_string();
+    assert_eq!(ring("first", "n", "i % size"), (some, false));
+}

@@ -144,11 +144,20 @@ fn bound_in_quotients(
     let remainder = &**a - &(&**b * &Idx::atom(quotient.clone()));
     let rest = p - &remainder;
     if !rest.mentions(var) {
+        let one_by_one = a
+            .linear_in(var)
+            .and_then(|(s, _)| s.as_constant())
+            .is_some_and(|s| s.abs() == 1);
+        let last = &**b - &one;
+        let all = one_by_one && ctx.proves(CmpOp::Ge, &(&high - &low), &last);
         return match (upper, ctx.is_non_negative(&low)) {
-            (_, false) => None,
-            (true, true) => Some(&rest + &(&**b - &one).minimum(&high)),
-            (false, true) if low.is_zero() => Some(rest),
-            (false, true) => None,
+            (true, true) if ctx.proves(CmpOp::Lt, &high, b) => Some(&rest + &high),
+            (true, true) if one_by_one && ctx.proves(CmpOp::Lt, &low, b) => {
+                Some(&rest + &last.minimum(&high))
+            }
+            (true, _) if all => Some(&rest + &last),
+            (false, _) if all || low.is_zero() => Some(rest),
+            _ => None,
         };
     }
     let q = ctx.fresh.name("q");

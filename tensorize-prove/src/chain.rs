@@ -8,6 +8,7 @@ use crate::canon;
 use crate::context::{Context, is_index_condition};
 use crate::decode::{self, decode, in_other_columns};
 use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Fresh, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -352,6 +353,7 @@ fn hit_apart(
         Some(false) => return Ok(None),
         Some(true) => truth(true),
         None if in_other_columns(ctx, &leaf.loops, leaf.index, at) => return Ok(None),
+        None if is_yet_to_come(ctx, &leaf.loops, &position) => return Ok(None),
         None => cond,
     };
     let with = decode::at_position(&leaf.loops, &position);
@@ -363,6 +365,25 @@ fn hit_apart(
         cond,
         value,
     }))
+}
+
+/// Whether a place is one that later rounds write than those so far, as `a[i + shift]` in `a[i] = a[i + shift]`: if sizes
+/// are not negative, which becomes a guard.
+fn is_yet_to_come(ctx: &mut Context, loops: &[(Sym, Idx)], position: &[Idx]) -> bool {
+    let ahead = loops.iter().zip(position).find_map(|((_, rounds), at)| {
+        let so_far = rounds.as_sym().is_some() && !ctx.is_over_params(rounds);
+        let ahead = canon::idx(&(at - rounds));
+        // What looks back, as an echo does, is not asked to be about nothing.
+        let some_size = ahead.terms().any(|(m, c)| !m.is_empty() && c > 0);
+        let may_be = so_far
+            && some_size
+            && ctx.is_over_params(&ahead)
+            && !ctx.proves(CmpOp::Lt, &ahead, &Idx::default());
+        may_be.then_some(ahead)
+    });
+    let Some(ahead) = ahead else { return false };
+    ctx.guard(Guard::NonNegative(ahead));
+    true
 }
 
 /// A write in tiles, the loop over the tiles and the one inside of a tile being one.

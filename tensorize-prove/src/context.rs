@@ -9,8 +9,9 @@ use crate::reach::Asked;
 use crate::smt::{Encoder, quoted};
 use crate::solver::{Answer, Solver};
 use std::collections::{BTreeMap, BTreeSet};
-use tensorize_ir::element::{Elem, ElemRef};
-use tensorize_ir::guard::Guard;
+use std::sync::Arc;
+use tensorize_ir::element::{Elem, ElemRef, Fold};
+use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Atom, Fresh, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
@@ -29,6 +30,8 @@ pub struct Context<'s> {
     pub defined: Vec<Defined>,
     /// What guards say of every round of some loops.
     pub(crate) asked: Vec<Asked>,
+    /// Folds that were shown to be equal, with how many facts there were then, all of which hold still.
+    equal: Vec<(usize, EqualFolds)>,
     /// Names of bound variables.
     pub fresh: Fresh,
     /// Every lemma instance that a query was given, with the declarations it needs.
@@ -40,6 +43,9 @@ pub struct Context<'s> {
     /// would never end.
     pub encodes_facts: bool,
 }
+
+/// Two folds, at a tier.
+pub(crate) type EqualFolds = (Arc<Fold>, Arc<Fold>, Tier);
 
 /// A place in the list of facts, to return to.
 #[derive(Clone, Copy)]
@@ -60,6 +66,7 @@ impl<'s> Context<'s> {
             params,
             defined: Vec::new(),
             asked: Vec::new(),
+            equal: Vec::new(),
             fresh: Fresh::default(),
             lemmas_used: BTreeSet::new(),
             lemma_declarations: BTreeSet::new(),
@@ -76,6 +83,17 @@ impl<'s> Context<'s> {
     /// Forgets the facts since `mark`. Guards stay.
     pub fn forget(&mut self, mark: Mark) {
         self.facts.truncate(mark.0);
+        self.equal.retain(|(facts, _)| *facts <= mark.0);
+    }
+
+    /// Whether these were shown to be equal by what is known here: an expression may have one fold many times.
+    pub(crate) fn are_equal(&self, folds: &EqualFolds) -> bool {
+        self.equal.iter().any(|(_, e)| e == folds)
+    }
+
+    /// They were shown to be equal by what is known here.
+    pub(crate) fn shown_equal(&mut self, folds: EqualFolds) {
+        self.equal.push((self.facts.len(), folds));
     }
 
     /// From here on, `condition` holds.
@@ -160,6 +178,7 @@ impl<'s> Context<'s> {
         self.facts = saved.facts;
         self.defined.truncate(saved.defined);
         self.asked.truncate(saved.asked);
+        self.equal.clear();
     }
 
     /// Guards and facts, to return to.
@@ -252,8 +271,22 @@ impl<'s> Context<'s> {
         if !is_index_condition(&goal) {
             return false;
         }
+        // Most of what is asked needs nothing that takes the solver long to read.
+        let long: Vec<ElemRef> = match is_long(&goal) {
+            false => self.guard_facts.extract_if(.., |f| is_long(f)).collect(),
+            true => vec![],
+        };
+        let mut shown = self.follows(&goal);
+        if !long.is_empty() {
+            self.guard_facts.extend(long);
+            shown = shown || self.follows(&goal);
+        }
+        shown
+    }
+
+    fn follows(&mut self, goal: &ElemRef) -> bool {
         let mut encoder = Encoder::default();
-        let goal = encode_condition(&mut encoder, &goal);
+        let goal = encode_condition(&mut encoder, goal);
         let script = self.script(&mut encoder, &[format!("(not {goal})")]);
         self.solver.check(&script) == Answer::Unsat
     }
@@ -410,6 +443,16 @@ impl<'s> Context<'s> {
         }
         self.solver.check(&script)
     }
+}
+
+/// Whether a condition is about a polynomial of very many terms, such as a location in an array of rank six.
+fn is_long(condition: &Elem) -> bool {
+    condition.indices().into_iter().any(has_many_terms)
+}
+
+/// Whether the solver takes its time over a polynomial, even if that is for nothing.
+pub(crate) fn has_many_terms(idx: &Idx) -> bool {
+    idx.terms().count() > 8
 }
 
 /// Guards and facts at some point.

@@ -70,7 +70,15 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     if let (Elem::Fold(f), Elem::Fold(g)) = (&**a, &**b)
         && same_idx(ctx, &f.extent, &g.extent)
     {
-        return same_fold(ctx, f, g, tier);
+        let folds = (f.clone(), g.clone(), tier);
+        if ctx.are_equal(&folds) {
+            return true;
+        }
+        let equal = same_fold(ctx, f, g, tier);
+        if equal {
+            ctx.shown_equal(folds);
+        }
+        return equal;
     }
     if let (Elem::Fold(f), Elem::Fold(g)) = (&**a, &**b)
         && (regroup::in_portions(ctx, f, g, tier) || regroup::in_portions(ctx, g, f, tier))
@@ -82,6 +90,14 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     }
     if let Some(equal) = by_cases(ctx, a, b, tier).or_else(|| by_cases(ctx, b, a, tier)) {
         return equal;
+    }
+    // Numbers that are the same have the same bits.
+    if let (Elem::OfIdx(ty, p), Elem::Const(v)) | (Elem::Const(v), Elem::OfIdx(ty, p)) =
+        (&**a, &**b)
+        && *ty == v.ty
+        && ty.is_int()
+    {
+        return same_idx(ctx, p, &Idx::constant(v.as_int()));
     }
     let heads = match (&**a, &**b) {
         (Elem::Unary(p, _), Elem::Unary(q, _)) => p == q,

@@ -3,7 +3,7 @@
 use crate::bound::bound;
 use crate::canon;
 use crate::chain::{self, truth};
-use crate::context::is_index_condition;
+use crate::context::{Context, has_many_terms, is_index_condition};
 use crate::exec::{Executor, State, Stuck};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
@@ -20,6 +20,12 @@ fn cleared_below(ty: ScalarType, mask: &Idx) -> Option<i128> {
         false => (1 << ty.bits()) - value,
     };
     (zeros > 0 && zeros.count_ones() == 1 && zeros < 1 << 62).then_some(zeros)
+}
+
+/// 2^k, if the bits of a mask are the lowest k, of some.
+fn all_below(mask: &Idx) -> Option<i128> {
+    let above = mask.as_constant()? + 1;
+    (above > 1 && above.count_ones() == 1).then_some(above)
 }
 
 impl Executor<'_, '_> {
@@ -249,11 +255,8 @@ impl Executor<'_, '_> {
                 };
                 return Elem::of_idx(ty, canon::idx(&idx));
             }
-            BinOp::And
-                if small.is_some_and(|c| c > 0 && (c + 1).count_ones() == 1)
-                    && self.ctx.is_non_negative(&p) =>
-            {
-                let modulus = Idx::constant(small.unwrap_or(0) + 1);
+            BinOp::And if all_below(&q).is_some() && self.ctx.is_non_negative(&p) => {
+                let modulus = Idx::constant(all_below(&q).unwrap_or(1));
                 return Elem::of_idx(ty, canon::idx(&p.modulo(&modulus)));
             }
             // `n & ~15`: the largest multiple of 16 that is no larger, for negative numbers too.
@@ -297,12 +300,16 @@ impl Executor<'_, '_> {
         may_be || self.is_multiple_of_sizes(p)
     }
 
-    /// Whether `p`, as in `y * height / rows`, is not negative in any round: because sizes that counters are multiplied
-    /// with aren't, which becomes a guard.
+    /// Whether `p`, as in `y * height / rows` and in `(head + i) % size`, is not negative in any round: because sizes that
+    /// counters are multiplied with, or added to, aren't, which becomes a guard.
     fn is_multiple_of_sizes(&mut self, p: &Idx) -> bool {
         let saved = self.ctx.save();
         let least = self.bound(p, false);
-        let holds = least.is_some_and(|l| self.ctx.is_non_negative(&l));
+        let holds = least.is_some_and(|l| {
+            // (Of `(i - r) / 2` nobody asks that there be no round before the r-th.)
+            let some_size = l.terms().any(|(m, c)| !m.is_empty() && c > 0);
+            self.ctx.is_non_negative(&l) || l != *p && some_size && self.is_size(&l)
+        });
         if !holds {
             self.ctx.restore(saved);
         }
@@ -322,10 +329,11 @@ impl Executor<'_, '_> {
 
     /// Whether `p` is a value of the type: shown, or made a guard.
     pub(crate) fn fits(&mut self, ty: ScalarType, p: &Idx) -> bool {
-        let low = p - &Idx::constant(ty.min_value());
-        if !self.ctx.is_non_negative(&low) {
-            // What is known to leave the type wraps, and that is that.
-            if self.ctx.proves(CmpOp::Lt, &low, &Idx::default()) {
+        // What is known to leave the type wraps, and that is that. (Of a location in an array of rank six, nobody knows.)
+        let wraps = |ctx: &mut Context, op, end: &Idx| !has_many_terms(p) && ctx.proves(op, p, end);
+        let min = Idx::constant(ty.min_value());
+        if !self.is_guarded(ty, p, false) && !self.ctx.proves(CmpOp::Ge, p, &min) {
+            if wraps(&mut self.ctx, CmpOp::Lt, &min) {
                 return false;
             }
             // A difference of sizes is a guard; anything else may well be meant to wrap.
@@ -344,10 +352,10 @@ impl Executor<'_, '_> {
             }
         }
         let max = Idx::constant(ty.max_value());
-        if self.ctx.proves(CmpOp::Le, p, &max) {
+        if self.is_guarded(ty, p, true) || self.ctx.proves(CmpOp::Le, p, &max) {
             return true;
         }
-        if self.ctx.proves(CmpOp::Gt, p, &max) {
+        if wraps(&mut self.ctx, CmpOp::Gt, &max) {
             return false;
         }
         match self.bound(p, true).filter(|u| self.ctx.is_over_params(u)) {
@@ -357,6 +365,15 @@ impl Executor<'_, '_> {
             }
             None => false,
         }
+    }
+
+    /// Whether there is a guard already that says so of one end of a long polynomial, on which the solver would be long.
+    fn is_guarded(&mut self, ty: ScalarType, p: &Idx, upper: bool) -> bool {
+        let end = match has_many_terms(p) && ty.is_signed() {
+            true => self.bound(p, upper),
+            false => None,
+        };
+        end.is_some_and(|end| self.ctx.guards().contains(&Guard::Fits(end, ty)))
     }
 
     /// A polynomial over the parameters that is at least (`upper`) or at most `p`, in every round of the

@@ -1,6 +1,7 @@
 //! Which memory a kernel touches.
 
 use crate::Proof;
+use crate::bound::bound;
 use crate::context::Context;
 use crate::exec::{Access, Executor, Hazard, Stuck};
 use crate::interval::{by_types, covering, interval};
@@ -8,7 +9,7 @@ use crate::matching::{assume, matched, matched_in_cases};
 use crate::reach;
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::{Extent, Footprint, Guard};
-use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::Param;
 use tensorize_ir::op::CmpOp;
 
@@ -161,6 +162,18 @@ fn always(ctx: &mut Context, a: &Access, all: &[Access], guards: &mut Vec<Guard>
     let ragged = |n: &Idx| a.loops.iter().any(|(v, _)| n.mentions(v));
     if a.loops.iter().any(|(_, n)| ragged(n)) {
         return false;
+    }
+    // Of remainders, the largest that there may be need not be one.
+    let remainders = a.index.terms().flat_map(|(m, _)| m);
+    let mut remainders = remainders.filter(|x| matches!(x, Atom::FloorDiv(..)));
+    if remainders.any(|x| a.loops.iter().any(|(v, _)| x.mentions(v))) {
+        let saved = ctx.save();
+        assume(ctx, a);
+        let reached = bound(ctx, &a.index, &a.loops, true).is_some();
+        ctx.restore(saved);
+        if !reached {
+            return false;
+        }
     }
     let made = |b: &&Access| b.index == a.index && b.loops == a.loops && (b.write || !a.write);
     if !all.iter().filter(made).any(|b| b.path.is_empty()) {

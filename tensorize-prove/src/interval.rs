@@ -8,7 +8,7 @@ use crate::eval::{as_idx, index_like};
 use crate::exec::Access;
 use crate::matching::{assume, in_one_range};
 use crate::ranges;
-use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp};
@@ -74,11 +74,12 @@ pub(crate) fn interval(
     let high = high.or_else(|| highs.first().filter(|_| by_data).cloned());
     let by_ranges = |ctx: &mut Context, upper| {
         let end = bound(ctx, &wider.index, &wider.loops, upper);
-        // Under conditions nobody takes the ends for places that are touched.
-        let free = free.as_ref().filter(|_| !a.path.is_empty());
-        end.or_else(|| free.and_then(|f| bound(ctx, &f.index, &f.loops, upper)))
-            .map(|end| settled(ctx, &end))
-            .filter(|b| ctx.is_over_params(b))
+        end.or_else(|| {
+            free.as_ref()
+                .and_then(|f| bound(ctx, &f.index, &f.loops, upper))
+        })
+        .map(|end| settled(ctx, &end))
+        .filter(|b| ctx.is_over_params(b))
     };
     let ranges = (by_ranges(ctx, false), by_ranges(ctx, true));
     ctx.forget(mark);
@@ -277,7 +278,7 @@ fn without_remainder(ctx: &mut Context, index: &Idx, quotient: &Atom) -> Option<
 /// More places than this are not taken for what an index of some type names.
 pub const MOST_BY_TYPE: i128 = 1 << 16;
 
-/// The same of a write at an index of which no more than the type is known, if that is a narrow one.
+/// The same of an index of which no more is known than its type and what was computed last, if that is narrow.
 pub(crate) fn by_types(ctx: &mut Context, a: &Access) -> Option<(Idx, Idx)> {
     let mut wider = a.clone();
     wider.index = a.index.map_atoms(&mut |atom| {
@@ -292,7 +293,7 @@ pub(crate) fn by_types(ctx: &mut Context, a: &Access) -> Option<(Idx, Idx)> {
             .push((var.clone(), Idx::constant(high - low + 1)));
         Some(&Idx::constant(low) + &Idx::sym(var))
     });
-    (a.write && wider.index != a.index)
+    (wider.index != a.index)
         .then(|| interval(ctx, &wider, None, None))
         .flatten()
 }
@@ -321,9 +322,31 @@ pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
     in_one_range(ctx, &wider)
 }
 
+/// Between which polynomials over the sizes a value lies, by the last operation that made it.
+fn range(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) -> Option<(Idx, Idx)> {
+    match &**e {
+        Elem::Fold(f) => range_of_fold(ctx, f, loops),
+        // No bit is set that is not set in the mask.
+        Elem::Binary(BinOp::And, a, b) => {
+            let mask = index_like(b).or_else(|| index_like(a))?;
+            let mask = bound(ctx, &mask, loops, true).filter(|m| ctx.is_over_params(m))?;
+            if !ctx.is_non_negative(&mask) {
+                ctx.guard(Guard::NonNegative(mask.clone()));
+            }
+            Some((Idx::default(), mask))
+        }
+        // Less than the divisor, if there is one.
+        Elem::Binary(BinOp::Remainder, _, b) if !e.ty().is_signed() => {
+            let size = index_like(b).filter(|b| ctx.is_over_params(b))?;
+            Some((Idx::default(), &size - &Idx::constant(1)))
+        }
+        _ => None,
+    }
+}
+
 /// The least and the largest value of a fold each of whose steps keeps the value or sets it to an index: by
 /// induction over the steps.
-fn range(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) -> Option<(Idx, Idx)> {
+fn range_of_fold(ctx: &mut Context, f: &Fold, loops: &[(Sym, Idx)]) -> Option<(Idx, Idx)> {
     fn leaves(e: &ElemRef, acc: &Sym, out: &mut Vec<Idx>) -> bool {
         match &**e {
             Elem::Acc(name, _) if name == acc => true,
@@ -333,7 +356,6 @@ fn range(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) -> Option<(Idx, I
             _ => index_like(e).map(|i| out.push(i)).is_some(),
         }
     }
-    let Elem::Fold(f) = &**e else { return None };
     let (mut first, mut later) = (vec![], vec![]);
     if !leaves(&f.init, &f.acc, &mut first) || !leaves(&f.step, &f.acc, &mut later) {
         return None;

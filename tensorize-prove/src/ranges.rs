@@ -18,22 +18,38 @@ fn narrower(e: &Elem) -> Option<(i128, i128)> {
             let (low, high) = of(inner);
             (to.min_value() <= low && high <= to.max_value()).then_some((low, high))
         }
+        Elem::Select(_, t, f) if e.ty().is_int() => {
+            let (t, f) = (of(t), of(f));
+            Some((t.0.min(f.0), t.1.max(f.1)))
+        }
         Elem::Binary(op, a, b) if e.ty().is_int() => {
+            let ty = e.ty();
             let (a, b) = (of(a), of(b));
             let by = b.0;
             match op {
                 // No bit is set that is not set in both.
                 BinOp::And if b.0 >= 0 => Some((0, if a.0 >= 0 { a.1.min(b.1) } else { b.1 })),
                 BinOp::And if a.0 >= 0 => Some((0, a.1)),
-                // Where the topmost bit is not set, or is a sign for both.
+                // None above those of both.
+                BinOp::Or | BinOp::Xor if a.0 >= 0 && b.0 >= 0 => {
+                    let bits = 128 - (a.1 | b.1).leading_zeros();
+                    let least = if *op == BinOp::Or { a.0.max(b.0) } else { 0 };
+                    Some((least, (1 << bits) - 1))
+                }
+                BinOp::Maximum => Some((a.0.max(b.0), a.1.max(b.1))),
+                BinOp::Minimum => Some((a.0.min(b.0), a.1.min(b.1))),
                 BinOp::ShiftRightArithmetic | BinOp::ShiftRightLogical
-                    if b.0 == b.1
-                        && (0..64).contains(&by)
-                        && (a.0 >= 0
-                            && a.1 <= e.ty().max_value() >> u32::from(!e.ty().is_signed())
-                            || *op == BinOp::ShiftRightArithmetic && e.ty().is_signed()) =>
+                    if b.0 == b.1 && (0..i128::from(ty.bits())).contains(&by) =>
                 {
-                    Some((a.0 >> by, a.1 >> by))
+                    // What is shifted in is 0, or the topmost bit, which is a sign or not.
+                    let no_sign = a.0 >= 0 && a.1 <= ty.max_value() >> u32::from(!ty.is_signed());
+                    if no_sign || (*op == BinOp::ShiftRightArithmetic) == ty.is_signed() {
+                        Some((a.0 >> by, a.1 >> by))
+                    } else if *op == BinOp::ShiftRightLogical && by > 0 {
+                        Some((0, ((1 << ty.bits()) - 1) >> by))
+                    } else {
+                        None
+                    }
                 }
                 // Towards zero, and no larger by a larger divisor.
                 BinOp::Divide if b.0 == b.1 && by > 0 => Some((a.0 / by, a.1 / by)),
@@ -77,6 +93,9 @@ mod tests {
             Remainder,
             Add,
             Or,
+            Xor,
+            Maximum,
+            Minimum,
         ];
         for ty in [ScalarType::I8, ScalarType::U8] {
             for op in ops {

@@ -284,7 +284,7 @@ pub(super) fn order(mut nests: Vec<Nest>, own: &[Sym]) -> Result<Vec<Nest>, Unsu
     Ok(sorted)
 }
 
-fn reads_any(e: &ElemRef, arrays: &[&Sym]) -> bool {
+pub(super) fn reads_any(e: &ElemRef, arrays: &[&Sym]) -> bool {
     let mut found = false;
     for_each_read(e, &mut |array, _| found |= arrays.contains(&array));
     found

@@ -1,13 +1,14 @@
 //! Results that wait: what would overwrite elements that are still to be read is computed into memory of its own, and
 //! stored from there once all of it has been computed.
 
-use super::nest::{Nest, Stored, Target, check_alone, order};
+use super::nest::{Nest, Stored, Target, check_alone, order, reads_any};
 use super::running;
 use crate::Unsupported;
 use crate::names::Names;
-use tensorize_ir::element::Elem;
+use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::op::CmpOp;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// Memory that the function asks for at each call.
 #[derive(Clone, Debug)]
@@ -58,40 +59,80 @@ fn split(nest: &Nest, names: &mut Names, memory: &mut Vec<Memory>) -> Option<[Ne
     if nest.extents.iter().any(Idx::has_values) {
         return None;
     }
-    let elem = result.value.ty();
-    let name: Sym = names.fresh(&format!("new_{}", result.array)).into();
     let (mut index, mut len) = (Idx::default(), Idx::constant(1));
     for (dim, extent) in nest.dims.iter().zip(&nest.extents) {
         index = &(&index * extent) + &Idx::sym(dim.clone());
         len = &len * extent;
     }
-    let there = Elem::read(name.clone(), elem, index.clone());
-    let compute = Target {
-        array: name.clone(),
+    let mut room = Room {
+        names,
+        array: &result.array,
         index,
-        ..result.clone()
+        len,
+        memory: Vec::new(),
+        computed: Vec::new(),
     };
+    let there = room.keep("new", &result.value, result.store.clone());
     let store = Target {
-        value: there.clone(),
-        store: taken_from(&result.store, &there)?,
+        store: room.taken_from(&result.store, &there)?,
+        value: there,
         ..result.clone()
     };
-    memory.push(Memory { name, elem, len });
-    Some([compute, store].map(|result| Nest {
-        results: vec![result],
+    memory.extend(room.memory);
+    Some([room.computed, vec![store]].map(|results| Nest {
+        results,
         ..nest.clone()
     }))
 }
 
-/// The same store of a value that stands there.
-fn taken_from(store: &Stored, there: &tensorize_ir::element::ElemRef) -> Option<Stored> {
-    Some(match store {
-        Stored::Never => Stored::Never,
-        Stored::Always(_) => Stored::Always(there.clone()),
-        Stored::If(c, t, f) => {
-            let [t, f] = [t, f].map(|s| taken_from(s, there).map(Box::new));
-            Stored::If(c.clone(), t?, f?)
-        }
-        Stored::Rounds(..) => return None,
-    })
+/// What a nest keeps of each round until all of it has been computed.
+struct Room<'a> {
+    names: &'a mut Names,
+    array: &'a Sym,
+    index: Idx,
+    len: Idx,
+    memory: Vec<Memory>,
+    computed: Vec<Target>,
+}
+
+impl Room<'_> {
+    /// Memory for a value, and how it is read there.
+    fn keep(&mut self, what: &str, value: &ElemRef, store: Stored) -> ElemRef {
+        let name: Sym = self.names.fresh(&format!("{what}_{}", self.array)).into();
+        let elem = value.ty();
+        let there = Elem::read(name.clone(), elem, self.index.clone());
+        self.computed.push(Target {
+            array: name.clone(),
+            index: self.index.clone(),
+            value: value.clone(),
+            store,
+        });
+        let len = self.len.clone();
+        self.memory.push(Memory { name, elem, len });
+        there
+    }
+
+    /// The same store of a value that stands there, under conditions that are kept as well if they look at what is
+    /// overwritten.
+    fn taken_from(&mut self, store: &Stored, there: &ElemRef) -> Option<Stored> {
+        Some(match store {
+            Stored::Never => Stored::Never,
+            Stored::Always(_) => Stored::Always(there.clone()),
+            Stored::If(c, t, f) => {
+                let c = match reads_any(c, &[self.array]) {
+                    true => {
+                        let kept = Elem::convert(ScalarType::U8, c.clone());
+                        let kept = self.keep("whether", &kept, Stored::Always(kept.clone()));
+                        let zero = Elem::constant(Scalar::zero(ScalarType::U8));
+                        Elem::compare(CmpOp::Ne, kept, zero)
+                    }
+                    false => c.clone(),
+                };
+                let t = self.taken_from(t, there)?;
+                let f = self.taken_from(f, there)?;
+                Stored::If(c, Box::new(t), Box::new(f))
+            }
+            Stored::Rounds(..) => return None,
+        })
+    }
 }

@@ -19,6 +19,7 @@ use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
 mod cells;
 mod counters;
 mod memory;
+mod rings;
 mod scatter;
 
 use counters::{counters, trip};

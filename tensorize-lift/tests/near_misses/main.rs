@@ -6,6 +6,7 @@ mod constructs;
 mod cpp;
 mod edges;
 mod memory;
+mod rings;
 mod rows;
 mod rules;
 mod scatter;

@@ -1,5 +1,6 @@
 //! Which integers count rounds, and how many rounds that makes.
 
+use super::rings::rings;
 use super::token;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use tensorize_prove::exec::{Executor, State, Stuck};
 use tensorize_prove::loops::modified;
 
 /// No loop runs that often; and as long as it doesn't, counters stay inside of their types.
-const MANY_ROUNDS: i128 = 1 << 28;
+pub(super) const MANY_ROUNDS: i128 = 1 << 28;
 
 /// The integers that step by something that does not change: their value at the start of round `k`.
 pub(super) fn counters(
@@ -34,13 +35,16 @@ pub(super) fn counters(
     if scalars.iter().all(is_plain) {
         return Ok(plain);
     }
+    let rings = rings(exec, l, start, k, scalars, &plain)?;
     let mut state = start.clone();
     let saved = exec.ctx.save();
     for (var, ty) in scalars {
         if !start.scalars.contains_key(var) {
             continue;
         }
-        let value = if ty.is_int() {
+        let value = if let Some(at) = rings.get(var) {
+            Elem::of_idx(*ty, at.clone())
+        } else if ty.is_int() {
             let unknown = token(var, k);
             // Far from the ends of the type: whether it stays there is for the prover to say.
             let (low, high) = (ty.max_value() / 8, ty.max_value() / 4);
@@ -57,11 +61,14 @@ pub(super) fn counters(
     let end = probed_for_counters(exec, l, state, k);
     exec.ctx.restore(saved);
     let end = end?;
-    let mut found = BTreeMap::new();
+    let mut found = rings;
     for (var, ty) in scalars {
         let (Some(first), Some(last)) = (start.scalars.get(var), end.scalars.get(var)) else {
             continue;
         };
+        if found.contains_key(var) {
+            continue;
+        }
         let (true, Some(next)) = (ty.is_int(), index_like(last)) else {
             continue;
         };
@@ -177,7 +184,7 @@ fn end_of_round(
 
 /// The end of a round in which the counters are unknown. What an array holds at a place that is made of them can't be told
 /// where its rows are as long as somebody says: then it is left open, as few counters depend on it.
-fn probed_for_counters(
+pub(super) fn probed_for_counters(
     exec: &mut Executor,
     l: &Loop,
     mut state: State,
@@ -194,7 +201,7 @@ fn probed_for_counters(
 
 /// Gives a value to places of local arrays that nobody has written: as long as nothing is known of the counters, a round
 /// seems to read outside of what was.
-fn written_everywhere(state: &mut State) {
+pub(super) fn written_everywhere(state: &mut State) {
     for (array, contents) in &mut state.arrays {
         let unknown = || Sym::from(format!("{array}@before"));
         contents.base.get_or_insert_with(unknown);

@@ -1,0 +1,82 @@
+//! Near counters that go round, tables at places by their type, and shifts in place by a distance that a guard looks at.
+
+use super::{Case, refuses_them};
+
+#[test]
+fn another_place_in_the_ring_is_another_kernel() {
+    refuses_them("rings", "c", "", CASES);
+}
+
+const CASES: &[Case] = &[
+    (
+        "void f(const float *ring, float *y, int size, int at, int n) { for (int i = 0; i < n; i++) { y[i] = ring[at]; if (++at == size) at = 0; } }",
+        &[
+            ("++at == size", "++at > size"),
+            ("++at == size", "++at == size - 1"),
+            ("++at == size", "at++ == size"),
+            ("at = 0", "at = 1"),
+            ("at = 0", "at -= 1"),
+            ("ring[at]", "ring[at + 1]"),
+        ],
+    ),
+    (
+        "void f(const float *ring, float *y, int size, int at, int n) { for (int i = 0; i < n; i++) { y[i] = ring[at]; if (--at < 0) at = size - 1; } }",
+        &[
+            ("--at < 0", "--at <= 0"),
+            ("--at < 0", "--at < 1"),
+            ("at = size - 1", "at = size - 2"),
+            ("at = size - 1", "at = 0"),
+        ],
+    ),
+    (
+        "void f(const float *ring, float *y, int at, int n) { for (int i = 0; i < n; i++) { y[i] = ring[at]; at = (at + 1) & 63; } }",
+        &[
+            ("at + 1", "at + 2"),
+            ("& 63", "& 31"),
+            ("& 63", "& 62"),
+            ("& 63", "% 63"),
+            ("(at + 1)", "(at - 1)"),
+        ],
+    ),
+    (
+        "void f(const float *a, float *b, int n, int by) { for (int i = 0; i < n; i++) b[i] = a[(i + by) % n]; }",
+        &[
+            ("i + by", "i - by"),
+            ("i + by", "i + 2 * by"),
+            ("% n", "% (n + 1)"),
+            ("b[i]", "b[(i + by) % n]"),
+        ],
+    ),
+    (
+        "unsigned f(const unsigned *t, const unsigned char *p, int n) { unsigned c = 0; for (int i = 0; i < n; i++) c = t[(c ^ p[i]) & 255] ^ c >> 8; return c; }",
+        &[
+            ("& 255", "& 127"),
+            ("& 255", "& 511"),
+            (">> 8", ">> 7"),
+            ("c ^ p[i]", "c | p[i]"),
+            ("t[(c", "t[1 + (c"),
+        ],
+    ),
+    // In place: the places that are read are written later, if at all.
+    (
+        "void f(float *a, int n, int by) { for (int i = 0; i < n - by; i++) a[i] = a[i + by]; }",
+        &[
+            ("a[i] = a[i + by]", "a[i + by] = a[i]"),
+            (
+                "int i = 0; i < n - by; i++",
+                "int i = n - by - 1; i >= 0; i--",
+            ),
+            ("n - by", "n - by - 1"),
+            ("a[i + by]", "a[i + by - 1]"),
+        ],
+    ),
+    (
+        "void f(int *b, int c, int w, int v) { for (int j = c; j >= w; j--) if (b[j - w] + v > b[j]) b[j] = b[j - w] + v; }",
+        &[
+            ("int j = c; j >= w; j--", "int j = w; j <= c; j++"),
+            ("j >= w", "j > w"),
+            ("> b[j]", ">= b[j] + 2"),
+            ("b[j] = b[j - w]", "b[j] = b[j]"),
+        ],
+    ),
+];
