@@ -351,7 +351,7 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
             "",
         ),
         (
-            "class c { struct s { float x; }; s *p; public: float f(const float *y) { return p->x * y[0]; } };",
+            "class c { struct s { float x; }; s *p; public: float f(const float *y) { float s = 0; for (int i = 0; i < 4; i++) s += p->x * y[i]; return s; } };",
             "TZ0213",
             "private",
         ),

@@ -72,6 +72,7 @@ impl<'u> Lower<'u, '_> {
     /// A call; its value if it has one.
     pub fn call(&mut self, c: Cursor<'u>) -> Result<Option<Expr>> {
         if self.source.cpp
+            && matches!(types::of(c).referred(), Ty::Scalar(_))
             && let Some(place) = self.returned_place(c)?
         {
             return self.load(place, c).map(Some);

@@ -14,6 +14,7 @@ mod iterator;
 pub(super) mod lambda;
 mod member;
 pub(super) mod method;
+mod moving;
 mod params;
 mod range_for;
 mod reference;

@@ -236,6 +236,9 @@ impl<'u> Lower<'u, '_> {
 
     /// Each of two places holds afterwards what the other one held.
     pub fn exchange(&mut self, a: Place, b: Place, at: Cursor<'u>) -> Result<()> {
+        if let (Place::Array(a), Place::Array(b)) = (&a, &b) {
+            return self.exchange_elements(a, b, at);
+        }
         let first = self.load(a.clone(), at)?;
         let first = self.hold("t", first)?;
         let second = self.load(b.clone(), at)?;

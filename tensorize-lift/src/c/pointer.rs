@@ -146,6 +146,9 @@ impl<'u> Lower<'u, '_> {
                 self.pointer(c.arguments()[0])
             }
             CXCursor_CallExpr => {
+                if let Some(p) = self.returned_pointer(c)? {
+                    return Ok(p);
+                }
                 // The call itself may be what is wrong.
                 self.call(c)?;
                 let message = format!("the pointer that '{}' returns is used", c.spelling());

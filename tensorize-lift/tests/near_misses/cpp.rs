@@ -18,6 +18,11 @@ fn members_of_the_callers_objects() {
 }
 
 #[test]
+fn elements_that_are_structs_or_moved() {
+    refuses_them("elements", "cpp", HEADERS, ELEMENTS);
+}
+
+#[test]
 fn structs_that_are_returned() {
     refuses_them("returned", "cpp", HEADERS, RETURNED);
 }
@@ -298,6 +303,78 @@ const MEMBERS: &[Case] = &[
             ("[](P &p)", "[](P p)"),
             ("p.r = 255", "p.g = 255"),
             ("255 - p.r", "255 - p.b"),
+        ],
+    ),
+];
+
+const ELEMENTS: &[Case] = &[
+    // What a function refers to.
+    (
+        "struct P { int r, g; }; struct B { int w, h; std::vector<P> d; const P &at(int x, int y) const { return d[y * w + x]; } };\nvoid f(const B &b, int *out) { for (int y = 0; y < b.h; y++) for (int x = 0; x < b.w; x++) { const auto &p = b.at(x, y); out[y * b.w + x] = p.r + 2 * p.g; } }",
+        &[
+            ("d[y * w + x]", "d[y * h + x]"),
+            ("b.at(x, y)", "b.at(0, y)"),
+            ("p.r + 2", "p.g + 2"),
+        ],
+    ),
+    // Where a pointer leads that a function returns.
+    (
+        "struct I { int w, h, s; float *d; float *row(int y) const { return d + y * s; } };\nvoid f(const I &a, float g) { for (int y = 0; y < a.h; y++) { float *p = a.row(y); for (int x = 0; x < a.w; x++) p[x] *= g; } }",
+        &[
+            ("d + y * s", "d + y * w"),
+            ("d + y * s", "&d[y]"),
+            ("a.row(y)", "a.row(0)"),
+        ],
+    ),
+    (
+        "struct P { int r, g; };\nvoid f(std::vector<P> &v) { std::transform(v.begin(), v.end(), v.begin(), [](const P &p) { return P{p.g, p.r}; }); }",
+        &[
+            ("P{p.g, p.r}", "P{p.r, p.g}"),
+            ("P{p.g, p.r}", "P{p.g, p.g}"),
+        ],
+    ),
+    (
+        "void f(const std::vector<int> &a, std::vector<int> &b) { std::reverse_copy(a.begin(), a.end(), b.begin()); }",
+        &[("reverse_copy", "copy"), ("b.begin()", "b.begin() + 1")],
+    ),
+    // In this order no element is read after it was written.
+    (
+        "void f(std::vector<int> &a) { std::copy_backward(a.begin(), a.end() - 1, a.end()); }",
+        &[
+            (
+                "std::copy_backward(a.begin(), a.end() - 1, a.end())",
+                "std::copy(a.begin(), a.end() - 1, a.begin() + 1)",
+            ),
+            ("a.end() - 1, a.end()", "a.end() - 1, a.end() - 1"),
+        ],
+    ),
+    (
+        "void f(std::vector<float> &x, float s) { int i = 0; std::generate(x.begin(), x.end(), [&] { return s * i++; }); }",
+        &[("i++", "++i"), ("int i = 0", "int i = 1")],
+    ),
+    (
+        "void f(const std::vector<int> &a, std::vector<int> &b) { std::exclusive_scan(a.begin(), a.end(), b.begin(), 0); }",
+        &[
+            ("b.begin(), 0)", "b.begin(), 1)"),
+            (
+                "exclusive_scan(a.begin(), a.end(), b.begin(), 0)",
+                "partial_sum(a.begin(), a.end(), b.begin())",
+            ),
+        ],
+    ),
+    (
+        "bool f(const std::vector<int> &a, const std::vector<int> &b) { return std::equal(a.begin(), a.end(), b.begin()); }",
+        &[
+            ("b.begin()", "b.begin() + 1"),
+            ("return std", "return !std"),
+            ("a.end()", "a.end() - 1"),
+        ],
+    ),
+    (
+        "bool f(const std::vector<int> &a) { return std::is_sorted(a.begin(), a.end()); }",
+        &[
+            ("a.begin(),", "a.begin() + 1,"),
+            ("return std", "return !std"),
         ],
     ),
 ];

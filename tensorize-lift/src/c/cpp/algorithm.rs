@@ -33,6 +33,7 @@ pub(super) fn writes(name: &str) -> bool {
             | "max_element"
             | "min_element"
             | "equal"
+            | "is_sorted"
             | "max"
             | "min"
             | "clamp"
@@ -40,7 +41,7 @@ pub(super) fn writes(name: &str) -> bool {
 }
 
 /// Where an algorithm puts its results.
-enum Dest {
+pub(super) enum Dest {
     At(Pointer),
     /// `std::back_inserter(v)`
     Push(Seq),
@@ -77,8 +78,7 @@ impl<'u> Lower<'u, '_> {
                 let range = self.range(call, 0)?;
                 let dest = self.dest(call.arg(2)?)?;
                 self.count_to(range.len.clone(), c, |s, k| {
-                    let v = s.load(range.at(k.clone()), c)?;
-                    s.put(&dest, k, v, c)
+                    s.put_copy(&dest, k.clone(), range.at(k), c)
                 })?;
             }
             ("copy_n", 3) => {
@@ -87,8 +87,7 @@ impl<'u> Lower<'u, '_> {
                 let len = index_of(self.value(call.arg(1)?)?);
                 let dest = self.dest(call.arg(2)?)?;
                 self.count_to(len, c, |s, k| {
-                    let v = s.load(from.moved(k.clone()).deref(), c)?;
-                    s.put(&dest, k, v, c)
+                    s.put_copy(&dest, k.clone(), from.moved(k).deref(), c)
                 })?;
             }
             ("transform", 4) => {
@@ -96,8 +95,8 @@ impl<'u> Lower<'u, '_> {
                 let dest = self.dest(call.arg(2)?)?;
                 let f = function(self, 3)?;
                 self.count_to(range.len.clone(), c, |s, k| {
-                    let v = s.called(&f, vec![range.at(k.clone())], call)?;
-                    s.put(&dest, k, v, c)
+                    let places = vec![range.at(k.clone())];
+                    s.put_called(&dest, k, &f, places, call)
                 })?;
             }
             ("transform", 5) => {
@@ -108,8 +107,7 @@ impl<'u> Lower<'u, '_> {
                 let f = function(self, 4)?;
                 self.count_to(range.len.clone(), c, |s, k| {
                     let places = vec![range.at(k.clone()), second.moved(k.clone()).deref()];
-                    let v = s.called(&f, places, call)?;
-                    s.put(&dest, k, v, c)
+                    s.put_called(&dest, k, &f, places, call)
                 })?;
             }
             ("for_each", 3) => {
@@ -192,6 +190,13 @@ impl<'u> Lower<'u, '_> {
                     s.exchange(a, b, c)
                 })?;
             }
+            (
+                "reverse_copy" | "copy_backward" | "generate" | "generate_n" | "exclusive_scan",
+                _,
+            ) => {
+                return self.moving(call);
+            }
+            ("equal" | "is_sorted", _) => return self.compared(call),
             ("adjacent_difference", 3) => self.differences(call)?,
             ("partial_sum" | "inclusive_scan", 3 | 4) => self.running(call)?,
             ("accumulate", 3 | 4) => {
@@ -284,7 +289,7 @@ impl<'u> Lower<'u, '_> {
         Ok(Some(None))
     }
 
-    fn dest(&mut self, e: Cursor<'u>) -> Result<Dest> {
+    pub(super) fn dest(&mut self, e: Cursor<'u>) -> Result<Dest> {
         if types::of(e).referred() == Ty::Class(Class::Appender) {
             let call = Call::of(super::super::lower::peeled(e));
             if let Some(call) = call.filter(|c| c.name == "back_inserter") {
@@ -295,7 +300,7 @@ impl<'u> Lower<'u, '_> {
         Ok(Dest::At(self.settled_pointer(p)?))
     }
 
-    fn put(&mut self, dest: &Dest, k: Expr, value: Expr, at: Cursor<'u>) -> Result<()> {
+    pub(super) fn put(&mut self, dest: &Dest, k: Expr, value: Expr, at: Cursor<'u>) -> Result<()> {
         match dest {
             Dest::At(p) => self.store_element(p.clone().moved(k).deref(), value, at),
             Dest::Push(seq) => self.push_value(seq, value, at),
@@ -402,7 +407,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// `acc + v`, or `f(acc, v)`, as the accumulator's type.
-    fn accumulated(
+    pub(super) fn accumulated(
         &mut self,
         f: &Option<Callable<'u>>,
         acc: Expr,

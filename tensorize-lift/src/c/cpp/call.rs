@@ -201,7 +201,7 @@ impl<'u> Lower<'u, '_> {
                 let v = self.value(call.arg(0)?)?;
                 convert(ty, v)
             }
-            ("midpoint" | "gcd" | "lcm" | "fma" | "lerp" | "hypot", _) => {
+            ("midpoint" | "gcd" | "lcm" | "lerp" | "hypot", _) => {
                 return Err(call.unsupported());
             }
             (name, _) => return self.math_value(call, name, ty),
@@ -235,6 +235,10 @@ impl<'u> Lower<'u, '_> {
                 .collect();
         }
         let name = overload(name, &args);
+        if let Some(e) = math::fused(&name, &args) {
+            self.fused = true;
+            return Ok(Some(e));
+        }
         let e = self
             .library_function(&name, &args)
             .ok_or_else(|| call.unsupported())?;
@@ -366,6 +370,9 @@ impl<'u> Lower<'u, '_> {
                 }
                 _ => Err(unsupported()),
             };
+        }
+        if let Some(place) = self.returned_place(c)? {
+            return self.row_of(place).ok_or_else(unsupported);
         }
         let call = Call::of(c).ok_or_else(unsupported)?;
         let part = |seq: Seq, from: Expr, len: Expr| Seq {

@@ -156,6 +156,33 @@ impl<'u> Lower<'u, '_> {
                 !matches!(call.name.as_str(), "find_if_not" | "all_of"),
             )
         };
+        self.first_where(range.len.clone(), c, |s, k| {
+            let element = s.load(range.at(k), c)?;
+            match test {
+                Test::Equal(v) => {
+                    let ty = types::usual(element.ty(), v.ty());
+                    Ok(Expr::compare(
+                        CmpOp::Eq,
+                        convert(ty, element),
+                        convert(ty, v),
+                    ))
+                }
+                Test::Holds(f, sense) => {
+                    let v = s.apply(&f, vec![Arg::Value(element)], c.referenced(), c)?;
+                    let v = as_truth(v.ok_or_else(|| call.unsupported())?);
+                    Ok(if sense { v } else { negation(v) })
+                }
+            }
+        })
+    }
+
+    /// The first number below `len` of which something is true, or `len`. Nothing after it is looked at.
+    pub(super) fn first_where(
+        &mut self,
+        len: Expr,
+        c: Cursor<'u>,
+        test: impl FnOnce(&mut Self, Expr) -> Result<Expr>,
+    ) -> Result<Expr> {
         let at = self.fresh("at");
         let going = self.fresh("going");
         let flag = |v: bool| Expr::Const(Scalar::bool(v));
@@ -163,22 +190,10 @@ impl<'u> Lower<'u, '_> {
         self.assign_var(going.clone(), flag(true))?;
         let position = Expr::Var(at.clone(), ScalarType::I64);
         let goes = Expr::Var(going.clone(), ScalarType::I1);
-        let len = range.len.clone();
         let id = self.loops;
         self.loops += 1;
         let (body, ()) = self.in_block(|s| {
-            let element = s.load(range.at(position.clone()), c)?;
-            let stops = match test {
-                Test::Equal(v) => {
-                    let ty = types::usual(element.ty(), v.ty());
-                    Expr::compare(CmpOp::Eq, convert(ty, element), convert(ty, v))
-                }
-                Test::Holds(f, sense) => {
-                    let v = s.apply(&f, vec![Arg::Value(element)], c.referenced(), c)?;
-                    let v = as_truth(v.ok_or_else(|| call.unsupported())?);
-                    if sense { v } else { negation(v) }
-                }
-            };
+            let stops = test(s, position.clone())?;
             s.emit(Stmt::If {
                 cond: stops,
                 then: vec![Stmt::Assign {

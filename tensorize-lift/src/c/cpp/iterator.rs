@@ -67,6 +67,9 @@ impl<'u> Lower<'u, '_> {
                 _ => Err(unsupported()),
             };
         }
+        if let Some(p) = self.returned_pointer(c)? {
+            return Ok(p);
+        }
         let Some(call) = Call::of(c) else {
             // The call itself may be what is wrong.
             self.call(c)?;

@@ -3,7 +3,7 @@
 use super::super::call::{self, Arg};
 use super::super::codes;
 use super::super::expr::{Arith, arithmetic, as_truth, negation};
-use super::super::ffi::Cursor;
+use super::super::ffi::{Cursor, Type};
 use super::super::lower::{Binding, Lower, Result, convert, operands, problem, scalar_type};
 use super::super::place::Place;
 use super::super::types::{self, Ty, usual};
@@ -502,14 +502,28 @@ pub(in super::super) fn result_type<'u>(f: Cursor<'u>) -> Option<Ty> {
     if f.kind() != CXCursor_LambdaExpr {
         return Some(types::read(f.ty().result()));
     }
+    parts(f).1?;
+    Some(returned(f).map_or(Ty::Void, |e| types::of(e).referred()))
+}
+
+/// What the first `return` of a lambda returns.
+fn returned<'u>(f: Cursor<'u>) -> Option<Cursor<'u>> {
     let mut pending = vec![parts(f).1?];
     while let Some(c) = pending.pop() {
         if c.kind() == CXCursor_ReturnStmt {
-            return operands(c).first().map(|&e| types::of(e).referred());
+            return operands(c).first().copied();
         }
         if c.kind() != CXCursor_LambdaExpr {
             pending.extend(c.children());
         }
     }
-    Some(Ty::Void)
+    None
+}
+
+/// The type that a function or a lambda returns, as clang has it.
+pub(in super::super) fn returned_type<'u>(f: Cursor<'u>) -> Type<'u> {
+    match f.kind() {
+        CXCursor_LambdaExpr => returned(f).map_or(f.ty().result(), |e| e.ty()),
+        _ => f.ty().result(),
+    }
 }

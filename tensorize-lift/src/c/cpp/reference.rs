@@ -1,13 +1,14 @@
 //! Functions that do nothing but return a reference to an element, as views and images of the file's own have them:
-//! `T &operator()(int x, int y) { return data[y * stride + x]; }`. Their calls name a place.
+//! `T &operator()(int x, int y) { return data[y * stride + x]; }`. Their calls name a place. So do those that return a
+//! pointer into an array: `T *row(int y) { return data + y * stride; }`.
 
 use super::super::call;
 use super::super::ffi::Cursor;
 use super::super::lower::{Frame, Lower, Result, operands, peeled};
 use super::super::operator::{self, Unary};
-use super::super::place::Place;
+use super::super::place::{Place, Pointer};
 use super::super::types::{self, Ty};
-use super::class::in_std;
+use super::class::{Class, in_std};
 use super::effect::{Effect, effect_of};
 use super::method;
 use clang_sys::*;
@@ -20,33 +21,55 @@ pub(in super::super) fn is_element(call: Cursor<'_>) -> bool {
     returned_element(call, 0).is_some()
 }
 
-/// The function, and the expression that names the element it returns a reference to.
-fn returned_element<'u>(call: Cursor<'u>, depth: usize) -> Option<(Cursor<'u>, Cursor<'u>)> {
+/// The function, and the one expression that it returns, which changes nothing.
+fn returned<'u>(call: Cursor<'u>, depth: usize) -> Option<(Cursor<'u>, Cursor<'u>)> {
     let callee = call.referenced().filter(|f| !in_std(*f))?;
-    let definition = call::helper(callee)?;
-    let Ty::Reference(result) = types::read(definition.ty().result()) else {
-        return None;
-    };
-    result.as_scalar().filter(|_| depth < MAX_DEPTH)?;
+    let definition = call::helper(callee).filter(|_| depth < MAX_DEPTH)?;
     let [statement] = super::super::source::body(definition)?.children()[..] else {
         return None;
     };
     let [value] = operands(statement)[..] else {
         return None;
     };
+    let plain = statement.kind() == CXCursor_ReturnStmt && changes_nothing(value, depth);
+    plain.then_some((definition, value))
+}
+
+/// The function, and the expression that names the element, the struct or the object of the library that it returns a
+/// reference to.
+fn returned_element<'u>(call: Cursor<'u>, depth: usize) -> Option<(Cursor<'u>, Cursor<'u>)> {
+    let result = types::read(call.referenced()?.ty().result());
+    let Ty::Reference(result) = result else {
+        return None;
+    };
+    let is_object = is_object(&result);
+    (is_object || result.as_scalar().is_some() || matches!(*result, Ty::Record(..)))
+        .then_some(())?;
+    let (definition, value) = returned(call, depth)?;
     let element = peeled(value);
     // A member that is a number may be a copy of the caller's; elements of arrays are the caller's own.
     let is_element = match element.kind() {
-        CXCursor_ArraySubscriptExpr => true,
+        CXCursor_ArraySubscriptExpr | CXCursor_CallExpr => true,
         CXCursor_UnaryOperator => matches!(operator::unary(element), Ok(Unary::Deref)),
-        CXCursor_CallExpr => true,
+        CXCursor_MemberRefExpr => is_object,
         _ => false,
     };
-    let plain = statement.kind() == CXCursor_ReturnStmt
-        && is_element
-        && types::of(element).referred() == *result
-        && changes_nothing(element, depth);
-    plain.then_some((definition, element))
+    (is_element && types::of(element).referred() == *result).then_some((definition, element))
+}
+
+/// The function, and the pointer that it returns.
+fn returned_pointer<'u>(call: Cursor<'u>, depth: usize) -> Option<(Cursor<'u>, Cursor<'u>)> {
+    let result = types::read(call.referenced()?.ty().result());
+    matches!(result, Ty::Pointer(_)).then_some(())?;
+    returned(call, depth)
+}
+
+/// Whether a type is one of the library whose elements lie side by side.
+fn is_object(t: &Ty) -> bool {
+    matches!(
+        t,
+        Ty::Class(Class::Vector(_) | Class::Span(..) | Class::Array(..))
+    )
 }
 
 fn changes_nothing(c: Cursor<'_>, depth: usize) -> bool {
@@ -54,13 +77,14 @@ fn changes_nothing(c: Cursor<'_>, depth: usize) -> bool {
         CXCursor_CallExpr => {
             effect_of(c).1 == Effect::Reads && c.referenced().is_some_and(in_std)
                 || returned_element(c, depth + 1).is_some()
+                || returned_pointer(c, depth + 1).is_some()
         }
         CXCursor_CompoundAssignOperator | CXCursor_LambdaExpr => false,
         CXCursor_BinaryOperator => {
             matches!(operator::binary(c), Ok(b) if b != operator::Binary::Assign)
         }
         CXCursor_UnaryOperator => {
-            matches!(operator::unary(c), Ok(u) if !matches!(u, Unary::Step { .. } | Unary::AddressOf))
+            matches!(operator::unary(c), Ok(u) if !matches!(u, Unary::Step { .. }))
         }
         _ => true,
     };
@@ -73,6 +97,27 @@ impl<'u> Lower<'u, '_> {
         let Some((definition, element)) = returned_element(c, 0) else {
             return Ok(None);
         };
+        let place = |s: &mut Self| s.place(element).and_then(|p| s.settled_place(p));
+        self.within(c, definition, place).map(Some)
+    }
+
+    /// Where the pointer points that a call of a function gives which does nothing but return it; `None` if it is
+    /// another call.
+    pub fn returned_pointer(&mut self, c: Cursor<'u>) -> Result<Option<Pointer>> {
+        let Some((definition, value)) = returned_pointer(c, 0) else {
+            return Ok(None);
+        };
+        let pointer = |s: &mut Self| s.pointer(value).and_then(|p| s.settled_pointer(p));
+        self.within(c, definition, pointer).map(Some)
+    }
+
+    /// Evaluates what a function returns, for this call of it.
+    fn within<T>(
+        &mut self,
+        c: Cursor<'u>,
+        definition: Cursor<'u>,
+        value: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         let (this, arguments) = match method::is_method(definition) {
             true => {
                 let (object, arguments) = method::receiver(c, definition);
@@ -92,9 +137,9 @@ impl<'u> Lower<'u, '_> {
             members: None,
             vector: None,
         });
-        let place = self.place(element).and_then(|p| self.settled_place(p));
+        let value = value(self);
         self.frames.pop();
         self.pointers.retain(|d, _| known.contains(d));
-        place.map(Some)
+        value
     }
 }

@@ -18,6 +18,9 @@ use tensorize_ir::scalar::ScalarType;
 /// Helpers that a pointer is handed on to.
 const MAX_DEPTH: usize = 8;
 
+/// A struct or a row of more numbers than that is not copied number by number.
+const MOST_NUMBERS: u64 = 64;
+
 /// What is written in a class, or in the template that it is an instance of.
 pub(super) fn written<'u>(declaration: Cursor<'u>) -> Vec<Cursor<'u>> {
     let own = declaration.children();
@@ -305,6 +308,26 @@ impl<'u> Lower<'u, '_> {
             ..one.moved(by)
         }
         .deref())
+    }
+
+    /// The numbers of a struct in an array, or of a row of constant length.
+    pub fn numbers_of_element(&self, of: &Pointer, at: Cursor<'u>) -> Result<Vec<Place>> {
+        let length = |d: &Expr| match d {
+            Expr::Const(n) => u64::try_from(n.as_int()).ok(),
+            _ => None,
+        };
+        let count = of
+            .dims
+            .iter()
+            .try_fold(1, |all, d| length(d)?.checked_mul(all));
+        match count.filter(|n| *n <= MOST_NUMBERS) {
+            Some(count) => Ok(self.element_numbers(of, count)),
+            None => Err(problem(
+                codes::RECORD,
+                "elements that are no numbers and no structs of a few",
+                at,
+            )),
+        }
     }
 
     /// The numbers of a struct in an array, as places.

@@ -5,6 +5,7 @@ use super::local::numbers;
 use super::{array_param, bare, element, struct_declaration};
 use crate::c::codes;
 use crate::c::cpp::class::is_pair;
+use crate::c::cpp::lambda::returned_type;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, Target, problem, scalar_type, zero_offset};
 use crate::c::place::Place;
@@ -17,7 +18,7 @@ use tensorize_ir::signature::{Field, Shape};
 impl<'u> Lower<'u, '_> {
     /// Variables for the numbers of the struct that a function returns.
     pub fn returned_members(&mut self, f: Cursor<'u>) -> Option<Vec<Place>> {
-        let leaves = numbers(f.ty().result())?;
+        let leaves = numbers(returned_type(f))?;
         let places = leaves.into_iter().map(|(_, ty)| {
             let var = self.fresh(f.spelling());
             Place::Var(var, ty)
