@@ -1,6 +1,6 @@
 //! Finds the programs that the subcommand needs. (The front end finds libclang itself.)
 
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, line_span};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
@@ -23,6 +23,14 @@ pub fn find_cc() -> Result<PathBuf, Box<Diagnostic>> {
     let message = format!("no C compiler: `{}` is not on PATH", name.to_string_lossy());
     let help = "install one (Debian: `apt install gcc`), or set CC to its path";
     Err(Box::new(Diagnostic::error("TZ0103", message).help(help)))
+}
+
+/// Why a file could not be preprocessed; an `Err` is what no file of the project gets over, that there is no compiler.
+pub fn not_preprocessed(why: String, file: &Path) -> Result<Box<Diagnostic>, Box<Diagnostic>> {
+    find_cc()?;
+    Ok(Diagnostic::error("TZ0107", why)
+        .at(Some(line_span(file, 1)))
+        .into())
 }
 
 /// The Python that runs generated modules: `TENSORIZE_PYTHON`, else the one of our set-up, else `python3`.

@@ -159,3 +159,27 @@ fn files_whose_kernels_are_all_stored_are_not_read() {
     common::write(p.path(), "c/k.c", &KERNELS.replace("2 * x", "3 * x"));
     assert_ne!(code(&without_libclang(&[])), 0);
 }
+
+/// One message, with what to do about it, and not one a file that blames the file.
+#[test]
+fn a_machine_without_a_compiler_is_told_so_once() {
+    let p = project(KERNELS);
+    common::write(p.path(), "c/more.c", "int one(void) { return 1; }\n");
+    let manifest = common::MANIFEST.replace("\"c/k.c\"", "\"c/k.c\", \"c/more.c\"");
+    common::write(p.path(), "Cargo.toml", &manifest);
+    assert_eq!(code(&tensorize(p.path(), &[])), 0);
+    let nothing = tempfile::tempdir().unwrap();
+    for args in [&["check"][..], &["check", "--locked"]] {
+        let out = common::command(p.path(), args)
+            .env("CC", nothing.path().join("cc"))
+            .output()
+            .unwrap();
+        let told = common::stderr(&out);
+        assert_eq!(code(&out), 101, "{args:?}: {told}");
+        assert_eq!(told.matches("error[").count(), 1, "{args:?}: {told}");
+        assert!(
+            told.contains("TZ0103") && told.contains("install one"),
+            "{args:?}: {told}"
+        );
+    }
+}

@@ -72,7 +72,11 @@ impl fmt::Display for Error {
                 "{kernel}: it touches `{array}[{first}]`, before the start of a slice; call it by way of `sys`"
             ),
             Error::Guard { kernel, guard } => {
-                write!(f, "{kernel}: with these sizes, `{guard}` does not hold")
+                write!(
+                    f,
+                    "{kernel}: with these sizes, `{guard}` does not hold, so that it is not known what it touches; call it by way \
+                     of `sys`"
+                )
             }
             Error::NotProven { kernel, why } => write!(
                 f,

@@ -9,6 +9,7 @@ use crate::exit::Code;
 use crate::project::Package;
 use crate::report::{KernelReport, Status};
 use crate::stored;
+use crate::tools::not_preprocessed;
 use std::collections::BTreeSet;
 use std::path::Path;
 use tensorize_build::config;
@@ -92,9 +93,14 @@ impl Gate<'_> {
             let seen = match preprocess(&settings, Path::new(&file)) {
                 Ok(seen) => seen,
                 Err(why) => {
-                    let d = Diagnostic::error("TZ0107", why).at(Some(line_span(&shown, 1)));
-                    self.out.diagnostic(&d);
                     self.code = self.code.worse(Code::CouldNotRun);
+                    match not_preprocessed(why, &shown) {
+                        Ok(d) => self.out.diagnostic(&d),
+                        Err(d) => {
+                            self.out.diagnostic(&d);
+                            return reports;
+                        }
+                    }
                     continue;
                 }
             };

@@ -4,13 +4,14 @@
 use super::super::locked::line_of;
 use super::{Total, chosen, from_current_dir, named_but_not_there};
 use crate::cache::Question;
-use crate::diagnostics::{Diagnostic, line_span};
+use crate::diagnostics::line_span;
 use crate::exit::Code;
 use crate::output::Output;
 use crate::pipeline::{self, Job, Kernel, Settings};
 use crate::project::Package;
 use crate::source::Source;
 use crate::stored;
+use crate::tools::not_preprocessed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tensorize_build::config;
@@ -149,9 +150,14 @@ pub(super) fn find_kernels<'e>(
                 );
             }
             Err(why) if !jobs.is_empty() => {
-                let at = line_span(&file.source.file, 1);
-                out.diagnostic(&Diagnostic::error("TZ0107", why).at(Some(at)));
                 all.code = all.code.worse(Code::CouldNotRun);
+                match not_preprocessed(why, &file.source.file) {
+                    Ok(d) => out.diagnostic(&d),
+                    Err(d) => {
+                        out.diagnostic(&d);
+                        return found;
+                    }
+                }
             }
             Err(_) => {}
         }
