@@ -222,6 +222,12 @@ fn constructs_without_a_counterpart() {
         "'n' is changed by a helper function",
     );
     refuses(
+        "#include <assert.h>\nvoid f(int *x, int n) { assert(n > 0); x[0] = n; }",
+        "TZ0207",
+        "assert(n > 0)",
+        "ends the program",
+    );
+    refuses(
         "int f(int n) { static int calls; return n + calls++; }",
         "TZ0215",
         "int f(",

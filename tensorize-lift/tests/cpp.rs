@@ -318,6 +318,11 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
             "TZ0230",
             "is emptied",
         ),
+        (
+            "#include <cassert>\nvoid f(float *x, int n) { assert(n > 0); x[0] = n; }",
+            "TZ0207",
+            "ends the program",
+        ),
         ("void f(image &m) { m.d.push_back(1); }", "TZ0230", "grows"),
         ("void f(image &m) { m.d.clear(); }", "TZ0230", "length"),
         (
@@ -356,7 +361,7 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
             "private",
         ),
     ] {
-        refuses(&format!("{image} {source}"), code, words);
+        refuses(&format!("{image}\n{source}"), code, words);
     }
 }
 

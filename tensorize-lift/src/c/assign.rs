@@ -4,6 +4,7 @@ use super::codes;
 use super::effects;
 use super::expr::{Arith, arithmetic, as_truth};
 use super::ffi::Cursor;
+use super::jump::{Leaves, leaves};
 use super::lower::{Lower, Result, convert, operand, operands, problem, scalar_type};
 use super::operator::{self, Binary, Unary};
 use super::place::Place;
@@ -65,7 +66,11 @@ impl<'u> Lower<'u, '_> {
             CXCursor_UnexposedExpr if self.source.cpp && operands(c).len() == 1 => {
                 return self.effect(operand(c)?);
             }
-            CXCursor_CStyleCastExpr | CXCursor_CXXStaticCastExpr if types::of(c) == Ty::Void => {
+            CXCursor_CStyleCastExpr
+            | CXCursor_CXXStaticCastExpr
+            | CXCursor_CXXFunctionalCastExpr
+                if types::of(c) == Ty::Void =>
+            {
                 return self.effect(operand(c)?);
             }
             CXCursor_BinaryOperator => match operator::binary(c)? {
@@ -101,6 +106,16 @@ impl<'u> Lower<'u, '_> {
                     }
                     self.step(c, by, true, false)?;
                     return Ok(());
+                }
+                if operator::unary(c)? == Unary::Extension {
+                    return self.effect(operand(c)?);
+                }
+            }
+            // Its value is that of no expression.
+            CXCursor_StmtExpr if types::of(c) == Ty::Void => {
+                let block = operand(c)?;
+                if leaves(block) == Leaves::default() {
+                    return self.list(&[block]).map(|_| ());
                 }
             }
             CXCursor_CallExpr => {

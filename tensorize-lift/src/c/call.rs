@@ -381,6 +381,15 @@ fn refusal(name: &str, c: Cursor<'_>) -> super::Problem {
         "fesetround" | "fegetround" | "feclearexcept" | "fetestexcept" | "feraiseexcept" => {
             (codes::FLOAT_ENV, "uses the floating-point environment")
         }
+        "abort" | "exit" | "_Exit" | "quick_exit" | "trap" | "__assert_fail" | "__assert_rtn"
+        | "__assert" | "_assert" => {
+            let message = format!("'{name}' ends the program");
+            let mut p = problem(codes::UNKNOWN_CALL, message, c);
+            p.help = Some(
+                "check before the kernel is called; for assertions, compile with -DNDEBUG, as a release does".into(),
+            );
+            return p;
+        }
         _ if plain.starts_with("va_") => (codes::VARIADIC, "reads variadic arguments"),
         _ => (
             codes::UNKNOWN_CALL,

@@ -370,6 +370,15 @@ const ELEMENTS: &[Case] = &[
             ("a.end()", "a.end() - 1"),
         ],
     ),
+    // Places that the data says.
+    (
+        "void f(const std::vector<unsigned char> &v, std::array<int, 256> &h) { for (auto x : v) ++h[x]; }",
+        &[
+            ("++h[x]", "++h[x / 2]"),
+            ("++h[x]", "h[x] += 2"),
+            ("unsigned char", "signed char"),
+        ],
+    ),
     (
         "bool f(const std::vector<int> &a) { return std::is_sorted(a.begin(), a.end()); }",
         &[

@@ -60,7 +60,9 @@ impl Seq {
 /// An integer as an `i64`. Sizes are `size_t` in C++, but the bits are the same.
 pub(in super::super) fn index_of(e: Expr) -> Expr {
     match e {
-        Expr::Convert(ScalarType::U64, inner) if inner.ty().is_signed() => {
+        Expr::Convert(ScalarType::U64, inner)
+            if inner.ty().is_signed() || inner.ty().is_int() && inner.ty().bits() < 64 =>
+        {
             convert(ScalarType::I64, *inner)
         }
         e => convert(ScalarType::I64, e),
