@@ -195,15 +195,8 @@ impl<'u> Lower<'u, '_> {
         let params = definition.arguments();
         let mut values = Vec::new();
         for (i, a) in arguments.into_iter().enumerate() {
-            if !matches!(types::of(a), Ty::Class(_))
-                && let Some(given) = self.struct_argument(a)?
-            {
-                values.push(match given {
-                    StructArgument::Named(path) => Arg::Record(path),
-                    StructArgument::Pointer(p) => Arg::Pointer(p),
-                    StructArgument::Element(p) => Arg::Element(p),
-                    StructArgument::Numbers(values) => Arg::Numbers(values),
-                });
+            if let Some(given) = self.record_argument(a)? {
+                values.push(given);
                 continue;
             }
             values.push(match types::of(a) {
@@ -214,6 +207,19 @@ impl<'u> Lower<'u, '_> {
             });
         }
         Ok(values)
+    }
+
+    /// A struct that is passed on, or a pointer to one.
+    pub fn record_argument(&mut self, a: Cursor<'u>) -> Result<Option<Arg<'u>>> {
+        if matches!(types::of(a), Ty::Class(_)) {
+            return Ok(None);
+        }
+        Ok(self.struct_argument(a)?.map(|given| match given {
+            StructArgument::Named(path) => Arg::Record(path),
+            StructArgument::Pointer(p) => Arg::Pointer(p),
+            StructArgument::Element(p) => Arg::Element(p),
+            StructArgument::Numbers(values) => Arg::Numbers(values),
+        }))
     }
 
     /// Puts the body of a function, or of a lambda, in place of a call.

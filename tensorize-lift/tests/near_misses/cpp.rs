@@ -274,6 +274,15 @@ const MEMBERS: &[Case] = &[
             ),
         ],
     ),
+    // Other names for structs.
+    (
+        "struct I { int w; std::vector<float> d; }; struct N { I a, b; int n; float g; };\nvoid f(N &n, float g) { I &in = n.a; auto set = [g](N &m) { m.g = g; }; set(n); for (std::size_t i = 0; i < in.d.size(); i++) in.d[i] *= n.g; }",
+        &[
+            ("in = n.a", "in = n.b"),
+            ("set(n);", ""),
+            ("m.g = g;", "m.g = g + 1;"),
+        ],
+    ),
     // And a variable of the file that does.
     (
         "float gain;\nvoid f(float *x) { float &g = gain; x[0] = g; g = x[1]; }",

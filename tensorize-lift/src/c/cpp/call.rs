@@ -80,7 +80,10 @@ impl<'u> Lower<'u, '_> {
             let args = c.arguments()[1..]
                 .iter()
                 .enumerate()
-                .map(|(i, &a)| self.argument(a, params.get(i).copied()))
+                .map(|(i, &a)| match self.record_argument(a)? {
+                    Some(given) => Ok(given),
+                    None => self.argument(a, params.get(i).copied()),
+                })
                 .collect::<Result<Vec<_>>>()?;
             return self.apply(&callable, args, Some(c), c).map(Some);
         }

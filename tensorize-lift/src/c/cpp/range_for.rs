@@ -3,6 +3,7 @@
 use super::super::codes;
 use super::super::expr::select;
 use super::super::ffi::Cursor;
+use super::super::flatten::is_struct;
 use super::super::jump::{Leaves, leaves};
 use super::super::lower::{Binding, ExitKind, Lower, Result, convert, operands, peeled, problem};
 use super::super::place::Place;
@@ -179,6 +180,10 @@ impl<'u> Lower<'u, '_> {
                 let callable = self.callable(e)?;
                 self.bindings.insert(d, Binding::Callable(callable));
                 Ok(())
+            }
+            // One that is more than numbers of one type.
+            Ty::Other(codes::RECORD, _) if is_struct(d.ty()) && !self.is_temporary(e) => {
+                self.bind_record(d, e)
             }
             _ => Err(problem(
                 codes::TYPE,
