@@ -6,13 +6,14 @@
 
 use crate::raise::{Closed, raise, starts_by_itself, unraised};
 use crate::synthesise::{self, Synthesiser};
-use std::collections::BTreeSet;
-use tensorize_ir::element::Elem;
+use std::collections::{BTreeMap, BTreeSet};
+use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::tensir::{self, Output};
+use tensorize_prove::canon;
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::{Executor, Stuck};
 use tensorize_prove::loops::Oracle;
@@ -348,6 +349,28 @@ fn hiding(summary: &tensir::Function) -> Vec<Guard> {
     sizes.into_iter().map(guard).collect()
 }
 
+/// Gives folds that are the same one form: what is compared is in canonical form, and then stored as the kernel computes it.
+fn in_one_form(results: &mut [Closed]) {
+    let mut forms: BTreeMap<ElemRef, ElemRef> = BTreeMap::new();
+    for Closed::Return(value) | Closed::Store { value, .. } in &*results {
+        value.visit(&mut |e| {
+            if matches!(&**e, Elem::Fold(_)) {
+                let canonical = canon::elem(e);
+                let form = forms.entry(canonical.clone()).or_insert_with(|| e.clone());
+                if *form == canonical {
+                    *form = e.clone();
+                }
+            }
+        });
+    }
+    for Closed::Return(value) | Closed::Store { value, .. } in results {
+        *value = value.map(&mut |e| match &**e {
+            Elem::Fold(_) => forms.get(&canon::elem(e)).cloned(),
+            _ => None,
+        });
+    }
+}
+
 /// What the kernel leaves in its arrays, and returns.
 fn results(exec: &mut Executor) -> Result<Vec<Closed>, Refusal> {
     let kernel = exec.kernel;
@@ -362,6 +385,7 @@ fn results(exec: &mut Executor) -> Result<Vec<Closed>, Refusal> {
         }
     }
     results.extend(returned.map(|v| Closed::Return(exec.ctx.settle(&v))));
+    in_one_form(&mut results);
     // Names that can be written, and read again.
     for result in &mut results {
         let (Closed::Return(value) | Closed::Store { value, .. }) = result;

@@ -163,7 +163,16 @@ fn in_rectangle(
     let remainder = canon::idx(&(at - &rest));
     let mut position = match in_range(ctx, loops, &strides, &order, &remainder) {
         Some(position) => position,
-        None => positions(ctx, &strides, &order, remainder)?,
+        None => {
+            let saved = ctx.save();
+            match in_a_part(ctx, loops, &strides, &order, rest, at) {
+                Some(position) => position,
+                None => {
+                    ctx.restore(saved);
+                    positions(ctx, &strides, &order, remainder)?
+                }
+            }
+        }
     };
     for (i, (_, extent)) in loops.iter().enumerate() {
         if downward[i] {
@@ -239,6 +248,63 @@ fn in_range(
     };
     let all = left.is_zero() && order.iter().all(|&i| inside(ctx, i));
     all.then_some(position)
+}
+
+/// The position by dividing polynomials, where the rounds are those of a part that begins within the rows, at `first`: as in
+/// `index`, what is right of a row's beginning is less than a row for `at`.
+fn in_a_part(
+    ctx: &mut Context,
+    loops: &[(Sym, Idx)],
+    strides: &[Idx],
+    order: &[usize],
+    mut first: Idx,
+    at: &Idx,
+) -> Option<Vec<Idx>> {
+    let (innermost, outer) = order.split_last()?;
+    let mut position = vec![Idx::default(); strides.len()];
+    let mut left = canon::idx(at);
+    for (depth, &i) in outer.iter().enumerate() {
+        let stride = &strides[i];
+        let (begin, column) = divide(&first, stride);
+        if !at_least_zero(ctx, &column) {
+            return None;
+        }
+        let mark = ctx.mark();
+        let mut inner = column.clone();
+        for (var, extent) in loops {
+            ctx.assume_in_range(var, extent);
+        }
+        for &j in &order[depth + 1..] {
+            inner = &inner + &(&strides[j] * &Idx::sym(loops[j].0.clone()));
+        }
+        let inside = ctx.is_non_negative(&inner)
+            && (ctx.proves(CmpOp::Lt, &inner, stride)
+                || leading_dimension(ctx, &inner, stride, loops));
+        ctx.forget(mark);
+        if !inside {
+            return None;
+        }
+        let (row, rest) = quotient_and_rest(ctx, &left, stride)?;
+        position[i] = &row - &begin;
+        (left, first) = (rest, column);
+    }
+    position[*innermost] = exact_quotient(ctx, &(&left - &first), &strides[*innermost])?;
+    Some(position)
+}
+
+/// Whether a distance is not negative: shown, or made a guard if it is a size, as the width of a border is.
+fn at_least_zero(ctx: &mut Context, distance: &Idx) -> bool {
+    if ctx.is_non_negative(distance) {
+        return true;
+    }
+    let some_size = distance.terms().any(|(m, c)| !m.is_empty() && c > 0);
+    let may_be = some_size
+        && ctx.is_over_params(distance)
+        && !ctx.proves(CmpOp::Lt, distance, &Idx::default());
+    if may_be {
+        ctx.guard(Guard::NonNegative(distance.clone()));
+    }
+    may_be
 }
 
 /// The position by quotients and remainders.

@@ -37,13 +37,11 @@ pub fn touched(exec: &mut Executor, original: Option<&Proof>) -> Result<Vec<Touc
             .cloned()
             .collect();
         if !accesses.is_empty() {
-            // What generated code touches of such an array is compared access by access.
-            let by_data = original
+            let original = original
                 .and_then(|o| o.footprints.iter().find(|f| f.extent.array == *name))
-                .map(|f| &f.extent)
-                .filter(|e| e.hi.has_values());
+                .map(|f| &f.extent);
             let all = &exec.accesses;
-            out.push(one(&mut exec.ctx, name, accesses, all, by_data)?);
+            out.push(one(&mut exec.ctx, name, accesses, all, original)?);
         }
     }
     Ok(out)
@@ -83,20 +81,25 @@ fn one(
     array: &Sym,
     accesses: Vec<Access>,
     all: &[Access],
-    by_data: Option<&Extent>,
+    original: Option<&Extent>,
 ) -> Result<Touched, Stuck> {
     let (mut lo, mut hi): (Option<Idx>, Option<Idx>) = (None, None);
     // Unconditional accesses first: their bounds may hold for the conditional ones, too.
     let mut ordered: Vec<&Access> = accesses.iter().collect();
     ordered.sort_by_key(|a| !a.path.is_empty());
-    if let Some(extent) = by_data {
+    // What generated code touches of such an array is compared access by access.
+    if let Some(extent) = original.filter(|e| e.hi.has_values()) {
         (lo, hi) = (Some(extent.lo.clone()), Some(extent.hi.clone()));
         ordered.clear();
     }
     // Where the sizes alone don't say how far an access reaches, those of the others may.
     let mut waiting = Vec::new();
+    let ends = original.map(|e| (&e.lo, &e.hi));
     for access in ordered {
-        match interval(ctx, access, lo.as_ref(), hi.as_ref()) {
+        // Conditions may keep it within what the original touches.
+        let first = lo.as_ref().or(ends.map(|(lo, _)| lo));
+        let end = hi.as_ref().or(ends.map(|(_, hi)| hi));
+        match interval(ctx, access, first, end) {
             Some((low, high)) => {
                 lo = Some(covering(ctx, lo, low, false, access));
                 hi = Some(covering(ctx, hi, high, true, access));

@@ -5,6 +5,7 @@
 //! which is a theorem about all integers (`tests/lemmas.rs` has the solver prove every one).
 
 use crate::canon;
+use crate::context::has_many_terms;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::Elem;
 use tensorize_ir::index::{Atom, Idx, Sym};
@@ -60,6 +61,10 @@ pub struct Encoder {
     decls: BTreeMap<String, String>,
     lemmas: BTreeSet<String>,
     products: BTreeMap<String, (Idx, Idx)>,
+    /// Sums that something is divided by, with the quotients.
+    divisors: Vec<(Idx, Idx)>,
+    /// What was compared to 0.
+    compared: Vec<Idx>,
     /// Variables that occur, for their ranges.
     pub syms: BTreeSet<Sym>,
     /// Opaque integers that occur, with their SMT name.
@@ -144,13 +149,39 @@ impl Encoder {
             }
         }
         self.lemmas.extend(instances);
+        self.multiples_of_divisors();
+        self.multiples_of_sums();
         std::mem::take(&mut self.lemmas)
+    }
+
+    /// Of `k < (w + 2p)·h`, multiplied out, the solver is told that `⌊k / (w + 2p)⌋` is to be compared with `h`.
+    fn multiples_of_divisors(&mut self) {
+        for (divisor, quotient) in std::mem::take(&mut self.divisors) {
+            for p in self.compared.clone() {
+                let (times, _) = crate::decode::divide(&p, &divisor);
+                if times.is_zero() {
+                    continue;
+                }
+                for times in [times.clone(), -&times] {
+                    let products = [&quotient, &times].map(|x| canon::idx(&(x * &divisor)));
+                    let [cq, ct] = products.map(|p| self.linear(&p));
+                    let [c, q, t] = [&divisor, &quotient, &times].map(|p| self.linear(p));
+                    for lemma in [PRODUCT_MONOTONE, PRODUCT_STEPS] {
+                        for (cx, x, cy, y) in [(&cq, &q, &ct, &t), (&ct, &t, &cq, &q)] {
+                            let terms = [("CX", &**cx), ("X", x), ("CY", cy), ("Y", y), ("C", &c)];
+                            self.lemmas.insert(instantiate(lemma, &terms));
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// `a op b`.
     pub fn compare(&mut self, op: CmpOp, a: &Idx, b: &Idx) -> String {
         let difference = canon::idx(&(a - b));
         self.multiples(&difference);
+        self.compared.push(difference.clone());
         let difference = self.linear(&difference);
         let relation = match op {
             CmpOp::Eq => "=",
@@ -166,25 +197,58 @@ impl Encoder {
     /// Of `w·h - 2·w·y - w`, the solver sees three unknowns; that it is `w` times something, and so no less than `w` or no
     /// more than `-w`, it is told by the lemmas about products. (Those about pairs of products say so of `w·h - w·y`.)
     fn multiples(&mut self, p: &Idx) {
-        let atoms: BTreeSet<&Atom> = p
-            .terms()
-            .filter(|(m, c)| m.len() == 2 && c.abs() > 1)
-            .flat_map(|(m, _)| m)
+        // Also of `w·h - w·y - w - x`, where `y` is two rows before the last, and of `w·h - w·y + w·p - x`.
+        let pairs = || p.terms().filter(|(m, _)| m.len() == 2);
+        let alone = |atom: &Atom| p.terms().any(|(m, _)| m == std::slice::from_ref(atom));
+        let often = |atom: &Atom| pairs().filter(|(m, _)| m.contains(atom)).count() > 2;
+        let atoms: BTreeSet<&Atom> = pairs()
+            .flat_map(|(m, c)| m.iter().map(move |a| (a, c)))
+            .filter(|(a, c)| c.abs() > 1 || alone(a) || often(a))
+            .map(|(a, _)| a)
             .collect();
+        let atoms: Vec<Idx> = atoms.into_iter().cloned().map(Idx::atom).collect();
         for atom in atoms {
-            let factor = Idx::atom(atom.clone());
-            let (times, _) = crate::decode::divide(p, &factor);
-            if times.terms().count() < 2 {
-                continue;
+            self.multiple(p, &atom);
+        }
+    }
+
+    /// Tells the solver that what the factor is multiplied with in `p`, if it is positive, makes a product no less than it.
+    fn multiple(&mut self, p: &Idx, factor: &Idx) {
+        let (times, _) = crate::decode::divide(p, factor);
+        if times.terms().count() < 2 {
+            return;
+        }
+        let factor_text = self.linear(factor);
+        for times in [&times, &-&times] {
+            let product = self.linear(&canon::idx(&(times * factor)));
+            let times = self.linear(times);
+            let terms = [("XY", &*product), ("X", &times), ("Y", &factor_text)];
+            for lemma in [PRODUCT_NON_NEGATIVE, PRODUCT_GROWS] {
+                self.lemmas.insert(instantiate(lemma, &terms));
             }
-            let factor_text = self.linear(&factor);
-            for times in [&times, &-&times] {
-                let product = self.linear(&canon::idx(&(times * &factor)));
-                let times = self.linear(times);
-                let terms = [("XY", &*product), ("X", &times), ("Y", &factor_text)];
-                for lemma in [PRODUCT_NON_NEGATIVE, PRODUCT_GROWS] {
-                    self.lemmas.insert(instantiate(lemma, &terms));
+        }
+    }
+
+    /// Of `(w + 2p)·y + x`, multiplied out, where `x < w + 2p`, the same as of `w·y + x` where `x < w`.
+    fn multiples_of_sums(&mut self) {
+        let compared: BTreeSet<Idx> = std::mem::take(&mut self.compared).into_iter().collect();
+        let mut sums = BTreeSet::new();
+        for p in &compared {
+            let counters = p.terms().filter_map(|(m, c)| match m {
+                [Atom::Sym(s)] if c == -1 => Some(s),
+                _ => None,
+            });
+            for counter in counters {
+                let sum = &(p + &Idx::sym(counter.clone())) + &Idx::constant(1);
+                let short = (2..=4).contains(&sum.terms().count());
+                if short && sum.terms().all(|(m, _)| m.len() <= 1) {
+                    sums.insert(sum);
                 }
+            }
+        }
+        for sum in &sums {
+            for p in compared.iter().filter(|p| !has_many_terms(p)) {
+                self.multiple(p, sum);
             }
         }
     }
@@ -264,7 +328,11 @@ impl Encoder {
                     return quoted(&name);
                 }
                 let symbol = self.constant(&name, "Int");
-                let cq = self.linear(&(&**c * &Idx::atom(atom.clone())));
+                let quotient = Idx::atom(atom.clone());
+                let cq = self.linear(&(&**c * &quotient));
+                if c.terms().count() > 1 {
+                    self.divisors.push(((**c).clone(), quotient));
+                }
                 let (e, c) = (self.linear(e), self.linear(c));
                 for lemma in [FLOOR_DIVISION, FLOOR_SIGN] {
                     let terms = [("CQ", &*cq), ("C", &c), ("E", &e), ("Q", &symbol)];

@@ -45,7 +45,10 @@ pub(super) fn stores(
             // Whole rows, if all of them is written, else from the first column on that is.
             let mut boxes: Vec<Rows> = [true, false]
                 .into_iter()
-                .filter_map(|whole| boxed(ctx, &leaf, whole))
+                .filter_map(|whole| {
+                    let rows = boxed(ctx, &leaf, whole)?;
+                    Some(by_rows(ctx, rows, &found))
+                })
                 .collect();
             boxes.dedup();
             let Some(last) = boxes.pop() else {
@@ -61,10 +64,15 @@ pub(super) fn stores(
                 let kept = |(_, view, value): &Left| keeps_some(value, contents, &view.index);
                 (!left.as_ref().is_some_and(kept)).then_some(left)
             });
-            found.extend(match whole.next() {
+            let left = match whole.next() {
                 Some(left) => left,
                 None => in_box(ctx, array, contents, &last, at_most_one, &found)?,
-            });
+            };
+            // What is written again in a part is told of all.
+            if let Some(left) = &left {
+                found.retain(|part| !covers(ctx, left, part));
+            }
+            found.extend(left);
         }
     }
     found.reverse();
@@ -77,6 +85,37 @@ type Left = (Vec<Idx>, View, ElemRef);
 
 /// Counters, none of which depends on another one, and a place.
 type Rows = (Vec<(Sym, Idx)>, Idx);
+
+/// All elements one after the other (a `memcpy`) as the rows that other writes to the array have.
+fn by_rows(ctx: &mut Context, (loops, index): Rows, found: &[Left]) -> Rows {
+    let unit = Idx::constant(1);
+    let [(var, extent)] = loops.as_slice() else {
+        return (loops, index);
+    };
+    let Some((step, mut place)) = index.linear_in(var).filter(|(step, _)| *step == unit) else {
+        return (loops, index);
+    };
+    let strides = |(shape, view, _): &Left| {
+        let slope = |i| Some(view.index.linear_in(&dim(i))?.0);
+        let all: Vec<Idx> = (0..shape.len()).filter_map(slope).collect();
+        all
+    };
+    let mut strides: Vec<Idx> = found.iter().flat_map(strides).collect();
+    strides.retain(|s| size_rank(s) > size_rank(&step) && s.terms().all(|(_, c)| c > 0));
+    strides.sort_by_key(|s| Reverse(size_rank(s)));
+    let (mut rows, mut left) = (Vec::new(), extent.clone());
+    for stride in strides {
+        let (times, rest) = decode::divide(&left, &stride);
+        if rest.is_zero() && times != unit {
+            let row = ctx.fresh.name(var);
+            place = &place + &(&stride * &Idx::sym(row.clone()));
+            rows.push((row, times));
+            left = stride;
+        }
+    }
+    rows.push((var.clone(), left));
+    (rows, &place + &Idx::sym(var.clone()))
+}
 
 /// What the kernel leaves in a box; nothing if it is in one of those that were found.
 fn in_box(
@@ -203,6 +242,19 @@ fn if_taken<'a>(ctx: &mut Context, leaf: chain::Leaf<'a>) -> (chain::Leaf<'a>, b
         ..leaf
     };
     (leaf, true)
+}
+
+/// Whether all places of a part are ones of a box; a guess.
+fn covers(ctx: &mut Context, (shape, view, _): &Left, (part, places, _): &Left) -> bool {
+    let names: Vec<Sym> = part.iter().map(|_| ctx.fresh.name("at")).collect();
+    let mark = ctx.mark();
+    for (name, extent) in names.iter().zip(part) {
+        ctx.assume_in_range(name, extent);
+    }
+    let position: Vec<Idx> = names.into_iter().map(Idx::sym).collect();
+    let covered = inside(ctx, view, shape, &at(&places.index, &position));
+    ctx.forget(mark);
+    covered
 }
 
 /// Whether a place is one of the view's; a guess.

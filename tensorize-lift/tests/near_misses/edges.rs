@@ -16,6 +16,33 @@ fn what_was_one_round_before() {
 const HEADERS: &str = "#include <stddef.h>\n#include <stdint.h>\n";
 
 const EDGES: &[Case] = &[
+    // All of it, and then what is within a border.
+    (
+        "void f(const float *u, float *restrict v, int n, int m) { for (int k = 0; k < n * m; k++) v[k] = u[k];
+         for (int i = 1; i < n - 1; i++) for (int j = 2; j < m - 1; j++) v[i * m + j] = u[i * m + j - 1] * 2; }",
+        &[
+            ("int i = 1", "int i = 0"),
+            ("int j = 2", "int j = 1"),
+            ("n - 1", "n - 2"),
+            ("m - 1", "m"),
+            ("v[i * m + j]", "v[i * m + j + 1]"),
+            ("v[i * m + j]", "v[(i + 1) * m + j]"),
+            ("v[i * m + j]", "v[j * n + i]"),
+            ("k < n * m", "k < n * m - 1"),
+        ],
+    ),
+    (
+        "void f(const float *x, float *y, int h, int w, int p) { for (int k = 0; k < (h + 2 * p) * (w + 2 * p); k++) y[k] = 0;
+         for (int i = 0; i < h; i++) for (int j = 0; j < w; j++) y[(i + p) * (w + 2 * p) + j + p] = x[i * w + j]; }",
+        &[
+            ("+ j + p]", "+ j]"),
+            ("(i + p)", "i"),
+            ("(i + p)", "(i + p + 1)"),
+            ("(w + 2 * p) + j", "(w + p) + j"),
+            ("= 0;", "= 1;"),
+            ("(w + 2 * p);", "(w + p);"),
+        ],
+    ),
     // Indices that stop at the edges.
     (
         "void f(const uint8_t *s, uint8_t *d, int w, int h) { for (int y = 0; y < h; y++) for (int x = 0; x < w; x++) { int l = x > 0 ? x - 1 : 0, r = x < w - 1 ? x + 1 : w - 1; d[y * w + x] = s[y * w + l] - s[y * w + r] + s[y * w + x]; } }",
