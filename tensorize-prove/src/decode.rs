@@ -419,7 +419,8 @@ fn has_room(ctx: &mut Context, row: &Idx, room: &Idx) -> bool {
         parts.any(|(part, _)| without(m, part).is_some())
     };
     let one = row.as_constant() == Some(1);
-    let hardly_any = one || room.terms().any(|(m, c)| c < 0 && multiple(m));
+    let grows = room.terms().any(|(m, c)| !m.is_empty() && c > 0);
+    let hardly_any = one || !grows || room.terms().any(|(m, c)| c < 0 && multiple(m));
     if hardly_any || !ctx.is_over_params(room) || ctx.proves(CmpOp::Lt, room, &Idx::default()) {
         return false;
     }

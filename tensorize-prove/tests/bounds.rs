@@ -190,6 +190,48 @@ fn rounds_of_triangles_and_diagonals() {
     }
 }
 
+/// The same where a part begins within the rows, for places of which row and column are known.
+#[test]
+fn rounds_of_a_part_of_the_rows() {
+    type Loops = &'static [(&'static str, &'static str)];
+    // Whether row and column are found without a quotient.
+    let cases: [(&str, Loops, bool); 8] = [
+        ("n*i + j + 1", &[("i", "m"), ("j", "n - 2")], true),
+        ("n*i + j + n + 2", &[("i", "m"), ("j", "n - 2")], true),
+        ("n*i + j + m", &[("i", "3"), ("j", "n - 2*m")], true),
+        ("n*i + j + n*m + m", &[("i", "3"), ("j", "n - m")], true),
+        // Beyond a row's end, and before its beginning.
+        ("n*i + j + 2", &[("i", "m"), ("j", "n - 1")], false),
+        ("n*i + j + m", &[("i", "3"), ("j", "n")], false),
+        ("n*i + j + n - 1", &[("i", "m"), ("j", "n - 2")], false),
+        ("n*i + 2*j + 1", &[("i", "m"), ("j", "n")], false),
+    ];
+    for (index, of, expected) in cases {
+        let (index, at) = (idx(index), idx("n*t + s"));
+        let of = loops(of);
+        let (position, guards) = in_context(|ctx| {
+            ctx.assume_in_range(&"s".into(), &idx("n"));
+            let position = decode(ctx, &of, &index, &at);
+            (position, ctx.guards().to_vec())
+        });
+        let plain = |p: &Idx| !p.to_string().contains("floordiv");
+        let found = position.as_ref().is_some_and(|p| p.iter().all(plain));
+        assert_eq!(found, expected, "{index}: {position:?}");
+        let Some(position) = position else { continue };
+        let sizes = sizes(&guards).into_iter();
+        for sizes in sizes.filter(|at| (0..at["n"]).contains(&at["s"])) {
+            for round in rounds(&of, &sizes) {
+                if value(&index, &round) != value(&at, &sizes) {
+                    continue;
+                }
+                for ((v, _), p) in of.iter().zip(&position) {
+                    assert_eq!(value(p, &sizes), round[v], "{index}: {v}, {sizes:?}");
+                }
+            }
+        }
+    }
+}
+
 /// What is said never to be one place isn't, in any two rounds, for sizes that meet the guards.
 #[test]
 fn columns_of_rows_that_are_a_size_apart() {
