@@ -66,20 +66,34 @@ pub fn generate(
         let why = format!("the proof is of tier {is}, the configuration asks for {asked}");
         return report(TargetStatus::Unsupported, why);
     }
-    let kernel = backends::Kernel {
-        function: summary,
-        tier: subject.tier,
-        footprints: &proof.footprints,
-        source: subject.place,
-        signature: subject.signature.map(spelling).unwrap_or_default(),
+    let attempt = |tier: Tier, solver: &mut Solver| {
+        let kernel = backends::Kernel {
+            function: summary,
+            tier,
+            footprints: &proof.footprints,
+            source: subject.place,
+            signature: subject.signature.map(spelling).unwrap_or_default(),
+        };
+        let generated = target
+            .generate(&kernel)
+            .map_err(|u| (TargetStatus::Unsupported, u.why))?;
+        let proven = prove(&generated, subject, solver);
+        Ok((generated, proven))
     };
-    let generated = match target.generate(&kernel) {
-        Ok(generated) => generated,
-        Err(unsupported) => return report(TargetStatus::Unsupported, unsupported.why),
+    // Sums in another order may not decide what is written: then they are left in the order that they have.
+    let in_order = |first: &Generated, solver: &mut Solver| {
+        let again = (first.tier == Tier::Real && proof.tier == Tier::Exact)
+            .then(|| attempt(Tier::Exact, solver).ok());
+        let (generated, proven) = again.flatten()?;
+        Some((generated, proven.ok()?))
     };
-    let (tier, mut guards) = match prove(&generated, subject, solver) {
-        Ok(proven) => proven,
-        Err(why) => return report(TargetStatus::Failed, why),
+    let (generated, (tier, mut guards)) = match attempt(subject.tier, solver) {
+        Err((status, why)) => return report(status, why),
+        Ok((generated, Ok(proven))) => (generated, proven),
+        Ok((first, Err(why))) => match in_order(&first, solver) {
+            Some(found) => found,
+            None => return report(TargetStatus::Failed, why),
+        },
     };
     if generated.eager_reads {
         // What it fetches beforehand is touched by the original only if these loops run.

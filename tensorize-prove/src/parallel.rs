@@ -109,12 +109,13 @@ impl Executor<'_, '_> {
         let ok = match decode::decode(&mut self.ctx, &leaf.loops, leaf.index, &access.index) {
             Some(position) => {
                 let hits = decode::hits(&leaf.loops, leaf.index, &position, &access.index);
+                let here = self.ctx.mark();
                 self.ctx.assume(hits.clone());
-                // Where strides leave gaps, it may never hit.
-                matches!(&*hits, Elem::Const(v) if !v.is_true())
-                    || self
-                        .ctx
-                        .proves(CmpOp::Eq, &position[0], &Idx::sym(k.clone()))
+                let this = Idx::sym(k.clone());
+                let own = self.ctx.proves(CmpOp::Eq, &position[0], &this);
+                self.ctx.forget(here);
+                // Where strides leave gaps, or on the other side of a row, it may never hit.
+                own || self.ctx.holds(&Elem::not(hits))
             }
             None => {
                 for (var, extent) in &leaf.loops {

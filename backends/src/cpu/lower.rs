@@ -9,7 +9,7 @@ use super::{interchange, nest, scatter};
 use crate::Unsupported;
 use crate::names::{C_WORDS, Names, is_math_name};
 use crate::scatter::refuse_in;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_ir::index::{Idx, Sym};
@@ -75,6 +75,8 @@ fn lower_with(
 ) -> Result<Lowered, Unsupported> {
     let mut b = Builder::new(machine, function, allowed);
     b.extremes = extremes;
+    let by_data = footprints.iter().filter(|f| f.reads_depend_on_data);
+    b.by_data = by_data.map(|f| f.extent.array.clone()).collect();
     let mut plan = nest::plan(function, memory.then(|| b.names.clone()))?;
     let arrays = plan.memory.iter().map(|m| b.local_array(m));
     let arrays = arrays.collect::<Result<_, _>>()?;
@@ -162,6 +164,8 @@ pub(super) struct Builder {
     pub(super) sizes: BTreeMap<Sym, (ScalarType, Expr)>,
     pub(super) sizes_first: Vec<Stmt>,
     pub(super) params: BTreeMap<Sym, ScalarType>,
+    /// Arrays of which the original reads some elements on some data only.
+    pub(super) by_data: BTreeSet<Sym>,
     pub(super) next_loop: u32,
     pub(super) allowed: Tier,
     pub(super) tier: Tier,
@@ -188,6 +192,7 @@ impl Builder {
             sizes: BTreeMap::new(),
             sizes_first: Vec::new(),
             params: params.collect(),
+            by_data: BTreeSet::new(),
             next_loop: 1,
             allowed,
             tier: Tier::Exact,

@@ -5,11 +5,14 @@
 //! no memory, and out of a loop under the condition that the loop has rounds.
 
 use super::lower::{Builder, Kind, Scope};
+use super::nest::reads_any;
 use super::term;
 use crate::Unsupported;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::op::BinOp;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 impl Builder {
     /// Gives names to what is evaluated more than once.
@@ -173,6 +176,13 @@ impl Builder {
                 Expr::load(array.clone(), *ty, index)
             }
             Elem::Unary(op, a) => Expr::Unary(*op, Box::new(self.value(a)?)),
+            // As in C, where the second is looked at only if the first leaves it open.
+            Elem::Binary(BinOp::Or, a, b) if self.decides_what_is_read(a, b) => {
+                self.select(a, &Elem::constant(Scalar::bool(true)), b)?
+            }
+            Elem::Binary(BinOp::And, a, b) if self.decides_what_is_read(a, b) => {
+                self.select(a, b, &Elem::constant(Scalar::bool(false)))?
+            }
             Elem::Binary(op, a, b) => {
                 let (a, b) = (self.value(a)?, self.value(b)?);
                 Expr::binary(*op, a, b)
@@ -198,6 +208,12 @@ impl Builder {
             },
             Elem::Fold(f) => self.fold(f)?,
         })
+    }
+
+    /// Whether the second of two conditions reads what the original may read only if the first one says so.
+    fn decides_what_is_read(&self, first: &ElemRef, second: &ElemRef) -> bool {
+        let arrays: Vec<&Sym> = self.by_data.iter().collect();
+        first.ty() == ScalarType::I1 && !arrays.is_empty() && reads_any(second, &arrays)
     }
 
     fn select(&mut self, c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Result<Expr, Unsupported> {

@@ -43,6 +43,18 @@ pub(super) fn writes_memory(call: Cursor<'_>) -> bool {
         .is_some_and(|c| math::is_known(&c.spelling()))
 }
 
+/// Why a call in this expression is refused wherever it stands, as nobody knows what the function does.
+pub(super) fn unknown(c: Cursor<'_>) -> Option<super::Problem> {
+    let here = (c.kind() == CXCursor_CallExpr && writes_memory(c))
+        .then(|| c.referenced())
+        .flatten()
+        .filter(|f| f.kind() == CXCursor_FunctionDecl && helper(*f).is_none())
+        .map(|f| f.spelling())
+        .filter(|name| memory::block_function(name).is_none())
+        .map(|name| refusal(&name, c));
+    here.or_else(|| c.children().into_iter().find_map(unknown))
+}
+
 /// The definition of a function, which counts more than its name.
 pub(super) fn helper(callee: Cursor<'_>) -> Option<Cursor<'_>> {
     matches!(callee.kind(), CXCursor_FunctionDecl | CXCursor_CXXMethod)

@@ -273,6 +273,12 @@ fn unordered<'u>(
             false => all.conflicts(&e),
         };
         if conflict {
+            // If that is what may do anything, the order is not what has to change.
+            let unknown =
+                (!lower.source.cpp).then(|| parts.iter().find_map(|p| super::call::unknown(*p)));
+            if let Some(problem) = unknown.flatten() {
+                return Err(problem);
+            }
             let message = "the order in which the parts of this expression are evaluated is open";
             return Err(problem(codes::ORDER, message, at));
         }
