@@ -11,10 +11,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use tensorize_ir::limit;
 
-/// What Z3 is told to spend on one query, in milliseconds.
-const SOFT_LIMIT_MS: u64 = 2_000;
-/// When it is killed if it has not answered.
-const HARD_LIMIT: Duration = Duration::from_millis(SOFT_LIMIT_MS + 1_000);
+/// What Z3 is told to spend on one query, in its own steps: some two seconds of one core. Not in time, so that a busy machine
+/// finds what an idle one does.
+const STEPS: u64 = 20_000_000;
+/// When it is killed if it has not answered: not all that it does counts as steps.
+const HARD_LIMIT: Duration = Duration::from_secs(15);
 /// After that many queries Z3 begins anew. What it keeps of large ones slows all later ones down: without this, proving takes
 /// half as long again. Beginning anew costs about as much as four queries.
 const FORGETS_AFTER: u32 = 200;
@@ -45,7 +46,7 @@ impl Process {
     /// What Z3 is told before all queries.
     fn begin(&mut self) -> std::io::Result<()> {
         self.asked = 0;
-        writeln!(self.stdin, "(set-option :timeout {SOFT_LIMIT_MS})")
+        writeln!(self.stdin, "(set-option :rlimit {STEPS})")
     }
 }
 

@@ -57,6 +57,21 @@ impl Adaptor<'_> {
         }
     }
 
+    /// Makes a variable for an object of the library of the type of what is at `place`. Also says what to do with it after the
+    /// call.
+    fn object_like(
+        &self,
+        shape: &Shape,
+        place: &str,
+        around: &mut Around,
+    ) -> Result<(String, String), String> {
+        let mut after = String::new();
+        let ty = format!("tensorize::bare<decltype(({place}))> &");
+        let (before, count) = (&mut around.before, &mut around.count);
+        let v = self.cpp_argument(shape, &ty, before, &mut after, count)?;
+        Ok((v, after))
+    }
+
     /// Makes a member that is an object of the library, in an object that nobody has made, and takes it apart again.
     pub(super) fn made(
         &self,
@@ -64,15 +79,7 @@ impl Adaptor<'_> {
         place: &str,
         around: &mut Around,
     ) -> Result<(), String> {
-        let mut after = String::new();
-        let ty = format!("tensorize::bare<decltype(({place}))> &");
-        let v = self.cpp_argument(
-            shape,
-            &ty,
-            &mut around.before,
-            &mut after,
-            &mut around.count,
-        )?;
+        let (v, after) = self.object_like(shape, place, around)?;
         if let Shape::Span { .. } = shape {
             writeln!(around.before, "    tensorize::put({place}, {v});").ok();
             return Ok(());
@@ -94,15 +101,7 @@ impl Adaptor<'_> {
         place: &str,
         around: &mut Around,
     ) -> Result<(), String> {
-        let mut after = String::new();
-        let ty = format!("tensorize::bare<decltype(({place}))> &");
-        let v = self.cpp_argument(
-            shape,
-            &ty,
-            &mut around.before,
-            &mut after,
-            &mut around.count,
-        )?;
+        let (v, after) = self.object_like(shape, place, around)?;
         let swap = format!("    std::swap({place}, {v});\n");
         around.before += &swap;
         around.after.insert_str(0, &format!("{swap}{after}"));
