@@ -4,6 +4,7 @@ mod bench;
 mod demo;
 mod process;
 mod setup;
+mod side_by_side;
 mod test;
 
 use std::process::ExitCode;
@@ -40,7 +41,7 @@ enum Verb {
         /// Which frameworks for arrays to install; tests of others are left out
         #[arg(long, default_value = "small")]
         frameworks: setup::Frameworks,
-        /// Passed on to `cargo test`
+        /// Passed on to `cargo test`, which then runs one test program after the other
         #[arg(last = true)]
         args: Vec<String>,
     },

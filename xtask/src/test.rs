@@ -6,43 +6,35 @@ use std::process::Stdio;
 use anyhow::{Context, Result, bail};
 
 use crate::process::{cargo, run as run_command, show, target_dir};
-use crate::setup;
+use crate::{setup, side_by_side};
 
-/// Tests of the workspace, the end-to-end ones among them, counted in one closing line.
+/// Tests of the workspace, the end-to-end ones among them, counted in one closing line; what failed is named once more at
+/// the end. With `args`, what `cargo test` makes of them.
 ///
 /// Tests of a framework lie in a module of its target's name. Those of frameworks that are not there are skipped, and
 /// counted as that.
 pub fn run(frameworks: setup::Frameworks, args: &[String]) -> Result<()> {
     setup::run(frameworks)?;
     let left_out = setup::left_out();
-    let mut command = cargo();
-    command
-        .args(["test", "--workspace", "--quiet", "--no-fail-fast"])
-        .args(args);
-    if !left_out.is_empty() {
-        let skipped = left_out
-            .iter()
-            .flat_map(|t| ["--skip".into(), format!("{t}::")]);
-        // The user's arguments may have brought the separator already.
-        let separator = (!args.iter().any(|a| a == "--")).then_some("--");
-        command.args(separator).args(skipped);
-    }
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot start `{}`", show(&command)))?;
+    let skipped: Vec<String> = left_out
+        .iter()
+        .flat_map(|t| ["--skip".into(), format!("{t}::")])
+        .collect();
     let mut counts = Counts {
         filtered_are_skipped: args.is_empty(),
         ..Counts::default()
     };
-    for line in BufReader::new(child.stdout.take().expect("piped")).lines() {
-        let line = line.context("cannot read what the tests print")?;
-        println!("{line}");
-        counts.add(&line);
-    }
-    let status = child.wait()?;
+    let count = |text: &str| {
+        println!("{text}");
+        text.lines().for_each(|line| counts.add(line));
+    };
+    let failed = if args.is_empty() {
+        side_by_side::run(&skipped, count)?
+    } else {
+        chosen(args, &skipped, count)?
+    };
     println!(
-        "{} passed, {} failed, {} skipped",
+        "\n{} passed, {} failed, {} skipped",
         counts.passed, counts.failed, counts.skipped
     );
     if !left_out.is_empty() {
@@ -52,14 +44,37 @@ pub fn run(frameworks: setup::Frameworks, args: &[String]) -> Result<()> {
             left_out.join(", ")
         );
     }
-    if !status.success() {
-        bail!("`{}` failed ({status})", show(&command));
+    if !failed.is_empty() {
+        bail!("failed:\n  {}", failed.join("\n  "));
     }
     // A filter may leave nothing; the whole suite may not.
     if counts.passed == 0 && args.is_empty() {
         bail!("no test ran");
     }
     Ok(())
+}
+
+/// What `cargo test` makes of these arguments, line by line; its command, if it failed.
+fn chosen(args: &[String], skipped: &[String], mut line: impl FnMut(&str)) -> Result<Vec<String>> {
+    let mut command = cargo();
+    command
+        .args(["test", "--workspace", "--quiet", "--no-fail-fast"])
+        .args(args);
+    if !skipped.is_empty() {
+        // The user's arguments may have brought the separator already.
+        let separator = (!args.iter().any(|a| a == "--")).then_some("--");
+        command.args(separator).args(skipped);
+    }
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start `{}`", show(&command)))?;
+    for printed in BufReader::new(child.stdout.take().expect("piped")).lines() {
+        line(&printed.context("cannot read what the tests print")?);
+    }
+    let status = child.wait()?;
+    let failed = (!status.success()).then(|| format!("`{}` ({status})", show(&command)));
+    Ok(failed.into_iter().collect())
 }
 
 /// Has the test that checks docs/coverage.md write it, as fast as users have it.
