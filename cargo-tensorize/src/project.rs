@@ -139,7 +139,9 @@ fn chosen<'a>(
     for name in &project.packages {
         let Some(p) = members.iter().find(|p| *p.name == *name) else {
             let message = format!("the workspace has no package `{name}`");
-            return Err(Box::new(Diagnostic::error("TZ0702", message)));
+            let names: Vec<&str> = members.iter().map(|p| p.name.as_str()).collect();
+            let help = format!("there are: {}", names.join(", "));
+            return Err(Box::new(Diagnostic::error("TZ0702", message).help(help)));
         };
         found.push(*p);
     }

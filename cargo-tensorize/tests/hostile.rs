@@ -86,6 +86,14 @@ fn paths_that_are_no_text_and_links_in_circles() {
     }
 }
 
+/// Whoever names a folder is not told that it isn't there.
+#[test]
+fn a_folder_is_no_file() {
+    let p = project(KERNELS);
+    let out = tensorize(p.path(), &["lift", "c"]);
+    tells(&out, &["c cannot be read: it is a folder"]);
+}
+
 fn tells_of_a_file(out: &Output, file: &str) {
     assert_eq!(code(out), 101, "{}", stderr(out));
     assert!(

@@ -255,3 +255,34 @@ fn a_broken_file_or_a_name_in_vain_is_no_pass() {
     assert_eq!(code(&out), 101);
     assert!(stderr(&out).contains("TZ0701"), "{}", stderr(&out));
 }
+
+/// A kernel that was deleted or is a variable by now must not vanish from the reports without a word.
+#[test]
+fn a_mark_before_no_function_is_told() {
+    let p = stored();
+    let marked = [common::KERNELS, "TENSORIZE_KERNEL\nint table[3];\n"].concat();
+    write(p.path(), "c/k.c", &marked);
+    for args in [&[][..], &["check"], &LOCKED] {
+        let out = tensorize(p.path(), args);
+        assert_eq!(code(&out), 101);
+        let told = stderr(&out);
+        assert!(
+            told.contains("`int table [ 3 ]`, which is no function"),
+            "{told}"
+        );
+        assert!(told.contains("c/k.c:7"), "{told}");
+        assert!(
+            stdout(&out).contains("2 kernels: 2 proven"),
+            "{}",
+            stdout(&out)
+        );
+    }
+    write(p.path(), "c/k.c", &marked.replace("int table[3];", ""));
+    let out = bare(p.path(), &LOCKED);
+    assert_eq!(code(&out), 101);
+    assert!(
+        stderr(&out).contains("stands before nothing"),
+        "{}",
+        stderr(&out)
+    );
+}

@@ -169,15 +169,27 @@ pub fn c_string(path: &Path) -> String {
 /// The names of annotated functions in preprocessed text.
 pub fn annotated(text: &str) -> Vec<String> {
     let tokens = tokens(text);
-    let marks = tokens
-        .iter()
-        .enumerate()
-        .filter(|(_, t)| **t == MARKER)
-        .map(|(i, _)| i + 1);
-    let names = marks.filter_map(|start| name_of_declared(&tokens[start..]));
+    let names = marked(&tokens).filter_map(name_of_declared);
     let mut names: Vec<String> = names.map(String::from).collect();
     names.dedup();
     names
+}
+
+/// What stands behind each mark that marks no function, up to its end: `int table[3]`, or nothing at the end of the file.
+pub fn marked_in_vain(text: &str) -> Vec<String> {
+    let tokens = tokens(text);
+    let what = marked(&tokens).filter_map(|rest| {
+        let ends = |t: &&str| ["{", ";", "}", "("].contains(t);
+        let end = rest.iter().position(ends).unwrap_or(rest.len());
+        (rest.get(end) != Some(&"(")).then(|| rest[..end].join(" "))
+    });
+    what.collect()
+}
+
+/// What follows each mark.
+fn marked<'t, 'a>(tokens: &'t [&'a str]) -> impl Iterator<Item = &'t [&'a str]> {
+    let marks = tokens.iter().enumerate().filter(|(_, t)| **t == MARKER);
+    marks.map(|(i, _)| &tokens[i + 1..])
 }
 
 /// The identifier before the first parenthesis that is no attribute's.
@@ -404,6 +416,16 @@ mod tests {
     const SOURCE: &str = "typedef unsigned char pixel ; typedef pixel px ; static inline int h(int v) { return v; } \
         __tensorize_kernel__ void blend(const px *restrict a, float w[], unsigned long n, _Bool on) \
         { h(1); } long long sum(const int *x, int n) { return 0; } void proto(int); void bad(int (*f)(int)) {}";
+
+    #[test]
+    fn marks_without_a_function_are_told() {
+        assert!(marked_in_vain(SOURCE).is_empty());
+        let mark = |rest: &str| marked_in_vain(&format!("int f(void); {MARKER} {rest}"));
+        assert_eq!(mark("int table[3]; int g(int);"), ["int table [ 3 ]"]);
+        assert_eq!(mark("struct s { int a; };"), ["struct s"]);
+        assert_eq!(mark(""), [""]);
+        assert!(mark("__attribute__((hot)) int g(int);").is_empty());
+    }
 
     #[test]
     fn simple_prototypes_are_read() {

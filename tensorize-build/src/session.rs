@@ -191,6 +191,11 @@ impl Session {
     }
 
     fn source(&self, file: String, seen: &Preprocessed, entries: &[Entry]) -> Source {
+        for what in prototype::marked_in_vain(&seen.text) {
+            warn(&format!(
+                "{file}: TENSORIZE_KERNEL stands before no function: `{what}`"
+            ));
+        }
         let mut names = wanted(&self.metadata, &file, seen);
         names.extend(
             entries

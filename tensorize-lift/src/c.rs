@@ -142,7 +142,11 @@ pub fn parse(file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
 pub fn parse_within(limit: Duration, file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
     let library = library::load()?;
     if !file.is_file() {
-        return Err(unreadable(file, "no such file"));
+        let why = match file.is_dir() {
+            true => "it is a folder",
+            false => "no such file",
+        };
+        return Err(unreadable(file, why));
     }
     bounds::check(file)?;
     let (path, args) = (file.to_owned(), args.to_vec());

@@ -106,6 +106,10 @@ impl Gate<'_> {
             };
             let file = config::relative_to(&self.package.dir, Path::new(&file));
             named.retain(|k| !config::is_in(k, &file));
+            for d in super::package::marked_in_vain(&shown, &seen) {
+                self.out.diagnostic(&d);
+                self.code = self.code.worse(Code::CouldNotRun);
+            }
             for name in wanted(&self.package.metadata, &file, &seen) {
                 reports.push(self.kernel(&file, &shown, &seen, &name));
                 names.insert(name);
@@ -192,7 +196,8 @@ impl Gate<'_> {
 
 /// The line on which the name is first followed by a parenthesis: good enough to show, without a parser.
 pub(super) fn line_of(file: &Path, name: &str) -> u32 {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let text = std::fs::read(file).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let found = text.match_indices(name).find(|(at, _)| {
         !text[..*at].ends_with(is_part) && text[at + name.len()..].trim_start().starts_with('(')
@@ -212,5 +217,11 @@ mod tests {
         std::fs::write(&file, "int prefix_f(int);\nint f;\nint\nf (int a)\n{\n}\n").unwrap();
         assert_eq!(line_of(&file, "f"), 4);
         assert_eq!(line_of(&file, "g"), 1);
+        std::fs::write(
+            &file,
+            b"/* caf\xe9, in Latin-1 */\nint f(int a) { return a; }\n",
+        )
+        .unwrap();
+        assert_eq!(line_of(&file, "f"), 2);
     }
 }

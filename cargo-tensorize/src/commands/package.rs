@@ -8,7 +8,7 @@ use find::{Found, InFile, find_kernels};
 use super::{Output, packages, threads};
 use crate::cache::Shared;
 use crate::cli::{Common, Project, SecondSolver, TierName};
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, line_span};
 use crate::exit::Code;
 use crate::pipeline::{self, Job, Kernel, Settings};
 use crate::project::Package;
@@ -17,7 +17,7 @@ use crate::{generate, stored, tools};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use tensorize_build::hash::Hashes;
+use tensorize_build::hash::{Hashes, Preprocessed};
 use tensorize_build::record::{Record, is_c_name};
 use tensorize_build::store::{Entry, Store};
 use tensorize_ir::guard::Tier;
@@ -396,6 +396,34 @@ pub fn named_but_not_there(package: &Package, kernel: &str) -> Diagnostic {
                 compiles, or listed under `files`";
     Diagnostic::error("TZ0701", message).help(help)
 }
+
+/// What to say of the marks of a file (as it is shown) that mark no function: whoever wrote them believes to have a kernel.
+pub fn marked_in_vain(file: &Path, seen: &Preprocessed) -> Vec<Diagnostic> {
+    let text = std::fs::read(file).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let found = tensorize_build::current::marked_in_vain(&seen.text).into_iter();
+    found
+        .map(|what| {
+            // The first mark before that word: good enough to show, without a parser.
+            let word = what.split(' ').next().unwrap_or_default();
+            let mut behind = text.match_indices(MARK).map(|(at, _)| at + MARK.len());
+            let at = behind.find(|at| text[*at..].trim_start().starts_with(word));
+            let line = text[..at.unwrap_or(0)].matches('\n').count() + 1;
+            let before = match &*what {
+                "" => "nothing".into(),
+                _ => format!("`{what}`, which is no function"),
+            };
+            Diagnostic::error("TZ0701", format!("{MARK} stands before {before}"))
+                .at(Some(line_span(file, u32::try_from(line).unwrap_or(1))))
+                .help(
+                    "write it directly before the function that shall be a kernel, or take it away",
+                )
+        })
+        .collect()
+}
+
+/// As users write it.
+const MARK: &str = "TENSORIZE_KERNEL";
 
 /// The path as it is shown: relative to the current folder if it is below it.
 pub fn from_current_dir(path: &Path) -> PathBuf {

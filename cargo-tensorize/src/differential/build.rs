@@ -226,7 +226,7 @@ fn original(plan: &Plan<'_>) -> Result<String, Error> {
     let file = file.to_str().filter(|f| !f.contains(['"', '\n']));
     let file = file.ok_or_else(|| {
         Error::Source(format!(
-            "no #include can name the file {}",
+            "no #include can name the file {}; rename what has a quotation mark or a line break in its name",
             plan.file.display()
         ))
     })?;

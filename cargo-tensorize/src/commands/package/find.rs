@@ -2,7 +2,7 @@
 //! and takes a fraction of the memory that reading takes.
 
 use super::super::locked::line_of;
-use super::{Total, chosen, from_current_dir, named_but_not_there};
+use super::{Total, chosen, from_current_dir, marked_in_vain, named_but_not_there};
 use crate::cache::Question;
 use crate::diagnostics::line_span;
 use crate::exit::Code;
@@ -119,6 +119,14 @@ pub(super) fn find_kernels<'e>(
     let named = package.metadata.kernels.iter().map(String::as_str);
     let mut named: BTreeSet<&str> = named.collect();
     for (file, known) in files.into_iter().zip(known) {
+        for d in file
+            .seen
+            .iter()
+            .flat_map(|s| marked_in_vain(&file.source.file, s))
+        {
+            out.diagnostic(&d);
+            all.code = all.code.worse(Code::CouldNotRun);
+        }
         let mut is_there = |name: &str| {
             named.retain(|k| !(config::is_in(k, &file.name) && k.ends_with(&format!("::{name}"))));
         };
