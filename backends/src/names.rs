@@ -87,6 +87,8 @@ pub(crate) fn is_math_name(name: &str) -> bool {
         "sinh",
         "cosh",
         "tanh",
+        "erf",
+        "erfc",
         "floor",
         "ceil",
         "trunc",

@@ -26,6 +26,7 @@ pub mod element;
 pub mod guard;
 pub mod index;
 pub mod inputs;
+mod libm;
 pub mod limit;
 pub mod loopir;
 pub mod memory;

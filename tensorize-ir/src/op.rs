@@ -7,6 +7,7 @@
 //! [`convert_undefined`] say where C's behaviour is undefined; a proof speaks
 //! only of inputs on which it isn't.
 
+use crate::libm::ErrorFunction;
 use crate::scalar::{Scalar, ScalarType};
 
 macro_rules! named_enum {
@@ -83,6 +84,10 @@ named_enum! {
         Cosh = "cosh",
         /// `tanh`
         Tanh = "tanh",
+        /// `erf`
+        Erf = "erf",
+        /// `erfc`
+        Erfc = "erfc",
         /// `floor`
         Floor = "floor",
         /// `ceil`
@@ -272,6 +277,8 @@ macro_rules! float_unary {
             UnOp::Sinh => x.sinh(),
             UnOp::Cosh => x.cosh(),
             UnOp::Tanh => x.tanh(),
+            UnOp::Erf => x.error_function(),
+            UnOp::Erfc => x.error_function_rest(),
             UnOp::Floor => x.floor(),
             UnOp::Ceil => x.ceil(),
             UnOp::Trunc => x.trunc(),
@@ -558,6 +565,27 @@ mod tests {
         assert_eq!(
             (min(f32::NAN, 1.0), min(1.0, f32::NAN)),
             (Scalar::f32(1.0), Scalar::f32(1.0))
+        );
+    }
+
+    #[test]
+    fn the_error_function_and_what_is_left_of_one() {
+        let is = |op, x, y: f64| {
+            let f32 = eval_unary(op, Scalar::f32(x as f32)).as_f64();
+            let f64 = eval_unary(op, Scalar::f64(x)).as_f64();
+            assert!(
+                (f64 - y).abs() < 1e-15 && (f32 - y).abs() < 1e-7,
+                "{op} {x}"
+            );
+        };
+        is(UnOp::Erf, 1.0, 0.842_700_792_949_714_9);
+        is(UnOp::Erf, -0.25, -0.276_326_390_168_236_9);
+        is(UnOp::Erfc, 1.0, 0.157_299_207_050_285_13);
+        is(UnOp::Erfc, -2.0, 1.995_322_265_018_952_7);
+        let far = eval_unary(UnOp::Erfc, Scalar::f64(20.0)).as_f64();
+        assert!(
+            far > 0.0 && far < 1e-170,
+            "not 1 - erf, of which nothing is left"
         );
     }
 

@@ -81,6 +81,8 @@ fn lookup(name: &str) -> Option<(Function, Option<ScalarType>)> {
             "sinh" => Unary(Sinh),
             "cosh" => Unary(Cosh),
             "tanh" => Unary(Tanh),
+            "erf" => Unary(Erf),
+            "erfc" => Unary(Erfc),
             "floor" => Unary(Floor),
             "ceil" => Unary(Ceil),
             "trunc" => Unary(Trunc),
