@@ -7,6 +7,7 @@ use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 use tensorize_build::Settings;
 use tensorize_build::compiler::in_build_script;
 use tensorize_build::config::{self, BuildManifest, Library};
@@ -169,6 +170,13 @@ fn chosen<'a>(
     })
 }
 
+/// Words that were not used before.
+fn asked_now() -> String {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let nanos = now.map_or(0, |d| d.as_nanos());
+    format!("{}.{nanos}", std::process::id())
+}
+
 /// Lets cargo run the build script, which notes what it compiles, if it may have changed since it did, or if what it
 /// noted is not to be trusted.
 ///
@@ -182,7 +190,6 @@ fn run_build_script(name: &str, dir: &Path, project: &Project) -> Result<(), Str
         return Ok(());
     }
     if noted.is_none() {
-        // Of damaged notes cargo sees no change; of missing ones it does, and runs the script.
         std::fs::remove_file(BuildManifest::path(dir)).ok();
     }
     let _shown = Progress::waiting(format!(
@@ -197,6 +204,8 @@ fn run_build_script(name: &str, dir: &Path, project: &Project) -> Result<(), Str
         .args(cargo_flags(project))
         // Its notes are wanted, not that it calls us.
         .env("TENSORIZE_BIN", "")
+        // That notes are damaged or gone is no change that cargo sees; that nobody had asked for them in these words is one.
+        .envs(noted.is_none().then(|| ("TENSORIZE_NOTES", asked_now())))
         .stdin(Stdio::null())
         .output()
         .map_err(|e| format!("cargo can't be started: {e}"))?;

@@ -406,6 +406,30 @@ fn missing_tools_are_named_with_a_remedy() {
     );
 }
 
+/// Killed for its memory, say: the kernel is no worse than unproven, and the cause is told.
+#[test]
+fn a_solver_that_dies_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let z3 = dir.path().join("z3");
+    let real = tensorize_prove::solver::find();
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && exec '{}' --version\nread -r line\nkill -SEGV $$\n",
+        real.display()
+    );
+    std::fs::write(&z3, script).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&z3, executable).unwrap();
+    let out = Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))
+        .args(["lift", "proven/add.c"])
+        .env("TENSORIZE_Z3", &z3)
+        .current_dir(fixtures())
+        .output()
+        .unwrap();
+    assert!(stdout(&out).contains("1 not proven"), "{}", stdout(&out));
+    let told = stderr(&out);
+    assert!(told.contains("Z3 ended by itself (signal: 11"), "{told}");
+}
+
 #[test]
 fn a_file_that_is_not_there() {
     let out = tensorize(&["lift", "no_such.c", "--message-format", "json"]);

@@ -284,6 +284,16 @@ fn the_gate_follows_the_sources_of_a_build_script() {
         "the build script has put it right: {}",
         stderr(&out)
     );
+
+    // A build during which the folder was away (a branch without it, a full disk) leaves no notes, and cargo sees no reason to
+    // run its script again.
+    let folder = mixer.join(".tensorize");
+    fs::remove_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink("/nowhere/at/all", &folder).unwrap();
+    edit("vendor/gain.c", "* 4", "* 6");
+    run(&mixer, "auto");
+    fs::remove_file(&folder).unwrap();
+    store();
 }
 
 #[test]

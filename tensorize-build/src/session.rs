@@ -87,6 +87,7 @@ impl Session {
             "TENSORIZE_BIN",
             "TENSORIZE_BUILD",
             "TENSORIZE_CACHE",
+            "TENSORIZE_NOTES",
             "DOCS_RS",
         ] {
             println!("cargo::rerun-if-env-changed={name}");

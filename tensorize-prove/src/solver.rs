@@ -6,8 +6,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 use tensorize_ir::limit;
 
@@ -30,6 +30,8 @@ pub struct Solver {
     process: Option<Process>,
     answers: HashMap<String, Answer>,
     queries: u64,
+    /// How the last one ended that ended by itself.
+    died: Option<ExitStatus>,
     /// Scripts that were answered with `unsat`, if they are kept.
     recorded: Option<BTreeSet<String>>,
 }
@@ -131,6 +133,7 @@ impl Solver {
                 process: None,
                 answers: HashMap::new(),
                 queries: 0,
+                died: None,
                 recorded: None,
             }),
             _ => Err(SolverError::TooOld { path, found }),
@@ -150,6 +153,11 @@ impl Solver {
     /// How many queries went to the solver; those that were answered before don't count.
     pub fn queries(&self) -> u64 {
         self.queries
+    }
+
+    /// How the solver ended, if it did so by itself since this was last asked. What it was asked then is unknown.
+    pub fn take_death(&mut self) -> Option<ExitStatus> {
+        self.died.take()
     }
 
     /// From here on, keeps every script that is answered with `unsat`: what is proven rests on these.
@@ -183,8 +191,11 @@ impl Solver {
         self.queries += 1;
         let answer = self.ask(script).unwrap_or_else(|| {
             if let Some(mut p) = self.process.take() {
+                let by_itself = p.lines.try_recv() == Err(TryRecvError::Disconnected)
+                    || p.child.try_wait().is_ok_and(|status| status.is_some());
                 let _ = p.child.kill();
-                let _ = p.child.wait();
+                let status = p.child.wait().ok();
+                self.died = status.filter(|_| by_itself).or(self.died);
             }
             Answer::Unknown
         });

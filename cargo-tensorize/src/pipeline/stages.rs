@@ -60,12 +60,21 @@ impl Stages<'_> {
         let limit = self.settings.time_limit;
         let start = Instant::now();
         let given = given.map(Proposal::from);
+        self.solver.take_death();
         match limit::within(limit, || self.find_proof(function, given)) {
             Ok(Some(found)) => return Some(found),
             Err(cut_off) => self.out_of_time(Some(cut_off)),
             // Nothing was cut off, but the solver answered nothing any more.
             Ok(None) if start.elapsed() >= limit => self.out_of_time(None),
             Ok(None) => {}
+        }
+        if let Some(how) = self.solver.take_death()
+            && let Some(d) = self.kernel.report.diagnostics.last_mut()
+        {
+            let note = format!(
+                "Z3 ended by itself ({how}), so that this may be provable: see that there is enough memory, and run it again"
+            );
+            d.notes.push(note);
         }
         None
     }
