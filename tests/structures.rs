@@ -25,7 +25,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 41, "{printed}");
+    assert_eq!(calls.count(), 45, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -37,6 +37,7 @@ fn run(mode: &str) -> Vec<String> {
             "[2.0, 4.0, 3.0, 8.0, 10.0, 6.0]",
             "true",
             "Ok(9.0)",
+            "Ok(1.5)",
             "[1.0, 2.0]",
             "[6.0, 7.0] Ok(-1)",
             "[1.0] [3.0] [3]",
@@ -86,6 +87,11 @@ fn generated_c_answers_where_it_can() {
     );
     answers(&lines, "C 12", "matrix_add_matrix original 0 target 1");
     answers(&lines, "C 13", "range_of original 0 target 1");
+    // Numbers behind pointers and references: elsewhere, and where the kernel writes.
+    answers(&lines, "C 14", "daxpy_ original 0 target 1");
+    answers(&lines, "C 15", "daxpy_ original 1 target 0");
+    answers(&lines, "C 16", "mean_over original 0 target 1");
+    answers(&lines, "C++ 16", "scale_by original 1 target 1");
     answers(&lines, "C++ 15", "first_over original 0 target 2");
     for call in [0, 1, 2, 4, 5, 9, 10] {
         answers(&lines, &format!("C state {call}"), "original 0 target 1");

@@ -85,6 +85,16 @@ pub struct Field {
     pub shape: Shape,
 }
 
+/// One of the numbers behind a pointer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Number {
+    /// Which element it is.
+    pub index: u64,
+    /// The scalar.
+    pub to: String,
+}
+
 /// How one value of the source is flattened. All strings but spelled types are names of LoopIR parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -95,6 +105,14 @@ pub enum Shape {
     Scalar {
         /// The scalar.
         to: String,
+    },
+    /// A pointer or a reference to numbers of which nothing is used but some that are only read: a scalar for each.
+    Numbers {
+        /// Passed by pointer, not by reference.
+        #[serde(default, skip_serializing_if = "is_false")]
+        pointer: bool,
+        /// In ascending order.
+        at: Vec<Number>,
     },
     /// A pointer to elements, or an iterator over contiguous ones: an array.
     Pointer {
@@ -187,6 +205,7 @@ impl Shape {
         match self {
             Shape::Unused => {}
             Shape::Scalar { to } | Shape::Place { to, .. } => names.push(to),
+            Shape::Numbers { at, .. } => names.extend(at.iter().map(|n| n.to.as_str())),
             Shape::Pointer { to, given } => {
                 names.push(to);
                 names.extend(given.as_deref());
@@ -275,6 +294,14 @@ impl fmt::Display for Shape {
         match self {
             Shape::Unused => write!(f, "unused"),
             Shape::Scalar { to } => write!(f, "{to}"),
+            Shape::Numbers { at, .. } => {
+                let each = |n: &Number| format!("{}: {}", n.index, n.to);
+                write!(
+                    f,
+                    "numbers {}",
+                    at.iter().map(each).collect::<Vec<_>>().join(", ")
+                )
+            }
             Shape::Pointer { to, given } => {
                 write!(f, "*{to}")?;
                 given.iter().try_for_each(|g| write!(f, " if {g}"))

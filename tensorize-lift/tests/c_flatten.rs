@@ -1,6 +1,7 @@
 //! Parameters that become several.
 
 use std::io::Write as _;
+use tensorize_ir::loopir::Param;
 use tensorize_lift::c::{Parsed, parse};
 
 fn parsed(source: &str) -> Parsed {
@@ -95,6 +96,36 @@ fn ends() {
         "void f(float * a: *a, float * b: *b, float * c: a + a_count, float * d: b + b_count)",
         "float *a, float *b, int64_t a_count, int64_t b_count",
     );
+}
+
+#[test]
+fn numbers_behind_pointers() {
+    becomes(
+        "void f(const int *n, const float *by, const long dims[], float *x) {\n\
+         for (long i = 0; i < *n + dims[2] * (dims)[1]; i++) x[i] *= *by; }",
+        "void f(const int * n: numbers 0: n, const float * by: numbers 0: by, \
+         const long * dims: numbers 1: dims_1, 2: dims_2, float * x: *x)",
+        "int32_t n, float by, int64_t dims_1, int64_t dims_2, float *x",
+    );
+    // What is more than the value of a number stays an array, and so do numbers that nobody takes for sizes.
+    for (uses, of) in [
+        ("*p = 1;", "int"),
+        ("(*p)++;", "int"),
+        ("*p += *p;", "int"),
+        ("int *q = &*p; *q = *p;", "int"),
+        ("x[0] = p[x[1]] + *p;", "int"),
+        ("x[0] = *p++;", "int"),
+        ("x[0] = p[16];", "int"),
+        ("change(p); x[0] = *p;", "int"),
+        ("x[0] = p[0] + p[1];", "int"),
+        ("for (int i = 0; i < p[1]; i++) x[i] = 0;", "float"),
+    ] {
+        let source = format!(
+            "static void change({of} *p) {{ *p = 1; }}\nvoid f({of} *p, int *x) {{ change(p); }}\nvoid g({of} *p, int *x) {{ {uses} }}"
+        );
+        let params = parsed(&source).lowered.expect(uses).params;
+        assert!(matches!(params[0], Param::Array { .. }), "{uses}");
+    }
 }
 
 #[test]

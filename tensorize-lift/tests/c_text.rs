@@ -54,7 +54,7 @@ fn conversions_are_spelled_out() {
 
 #[test]
 fn types_come_from_the_target() {
-    let source = "void f(long *a, char *c) { *a = *c; }";
+    let source = "void f(long *a, char *c) { *a = c[0]; }";
     lowers_with(
         source,
         &["--target=x86_64-linux-gnu"],

@@ -44,9 +44,9 @@ fn refuses(source: &str, code: &str, words: &str) {
 fn a_vector_is_an_array_and_a_size() {
     lowers(
         "void f(std::vector<float> &a, const float &s) { for (std::size_t i = 0; i < a.size(); ++i) a[i] *= s; }",
-        "void f(f32 *a, i64 a_size, const f32 *s) {
+        "void f(f32 *a, i64 a_size, f32 s) {
            ui64 i = 0;
-           while (i < (ui64)a_size) { a[i] = a[i] * s[0]; i = i + 1; }
+           while (i < (ui64)a_size) { a[i] = a[i] * s; i = i + 1; }
          }",
     );
 }

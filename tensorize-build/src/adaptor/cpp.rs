@@ -126,6 +126,13 @@ impl Adaptor<'_> {
                 return Ok(format!("static_cast<tensorize::same<{ty}>>({v})"));
             }
             Shape::Scalar { to } => return Ok(format!("({bare})({})", local(to))),
+            Shape::Numbers { pointer: false, at } => {
+                return Ok(format!("({bare})({})", local(&at[0].to)));
+            }
+            Shape::Numbers { at, .. } => {
+                let numbers = self.numbers(at, before, count)?;
+                return Ok(format!("tensorize::pointer<{bare}>({numbers})"));
+            }
             Shape::Pointer { to, given } => {
                 let p = match given {
                     Some(g) => format!("{} ? {} : nullptr", local(g), local(to)),

@@ -2,7 +2,7 @@
 
 use super::{Adaptor, I64, c_type};
 use std::fmt::Write as _;
-use tensorize_ir::signature::{Language, Shape};
+use tensorize_ir::signature::{Language, Number, Shape};
 
 /// What taking the arguments apart comes to.
 #[derive(Default)]
@@ -170,6 +170,27 @@ impl Adaptor<'_> {
         match shape {
             Shape::Unused => {}
             Shape::Scalar { to } => parts.flat.push((to.clone(), value.into())),
+            Shape::Numbers { pointer, at } => {
+                let start = if *pointer {
+                    parts
+                        .refused
+                        .push((format!("!({value})"), format!("`{called}` is null")));
+                    format!("(const char *)({value})")
+                } else {
+                    format!("&reinterpret_cast<const char &>({value})")
+                };
+                for Number { index, to } in at {
+                    let (ty, number) = (self.type_of(to)?, format!("number{}", parts.flat.len()));
+                    let place = format!("({start} + {index} * sizeof({ty}))");
+                    writeln!(
+                        parts.before,
+                        "    {ty} {number}; __builtin_memcpy(&{number}, {place}, sizeof {number});"
+                    )
+                    .ok();
+                    parts.fixed.push((place, format!("sizeof({ty})")));
+                    parts.flat.push((to.clone(), number));
+                }
+            }
             Shape::Pointer { to, given } | Shape::Rows { to, given, .. } => {
                 parts.flat.push(array(to, self.address(value))?);
                 if let Shape::Rows { pitch, .. } = shape {

@@ -2,7 +2,7 @@
 
 use super::{Adaptor, Around, I64, c_type, local};
 use std::fmt::Write as _;
-use tensorize_ir::signature::{Language, Shape};
+use tensorize_ir::signature::{Language, Number, Shape};
 
 impl Adaptor<'_> {
     /// A declaration of the original under a name of our own, which stays when its name leads elsewhere.
@@ -171,6 +171,10 @@ impl Adaptor<'_> {
             Shape::Unused if ty.contains('*') => "0".into(),
             Shape::Unused => zeroed(ty, around),
             Shape::Scalar { to } => local(to),
+            Shape::Numbers { at, .. } => format!(
+                "(void *){}",
+                self.numbers(at, &mut around.before, &mut around.count)?
+            ),
             Shape::Pointer { to, given } => pointer(to, given.as_deref()),
             Shape::End { of, count } => format!("(void *)({} + {})", local(of), local(count)),
             Shape::Place { to, .. } => format!("(void *){}", local(to)),
@@ -190,6 +194,24 @@ impl Adaptor<'_> {
                 return Err("C has no vectors".into());
             }
         })
+    }
+
+    /// An array of numbers; those that nobody reads are zero.
+    pub(super) fn numbers(
+        &self,
+        at: &[Number],
+        before: &mut String,
+        count: &mut usize,
+    ) -> Result<String, String> {
+        let last = at.last().ok_or("no number behind a pointer")?;
+        *count += 1;
+        let (ty, v) = (self.type_of(&last.to)?, format!("tensorize_v{count}"));
+        write!(before, "    {ty} {v}[{}] = {{0}};", last.index + 1).ok();
+        for Number { index, to } in at {
+            write!(before, " {v}[{index}] = {};", local(to)).ok();
+        }
+        before.push('\n');
+        Ok(v)
     }
 
     /// A table of pointers to the rows that there are, as an expression for where its row 0 is.

@@ -6,6 +6,7 @@ mod element;
 mod ends;
 mod global;
 mod local;
+mod numbers;
 mod record;
 mod result;
 
@@ -40,6 +41,8 @@ pub(super) struct Flat<'u> {
     assigned: HashSet<Cursor<'u>>,
     /// Variables with the values of numbers in the caller's memory: how a change of one is refused.
     of_the_caller: HashMap<Sym, &'static str>,
+    /// What lies behind a parameter at such a place, where that is all that is used of it.
+    numbers: HashMap<(Cursor<'u>, u64), Place>,
     /// Fields of structs of which there is a copy, which has to stay what it is.
     copied: HashSet<Cursor<'u>>,
     /// Pitches of tables of row pointers.
@@ -223,6 +226,9 @@ impl<'u> Lower<'u, '_> {
             let (target, dims, node) = self.rows(name, elem, is_const);
             self.add_parameter(p, name, node);
             self.bind_pointer(p, Some((target, dims, zero_offset())))?;
+            return Ok(true);
+        }
+        if self.numbers_behind(p, name) {
             return Ok(true);
         }
         let has_no_type = match types::of(p) {

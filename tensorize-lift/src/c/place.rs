@@ -87,6 +87,9 @@ pub(super) fn seen_as(ty: ScalarType, e: Expr) -> Expr {
 impl<'u> Lower<'u, '_> {
     /// What an lvalue names. Its index is evaluated here.
     pub fn place(&mut self, c: Cursor<'u>) -> Result<Place> {
+        if let Some(number) = self.number_at(c) {
+            return Ok(number);
+        }
         match c.kind() {
             CXCursor_ParenExpr => self.place(operand(c)?),
             CXCursor_DeclRefExpr => self.variable(c),

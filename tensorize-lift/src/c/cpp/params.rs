@@ -51,6 +51,9 @@ impl<'u> Lower<'u, '_> {
         let is_const = const_elements(referred);
         let flattened = match t.referred() {
             Ty::Scalar(elem) if by_reference => {
+                if is_const && let Some(number) = self.const_number(p, &name, elem) {
+                    return Ok(Some(number));
+                }
                 let (param, target) = self.array_param(&name, elem, is_const, false);
                 let place = Place::Element(target, zero_offset(), elem);
                 self.bindings.insert(p, Binding::Alias(place));

@@ -85,6 +85,23 @@ int calls_from_c(int which)
         struct range r = range_of(x, 8);
         return r.lo != -2 || r.hi != 8 || r.n != 8;
     }
+    case 14: {
+        int n = 3;
+        double alpha = 2, from[] = {1, 1, 1}, to[] = {2, 3, 4, 5};
+        daxpy_(&n, &alpha, from, to);
+        return to[0] != 4 || to[2] != 6 || to[3] != 5;
+    }
+    case 15: {
+        /* what it multiplies by is what it writes */
+        int n = 3;
+        double from[] = {1, 1, 1}, to[] = {2, 3, 4};
+        daxpy_(&n, to, from, to);
+        return to[0] != 4 || to[1] != 7 || to[2] != 8;
+    }
+    case 16: {
+        long dims[] = {4, -1, 2};
+        return mean_over(dims, x) != 4.5f;
+    }
     }
     return -1;
 }

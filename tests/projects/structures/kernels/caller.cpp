@@ -68,6 +68,12 @@ extern "C" int calls_from_cpp(int which)
         auto found = first_over({1, 5, 3, 7}, 2), none = first_over({}, 0);
         return found != std::make_pair(1, 5.0f) || none.first != -1;
     }
+    case 16: {
+        std::vector<float> v{2, 3};
+        scale_by(v, 3);
+        scale_by(v, v[0]); // the first of them changes what the second is multiplied by
+        return v != std::vector<float>{36, 324};
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

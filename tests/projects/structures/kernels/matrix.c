@@ -58,3 +58,22 @@ struct range range_of(const float *x, int n)
     }
     return r;
 }
+
+/* As Fortran calls it. */
+TENSORIZE_KERNEL
+void daxpy_(const int *n, const double *alpha, const double *x, double *y)
+{
+    if (*alpha == 0) return;
+    --x;
+    --y;
+    for (int i = 1; i <= *n; ++i) y[i] += *alpha * x[i];
+}
+
+TENSORIZE_KERNEL
+float mean_over(const long dims[], const float *x)
+{
+    float s = 0;
+    for (long i = 0; i < dims[2]; i++)
+        for (long j = 0; j < dims[0]; j++) s += x[i * dims[0] + j];
+    return s / (dims[0] * dims[2]);
+}

@@ -11,4 +11,6 @@ float sum_range(const float *p, const float *end);
 struct range { float lo, hi; int n; };
 struct range range_of(const float *x, int n);
 void total(struct stats *s, const float *x);
+void daxpy_(const int *n, const double *alpha, const double *x, double *y);
+float mean_over(const long dims[], const float *x);
 #endif

@@ -95,6 +95,12 @@ int tally(const std::vector<int> &v)
 }
 
 TENSORIZE_KERNEL
+void scale_by(std::vector<float> &v, const float &by)
+{
+    for (float &x : v) x *= by;
+}
+
+TENSORIZE_KERNEL
 std::pair<int, float> first_over(const std::vector<float> &x, float limit)
 {
     for (std::size_t i = 0; i < x.size(); i++)

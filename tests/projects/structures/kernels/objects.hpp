@@ -8,6 +8,7 @@ namespace shapes {
 std::vector<int> add(const std::vector<int> &a, const std::vector<int> &b);
 std::vector<std::vector<unsigned char>> burn(std::vector<std::vector<unsigned char>> base, std::vector<std::vector<unsigned char>> active);
 void scale(std::vector<std::vector<float>> &m, float by);
+void scale_by(std::vector<float> &v, const float &by);
 void add_to(const std::vector<std::vector<float>> &from, std::vector<std::vector<float>> &to);
 void halve(std::span<float> x);
 void squares(const std::vector<int> &x, std::vector<int> &out);

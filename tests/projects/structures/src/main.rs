@@ -39,9 +39,9 @@ fn calls(language: &str, count: i32, call: unsafe extern "C" fn(i32) -> i32) {
 }
 
 fn main() {
-    calls("C", 14, calls_from_c);
+    calls("C", 17, calls_from_c);
     calls("C state", 11, calls_on_state);
-    calls("C++", 16, calls_from_cpp);
+    calls("C++", 17, calls_from_cpp);
     println!("rust {}", kernels::age(2., &mut [1.; 5]).expect_err("others may use it"));
     let mut m = vec![1f32, 2., 3., 4., 5., 6.];
     kernels::scale_matrix(2, 2, &mut m, 3, 2.).expect("two rows of three");
@@ -51,6 +51,7 @@ fn main() {
         kernels::scale_matrix(2, 4, &mut m, 4, 2.).is_err()
     );
     println!("rust {:?}", kernels::sum_range(&m, 3));
+    println!("rust {:?}", kernels::mean_over(2, 1, &[1., 2.]));
     let mut y = [0f32; 2];
     kernels::add_bias(Some(&mut y), Some(&[1., 2.]), None, 2).expect("no bias");
     println!("rust {y:?}");
