@@ -52,6 +52,31 @@ fn a_vector_is_an_array_and_a_size() {
 }
 
 #[test]
+fn names_for_parts_are_copies_or_references() {
+    lowers(
+        "struct P { float x, y; };
+         void f(P *p, float *o) { auto [x, y] = p[0]; x = 1; o[0] = x + y; }",
+        "void f(f32 *p, f32 *o) {
+           f32 parts.x = p[0];
+           f32 parts.y = p[1];
+           parts.x = 1.0;
+           o[0] = parts.x + parts.y;
+         }",
+    );
+    lowers(
+        "struct P { float x, y; };
+         void f(P *p, float *o) { auto &[x, y] = p[0]; x = 1; o[0] = x + y; }",
+        "void f(f32 *p, f32 *o) { p[0] = 1.0; o[0] = p[0] + p[1]; }",
+    );
+    // A copy of an array of C is not made.
+    refuses(
+        "void f(float *o) { float t[2] = {1, 2}; auto [x, y] = t; o[0] = x + y; }",
+        "TZ0213",
+        "takes apart",
+    );
+}
+
+#[test]
 fn a_returned_vector_is_an_output_and_its_length() {
     lowers(
         "std::vector<int> f(const std::vector<int> &a) { std::vector<int> r; for (int x : a) r.push_back(x + 1); return r; }",

@@ -2,6 +2,7 @@
 
 use super::cpp::class::Class;
 use super::ffi::{Constant, Cursor};
+use super::flatten::taken_apart;
 use super::lower::{
     Binding, Lower, Result, Target, const_elements, convert, operands, peeled, problem, scalar_type,
 };
@@ -23,6 +24,7 @@ impl<'u> Lower<'u, '_> {
     pub fn declaration(&mut self, d: Cursor<'u>) -> Result<()> {
         match d.kind() {
             CXCursor_VarDecl => {}
+            _ if taken_apart(d).is_some() => return self.take_apart(d),
             CXCursor_TypedefDecl
             | CXCursor_EnumDecl
             | CXCursor_StructDecl

@@ -431,6 +431,7 @@ impl<'u> Lower<'u, '_> {
                 let member = init.filter(|e| e.kind() == CXCursor_MemberRefExpr);
                 self.scan_members(member, false)?;
             }
+            CXCursor_UnexposedDecl => self.scan_apart(c)?,
             _ => {}
         }
         for child in c.children() {

@@ -2,6 +2,7 @@
 //! be null, ends of arrays. Each becomes parameters of its own, made when they are first used; how, is
 //! what [`Lower::flat_signature`] says in the end.
 
+mod apart;
 mod element;
 mod ends;
 mod global;
@@ -10,6 +11,7 @@ mod numbers;
 mod record;
 mod result;
 
+pub(super) use apart::taken_apart;
 pub(super) use element::{StructArgument, uniform};
 pub(super) use global::is_reached;
 pub(super) use local::is_of_numbers;

@@ -3,7 +3,7 @@
 use super::super::codes;
 use super::super::expr::select;
 use super::super::ffi::Cursor;
-use super::super::flatten::is_struct;
+use super::super::flatten::{is_struct, taken_apart};
 use super::super::jump::{Leaves, leaves};
 use super::super::lower::{Binding, ExitKind, Lower, Result, convert, operands, peeled, problem};
 use super::super::place::Place;
@@ -29,7 +29,7 @@ impl<'u> Lower<'u, '_> {
         let variable = children
             .iter()
             .copied()
-            .find(|d| d.kind() == CXCursor_VarDecl)
+            .find(|d| d.kind() == CXCursor_VarDecl || taken_apart(*d).is_some())
             .ok_or_else(unsupported)?;
         let [range, body] = operands(c)[..] else {
             return Err(unsupported());
@@ -81,6 +81,9 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn loop_variable(&mut self, d: Cursor<'u>, element: Place) -> Result<()> {
+        if taken_apart(d).is_some() {
+            return self.take_element_apart(d, element);
+        }
         let t = types::of(d);
         if let (Ty::Record(..), Place::Array(of)) = (t.clone().referred(), &element) {
             return self.element_parameter(d, of.clone());

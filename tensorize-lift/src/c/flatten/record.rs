@@ -448,12 +448,16 @@ impl<'u> Lower<'u, '_> {
         let Some((target, field)) = target.and_then(|t| Some((t, t.referenced()?))) else {
             return Ok(());
         };
-        // An array or a struct is in memory anyhow.
-        if !matches!(types::read(field.ty()), Ty::Scalar(_) | Ty::Pointer(_)) {
-            return Ok(());
-        }
-        if address {
+        if address && is_held(field) {
             self.in_memory.insert(field);
+        }
+        self.note_assigned(field, target)
+    }
+
+    /// Notes that a member may be assigned.
+    pub(super) fn note_assigned(&mut self, field: Cursor<'u>, target: Cursor<'u>) -> Result<()> {
+        if !is_held(field) {
+            return Ok(());
         }
         if self.flat.assigned.insert(field) {
             if self.flat.copied.contains(&field) {
@@ -473,6 +477,11 @@ impl<'u> Lower<'u, '_> {
         }
         Ok(())
     }
+}
+
+/// Whether a variable may hold the member. An array or a struct is in memory anyhow.
+fn is_held(field: Cursor<'_>) -> bool {
+    matches!(types::read(field.ty()), Ty::Scalar(_) | Ty::Pointer(_))
 }
 
 /// The type of a private member.
