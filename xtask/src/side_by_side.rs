@@ -18,13 +18,13 @@ const AT_ONCE: usize = 2;
 /// These take longest, and so begin first: nothing short waits for them at the end. Others come as cargo names them.
 const LONGEST: [&str; 8] = [
     "tensorize-e2e mutants",
+    "tensorize-backends frameworks",
     "tensorize-backends rows",
     "tensorize-lift near_misses",
-    "tensorize-backends frameworks",
-    "tensorize-e2e gpus",
+    "cargo-tensorize remote",
     "cargo-tensorize store",
-    "tensorize-e2e frameworks",
-    "tensorize-e2e rows",
+    "tensorize-e2e calls",
+    "cargo-tensorize init",
 ];
 
 /// A compiled test program.
