@@ -185,6 +185,88 @@ fn settings_in_the_docs_are_read() {
     assert!(read >= 2, "only {read} manifests were found");
 }
 
+/// Whether each line of a listing is one of the text, in order. Comments are the page's own, and `...` or `…` is left out.
+fn is_sketch_of(listing: &str, text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let listing = listing.lines().map(|l| l.split("  #").next().unwrap_or(l));
+    let mut wanted = listing.map(|l| l.trim().replace("...", "…"));
+    wanted.all(|line| {
+        let parts: Vec<&str> = line.split('…').collect();
+        let [first, between @ .., last] = &parts[..] else {
+            return lines.any(|l| l == line);
+        };
+        lines.any(|l| {
+            let rest = l.strip_prefix(first).and_then(|l| l.strip_suffix(last));
+            let after = |rest: &str, part: &&str| Some(rest.split_once(part)?.1.to_owned());
+            rest.is_some_and(|rest| {
+                let begin = Some(rest.to_owned());
+                between.iter().fold(begin, |r, p| after(&r?, p)).is_some()
+            })
+        })
+    })
+}
+
+#[test]
+fn sketches_of_generated_code_are_of_generated_code() {
+    for (language, target) in [("python", "jax"), ("mlir", "stablehlo")] {
+        let golden = text(format!("backends/tests/golden/screen.{target}.py"));
+        let listings = listings(language);
+        assert!(!listings.is_empty(), "no page shows {language}");
+        for (page, listing) in listings {
+            assert!(is_sketch_of(&listing, &golden), "{page}: {listing}");
+            assert!(!is_sketch_of(&listing.replace("base", "bass"), &golden));
+        }
+    }
+}
+
+/// What one types to have the cross compiler is what set-up installs, and what one types to build and run is what the test does.
+#[test]
+fn builds_for_another_machine_are_made_as_the_test_makes_them() {
+    let (setup, test) = (text("xtask/src/setup.rs"), text("tests/cross.rs"));
+    let listings = listings("console");
+    let typed = listings.iter().filter(|(page, _)| page == "cross.md");
+    let mut words = 0;
+    for line in typed.flat_map(|(_, l)| l.lines()) {
+        let line = line.trim_start_matches("$ ");
+        let (done_by, names) = match line.split_once("apt-get install ") {
+            Some((_, packages)) => (&setup, packages),
+            None => (&test, line),
+        };
+        let names = names.split([' ', '=']);
+        // Names of things on the other machine; what else stands there is cargo's.
+        for name in names.filter(|n| n.to_lowercase().contains("aarch64") || n.contains("qemu")) {
+            let path = name.starts_with("target/");
+            assert!(
+                path || done_by.contains(&format!("\"{name}\"")),
+                "{line}: {name}"
+            );
+            words += 1;
+        }
+    }
+    assert!(words >= 8, "only {words} names were found");
+}
+
+#[test]
+fn what_is_installed_by_a_path_lies_there() {
+    let mut seen = 0;
+    for page in pages() {
+        for rest in text(format!("docs/{page}"))
+            .split("cargo install --path ")
+            .skip(1)
+        {
+            let end = |c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '/');
+            let path = rest.split(end).next().unwrap_or(rest);
+            let manifest = text(format!("{path}/Cargo.toml"));
+            assert!(
+                manifest.contains(&format!("name = \"{path}\"")),
+                "{page}: {path}"
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen >= 2, "only {seen} were found");
+}
+
 /// What somebody types first is what the transcript of a day shows, step by step, and a test runs that.
 #[test]
 fn the_first_commands_are_those_of_the_transcript() {

@@ -82,6 +82,17 @@ pub fn packages(project: &Project) -> Result<Vec<Package>, Box<Diagnostic>> {
             let help = "`cargo check` has to succeed, so that it is known which C files are compiled, and how";
             return Err(Box::new(Diagnostic::error("TZ0113", message).help(help)));
         }
+        if uses_build_script
+            && noted.is_none()
+            && table.files.is_empty()
+            && let Err(e) = has_a_store(&dir)
+        {
+            let shown = dir.join(".tensorize");
+            let message = format!("cannot write {}: {e}", shown.display());
+            let help = "the build script notes there what it compiles, and results are stored there: see that it is a folder, \
+                        and that it can be written to";
+            return Err(Box::new(Diagnostic::error("TZ0703", message).help(help)));
+        }
         let was_noted_wrongly = before.is_some() && before != text();
         let noted = noted.map(|m| m.libraries).unwrap_or_default();
         let libraries = if noted.is_empty() {
@@ -168,6 +179,16 @@ fn chosen<'a>(
         Some(p) => vec![p],
         None => metadata.workspace_default_packages(),
     })
+}
+
+/// Whether there is a folder for results, or can be one.
+fn has_a_store(dir: &Path) -> std::io::Result<()> {
+    let store = dir.join(".tensorize");
+    if store.is_dir() {
+        return Ok(());
+    }
+    std::fs::create_dir(&store)?;
+    std::fs::remove_dir(&store)
 }
 
 /// Words that were not used before.

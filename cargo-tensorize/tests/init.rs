@@ -292,6 +292,9 @@ fn the_gate_follows_the_sources_of_a_build_script() {
     std::os::unix::fs::symlink("/nowhere/at/all", &folder).unwrap();
     edit("vendor/gain.c", "* 4", "* 6");
     run(&mixer, "auto");
+    let out = with_cargo(&mixer, &["--offline"]);
+    assert_eq!(code(&out), 101, "{}", stderr(&out));
+    assert!(stderr(&out).contains("TZ0703"), "{}", stderr(&out));
     fs::remove_file(&folder).unwrap();
     store();
 }

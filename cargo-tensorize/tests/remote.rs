@@ -37,8 +37,13 @@ struct Person {
 impl Person {
     fn new() -> Person {
         let folder = tempfile::tempdir().unwrap();
+        // As the page says, into another file.
+        let page = include_str!("../../docs/store.md");
+        let mut listings = page.split("\n$ cargo-tensorize-remote ").skip(1);
+        let typed = listings.next().and_then(|rest| rest.lines().next());
+        let (verb, _file) = typed.and_then(|typed| typed.split_once(' ')).unwrap();
         let out = Command::new(&*PROGRAM)
-            .arg("key")
+            .arg(verb)
             .arg(folder.path().join("secret"))
             .output()
             .unwrap();

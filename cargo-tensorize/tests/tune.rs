@@ -53,6 +53,50 @@ fn what_a_program_measures_is_kept() {
     );
 }
 
+/// The page shows what is printed of such measurements.
+#[test]
+fn the_page_shows_what_is_printed() {
+    let page = include_str!("../../docs/commands.md");
+    let (_, listing) = page.split_once("$ cargo tensorize tune -- ").unwrap();
+    let (listing, _) = listing.split_once("```").unwrap();
+    let rows: Vec<&str> = listing
+        .lines()
+        .filter(|l| l.contains(" elements "))
+        .collect();
+    let measured = |row: &str| -> String {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        let (_, took) = row.split_once('(').unwrap();
+        let took = took.trim_end_matches(')').split(", ").map(|part| {
+            let [who, time, unit] = part.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("{part}");
+            };
+            let unit = ["ns", "us", "ms"].iter().position(|u| *u == unit).unwrap();
+            let ns = time.parse::<f64>().unwrap() * [1.0, 1e3, 1e6][unit];
+            format!(" {who} {ns:.0}")
+        });
+        let fewer_than: u64 = words[3].parse().unwrap();
+        format!(
+            "{} h {}{}",
+            words[0],
+            fewer_than.ilog2(),
+            took.collect::<String>()
+        )
+    };
+    assert!(rows.len() >= 2);
+    let lines = rows
+        .iter()
+        .map(|row| format!("echo '{}' >> $TENSORIZE_TUNED;", measured(row)));
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("tuned");
+    let done = tune(&kept, &lines.collect::<String>(), &[]);
+    let printed = String::from_utf8(done.stdout).unwrap();
+    assert_eq!(printed.lines().take(rows.len()).collect::<Vec<_>>(), rows);
+    let (last, _) = printed.rsplit_once(&kept.display().to_string()).unwrap();
+    let shown = listing.lines().last().unwrap();
+    assert!(shown.starts_with(last.lines().last().unwrap()), "{shown}");
+    assert!(shown.ends_with(", where TENSORIZE=auto looks"), "{shown}");
+}
+
 #[test]
 fn what_cannot_be_measured_is_said() {
     let folder = tempfile::tempdir().unwrap();
