@@ -94,6 +94,38 @@ fn a_folder_is_no_file() {
     tells(&out, &["c cannot be read: it is a folder"]);
 }
 
+/// Blanks, apostrophes and letters of other languages are names like any; of what no `#include` can name, the remedy is told.
+#[test]
+fn names_of_folders_and_files() {
+    for (folder, runs) in [("m y 'ü", true), ("a \"b\"", false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let p = dir.path().join(folder);
+        let manifest = common::MANIFEST.replace("c/k.c", "c/k k'ö.c");
+        write(&p, "Cargo.toml", &manifest);
+        write(&p, "src/lib.rs", "");
+        write(&p, "c/k k'ö.c", KERNELS);
+        let out = tensorize(&p, &[]);
+        assert_eq!(code(&out), 0, "{}", stderr(&out));
+        assert!(stdout(&out).contains("2 proven"), "{}", stdout(&out));
+        let told = stderr(&out);
+        assert_eq!(
+            told.contains("rename what has a quotation mark"),
+            !runs,
+            "{told}"
+        );
+        assert_eq!(p.join(".tensorize/cpu/scale.c").exists(), runs);
+    }
+}
+
+#[test]
+fn a_package_that_is_not_there_is_told_with_those_that_are() {
+    let p = project(KERNELS);
+    tells(
+        &tensorize(p.path(), &["-p", "q"]),
+        &["no package `q`", "there are: p"],
+    );
+}
+
 fn tells_of_a_file(out: &Output, file: &str) {
     assert_eq!(code(out), 101, "{}", stderr(out));
     assert!(
