@@ -2,6 +2,7 @@
 //! they wait for compilers and solvers, or have one long test left.
 
 use std::collections::VecDeque;
+use std::io::{Read, Seek};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -60,7 +61,9 @@ struct Target {
 /// Compiles and runs the tests of the workspace, those in its documentation last, all with `arguments`. What a program
 /// printed goes to `printed` at once when it ends. The programs that failed, each with its tests that did.
 pub fn run(arguments: &[String], mut printed: impl FnMut(&str) + Send) -> Result<Vec<String>> {
-    let programs = Mutex::new(VecDeque::from(programs()?));
+    let programs = programs()?;
+    let all = programs.len();
+    let programs = Mutex::new((1..).zip(programs).collect::<VecDeque<_>>());
     let ends = Mutex::new((&mut printed, Vec::new()));
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..AT_ONCE)
@@ -68,7 +71,11 @@ pub fn run(arguments: &[String], mut printed: impl FnMut(&str) + Send) -> Result
                 scope.spawn(|| -> Result<()> {
                     loop {
                         let next = programs.lock().expect("no worker panics").pop_front();
-                        let Some(program) = next else { return Ok(()) };
+                        let Some((n, program)) = next else {
+                            return Ok(());
+                        };
+                        // Whoever waits sees for what.
+                        eprintln!("[{n} of {all}] {}", program.name);
                         let done = program.run(arguments)?;
                         let mut ends = ends.lock().expect("no worker panics");
                         (ends.0)(&done.text);
@@ -159,23 +166,21 @@ impl Program {
     }
 }
 
-/// Runs `command` to its end. Tests print to standard error what libtest does not hold back, so both belong together.
+/// Runs `command` to its end. Tests print to standard error what libtest does not hold back, so both belong together. They go
+/// to a file, since the end of a pipe would have to wait for whatever the tests have left running.
 fn ended(name: &str, command: &mut Command) -> Result<Done> {
     let began = Instant::now();
-    let (mut reader, writer) = std::io::pipe().context("no pipe")?;
-    command
+    let mut file = tempfile::tempfile().context("no temporary file")?;
+    let status = command
         .stdin(Stdio::null())
-        .stdout(writer.try_clone().context("no pipe")?)
-        .stderr(writer);
-    let mut child = command
-        .spawn()
+        .stdout(file.try_clone().context("no temporary file")?)
+        .stderr(file.try_clone().context("no temporary file")?)
+        .status()
         .with_context(|| format!("cannot start {name}"))?;
-    // The writing ends that the command itself holds would keep the pipe open.
-    command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut printed = Vec::new();
-    std::io::Read::read_to_end(&mut reader, &mut printed)
+    file.rewind()
+        .and_then(|()| file.read_to_end(&mut printed))
         .with_context(|| format!("cannot read what {name} prints"))?;
-    let status = child.wait()?;
     let printed = String::from_utf8_lossy(&printed);
     Ok(Done {
         text: format!(
