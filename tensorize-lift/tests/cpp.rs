@@ -52,6 +52,20 @@ fn a_vector_is_an_array_and_a_size() {
 }
 
 #[test]
+fn a_reference_to_an_array_is_the_array() {
+    lowers(
+        "static void g(float (&t)[2]) { t[1] = *t; }
+         void f(float (&m)[3][2]) { g(m[2]); }",
+        "void f(f32 *m) { m[5] = m[4]; }",
+    );
+    refuses(
+        "struct P { float x, y; }; void f(P (&p)[3]) { p[0].x = 1; }",
+        "TZ0217",
+        "'P (&)[3]', which is not supported",
+    );
+}
+
+#[test]
 fn names_for_parts_are_copies_or_references() {
     lowers(
         "struct P { float x, y; };

@@ -24,11 +24,12 @@ struct tensorize_call {
 namespace tensorize {
 template <class T> struct same_as { using type = T; };
 template <class T> using same = typename same_as<T>::type;
-template <class T> using bare = typename std::remove_cv<typename std::remove_reference<T>::type>::type;
+/* As a parameter is held: what is declared as an array is a pointer, unless it is a reference to one. */
+template <class T> using held = typename std::conditional<std::is_reference<T>::value, std::remove_reference<T>, std::decay<T>>::type::type;
+template <class T> using bare = typename std::remove_cv<held<T>>::type;
 /* The shim's parameter again; what is passed by value is copied, since it may be needed once more. */
-template <class T> auto forward(void *p) -> typename std::conditional<std::is_rvalue_reference<T>::value, T, typename std::remove_reference<T>::type &>::type {
-    using held = typename std::remove_reference<T>::type;
-    return static_cast<typename std::conditional<std::is_rvalue_reference<T>::value, T, held &>::type>(*static_cast<held *>(p));
+template <class T> auto forward(void *p) -> typename std::conditional<std::is_rvalue_reference<T>::value, T, held<T> &>::type {
+    return static_cast<typename std::conditional<std::is_rvalue_reference<T>::value, T, held<T> &>::type>(*static_cast<held<T> *>(p));
 }
 template <class T> typename std::enable_if<std::is_pointer<T>::value, T>::type pointer(const void *p) { return (T)const_cast<void *>(p); }
 template <class T> typename std::enable_if<!std::is_pointer<T>::value, T>::type pointer(const void *p) {

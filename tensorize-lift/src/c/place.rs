@@ -178,6 +178,12 @@ impl<'u> Lower<'u, '_> {
                 c,
             )),
             Binding::Alias(place) => Ok(place),
+            // `float (&row)[4]`
+            Binding::Seq(row) if matches!(types::of(d).referred(), Ty::Array(..)) => {
+                let mut dims = vec![row.len];
+                dims.extend(row.start.dims);
+                Ok(Place::Array(Pointer { dims, ..row.start }))
+            }
             Binding::Seq(_) | Binding::Callable(_) => Err(problem(
                 codes::TYPE,
                 "an object of a class where a number is needed",
@@ -191,6 +197,12 @@ impl<'u> Lower<'u, '_> {
         let name = c.spelling();
         let d = c.referenced();
         let d = d.ok_or_else(|| problem(codes::EXPRESSION, format!("'{name}' is not known"), c))?;
+        // `float (&row)[4]`, of which libclang shows no decay where it is a parameter.
+        if let Some(Binding::Seq(row)) = self.bindings.get(&d)
+            && matches!(types::of(d).referred(), Ty::Array(..))
+        {
+            return Ok(row.start.clone());
+        }
         let Some(Binding::Pointer(offset)) = self.bindings.get(&d).cloned() else {
             return self.file_pointer(d, c)?.ok_or_else(|| {
                 let message = format!("'{name}' is not known here");

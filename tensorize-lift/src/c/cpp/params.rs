@@ -87,6 +87,16 @@ impl<'u> Lower<'u, '_> {
             t @ Ty::Other(..) if by_reference && !super::super::flatten::is_struct(p.ty()) => {
                 return Err(scalar_refusal(&t, p));
             }
+            t @ Ty::Array(..) if by_reference => {
+                let (elem, dims) = numbers_of_array(&t).ok_or_else(|| refused(p, &name))?;
+                let total = dims.iter().try_fold(1u64, |a, &b| a.checked_mul(b));
+                let total = total.ok_or_else(|| refused(p, &name))?;
+                let (param, target) = self.array_param(&name, elem, is_const, false);
+                let to = param.name().to_string();
+                let seq = seq_of(target, &dims[1..], int(dims[0].into()));
+                self.bindings.insert(p, Binding::Seq(seq));
+                (vec![param], Shape::Place { to, len: total })
+            }
             Ty::Class(_) | Ty::Reference(_) => return Err(refused(p, &name)),
             Ty::Pointer(_) if by_reference => return Err(refused(p, &name)),
             _ => return Ok(None),
@@ -483,6 +493,21 @@ fn seq_of(target: Target, dims: &[u64], len: Expr) -> Seq {
         len,
         size: None,
         rows: None,
+    }
+}
+
+/// The numbers that an array of C consists of, and its lengths.
+fn numbers_of_array(t: &Ty) -> Option<(ScalarType, Vec<u64>)> {
+    match t {
+        Ty::Array(inner, len) => {
+            let (elem, mut dims) = match &**inner {
+                Ty::Scalar(elem) => (*elem, vec![]),
+                inner => numbers_of_array(inner)?,
+            };
+            dims.insert(0, (*len)?);
+            Some((elem, dims))
+        }
+        _ => None,
     }
 }
 

@@ -74,6 +74,11 @@ extern "C" int calls_from_cpp(int which)
         scale_by(v, v[0]); // the first of them changes what the second is multiplied by
         return v != std::vector<float>{36, 324};
     }
+    case 17: {
+        float by[2][2] = {{0, -1}, {1, 0}}, points[3][2] = {{1, 0}, {0, 1}, {2, 3}};
+        turn(by, points);
+        return points[0][1] != 1 || points[1][0] != -1 || points[2][0] != -3 || points[2][1] != 2;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

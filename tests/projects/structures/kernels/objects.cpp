@@ -108,4 +108,14 @@ std::pair<int, float> first_over(const std::vector<float> &x, float limit)
     return std::make_pair(-1, 0.0f);
 }
 
+TENSORIZE_KERNEL
+void turn(const float by[2][2], float (&points)[3][2])
+{
+    for (float (&point)[2] : points) {
+        auto [x, y] = std::make_pair(point[0], point[1]);
+        point[0] = by[0][0] * x + by[0][1] * y;
+        point[1] = by[1][0] * x + by[1][1] * y;
+    }
+}
+
 }

@@ -20,4 +20,5 @@ extern float brightness;
 void brighten(std::vector<float> &v);
 int tally(const std::vector<int> &v);
 std::pair<int, float> first_over(const std::vector<float> &x, float limit);
+void turn(const float by[2][2], float (&points)[3][2]);
 }
