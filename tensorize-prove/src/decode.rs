@@ -288,8 +288,23 @@ fn in_a_part(
         position[i] = &row - &begin;
         (left, first) = (rest, column);
     }
-    position[*innermost] = exact_quotient(ctx, &(&left - &first), &strides[*innermost])?;
+    let stride = &strides[*innermost];
+    position[*innermost] = match exact_quotient(ctx, &(&left - &first), stride) {
+        Some(quotient) => quotient,
+        None => row_of_column(ctx, &first, &left, stride)?,
+    };
     Some(position)
+}
+
+/// The only row at which a column that begins at `first` can be `at`, as the last column of some rows and any place in one of
+/// them: both lie so far right of the beginning of their rows.
+fn row_of_column(ctx: &mut Context, first: &Idx, at: &Idx, stride: &Idx) -> Option<Idx> {
+    if stride.as_constant().is_some() {
+        return None;
+    }
+    let (begin, _) = quotient_and_rest(ctx, first, stride)?;
+    let (row, _) = quotient_and_rest(ctx, at, stride)?;
+    Some(&row - &begin)
 }
 
 /// Whether a distance is not negative: shown, or made a guard if it is a size, as the width of a border is.
@@ -362,16 +377,22 @@ pub fn in_other_columns(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at
         if pitch.as_constant().is_some() || !ctx.is_over_params(&pitch) {
             return false;
         }
-        let (_, column) = divide(&canon::idx(index), &pitch);
-        let (_, other) = divide(&canon::idx(at), &pitch);
         let (mark, saved) = (ctx.mark(), ctx.save());
         for (var, extent) in loops {
             ctx.assume_in_range(var, extent);
         }
-        let apart = ctx.proves(CmpOp::Ne, &column, &other)
+        let [column, other] = [index, at].map(|i| {
+            let (_, column) = divide(&canon::idx(i), &pitch);
+            // The last column is one before the next row.
+            match ctx.proves(CmpOp::Lt, &column, &Idx::default()) {
+                true => &column + &pitch,
+                false => column,
+            }
+        });
+        let apart = are_apart(ctx, &column, &other, &pitch)
             && [column, other]
                 .iter()
-                .all(|c| ctx.is_non_negative(c) && within_row(ctx, c, &pitch));
+                .all(|c| at_least_zero(ctx, c) && within_row(ctx, c, &pitch));
         if apart {
             ctx.forget(mark);
         } else {
@@ -380,6 +401,15 @@ pub fn in_other_columns(ctx: &mut Context, loops: &[(Sym, Idx)], index: &Idx, at
         }
         apart
     })
+}
+
+/// Whether two columns are not the same one, if need be by a guard that a row has more than one.
+fn are_apart(ctx: &mut Context, a: &Idx, b: &Idx, pitch: &Idx) -> bool {
+    ctx.proves(CmpOp::Ne, a, b)
+        || [a - b, b - a].iter().any(|ahead| {
+            let room = canon::idx(&(ahead - &Idx::constant(1)));
+            has_room(ctx, pitch, &room)
+        })
 }
 
 /// Whether a column is less than the row is long, if need be by a guard on the last column that there is.

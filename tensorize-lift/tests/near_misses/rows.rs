@@ -18,6 +18,11 @@ fn rows_that_are_written_anew() {
 }
 
 #[test]
+fn first_and_last_columns() {
+    refuses_them("walls", "c", "", WALLS);
+}
+
+#[test]
 fn numbers_in_memory_that_others_look_at() {
     refuses_them("cells", "c", "", CELLS);
 }
@@ -42,6 +47,56 @@ const ROWS: &[Case] = &[
             ("row[2] = row[1] + 1", "row[2] = row[1] + 2"),
             ("row[0] = src[y]", "if (!y) row[0] = src[y]"),
             ("row[3 - i]", "row[i]"),
+        ],
+    ),
+];
+
+const WALLS: &[Case] = &[
+    (
+        "void f(float *v, int nx, int ny) { for (int i = 0; i < nx; i++) { v[i] = 1; v[(ny - 1) * nx + i] = 2; } for (int j = 0; j < ny; j++) { v[j * nx] = 3; v[j * nx + nx - 1] = 4; } }",
+        &[
+            ("nx - 1] = 4", "nx] = 4"),
+            ("nx - 1] = 4", "nx - 2] = 4"),
+            ("nx - 1] = 4", "nx - 1] = 3"),
+            ("v[j * nx] = 3", "v[j * nx + 1] = 3"),
+            ("int j = 0", "int j = 1"),
+            ("j < ny;", "j < ny - 1;"),
+            ("(ny - 1) * nx + i", "(ny - 2) * nx + i"),
+            ("v[(ny - 1) * nx + i]", "v[(ny - 1) * nx]"),
+        ],
+    ),
+    (
+        "void f(float *v, int nx, int ny) { for (int j = 0; j < ny; j++) { v[j * nx] = v[j * nx + nx - 2]; v[j * nx + nx - 1] = v[j * nx + 1]; } }",
+        &[
+            ("nx - 2]", "nx - 1]"),
+            ("nx - 2]", "nx - 3]"),
+            ("v[j * nx + 1]", "v[j * nx]"),
+            ("v[j * nx + 1]", "v[j * nx + nx]"),
+            ("v[j * nx + nx - 1] =", "v[j * nx + nx] ="),
+            ("v[j * nx] =", "v[j * nx + 1] ="),
+        ],
+    ),
+    (
+        "void f(float *v, int nx, int ny) { for (int j = 0; j < ny; j++) { v[j * nx] = v[j * nx + 1]; v[j * nx + nx - 1] = v[j * nx + nx - 2]; } }",
+        &[
+            ("v[j * nx + 1]", "v[j * nx + 2]"),
+            ("nx - 2]", "nx - 1]"),
+            ("v[j * nx] =", "v[j * nx + nx] ="),
+        ],
+    ),
+    // The last row is one of those whose last place was set.
+    (
+        "void f(int *v, int *out, int nx, int ny) { for (int j = 0; j < ny; j++) v[j * nx + nx - 1] = 4; for (int i = 0; i < nx; i++) out[i] = v[(ny - 1) * nx + i]; }",
+        &[
+            (
+                "for (int j = 0; j < ny; j++) v[j * nx + nx - 1] = 4; for (int i = 0; i < nx; i++) out[i] = v[(ny - 1) * nx + i];",
+                "for (int i = 0; i < nx; i++) out[i] = v[(ny - 1) * nx + i]; for (int j = 0; j < ny; j++) v[j * nx + nx - 1] = 4;",
+            ),
+            ("j < ny", "j < ny - 1"),
+            ("j < ny", "j + 2 < ny"),
+            ("nx - 1] = 4", "nx - 2] = 4"),
+            ("nx - 1] = 4", "nx - 1] = 5"),
+            ("(ny - 1) * nx + i", "(ny - 2) * nx + i"),
         ],
     ),
 ];
