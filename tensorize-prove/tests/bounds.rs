@@ -244,6 +244,13 @@ fn columns_of_rows_that_are_a_size_apart() {
             "s*j + 2*t + 1",
             &[("i", "n"), ("k", "m")],
             &[("j", "n")],
+            true,
+        ),
+        (
+            "s*i + 2*k",
+            "s*j + 2*t",
+            &[("i", "n"), ("k", "m")],
+            &[("j", "n")],
             false,
         ),
         (
@@ -253,7 +260,24 @@ fn columns_of_rows_that_are_a_size_apart() {
             &[("j", "n")],
             true,
         ),
-        ("s*i", "s*j - 1", &[("i", "n")], &[("j", "m")], false),
+        // The last column.
+        ("s*i", "s*j - 1", &[("i", "n")], &[("j", "m")], true),
+        ("s*i + s - 1", "s*j", &[("i", "n")], &[("j", "m")], true),
+        (
+            "s*i + s - 1",
+            "s*j - 1",
+            &[("i", "n")],
+            &[("j", "m")],
+            false,
+        ),
+        ("s*i + s", "s*j", &[("i", "n")], &[("j", "m")], false),
+        (
+            "s*i + s - 1",
+            "s*j + s - 2",
+            &[("i", "n")],
+            &[("j", "m")],
+            true,
+        ),
         ("4*i", "4*j + 5", &[("i", "n")], &[("j", "m")], false),
         // The first column would do with a guard, the second does not.
         (

@@ -1,6 +1,7 @@
 //! Kernels as the C compilers make them: one program for many kernels and all their inputs.
 
 use crate::generate::{LEN, PRELUDE};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use tensorize_ir::loopir::{Function, Param};
 use tensorize_ir::memory::Inputs;
 use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::signature::{Number, Shape, Source};
 
 /// A compiler and how it optimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub fn meaning(wraps: bool) -> Vec<String> {
 pub struct Job<'a> {
     pub text: String,
     pub lowered: &'a Function,
+    /// What the text's parameters are to the lowered one, if they are others.
+    pub source: Option<&'a Source>,
     pub cases: &'a [Inputs],
 }
 
@@ -185,7 +189,7 @@ fn c_type(ty: ScalarType) -> &'static str {
 
 /// A function that reads inputs, calls the kernel and writes what it leaves behind.
 fn driver(number: usize, job: &Job, out: &mut String) {
-    let (mut args, mut after) = (Vec::new(), String::new());
+    let (mut args, mut after) = (BTreeMap::new(), String::new());
     let _ = writeln!(
         out,
         "static void run{number}(void) {{ for (int t = 0; t < {}; t++) {{",
@@ -195,20 +199,44 @@ fn driver(number: usize, job: &Job, out: &mut String) {
         match p {
             Param::Scalar { ty, .. } => {
                 let _ = writeln!(out, "  {} a{i}; fetch(&a{i}, sizeof a{i});", c_type(*ty));
-                args.push(format!("a{i}"));
+                args.insert(&**p.name(), (*ty, format!("a{i}")));
             }
             Param::Array { elem, .. } => {
                 let ty = c_type(*elem);
                 let _ = writeln!(out, "  {ty} a{i}[{LEN}]; fetch(a{i}, sizeof a{i});");
                 let _ = write!(after, "  show(a{i}, sizeof a{i});");
-                args.push(format!("(void *)a{i}"));
+                args.insert(&**p.name(), (*elem, format!("(void *)a{i}")));
             }
         }
     }
+    let args: Vec<String> = match job.source {
+        None => {
+            let names = job.lowered.params.iter().map(|p| &**p.name());
+            names.map(|name| args[name].1.clone()).collect()
+        }
+        Some(source) => {
+            let shapes = source.params.iter().map(|p| &p.shape);
+            shapes.map(|shape| argument(shape, &args)).collect()
+        }
+    };
     let call = format!("{}({})", job.lowered.name, args.join(", "));
     let _ = match job.lowered.ret {
         Some(ty) => writeln!(out, "  {} r = {call}; show(&r, sizeof r);", c_type(ty)),
         None => writeln!(out, "  {call};"),
     };
     let _ = writeln!(out, "{after} }} }}");
+}
+
+/// An argument of the text's, from the lowered one's by their names.
+fn argument(shape: &Shape, args: &BTreeMap<&str, (ScalarType, String)>) -> String {
+    match shape {
+        Shape::Scalar { to } | Shape::Pointer { to, given: None } => args[to.as_str()].1.clone(),
+        Shape::Numbers { at, .. } => {
+            let ty = c_type(args[at[0].to.as_str()].0);
+            let set = |n: &Number| format!("[{}] = {}", n.index, args[n.to.as_str()].1);
+            let set: Vec<String> = at.iter().map(set).collect();
+            format!("(void *)({ty}[{LEN}]) {{ {} }}", set.join(", "))
+        }
+        other => panic!("no random kernel has {other}"),
+    }
 }

@@ -12,6 +12,7 @@ use tensorize_ir::loopir::interp::{Program, Stop};
 use tensorize_ir::loopir::{Function, Param};
 use tensorize_ir::memory::{Buffer, Inputs};
 use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::signature::Source;
 use tensorize_ir::tensir;
 use tensorize_lift::summarise::summarise;
 use tensorize_prove::solver::Solver;
@@ -65,8 +66,14 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A kernel's place in the batch, its LoopIR, the inputs on which it is defined, and what it leaves behind.
-type Ready = (usize, Function, Vec<Inputs>, Vec<Vec<Scalar>>);
+/// A kernel's place in the batch, its LoopIR, how its parameters come from the source.s, the inputs on which it is defined, and what it leaves behind.
+type Ready = (
+    usize,
+    Function,
+    Option<Source>,
+    Vec<Inputs>,
+    Vec<Vec<Scalar>>,
+);
 
 /// Runs the kernels, which are put into one file. Without a solver, nothing is proven.
 pub fn judge(
@@ -85,17 +92,18 @@ pub fn judge(
     let mut ready: Vec<Ready> = Vec::new();
     for (at, kernel) in kernels.iter().enumerate() {
         let mut outcome = Outcome::default();
-        match parsed
-            .iter()
-            .find(|p| p.name == kernel.name)
-            .map(|p| &p.lowered)
-        {
+        let found = parsed.iter().find(|p| p.name == kernel.name);
+        match found.map(|p| &p.lowered) {
             None => outcome.refused = Some("not found: by the parser".into()),
             Some(Err(p)) => {
                 outcome.refused = Some(format!("{}: {}\n{}", p.code, p.message, kernel.text()))
             }
             Some(Ok(f)) => match interpret(kernel, f, &mut outcome) {
-                Ok((cases, results)) => ready.push((at, f.clone(), cases, results)),
+                Ok((cases, results)) => {
+                    let signature = found.and_then(|p| p.signature.as_ref());
+                    let source = signature.and_then(|s| s.source.clone());
+                    ready.push((at, f.clone(), source, cases, results));
+                }
                 Err(failure) => outcome.failure = Some(failure),
             },
         }
@@ -104,15 +112,16 @@ pub fn judge(
     for setting in settings {
         let jobs: Vec<Job> = ready
             .iter()
-            .map(|(at, lowered, cases, _)| Job {
+            .map(|(at, lowered, source, cases, _)| Job {
                 text: kernels[*at].text(),
                 lowered,
+                source: source.as_ref(),
                 cases,
             })
             .collect();
         match compiled::run(&jobs, *setting, wraps, folder.path()) {
             Ok(found) => {
-                for ((at, f, cases, expected), found) in ready.iter().zip(found) {
+                for ((at, f, _, cases, expected), found) in ready.iter().zip(found) {
                     let failure = differs(f, cases, expected, &found);
                     let failure = failure.map(|text| Failure {
                         kind: Kind::Compiled(*setting),
@@ -134,7 +143,7 @@ pub fn judge(
         }
     }
     if let Some(solver) = solver {
-        for (at, f, cases, results) in &ready {
+        for (at, f, _, cases, results) in &ready {
             let outcome = &mut outcomes[*at];
             let found = prove(f, cases, results, solver, outcome);
             if outcome.failure.is_none() {
