@@ -83,21 +83,38 @@ fn unsigned(ty: ScalarType) -> ScalarType {
     }
 }
 
-/// Whether the original, in the same rounds of as many loops, does the same.
+/// Whether the original does the same: in the rounds of its loops that are those of some of the generated ones, in their
+/// order. What it computes once, before a loop, has none.
 fn same_hazard(ctx: &mut Context, g: &Hazard, o: &Hazard) -> bool {
-    if g.op != o.op || g.loops.len() != o.loops.len() || g.left.ty() != o.left.ty() {
-        return false;
+    let alike = g.op == o.op && g.left.ty() == o.left.ty();
+    alike && in_rounds(ctx, g, o, &mut Vec::new())
+}
+
+/// The same, where the generated loops of the numbers in `chosen` are the original's outermost ones.
+fn in_rounds(ctx: &mut Context, g: &Hazard, o: &Hazard, chosen: &mut Vec<usize>) -> bool {
+    if chosen.len() == o.loops.len() {
+        return in_these_rounds(ctx, g, o, chosen);
     }
+    let next = chosen.last().map_or(0, |last| last + 1);
+    let others = o.loops.len() - chosen.len() - 1;
+    (next..g.loops.len().saturating_sub(others)).any(|i| {
+        chosen.push(i);
+        let found = in_rounds(ctx, g, o, chosen);
+        chosen.pop();
+        found
+    })
+}
+
+fn in_these_rounds(ctx: &mut Context, g: &Hazard, o: &Hazard, chosen: &[usize]) -> bool {
+    let counters = || chosen.iter().map(|i| &g.loops[*i].0);
     let with = |s: &Sym| {
-        o.loops
-            .iter()
-            .position(|(v, _)| v == s)
-            .map(|i| Idx::sym(g.loops[i].0.clone()))
+        let mut pairs = o.loops.iter().zip(counters());
+        pairs.find_map(|((v, _), g)| (v == s).then(|| Idx::sym(g.clone())))
     };
     o.loops
         .iter()
-        .zip(&g.loops)
-        .all(|((_, n), (v, _))| ctx.proves(CmpOp::Lt, &Idx::sym(v.clone()), &n.substitute(&with)))
+        .zip(counters())
+        .all(|((_, n), v)| ctx.proves(CmpOp::Lt, &Idx::sym(v.clone()), &n.substitute(&with)))
         && same(ctx, &o.left.substitute(&with), &g.left, Tier::Exact)
         && same(ctx, &o.right.substitute(&with), &g.right, Tier::Exact)
         && o.path.iter().all(|c| {

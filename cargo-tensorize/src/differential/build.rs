@@ -261,7 +261,10 @@ fn table(plan: &Plan<'_>) -> String {
     let mut c = String::new();
     let mut entries = String::new();
     for i in 0..plan.functions.len() {
-        let _ = writeln!(c, "void tensorize_original_{i}(void **a, void *r);");
+        let _ = writeln!(
+            c,
+            "void tensorize_original_{i}(void **tensorize_a, void *tensorize_r);"
+        );
         let _ = write!(entries, " tensorize_original_{i},");
     }
     for (i, v) in plan.variants.iter().enumerate() {
@@ -320,7 +323,7 @@ fn described(
     let thunk = format!("tensorize_thunk_{i}");
     let mut c = adaptor.globals();
     c += &adaptor.thunk(&thunk, &source.call).map_err(Error::Source)?;
-    let extents = format!("a[{}]", signature.params.len());
+    let extents = format!("tensorize_a[{}]", signature.params.len());
     let args = format!(
         "0, (const __INT64_TYPE__ *){extents}{}{}",
         if flat.is_empty() { "" } else { ", " },
@@ -330,14 +333,14 @@ fn described(
     Ok(c)
 }
 
-/// `a` points to the arguments' values; a pointer argument is in `a` itself.
+/// `tensorize_a` points to the arguments' values; a pointer argument is in it itself.
 fn arguments(signature: &Signature, language: Language) -> String {
     let args = signature.params.iter().enumerate().map(|(i, p)| {
         let ty = c_type(p.scalar, language);
         match (p.pointer, language) {
-            (true, Language::C) => format!("a[{i}]"),
-            (true, Language::Cpp) => format!("({ty} *)a[{i}]"),
-            (false, _) => format!("*({ty} *)a[{i}]"),
+            (true, Language::C) => format!("tensorize_a[{i}]"),
+            (true, Language::Cpp) => format!("({ty} *)tensorize_a[{i}]"),
+            (false, _) => format!("*({ty} *)tensorize_a[{i}]"),
         }
     });
     args.collect::<Vec<_>>().join(", ")
@@ -356,14 +359,14 @@ fn entry_of(
     language: Language,
 ) -> String {
     let store = signature.ret.as_ref().map_or(String::new(), |(_, ty)| {
-        format!("*({} *)r = ", c_type(*ty, language))
+        format!("*({} *)tensorize_r = ", c_type(*ty, language))
     });
     let linkage = match language {
         Language::C => "",
         Language::Cpp => "extern \"C\" ",
     };
     format!(
-        "{linkage}void {entry}(void **a, void *r) {{ (void)a; (void)r; {store}{function}({args}); }}\n"
+        "{linkage}void {entry}(void **tensorize_a, void *tensorize_r) {{ (void)tensorize_a; (void)tensorize_r; {store}{function}({args}); }}\n"
     )
 }
 

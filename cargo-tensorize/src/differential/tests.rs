@@ -367,6 +367,13 @@ fn variants_are_compared_with_the_original() {
 }
 
 #[test]
+fn names_of_one_letter_are_the_users() {
+    let source = "int a(int r) { return r; }\nint r(int a) { return -a; }\n";
+    let of_int = || signature(&[number("n", I32)], Some(I32));
+    build(source, &[("a", of_int()), ("r", of_int())], &[]);
+}
+
+#[test]
 fn a_compiler_error_says_so() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(

@@ -5,6 +5,7 @@ mod conditions;
 mod constructs;
 mod cpp;
 mod edges;
+mod hazards;
 mod memory;
 mod rings;
 mod rows;

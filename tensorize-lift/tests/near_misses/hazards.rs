@@ -1,0 +1,82 @@
+//! What generated code may divide and shift by, where C leaves it undefined: what the original does as well.
+
+use super::{kernel, solver};
+use tensorize_lift::summarise::{Summariser, summarise};
+use tensorize_prove::{Options, Verdict, prove_generated};
+
+/// Before a loop, in some of its rounds, in the outer loop of two, in the inner one.
+const ONCE: &str = "int r = 1 << k; for (int i = 0; i < n; i++) x[i] += r;";
+const MAYBE: &str = "for (int i = 0; i < n; i++) if (s[i] > 0) x[i] += 1 << s[i];";
+const ROWS: &str = "for (int i = 0; i < n; i++) { int r = 1 << s[i]; for (int j = 0; j < m; j++) x[i * m + j] += r; }";
+const EACH: &str =
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i * m + j] += 1 << s[i];";
+
+#[test]
+fn code_is_undefined_only_where_the_original_is() {
+    let cases = [
+        (ONCE, "for (int i = 0; i < n; i++) x[i] += 1 << k;", true),
+        (
+            ONCE,
+            "for (int i = 0; i < n; i++) x[i] += (1 << k) + 0 * (1 << m);",
+            false,
+        ),
+        // Without a round, the original shifts nothing.
+        ("for (int i = 0; i < n; i++) x[i] += 1 << k;", ONCE, false),
+        (MAYBE, MAYBE, true),
+        (
+            MAYBE,
+            "for (int i = 0; i < n; i++) { int r = 1 << s[i]; if (s[i] > 0) x[i] += r; }",
+            false,
+        ),
+        (ROWS, EACH, true),
+        (
+            ROWS,
+            "for (int j = 0; j < m; j++) for (int i = 0; i < n; i++) x[i * m + j] += 1 << s[i];",
+            true,
+        ),
+        (
+            ROWS,
+            "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i * m + j] += (1 << s[i]) + 0 * (1 << j);",
+            false,
+        ),
+        (EACH, ROWS, false),
+        // A round more.
+        (
+            "for (int i = 0; i < n - 1; i++) x[i] += 1 << i;",
+            "for (int i = 0; i < n; i++) { int r = 1 << i; if (i < n - 1) x[i] += r; }",
+            false,
+        ),
+    ];
+    for (original, code, is_defined) in cases {
+        let with = |body: &str| {
+            let params = "int *x, const int *s, int k, int n, int m";
+            kernel(&format!("void f({params}) {{ {body} }}"), 2000)
+        };
+        let (original, generated) = (with(original), with(code));
+        let mut solver = solver();
+        let options = Options {
+            refute: false,
+            ..Options::default()
+        };
+        let proposal = summarise(&original, &mut solver).unwrap();
+        let summary = proposal.raised.clone();
+        let Verdict::Proven(proof) = proposal.prove(&original, &mut solver, &options).1 else {
+            panic!("{code}: the original is not proven");
+        };
+        let verdict = prove_generated(
+            &generated,
+            &summary,
+            &proof,
+            &Summariser,
+            &mut solver,
+            &options,
+        );
+        match (&verdict, is_defined) {
+            (Verdict::Proven(_), true) => {}
+            (Verdict::Unknown { obligation, .. }, false) => {
+                assert!(obligation.contains("undefined"), "{code}: {obligation}");
+            }
+            _ => panic!("{code}: {verdict:?}"),
+        }
+    }
+}
