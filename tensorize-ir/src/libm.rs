@@ -12,10 +12,10 @@ unsafe extern "C" {
     safe fn erfcf(x: c_float) -> c_float;
 }
 
-/// The error function, and one less it.
+/// `erf`, and `erfc`, which is 1 - `erf` without what the difference loses. By their names, since Rust has them as unstable ones.
 pub(crate) trait ErrorFunction {
     fn error_function(self) -> Self;
-    fn error_function_rest(self) -> Self;
+    fn complementary_error_function(self) -> Self;
 }
 
 impl ErrorFunction for f32 {
@@ -23,7 +23,7 @@ impl ErrorFunction for f32 {
         erff(self)
     }
 
-    fn error_function_rest(self) -> f32 {
+    fn complementary_error_function(self) -> f32 {
         erfcf(self)
     }
 }
@@ -33,7 +33,7 @@ impl ErrorFunction for f64 {
         erf(self)
     }
 
-    fn error_function_rest(self) -> f64 {
+    fn complementary_error_function(self) -> f64 {
         erfc(self)
     }
 }

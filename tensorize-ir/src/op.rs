@@ -278,7 +278,7 @@ macro_rules! float_unary {
             UnOp::Cosh => x.cosh(),
             UnOp::Tanh => x.tanh(),
             UnOp::Erf => x.error_function(),
-            UnOp::Erfc => x.error_function_rest(),
+            UnOp::Erfc => x.complementary_error_function(),
             UnOp::Floor => x.floor(),
             UnOp::Ceil => x.ceil(),
             UnOp::Trunc => x.trunc(),

@@ -11,10 +11,10 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 use tensorize_ir::limit;
 
-/// What Z3 is told to spend on one query, in its own steps: some two seconds of one core. Not in time, so that a busy machine
-/// finds what an idle one does.
+/// What Z3 is told to spend on one query, in its own steps: two to four seconds of one core on arithmetic, as our queries are.
+/// Not in time, so that a busy machine finds what an idle one does.
 const STEPS: u64 = 20_000_000;
-/// When it is killed if it has not answered: not all that it does counts as steps.
+/// When it is killed if it has not answered: on Booleans alone a step takes far longer.
 const HARD_LIMIT: Duration = Duration::from_secs(15);
 /// After that many queries Z3 begins anew. What it keeps of large ones slows all later ones down: without this, proving takes
 /// half as long again. Beginning anew costs about as much as four queries.

@@ -162,6 +162,20 @@ fn no_query_knows_of_another() {
     assert_eq!((solver.queries(), pids.len()), (500, 1), "and it lives on");
 }
 
+/// Cubes that add up to a cube, of which there are none: the steps run out, and the same process answers what comes next.
+#[test]
+fn a_query_that_takes_too_many_steps_is_given_up() {
+    let mut solver = solver();
+    assert_eq!(solver.check("(assert false)"), Answer::Unsat);
+    let began = solver.pid();
+    let positive = |v| format!("(declare-const {v} Int)(assert (> {v} 0))");
+    let numbers: String = ["x", "y", "z"].map(positive).concat();
+    let cubes = "(assert (= (+ (* x x x) (* y y y)) (* z z z)))";
+    assert_eq!(solver.check(&(numbers + cubes)), Answer::Unknown);
+    assert_eq!(solver.check("(assert (not true))"), Answer::Unsat);
+    assert_eq!(solver.pid(), began, "it had to be killed");
+}
+
 #[test]
 fn nothing_is_shown_when_the_time_is_up() {
     let mut solver = solver();

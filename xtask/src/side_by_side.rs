@@ -110,6 +110,13 @@ fn programs() -> Result<Vec<Program>> {
     if programs.is_empty() {
         bail!("cargo has compiled no test program");
     }
+    let is_one = |name: &&str| programs.iter().any(|p| p.name == *name);
+    if let Some(gone) = LONGEST.iter().find(|name| !is_one(name)) {
+        bail!(
+            "there is no test program `{gone}`: correct `LONGEST` in {}",
+            file!()
+        );
+    }
     programs.sort_by_key(|p| {
         LONGEST
             .iter()

@@ -194,10 +194,15 @@ impl Gate<'_> {
     }
 }
 
+/// A source file, to look for lines in it. It need not be UTF-8.
+pub(super) fn text_of(file: &Path) -> String {
+    let bytes = std::fs::read(file).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// The line on which the name is first followed by a parenthesis: good enough to show, without a parser.
 pub(super) fn line_of(file: &Path, name: &str) -> u32 {
-    let text = std::fs::read(file).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
+    let text = text_of(file);
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let found = text.match_indices(name).find(|(at, _)| {
         !text[..*at].ends_with(is_part) && text[at + name.len()..].trim_start().starts_with('(')

@@ -399,8 +399,7 @@ pub fn named_but_not_there(package: &Package, kernel: &str) -> Diagnostic {
 
 /// What to say of the marks of a file (as it is shown) that mark no function: whoever wrote them believes to have a kernel.
 pub fn marked_in_vain(file: &Path, seen: &Preprocessed) -> Vec<Diagnostic> {
-    let text = std::fs::read(file).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
+    let text = super::locked::text_of(file);
     let found = tensorize_build::current::marked_in_vain(&seen.text).into_iter();
     found
         .map(|what| {

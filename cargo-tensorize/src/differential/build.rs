@@ -263,7 +263,7 @@ fn table(plan: &Plan<'_>) -> String {
     for i in 0..plan.functions.len() {
         let _ = writeln!(
             c,
-            "void tensorize_original_{i}(void **tensorize_a, void *tensorize_r);"
+            "void tensorize_original_{i}(void **tensorize_arguments, void *tensorize_result);"
         );
         let _ = write!(entries, " tensorize_original_{i},");
     }
@@ -323,7 +323,7 @@ fn described(
     let thunk = format!("tensorize_thunk_{i}");
     let mut c = adaptor.globals();
     c += &adaptor.thunk(&thunk, &source.call).map_err(Error::Source)?;
-    let extents = format!("tensorize_a[{}]", signature.params.len());
+    let extents = format!("tensorize_arguments[{}]", signature.params.len());
     let args = format!(
         "0, (const __INT64_TYPE__ *){extents}{}{}",
         if flat.is_empty() { "" } else { ", " },
@@ -333,14 +333,14 @@ fn described(
     Ok(c)
 }
 
-/// `tensorize_a` points to the arguments' values; a pointer argument is in it itself.
+/// The flat arguments in `tensorize_arguments`, which has pointers as they are, and points to numbers.
 fn arguments(signature: &Signature, language: Language) -> String {
     let args = signature.params.iter().enumerate().map(|(i, p)| {
         let ty = c_type(p.scalar, language);
         match (p.pointer, language) {
-            (true, Language::C) => format!("tensorize_a[{i}]"),
-            (true, Language::Cpp) => format!("({ty} *)tensorize_a[{i}]"),
-            (false, _) => format!("*({ty} *)tensorize_a[{i}]"),
+            (true, Language::C) => format!("tensorize_arguments[{i}]"),
+            (true, Language::Cpp) => format!("({ty} *)tensorize_arguments[{i}]"),
+            (false, _) => format!("*({ty} *)tensorize_arguments[{i}]"),
         }
     });
     args.collect::<Vec<_>>().join(", ")
@@ -359,14 +359,14 @@ fn entry_of(
     language: Language,
 ) -> String {
     let store = signature.ret.as_ref().map_or(String::new(), |(_, ty)| {
-        format!("*({} *)tensorize_r = ", c_type(*ty, language))
+        format!("*({} *)tensorize_result = ", c_type(*ty, language))
     });
     let linkage = match language {
         Language::C => "",
         Language::Cpp => "extern \"C\" ",
     };
     format!(
-        "{linkage}void {entry}(void **tensorize_a, void *tensorize_r) {{ (void)tensorize_a; (void)tensorize_r; {store}{function}({args}); }}\n"
+        "{linkage}void {entry}(void **tensorize_arguments, void *tensorize_result) {{ (void)tensorize_arguments; (void)tensorize_result; {store}{function}({args}); }}\n"
     )
 }
 

@@ -1,6 +1,6 @@
 //! The shim of a C++ function.
 
-use super::shim::Parts;
+use super::shim::{Parts, first_byte};
 use super::{Adaptor, I64};
 use std::fmt::Write as _;
 use tensorize_ir::signature::Shape;
@@ -27,9 +27,7 @@ impl Adaptor<'_> {
         for (i, p) in self.source.params.iter().enumerate() {
             let a = format!("a{i}");
             params.push(format!("{} {a}", self.param_type(i)));
-            addresses.push(format!(
-                "const_cast<char *>(&reinterpret_cast<const char &>({a}))"
-            ));
+            addresses.push(format!("const_cast<char *>({})", first_byte(&a)));
             self.take_apart(&p.shape, &a, &p.name, &mut parts)?;
             let bare = format!("tensorize::bare<{}>", p.ty);
             let of = format!("static_cast<{bare} *>(arguments[{i}])");

@@ -25,6 +25,17 @@ impl Parts {
         self.fixed
             .push((format!("&{value}"), format!("sizeof({value})")));
     }
+
+    /// There is no flat form of a null pointer.
+    fn not_null(&mut self, value: &str, called: &str) {
+        self.refused
+            .push((format!("!({value})"), format!("`{called}` is null")));
+    }
+}
+
+/// Where an object lies, in C++: its class may have an `&` of its own.
+pub(super) fn first_byte(value: &str) -> String {
+    format!("&reinterpret_cast<const char &>({value})")
 }
 
 /// Whether the flat form works on it where it lies.
@@ -152,8 +163,8 @@ impl Adaptor<'_> {
 
     /// What a vector says about itself is read at the start.
     fn fix_object(&self, value: &str, parts: &mut Parts) {
-        let at = format!("&reinterpret_cast<const char &>({value})");
-        parts.fixed.push((at, format!("sizeof({value})")));
+        let fixed = (first_byte(value), format!("sizeof({value})"));
+        parts.fixed.push(fixed);
     }
 
     /// The flat arguments that a value becomes.
@@ -172,12 +183,10 @@ impl Adaptor<'_> {
             Shape::Scalar { to } => parts.flat.push((to.clone(), value.into())),
             Shape::Numbers { pointer, at } => {
                 let start = if *pointer {
-                    parts
-                        .refused
-                        .push((format!("!({value})"), format!("`{called}` is null")));
+                    parts.not_null(value, called);
                     format!("(const char *)({value})")
                 } else {
-                    format!("&reinterpret_cast<const char &>({value})")
+                    first_byte(value)
                 };
                 for Number { index, to } in at {
                     let (ty, number) = (self.type_of(to)?, format!("number{}", parts.flat.len()));
@@ -203,10 +212,7 @@ impl Adaptor<'_> {
             }
             Shape::Place { to, .. } => match self.language() {
                 Language::C => parts.flat.push(array(to, format!("&{value}"))?),
-                Language::Cpp => {
-                    let at = format!("&reinterpret_cast<const char &>({value})");
-                    parts.flat.push(array(to, at)?);
-                }
+                Language::Cpp => parts.flat.push(array(to, first_byte(value))?),
             },
             Shape::End { of, count } => {
                 let begin = parts.flat.iter().find(|(name, _)| name == of);
@@ -234,9 +240,7 @@ impl Adaptor<'_> {
                     if fields.is_empty() {
                         return Ok(());
                     }
-                    parts
-                        .refused
-                        .push((format!("!({value})"), format!("`{called}` is null")));
+                    parts.not_null(value, called);
                     format!("(({ty} *)({value}))")
                 } else {
                     format!("({value})")

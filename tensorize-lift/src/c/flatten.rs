@@ -281,12 +281,8 @@ impl<'u> Lower<'u, '_> {
 
     /// Whether the kernel's text names a variable.
     fn is_mentioned(&self, d: Cursor<'u>) -> bool {
-        fn find<'u>(c: Cursor<'u>, d: Cursor<'u>) -> bool {
-            c.kind() == CXCursor_DeclRefExpr && c.referenced() == Some(d)
-                || c.children().into_iter().any(|c| find(c, d))
-        }
         let function = self.frames[0].function;
-        super::source::body(function).is_none_or(|body| find(body, d))
+        super::source::body(function).is_none_or(|body| body.mentions(d))
     }
 
     /// A name of a parameter, which has to be one in C.

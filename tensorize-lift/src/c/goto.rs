@@ -21,8 +21,7 @@ fn target(goto: Cursor<'_>) -> Option<usize> {
 
 /// Whether there is a jump to the label in `c`.
 fn jumps_to(c: Cursor<'_>, label: usize) -> bool {
-    c.kind() == CXCursor_GotoStmt && target(c) == Some(label)
-        || c.children().into_iter().any(|c| jumps_to(c, label))
+    c.contains(&mut |c| c.kind() == CXCursor_GotoStmt && target(c) == Some(label))
 }
 
 /// The last label of a list that statements before it jump to.

@@ -198,10 +198,10 @@ impl<'u> Lower<'u, '_> {
         let d = c.referenced();
         let d = d.ok_or_else(|| problem(codes::EXPRESSION, format!("'{name}' is not known"), c))?;
         // `float (&row)[4]`, of which libclang shows no decay where it is a parameter.
-        if let Some(Binding::Seq(row)) = self.bindings.get(&d)
-            && matches!(types::of(d).referred(), Ty::Array(..))
+        if matches!(self.bindings.get(&d), Some(Binding::Seq(_)))
+            && let Place::Array(row) = self.variable(c)?
         {
-            return Ok(row.start.clone());
+            return Ok(row.decayed());
         }
         let Some(Binding::Pointer(offset)) = self.bindings.get(&d).cloned() else {
             return self.file_pointer(d, c)?.ok_or_else(|| {

@@ -1,9 +1,8 @@
 //! Near the rules for conditions on data: cases with loops of their own, places that are written in some rounds only,
 //! and what generated code may touch then.
 
-use super::{Case, kernel, refuses_them, solver};
-use tensorize_lift::summarise::{Summariser, summarise};
-use tensorize_prove::{Options, Verdict, prove_generated};
+use super::{Case, Original, kernel, refuses_them};
+use tensorize_prove::Verdict;
 
 #[test]
 fn the_meaning_of_one_is_not_proven_of_the_other() {
@@ -146,27 +145,10 @@ fn code_touches_places_under_the_conditions_of_the_original() {
     for (original, code, touches_no_more) in cases {
         let with = |body: &str| {
             let params = "float *y, const float *x, float a, float b, int n, int m";
-            kernel(&format!("void f({params}) {{ {body} }}"), 2000)
+            kernel(&format!("void f({params}) {{ {body} }}"))
         };
         let (original, generated) = (with(original), with(code));
-        let mut solver = solver();
-        let options = Options {
-            refute: false,
-            ..Options::default()
-        };
-        let proposal = summarise(&original, &mut solver).unwrap();
-        let summary = proposal.raised.clone();
-        let Verdict::Proven(proof) = proposal.prove(&original, &mut solver, &options).1 else {
-            panic!("{code}: the original is not proven");
-        };
-        let verdict = prove_generated(
-            &generated,
-            &summary,
-            &proof,
-            &Summariser,
-            &mut solver,
-            &options,
-        );
+        let verdict = Original::new(&original).verdict(&generated);
         match (&verdict, touches_no_more) {
             (Verdict::Proven(_), true) => {}
             (Verdict::Unknown { obligation, .. }, false) => {

@@ -1,8 +1,7 @@
 //! What generated code may divide and shift by, where C leaves it undefined: what the original does as well.
 
-use super::{kernel, solver};
-use tensorize_lift::summarise::{Summariser, summarise};
-use tensorize_prove::{Options, Verdict, prove_generated};
+use super::{Original, kernel};
+use tensorize_prove::Verdict;
 
 /// Before a loop, in some of its rounds, in the outer loop of two, in the inner one.
 const ONCE: &str = "int r = 1 << k; for (int i = 0; i < n; i++) x[i] += r;";
@@ -50,27 +49,10 @@ fn code_is_undefined_only_where_the_original_is() {
     for (original, code, is_defined) in cases {
         let with = |body: &str| {
             let params = "int *x, const int *s, int k, int n, int m";
-            kernel(&format!("void f({params}) {{ {body} }}"), 2000)
+            kernel(&format!("void f({params}) {{ {body} }}"))
         };
         let (original, generated) = (with(original), with(code));
-        let mut solver = solver();
-        let options = Options {
-            refute: false,
-            ..Options::default()
-        };
-        let proposal = summarise(&original, &mut solver).unwrap();
-        let summary = proposal.raised.clone();
-        let Verdict::Proven(proof) = proposal.prove(&original, &mut solver, &options).1 else {
-            panic!("{code}: the original is not proven");
-        };
-        let verdict = prove_generated(
-            &generated,
-            &summary,
-            &proof,
-            &Summariser,
-            &mut solver,
-            &options,
-        );
+        let verdict = Original::new(&original).verdict(&generated);
         match (&verdict, is_defined) {
             (Verdict::Proven(_), true) => {}
             (Verdict::Unknown { obligation, .. }, false) => {

@@ -14,17 +14,18 @@ mod scatter;
 mod triangles;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tensorize_ir::element::Elem;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Function, Loop, Stmt, Visited};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir;
-use tensorize_lift::summarise::summarise;
+use tensorize_lift::summarise::{Summariser, summarise};
 use tensorize_prove::chain::Effect;
 use tensorize_prove::exec::{Executor, State, Stuck};
 use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm};
 use tensorize_prove::solver::{self, Solver};
-use tensorize_prove::{Options, Verdict, prove};
+use tensorize_prove::{Options, Proof, Verdict, prove, prove_generated};
 
 /// Says of each loop what the loop of the same number in another kernel does: nothing but the checks of closed forms stands
 /// between that and a wrong proof.
@@ -47,7 +48,7 @@ impl Oracle for OfAnother<'_> {
             }
         });
         let other = other.unwrap_or(l);
-        tensorize_lift::summarise::Summariser.closed_form(exec, other, state, k)
+        Summariser.closed_form(exec, other, state, k)
     }
 }
 
@@ -56,7 +57,10 @@ fn solver() -> Solver {
 }
 
 /// The function `f` of this source.
-fn kernel(source: &str, number: usize) -> Function {
+fn kernel(source: &str) -> Function {
+    // Tests that run side by side need files of their own.
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     kernel_in(source, &format!("near_miss_{number}.c"))
 }
 
@@ -94,6 +98,42 @@ fn kernels_of(sources: &[String], name: &str, extension: &str, headers: &str) ->
     let kernels = kernels_in(&(headers.to_owned() + &spaces.collect::<String>()), &file);
     assert_eq!(kernels.len(), sources.len(), "one f in each of {name}");
     kernels
+}
+
+/// Nobody looks for inputs on which the two differ.
+fn proofs_only() -> Options {
+    Options {
+        refute: false,
+        ..Options::default()
+    }
+}
+
+/// A kernel that is proven to be its summary, against which generated code is held.
+struct Original {
+    summary: tensir::Function,
+    proof: Proof,
+    solver: Solver,
+}
+
+impl Original {
+    fn new(kernel: &Function) -> Original {
+        let mut solver = solver();
+        let proposal = summarise(kernel, &mut solver).unwrap();
+        let summary = proposal.raised.clone();
+        match proposal.prove(kernel, &mut solver, &proofs_only()).1 {
+            Verdict::Proven(proof) => Original {
+                summary,
+                proof,
+                solver,
+            },
+            other => panic!("the original is not proven: {other:?}"),
+        }
+    }
+
+    fn verdict(&mut self, code: &Function) -> Verdict {
+        let (summary, proof, solver) = (&self.summary, &self.proof, &mut self.solver);
+        prove_generated(code, summary, proof, &Summariser, solver, &proofs_only())
+    }
 }
 
 /// A source with a kernel `f`, and what is exchanged in it for what: each makes another kernel.
@@ -138,7 +178,7 @@ fn refuses_them(name: &str, extension: &str, headers: &str, cases: &[Case]) {
                 ..Options::default()
             };
             tried += 1;
-            let oracle = tensorize_lift::summarise::Summariser;
+            let oracle = Summariser;
             let own = prove(changed, &summary, &oracle, &mut solver, &options);
             refuted += usize::from(matches!(own, Verdict::Refuted { .. }));
             let options = Options {
@@ -178,7 +218,7 @@ impl Oracle for Wrapped {
         state: &State,
         k: &Sym,
     ) -> Result<ClosedForm, Stuck> {
-        let mut form = tensorize_lift::summarise::Summariser.closed_form(exec, l, state, k)?;
+        let mut form = Summariser.closed_form(exec, l, state, k)?;
         let a: Sym = "a".into();
         let byte = |p| Elem::of_idx(ScalarType::U8, p);
         let Some(claim) = self.0(state, k) else {
@@ -246,14 +286,16 @@ fn a_closed_form_says_the_number_and_not_its_bits_alone() {
         ),
     ];
     let mut solver = solver();
-    let options = Options {
-        refute: false,
-        ..Options::default()
-    };
-    for (i, (source, summary, claim)) in cases.into_iter().enumerate() {
-        let kernel = kernel(source, 1000 + i);
+    for (source, summary, claim) in cases {
+        let kernel = kernel(source);
         let summary: tensir::Function = summary.parse().unwrap_or_else(|e| panic!("{e}"));
-        let verdict = prove(&kernel, &summary, &Wrapped(claim), &mut solver, &options);
+        let verdict = prove(
+            &kernel,
+            &summary,
+            &Wrapped(claim),
+            &mut solver,
+            &proofs_only(),
+        );
         let Verdict::Unknown { obligation, .. } = verdict else {
             panic!("{source}: {verdict:?}");
         };
@@ -281,16 +323,12 @@ fn what_a_fold_starts_from_matters_where_there_may_be_no_step() {
         let body =
             "{ int s = 5; for (int i = 0; i < N; i++) s = (i > 0 ? s : 0) + x[i]; return s; }";
         let body = body.replace("N", rounds);
-        kernel(&format!("int f(const int *x, int n) {body}"), 1000)
+        kernel(&format!("int f(const int *x, int n) {body}"))
     };
     let mut solver = solver();
-    let options = Options {
-        refute: false,
-        ..Options::default()
-    };
     let mut proven = |kernel: &Function, summary| {
-        let oracle = tensorize_lift::summarise::Summariser;
-        let verdict = prove(kernel, &summary, &oracle, &mut solver, &options);
+        let oracle = Summariser;
+        let verdict = prove(kernel, &summary, &oracle, &mut solver, &proofs_only());
         matches!(verdict, Verdict::Proven(_))
     };
     assert!(proven(&code("n"), summary("n", 5, "s")));
@@ -324,20 +362,16 @@ const COPY: &str =
 #[test]
 fn a_summary_reads_no_more_than_the_kernel() {
     let mut solver = solver();
-    let options = Options {
-        refute: false,
-        ..Options::default()
-    };
-    let oracle = tensorize_lift::summarise::Summariser;
+    let oracle = Summariser;
     let mut judge = |kernel: &Function, value: &str| {
         let text = format!(
             "func @f(a: const ptr<f32>, o: ptr<f32>, n: i32) {{\n  %0 = generic {value} : tensor<n x f32>\n  store o[#0] = %0\n}}"
         );
         let summary = text.parse().unwrap_or_else(|e| panic!("{e}: {text}"));
-        prove(kernel, &summary, &oracle, &mut solver, &options)
+        prove(kernel, &summary, &oracle, &mut solver, &proofs_only())
     };
-    for (i, (source, value)) in GREEDY.iter().enumerate() {
-        let kernel = kernel(source, 100 + i);
+    for (source, value) in GREEDY {
+        let kernel = kernel(source);
         // What it would read if it were not greedy is fine.
         let modest = value.replace("n], a[n", "0], a[0");
         let modest = modest
@@ -375,16 +409,12 @@ const ENTANGLED: &[&str] = &[
 #[test]
 fn what_rounds_do_to_each_other_is_not_overlooked() {
     let mut solver = solver();
-    let options = Options {
-        refute: false,
-        ..Options::default()
-    };
-    for (i, source) in ENTANGLED.iter().enumerate() {
-        let kernel = kernel(source, 200 + i);
+    for source in ENTANGLED {
+        let kernel = kernel(source);
         let Ok(proposal) = summarise(&kernel, &mut solver) else {
             continue;
         };
-        let (summary, verdict) = proposal.prove(&kernel, &mut solver, &options);
+        let (summary, verdict) = proposal.prove(&kernel, &mut solver, &proofs_only());
         if let Verdict::Proven(_) = verdict {
             // A proof has to stand against what the kernel does.
             panic!("{source}:\n{summary}");

@@ -1,9 +1,8 @@
 //! Near generated code that computes results into memory of its own and stores them from there.
 
-use super::{kernel, solver};
+use super::{Original, kernel};
 use tensorize_ir::loopir::Function;
-use tensorize_lift::summarise::{Summariser, summarise};
-use tensorize_prove::{Options, Verdict, prove_generated};
+use tensorize_prove::Verdict;
 
 /// What is changed into what, and a word of the reason why that is not proven.
 type Change = (&'static str, &'static str, &'static str);
@@ -54,20 +53,10 @@ const CASES: [(&str, &str, &[Change]); 2] = [
 #[test]
 fn what_is_kept_is_what_is_stored() {
     for (original, right, wrong) in CASES {
-        let original = kernel(original, 2000);
-        let mut solver = solver();
-        let options = Options {
-            refute: false,
-            ..Options::default()
-        };
-        let proposal = summarise(&original, &mut solver).unwrap();
-        let summary = proposal.raised.clone();
-        let Verdict::Proven(proof) = proposal.prove(&original, &mut solver, &options).1 else {
-            panic!("the original is not proven");
-        };
+        let mut original = Original::new(&kernel(original));
         let mut verdict = |code: &str| {
             let code: Function = code.parse().unwrap_or_else(|e| panic!("{e}\n{code}"));
-            prove_generated(&code, &summary, &proof, &Summariser, &mut solver, &options)
+            original.verdict(&code)
         };
         let proven = verdict(right);
         assert!(matches!(proven, Verdict::Proven(_)), "{right}: {proven:?}");

@@ -1,6 +1,6 @@
 //! Rows that each round of a loop writes anew and reads back, and numbers in memory that the rounds hand on.
 
-use super::{Case, kernel, refuses_them, solver};
+use super::{Case, kernel, proofs_only, refuses_them, solver};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::Loop;
@@ -169,7 +169,7 @@ impl Oracle for Under {
 #[test]
 fn a_row_holds_something_from_the_first_round_on() {
     let mut solver = solver();
-    let f = kernel(ROW, 900);
+    let f = kernel(ROW);
     let proposal = summarise(&f, &mut solver).unwrap_or_else(|r| panic!("{}", r.message));
     let (summary, _) = proposal.prove(&f, &mut solver, &Options::default());
     let cases: [(Condition, bool); 3] = [
@@ -184,11 +184,7 @@ fn a_row_holds_something_from_the_first_round_on() {
         (|_| Elem::constant(Scalar::bool(true)), false),
     ];
     for (i, (cond, right)) in cases.into_iter().enumerate() {
-        let options = Options {
-            refute: false,
-            ..Options::default()
-        };
-        let verdict = prove(&f, &summary, &Under(cond), &mut solver, &options);
+        let verdict = prove(&f, &summary, &Under(cond), &mut solver, &proofs_only());
         let proven = matches!(verdict, Verdict::Proven(_));
         assert_eq!(proven, right, "case {i}: {verdict:?}");
     }
@@ -259,13 +255,9 @@ fn what_a_round_leaves_alone_is_still_there() {
         ),
     ];
     for (i, (source, summary)) in cases.into_iter().enumerate() {
-        let f = kernel(source, 901 + i);
+        let f = kernel(source);
         let summary = summary.parse().unwrap_or_else(|e| panic!("{e}"));
-        let options = Options {
-            refute: false,
-            ..Options::default()
-        };
-        let verdict = prove(&f, &summary, &LastAlone, &mut solver, &options);
+        let verdict = prove(&f, &summary, &LastAlone, &mut solver, &proofs_only());
         assert!(!matches!(verdict, Verdict::Proven(_)), "{i}: {verdict:?}");
     }
 }

@@ -111,14 +111,13 @@ fn collect<'u>(
 /// Whether a function has a loop, or calls a function of the library, which may have one. Of member functions, those that
 /// have not are parts of others: accessors, operators.
 fn repeats(c: Cursor<'_>) -> bool {
-    let here = match c.kind() {
+    c.contains(&mut |c| match c.kind() {
         CXCursor_ForStmt | CXCursor_WhileStmt | CXCursor_DoStmt | CXCursor_CXXForRangeStmt => true,
         CXCursor_CallExpr => c
             .referenced()
             .is_some_and(|f| f.kind() == CXCursor_FunctionDecl && in_std(f)),
         _ => false,
-    };
-    here || c.children().into_iter().any(repeats)
+    })
 }
 
 /// Whether a member function is one that code at the end of the file can call. Those of a class in a function are

@@ -88,7 +88,8 @@ impl<'u> Lower<'u, '_> {
                 return Err(scalar_refusal(&t, p));
             }
             t @ Ty::Array(..) if by_reference => {
-                let (elem, dims) = numbers_of_array(&t).ok_or_else(|| refused(p, &name))?;
+                let (elem, dims) = self.element_shape(&t, p)?;
+                let dims = constant_dims(&dims).ok_or_else(|| refused(p, &name))?;
                 let total = dims.iter().try_fold(1u64, |a, &b| a.checked_mul(b));
                 let total = total.ok_or_else(|| refused(p, &name))?;
                 let (param, target) = self.array_param(&name, elem, is_const, false);
@@ -493,21 +494,6 @@ fn seq_of(target: Target, dims: &[u64], len: Expr) -> Seq {
         len,
         size: None,
         rows: None,
-    }
-}
-
-/// The numbers that an array of C consists of, and its lengths.
-fn numbers_of_array(t: &Ty) -> Option<(ScalarType, Vec<u64>)> {
-    match t {
-        Ty::Array(inner, len) => {
-            let (elem, mut dims) = match &**inner {
-                Ty::Scalar(elem) => (*elem, vec![]),
-                inner => numbers_of_array(inner)?,
-            };
-            dims.insert(0, (*len)?);
-            Some((elem, dims))
-        }
-        _ => None,
     }
 }
 

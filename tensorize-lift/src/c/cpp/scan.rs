@@ -118,7 +118,7 @@ impl<'u> Lower<'u, '_> {
                 let declared = stmts[..i]
                     .iter()
                     .any(|d| d.kind() == CXCursor_DeclStmt && d.children().contains(&row));
-                let used_again = stmts[i + 1..].iter().any(|s| mentions(*s, row));
+                let used_again = stmts[i + 1..].iter().any(|s| s.mentions(row));
                 let used_before = stmts[..i].iter().any(|s| pushes(*s, outer));
                 if declared && !used_again && !used_before {
                     self.cpp.roles.insert(row, Role::RowOf(outer));
@@ -146,11 +146,6 @@ fn pushed<'u>(s: Cursor<'u>) -> Option<(Cursor<'u>, Cursor<'u>)> {
     let row = named(row)?;
     (row.kind() == CXCursor_VarDecl && matches!(types::of(row), Ty::Class(Class::Vector(_))))
         .then_some((outer, row))
-}
-
-fn mentions(c: Cursor<'_>, d: Cursor<'_>) -> bool {
-    c.kind() == CXCursor_DeclRefExpr && c.referenced() == Some(d)
-        || c.children().into_iter().any(|c| mentions(c, d))
 }
 
 /// Whether anything changes the length of a vector.

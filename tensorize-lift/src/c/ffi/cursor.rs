@@ -197,6 +197,16 @@ impl<'u> Cursor<'u> {
             .collect()
     }
 
+    /// Whether this or anything in it is such a thing.
+    pub fn contains(self, is: &mut dyn FnMut(Cursor<'u>) -> bool) -> bool {
+        is(self) || self.children().into_iter().any(|c| c.contains(is))
+    }
+
+    /// Whether this names a variable somewhere.
+    pub fn mentions(self, d: Cursor<'u>) -> bool {
+        self.contains(&mut |c| c.kind() == CXCursor_DeclRefExpr && c.referenced() == Some(d))
+    }
+
     /// The value of a constant expression.
     pub fn evaluate(&self) -> Option<Constant> {
         unsafe {

@@ -10,7 +10,7 @@ use crate::c::place::Place;
 use crate::c::source;
 use crate::c::types::{self, Ty};
 use clang_sys::*;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use tensorize_ir::loopir::Param;
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::signature::{Number, Shape};
@@ -79,6 +79,10 @@ impl<'u> Lower<'u, '_> {
 
     /// What `*p` or `p[k]` is, where it is one of those numbers.
     pub fn number_at(&self, c: Cursor<'u>) -> Option<Place> {
+        // Asked of every expression that may be a place.
+        if self.flat.numbers.is_empty() {
+            return None;
+        }
         let (p, index) = constant_place(c)?;
         self.flat.numbers.get(&(p, index)).cloned()
     }
@@ -112,8 +116,9 @@ fn only_reads<'u>(
 
 /// Whether a loop's condition or a subscript goes by what `p` points to, as it stands or in a variable.
 fn says_how_far<'u>(body: Cursor<'u>, p: Cursor<'u>) -> bool {
-    let mut of = HashSet::from([p]);
-    any(body, &mut |c| {
+    let mut of = vec![p];
+    let mentions = |c: Cursor<'u>, of: &[Cursor<'u>]| of.iter().any(|d| c.mentions(*d));
+    body.contains(&mut |c| {
         let (to, from) = match (c.kind(), &operands(c)[..]) {
             (CXCursor_VarDecl, _) => (Some(c), c.initializer()),
             (CXCursor_BinaryOperator, [l, r]) => (peeled(*l).referenced(), Some(*r)),
@@ -124,24 +129,13 @@ fn says_how_far<'u>(body: Cursor<'u>, p: Cursor<'u>) -> bool {
         }
         false
     });
-    any(body, &mut |c| match (c.kind(), &c.children()[..]) {
+    body.contains(&mut |c| match (c.kind(), &c.children()[..]) {
         (CXCursor_ForStmt, [head @ .., _]) => head.iter().any(|&c| mentions(c, &of)),
         (CXCursor_WhileStmt, [decides, _])
         | (CXCursor_DoStmt, [_, decides])
         | (CXCursor_ArraySubscriptExpr, [_, decides]) => mentions(*decides, &of),
         _ => false,
     })
-}
-
-fn mentions<'u>(c: Cursor<'u>, of: &HashSet<Cursor<'u>>) -> bool {
-    any(c, &mut |c| {
-        c.kind() == CXCursor_DeclRefExpr && c.referenced().is_some_and(|d| of.contains(&d))
-    })
-}
-
-/// Whether this or anything in it is such a thing.
-fn any<'u>(c: Cursor<'u>, is: &mut dyn FnMut(Cursor<'u>) -> bool) -> bool {
-    is(c) || c.children().into_iter().any(|c| any(c, is))
 }
 
 /// The variable and the number of the element, if this is `*p` or `p[k]`.
