@@ -302,10 +302,15 @@ impl<'s> Context<'s> {
         }
     }
 
-    /// Takes the branch that is known to be taken, wherever a condition on indices is decided here.
+    /// Takes the branch that is known to be taken, wherever a condition on indices is decided here, and the value of every
+    /// quotient, remainder, maximum or minimum in them that has but one here.
     pub fn settle(&mut self, e: &ElemRef) -> ElemRef {
         let mut has = false;
-        e.visit(&mut |x| has |= matches!(&**x, Elem::IndexCompare(..)));
+        e.visit(&mut |x| {
+            has |= matches!(&**x, Elem::IndexCompare(..));
+            let mut atoms = x.indices().into_iter().flat_map(|i| i.terms());
+            has |= atoms.any(|(m, _)| m.iter().any(is_composed));
+        });
         if !has {
             return e.clone();
         }
@@ -342,10 +347,45 @@ impl<'s> Context<'s> {
             }
             _ => {
                 let children: Vec<_> = e.children().into_iter().map(|c| self.settle(c)).collect();
-                let indices: Vec<_> = e.indices().into_iter().cloned().collect();
+                let indices = e.indices().into_iter();
+                let indices: Vec<_> = indices.map(|i| self.settle_index(i)).collect();
                 e.rebuild(&children, &indices)
             }
         }
+    }
+
+    /// The polynomial without what has but one value here: a quotient of what is less than the divisor, a maximum of which
+    /// it is known which side it is.
+    pub fn settle_index(&mut self, idx: &Idx) -> Idx {
+        let simpler = idx.map_atoms(&mut |atom| match atom {
+            Atom::Max(a, b) | Atom::Min(a, b) => {
+                let (a, b) = (self.settle_index(a), self.settle_index(b));
+                let is_max = matches!(atom, Atom::Max(..));
+                let larger = if is_max { (&a, &b) } else { (&b, &a) };
+                Some(if self.proves(CmpOp::Ge, &a, &b) {
+                    larger.0.clone()
+                } else if self.proves(CmpOp::Ge, &b, &a) {
+                    larger.1.clone()
+                } else if is_max {
+                    a.maximum(&b)
+                } else {
+                    a.minimum(&b)
+                })
+            }
+            Atom::FloorDiv(a, b) | Atom::Mod(a, b) => {
+                let (a, b) = (self.settle_index(a), self.settle_index(b));
+                let is_quotient = matches!(atom, Atom::FloorDiv(..));
+                let less = self.is_non_negative(&a) && self.proves(CmpOp::Lt, &a, &b);
+                Some(match (less, is_quotient) {
+                    (true, true) => Idx::default(),
+                    (true, false) => a,
+                    (false, true) => a.floor_div(&b),
+                    (false, false) => a.modulo(&b),
+                })
+            }
+            _ => None,
+        });
+        canon::idx(&simpler)
     }
 
     /// What is known here about elements of arrays and float parameters.
@@ -532,4 +572,9 @@ pub fn encode_condition(encoder: &mut Encoder, e: &ElemRef) -> String {
         // Not reached: `is_index_condition` lets nothing else through.
         _ => "false".into(),
     }
+}
+
+/// Whether it is a quotient, a remainder, a maximum or a minimum.
+fn is_composed(atom: &Atom) -> bool {
+    !matches!(atom, Atom::Sym(_) | Atom::Value(_))
 }

@@ -78,7 +78,7 @@ pub(crate) fn interval(
             free.as_ref()
                 .and_then(|f| bound(ctx, &f.index, &f.loops, upper))
         })
-        .map(|end| settled(ctx, &end))
+        .map(|end| ctx.settle_index(&end))
         .filter(|b| ctx.is_over_params(b))
     };
     let ranges = (by_ranges(ctx, false), by_ranges(ctx, true));
@@ -167,28 +167,6 @@ pub(crate) fn covering(
         Some(known) if covered => known,
         known => pick(ctx, known, new, larger),
     }
-}
-
-/// The polynomial without a maximum or a minimum of which it is known here which side it is.
-fn settled(ctx: &mut Context, idx: &Idx) -> Idx {
-    let simpler = idx.map_atoms(&mut |atom| match atom {
-        Atom::Max(a, b) | Atom::Min(a, b) => {
-            let (a, b) = (settled(ctx, a), settled(ctx, b));
-            let is_max = matches!(atom, Atom::Max(..));
-            let larger = if is_max { (&a, &b) } else { (&b, &a) };
-            Some(if ctx.proves(CmpOp::Ge, &a, &b) {
-                larger.0.clone()
-            } else if ctx.proves(CmpOp::Ge, &b, &a) {
-                larger.1.clone()
-            } else if is_max {
-                a.maximum(&b)
-            } else {
-                a.minimum(&b)
-            })
-        }
-        _ => None,
-    });
-    canon::idx(&simpler)
 }
 
 /// The two accesses that one is whose place a condition on counters chooses, as in `u[i == 0 ? n - 1 : i - 1]`. (One on

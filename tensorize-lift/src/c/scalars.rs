@@ -15,8 +15,8 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 const MAX_LEN: usize = 64;
 /// Longer loops stay loops.
 const MAX_ROUNDS: usize = 64;
-/// More would be no help.
-const MAX_STATEMENTS: usize = 4_000;
+/// Of more, the loops say better what it is.
+const MAX_STATEMENTS: usize = 256;
 
 /// Replaces the arrays that can be replaced.
 pub(super) fn replace(arrays: &mut Vec<LocalArray>, body: &mut Vec<Stmt>) {

@@ -30,6 +30,23 @@ fn numbers_in_memory_that_others_look_at() {
 const ROW: &str = "void f(const int *src, int *dst, int w, int h) { int line[640]; for (int y = 0; y < h; y++) { for (int x = 0; x < w; x++) line[x] = src[y * w + x] * 2; for (int x = 1; x < w; x++) dst[y * w + x] = line[x] + line[x - 1]; } }";
 
 const ROWS: &[Case] = &[
+    // Written anew in the rounds of two loops, of which the inner one may have none.
+    (
+        "void f(const float *restrict x, float *restrict o, int n, int m) { float t[72]; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {
+         for (int k = 0; k < 9; k++) for (int l = 0; l < 8; l++) t[k * 8 + l] = x[(i * m + j) * 8 + l];
+         for (int k = 0; k < 72; k++) o[(i * m + j) * 72 + k] = t[71 - k]; } }",
+        &[
+            ("t[k * 8 + l] = x", "if (l != j) t[k * 8 + l] = x"),
+            ("t[k * 8 + l] = x", "if (i > 0) t[k * 8 + l] = x"),
+            ("k < 9", "k < 8"),
+            ("l = 0; l < 8", "l = j; l < 8"),
+            ("t[k * 8 + l]", "t[k * 7 + l]"),
+            ("t[71 - k]", "t[k]"),
+            ("t[71 - k]", "t[70]"),
+            ("o[(i * m + j) * 72 + k]", "o[(i * m + j) * 72 + 71 - k]"),
+            ("x[(i * m + j) * 8 + l]", "x[j * 8 + l]"),
+        ],
+    ),
     (
         ROW,
         &[

@@ -38,13 +38,20 @@ impl Executor<'_, '_> {
     }
 
     /// The effects of a round more, where every round writes the same places, whatever it finds there: what the rounds
-    /// before have left is hidden. They hold what the last round wrote if there was one, which there is after round `k`.
+    /// before have left is hidden. They hold what the last round wrote, under conditions that go on to hold: that there was
+    /// one, that there are columns.
     fn a_round_anew(&mut self, effects: &[Effect], k: &Sym) -> Option<Vec<Effect>> {
         let next = &Idx::sym(k.clone()) + &Idx::constant(1);
         let leaves: Vec<Leaf> = effects.iter().flat_map(Effect::leaves).collect();
         // All that was written has to be written over.
-        let always = |cond: &ElemRef| self.ctx.holds(&cond.replace(k, &next));
-        let hidden = at_places_that_stay(&leaves, k) && leaves.iter().map(|l| l.cond).all(always);
+        let goes_on = |cond: &ElemRef| {
+            let mark = self.ctx.mark();
+            self.ctx.assume(cond.clone());
+            let holds = self.ctx.holds(&cond.replace(k, &next));
+            self.ctx.forget(mark);
+            holds
+        };
+        let hidden = at_places_that_stay(&leaves, k) && leaves.iter().map(|l| l.cond).all(goes_on);
         hidden.then(|| effects.iter().map(|e| e.replace(k, &next)).collect())
     }
 

@@ -135,20 +135,28 @@ impl Guess<'_, '_, '_> {
                 let Some(before) = self.entry.arrays.get(array) else {
                     return self.stuck(format!("there is no array {array}"));
                 };
-                let init = match chain::read(&mut self.exec.ctx, array, before, index) {
-                    Ok(v) => v,
-                    // Nothing, of an array of the function's own: from the first round on it holds what the last one
-                    // has left.
-                    Err(_) if !resolved.mentions(&acc) => {
-                        let this = Idx::sym(self.k.clone());
-                        return Ok(Effect::Point {
-                            cond: Elem::index_compare(CmpOp::Gt, this.clone(), Idx::default()),
-                            index: index.clone(),
-                            value: resolved.replace(self.k, &(&this - &Idx::constant(1))),
-                        });
+                // From the first round on it holds what the last one has left, if that does not look at what was there,
+                // and each round writes or none does.
+                let (writes, last) = match &*resolved {
+                    Elem::Select(c, last, other) if *other == old && !c.mentions(self.k) => {
+                        (c.clone(), last)
                     }
-                    Err(why) => return self.stuck(why.0),
+                    _ => (chain::truth(true), &resolved),
                 };
+                if !last.mentions(&acc) && !writes.mentions(&acc) {
+                    let this = Idx::sym(self.k.clone());
+                    let begun = Elem::index_compare(CmpOp::Gt, this.clone(), Idx::default());
+                    return Ok(Effect::Point {
+                        cond: chain::and(begun, writes),
+                        index: index.clone(),
+                        value: last.replace(self.k, &(&this - &Idx::constant(1))),
+                    });
+                }
+                let init =
+                    chain::read(&mut self.exec.ctx, array, before, index).map_err(|why| Stuck {
+                        what: why.0,
+                        line: self.line,
+                    })?;
                 let at = Idx::sym(round.clone());
                 let mut fold = Fold::new(acc, round, Idx::sym(self.k.clone()), init, step);
                 // What the scalars accumulate is accumulated beside it.
