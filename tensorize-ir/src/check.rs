@@ -8,6 +8,7 @@ use crate::inputs::{Case, Spec};
 use crate::loopir::interp::{Program, Stop};
 use crate::memory::{Buffer, Inputs, Outputs};
 use crate::scalar::Scalar;
+use crate::tensir::{self, Sampled};
 use std::fmt::Write;
 
 mod shrink;
@@ -240,13 +241,62 @@ pub fn first_difference(
         }
     }
     for (name, a) in &expected.arrays {
+        let b = found.arrays.get(name);
         for (i, x) in (-a.origin..).zip(&a.data) {
-            match found.arrays.get(name).and_then(|b| b.get(i.into())) {
+            match b.and_then(|b| b.get(i.into())) {
                 Some(y) if same(*x, y, how.same, tally) => {}
                 y => {
                     let y = y.map_or("nothing".to_owned(), value_text);
                     return report(&format!("{name}[{i}]"), &value_text(*x), &y);
                 }
+            }
+        }
+    }
+    None
+}
+
+/// Where a result differs from what a summary gives at some places, or changes what the summary leaves as it was.
+pub fn difference_at_places(
+    summary: &tensir::Function,
+    sampled: &Sampled,
+    inputs: &Inputs,
+    found: &Outputs,
+    how: &Comparison,
+    tally: &mut Tally,
+) -> Option<String> {
+    let (left, right) = how.names;
+    let show = |v: Option<Scalar>| v.map_or("nothing".to_owned(), value_text);
+    let report = |place: &str, a, b| {
+        Some(format!(
+            "{place}: {left} gives {}, {right} {}",
+            show(a),
+            show(b)
+        ))
+    };
+    if let Some(a) = sampled.returned
+        && !found.returned.is_some_and(|b| same(a, b, how.same, tally))
+    {
+        return report("the returned value", Some(a), found.returned);
+    }
+    for (name, i, a) in &sampled.stored {
+        let b = found.arrays.get(name).and_then(|b| b.get(*i));
+        if !b.is_some_and(|b| same(*a, b, how.same, tally)) {
+            return report(&format!("{name}[{i}]"), Some(*a), b);
+        }
+    }
+    let covered = match tensir::covered(summary, inputs) {
+        Ok(covered) => covered,
+        Err(why) => return Some(why),
+    };
+    for (name, before) in &inputs.arrays {
+        let after = found.arrays.get(name);
+        let covered = covered.get(name);
+        for (offset, a) in before.data.iter().enumerate() {
+            let b = after.and_then(|b| b.data.get(offset)).copied();
+            let stays = || !covered.is_some_and(|c| c[offset]);
+            if b.is_none_or(|b| !b.same(*a)) && stays() {
+                let i = offset as i64 - before.origin;
+                return report(&format!("{name}[{i}]"), Some(*a), b);
             }
         }
     }

@@ -11,9 +11,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+mod evaluator;
 mod fold;
 mod renaming;
 
+pub use evaluator::{Evaluator, Lack};
 pub use fold::LaneRef;
 use renaming::Renaming;
 

@@ -392,7 +392,7 @@ pub fn floor_div(a: i128, b: i128) -> i128 {
 }
 
 /// `a - b·⌊a / b⌋`, whose sign is that of `b`. Nothing in between can overflow.
-fn floor_mod(a: i128, b: i128) -> i128 {
+pub fn floor_mod(a: i128, b: i128) -> i128 {
     let rest = a.checked_rem(b).unwrap_or(0);
     if rest != 0 && ((rest < 0) != (b < 0)) {
         rest + b

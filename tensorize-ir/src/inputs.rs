@@ -172,6 +172,11 @@ impl Spec {
         self.footprints.is_some()
     }
 
+    /// Whether no argument decides how far arrays reach.
+    pub fn is_fixed(&self) -> bool {
+        self.knows_extents() && self.sizes.is_empty() && self.indices.is_empty()
+    }
+
     /// First element and one past the last one that the array has for these scalar arguments and the contents
     /// of the arrays that decide about it; `None` if nobody knows.
     pub fn extent(
@@ -255,7 +260,19 @@ impl Spec {
         }
         let mut left = max_elements;
         let mut arrays = BTreeMap::new();
-        for (name, elem) in self.in_order() {
+        let order = self.in_order();
+        // Nothing is filled in vain, as far as sizes alone tell.
+        let nothing = BTreeMap::new();
+        let known = order
+            .iter()
+            .filter_map(|(name, _)| self.extent(name, &scalars, &nothing));
+        let needed = known.fold(0i64, |sum, (lo, hi)| {
+            sum.saturating_add(hi.saturating_sub(lo))
+        });
+        if usize::try_from(needed).is_ok_and(|n| n > max_elements) {
+            return None;
+        }
+        for (name, elem) in order {
             let (lo, hi) = match self.extent(name, &scalars, &arrays) {
                 Some(extent) => extent,
                 None if self.knows_extents() => return None,
@@ -295,10 +312,10 @@ impl Spec {
             }
             let element = &mut |array: &Sym, ty, i| self.element(palette, seed, array, ty, i);
             // A kernel may have arrays of a fixed size that is large.
-            let max_elements = if attempt < 300 {
+            let max_elements = if attempt < 300 && !self.is_fixed() {
                 self.max_elements
             } else {
-                1 << 20
+                self.max_elements.max(1 << 20)
             };
             if let Some(inputs) = self.with_arrays_up_to(max_elements, scalars, element) {
                 return Some(Case {

@@ -8,10 +8,12 @@
 mod arg_reduce;
 mod element_view;
 mod interpret;
+mod sampled;
 mod scan;
 mod side_conditions;
 
 pub use interpret::{Tensor, evaluate, interpret, positions};
+pub use sampled::{Sampled, Sampling, covered, sample};
 pub use side_conditions::SideCondition;
 
 use crate::element::{Elem, ElemRef};

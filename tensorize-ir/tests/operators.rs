@@ -7,12 +7,14 @@ mod random;
 
 use proptest::prelude::*;
 use random::{Case, KINDS, kind};
-use tensorize_ir::element::Env;
+use tensorize_ir::element::{Env, Evaluator};
 use tensorize_ir::index::{Fresh, Idx, Sym};
 use tensorize_ir::memory::Inputs;
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::Scalar;
-use tensorize_ir::tensir::{Function, Op, Output, dim, evaluate, interpret, positions};
+use tensorize_ir::tensir::{
+    Function, Op, Output, Sampling, dim, evaluate, interpret, positions, sample,
+};
 
 /// The inputs, and the dimensions `#0`, `#1`, … of a position.
 struct At<'a>(&'a mut Inputs, &'a [i128]);
@@ -40,7 +42,7 @@ struct Count {
 }
 
 /// The interpreter's value of every node is the element view's, at concrete positions and at symbolic
-/// ones; where it has none, a side condition says so.
+/// ones, however that is evaluated; where it has none, a side condition says so.
 fn both_definitions_agree(case: &Case) -> Count {
     let Case {
         function: f,
@@ -61,6 +63,9 @@ fn both_definitions_agree(case: &Case) -> Count {
         broken[id] |= node.args.iter().any(|&a| broken[a]);
         let symbols: Vec<_> = (0..node.ty.rank()).map(|d| Idx::sym(dim(d))).collect();
         let symbolic = f.element(id, &symbols, &mut Fresh::default());
+        let names: Vec<Sym> = (0..node.ty.rank()).map(dim).collect();
+        let at_once = inputs.clone();
+        let mut evaluator = Evaluator::new(&symbolic, &names, &at_once);
         for (position, value) in positions(&values[id].shape).zip(&values[id].data) {
             let Some(value) = value else {
                 assert!(
@@ -80,6 +85,11 @@ fn both_definitions_agree(case: &Case) -> Count {
                     "%{id} at {position:?}: {value} by definition, {viewed:?} as {e}\n{f}\n{inputs:?}",
                 );
             }
+            let found = evaluator.at(&position, &mut u64::MAX.clone());
+            assert!(
+                found.is_ok_and(|v| v.same(*value)),
+                "%{id} at {position:?}: {value} by definition, {found:?} as {symbolic}\n{f}\n{inputs:?}",
+            );
             count.compared += 1;
         }
     }
@@ -123,6 +133,19 @@ fn results_are_stored(case: &Case) {
         buffer.data[i] = v.unwrap();
     }
     assert_eq!(outputs.arrays, expected);
+    let how = Sampling {
+        seed: 1,
+        places: 5,
+        steps: u64::MAX,
+        patience: u64::MAX,
+    };
+    let sampled = sample(f, inputs, &how).unwrap();
+    assert!(sampled.count() >= tensor.data.len().min(5) as u64, "{f}");
+    let returned = outputs.returned.zip(sampled.returned);
+    assert!(returned.is_none_or(|(a, b)| a.same(b)), "{f}");
+    for (array, i, v) in &sampled.stored {
+        assert!(outputs.arrays[array].get(*i).unwrap().same(*v), "{f}");
+    }
 }
 
 proptest! {

@@ -1,8 +1,8 @@
 //! The reference interpreter: every operator on concrete arrays, by its own definition and not by way
 //! of the element view.
 
-use super::{Function, Node, Op, Output, Reducer, View, arg_reduce, dim_number, scan};
-use crate::element::{Elem, Env};
+use super::{Function, Node, Op, Output, Reducer, View, arg_reduce, dim, dim_number, scan};
+use crate::element::Evaluator;
 use crate::index::{Atom, Idx, Sym};
 use crate::loopir::Param;
 use crate::memory::{Inputs, Outputs};
@@ -68,7 +68,7 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
     Ok(outputs)
 }
 
-fn undefined(node: usize, position: &[i128]) -> String {
+pub(super) fn undefined(node: usize, position: &[i128]) -> String {
     format!(
         "%{node} is not defined at {position:?}: something outside of an array or a tensor is read"
     )
@@ -89,7 +89,7 @@ pub fn evaluate(function: &Function, inputs: &Inputs) -> Result<Vec<Tensor>, Str
     Ok(values)
 }
 
-fn check_inputs(function: &Function, inputs: &Inputs) -> Result<(), String> {
+pub(super) fn check_inputs(function: &Function, inputs: &Inputs) -> Result<(), String> {
     for p in &function.params {
         let (given, wanted) = match p {
             Param::Scalar { name, ty } => (inputs.scalars.get(name).map(|v| v.ty), *ty),
@@ -109,7 +109,7 @@ fn size(idx: &Idx, inputs: &Inputs) -> Result<i128, String> {
         .ok_or_else(|| format!("'{idx}' has no value"))
 }
 
-fn concrete_shape(shape: &[Idx], inputs: &Inputs) -> Result<Vec<usize>, String> {
+pub(super) fn concrete_shape(shape: &[Idx], inputs: &Inputs) -> Result<Vec<usize>, String> {
     let extents = shape.iter().map(|e| size(e, inputs).map(|v| v.max(0)));
     let extents = extents.collect::<Result<Vec<_>, _>>()?;
     if extents.contains(&0) {
@@ -188,7 +188,7 @@ impl Tensor {
 }
 
 /// The index of a view for given sizes: a polynomial over positions, if it is no more than that.
-struct Address<'a> {
+pub(super) struct Address<'a> {
     view: &'a View,
     inputs: &'a Inputs,
     /// Coefficients, each with the dimensions that are multiplied.
@@ -196,7 +196,7 @@ struct Address<'a> {
 }
 
 impl<'a> Address<'a> {
-    fn new(view: &'a View, inputs: &'a Inputs) -> Address<'a> {
+    pub(super) fn new(view: &'a View, inputs: &'a Inputs) -> Address<'a> {
         let term = |(monomial, c): (&[Atom], i128)| {
             let (mut c, mut dims) = (c, Vec::new());
             for atom in monomial {
@@ -216,7 +216,7 @@ impl<'a> Address<'a> {
         }
     }
 
-    fn at(&self, position: &[i128]) -> Option<i128> {
+    pub(super) fn at(&self, position: &[i128]) -> Option<i128> {
         let Some(terms) = &self.terms else {
             return self.view.index.eval_sizes(&|s| match dim_number(s) {
                 Some(d) => position.get(d).copied(),
@@ -387,30 +387,14 @@ fn apply(
         Op::ArgReduce { reducer, dimension } => {
             arg_reduce::interpret(shape, args, *reducer, *dimension)
         }
-        Op::Generic(e) => Ok(Tensor::build(shape, |p| generic(e, p, inputs))),
-    }
-}
-
-fn generic(e: &Elem, position: &[i128], inputs: &Inputs) -> Option<Scalar> {
-    struct At<'a> {
-        position: &'a [i128],
-        inputs: &'a Inputs,
-    }
-    impl Env for At<'_> {
-        fn sym(&self, name: &Sym) -> Option<i128> {
-            match dim_number(name) {
-                Some(d) => self.position.get(d).copied(),
-                None => self.inputs.size(name),
-            }
-        }
-        fn param(&self, name: &Sym) -> Option<Scalar> {
-            self.inputs.scalars.get(name).copied()
-        }
-        fn read(&mut self, array: &Sym, index: i128) -> Option<Scalar> {
-            self.inputs.arrays.get(array)?.get(index)
+        Op::Generic(e) => {
+            let names: Vec<Sym> = (0..shape.len()).map(dim).collect();
+            let mut evaluator = Evaluator::new(e, &names, inputs);
+            Ok(Tensor::build(shape, |p| {
+                evaluator.at(p, &mut u64::MAX.clone()).ok()
+            }))
         }
     }
-    e.eval(&mut At { position, inputs })
 }
 
 /// Runs over the operand in memory order and adds each element to the accumulator that it belongs to:
