@@ -20,6 +20,7 @@ use wait_timeout::ChildExt;
 
 mod build;
 mod check;
+mod places;
 mod wire;
 
 pub use build::Variant;
@@ -231,11 +232,16 @@ impl Differential {
 
     /// Runs jobs. A crash or an endless loop ends its own job only.
     pub fn run(&self, jobs: &[Job]) -> Result<Vec<Outcome>, Error> {
+        self.run_for(jobs, check::CALL_SECONDS)
+    }
+
+    /// Like [`Differential::run`], where each job may take so many seconds.
+    fn run_for(&self, jobs: &[Job], seconds: u32) -> Result<Vec<Outcome>, Error> {
         let mut outcomes = Vec::new();
         while outcomes.len() < jobs.len() {
             let left = &jobs[outcomes.len()..];
             let before = outcomes.len();
-            let ended = self.run_process(left, &mut outcomes)?;
+            let ended = self.run_process(left, seconds, &mut outcomes)?;
             match ended {
                 Ended::Finished if outcomes.len() > before => {}
                 Ended::Finished => return Err(Error::Program("it gives no answer".into())),
@@ -250,7 +256,12 @@ impl Differential {
         Ok(outcomes)
     }
 
-    fn run_process(&self, jobs: &[Job], outcomes: &mut Vec<Outcome>) -> Result<Ended, Error> {
+    fn run_process(
+        &self,
+        jobs: &[Job],
+        seconds: u32,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<Ended, Error> {
         let run = self.next_run.fetch_add(1, Ordering::Relaxed);
         let at = |name: &str| self.folder.path().join(format!("{name}{run}"));
         let mut bytes = Vec::new();
@@ -266,6 +277,7 @@ impl Differential {
         std::fs::write(at("results"), b"")?;
         let mut child = Command::new(&self.program)
             .args([at("jobs"), at("results")])
+            .arg(seconds.to_string())
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())

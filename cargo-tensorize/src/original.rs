@@ -8,7 +8,7 @@ use crate::pipeline::{Kernel, micros};
 use crate::python;
 use std::sync::LazyLock;
 use std::time::Instant;
-use tensorize_build::record::Evidence;
+use tensorize_build::record::{Evidence, Places};
 use tensorize_ir::check::{Comparison, Tally, first_difference};
 use tensorize_ir::memory::Inputs;
 use tensorize_ir::signature::Language;
@@ -285,15 +285,19 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
     kernel.report.times_us.differential += micros(start.elapsed());
     match result {
         Ok(evidence) if evidence.compared == 0 => {
-            not_run(
-                kernel,
-                "C leaves its behaviour undefined on every input that was tried",
-            );
+            let why = match evidence.skipped {
+                0 => "its arrays are too large for any input to be tried",
+                _ => "C leaves its behaviour undefined on every input that was tried",
+            };
+            not_run(kernel, why);
         }
         Ok(evidence) => {
-            kernel.evidence = Some(Evidence {
+            kernel.report.evidence = Some(Evidence {
                 inputs: evidence.compared as u64,
                 max_rel_error: evidence.max_relative_error,
+                places: evidence
+                    .places
+                    .map(|(compared, all)| Places { compared, all }),
             });
             for (target, tally) in &evidence.variants {
                 let emulated = generate::find(target).is_some_and(|t| t.is_emulated());
@@ -398,7 +402,7 @@ mod tests {
         let (_dir, mut kernel) = proven();
         check(std::slice::from_mut(&mut kernel));
         assert_eq!(kernel.artefacts.len(), 2, "{:?}", kernel.report);
-        assert!(kernel.evidence.is_some_and(|e| e.inputs > 0));
+        assert!(kernel.report.evidence.is_some_and(|e| e.inputs > 0));
     }
 
     #[test]

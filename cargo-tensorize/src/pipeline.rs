@@ -24,7 +24,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use tensorize_build::record::Evidence;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::{self};
 use tensorize_ir::tensir;
@@ -81,8 +80,6 @@ pub struct Kernel {
     pub is_static: bool,
     /// What was proven, if anything.
     pub proven: Option<Proven>,
-    /// What the compiled original showed.
-    pub evidence: Option<Evidence>,
     /// Code that passed every check.
     pub artefacts: Artefacts,
     /// What its proofs rest on, in SMT-LIB, if a second solver is to see it.
@@ -258,7 +255,6 @@ impl Worker {
             signature: parsed.signature,
             is_static: parsed.is_static,
             proven: None,
-            evidence: None,
             artefacts: Artefacts::new(),
             obligations: Vec::new(),
         };
@@ -320,7 +316,7 @@ impl Kernel {
         self.report.fail(Status::Error, why);
         self.report.tier = None;
         self.proven = None;
-        self.evidence = None;
+        self.report.evidence = None;
         let targets: Vec<String> = self.artefacts.keys().cloned().collect();
         targets
             .iter()
@@ -329,7 +325,7 @@ impl Kernel {
 
     /// A target's code gave what the original gives, up to this relative error.
     pub fn passed(&mut self, target: &str, error: f64, ran_on: &str) {
-        if let Some(evidence) = &mut self.evidence {
+        if let Some(evidence) = &mut self.report.evidence {
             evidence.max_rel_error = evidence.max_rel_error.max(error);
         }
         if let Some(report) = self.report.targets.get_mut(target) {

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
+use tensorize_build::record::Evidence;
 use tensorize_ir::guard::Tier;
 use tensorize_lift::c::Span;
 
@@ -96,6 +97,9 @@ pub struct KernelReport {
     pub notes: Vec<String>,
     /// By stage.
     pub times_us: Times,
+    /// What the compiled original showed, if it was run now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
     /// By name.
     pub targets: BTreeMap<String, TargetReport>,
     /// What a second solver says, if one was asked.
@@ -139,6 +143,7 @@ impl KernelReport {
             code: None,
             why: None,
             times_us: Times::default(),
+            evidence: None,
             targets: BTreeMap::new(),
             second_solver: None,
             stored: false,

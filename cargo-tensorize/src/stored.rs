@@ -56,7 +56,7 @@ pub fn record(
             });
         }
     }
-    record.evidence = kernel.evidence.clone();
+    record.evidence = r.evidence.clone();
     for (name, report) in &r.targets {
         let artefact = kernel.artefacts.get(name);
         record

@@ -186,6 +186,20 @@ pub struct Evidence {
     pub inputs: u64,
     /// The largest relative error of a float; 0 where all were bit for bit the same.
     pub max_rel_error: f64,
+    /// Where a run is too large to be interpreted: at how many places the summary was compared. Generated code was
+    /// compared with the original at all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<Places>,
+}
+
+/// Some elements of the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Places {
+    /// How many were compared, on each input.
+    pub compared: u64,
+    /// How many there are.
+    pub all: u64,
 }
 
 /// What there is for one target.
@@ -370,6 +384,7 @@ mod tests {
         r.evidence = Some(Evidence {
             inputs: 40,
             max_rel_error: 0.0,
+            places: None,
         });
         r.seal();
         r

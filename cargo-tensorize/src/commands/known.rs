@@ -148,9 +148,20 @@ impl<'a> Known<'a> {
     /// What the compiled original had to say.
     pub fn evidence(&self) -> Option<String> {
         let e = self.record().evidence.as_ref()?;
+        let places = match &e.places {
+            None => String::new(),
+            Some(p) => format!(
+                ", each too large to be interpreted: the summary was compared at {} of {} places, generated code at all",
+                p.compared, p.all
+            ),
+        };
+        let inputs = match e.inputs {
+            1 => "1 input".to_owned(),
+            n => format!("{n} inputs"),
+        };
         Some(format!(
-            "the compiled original was run on {} inputs; the largest relative difference is {:e}",
-            e.inputs, e.max_rel_error
+            "the compiled original was run on {inputs}{places}; the largest relative difference is {:e}",
+            e.max_rel_error
         ))
     }
 

@@ -1,6 +1,6 @@
 //! One kernel: the compiled original, its summary, and the code generated from it, on the same inputs.
 
-use super::{Differential, Error};
+use super::{Differential, Error, Outcome};
 use crate::columns::within_objects;
 use tensorize_ir::check::{self, Comparison, Same, Side, Tally};
 use tensorize_ir::guard::Tier;
@@ -57,6 +57,9 @@ pub struct Evidence {
     pub compared: usize,
     /// Inputs on which C leaves the original's behaviour undefined, or which take too long.
     pub skipped: usize,
+    /// Where one run is too large for the interpreters: the summary was evaluated at so many elements of the results,
+    /// of so many. All elements of generated code were compared, as ever.
+    pub places: Option<(u64, u64)>,
     /// The largest relative error of the summary against the original, of finite floats; 0 where all bits
     /// agree.
     pub max_relative_error: f64,
@@ -88,9 +91,9 @@ pub enum Failure {
     Unavailable(#[from] Error),
 }
 
-const LOOP: &str = "the lifted loop";
-const SUMMARY: &str = "the summary";
-const ORIGINAL: &str = "the compiled original";
+pub(super) const LOOP: &str = "the lifted loop";
+pub(super) const SUMMARY: &str = "the summary";
+pub(super) const ORIGINAL: &str = "the compiled original";
 const GENERATED: &str = "the generated code";
 
 /// Steps that one run of an interpreter may take: what keeps a kernel under 100 ms.
@@ -99,7 +102,14 @@ const STEPS: u64 = 50_000;
 const LARGE_STEPS: u64 = 1_000_000;
 
 /// Elements of all inputs of a kernel together: a bound on memory.
-const MAX_ELEMENTS: usize = 1 << 20;
+pub(super) const MAX_ELEMENTS: usize = 1 << 20;
+
+/// After so many inputs of one shape that take too many steps, there are no more.
+const ENOUGH_TOO_LONG: usize = 4;
+
+/// How long a call may take, and one with a larger input.
+pub(super) const CALL_SECONDS: u32 = 4;
+pub(super) const LARGE_CALL_SECONDS: u32 = 30;
 
 /// An input with what the loop and the summary make of it.
 struct Tried {
@@ -112,9 +122,23 @@ struct Tried {
 }
 
 impl Tried {
-    fn elements(&self) -> usize {
-        self.inputs.arrays.values().map(|b| b.data.len()).sum()
+    /// Whether anything was there to be computed.
+    fn shows_something(&self) -> bool {
+        let nothing_there = elements(&self.inputs) == 0 && !self.inputs.arrays.is_empty();
+        let nothing_done =
+            self.lifted.returned.is_none() && self.lifted.arrays == self.inputs.arrays;
+        !nothing_there && !nothing_done
     }
+}
+
+/// Why an input says nothing.
+enum Skip {
+    Undefined,
+    TooLong,
+}
+
+pub(super) fn elements(inputs: &Inputs) -> usize {
+    inputs.arrays.values().map(|b| b.data.len()).sum()
 }
 
 impl Differential {
@@ -150,10 +174,17 @@ impl Differential {
                 ..Comparison::default()
             },
             evidence: Evidence::default(),
+            large: None,
         };
-        let tried = checker.interpreters(effort)?;
+        let (tried, too_large) = checker.interpreters(effort)?;
         let originals = checker.original(&tried)?;
-        let edges = checker.edges(effort);
+        if too_large {
+            checker.at_places(effort)?;
+        }
+        let edges = match too_large {
+            true => Vec::new(),
+            false => checker.edges(effort),
+        };
         checker.faultless(kernel.function, ORIGINAL, &edges)?;
         for (function, name) in self.variants_of(kernel.function) {
             checker.variant(function, name, &tried, &originals, effort)?;
@@ -170,17 +201,25 @@ impl Differential {
         params: &[loopir::Param],
         inputs: &[&Inputs],
     ) -> Result<Vec<Result<Outputs, String>>, Error> {
+        let outcomes = self.outcomes(function, params, inputs, CALL_SECONDS)?;
+        Ok(outcomes.into_iter().map(|o| o.outputs(params)).collect())
+    }
+
+    /// What comes of calls that may take so many seconds each.
+    pub(super) fn outcomes(
+        &self,
+        function: usize,
+        params: &[loopir::Param],
+        inputs: &[&Inputs],
+        seconds: u32,
+    ) -> Result<Vec<Outcome>, Error> {
         let mut jobs = Vec::new();
         for (i, inputs) in inputs.iter().enumerate() {
             let mut job = self.job(function, params, inputs)?;
             job.front = i % 4 == 3;
             jobs.push(job);
         }
-        Ok(self
-            .run(&jobs)?
-            .into_iter()
-            .map(|o| o.outputs(params))
-            .collect())
+        self.run_for(&jobs, seconds)
     }
 
     /// One call, as a side of a comparison.
@@ -196,18 +235,23 @@ impl Differential {
     }
 }
 
-struct Checker<'a> {
-    all: &'a Differential,
-    kernel: &'a Kernel<'a>,
-    program: Program,
-    spec: Spec,
-    how: Comparison,
-    evidence: Evidence,
+pub(super) struct Checker<'a> {
+    pub(super) all: &'a Differential,
+    pub(super) kernel: &'a Kernel<'a>,
+    pub(super) program: Program,
+    pub(super) spec: Spec,
+    pub(super) how: Comparison,
+    pub(super) evidence: Evidence,
+    /// Inputs for generated code only, with what the original makes of them.
+    pub(super) large: Option<Large>,
 }
 
+/// Inputs, and what the original leaves behind.
+pub(super) type Large = (Vec<Inputs>, Vec<Outputs>);
+
 impl Checker<'_> {
-    /// The loop against the summary, both interpreted.
-    fn interpreters(&mut self, effort: &Effort) -> Result<Vec<Tried>, Failure> {
+    /// The loop against the summary, both interpreted; and whether nothing was seen because runs are too large for that.
+    fn interpreters(&mut self, effort: &Effort) -> Result<(Vec<Tried>, bool), Failure> {
         // Where sums may be re-associated, infinities and huge numbers show nothing.
         let tame = match self.kernel.proof.tier {
             Tier::Exact => effort.inputs / 4,
@@ -217,20 +261,31 @@ impl Checker<'_> {
         let cases = spec
             .sample(effort.seed, tame, Palette::Tame)
             .chain(spec.sample(effort.seed ^ 0x5eed, effort.inputs - tame, Palette::All));
-        let mut tried = Vec::new();
-        let mut elements = 0;
+        let mut tried: Vec<Tried> = Vec::new();
+        let (mut seen, mut too_long, mut undefined) = (0, 0, 0);
         for (number, case) in cases.enumerate() {
-            match self.interpreted(&case, &self.how, SUMMARY).transpose()? {
-                Some(mut t) => {
+            match self.interpreted(&case, &self.how, SUMMARY)? {
+                Ok(mut t) => {
                     t.tame = number < tame;
-                    elements += t.elements();
+                    seen += elements(&t.inputs);
                     tried.push(t);
                 }
-                None => self.evidence.skipped += 1,
+                Err(skip) => {
+                    self.evidence.skipped += 1;
+                    too_long += usize::from(matches!(skip, Skip::TooLong));
+                    undefined += usize::from(matches!(skip, Skip::Undefined) && number < tame);
+                }
             }
-            if elements > MAX_ELEMENTS {
+            // Where all inputs have one shape, the others take as long.
+            if seen > MAX_ELEMENTS
+                || spec.is_fixed() && tried.is_empty() && too_long == ENOUGH_TOO_LONG
+            {
                 break;
             }
+        }
+        // What is undefined on tame values is not run where no interpreter can tell.
+        if undefined == 0 && !tried.iter().any(Tried::shows_something) {
+            return Ok((tried, true));
         }
         // A kernel that works on large arrays only has one patient run.
         let patient = Comparison {
@@ -241,37 +296,32 @@ impl Checker<'_> {
             if !tried.is_empty() {
                 break;
             }
-            tried.extend(self.interpreted(&case, &patient, SUMMARY).transpose()?);
+            tried.extend(self.interpreted(&case, &patient, SUMMARY)?);
         }
-        Ok(tried)
+        Ok((tried, false))
     }
 
-    /// `None` where C leaves the behaviour undefined, or the run takes too long.
     fn interpreted(
         &self,
         case: &Case,
         how: &Comparison,
         right: &'static str,
-    ) -> Option<Result<Tried, Failure>> {
+    ) -> Result<Result<Tried, Skip>, Failure> {
         let (inputs, lifted) = match check::settle(&self.program, &self.spec, case, how) {
             Ok(run) => run,
             Err(stop) if self.is_a_mistake(&stop) => {
                 let mut nothing = |_: &Inputs| Ok(Outputs::default());
                 let text = format!("{LOOP} {stop}");
-                return Some(Err(self.mismatch((LOOP, right), case, &mut nothing, &text)));
+                return Err(self.mismatch((LOOP, right), case, &mut nothing, &text));
             }
-            Err(_) => return None,
+            Err(Stop::StepLimit) => return Ok(Err(Skip::TooLong)),
+            Err(_) => return Ok(Err(Skip::Undefined)),
         };
         let mut interpreted = |inputs: &Inputs| tensir::interpret(self.kernel.summary, inputs);
         let summary = match interpreted(&inputs) {
             Ok(outputs) => outputs,
             Err(why) => {
-                return Some(Err(self.mismatch(
-                    (LOOP, right),
-                    case,
-                    &mut interpreted,
-                    &why,
-                )));
+                return Err(self.mismatch((LOOP, right), case, &mut interpreted, &why));
             }
         };
         let names = Comparison {
@@ -281,14 +331,9 @@ impl Checker<'_> {
         if let Some(text) =
             check::first_difference(&lifted, &summary, &names, &mut Tally::default())
         {
-            return Some(Err(self.mismatch(
-                (LOOP, right),
-                case,
-                &mut interpreted,
-                &text,
-            )));
+            return Err(self.mismatch((LOOP, right), case, &mut interpreted, &text));
         }
-        Some(Ok(Tried {
+        Ok(Ok(Tried {
             case: case.clone(),
             tame: true,
             inputs,
@@ -298,7 +343,7 @@ impl Checker<'_> {
     }
 
     /// Ours, that is, and not the input's: the proof says which elements are touched.
-    fn is_a_mistake(&self, stop: &Stop) -> bool {
+    pub(super) fn is_a_mistake(&self, stop: &Stop) -> bool {
         match stop {
             // That C leaves an access outside of a local array undefined, is the input's.
             Stop::OutOfBounds { array, .. } => {
@@ -395,16 +440,15 @@ impl Checker<'_> {
                 return Err(named(failure, name));
             }
         }
-        let (large, expected) = self.large(effort)?;
-        let large: Vec<&Inputs> = large.iter().collect();
-        let results = self.all.run_inputs(function, params, &large)?;
+        let (large, expected) = match self.large.take() {
+            Some(large) => large,
+            None => self.larger(effort)?,
+        };
+        let borrowed: Vec<&Inputs> = large.iter().collect();
+        let outcomes = (self.all).outcomes(function, params, &borrowed, LARGE_CALL_SECONDS)?;
+        let results = outcomes.into_iter().map(|o| o.outputs(params));
         for ((inputs, original), result) in large.iter().zip(&expected).zip(results) {
-            // The rounding errors of a long sum add up like a random walk.
-            let elements: usize = inputs.arrays.values().map(|b| b.data.len()).sum();
-            let same = match same {
-                Same::Within(t) => Same::Within(t * (elements as f64).sqrt().max(16.0) / 16.0),
-                Same::Exactly => Same::Exactly,
-            };
+            let same = for_sums(same, inputs);
             if let Some(text) = differs(original, &result, same, &mut tally) {
                 return Err(named(
                     self.plain((ORIGINAL, GENERATED), inputs, &text),
@@ -412,6 +456,7 @@ impl Checker<'_> {
                 ));
             }
         }
+        self.large = Some((large, expected));
         self.evidence.variants.push((name.to_owned(), tally));
         Ok(())
     }
@@ -455,7 +500,7 @@ impl Checker<'_> {
     }
 
     /// Larger inputs, with what the original makes of them.
-    fn large(&self, effort: &Effort) -> Result<(Vec<Inputs>, Vec<Outputs>), Error> {
+    pub(super) fn larger(&self, effort: &Effort) -> Result<Large, Error> {
         let how = Comparison {
             limit_steps: LARGE_STEPS,
             ..self.how.clone()
@@ -502,13 +547,26 @@ impl Checker<'_> {
         }
     }
 
-    fn plain(&self, between: (&'static str, &'static str), inputs: &Inputs, text: &str) -> Failure {
+    pub(super) fn plain(
+        &self,
+        between: (&'static str, &'static str),
+        inputs: &Inputs,
+        text: &str,
+    ) -> Failure {
         Failure::Mismatch(Box::new(Mismatch {
             between,
             text: format!("{}: {text}", check::describe(inputs, &self.spec)),
             variant: None,
             inputs: inputs.clone(),
         }))
+    }
+}
+
+/// The rounding errors of a long sum add up like a random walk.
+pub(super) fn for_sums(same: Same, inputs: &Inputs) -> Same {
+    match same {
+        Same::Within(t) => Same::Within(t * (elements(inputs) as f64).sqrt().max(16.0) / 16.0),
+        Same::Exactly => Same::Exactly,
     }
 }
 

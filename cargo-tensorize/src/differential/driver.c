@@ -33,7 +33,7 @@ typedef void tensorize_call(void **args, void *ret);
 extern tensorize_call *const tensorize_calls[];
 extern const uint64_t tensorize_call_count;
 
-enum { MAX_ARGS = 128, PATTERN = 0xa5, SECONDS = 4 };
+enum { MAX_ARGS = 128, PATTERN = 0xa5 };
 
 struct array {
     unsigned char *map, *page, *data, *pointer;
@@ -50,6 +50,7 @@ static uintptr_t caught_at;
 static uint64_t caught_write;
 static pthread_t main_thread;
 static int out;
+static long seconds; /* that a call may take */
 
 static void put(const void *from, uint64_t bytes) {
     const char *p = from;
@@ -126,7 +127,7 @@ static unsigned char *spoiled(const struct array *a) {
 
 static void run(tensorize_call *call) {
     uint64_t ret = 0;
-    struct itimerval limit = {{0, 0}, {SECONDS, 0}}, none = {{0, 0}, {0, 0}};
+    struct itimerval limit = {{0, 0}, {seconds, 0}}, none = {{0, 0}, {0, 0}};
     if (sigsetjmp(back, 1)) {
         setitimer(ITIMER_REAL, &none, NULL);
         put_fault();
@@ -156,9 +157,10 @@ static void run(tensorize_call *call) {
 
 int main(int argc, char **argv) {
     struct stat st;
-    int in = argc == 3 ? open(argv[1], O_RDONLY) : -1;
-    out = argc == 3 ? open(argv[2], O_WRONLY | O_APPEND) : -1;
+    int in = argc == 4 ? open(argv[1], O_RDONLY) : -1;
+    out = argc == 4 ? open(argv[2], O_WRONLY | O_APPEND) : -1;
     if (in < 0 || out < 0 || fstat(in, &st)) return 2;
+    seconds = atol(argv[3]);
     const uint64_t *job = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, in, 0);
     if (job == MAP_FAILED) return 2;
     const uint64_t *end = job + (uint64_t)st.st_size / 8;

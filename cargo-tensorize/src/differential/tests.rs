@@ -10,6 +10,8 @@ use tensorize_ir::{loopir, scalar};
 use tensorize_lift::c::CParam;
 use tensorize_prove::Proof;
 
+mod places;
+
 fn pointer(name: &str, scalar: ScalarType, is_const: bool) -> CParam {
     let c_type = format!(
         "{}{} *",
