@@ -25,6 +25,7 @@ mod wire;
 
 pub use build::Variant;
 pub use check::{Effort, Evidence, Failure, Kernel, Mismatch};
+pub(crate) use check::{ORIGINAL, for_sums};
 
 /// Why nothing could be run. (What a run shows is an [`Outcome`].)
 #[derive(Debug, thiserror::Error)]

@@ -22,6 +22,7 @@ pub fn check(kernels: &mut [Kernel]) {
     compiled(kernels);
     interpreted(kernels);
     on_devices(kernels);
+    kernels.iter_mut().for_each(|k| k.large = None);
 }
 
 /// Generated kernels for GPUs.
@@ -38,7 +39,7 @@ fn on_device(kernel: &mut Kernel, target: &str) {
         return;
     };
     let start = Instant::now();
-    let outcome = device::check(proven, artefact, target);
+    let outcome = device::check(proven, artefact, kernel.large.as_ref(), target);
     kernel.report.times_us.differential += micros(start.elapsed());
     match outcome {
         device::Outcome::Ran(Ok(tally)) => {
@@ -291,7 +292,8 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
             };
             not_run(kernel, why);
         }
-        Ok(evidence) => {
+        Ok(mut evidence) => {
+            kernel.large = evidence.large.take();
             kernel.report.evidence = Some(Evidence {
                 inputs: evidence.compared as u64,
                 max_rel_error: evidence.max_relative_error,
@@ -373,10 +375,15 @@ mod tests {
 
     /// A proven kernel with code for both targets, not yet run; and the folder of its source.
     fn proven() -> (tempfile::TempDir, Kernel) {
+        proven_from(
+            "void add(const int *a, const int *b, int *out, int n)\n\
+             { for (int i = 0; i < n; i++) out[i] = a[i] + b[i]; }\n",
+        )
+    }
+
+    fn proven_from(c: &str) -> (tempfile::TempDir, Kernel) {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("k.c");
-        let c = "void add(const int *a, const int *b, int *out, int n)\n\
-                 { for (int i = 0; i < n; i++) out[i] = a[i] + b[i]; }\n";
         std::fs::write(&file, c).unwrap();
         let jobs = NonZeroUsize::MIN;
         let parsed = pipeline::parse(vec![Source::alone(&file, &[])], jobs);
@@ -421,6 +428,22 @@ mod tests {
 
     #[test]
     fn wrong_code_is_not_stored_and_the_other_target_is() {
+        only_good_code_is_stored(proven);
+    }
+
+    #[test]
+    fn wrong_code_is_found_where_all_inputs_are_large() {
+        let large = "void add(const int *a, const int *b, int *out)\n\
+                     { for (int i = 0; i < 100000; i++) out[i] = a[i] + b[i]; }\n";
+        let (_dir, mut kernel) = proven_from(large);
+        check(std::slice::from_mut(&mut kernel));
+        assert_eq!(kernel.artefacts.len(), 2, "{:?}", kernel.report);
+        let evidence = kernel.report.evidence.as_ref().unwrap();
+        assert!(evidence.places.is_some_and(|p| p.all == 100_000));
+        only_good_code_is_stored(|| proven_from(large));
+    }
+
+    fn only_good_code_is_stored(proven: impl Fn() -> (tempfile::TempDir, Kernel)) {
         for (bad, good) in [("cpu", "numpy"), ("numpy", "cpu")] {
             let (_dir, mut kernel) = proven();
             let code = kernel.artefacts.get_mut(bad).unwrap();
