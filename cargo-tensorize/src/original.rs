@@ -3,7 +3,7 @@
 use crate::device;
 use crate::diagnostics::Diagnostic;
 use crate::differential::{self, Differential, Effort, Failure, Mismatch, Variant};
-use crate::generate;
+use crate::generate::{self, Artefact};
 use crate::pipeline::{Kernel, micros};
 use crate::python;
 use std::sync::LazyLock;
@@ -216,6 +216,15 @@ static OPENMP: LazyLock<Vec<&str>> = LazyLock::new(|| {
         .collect()
 });
 
+/// Of code that is compiled with the original. Other code runs beside it.
+fn language(artefact: &Artefact) -> Option<Language> {
+    match artefact.extension.as_str() {
+        "c" => Some(Language::C),
+        "cpp" => Some(Language::Cpp),
+        _ => None,
+    }
+}
+
 fn build(kernels: &[&mut Kernel]) -> Result<Differential, differential::Error> {
     let functions: Vec<_> = kernels
         .iter()
@@ -232,10 +241,8 @@ fn build(kernels: &[&mut Kernel]) -> Result<Differential, differential::Error> {
     let cpp_flags = flags(&["-std=gnu++17", "-O2", "-fno-exceptions", "-fno-rtti"]);
     for (of, k) in kernels.iter().enumerate() {
         for (target, artefact) in &k.artefacts {
-            let language = match artefact.extension.as_str() {
-                "c" => Language::C,
-                "cpp" => Language::Cpp,
-                _ => continue,
+            let Some(language) = language(artefact) else {
+                continue;
             };
             variants.push(Variant {
                 name: target.clone(),
@@ -293,7 +300,8 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
             not_run(kernel, why);
         }
         Ok(mut evidence) => {
-            kernel.large = evidence.large.take();
+            let is_wanted = kernel.artefacts.values().any(|a| language(a).is_none());
+            kernel.large = evidence.large.take().filter(|_| is_wanted);
             kernel.report.evidence = Some(Evidence {
                 inputs: evidence.compared as u64,
                 max_rel_error: evidence.max_relative_error,
