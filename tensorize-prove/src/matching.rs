@@ -7,7 +7,6 @@ use crate::context::{Context, is_index_condition};
 use crate::decode;
 use crate::equal::same;
 use crate::exec::Access;
-use crate::footprint::Touched;
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
@@ -16,11 +15,6 @@ use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 
 /// The round of each loop around an access.
 type Round = BTreeMap<Sym, Idx>;
-
-/// Whether the kernel makes an access to the same place, under conditions that hold here.
-pub(crate) fn is_made(ctx: &mut Context, access: &Access, touched: &Touched) -> bool {
-    matched(ctx, access, &touched.accesses)
-}
 
 /// Whether the original makes an access to the same place whenever the generated code makes this one.
 pub(crate) fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> bool {

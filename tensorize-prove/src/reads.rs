@@ -10,7 +10,7 @@ use crate::exec::Access;
 use crate::exec::Stuck;
 use crate::footprint::Touched;
 use crate::interval::within_values;
-use crate::matching::is_made;
+use crate::matching::matched_in_cases;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
@@ -157,7 +157,9 @@ fn read(
         path: vec![],
         write: false,
     };
-    if own.is_some_and(|t| is_made(ctx, &access, t)) {
+    // The kernel makes it in any case, or does so if loops run at all, which is a guard.
+    if let Some(guards) = own.and_then(|t| matched_in_cases(ctx, &access, &t.accesses)) {
+        guards.into_iter().for_each(|guard| ctx.guard(guard));
         return Ok(());
     }
     // What an accumulator holds lies within its own bounds.

@@ -6,6 +6,7 @@ use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::Reducer;
+use tensorize_prove::canon;
 
 /// A fold over one or more indices, row-major, with one reducer.
 pub struct Nest {
@@ -257,10 +258,12 @@ impl Reading<'_> {
         if !self.free(&x) {
             return None;
         }
-        if *t == x && is_acc(f, self.acc) {
-            Some((Reducer::TakeIf(cmp.swapped()), x))
-        } else if is_acc(t, self.acc) && *f == x {
-            Some((Reducer::KeepIf(cmp), x))
+        // What is compared is in canonical form, what is kept as the kernel computes it.
+        let is_x = |e: &ElemRef| *e == x || canon::elem(e) == canon::elem(&x);
+        if is_acc(f, self.acc) && is_x(t) {
+            Some((Reducer::TakeIf(cmp.swapped()), t.clone()))
+        } else if is_acc(t, self.acc) && is_x(f) {
+            Some((Reducer::KeepIf(cmp), f.clone()))
         } else {
             None
         }
