@@ -62,6 +62,8 @@ pub struct Kernel<'a> {
     pub tier: Tier,
     /// The memory that it touches, as proven.
     pub footprints: &'a [Footprint],
+    /// Whether code that is simple to prove is wanted, since the faster one was not proven.
+    pub plain: bool,
     /// Where it stands in the source, as `file:line`.
     pub source: &'a str,
     /// How the C prototype spells its types.

@@ -6,8 +6,10 @@ use common::native::{Failed, run_c, run_c_with, try_c};
 use common::{Random, assert_same, call, expected, generate, golden, summary, vectors};
 use tensorize_backends::cpu::CPU;
 use tensorize_ir::guard::Tier;
+use tensorize_ir::loopir::Stmt;
 use tensorize_ir::loopir::interp::Program;
-use tensorize_ir::memory::{Inputs, Outputs};
+use tensorize_ir::memory::{Buffer, Inputs, Outputs};
+use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::Function;
 
 /// Generates, compiles, runs, compares with the interpreter.
@@ -309,4 +311,94 @@ fn shapes_and_index_notation() {
         let f = summary(name);
         check(&f, Tier::Exact, &vectors(&f, false));
     }
+}
+
+/// How many loops stand in each other.
+fn depth(stmts: &[Stmt]) -> usize {
+    let deepest = stmts.iter().map(|s| match s {
+        Stmt::Loop(l) => 1 + depth(&l.body),
+        Stmt::If {
+            then, otherwise, ..
+        } => depth(then).max(depth(otherwise)),
+        _ => 0,
+    });
+    deepest.max().unwrap_or(0)
+}
+
+/// What is computed in a loop that does not look at it is computed before, into memory or into a result that is the same.
+#[test]
+fn nothing_is_computed_again_and_again() {
+    const CHAIN: &str = "
+        func @chain(a: const ptr<f64>, b: const ptr<f64>, c: const ptr<f64>, OUT d: ptr<f64>, n: i32, m: i32, l: i32) {
+          %0 = view a[#0*l + #1] : tensor<n x l x f64>
+          %1 = view b[#0*m + #1] : tensor<l x m x f64>
+          %2 = constant 0.0:f64 : tensor<f64>
+          %3 = dot_general %0, %1, %2, contracting = [1 x 0] : tensor<n x m x f64>
+          %4 = view c[#0*l + #1] : tensor<m x l x f64>
+          %5 = dot_general %3, %4, %2, contracting = [1 x 0] : tensor<n x l x f64>
+          STORE
+          store d[#0*l + #1] = %5
+        }";
+    let own = CHAIN.replace("OUT ", "").replace("STORE", "");
+    let stored = CHAIN
+        .replace("OUT ", "t: ptr<f64>, ")
+        .replace("STORE", "store t[#0*m + #1] = %3");
+    // All of a row is there before any of it is read.
+    let shares = CHAIN
+        .replace("c: const ptr<f64>, OUT ", "")
+        .replace(
+            "%4 = view c[#0*l + #1] : tensor<m x l x f64>",
+            "%4 = reduce %3, %2, reducer = add, dimensions = [1] : tensor<n x f64>",
+        )
+        .replace(
+            "%5 = dot_general %3, %4, %2, contracting = [1 x 0] : tensor<n x l x f64>",
+            "%5 = broadcast_in_dim %4, dimensions = [0] : tensor<n x m x f64>",
+        )
+        .replace("STORE", "%6 = divide %3, %5 : tensor<n x m x f64>")
+        .replace("d[#0*l + #1] = %5", "d[#0*m + #1] = %6");
+    for (text, has_memory) in [(own, true), (stored, false), (shares, true)] {
+        let f: Function = text.parse().unwrap();
+        let mut r = Random(3);
+        let sizes = [
+            (0, 1, 2),
+            (1, 0, 2),
+            (2, 1, 0),
+            (1, 1, 1),
+            (7, 9, 11),
+            (-1, 3, 2),
+        ];
+        let calls: Vec<Inputs> = (sizes.iter())
+            .map(|&(n, m, l)| call(&f, &[("n", n), ("m", m), ("l", l)], &mut r, false))
+            .collect();
+        for tier in [Tier::Exact, Tier::Real] {
+            let text = check(&f, tier, &calls);
+            assert_eq!(text.contains("tz_memory"), has_memory, "{text}");
+            let loops = generate(&CPU, &f, tier).loopir.unwrap();
+            assert_eq!(depth(&loops.body), 3, "{loops}");
+        }
+    }
+}
+
+/// Rows that no data asks for are not even looked at.
+#[test]
+fn what_depends_on_data_is_not_kept() {
+    let f: Function = "
+        func @some(x: const ptr<i32>, row: const ptr<i32>, out: ptr<i32>, n: i32, m: i32) {
+          %0 = generic fold(acc = 0:i32, k < n, select(compare(GE, row[k], 0:i32), add(acc, multiply(fold(s = 0:i32, j < m, add(s, x[value(row[k])*m + j])), row[#0])), acc)) : tensor<n x i32>
+          store out[#0] = %0
+        }"
+    .parse()
+    .unwrap();
+    let ints = |values: &[i128]| {
+        let values = values.iter().map(|&v| Scalar::int(ScalarType::I32, v));
+        Buffer::new(ScalarType::I32, values.collect())
+    };
+    let inputs = Inputs::default()
+        .array("x", ints(&[1, 2, 3, 4]))
+        .array("row", ints(&[1, -7, 0]))
+        .array("out", ints(&[0, 0, 0]))
+        .scalar("n", Scalar::int(ScalarType::I32, 3))
+        .scalar("m", Scalar::int(ScalarType::I32, 2));
+    let text = check(&f, Tier::Exact, &[inputs]);
+    assert!(!text.contains("tz_memory"), "{text}");
 }

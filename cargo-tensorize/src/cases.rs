@@ -1,12 +1,10 @@
-//! Inputs for code that a program beside the compiled original runs, and what has to come out: what the lifted loop does,
-//! or, where that takes too long, the compiled original.
+//! Inputs for code that a program beside the compiled original runs, and what has to come out: what the lifted loop does.
 
-use crate::differential::{Effort, ORIGINAL, for_sums};
+use crate::differential::Effort;
 use crate::generate::Artefact;
 use crate::pipeline::Proven;
 use tensorize_ir::check::{self, Comparison, Same, Tally};
 use tensorize_ir::guard::Tier;
-use tensorize_ir::index::Sym;
 use tensorize_ir::inputs::{Palette, Spec};
 use tensorize_ir::loopir::interp::Program;
 use tensorize_ir::memory::{Inputs, Outputs};
@@ -28,13 +26,8 @@ pub struct Cases<'a> {
 }
 
 impl<'a> Cases<'a> {
-    /// Inputs that the kernel's guards and the code's own admit. Where there is one that is too large for the
-    /// interpreter, there are no others, and it is the compiled original that says what has to come out.
-    pub fn of(
-        proven: &'a Proven,
-        artefact: &Artefact,
-        large: Option<&(Inputs, Outputs)>,
-    ) -> Cases<'a> {
+    /// Inputs that the kernel's guards and the code's own admit.
+    pub fn of(proven: &'a Proven, artefact: &Artefact) -> Cases<'a> {
         let params = &proven.function.params;
         let mut guards = proven.proof.guards.clone();
         guards.extend(artefact.guards.iter().cloned());
@@ -50,21 +43,6 @@ impl<'a> Cases<'a> {
             limit_steps: STEPS,
             ..Comparison::default()
         };
-        if let Some((inputs, outputs)) = large {
-            let read = |array: &Sym, index| inputs.arrays.get(array)?.get(index);
-            let admits = spec.admits(&inputs.scalars) && spec.admits_data(&inputs.scalars, &read);
-            let case = admits.then(|| (inputs.clone(), outputs.clone()));
-            return Cases {
-                proven,
-                spec,
-                how: Comparison {
-                    names: (ORIGINAL, how.names.1),
-                    same: for_sums(how.same, inputs),
-                    ..how
-                },
-                cases: case.into_iter().collect(),
-            };
-        }
         // Where sums may be re-associated, infinities and huge numbers show nothing.
         let tame = if artefact.tier == Tier::Exact {
             INPUTS / 4

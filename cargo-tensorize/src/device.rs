@@ -32,12 +32,7 @@ pub enum Outcome {
 static RUNNING: Mutex<()> = Mutex::new(());
 
 /// Runs a kernel's code for the target on the device that a program would take.
-pub fn check(
-    proven: &Proven,
-    artefact: &Artefact,
-    large: Option<&(Inputs, Outputs)>,
-    target: &str,
-) -> Outcome {
+pub fn check(proven: &Proven, artefact: &Artefact, target: &str) -> Outcome {
     let code = Loaded::new(
         &proven.function.name,
         &artefact.text,
@@ -45,7 +40,7 @@ pub fn check(
         target,
     );
     let function = &proven.function;
-    let cases = Cases::of(proven, artefact, large);
+    let cases = Cases::of(proven, artefact);
     let declined = Cell::new(None);
     let verdict = cases.compare(cases.inputs().map(|inputs| {
         let call = Call {

@@ -25,7 +25,6 @@ mod wire;
 
 pub use build::Variant;
 pub use check::{Effort, Evidence, Failure, Kernel, Mismatch};
-pub(crate) use check::{ORIGINAL, for_sums};
 
 /// Why nothing could be run. (What a run shows is an [`Outcome`].)
 #[derive(Debug, thiserror::Error)]

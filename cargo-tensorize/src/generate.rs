@@ -4,7 +4,9 @@ use crate::pipeline::Proven;
 use crate::report::{SPLIT, TargetReport, TargetStatus};
 use backends::{Generated, Target};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use tensorize_ir::guard::{Guard, Tier};
+use tensorize_ir::limit;
 use tensorize_lift::c::Signature;
 use tensorize_lift::summarise::Summariser;
 use tensorize_prove::solver::{Answer, Solver};
@@ -66,34 +68,48 @@ pub fn generate(
         let why = format!("the proof is of tier {is}, the configuration asks for {asked}");
         return report(TargetStatus::Unsupported, why);
     }
-    let attempt = |tier: Tier, solver: &mut Solver| {
-        let kernel = backends::Kernel {
+    let make = |tier: Tier, plain: bool| {
+        target.generate(&backends::Kernel {
             function: summary,
             tier,
             footprints: &proof.footprints,
+            plain,
             source: subject.place,
             signature: subject.signature.map(spelling).unwrap_or_default(),
-        };
-        let generated = target
-            .generate(&kernel)
-            .map_err(|u| (TargetStatus::Unsupported, u.why))?;
-        let proven = prove(&generated, subject, solver);
-        Ok((generated, proven))
+        })
+    };
+    let (first, plain) = match (make(subject.tier, false), make(subject.tier, true)) {
+        (Err(u), _) => return report(TargetStatus::Unsupported, u.why),
+        (Ok(first), plain) => (first, plain.ok()),
+    };
+    let plain = plain.filter(|plain| *plain != first);
+    // Half of the time is for what is easier to prove.
+    let time = limit::left()
+        .filter(|_| plain.is_some())
+        .map(|left| left / 2);
+    let proven = limit::within(time.unwrap_or(Duration::MAX), || {
+        prove(&first, subject, solver)
+    });
+    let mut found = match proven {
+        Ok(proven) => proven.map(|proven| (first.clone(), proven)),
+        Err(work) => Err(format!(
+            "the time limit was reached; what was open: {}",
+            work.what
+        )),
     };
     // Sums in another order may not decide what is written: then they are left in the order that they have.
-    let in_order = |first: &Generated, solver: &mut Solver| {
-        let again = (first.tier == Tier::Real && proof.tier == Tier::Exact)
-            .then(|| attempt(Tier::Exact, solver).ok());
-        let (generated, proven) = again.flatten()?;
-        Some((generated, proven.ok()?))
-    };
-    let (generated, (tier, mut guards)) = match attempt(subject.tier, solver) {
-        Err((status, why)) => return report(status, why),
-        Ok((generated, Ok(proven))) => (generated, proven),
-        Ok((first, Err(why))) => match in_order(&first, solver) {
-            Some(found) => found,
-            None => return report(TargetStatus::Failed, why),
-        },
+    let in_order = (first.tier == Tier::Real && proof.tier == Tier::Exact)
+        .then(|| make(Tier::Exact, true).ok());
+    for other in plain.into_iter().chain(in_order.flatten()) {
+        if found.is_err()
+            && let Ok(proven) = prove(&other, subject, solver)
+        {
+            found = Ok((other, proven));
+        }
+    }
+    let (generated, (tier, mut guards)) = match found {
+        Ok(found) => found,
+        Err(why) => return report(TargetStatus::Failed, why),
     };
     if generated.eager_reads {
         // What it fetches beforehand is touched by the original only if these loops run.

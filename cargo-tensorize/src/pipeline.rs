@@ -26,7 +26,6 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::{self};
-use tensorize_ir::memory::{Inputs, Outputs};
 use tensorize_ir::tensir;
 use tensorize_lift::c::{self, Parsed, Problem, Signature, Span};
 use tensorize_prove::Proof;
@@ -81,8 +80,6 @@ pub struct Kernel {
     pub is_static: bool,
     /// What was proven, if anything.
     pub proven: Option<Proven>,
-    /// One input that is too large for the interpreters, with what the compiled original makes of it.
-    pub large: Option<(Inputs, Outputs)>,
     /// Code that passed every check.
     pub artefacts: Artefacts,
     /// What its proofs rest on, in SMT-LIB, if a second solver is to see it.
@@ -258,7 +255,6 @@ impl Worker {
             signature: parsed.signature,
             is_static: parsed.is_static,
             proven: None,
-            large: None,
             artefacts: Artefacts::new(),
             obligations: Vec::new(),
         };

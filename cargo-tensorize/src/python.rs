@@ -34,7 +34,7 @@ pub struct Ran {
 pub fn check(work: &[(&Kernel, &Artefact)], package: &str) -> Result<Ran, String> {
     let prepared: Vec<Prepared> = work
         .iter()
-        .filter_map(|(k, a)| Some(Prepared::new(k, k.proven.as_ref()?, a)))
+        .filter_map(|(k, a)| Some(Prepared::new(k.proven.as_ref()?, a)))
         .collect();
     let modules: Vec<&Module> = prepared.iter().map(|p| &p.module).collect();
     let said = run(&modules, package)?;
@@ -87,8 +87,8 @@ struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    fn new(kernel: &Kernel, proven: &'a Proven, artefact: &Artefact) -> Prepared<'a> {
-        let cases = Cases::of(proven, artefact, kernel.large.as_ref());
+    fn new(proven: &'a Proven, artefact: &Artefact) -> Prepared<'a> {
+        let cases = Cases::of(proven, artefact);
         let calls = (cases.inputs())
             .map(|inputs| arguments(&proven.function.params, inputs))
             .collect();

@@ -29,8 +29,8 @@ pub struct Work {
 /// Does `work`, for at most `limit`, or what an outer limit leaves of it.
 pub fn within<T>(limit: Duration, work: impl FnOnce() -> T) -> Result<T, Work> {
     let outer = DEADLINE.get();
-    let own = Instant::now() + limit;
-    DEADLINE.set(Some(outer.map_or(own, |o| o.min(own))));
+    let own = Instant::now().checked_add(limit);
+    DEADLINE.set(outer.into_iter().chain(own).min());
     working_on("", 0);
     let done = catch_unwind(AssertUnwindSafe(work));
     DEADLINE.set(outer);

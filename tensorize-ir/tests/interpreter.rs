@@ -2,7 +2,7 @@
 
 use tensorize_ir::memory::{Buffer, Inputs, Outputs};
 use tensorize_ir::scalar::{Scalar, ScalarType::*};
-use tensorize_ir::tensir::{Function, Sampling, interpret, sample};
+use tensorize_ir::tensir::{Function, interpret};
 
 fn floats(values: &[f32]) -> Buffer {
     Buffer::new(F32, values.iter().map(|v| Scalar::f32(*v)).collect())
@@ -228,36 +228,4 @@ fn bad_inputs_are_errors() {
         &inputs.scalar("n", Scalar::int(I32, i32::MAX.into())),
         "too many elements",
     );
-}
-
-/// What the inner loop gives depends on the sum so far, and on no index around it.
-#[test]
-fn a_fold_that_goes_on_from_another_is_not_kept() {
-    let twice = "
-        func @twice(x: const ptr<i32>, out: ptr<i32>) {
-          %0 = view x[#0] : tensor<2 x i32>
-          %1 = broadcast_in_dim %0, dimensions = [1] : tensor<3 x 2 x i32>
-          %2 = constant 0:i32
-          %3 = reduce %1, %2, reducer = add, dimensions = [0, 1] : tensor<i32>
-          store out[0] = %3
-        }";
-    let function: Function = twice.parse().unwrap();
-    let inputs = Inputs::default()
-        .array("x", ints(&[1, 10]))
-        .array("out", ints(&[0]));
-    let how = Sampling {
-        seed: 1,
-        places: 1,
-        steps: 1000,
-        patience: 1000,
-    };
-    let sampled = sample(&function, &inputs, &how).unwrap();
-    assert_eq!(sampled.stored, [("out".into(), 0, Scalar::int(I32, 33))]);
-    assert_eq!(
-        interpret(&function, &inputs).unwrap().arrays["out"],
-        ints(&[33])
-    );
-    // Where there is no time for even one place, there is none.
-    let hasty = Sampling { patience: 5, ..how };
-    assert_eq!(sample(&function, &inputs, &hasty).unwrap().count(), 0);
 }

@@ -1,5 +1,6 @@
 //! Loops whose rounds run in any order, or at the same time.
 
+use crate::canon;
 use crate::chain::{self, Effect};
 use crate::decode;
 use crate::exec::{Access, Executor, Stuck};
@@ -41,7 +42,11 @@ impl Executor<'_, '_> {
                     let fold = Fold::new(acc.clone(), k.clone(), extent, init, step.clone());
                     let op = fold.as_reduction().map(|(op, _)| op);
                     // Such a fold keeps its open order, which only a proof over the real numbers looks through.
-                    let op = op.or_else(|| fold.as_extreme());
+                    let op = op.or_else(|| {
+                        // What is compared and what is taken are the same value, whatever their bound names.
+                        let step = canon::elem(&fold.step);
+                        Fold { step, ..fold }.as_extreme()
+                    });
                     let alone = accs.iter().all(|a| *a == acc || !step.mentions(a));
                     let declared = reductions.iter().any(|(o, v)| v == var && Some(*o) == op);
                     if !declared || !alone {

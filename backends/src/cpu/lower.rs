@@ -41,25 +41,35 @@ pub(crate) enum Machine {
     Items,
 }
 
+/// What the function may have arrays of its own for that are as long as its parameters say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Locals {
+    /// It has none.
+    None,
+    /// For results that have to wait until what they overwrite has been read.
+    Waiting,
+    /// Also for what would be computed several times.
+    Kept,
+}
+
 /// Lowers a summary. With `allowed` at [`Tier::Real`], float sums may be re-associated.
 pub fn lower(function: &tensir::Function, allowed: Tier) -> Result<Lowered, Unsupported> {
-    lower_for(Machine::Cores, function, allowed, &[], false)
+    lower_for(Machine::Cores, function, allowed, &[], Locals::None)
 }
 
 /// The same for a machine of this kind. Elements of arrays of which the original touches some on some data only are
-/// touched in those rounds of an accumulation only that change them. With `memory`, the function may have local arrays
-/// that are as long as its parameters say.
+/// touched in those rounds of an accumulation only that change them.
 pub(crate) fn lower_for(
     machine: Machine,
     function: &tensir::Function,
     allowed: Tier,
     footprints: &[Footprint],
-    memory: bool,
+    locals: Locals,
 ) -> Result<Lowered, Unsupported> {
-    let lowered = lower_with(machine, function, allowed, footprints, memory, false)?;
+    let lowered = lower_with(machine, function, allowed, footprints, locals, false)?;
     // Nobody counts on its bits any more.
     if lowered.tier == Tier::Real && machine == Machine::Cores {
-        return lower_with(machine, function, allowed, footprints, memory, true);
+        return lower_with(machine, function, allowed, footprints, locals, true);
     }
     Ok(lowered)
 }
@@ -70,14 +80,14 @@ fn lower_with(
     function: &tensir::Function,
     allowed: Tier,
     footprints: &[Footprint],
-    memory: bool,
+    locals: Locals,
     extremes: bool,
 ) -> Result<Lowered, Unsupported> {
     let mut b = Builder::new(machine, function, allowed);
     b.extremes = extremes;
     let by_data = footprints.iter().filter(|f| f.reads_depend_on_data);
     b.by_data = by_data.map(|f| f.extent.array.clone()).collect();
-    let mut plan = nest::plan(function, memory.then(|| b.names.clone()))?;
+    let mut plan = nest::plan(function, locals, &b.names)?;
     let arrays = plan.memory.iter().map(|m| b.local_array(m));
     let arrays = arrays.collect::<Result<_, _>>()?;
     let by_data = |t: &&mut nest::Target| {

@@ -5,6 +5,7 @@
 //! * `indices`: index polynomials as machine arithmetic.
 //! * `nest`: which loops, in what order.
 //! * `interchange`: accumulations whose innermost loop runs over the results.
+//! * `kept`: what is computed once into memory, and not in each round of a loop.
 //! * [`contraction`]: products of matrices, which a library computes.
 //! * `scatter`: results of which the data says where each round goes.
 //! * `wait`: results that are computed into memory before they are stored.
@@ -17,6 +18,7 @@ pub mod contraction;
 mod fold;
 mod indices;
 mod interchange;
+mod kept;
 pub mod lower;
 mod nest;
 mod running;
@@ -28,7 +30,7 @@ mod wait;
 
 use crate::{Generated, Kernel, Target, Unsupported};
 use c::vector_math;
-use lower::Machine;
+use lower::{Locals, Machine};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir;
 
@@ -70,9 +72,14 @@ impl Target for Cpu {
             function,
             tier,
             footprints,
+            plain,
             ..
         } = kernel;
-        let lowered = lower::lower_for(Machine::Cores, function, *tier, footprints, true)?;
+        let locals = match plain {
+            true => Locals::Waiting,
+            false => Locals::Kept,
+        };
+        let lowered = lower::lower_for(Machine::Cores, function, *tier, footprints, locals)?;
         let entry = format!("{}__tensorize_cpu", kernel.function.name);
         let mut function = lowered.function;
         function.name = entry.clone();

@@ -4,6 +4,8 @@
 //! after the other, so what is read must not have been overwritten yet. Where that can't be arranged,
 //! the kernel is refused. (The prover checks it again.)
 
+use super::kept::kept;
+use super::lower::Locals;
 use super::wait::{Memory, waiting};
 use super::{running, scatter, term};
 use crate::Unsupported;
@@ -167,10 +169,14 @@ impl Target {
     }
 }
 
-const STEMS: [&str; 6] = ["i", "j", "k", "l", "m", "o"];
+pub(super) const STEMS: [&str; 6] = ["i", "j", "k", "l", "m", "o"];
 
-/// Plans a kernel's nests; with `names` for it, memory as well.
-pub(super) fn plan(function: &tensir::Function, names: Option<Names>) -> Result<Plan, Unsupported> {
+/// Plans a kernel's nests, and the local arrays that they need, with names of their own.
+pub(super) fn plan(
+    function: &tensir::Function,
+    locals: Locals,
+    names: &Names,
+) -> Result<Plan, Unsupported> {
     crate::summary::check(function)?;
     let mut fresh = Fresh::default();
     let mut plan = Plan {
@@ -209,28 +215,50 @@ pub(super) fn plan(function: &tensir::Function, names: Option<Names>) -> Result<
             }
         }
     }
-    let without = order(merged(&single), &[]).or_else(|_| order(single.clone(), &[]));
-    plan.nests = match (without, names) {
-        (Err(_), Some(names)) => {
-            let (nests, memory) = waiting(single, names)?;
-            plan.memory = memory;
-            nests
-        }
-        (nests, _) => nests?,
-    };
+    (plan.nests, plan.memory) = ordered(single, locals, names)?;
     plan.nests = (plan.nests.into_iter())
         .flat_map(running::in_passes)
         .collect();
     Ok(plan)
 }
 
-/// Puts results of one shape together.
-fn merged(single: &[Nest]) -> Vec<Nest> {
+/// The nests in an order in which each finds what it reads, and what memory they need for that.
+fn ordered(
+    single: Vec<Nest>,
+    locals: Locals,
+    names: &Names,
+) -> Result<(Vec<Nest>, Vec<Memory>), Unsupported> {
+    let together = |single: &[Nest], own: &[Sym]| {
+        order(merged(single, own), own).or_else(|_| order(single.to_vec(), own))
+    };
+    if locals == Locals::Kept {
+        let kept = kept(&single, names.clone());
+        if !kept.own.is_empty()
+            && let Ok(nests) = together(&kept.nests, &kept.own)
+        {
+            return Ok((nests, kept.memory));
+        }
+    }
+    match together(&single, &[]) {
+        Err(_) if locals != Locals::None => waiting(single, names.clone()),
+        nests => Ok((nests?, Vec::new())),
+    }
+}
+
+/// Puts results of one shape together. None of them reads an array of the function's `own` that another one writes.
+fn merged(single: &[Nest], own: &[Sym]) -> Vec<Nest> {
     let mut out: Vec<Nest> = Vec::new();
     for nest in single {
         // What goes where the data says has loops of its own.
         let alone = |n: &Nest| scatter::rounds(n).is_some();
-        let same = |n: &&mut Nest| n.extents == nest.extents && !alone(n) && !alone(nest);
+        let feeds = |a: &Nest, b: &Nest| {
+            let mut written = a.results.iter().filter(|t| own.contains(&t.array));
+            written.any(|w| b.results.iter().any(|r| r.reads(&w.array)))
+        };
+        let same = |n: &&mut Nest| {
+            let apart = alone(n) || alone(nest) || feeds(n, nest) || feeds(nest, n);
+            n.extents == nest.extents && !apart
+        };
         match out.iter_mut().find(same) {
             None => out.push(nest.clone()),
             Some(into) => {

@@ -87,7 +87,7 @@ pub(super) fn in_passes(nest: Nest) -> Vec<Nest> {
 }
 
 /// Whether a fold in it runs along with this counter.
-fn runs(e: &ElemRef, counter: &Sym) -> bool {
+pub(super) fn runs(e: &ElemRef, counter: &Sym) -> bool {
     let here = matches!(&**e, Elem::Fold(f) if steps_ahead(f, counter).is_some());
     here || e.children().into_iter().any(|c| runs(c, counter))
 }

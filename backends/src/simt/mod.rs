@@ -20,7 +20,7 @@ mod tile;
 #[cfg(test)]
 mod tests;
 
-use crate::cpu::lower::{Machine, lower_for};
+use crate::cpu::lower::{Locals, Machine, lower_for};
 use crate::rows::{self, Row, Tables};
 use crate::{Generated, Kernel, Target, Unsupported};
 use dialect::{Dialect, Needs};
@@ -83,7 +83,7 @@ impl Target for Simt {
             kernel.function,
             kernel.tier,
             kernel.footprints,
-            false,
+            Locals::None,
         )?;
         let mut tier = lowered.tier;
         if let Some(function) = rounds_freely(&lowered.function, self.dialect.c.rows) {

@@ -187,6 +187,7 @@ pub fn try_generate(
         function,
         tier,
         footprints,
+        plain: false,
         source: "kernels/test.c:1",
         signature,
     };

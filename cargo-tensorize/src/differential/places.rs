@@ -4,8 +4,7 @@
 //! evaluated at some elements of the results: corners, borders, and others by chance.
 
 use super::check::{
-    Checker, LARGE_CALL_SECONDS, LARGE_STEPS, LOOP, Large, MAX_ELEMENTS, ORIGINAL, SUMMARY,
-    elements, for_sums,
+    Checker, LARGE_CALL_SECONDS, LOOP, MAX_ELEMENTS, ORIGINAL, SUMMARY, elements, for_sums,
 };
 use super::{Effort, Error, Failure, Outcome};
 use tensorize_ir::check::{self, Comparison, Tally};
@@ -159,29 +158,5 @@ impl Checker<'_> {
                 Err(why) => Err(self.plain((LOOP, ORIGINAL), inputs, &why)),
             },
         }
-    }
-
-    /// Larger inputs, with what the original makes of them.
-    pub(super) fn larger(&self, effort: &Effort) -> Result<Large, Error> {
-        let how = Comparison {
-            limit_steps: LARGE_STEPS,
-            ..self.how.clone()
-        };
-        let mut inputs = Vec::new();
-        for case in self.spec.sample_large(effort.seed, effort.large_inputs) {
-            match check::settle(&self.program, &self.spec, &case, &how) {
-                Ok((settled, _)) => inputs.push(settled),
-                // Nobody saw undefined behaviour, and tame values make it unlikely.
-                Err(Stop::StepLimit) => inputs.push(case.inputs),
-                Err(_) => {}
-            }
-        }
-        let borrowed: Vec<&Inputs> = inputs.iter().collect();
-        let params = &self.kernel.lifted.params;
-        let results = self
-            .all
-            .run_inputs(self.kernel.function, params, &borrowed)?;
-        let both = inputs.iter().cloned().zip(results);
-        Ok(both.filter_map(|(i, r)| r.ok().map(|o| (i, o))).unzip())
     }
 }

@@ -1,0 +1,406 @@
+//! Values that are kept: what a loop would compute again in each of its rounds, or several loops would, is computed once,
+//! into memory of the function's own or into a result that holds just that.
+//!
+//! In `d[i, j] = Σₖ (Σₗ a[i, l] · b[l, k]) · c[k, j]` the inner sum does not look at `j`, and stands in a loop over `k`
+//! inside of the one over `j`: as a term it would take four loops, kept it takes three.
+
+use super::nest::{Nest, STEMS, Stored, Target, reads_any};
+use super::running::runs;
+use super::term::{canonical, contains_fold};
+use super::wait::Memory;
+use crate::names::Names;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::scalar::ScalarType;
+
+/// A fold of no more rounds than this is computed again: memory costs as much.
+const SHORT: i128 = 4;
+
+/// No more values than this are kept.
+const MOST: usize = 8;
+
+/// Of more terms than this, none is kept: each is compared with every other one.
+const MOST_TERMS: usize = 64;
+
+/// The same nests and those that compute what is kept, and the arrays that are to be written before they are read.
+pub(super) struct Kept {
+    pub(super) nests: Vec<Nest>,
+    pub(super) memory: Vec<Memory>,
+    pub(super) own: Vec<Sym>,
+}
+
+/// Keeps what is worth it; each nest has one result.
+pub(super) fn kept(nests: &[Nest], mut names: Names) -> Kept {
+    let mut all = Kept {
+        nests: nests.to_vec(),
+        memory: Vec::new(),
+        own: Vec::new(),
+    };
+    while all.own.len() < MOST
+        && let Some(value) = worth_keeping(&all.nests)
+    {
+        let nests = all.nests.iter();
+        let (place, written) = match nests.filter_map(|n| value.result(n, &all.nests)).next() {
+            Some(result) => (result, None),
+            None => {
+                let name = names.fresh("kept").into();
+                let Some((memory, nest)) = value.memory(name) else {
+                    break;
+                };
+                all.memory.push(memory);
+                (nest.results[0].clone(), Some(nest))
+            }
+        };
+        for nest in &mut all.nests {
+            let loops = loops_of(nest);
+            for t in &mut nest.results {
+                // What computes it goes on to do so.
+                if t.array != place.array {
+                    let taken = value.taken_from(&place, &t.value, &loops);
+                    *t = Target::new(t.array.clone(), t.index.clone(), taken);
+                }
+            }
+        }
+        all.nests.extend(written);
+        all.own.push(place.array);
+    }
+    all
+}
+
+/// Loops, outermost first: counters and how many rounds they have.
+type Loops = Vec<(Sym, Idx)>;
+
+fn loops_of(nest: &Nest) -> Loops {
+    let dims = nest.dims.iter().cloned();
+    dims.zip(nest.extents.iter().cloned()).collect()
+}
+
+/// A value for each round of some loops.
+struct Value {
+    term: ElemRef,
+    /// The loops that it looks at.
+    loops: Loops,
+}
+
+/// The value that is worth keeping and stands in the most places, if there is any.
+fn worth_keeping(nests: &[Nest]) -> Option<Value> {
+    let mut search = Search::default();
+    for nest in nests {
+        for t in &nest.results {
+            // What grows from round to round is computed once anyhow.
+            if !nest.dims.iter().any(|d| runs(&t.value, d)) {
+                search.look(&t.term(), &loops_of(nest), Where::default());
+            }
+        }
+    }
+    if search.found.len() > MOST_TERMS {
+        return None;
+    }
+    // In how many loops it stands, and whether in a round of an accumulation, and without a condition.
+    let places = |value: &Value| {
+        let mut places: Vec<Sym> = Vec::new();
+        let (mut within, mut always) = (false, false);
+        for other in &search.found {
+            if value.at(&other.value.term, &other.value.loops).is_some() {
+                places.extend(other.value.loops.last().map(|(counter, _)| counter.clone()));
+                within |= other.stands.within;
+                always |= !other.stands.conditional;
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        (places.len(), within, always)
+    };
+    let mut best: Option<(usize, &Found)> = None;
+    for found in &search.found {
+        let (count, within, always) = places(&found.value);
+        // What is evaluated on some data only may be undefined on other.
+        let worth_it = always && (found.again || count > 1 && within);
+        let has_memory = worth_it && found.value.widths().is_some();
+        // What is computed again comes first: it may hold what else is.
+        let rank = |found: &Found, count: usize| (found.again, count);
+        let better = |(most, other): (usize, &Found)| rank(found, count) > rank(other, most);
+        if has_memory && best.is_none_or(better) {
+            best = Some((count, found));
+        }
+    }
+    best.map(|(_, found)| Value {
+        term: found.value.term.clone(),
+        loops: found.value.loops.clone(),
+    })
+}
+
+/// A term that takes rounds of its own.
+struct Found {
+    value: Value,
+    /// Whether a loop that it does not look at computes it again.
+    again: bool,
+    stands: Where,
+}
+
+/// Where a term stands.
+#[derive(Clone, Copy, Default)]
+struct Where {
+    /// In a round of an accumulation.
+    within: bool,
+    /// In a branch of a select. It cannot be moved out of a loop.
+    conditional: bool,
+}
+
+#[derive(Default)]
+struct Search {
+    found: Vec<Found>,
+    /// The accumulators of the folds around.
+    accs: Vec<Sym>,
+}
+
+impl Search {
+    /// Looks through what is evaluated in each round of these loops.
+    fn look(&mut self, e: &ElemRef, loops: &Loops, stands: Where) {
+        if !contains_fold(e) {
+            return;
+        }
+        let own = own_loops(e, loops);
+        let around = match stands.conditional {
+            true => loops.clone(),
+            false => around(e, loops),
+        };
+        let again = self.is_computed_again(e, &own, &around);
+        if again || self.is_long_fold(e) && !own.is_empty() {
+            let value = Value {
+                term: e.clone(),
+                loops: own,
+            };
+            self.found.push(Found {
+                value,
+                again,
+                stands,
+            });
+        }
+        match &**e {
+            _ if again => {}
+            Elem::Fold(f) => {
+                let mut inside = around.clone();
+                inside.push((f.var.clone(), f.extent.clone()));
+                for lane in f.lanes() {
+                    self.look(lane.init, &around, stands);
+                    self.accs.push(lane.acc.clone());
+                }
+                let stands = Where {
+                    within: true,
+                    ..stands
+                };
+                for lane in f.lanes() {
+                    self.look(lane.step, &inside, stands);
+                }
+                self.accs.truncate(self.accs.len() - f.lanes().count());
+            }
+            Elem::Select(c, t, f) => {
+                let branch = Where {
+                    conditional: true,
+                    ..stands
+                };
+                self.look(c, loops, stands);
+                self.look(t, loops, branch);
+                self.look(f, loops, branch);
+            }
+            _ => e
+                .children()
+                .into_iter()
+                .for_each(|c| self.look(c, loops, stands)),
+        }
+    }
+
+    /// Whether a fold in it, over its own loops, stands in another one of those `around`.
+    fn is_computed_again(&self, e: &ElemRef, own: &Loops, around: &Loops) -> bool {
+        let passed_over = around.iter().filter(|l| !own.contains(l));
+        let rounds = passed_over
+            .map(|(_, n)| n.as_constant().unwrap_or(SHORT))
+            .fold(1, i128::saturating_mul);
+        let mut has_fold = false;
+        always(e, &mut |x| {
+            has_fold |= self.is_long_fold(x) && own_loops(x, around) == *own;
+        });
+        let plain = e.ty() != ScalarType::I1 && !own.is_empty() && self.is_free(e);
+        rounds >= SHORT && has_fold && plain
+    }
+
+    fn is_long_fold(&self, e: &ElemRef) -> bool {
+        let Elem::Fold(f) = &**e else { return false };
+        let is_long = f.extent.as_constant().is_none_or(|n| n > SHORT)
+            || f.lanes().any(|l| contains_fold(l.step));
+        is_long && e.ty() != ScalarType::I1 && self.is_free(e)
+    }
+
+    /// Whether no accumulation around is in the midst of what it looks at.
+    fn is_free(&self, e: &ElemRef) -> bool {
+        !self.accs.iter().any(|acc| e.mentions(acc))
+    }
+}
+
+/// Those of the loops that it looks at.
+fn own_loops(e: &ElemRef, loops: &Loops) -> Loops {
+    let own = loops.iter().filter(|(counter, _)| e.mentions(counter));
+    own.cloned().collect()
+}
+
+/// The loops that it cannot be moved out of.
+fn around(e: &ElemRef, loops: &Loops) -> Loops {
+    let inner = loops.iter().rposition(|(counter, _)| e.mentions(counter));
+    loops[..inner.map_or(0, |at| at + 1)].to_vec()
+}
+
+/// Calls `f` for the terms that are evaluated whatever the data, rounds of accumulations aside.
+fn always(e: &ElemRef, f: &mut dyn FnMut(&ElemRef)) {
+    f(e);
+    match &**e {
+        Elem::Fold(fold) => fold.lanes().for_each(|lane| always(lane.init, f)),
+        Elem::Select(c, _, _) => always(c, f),
+        _ => e.children().into_iter().for_each(|c| always(c, f)),
+    }
+}
+
+impl Value {
+    /// In which round of its loops the value is `e`, if `e`, in a round of these loops, is one of them.
+    fn at(&self, e: &ElemRef, loops: &Loops) -> Option<Vec<Idx>> {
+        let own = own_loops(e, loops);
+        if e.ty() != self.term.ty() || own.len() != self.loops.len() {
+            return None;
+        }
+        let canonical_e = canonical(e);
+        // A row's extreme starts from its first element, and goes on with the second.
+        let shifts = (0..=own.len()).map(|shifted| {
+            let counter = |(i, (counter, _)): (usize, &(Sym, Idx))| {
+                &Idx::sym(counter.clone()) + &Idx::constant(i128::from(i + 1 == shifted))
+            };
+            own.iter().enumerate().map(counter).collect::<Vec<Idx>>()
+        });
+        let mut places = shifts.filter(|place| {
+            let covered = (self.loops.iter().zip(&own).zip(place)).all(
+                |(((_, rounds), (counter, theirs)), here)| {
+                    let ahead = here - &Idx::sym(counter.clone());
+                    let end = theirs + &ahead;
+                    let left = (&self.placed(rounds, place) - &end).as_constant();
+                    left.is_some_and(|left| left >= 0)
+                },
+            );
+            covered && canonical(&self.term.substitute(&self.placing(place))) == canonical_e
+        });
+        places.next()
+    }
+
+    /// What stands for its counters in that round.
+    fn placing(&self, place: &[Idx]) -> impl Fn(&Sym) -> Option<Idx> {
+        |s| {
+            let at = self.loops.iter().position(|(counter, _)| counter == s)?;
+            Some(place[at].clone())
+        }
+    }
+
+    fn placed(&self, idx: &Idx, place: &[Idx]) -> Idx {
+        idx.substitute(&self.placing(place))
+    }
+
+    /// `e` with the value read from where it is kept.
+    fn taken_from(&self, kept: &Target, e: &ElemRef, loops: &Loops) -> ElemRef {
+        if !contains_fold(e) {
+            return e.clone();
+        }
+        if let Some(place) = self.at(e, loops) {
+            return Elem::read(kept.array.clone(), e.ty(), self.placed(&kept.index, &place));
+        }
+        let within = |e: &ElemRef, loops: &Loops| self.taken_from(kept, e, loops);
+        let children: Vec<ElemRef> = match &**e {
+            Elem::Fold(f) => {
+                let mut inside = loops.clone();
+                inside.push((f.var.clone(), f.extent.clone()));
+                let lanes = f.lanes();
+                lanes
+                    .flat_map(|l| [within(l.init, loops), within(l.step, &inside)])
+                    .collect()
+            }
+            _ => (e.children().into_iter())
+                .map(|c| within(c, loops))
+                .collect(),
+        };
+        let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+        e.rebuild(&children, &indices)
+    }
+
+    /// The store of a result that is the value, in terms of the value's counters, if nothing else is ever read there.
+    fn result(&self, nest: &Nest, all: &[Nest]) -> Option<Target> {
+        let [t] = nest.results.as_slice() else {
+            return None;
+        };
+        let loops = loops_of(nest);
+        let all_of_it = (loops.iter().zip(&self.loops)).all(|((_, theirs), (_, ours))| {
+            let place: Vec<Idx> = loops.iter().map(|(s, _)| Idx::sym(s.clone())).collect();
+            loops.len() == self.loops.len() && self.placed(ours, &place) == *theirs
+        });
+        let place = self.at(&t.value, &loops).filter(|_| all_of_it)?;
+        let same = place.iter().zip(&loops);
+        let unshifted = same.into_iter().all(|(p, (s, _))| p.as_sym() == Some(s));
+        let others = || all.iter().flat_map(|n| &n.results);
+        let written_once = others().filter(|o| o.array == t.array).count() == 1;
+        let read = others().any(|o| reads_any(&o.value, &[&t.array]));
+        let plain = matches!(t.store, Stored::Always(_)) && !t.index.has_values();
+        if !(unshifted && written_once && plain) || read {
+            return None;
+        }
+        let ours = |s: &Sym| {
+            let at = nest.dims.iter().position(|d| d == s)?;
+            Some(Idx::sym(self.loops[at].0.clone()))
+        };
+        Some(Target::new(
+            t.array.clone(),
+            t.index.substitute(&ours),
+            self.term.clone(),
+        ))
+    }
+
+    /// The most rounds that each loop has, in terms of the sizes.
+    fn widths(&self) -> Option<Vec<Idx>> {
+        let mut widths: Vec<Idx> = Vec::new();
+        for (_, rounds) in &self.loops {
+            let mut width = rounds.clone();
+            for ((counter, _), outer) in self.loops.iter().zip(&widths) {
+                let (step, _) = width.linear_in(counter)?;
+                let most = match step.as_constant()? {
+                    0.. => outer - &Idx::constant(1),
+                    _ => Idx::default(),
+                };
+                width = width.replace(counter, &most);
+            }
+            let counters = self.loops.iter().map(|(counter, _)| counter);
+            if width.has_values() || counters.into_iter().any(|c| width.mentions(c)) {
+                return None;
+            }
+            widths.push(width);
+        }
+        Some(widths)
+    }
+
+    /// Memory for all of its rounds, and the nest that fills it.
+    fn memory(&self, name: Sym) -> Option<(Memory, Nest)> {
+        let (mut index, mut len) = (Idx::default(), Idx::constant(1));
+        for ((counter, _), width) in self.loops.iter().zip(self.widths()?) {
+            index = &(&index * &width) + &Idx::sym(counter.clone());
+            len = &len * &width;
+        }
+        let (dims, extents): (Vec<Sym>, Vec<Idx>) = self.loops.iter().cloned().unzip();
+        let stems = STEMS.iter().cycle().take(dims.len());
+        let nest = Nest {
+            stems: stems.map(ToString::to_string).collect(),
+            dims,
+            extents,
+            results: vec![Target::new(name.clone(), index, self.term.clone())],
+            independent: true,
+        };
+        let memory = Memory {
+            name,
+            elem: self.term.ty(),
+            len,
+        };
+        Some((memory, nest))
+    }
+}
