@@ -402,3 +402,38 @@ fn what_depends_on_data_is_not_kept() {
     let text = check(&f, Tier::Exact, &[inputs]);
     assert!(!text.contains("tz_memory"), "{text}");
 }
+
+/// A sum that some data asks for, as a rule once; and sums that grow along a result and against it.
+#[test]
+fn sums_are_not_begun_again() {
+    let weighed = "
+        func @weighed(x: const ptr<i32>, n: i32) {
+          %0 = generic fold(e = 0:i32, k < n, select(compare(LT, 0:i32, x[k]), add(e, multiply(x[k], fold(t = 1:i32, j < n, add(t, x[j])))), e)) : tensor<i32>
+          return %0
+        }";
+    let both_ways = "
+        func @both_ways(x: const ptr<i32>, out: ptr<i32>, n: i32) {
+          %0 = generic add(fold(s = 0:i32, k < #0 + 1, add(multiply(s, 3:i32), x[k])), fold(t = 7:i32, j < n - #0, add(multiply(t, 5:i32), x[n - 1 - j]))) : tensor<n x i32>
+          store out[#0] = %0
+        }";
+    // The last of the rows returned is computed before the rows are overwritten.
+    let returned = "
+        func @returned(x: ptr<i32>, n: i32) {
+          %0 = generic fold(e = 0:i32, k < n, add(e, select(compare(LT, 0:i32, x[k]), fold(t = 0:i32, j < n, add(t, x[j])), x[k]))) : tensor<i32>
+          %1 = generic multiply(x[#0], 2:i32) : tensor<n x i32>
+          store x[#0] = %1
+          return %0
+        }";
+    for text in [weighed, both_ways, returned] {
+        let f: Function = text.parse().unwrap();
+        let mut r = Random(5);
+        let calls: Vec<Inputs> = [0, 1, 2, 9, -1]
+            .into_iter()
+            .map(|n| call(&f, &[("n", n)], &mut r, false))
+            .collect();
+        let text = check(&f, Tier::Exact, &calls);
+        assert!(text.contains("tz_memory"), "{text}");
+        let loops = generate(&CPU, &f, Tier::Exact).loopir.unwrap();
+        assert_eq!(depth(&loops.body), 1, "{loops}");
+    }
+}

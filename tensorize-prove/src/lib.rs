@@ -14,7 +14,6 @@ pub mod bound;
 pub mod canon;
 pub mod cases;
 pub mod chain;
-mod clamp;
 pub mod context;
 pub mod decode;
 pub mod equal;

@@ -65,14 +65,6 @@ pub trait Oracle {
     ) -> Result<ClosedForm, Stuck>;
 }
 
-fn has_loop(stmts: &[Stmt]) -> bool {
-    let mut any = false;
-    loopir::visit(stmts, &mut |part| {
-        any |= matches!(part, Visited::Stmt(Stmt::Loop(_)))
-    });
-    any
-}
-
 /// Scalars and arrays that statements change.
 pub fn modified(stmts: &[Stmt]) -> (BTreeMap<Sym, ScalarType>, BTreeSet<Sym>) {
     let (mut scalars, mut arrays) = (BTreeMap::new(), BTreeSet::new());
@@ -449,12 +441,8 @@ impl Executor<'_, '_> {
             let shown = self.is_one_more_round(effects, &new, k)?
                 || self.holds_a_round_later(array, entry, end, effects, &new, (k, &running));
             if !shown {
-                let advice = match has_loop(&l.body) {
-                    true => "; what one round does may be proven as a function of its own",
-                    false => "",
-                };
                 return self.stuck(format!("that a round changes just its own places of {array}, and reads none that an earlier round \
-                     has written, could not be shown{advice}"));
+                     has written, could not be shown"));
             }
         }
         Ok(())

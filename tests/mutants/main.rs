@@ -304,18 +304,10 @@ fn mutants_of_generated_code_are_not_proven() {
 
 /// The mutants of the code that is generated for `cpu`, if there is some that is proven.
 fn generated_mutants(p: &Proven, solver: &mut Solver) -> Vec<(String, loopir::Function)> {
-    let kernel = Kernel {
-        function: &p.summary,
-        tier: Tier::Real,
-        footprints: &p.proof.footprints,
-        source: "mutants",
-        signature: Default::default(),
-    };
     // What the target can't express has no mutants.
-    let Ok(generated) = cpu::CPU.generate(&kernel) else {
+    let Some(code) = generated(p) else {
         return vec![];
     };
-    let code = generated.loopir.expect("the cpu target lowers to LoopIR");
     let proven = limit::within(patience(), || {
         prove_generated(&code, &p.summary, &p.proof, &Summariser, solver, &options())
     });
@@ -323,4 +315,56 @@ fn generated_mutants(p: &Proven, solver: &mut Solver) -> Vec<(String, loopir::Fu
         Ok(Verdict::Proven(_)) => change::kernels(&code),
         _ => vec![],
     }
+}
+
+/// The code for `cpu`, if there is any.
+fn generated(p: &Proven) -> Option<loopir::Function> {
+    let kernel = Kernel {
+        function: &p.summary,
+        tier: Tier::Real,
+        footprints: &p.proof.footprints,
+        plain: false,
+        source: "mutants",
+        signature: Default::default(),
+    };
+    let generated = cpu::CPU.generate(&kernel).ok()?;
+    Some(generated.loopir.expect("the cpu target lowers to LoopIR"))
+}
+
+/// What a loop of the original computes once, no loop of the code for it computes again and again: on many elements it takes
+/// about as many steps.
+#[test]
+fn generated_code_does_the_work_once() {
+    /// Results that have to wait for each other are computed for whole arrays, where the original swaps halves of them.
+    const MOST: u64 = 8;
+    let all = kernels();
+    let counts = on_all_cores(
+        all.len(),
+        || (),
+        |(), at| {
+            let p = &all[at];
+            let [original, code] =
+                [p.kernel.clone(), generated(p)?].map(|f| Program::new(&f).unwrap());
+            let spec = Spec::known(&p.kernel.params, &p.proof.guards, &p.proof.footprints);
+            let steps = spec.sample(5, 60, Palette::Tame).filter_map(|case| {
+                let theirs = original.steps(&mut case.inputs.clone(), 300_000)?;
+                let limit = theirs * MOST + 1000;
+                Some((theirs, code.steps(&mut case.inputs.clone(), limit)))
+            });
+            steps.max()
+        },
+    );
+    let mut compared = 0;
+    for (p, counts) in all.iter().zip(counts) {
+        let Some((theirs, ours)) = counts.filter(|(theirs, _)| *theirs > 1000) else {
+            continue;
+        };
+        assert!(
+            ours.is_some(),
+            "{} takes {theirs} steps, its code more than {MOST} times as many",
+            p.kernel.name
+        );
+        compared += 1;
+    }
+    assert!(compared > 50, "{compared}");
 }

@@ -5,12 +5,13 @@
 //! inside of the one over `j`: as a term it would take four loops, kept it takes three.
 
 use super::nest::{Nest, STEMS, Stored, Target, reads_any};
-use super::running::runs;
+use super::running::{grows_or_shrinks, in_passes, runs};
 use super::term::{canonical, contains_fold};
 use super::wait::Memory;
 use crate::names::Names;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType;
 
 /// A fold of no more rounds than this is computed again: memory costs as much.
@@ -22,25 +23,29 @@ const MOST: usize = 8;
 /// Of more terms than this, none is kept: each is compared with every other one.
 const MOST_TERMS: usize = 64;
 
-/// The same nests and those that compute what is kept, and the arrays that are to be written before they are read.
+/// The same returned value and nests, those that compute what is kept, and the arrays that are to be written before they
+/// are read.
 pub(super) struct Kept {
+    pub(super) ret: Option<ElemRef>,
     pub(super) nests: Vec<Nest>,
     pub(super) memory: Vec<Memory>,
     pub(super) own: Vec<Sym>,
 }
 
 /// Keeps what is worth it; each nest has one result.
-pub(super) fn kept(nests: &[Nest], mut names: Names) -> Kept {
+pub(super) fn kept(ret: Option<&ElemRef>, nests: &[Nest], mut names: Names) -> Kept {
     let mut all = Kept {
+        ret: ret.cloned(),
         nests: nests.to_vec(),
         memory: Vec::new(),
         own: Vec::new(),
     };
     while all.own.len() < MOST
-        && let Some(value) = worth_keeping(&all.nests)
+        && let Some(value) = worth_keeping(&all)
     {
-        let nests = all.nests.iter();
-        let (place, written) = match nests.filter_map(|n| value.result(n, &all.nests)).next() {
+        // What is returned is computed before anything is stored.
+        let mut results = all.nests.iter().filter(|_| all.ret.is_none());
+        let (place, written) = match results.find_map(|n| value.result(n, &all.nests)) {
             Some(result) => (result, None),
             None => {
                 let name = names.fresh("kept").into();
@@ -61,6 +66,8 @@ pub(super) fn kept(nests: &[Nest], mut names: Names) -> Kept {
                 }
             }
         }
+        let none = Loops::new();
+        all.ret = (all.ret.as_ref()).map(|ret| value.taken_from(&place, ret, &none));
         all.nests.extend(written);
         all.own.push(place.array);
     }
@@ -83,12 +90,17 @@ struct Value {
 }
 
 /// The value that is worth keeping and stands in the most places, if there is any.
-fn worth_keeping(nests: &[Nest]) -> Option<Value> {
+fn worth_keeping(all: &Kept) -> Option<Value> {
     let mut search = Search::default();
-    for nest in nests {
+    if let Some(ret) = &all.ret {
+        search.look(ret, &Loops::new(), Where::default());
+    }
+    for nest in &all.nests {
         for t in &nest.results {
-            // What grows from round to round is computed once anyhow.
-            if !nest.dims.iter().any(|d| runs(&t.value, d)) {
+            // What grows along two dimensions is computed in two passes.
+            if in_passes(nest.clone()).len() == 1 {
+                let along = nest.dims.iter().filter(|d| runs(&t.value, d));
+                search.along = along.cloned().collect();
                 search.look(&t.term(), &loops_of(nest), Where::default());
             }
         }
@@ -115,7 +127,8 @@ fn worth_keeping(nests: &[Nest]) -> Option<Value> {
     for found in &search.found {
         let (count, within, always) = places(&found.value);
         // What is evaluated on some data only may be undefined on other.
-        let worth_it = always && (found.again || count > 1 && within);
+        let worth_it =
+            (always || is_harmless(&found.value.term)) && (found.again || count > 1 && within);
         let has_memory = worth_it && found.value.widths().is_some();
         // What is computed again comes first: it may hold what else is.
         let rank = |found: &Found, count: usize| (found.again, count);
@@ -152,6 +165,8 @@ struct Search {
     found: Vec<Found>,
     /// The accumulators of the folds around.
     accs: Vec<Sym>,
+    /// The dimensions along which folds run upwards.
+    along: Vec<Sym>,
 }
 
 impl Search {
@@ -165,7 +180,8 @@ impl Search {
             true => loops.clone(),
             false => around(e, loops),
         };
-        let again = self.is_computed_again(e, &own, &around);
+        let again = self.is_computed_again(e, &own, &around, stands)
+            || self.starts_anew(e, &around, stands);
         if again || self.is_long_fold(e) && !own.is_empty() {
             let value = Value {
                 term: e.clone(),
@@ -212,8 +228,8 @@ impl Search {
     }
 
     /// Whether a fold in it, over its own loops, stands in another one of those `around`.
-    fn is_computed_again(&self, e: &ElemRef, own: &Loops, around: &Loops) -> bool {
-        let passed_over = around.iter().filter(|l| !own.contains(l));
+    fn is_computed_again(&self, e: &ElemRef, own: &Loops, around: &Loops, stands: Where) -> bool {
+        let passed_over = around.iter().filter(|(counter, _)| !e.mentions(counter));
         let rounds = passed_over
             .map(|(_, n)| n.as_constant().unwrap_or(SHORT))
             .fold(1, i128::saturating_mul);
@@ -221,8 +237,22 @@ impl Search {
         always(e, &mut |x| {
             has_fold |= self.is_long_fold(x) && own_loops(x, around) == *own;
         });
-        let plain = e.ty() != ScalarType::I1 && !own.is_empty() && self.is_free(e);
-        rounds >= SHORT && has_fold && plain
+        // Without a condition, what looks at no loop is moved out of all of them anyhow.
+        let stays = !own.is_empty() || stands.conditional;
+        rounds >= SHORT && has_fold && stays && e.ty() != ScalarType::I1 && self.is_free(e)
+    }
+
+    /// Whether it is a fold that grows by a step from round to round, and yet takes all of them in each: where it does
+    /// not stand in the results' own loops, or runs against another one.
+    fn starts_anew(&self, e: &ElemRef, around: &Loops, stands: Where) -> bool {
+        let Elem::Fold(f) = &**e else { return false };
+        let here = |counter: &Sym| {
+            let runs_here = !stands.within && !stands.conditional;
+            !runs_here || self.along.contains(counter) && !runs(e, counter)
+        };
+        let mut counters = around.iter().map(|(counter, _)| counter);
+        let any = counters.any(|c| grows_or_shrinks(f, c) && here(c));
+        any && e.ty() != ScalarType::I1 && self.is_free(e)
     }
 
     fn is_long_fold(&self, e: &ElemRef) -> bool {
@@ -238,10 +268,45 @@ impl Search {
     }
 }
 
-/// Those of the loops that it looks at.
+/// Those of the loops that it looks at, with as many rounds as they have in any rounds of the others.
 fn own_loops(e: &ElemRef, loops: &Loops) -> Loops {
-    let own = loops.iter().filter(|(counter, _)| e.mentions(counter));
-    own.cloned().collect()
+    let mut own = Loops::new();
+    for (at, (counter, rounds)) in loops.iter().enumerate() {
+        if e.mentions(counter) {
+            let others = loops[..at].iter().rev().filter(|(c, _)| !e.mentions(c));
+            let most = others.fold(rounds.clone(), |n, (other, theirs)| {
+                at_most(&n, other, theirs).unwrap_or(n)
+            });
+            own.push((counter.clone(), most));
+        }
+    }
+    own
+}
+
+/// The most that a number of rounds is in any of so many rounds of a loop around, if it is linear in its counter.
+fn at_most(n: &Idx, counter: &Sym, rounds: &Idx) -> Option<Idx> {
+    let (step, _) = n.linear_in(counter)?;
+    let most = match step.as_constant()? {
+        0.. => rounds - &Idx::constant(1),
+        _ => Idx::default(),
+    };
+    Some(n.replace(counter, &most))
+}
+
+/// Whether evaluating it can do no harm where all that it reads is there: the data says nothing about that.
+fn is_harmless(e: &ElemRef) -> bool {
+    let mut harmless = true;
+    e.visit(&mut |x| {
+        harmless &= match &**x {
+            Elem::Binary(BinOp::Divide | BinOp::Remainder, _, b) if b.ty().is_int() => {
+                matches!(&**b, Elem::Const(c) if c.is_true())
+            }
+            Elem::Convert(to, a) => !(a.ty().is_float() && to.is_int()),
+            Elem::Read { index, .. } => !index.has_values(),
+            _ => true,
+        };
+    });
+    harmless
 }
 
 /// The loops that it cannot be moved out of.
@@ -364,15 +429,9 @@ impl Value {
         for (_, rounds) in &self.loops {
             let mut width = rounds.clone();
             for ((counter, _), outer) in self.loops.iter().zip(&widths) {
-                let (step, _) = width.linear_in(counter)?;
-                let most = match step.as_constant()? {
-                    0.. => outer - &Idx::constant(1),
-                    _ => Idx::default(),
-                };
-                width = width.replace(counter, &most);
+                width = at_most(&width, counter, outer)?;
             }
-            let counters = self.loops.iter().map(|(counter, _)| counter);
-            if width.has_values() || counters.into_iter().any(|c| width.mentions(c)) {
+            if width.has_values() {
                 return None;
             }
             widths.push(width);

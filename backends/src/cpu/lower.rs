@@ -97,18 +97,25 @@ fn lower_with(
     let targets = plan.nests.iter_mut().flat_map(|nest| &mut nest.results);
     targets.filter(by_data).for_each(nest::Target::sparing);
     let ret = plan.ret.as_ref().map(|e| e.ty());
+    // What is returned may look at memory, and at nothing that is stored.
+    let is_memory = |t: &nest::Target| plan.memory.iter().any(|m| m.name == t.array);
+    let (first, stores): (Vec<&nest::Nest>, Vec<&nest::Nest>) = (plan.nests.iter())
+        .partition(|nest| plan.ret.is_some() && nest.results.iter().all(is_memory));
+    for nest in first {
+        b.nest(nest)?;
+    }
     let mut result = None;
     if let Some(e) = &plan.ret {
         b.refuse_scatter(e)?;
         let value = b.value(e)?;
         // The stores come after, and may change what the value reads.
-        result = Some(if plan.nests.is_empty() {
+        result = Some(if stores.is_empty() {
             value
         } else {
             b.bind("result", value)
         });
     }
-    for nest in &plan.nests {
+    for nest in stores {
         b.nest(nest)?;
     }
     if let Some(value) = result {

@@ -215,33 +215,38 @@ pub(super) fn plan(
             }
         }
     }
-    (plan.nests, plan.memory) = ordered(single, locals, names)?;
+    plan.ordered(single, locals, names)?;
     plan.nests = (plan.nests.into_iter())
         .flat_map(running::in_passes)
         .collect();
     Ok(plan)
 }
 
-/// The nests in an order in which each finds what it reads, and what memory they need for that.
-fn ordered(
-    single: Vec<Nest>,
-    locals: Locals,
-    names: &Names,
-) -> Result<(Vec<Nest>, Vec<Memory>), Unsupported> {
-    let together = |single: &[Nest], own: &[Sym]| {
-        order(merged(single, own), own).or_else(|_| order(single.to_vec(), own))
-    };
-    if locals == Locals::Kept {
-        let kept = kept(&single, names.clone());
-        if !kept.own.is_empty()
-            && let Ok(nests) = together(&kept.nests, &kept.own)
-        {
-            return Ok((nests, kept.memory));
+impl Plan {
+    /// Takes up the nests in an order in which each finds what it reads, and what memory they need for that.
+    fn ordered(
+        &mut self,
+        single: Vec<Nest>,
+        locals: Locals,
+        names: &Names,
+    ) -> Result<(), Unsupported> {
+        let together = |single: &[Nest], own: &[Sym]| {
+            order(merged(single, own), own).or_else(|_| order(single.to_vec(), own))
+        };
+        if locals == Locals::Kept {
+            let kept = kept(self.ret.as_ref(), &single, names.clone());
+            if !kept.own.is_empty()
+                && let Ok(nests) = together(&kept.nests, &kept.own)
+            {
+                (self.ret, self.nests, self.memory) = (kept.ret, nests, kept.memory);
+                return Ok(());
+            }
         }
-    }
-    match together(&single, &[]) {
-        Err(_) if locals != Locals::None => waiting(single, names.clone()),
-        nests => Ok((nests?, Vec::new())),
+        (self.nests, self.memory) = match together(&single, &[]) {
+            Err(_) if locals != Locals::None => waiting(single, names.clone())?,
+            nests => (nests?, Vec::new()),
+        };
+        Ok(())
     }
 }
 

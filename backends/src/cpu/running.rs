@@ -20,6 +20,16 @@ fn steps_ahead(f: &Fold, counter: &Sym) -> Option<i128> {
     more.filter(|m| (0..=1).contains(m) && along)
 }
 
+/// Whether it takes one step more, or less, with each round of this loop.
+pub(super) fn grows_or_shrinks(f: &Fold, counter: &Sym) -> bool {
+    let Some((step, _)) = f.extent.linear_in(counter) else {
+        return false;
+    };
+    let by_one = step.as_constant().is_some_and(|step| step.abs() == 1);
+    let fixed = |e: &ElemRef| !e.mentions(counter);
+    by_one && f.lanes().all(|l| fixed(l.init) && fixed(l.step))
+}
+
 /// Puts the loops along which folds run inside of the others, which may then be parallel; and has them run
 /// upwards.
 pub(super) fn arrange(nest: &mut Nest) {

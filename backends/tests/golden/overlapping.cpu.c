@@ -84,7 +84,6 @@ static void overlapping__tensorize_cpu_rounds3(float *restrict p, const uint8_t 
 TZ_CLONES
 static float overlapping__tensorize_cpu_within(float *restrict p, float *restrict q, const uint8_t *restrict mask, int32_t n, float *restrict new_p) {
     int64_t n_64 = (int64_t)n;
-    float result = p[0];
     #if defined(_OPENMP)
     if (TZ_TEAM(n_64, 18)) {
         int64_t chunk = (n_64 - 1) / omp_get_max_threads() + 1;
@@ -95,6 +94,7 @@ static float overlapping__tensorize_cpu_within(float *restrict p, float *restric
     } else
     #endif
     overlapping__tensorize_cpu_rounds(p, q, mask, new_p, n_64, 0, n_64);
+    float result = p[0];
     #if defined(_OPENMP)
     if (TZ_TEAM(n_64, 8)) {
         int64_t chunk = (n_64 - 1) / omp_get_max_threads() + 1;

@@ -102,6 +102,8 @@ pub struct Round {
 /// What is noted during a run.
 #[derive(Default)]
 struct Notes {
+    /// Steps that are left at the end.
+    left: u64,
     accesses: Option<Vec<(usize, i64, bool)>>,
     rounds: Option<Vec<Round>>,
     /// No more rounds than this are noted.
@@ -215,6 +217,13 @@ impl Program {
         self.run_with(inputs, limit_steps, &mut Notes::default())
     }
 
+    /// How many steps a run takes, if that is no more than the limit and it comes to its end.
+    pub fn steps(&self, inputs: &mut Inputs, limit: u64) -> Option<u64> {
+        let mut notes = Notes::default();
+        self.run_with(inputs, limit, &mut notes).ok()?;
+        Some(limit - notes.left)
+    }
+
     /// Like [`Program::run`], and notes the beginnings of the first `max_rounds` rounds of all loops.
     pub fn run_watched(
         &self,
@@ -308,7 +317,8 @@ impl Program {
             notes,
         };
         let result = machine.allocate().and_then(|()| machine.block(&self.body));
-        let buffers = machine.buffers;
+        let (buffers, left) = (machine.buffers, machine.steps);
+        notes.left = left;
         for ((name, _), buffer) in self.params.iter().zip(buffers) {
             inputs.arrays.insert(name.clone(), buffer);
         }
