@@ -6,6 +6,7 @@ use crate::eval::as_idx;
 use crate::overflow::Defined;
 use crate::ranges;
 use crate::reach::Asked;
+use crate::signs;
 use crate::smt::{Encoder, quoted};
 use crate::solver::{Answer, Solver};
 use std::collections::{BTreeMap, BTreeSet};
@@ -271,6 +272,9 @@ impl<'s> Context<'s> {
         if !is_index_condition(&goal) {
             return false;
         }
+        if self.is_made_of_facts(&goal) {
+            return true;
+        }
         // Most of what is asked needs nothing that takes the solver long to read.
         let long: Vec<ElemRef> = match is_long(&goal) {
             false => self.guard_facts.extract_if(.., |f| is_long(f)).collect(),
@@ -282,6 +286,19 @@ impl<'s> Context<'s> {
             shown = shown || self.follows(&goal);
         }
         shown
+    }
+
+    /// Whether what is to be shown not to be negative is a sum of products of what is known not to be.
+    fn is_made_of_facts(&self, goal: &Elem) -> bool {
+        fn non_negative(e: &Elem) -> Option<&Idx> {
+            match e {
+                Elem::IndexCompare(CmpOp::Ge, p, zero) if zero.is_zero() => Some(p),
+                _ => None,
+            }
+        }
+        let known = self.guard_facts.iter().chain(&self.facts);
+        let known: Vec<&Idx> = known.filter_map(|f| non_negative(f)).collect();
+        non_negative(goal).is_some_and(|p| signs::is_non_negative(p, &known))
     }
 
     fn follows(&mut self, goal: &ElemRef) -> bool {

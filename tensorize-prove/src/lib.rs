@@ -36,6 +36,7 @@ pub mod real;
 mod refute;
 pub mod regroup;
 mod search;
+pub mod signs;
 pub mod smt;
 pub mod solver;
 

@@ -161,7 +161,8 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
     } else {
         // Where the index says too little, as in one of an index or one that several counters share, positions
         // are found by trying.
-        let tried = placements(relevant.len(), &counters);
+        let mut tried = by_strides(&relevant, &o.index, &counters, &g.index);
+        tried.extend(placements(relevant.len(), &counters));
         let tried = tried.iter().map(|p| round(&relevant, p));
         let solved = (0..relevant.len()).flat_map(|i| {
             let mut others = relevant.clone();
@@ -207,6 +208,33 @@ fn with_the_last(mut round: Round, last: &Sym, index: &Idx, place: &Idx) -> Opti
     left.is_zero().then_some(round)
 }
 
+/// More ways than this are not looked at.
+const MOST_BY_STRIDES: usize = 64;
+
+/// The ways to take, for each loop, one of the counters that `place` has with the factor that `index` has the loop's with.
+fn by_strides(loops: &[(Sym, Idx)], index: &Idx, counters: &[&Sym], place: &Idx) -> Vec<Vec<Idx>> {
+    let strides: Vec<_> = counters.iter().map(|c| place.linear_in(c)).collect();
+    let mut all: Vec<Vec<usize>> = vec![vec![]];
+    for (var, _) in loops {
+        let Some((stride, _)) = index.linear_in(var) else {
+            return vec![];
+        };
+        let alike = |i: &usize| strides[*i].as_ref().is_some_and(|(s, _)| *s == stride);
+        let longer = |p: &Vec<usize>| {
+            let free = (0..counters.len()).filter(|i| alike(i) && !p.contains(i));
+            free.map(|i| [p.clone(), vec![i]].concat())
+                .collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(longer).take(MOST_BY_STRIDES).collect();
+    }
+    at_counters(all, counters)
+}
+
+fn at_counters(all: Vec<Vec<usize>>, counters: &[&Sym]) -> Vec<Vec<Idx>> {
+    let of = |p: Vec<usize>| p.into_iter().map(|i| Idx::sym(counters[i].clone()));
+    all.into_iter().map(|p| of(p).collect()).collect()
+}
+
 /// The ways to take `count` of the counters: in any order, or, where there are many, in the order they have.
 fn placements(count: usize, counters: &[&Sym]) -> Vec<Vec<Idx>> {
     if count > counters.len() {
@@ -227,8 +255,7 @@ fn placements(count: usize, counters: &[&Sym]) -> Vec<Vec<Idx>> {
         };
         all = all.iter().flat_map(longer).collect();
     }
-    let of = |p: Vec<usize>| p.into_iter().map(|i| Idx::sym(counters[i].clone()));
-    all.into_iter().map(|p| of(p).collect()).collect()
+    at_counters(all, counters)
 }
 
 /// Whether `o` makes the access `g` in this round.
