@@ -8,6 +8,7 @@ use crate::eval::{as_idx, index_like};
 use crate::exec::Access;
 use crate::matching::{assume, in_one_range};
 use crate::ranges;
+use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
@@ -210,14 +211,19 @@ fn remainders_as_counters(ctx: &mut Context, a: &Access) -> Option<Access> {
     assume(ctx, a);
     loop {
         let quotients = free.index.terms().flat_map(|(m, _)| m);
-        let quotients: Vec<Atom> = quotients
+        let quotients: BTreeSet<Atom> = quotients
             .filter(|x| matches!(x, Atom::FloorDiv(..)))
             .cloned()
             .collect();
-        let found = quotients
-            .iter()
-            .find_map(|q| without_remainder(ctx, &free.index, q));
-        let Some((index, counter)) = found else { break };
+        let mut found = Vec::new();
+        for q in &quotients {
+            found.extend(without_remainder(ctx, &free.index, q, &quotients));
+        }
+        // What the index is made of has fewer terms than what it only could be made of.
+        let Some((index, counter)) = found.into_iter().min_by_key(|(i, _)| i.terms().count())
+        else {
+            break;
+        };
         free.index = canon::idx(&index);
         free.loops.push(counter);
     }
@@ -225,10 +231,16 @@ fn remainders_as_counters(ctx: &mut Context, a: &Access) -> Option<Access> {
     (free.index != a.index).then_some(free)
 }
 
-/// `index` with a counter in place of the remainder of the division that `quotient` is of, and the counter.
-fn without_remainder(ctx: &mut Context, index: &Idx, quotient: &Atom) -> Option<(Idx, (Sym, Idx))> {
+/// `index` with a counter in place of a remainder of the division that `quotient` is of, and the counter: of
+/// `a - b·⌊a / b⌋`, or of a quotient `p = ⌊a / c⌋`, as `⌊a / b⌋ = ⌊p / (b/c)⌋`.
+fn without_remainder(
+    ctx: &mut Context,
+    index: &Idx,
+    quotient: &Atom,
+    others: &BTreeSet<Atom>,
+) -> Vec<(Idx, (Sym, Idx))> {
     let Atom::FloorDiv(a, b) = quotient else {
-        return None;
+        return vec![];
     };
     let mut slope = Vec::new();
     for (monomial, c) in index.terms() {
@@ -236,21 +248,35 @@ fn without_remainder(ctx: &mut Context, index: &Idx, quotient: &Atom) -> Option<
         match own.len() {
             0 => {}
             1 => slope.push((others.into_iter().cloned().collect(), c)),
-            _ => return None,
+            _ => return vec![],
         }
     }
-    // `slope·q` has a part of `-slope/b · (a - b·q)`.
-    let (times, _) = divide(&-&Idx::from_terms(slope), b);
-    if times.is_zero() || !ctx.proves(CmpOp::Ge, b, &Idx::constant(1)) {
-        return None;
+    let slope = &-&Idx::from_terms(slope);
+    let mut divided = vec![((**a).clone(), (**b).clone())];
+    for finer in others {
+        if let Atom::FloorDiv(x, c) = finer
+            && x == a
+            && c != b
+            && let (b_by_c, rest) = divide(b, c)
+            && rest.is_zero()
+            && ctx.proves(CmpOp::Ge, c, &Idx::constant(1))
+        {
+            divided.push((Idx::atom(finer.clone()), b_by_c));
+        }
     }
-    let remainder = &**a - &(&**b * &Idx::atom(quotient.clone()));
-    let r = ctx.fresh.name("r");
-    let others = index - &(&times * &remainder);
-    Some((
-        &others + &(&times * &Idx::sym(r.clone())),
-        (r, (**b).clone()),
-    ))
+    let mut all = Vec::new();
+    for (a, b) in divided {
+        // `slope·q` has a part of `-slope/b · (a - b·q)`.
+        let (times, _) = divide(slope, &b);
+        if times.is_zero() || !ctx.proves(CmpOp::Ge, &b, &Idx::constant(1)) {
+            continue;
+        }
+        let remainder = &a - &(&b * &Idx::atom(quotient.clone()));
+        let r = ctx.fresh.name("r");
+        let rest = index - &(&times * &remainder);
+        all.push((&rest + &(&times * &Idx::sym(r.clone())), (r, b)));
+    }
+    all
 }
 
 /// More places than this are not taken for what an index of some type names.
@@ -360,3 +386,6 @@ fn range_of_fold(ctx: &mut Context, f: &Fold, loops: &[(Sym, Idx)]) -> Option<(I
     }
     Some((low?, high?))
 }
+
+#[cfg(test)]
+mod tests;
