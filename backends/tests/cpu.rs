@@ -3,10 +3,12 @@
 mod common;
 
 use common::native::{Failed, run_c, run_c_with, try_c};
-use common::{Random, assert_same, call, expected, generate, golden, summary, vectors};
+use common::{
+    CHAIN, Random, assert_same, call, chain_with_its_first_product, depth, expected, generate,
+    golden, summary, vectors,
+};
 use tensorize_backends::cpu::CPU;
 use tensorize_ir::guard::Tier;
-use tensorize_ir::loopir::Stmt;
 use tensorize_ir::loopir::interp::Program;
 use tensorize_ir::memory::{Buffer, Inputs, Outputs};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -313,36 +315,11 @@ fn shapes_and_index_notation() {
     }
 }
 
-/// How many loops stand in each other.
-fn depth(stmts: &[Stmt]) -> usize {
-    let deepest = stmts.iter().map(|s| match s {
-        Stmt::Loop(l) => 1 + depth(&l.body),
-        Stmt::If {
-            then, otherwise, ..
-        } => depth(then).max(depth(otherwise)),
-        _ => 0,
-    });
-    deepest.max().unwrap_or(0)
-}
-
 /// What is computed in a loop that does not look at it is computed before, into memory or into a result that is the same.
 #[test]
 fn nothing_is_computed_again_and_again() {
-    const CHAIN: &str = "
-        func @chain(a: const ptr<f64>, b: const ptr<f64>, c: const ptr<f64>, OUT d: ptr<f64>, n: i32, m: i32, l: i32) {
-          %0 = view a[#0*l + #1] : tensor<n x l x f64>
-          %1 = view b[#0*m + #1] : tensor<l x m x f64>
-          %2 = constant 0.0:f64 : tensor<f64>
-          %3 = dot_general %0, %1, %2, contracting = [1 x 0] : tensor<n x m x f64>
-          %4 = view c[#0*l + #1] : tensor<m x l x f64>
-          %5 = dot_general %3, %4, %2, contracting = [1 x 0] : tensor<n x l x f64>
-          STORE
-          store d[#0*l + #1] = %5
-        }";
     let own = CHAIN.replace("OUT ", "").replace("STORE", "");
-    let stored = CHAIN
-        .replace("OUT ", "t: ptr<f64>, ")
-        .replace("STORE", "store t[#0*m + #1] = %3");
+    let stored = chain_with_its_first_product();
     // All of a row is there before any of it is read.
     let shares = CHAIN
         .replace("c: const ptr<f64>, OUT ", "")

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{generate, golden, summary, try_generate};
+use common::{chain_with_its_first_product, depth, generate, golden, summary, try_generate};
 use tensorize_backends::simt::{CUDA, OPENCL};
 use tensorize_ir::guard::{Extent, Footprint, Tier};
 use tensorize_ir::index::Idx;
@@ -57,4 +57,13 @@ fn a_product_of_matrices() {
 fn what_a_device_rounds_as_it_likes_is_refused_at_tier_exact() {
     let why = try_generate(&OPENCL, &summary("softmax"), Tier::Exact, &[]).unwrap_err();
     assert!(why.contains("`exponential` is rounded"), "{why}");
+}
+
+/// A kernel of its own fills the result that the next one reads.
+#[test]
+fn results_are_not_computed_again() {
+    let f: Function = chain_with_its_first_product().parse().unwrap();
+    let g = try_generate(&OPENCL, &f, Tier::Exact, &from_zero(&f)).unwrap();
+    assert_eq!(g.entry.split(' ').count(), 2, "{}", g.entry);
+    assert_eq!(depth(&g.loopir.unwrap().body), 3);
 }

@@ -32,8 +32,8 @@ pub(super) struct Kept {
     pub(super) own: Vec<Sym>,
 }
 
-/// Keeps what is worth it; each nest has one result.
-pub(super) fn kept(ret: Option<&ElemRef>, nests: &[Nest], mut names: Names) -> Kept {
+/// Keeps what is worth it; each nest has one result. With `names` for it, memory may be asked for.
+pub(super) fn kept(ret: Option<&ElemRef>, nests: &[Nest], mut names: Option<Names>) -> Kept {
     let mut all = Kept {
         ret: ret.cloned(),
         nests: nests.to_vec(),
@@ -41,15 +41,13 @@ pub(super) fn kept(ret: Option<&ElemRef>, nests: &[Nest], mut names: Names) -> K
         own: Vec::new(),
     };
     while all.own.len() < MOST
-        && let Some(value) = worth_keeping(&all)
+        && let Some(value) = worth_keeping(&all, names.is_some())
     {
-        // What is returned is computed before anything is stored.
-        let mut results = all.nests.iter().filter(|_| all.ret.is_none());
-        let (place, written) = match results.find_map(|n| value.result(n, &all.nests)) {
+        let (place, written) = match all.result(&value) {
             Some(result) => (result, None),
             None => {
-                let name = names.fresh("kept").into();
-                let Some((memory, nest)) = value.memory(name) else {
+                let name = names.as_mut().map(|names| names.fresh("kept").into());
+                let Some((memory, nest)) = name.and_then(|name| value.memory(name)) else {
                     break;
                 };
                 all.memory.push(memory);
@@ -74,6 +72,15 @@ pub(super) fn kept(ret: Option<&ElemRef>, nests: &[Nest], mut names: Names) -> K
     all
 }
 
+impl Kept {
+    /// The store of a result that is the value.
+    fn result(&self, value: &Value) -> Option<Target> {
+        // What is returned is computed before anything is stored.
+        let mut results = self.nests.iter().filter(|_| self.ret.is_none());
+        results.find_map(|nest| value.result(nest, &self.nests))
+    }
+}
+
 /// Loops, outermost first: counters and how many rounds they have.
 type Loops = Vec<(Sym, Idx)>;
 
@@ -89,8 +96,8 @@ struct Value {
     loops: Loops,
 }
 
-/// The value that is worth keeping and stands in the most places, if there is any.
-fn worth_keeping(all: &Kept) -> Option<Value> {
+/// The value that is worth keeping and stands in the most places, if there is any that there is a place for.
+fn worth_keeping(all: &Kept, memory: bool) -> Option<Value> {
     let mut search = Search::default();
     if let Some(ret) = &all.ret {
         search.look(ret, &Loops::new(), Where::default());
@@ -129,11 +136,12 @@ fn worth_keeping(all: &Kept) -> Option<Value> {
         // What is evaluated on some data only may be undefined on other.
         let worth_it =
             (always || is_harmless(&found.value.term)) && (found.again || count > 1 && within);
-        let has_memory = worth_it && found.value.widths().is_some();
+        let has_memory = || memory && found.value.widths().is_some();
+        let has_place = worth_it && (has_memory() || all.result(&found.value).is_some());
         // What is computed again comes first: it may hold what else is.
         let rank = |found: &Found, count: usize| (found.again, count);
         let better = |(most, other): (usize, &Found)| rank(found, count) > rank(other, most);
-        if has_memory && best.is_none_or(better) {
+        if has_place && best.is_none_or(better) {
             best = Some((count, found));
         }
     }

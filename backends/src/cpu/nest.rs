@@ -233,8 +233,9 @@ impl Plan {
         let together = |single: &[Nest], own: &[Sym]| {
             order(merged(single, own), own).or_else(|_| order(single.to_vec(), own))
         };
-        if locals == Locals::Kept {
-            let kept = kept(self.ret.as_ref(), &single, names.clone());
+        if matches!(locals, Locals::Kept | Locals::Results) {
+            let memory = (locals == Locals::Kept).then(|| names.clone());
+            let kept = kept(self.ret.as_ref(), &single, memory);
             if !kept.own.is_empty()
                 && let Ok(nests) = together(&kept.nests, &kept.own)
             {
@@ -243,7 +244,9 @@ impl Plan {
             }
         }
         (self.nests, self.memory) = match together(&single, &[]) {
-            Err(_) if locals != Locals::None => waiting(single, names.clone())?,
+            Err(_) if matches!(locals, Locals::Kept | Locals::Waiting) => {
+                waiting(single, names.clone())?
+            }
             nests => (nests?, Vec::new()),
         };
         Ok(())

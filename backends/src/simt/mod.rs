@@ -78,12 +78,16 @@ impl Target for Simt {
             )));
         }
         crate::scatter::refuse(kernel.function)?;
+        let locals = match kernel.plain {
+            true => Locals::None,
+            false => Locals::Results,
+        };
         let lowered = lower_for(
             Machine::Items,
             kernel.function,
             kernel.tier,
             kernel.footprints,
-            Locals::None,
+            locals,
         )?;
         let mut tier = lowered.tier;
         if let Some(function) = rounds_freely(&lowered.function, self.dialect.c.rows) {

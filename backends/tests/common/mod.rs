@@ -20,6 +20,7 @@ use tensorize_backends::{Generated, Kernel, Signature, Target};
 use tensorize_ir::guard::{Extent, Footprint, Tier};
 use tensorize_ir::index::Idx;
 use tensorize_ir::loopir::Param;
+use tensorize_ir::loopir::Stmt;
 use tensorize_ir::memory::{Buffer, Inputs, Outputs};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::{self, Function, Output};
@@ -324,4 +325,36 @@ impl Random {
             _ => Scalar::int(ty, (self.next() % 100).into()),
         }
     }
+}
+
+/// `a · b · c`; what `OUT` and `STORE` stand for is for the test to say.
+pub const CHAIN: &str = "
+    func @chain(a: const ptr<f64>, b: const ptr<f64>, c: const ptr<f64>, OUT d: ptr<f64>, n: i32, m: i32, l: i32) {
+      %0 = view a[#0*l + #1] : tensor<n x l x f64>
+      %1 = view b[#0*m + #1] : tensor<l x m x f64>
+      %2 = constant 0.0:f64 : tensor<f64>
+      %3 = dot_general %0, %1, %2, contracting = [1 x 0] : tensor<n x m x f64>
+      %4 = view c[#0*l + #1] : tensor<m x l x f64>
+      %5 = dot_general %3, %4, %2, contracting = [1 x 0] : tensor<n x l x f64>
+      STORE
+      store d[#0*l + #1] = %5
+    }";
+
+/// The same, where `a · b` is a result, too.
+pub fn chain_with_its_first_product() -> String {
+    CHAIN
+        .replace("OUT ", "t: ptr<f64>, ")
+        .replace("STORE", "store t[#0*m + #1] = %3")
+}
+
+/// How many loops stand in each other.
+pub fn depth(stmts: &[Stmt]) -> usize {
+    let deepest = stmts.iter().map(|s| match s {
+        Stmt::Loop(l) => 1 + depth(&l.body),
+        Stmt::If {
+            then, otherwise, ..
+        } => depth(then).max(depth(otherwise)),
+        _ => 0,
+    });
+    deepest.max().unwrap_or(0)
 }
