@@ -64,6 +64,13 @@ def numpy_kernel(kernel, n):
         return lambda: m @ y[:side]
     if kernel == "matmul":
         return lambda: m @ y.reshape(side, side)
+    if kernel == "attention":
+        keys, values = y.reshape(side, side), z.reshape(side, side)
+        def attention():
+            score = m @ keys.T / np.float32(math.sqrt(side))
+            e = np.exp(score - score.max(axis=1, keepdims=True))
+            return e / e.sum(axis=1, keepdims=True) @ values
+        return attention
     raise SystemExit(f"no peer for {kernel}")
 
 
@@ -91,6 +98,9 @@ def torch_kernel(kernel, n):
         return lambda: m @ y[:side]
     if kernel == "matmul":
         return lambda: m @ y.reshape(side, side)
+    if kernel == "attention":
+        q, keys, values = (a.reshape(1, 1, side, side) for a in (x, y, z))
+        return lambda: torch.nn.functional.scaled_dot_product_attention(q, keys, values)
     raise SystemExit(f"no peer for {kernel}")
 
 

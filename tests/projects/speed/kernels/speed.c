@@ -84,3 +84,33 @@ void matmul(const float *a, const float *b, float *c, int m, int n, int k)
             c[i * n + j] = sum;
         }
 }
+
+TENSORIZE_KERNEL
+void attention(const float *q, const float *k, const float *v, float *out, int tokens, int width)
+{
+    float score[1024];
+    if (tokens > 1024)
+        return;
+    for (int i = 0; i < tokens; i++) {
+        float largest = -INFINITY;
+        for (int j = 0; j < tokens; j++) {
+            float s = 0;
+            for (int d = 0; d < width; d++)
+                s += q[i * width + d] * k[j * width + d];
+            score[j] = s / sqrtf(width);
+            if (score[j] > largest)
+                largest = score[j];
+        }
+        float sum = 0;
+        for (int j = 0; j < tokens; j++) {
+            score[j] = expf(score[j] - largest);
+            sum += score[j];
+        }
+        for (int d = 0; d < width; d++) {
+            float mean = 0;
+            for (int j = 0; j < tokens; j++)
+                mean += score[j] / sum * v[j * width + d];
+            out[i * width + d] = mean;
+        }
+    }
+}

@@ -47,7 +47,7 @@ fn works(
     let mut checks = Vec::new();
     // Square, and no longer than a second in the original.
     let side = n.isqrt().min(1024);
-    let [mut o1, mut o2, mut o3, mut o4, mut o5, mut o6] = std::array::from_fn(|_| out.to_vec());
+    let [mut o1, mut o2, mut o3, mut o4, mut o5, mut o6, mut o7] = std::array::from_fn(|_| out.to_vec());
     let mut dot = 0.0;
     let all = [
         Work {
@@ -118,13 +118,24 @@ fn works(
                 k::matmul(&x[..square], &y[..square], &mut o6[..square], s, s, s)
             }),
         },
+        Work {
+            kernel: "attention",
+            elements: side * side,
+            bytes: 16 * side * side,
+            flops: 4 * side * side * side,
+            call: Box::new(|| {
+                let (s, square) = (side as i32, side * side);
+                let [q, keys, v] = [x, y, z].map(|a| &a[..square]);
+                k::attention(q, keys, v, &mut o7[..square], s, s)
+            }),
+        },
     ];
     for mut work in all {
         if only.is_none_or(|kernel| kernel == work.kernel) {
             measure(&mut work);
         }
     }
-    for o in [&o1, &o2, &o3, &o4, &o5, &o6] {
+    for o in [&o1, &o2, &o3, &o4, &o5, &o6, &o7] {
         checks.push(o.iter().map(|v| f64::from(*v)).sum());
     }
     checks
