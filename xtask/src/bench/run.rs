@@ -62,6 +62,8 @@ fn measure(program: PathBuf, args: &[&str]) -> Result<Vec<Value>> {
 fn build(args: &[&str]) -> Result<PathBuf> {
     let tool = build_tool()?;
     let folder = target_dir().join("bench-run");
+    // What an earlier tool has stored is not measured.
+    let _ = std::fs::remove_dir_all(folder.join(".tensorize"));
     copy(&root().join("tests/projects/speed"), &folder)?;
     let manifest = folder.join("Cargo.toml");
     let text = std::fs::read_to_string(&manifest).context("the project has no manifest")?;
