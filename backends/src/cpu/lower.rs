@@ -89,7 +89,12 @@ fn lower_with(
     b.extremes = extremes;
     let by_data = footprints.iter().filter(|f| f.reads_depend_on_data);
     b.by_data = by_data.map(|f| f.extent.array.clone()).collect();
-    let mut plan = nest::plan(function, locals, &b.names)?;
+    // Items keep nothing from one round for the next.
+    let ends = (footprints.iter())
+        .filter(|_| machine == Machine::Cores)
+        .map(|f| &f.extent);
+    let ends = ends.map(|e| (e.array.clone(), e.hi.clone())).collect();
+    let mut plan = nest::plan(function, locals, &b.names, &ends)?;
     let arrays = plan.memory.iter().map(|m| b.local_array(m));
     let arrays = arrays.collect::<Result<_, _>>()?;
     let by_data = |t: &&mut nest::Target| {

@@ -10,6 +10,7 @@ use super::wait::{Memory, waiting};
 use super::{running, scatter, term};
 use crate::Unsupported;
 use crate::names::Names;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Fresh, Idx, Sym};
@@ -171,11 +172,13 @@ impl Target {
 
 pub(super) const STEMS: [&str; 6] = ["i", "j", "k", "l", "m", "o"];
 
-/// Plans a kernel's nests, and the local arrays that they need, with names of their own.
+/// Plans a kernel's nests, and the local arrays that they need, with names of their own. Of some arrays it is known where
+/// that what the original touches `ends`.
 pub(super) fn plan(
     function: &tensir::Function,
     locals: Locals,
     names: &Names,
+    ends: &BTreeMap<Sym, Idx>,
 ) -> Result<Plan, Unsupported> {
     crate::summary::check(function)?;
     let mut fresh = Fresh::default();
@@ -218,6 +221,7 @@ pub(super) fn plan(
     plan.ordered(single, locals, names)?;
     plan.nests = (plan.nests.into_iter())
         .flat_map(running::in_passes)
+        .flat_map(|nest| running::first_alone(nest, ends))
         .collect();
     Ok(plan)
 }

@@ -6,6 +6,7 @@ use super::lower::{Builder, Kind, Scope};
 use super::nest::{Nest, Target};
 use super::term;
 use crate::Unsupported;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
@@ -94,6 +95,63 @@ pub(super) fn in_passes(nest: Nest) -> Vec<Nest> {
         Some(vec![pass(x), pass(value)])
     };
     passes(&nest).unwrap_or_else(|| vec![nest])
+}
+
+/// A result whose fold takes no step in the first round, with that round by itself, where the step that the last round
+/// prepares would read past the `ends` of what the original touches.
+pub(super) fn first_alone(nest: Nest, ends: &BTreeMap<Sym, Idx>) -> Vec<Nest> {
+    let beyond = |f: &Fold, counter: &Sym, rounds: &Idx| {
+        let last = rounds - &Idx::constant(1);
+        let mut beyond = false;
+        for lane in f.lanes() {
+            super::nest::for_each_read(&lane.step.replace(&f.var, &last), &mut |array, index| {
+                let left = ends.get(array).and_then(|end| (end - index).as_constant());
+                beyond |= left.is_some_and(|left| left < 1);
+            });
+        }
+        beyond && steps_ahead(f, counter) == Some(0)
+    };
+    let alone = |nest: &Nest| {
+        let [t] = nest.results.as_slice() else {
+            return None;
+        };
+        let mut dims = nest.dims.iter().zip(&nest.extents);
+        let at = dims.position(|(counter, rounds)| {
+            let mut found = false;
+            t.value.visit(&mut |e| {
+                found |= matches!(&**e, Elem::Fold(f) if beyond(f, counter, rounds));
+            });
+            found && rounds.as_constant().is_some_and(|n| n > 1)
+        })?;
+        let counter = &nest.dims[at];
+        let part = |from: &Idx| {
+            let index = t.index.replace(counter, from);
+            let value = without_rounds(&t.value.replace(counter, from));
+            Nest {
+                results: vec![Target::new(t.array.clone(), index, value)],
+                ..nest.clone()
+            }
+        };
+        let one = Idx::constant(1);
+        let (mut first, mut rest) = (
+            part(&Idx::default()),
+            part(&(&Idx::sym(counter.clone()) + &one)),
+        );
+        first.dims.remove(at);
+        first.extents.remove(at);
+        first.stems.remove(at);
+        rest.extents[at] = &rest.extents[at] - &one;
+        Some(vec![first, rest])
+    };
+    alone(&nest).unwrap_or_else(|| vec![nest])
+}
+
+/// The term with what a fold starts from where that has no rounds.
+fn without_rounds(e: &ElemRef) -> ElemRef {
+    e.map(&mut |e| match &**e {
+        Elem::Fold(f) if f.extent.is_zero() => Some(without_rounds(&f.init)),
+        _ => None,
+    })
 }
 
 /// Whether a fold in it runs along with this counter.
