@@ -36,6 +36,7 @@ pub(crate) fn part(
             params: function.params.clone(),
             nodes: vec![],
             outputs: vec![],
+            rounds: None,
         },
         done: BTreeMap::new(),
     };

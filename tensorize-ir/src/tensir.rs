@@ -8,11 +8,13 @@
 mod arg_reduce;
 mod element_view;
 mod interpret;
+mod rounds;
 mod sampled;
 mod scan;
 mod side_conditions;
 
 pub use interpret::{Tensor, evaluate, interpret, positions};
+pub use rounds::Rounds;
 pub use sampled::{Sampled, Sampling, covered, sample};
 pub use side_conditions::SideCondition;
 
@@ -34,6 +36,8 @@ pub struct Function {
     pub nodes: Vec<Node>,
     /// Where the results go.
     pub outputs: Vec<Output>,
+    /// How often all this happens, one time after the other; once where nothing is said.
+    pub rounds: Option<Rounds>,
 }
 
 /// The number of a node in [`Function::nodes`].

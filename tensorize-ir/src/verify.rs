@@ -62,6 +62,17 @@ impl Function {
     pub fn verify(&self) -> Result<(), Invalid> {
         let at = |place| move |rule| Invalid { place, rule };
         self.verify_params().map_err(at(Place::Params))?;
+        if let (Some(rounds), Some(round)) = (&self.rounds, self.round()) {
+            self.over_sizes(&rounds.trip, 0)
+                .map_err(|e| format!("in the number of rounds: {e}"))
+                .map_err(at(Place::Params))?;
+            let returns = |o: &Output| matches!(o, Output::Return { .. });
+            if let Some(i) = self.outputs.iter().position(returns) {
+                let rule = "returns a value, and is done several times".to_owned();
+                return Err(at(Place::Output(i))(rule));
+            }
+            return round.verify();
+        }
         for (id, node) in self.nodes.iter().enumerate() {
             self.verify_node(id)
                 .map_err(at(Place::Node(id, node.op.name())))?;

@@ -95,5 +95,6 @@ fn empty(name: &str, params: &[Param]) -> Function {
         params: params.to_vec(),
         nodes: vec![],
         outputs: vec![],
+        rounds: None,
     }
 }

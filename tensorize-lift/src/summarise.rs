@@ -12,7 +12,7 @@ use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
-use tensorize_ir::tensir::{self, Output};
+use tensorize_ir::tensir::{self, Output, Rounds};
 use tensorize_prove::canon;
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::{Executor, Stuck};
@@ -23,6 +23,7 @@ use tensorize_prove::{Options, Verdict, integer_params, prove};
 mod cases;
 pub(crate) mod closed_form;
 mod natural;
+mod over_time;
 mod stores;
 
 pub use closed_form::Summariser;
@@ -123,7 +124,7 @@ impl Proposal {
             return other.prove(kernel, solver, options);
         }
         for assume in self.simpler {
-            let Ok(special) = propose(kernel, solver, &Summariser, &assume) else {
+            let Ok(special) = propose_once(kernel, solver, &Summariser, &assume) else {
                 continue;
             };
             let special = Proposal {
@@ -131,6 +132,15 @@ impl Proposal {
                 ..special
             };
             let (summary, verdict) = special.prove(kernel, solver, &without_search);
+            if matches!(verdict, Verdict::Proven(_)) {
+                return (summary, verdict);
+            }
+        }
+        if self.plain.is_some()
+            && self.raised.rounds.is_none()
+            && let Some(over_time) = over_time::propose(kernel, solver)
+        {
+            let (summary, verdict) = over_time.prove(kernel, solver, &without_search);
             if matches!(verdict, Verdict::Proven(_)) {
                 return (summary, verdict);
             }
@@ -157,6 +167,7 @@ impl Proposal {
 /// Proposes a summary. It is a proposal: the prover has to agree.
 pub fn summarise(kernel: &loopir::Function, solver: &mut Solver) -> Result<Proposal, Refusal> {
     summarise_with(kernel, solver, Synthesiser::default())
+        .or_else(|refusal| over_time::propose(kernel, solver).ok_or(refusal))
 }
 
 /// The same with a second proposer of one's own.
@@ -165,14 +176,14 @@ pub fn summarise_with(
     solver: &mut Solver,
     synthesiser: Synthesiser,
 ) -> Result<Proposal, Refusal> {
-    let searched = propose(kernel, solver, &synthesiser, &[]);
+    let searched = propose_once(kernel, solver, &synthesiser, &[]);
     if !synthesiser.has_found() {
         return match searched {
             Ok(proposal) if !synthesiser.has_guessed() => Ok(proposal),
-            _ => propose(kernel, solver, &Summariser, &[]),
+            _ => propose_once(kernel, solver, &Summariser, &[]),
         };
     }
-    let plain = propose(kernel, solver, &Summariser, &[]);
+    let plain = propose_once(kernel, solver, &Summariser, &[]);
     let searched = searched.map(|proposal| proposal.with(&synthesiser));
     match (searched, plain) {
         // What was searched for is worth it where it says as a whole what the loop says step by step.
@@ -198,16 +209,35 @@ fn steps(summary: &tensir::Function) -> usize {
     count
 }
 
-fn propose(
+/// Proposes a summary of what is done once.
+fn propose_once(
     kernel: &loopir::Function,
     solver: &mut Solver,
     oracle: &dyn Oracle,
     assume: &[Guard],
 ) -> Result<Proposal, Refusal> {
-    let mut ctx = Context::new(solver, integer_params(kernel), vec![]);
+    propose(kernel, None, solver, oracle, assume)
+}
+
+/// The same of a kernel, or of one of several rounds.
+fn propose(
+    kernel: &loopir::Function,
+    rounds: Option<&Rounds>,
+    solver: &mut Solver,
+    oracle: &dyn Oracle,
+    assume: &[Guard],
+) -> Result<Proposal, Refusal> {
+    let mut params = integer_params(kernel);
+    if let Some(rounds) = rounds {
+        params.remove(&rounds.counter);
+    }
+    let mut ctx = Context::new(solver, params, vec![]);
     assume.iter().for_each(|g| ctx.guard(g.clone()));
     let mut exec = Executor::new(kernel, oracle, ctx, false);
     exec.worst = Tier::Real;
+    if let Some(rounds) = rounds {
+        exec.in_rounds(&rounds.counter, &rounds.trip);
+    }
     let found = results(&mut exec);
     let simpler = if assume.is_empty() {
         simpler(&mut exec)
@@ -254,7 +284,7 @@ fn propose(
             let sizes = hiding(&proposal.raised);
             let without = |p: &Proposal| p.raised.outputs.len() < proposal.raised.outputs.len();
             let special = (!sizes.is_empty())
-                .then(|| propose(kernel, solver, oracle, &sizes).ok())
+                .then(|| propose(kernel, rounds, solver, oracle, &sizes).ok())
                 .flatten();
             Ok(match special.filter(without) {
                 Some(special) => special.or_else(proposal),
@@ -264,7 +294,7 @@ fn propose(
         (Some(proposal), _) => Ok(proposal),
         (None, refusal) => simpler
             .iter()
-            .find_map(|assume| propose(kernel, solver, oracle, assume).ok())
+            .find_map(|assume| propose(kernel, rounds, solver, oracle, assume).ok())
             .ok_or_else(|| refusal.unwrap_or_else(nothing)),
     }
 }

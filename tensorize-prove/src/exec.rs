@@ -138,6 +138,13 @@ impl<'c, 's> Executor<'c, 's> {
         }
     }
 
+    /// The function is one round of so many: a bound variable is its number.
+    pub fn in_rounds(&mut self, counter: &Sym, trip: &Idx) {
+        self.ctx.fresh.avoid_name(counter);
+        self.ctx.assume_in_range(counter, trip);
+        self.loops.push((counter.clone(), trip.clone()));
+    }
+
     /// The state at a call.
     pub fn entry(&self) -> State {
         let mut state = State::default();

@@ -35,6 +35,7 @@ mod reads;
 pub mod real;
 mod refute;
 pub mod regroup;
+pub mod rounds;
 mod search;
 pub mod signs;
 pub mod smt;

@@ -11,6 +11,7 @@ use crate::hazard;
 use crate::loops::Oracle;
 use crate::loosened::{Cause, Loosened};
 use crate::reads;
+use crate::rounds::{self, Split};
 use crate::solver::{Answer, Solver};
 use crate::{Proof, Verdict};
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::tensir::{self, Output, View, at, dim};
+use tensorize_ir::tensir::{self, Output, Rounds, View, at, dim};
 
 /// What a proof starts from.
 #[derive(Clone, Debug)]
@@ -155,7 +156,7 @@ pub fn integer_params(kernel: &loopir::Function) -> BTreeMap<Sym, ScalarType> {
         .collect()
 }
 
-#[allow(clippy::too_many_arguments)]
+/// A proof of what is done once, or of one round and of how many there are.
 fn attempt(
     kernel: &loopir::Function,
     summary: &tensir::Function,
@@ -165,70 +166,140 @@ fn attempt(
     options: &Options,
     guards: &mut Vec<Guard>,
 ) -> Result<Proof, Stuck> {
-    let mut ctx = Context::new(
-        solver,
-        integer_params(kernel),
-        options.planted_lemmas.clone(),
-    );
-    for guard in original
-        .iter()
-        .flat_map(|p| &p.guards)
-        .chain(&options.assume)
-    {
-        ctx.guard(guard.clone());
-    }
-    let mut exec = Executor::new(kernel, oracle, ctx, true);
-    exec.worst = options.worst;
-    let ran = exec.run();
-    *guards = exec.ctx.guards().to_vec();
-    let (state, returned) = ran?;
-    if kernel.fused {
-        let cause = Cause::Open;
-        exec.loosened.push(Loosened { line: 0, cause });
-    } else if options.best == Tier::Real {
-        let cause = Cause::Asked;
-        exec.loosened.push(Loosened { line: 0, cause });
-    }
-    let tier = compare(&mut exec, summary, &state, returned.as_ref(), options)?.max(exec.tier);
-    let loosened = Loosened::merged(std::mem::take(&mut exec.loosened));
-    if exec.tier == Tier::Real {
-        footprint::independent_of_reals(&exec.accesses, &exec.hazards)?;
-    }
-    let touched = footprint::touched(&mut exec, original)?;
-    if let Some(original) = original {
-        footprint::within(&mut exec.ctx, &touched, original)?;
-        hazard::no_new_hazards(&mut exec.ctx, &exec.hazards, &original.hazards)?;
-    } else {
-        reads::within(&mut exec.ctx, summary, &touched)?;
-        keep_apart(&mut exec.ctx, kernel, &touched);
-    }
-    let within_locals = footprint::within_locals(&mut exec);
-    *guards = exec.ctx.guards().to_vec();
-    // Nothing was proven from a contradiction.
-    match exec.ctx.assumptions_are_satisfiable() {
-        Answer::Sat => Ok(Proof {
-            tier,
-            loosened,
-            guards: guards.clone(),
-            footprints: touched.iter().map(|t| t.footprint.clone()).collect(),
-            eager_guards: touched
-                .iter()
-                .flat_map(|t| {
-                    t.eager_guards
-                        .iter()
-                        .map(|g| (t.footprint.extent.array.clone(), g.clone()))
-                })
-                .collect(),
-            accesses: exec.accesses,
-            hazards: exec.hazards,
-            within_locals,
-        }),
-        Answer::Unsat => {
-            stuck("the guards and lemmas in use contradict each other, so they prove nothing")
+    let once = Once {
+        kernel,
+        summary,
+        rounds: None,
+        original,
+        oracle,
+        options,
+    };
+    let (Some(rounds), Some(summary)) = (&summary.rounds, summary.round()) else {
+        return once.attempt(solver, guards);
+    };
+    let split = Split::of(kernel, &rounds.counter)?;
+    let known = original.iter().flat_map(|p| &p.guards);
+    let known = known.chain(&options.assume).cloned();
+    let exactly = Options {
+        best: Tier::Exact,
+        worst: Tier::Exact,
+        assume: known.collect(),
+        ..options.clone()
+    };
+    let count = Once {
+        kernel: &split.count,
+        summary: &rounds::number_of_rounds(kernel, &rounds.trip),
+        original: None,
+        options: &exactly,
+        ..once
+    };
+    let counted = count.attempt(solver, guards)?;
+    let options = Options {
+        assume: counted.guards,
+        ..options.clone()
+    };
+    let round = Once {
+        kernel: &split.round,
+        summary: &summary,
+        rounds: Some(rounds),
+        options: &options,
+        ..once
+    };
+    let proof = round.attempt(solver, guards)?;
+    rounds::holds_for_all(&proof, &rounds.counter)?;
+    Ok(proof)
+}
+
+/// What is to be shown to compute what, where nothing is done several times; or a round among some, the kernel's last
+/// parameter being its number.
+#[derive(Clone, Copy)]
+struct Once<'a> {
+    kernel: &'a loopir::Function,
+    summary: &'a tensir::Function,
+    rounds: Option<&'a Rounds>,
+    original: Option<&'a Proof>,
+    oracle: &'a dyn Oracle,
+    options: &'a Options,
+}
+
+impl Once<'_> {
+    fn attempt(self, solver: &mut Solver, guards: &mut Vec<Guard>) -> Result<Proof, Stuck> {
+        let Once {
+            kernel,
+            summary,
+            rounds,
+            original,
+            oracle,
+            options,
+        } = self;
+        let mut params = integer_params(kernel);
+        if let Some(rounds) = rounds {
+            params.remove(&rounds.counter);
         }
-        Answer::Unknown => stuck(
-            "that the guards and lemmas in use do not contradict each other could not be shown",
-        ),
+        let mut ctx = Context::new(solver, params, options.planted_lemmas.clone());
+        for guard in original
+            .iter()
+            .flat_map(|p| &p.guards)
+            .chain(&options.assume)
+        {
+            ctx.guard(guard.clone());
+        }
+        let mut exec = Executor::new(kernel, oracle, ctx, true);
+        exec.worst = options.worst;
+        if let Some(rounds) = rounds {
+            exec.in_rounds(&rounds.counter, &rounds.trip);
+        }
+        let ran = exec.run();
+        *guards = exec.ctx.guards().to_vec();
+        let (state, returned) = ran?;
+        if kernel.fused {
+            let cause = Cause::Open;
+            exec.loosened.push(Loosened { line: 0, cause });
+        } else if options.best == Tier::Real {
+            let cause = Cause::Asked;
+            exec.loosened.push(Loosened { line: 0, cause });
+        }
+        let tier = compare(&mut exec, summary, &state, returned.as_ref(), options)?.max(exec.tier);
+        let loosened = Loosened::merged(std::mem::take(&mut exec.loosened));
+        if exec.tier == Tier::Real {
+            footprint::independent_of_reals(&exec.accesses, &exec.hazards)?;
+        }
+        let touched = footprint::touched(&mut exec, original)?;
+        if let Some(original) = original {
+            footprint::within(&mut exec.ctx, &touched, original)?;
+            hazard::no_new_hazards(&mut exec.ctx, &exec.hazards, &original.hazards)?;
+        } else {
+            reads::within(&mut exec.ctx, summary, &touched)?;
+            keep_apart(&mut exec.ctx, kernel, &touched);
+        }
+        let within_locals = footprint::within_locals(&mut exec);
+        *guards = exec.ctx.guards().to_vec();
+        // Nothing was proven from a contradiction.
+        match exec.ctx.assumptions_are_satisfiable() {
+            Answer::Sat => Ok(Proof {
+                tier,
+                loosened,
+                guards: guards.clone(),
+                footprints: touched.iter().map(|t| t.footprint.clone()).collect(),
+                eager_guards: touched
+                    .iter()
+                    .flat_map(|t| {
+                        t.eager_guards
+                            .iter()
+                            .map(|g| (t.footprint.extent.array.clone(), g.clone()))
+                    })
+                    .collect(),
+                accesses: exec.accesses,
+                hazards: exec.hazards,
+                within_locals,
+            }),
+            Answer::Unsat => {
+                stuck("the guards and lemmas in use contradict each other, so they prove nothing")
+            }
+            Answer::Unknown => stuck(
+                "that the guards and lemmas in use do not contradict each other could not be shown",
+            ),
+        }
     }
 }
 

@@ -55,6 +55,7 @@ pub fn function(name: &str, ty: ScalarType, cases: &[Case]) -> Function {
         params: vec![size, array("a", ty), array("b", ty)],
         nodes: vec![],
         outputs: vec![],
+        rounds: None,
     };
     let vector = |elem| TensorType::new(vec![Idx::sym("n")], elem);
     let a = f.add(Op::View(view("a")), vec![], vector(ty));
@@ -109,6 +110,7 @@ pub fn folds(name: &str, ty: ScalarType, folds: &[(Reducer, Vec<usize>)]) -> Fun
         ],
         nodes: vec![],
         outputs: vec![],
+        rounds: None,
     };
     let (rows, cols) = (Idx::sym("rows"), Idx::sym("cols"));
     let matrix = View {

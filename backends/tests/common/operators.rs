@@ -48,6 +48,7 @@ fn function(ty: ScalarType, from_library: bool) -> Function {
         params,
         nodes: vec![],
         outputs: vec![],
+        rounds: None,
     };
     let vector = |elem| TensorType::new(vec![Idx::sym("n")], elem);
     let a = f.add(Op::View(view("a")), vec![], vector(ty));

@@ -99,6 +99,7 @@ fn summary(added: i128) -> tensir::Function {
         params: lifted.params,
         nodes: vec![],
         outputs: vec![],
+        rounds: None,
     };
     let value = f.add(
         Op::Generic(value),
@@ -411,6 +412,7 @@ fn a_real_sum_has_a_measured_error() {
         params: lifted.params.clone(),
         nodes: vec![],
         outputs: vec![],
+        rounds: None,
     };
     let vector = TensorType::new(vec![Idx::sym("n")], F32);
     let view = View {

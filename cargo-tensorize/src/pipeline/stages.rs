@@ -318,6 +318,7 @@ fn parameters(function: &loopir::Function) -> String {
         params: function.params.clone(),
         nodes: vec![],
         outputs: vec![],
+        rounds: None,
     };
     let text = empty.to_string();
     let inner = text

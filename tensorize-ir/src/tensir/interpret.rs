@@ -1,7 +1,7 @@
 //! The reference interpreter: every operator on concrete arrays, by its own definition and not by way
 //! of the element view.
 
-use super::{Function, Node, Op, Output, Reducer, View, arg_reduce, dim, dim_number, scan};
+use super::{Function, Node, Op, Output, Reducer, Rounds, View, arg_reduce, dim, dim_number, scan};
 use crate::element::Evaluator;
 use crate::index::{Atom, Idx, Sym};
 use crate::loopir::Param;
@@ -25,6 +25,24 @@ const MAX_ELEMENTS: usize = 1 << 26;
 
 /// Runs a function: what its arrays hold afterwards, and what it returns.
 pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
+    let (Some(rounds), Some(round)) = (&function.rounds, function.round()) else {
+        return once(function, inputs);
+    };
+    function.verify().map_err(|e| e.to_string())?;
+    check_inputs(function, inputs)?;
+    let mut inputs = inputs.clone();
+    for k in 0..size(&rounds.trip, &inputs)? {
+        let number = Scalar::int(Rounds::COUNTER, k);
+        inputs.scalars.insert(rounds.counter.clone(), number);
+        inputs.arrays = once(&round, &inputs)?.arrays;
+    }
+    Ok(Outputs {
+        arrays: inputs.arrays,
+        returned: None,
+    })
+}
+
+fn once(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
     let values = evaluate(function, inputs)?;
     let mut outputs = Outputs {
         arrays: inputs.arrays.clone(),
@@ -77,6 +95,7 @@ pub(super) fn undefined(node: usize, position: &[i128]) -> String {
 /// The value of every node.
 pub fn evaluate(function: &Function, inputs: &Inputs) -> Result<Vec<Tensor>, String> {
     function.verify().map_err(|e| e.to_string())?;
+    function.is_done_once()?;
     check_inputs(function, inputs)?;
     let mut values: Vec<Tensor> = Vec::new();
     for (id, node) in function.nodes.iter().enumerate() {

@@ -50,6 +50,7 @@ const MOST_SEAMS: usize = 16;
 /// The first element, the last one, corners, borders and seams of each dimension, and others by chance.
 pub fn sample(function: &Function, inputs: &Inputs, how: &Sampling) -> Result<Sampled, String> {
     function.verify().map_err(|e| e.to_string())?;
+    function.is_done_once()?;
     check_inputs(function, inputs)?;
     let seams = seams(function, inputs);
     let mut rng = Rng::new(how.seed);

@@ -16,7 +16,7 @@ use crate::index::{Idx, Sym};
 use crate::loopir::Param;
 use crate::op::BinOp;
 use crate::scalar::ScalarType;
-use crate::tensir::{Function, Node, NodeId, Op, Output, Reducer, TensorType, View};
+use crate::tensir::{Function, Node, NodeId, Op, Output, Reducer, Rounds, TensorType, View};
 use crate::verify::Place;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -151,6 +151,9 @@ impl fmt::Display for Function {
             }
         }
         writeln!(f, ") {{")?;
+        if let Some(Rounds { counter, trip }) = &self.rounds {
+            writeln!(f, "  rounds {counter} < {trip}")?;
+        }
         for (id, node) in self.nodes.iter().enumerate() {
             writeln!(f, "  %{id} = {node}")?;
         }
@@ -310,8 +313,15 @@ impl<'a> FunctionText<'a> {
         c.expect("(")?;
         c.params = c.list(")", Cursor::param)?;
         c.expect("{")?;
+        let rounds = match c.eat_name("rounds") {
+            true => Some(self.rounds(c)?),
+            false => None,
+        };
         while !c.eat("}") {
             self.statement(c)?;
+        }
+        if rounds.is_some() {
+            c.params.pop();
         }
         let (ends, outputs): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.outputs).into_iter().unzip();
@@ -320,6 +330,7 @@ impl<'a> FunctionText<'a> {
             params: std::mem::take(&mut c.params),
             nodes: std::mem::take(&mut self.nodes),
             outputs,
+            rounds,
         };
         function.verify().map_err(|e| {
             let at = match e.place {
@@ -330,6 +341,16 @@ impl<'a> FunctionText<'a> {
             c.error_at(at, e)
         })?;
         Ok(function)
+    }
+
+    /// `k < n`: from here on there is a parameter `k`.
+    fn rounds(&mut self, c: &mut Cursor<'a>) -> Result<Rounds, ParseError> {
+        let counter = c.expect_name("the name of the counter")?.into();
+        c.expect("<")?;
+        let trip = c.idx()?;
+        let rounds = Rounds { counter, trip };
+        c.params.push(rounds.param());
+        Ok(rounds)
     }
 
     fn statement(&mut self, c: &mut Cursor<'a>) -> Result<(), ParseError> {

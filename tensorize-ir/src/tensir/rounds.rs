@@ -1,0 +1,69 @@
+//! Kernels that do the same several times over, as loops over time do.
+
+use super::{Function, Output};
+use crate::index::{Idx, Sym};
+use crate::loopir::Param;
+use crate::scalar::ScalarType;
+
+/// How often a function's results are computed and stored, each time from what the arrays hold then: StableHLO's
+/// `while` with a counter, the arrays being what it carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rounds {
+    /// The number of the round, from 0; the function's nodes may speak of it as of a size of type
+    /// [`Rounds::COUNTER`].
+    pub counter: Sym,
+    /// How many, over the kernel's integer parameters; none if it is negative.
+    pub trip: Idx,
+}
+
+impl Rounds {
+    /// The counter's type.
+    pub const COUNTER: ScalarType = ScalarType::I64;
+
+    /// The counter as a parameter.
+    pub fn param(&self) -> Param {
+        Param::Scalar {
+            name: self.counter.clone(),
+            ty: Rounds::COUNTER,
+        }
+    }
+}
+
+impl Function {
+    /// One round as a function of its own, which takes the number of the round after its other parameters; nothing
+    /// if there is but one.
+    pub fn round(&self) -> Option<Function> {
+        let rounds = self.rounds.as_ref()?;
+        let mut params = self.params.clone();
+        params.push(rounds.param());
+        Some(Function {
+            name: self.name.clone(),
+            params,
+            nodes: self.nodes.clone(),
+            outputs: self.outputs.clone(),
+            rounds: None,
+        })
+    }
+
+    /// The function that does `round`, as [`Function::round`] has it, so many times; nothing if that returns a value.
+    pub fn of_rounds(mut round: Function, rounds: Rounds) -> Option<Function> {
+        let returns = |o: &Output| matches!(o, Output::Return { .. });
+        let last = round.params.pop()?;
+        let fits = last == rounds.param() && round.rounds.is_none();
+        (fits && !round.outputs.iter().any(returns)).then(|| Function {
+            rounds: Some(rounds),
+            ..round
+        })
+    }
+
+    /// An error if results are computed several times: for what speaks of one time only.
+    pub fn is_done_once(&self) -> Result<(), String> {
+        match &self.rounds {
+            None => Ok(()),
+            Some(rounds) => Err(format!(
+                "it is done {} times, each time from what the one before has left",
+                rounds.trip
+            )),
+        }
+    }
+}

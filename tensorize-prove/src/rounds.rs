@@ -1,0 +1,336 @@
+//! Loops over time: kernels that do the same several times over, each time from what the one before has left.
+//!
+//! Two things are shown of such a kernel: how often its loop runs, and that one round, whichever it is, computes what the
+//! summary says of a round. For both, a function of its own is made of the kernel; induction over the rounds does the
+//! rest, and for that the arrays have to be all that a round leaves to the next one.
+
+use crate::Proof;
+use crate::exec::Stuck;
+use crate::loops::modified;
+use std::collections::BTreeSet;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Guard;
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::loopir::{Expr, Function, Loop, LoopMode, Param, Stmt, Visited, visit};
+use tensorize_ir::op::BinOp;
+use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::tensir::{self, Op, Output, Rounds, TensorType};
+
+/// What a kernel with a loop over time is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// Returns how often the loop runs.
+    pub count: Function,
+    /// One round. Its number is the last parameter.
+    pub round: Function,
+}
+
+impl Split {
+    /// Takes a kernel apart: assignments, a loop with a counter, and nothing after it. In the round, its number goes by
+    /// the name of `counter`, which the kernel must not have.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel is no such thing, with the reason.
+    pub fn of(kernel: &Function, counter: &Sym) -> Result<Split, Stuck> {
+        let parts = Parts::of(kernel)?;
+        if names(kernel).contains(counter) {
+            return stuck(format!("the kernel has a '{counter}' of its own"), 0);
+        }
+        let split = Split {
+            count: parts.count(kernel, counter),
+            round: parts.round(kernel, counter),
+        };
+        for part in [&split.count, &split.round] {
+            part.validate().or_else(|e| stuck(e, parts.line))?;
+        }
+        Ok(split)
+    }
+
+    /// A name for the number of a round that the kernel does not have.
+    pub fn name(kernel: &Function) -> Sym {
+        let taken = names(kernel);
+        let mut numbered = (1..).map(|i| Sym::from(format!("round_{i}")));
+        let plain: Sym = "round".into();
+        match taken.contains(&plain) {
+            false => plain,
+            true => numbered.find(|n| !taken.contains(n)).unwrap_or(plain),
+        }
+    }
+}
+
+/// What [`Split::count`] returns.
+pub fn number_of_rounds(kernel: &Function, trip: &Idx) -> tensir::Function {
+    let mut function = tensir::Function {
+        name: kernel.name.clone(),
+        params: kernel.params.clone(),
+        nodes: vec![],
+        outputs: vec![],
+        rounds: None,
+    };
+    let ty = TensorType::scalar(Rounds::COUNTER);
+    let value = function.add(Op::Size(trip.clone()), vec![], ty);
+    function.outputs.push(Output::Return { value });
+    function
+}
+
+/// Shows that what a proof asks before a call is nothing that a round may change, and that it speaks of no round.
+pub(crate) fn holds_for_all(proof: &Proof, counter: &Sym) -> Result<(), Stuck> {
+    let written: BTreeSet<&Sym> = (proof.footprints.iter())
+        .filter(|f| f.writes)
+        .map(|f| &f.extent.array)
+        .collect();
+    let reads_written = |e: &ElemRef| {
+        let mut found = false;
+        e.visit(&mut |x| {
+            found |= matches!(&**x, Elem::Read { array, .. } if written.contains(array))
+        });
+        found
+    };
+    let changes = |i: &Idx| {
+        let mut found = i.mentions(counter);
+        i.for_each_value(&mut |v| found |= reads_written(v));
+        found
+    };
+    let extents = proof.footprints.iter().map(|f| &f.extent);
+    let guards = (proof.guards.iter())
+        .chain(proof.eager_guards.iter().map(|(_, guard)| guard))
+        .chain(proof.within_locals.iter().flatten());
+    let guard_changes = |g: &Guard| match g {
+        Guard::NonNegative(i) | Guard::Fits(i, _) => changes(i),
+        Guard::Disjoint(a, b) => [&a.lo, &a.hi, &b.lo, &b.hi].into_iter().any(&changes),
+    };
+    if extents
+        .into_iter()
+        .any(|e| changes(&e.lo) || changes(&e.hi))
+        || guards.into_iter().any(guard_changes)
+    {
+        return stuck(
+            "what is asked of the data before a call may not hold in a later round",
+            0,
+        );
+    }
+    Ok(())
+}
+
+/// `before`, then a loop whose last statement is `var = var + step`.
+struct Parts<'a> {
+    before: &'a [Stmt],
+    body: &'a [Stmt],
+    the_loop: &'a Loop,
+    var: &'a Sym,
+    ty: ScalarType,
+    next: &'a Stmt,
+    /// Added in each round.
+    step: i128,
+    line: u32,
+    /// Variables that rounds assign, but for the counter.
+    assigned: BTreeSet<Sym>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(kernel: &'a Function) -> Result<Parts<'a>, Stuck> {
+        let body = match kernel.body.as_slice() {
+            [body @ .., Stmt::Return(None)] => body,
+            body => body,
+        };
+        let Some((Stmt::Loop(the_loop), before)) = body.split_last() else {
+            return stuck("it does not end with a loop", 0);
+        };
+        let line = the_loop.line;
+        let not = |what: &str| stuck(format!("the loop over all {what}"), line);
+        if kernel.ret.is_some() {
+            return not("is followed by a value that is returned");
+        }
+        if !the_loop.test_first || the_loop.mode != LoopMode::Sequential {
+            return not("is no for or while");
+        }
+        let Some((next, body)) = the_loop.body.split_last() else {
+            return not("does nothing");
+        };
+        let Some((var, ty, step)) = step(next) else {
+            return not("does not end with its counter's step");
+        };
+        let (mut assigned, written) = modified(body);
+        let params = kernel.params.iter().map(Param::name);
+        if assigned.contains_key(var) || params.into_iter().any(|p| assigned.contains_key(p)) {
+            return not("changes its counter, or a parameter, on the way");
+        }
+        assigned.remove(var);
+        let mut plain = true;
+        let mut changes = false;
+        visit(before, &mut |part| {
+            plain &= !matches!(part, Visited::Stmt(Stmt::Loop(_) | Stmt::Store { .. }));
+            changes |=
+                matches!(part, Visited::Expr(Expr::Load { array, .. }) if written.contains(array));
+        });
+        if !plain {
+            return not("is not the first thing that it does with arrays");
+        }
+        if changes {
+            return not("changes what was read before it");
+        }
+        let mut returns = false;
+        visit(body, &mut |part| {
+            returns |= matches!(part, Visited::Stmt(Stmt::Return(_)))
+        });
+        let mut by_rounds = returns;
+        the_loop.cond.visit(&mut |e| {
+            by_rounds |= match e {
+                Expr::Load { .. } => true,
+                Expr::Var(v, _) => assigned.contains_key(v),
+                _ => false,
+            };
+        });
+        if by_rounds {
+            return not("ends when something happens in a round");
+        }
+        Ok(Parts {
+            before,
+            body,
+            the_loop,
+            var,
+            ty,
+            next,
+            step,
+            line,
+            assigned: assigned.into_keys().collect(),
+        })
+    }
+
+    /// `n = 0; while (…) { n = n + 1; var = var + step; } return n`
+    fn count(&self, kernel: &Function, counter: &Sym) -> Function {
+        let count = Rounds::COUNTER;
+        let assign = |value| Stmt::Assign {
+            var: counter.clone(),
+            ty: count,
+            value,
+        };
+        let so_far = Expr::Var(counter.clone(), count);
+        let mut body = counting(self.before);
+        body.push(assign(Expr::int(count, 0)));
+        let one_more = Expr::binary(BinOp::Add, so_far.clone(), Expr::int(count, 1));
+        body.push(Stmt::Loop(Loop {
+            body: vec![assign(one_more), self.next.clone()],
+            ..self.the_loop.clone()
+        }));
+        body.push(Stmt::Return(Some(so_far)));
+        Function {
+            ret: Some(count),
+            fused: false,
+            body,
+            ..kernel.clone()
+        }
+    }
+
+    /// What comes before the loop, the counter after so many rounds, and one round. Variables that rounds assign have no
+    /// value before: what a round took from another one would be read unassigned, of which nothing can be shown.
+    fn round(&self, kernel: &Function, counter: &Sym) -> Function {
+        let mut params = kernel.params.clone();
+        params.push(Param::Scalar {
+            name: counter.clone(),
+            ty: Rounds::COUNTER,
+        });
+        let number = Expr::Var(counter.clone(), Rounds::COUNTER);
+        // The sum fits if the kernel's own steps do: in 64 bits no smaller type's overflows, what is unsigned wraps
+        // either way, and nothing runs for 2^62 rounds.
+        let wide = match self.ty {
+            ScalarType::U64 => ScalarType::U64,
+            _ => ScalarType::I64,
+        };
+        let first = Expr::convert(wide, Expr::Var(self.var.clone(), self.ty));
+        let steps = match self.step {
+            1 => Expr::convert(wide, number),
+            step => Expr::binary(
+                BinOp::Multiply,
+                Expr::convert(wide, number),
+                Expr::int(wide, step),
+            ),
+        };
+        let now = Expr::binary(BinOp::Add, first, steps);
+        let mut body = without(self.before, &self.assigned);
+        body.push(Stmt::Assign {
+            var: self.var.clone(),
+            ty: self.ty,
+            value: Expr::convert(self.ty, now),
+        });
+        body.extend_from_slice(self.body);
+        Function {
+            params,
+            body,
+            ..kernel.clone()
+        }
+    }
+}
+
+/// `var = var + step` or `var = var - step` with a literal, of 32 or 64 bits.
+fn step(stmt: &Stmt) -> Option<(&Sym, ScalarType, i128)> {
+    let Stmt::Assign { var, ty, value } = stmt else {
+        return None;
+    };
+    let Expr::Binary(op, a, b) = value else {
+        return None;
+    };
+    let (Expr::Var(from, _), Expr::Const(by)) = (&**a, &**b) else {
+        return None;
+    };
+    let by = match op {
+        BinOp::Add => by.as_int(),
+        BinOp::Subtract => -by.as_int(),
+        _ => return None,
+    };
+    let fits = ty.is_int() && ty.bits() >= 32 && from == var && (1..1 << 16).contains(&by.abs());
+    fits.then_some((var, *ty, by))
+}
+
+/// What comes before the loop, with no rounds where it returns. The loop's condition has to do without floats.
+fn counting(stmts: &[Stmt]) -> Vec<Stmt> {
+    let one = |s: &Stmt| match s {
+        Stmt::Assign { ty, .. } if ty.is_float() => None,
+        Stmt::Return(_) => Some(Stmt::Return(Some(Expr::int(Rounds::COUNTER, 0)))),
+        Stmt::If {
+            cond,
+            then,
+            otherwise,
+        } => Some(Stmt::If {
+            cond: cond.clone(),
+            then: counting(then),
+            otherwise: counting(otherwise),
+        }),
+        other => Some(other.clone()),
+    };
+    stmts.iter().filter_map(one).collect()
+}
+
+/// The statements without assignments to these.
+fn without(stmts: &[Stmt], vars: &BTreeSet<Sym>) -> Vec<Stmt> {
+    let one = |s: &Stmt| match s {
+        Stmt::Assign { var, .. } if vars.contains(var) => None,
+        Stmt::If {
+            cond,
+            then,
+            otherwise,
+        } => Some(Stmt::If {
+            cond: cond.clone(),
+            then: without(then, vars),
+            otherwise: without(otherwise, vars),
+        }),
+        other => Some(other.clone()),
+    };
+    stmts.iter().filter_map(one).collect()
+}
+
+/// Every name in a kernel.
+fn names(kernel: &Function) -> BTreeSet<Sym> {
+    let mut names: BTreeSet<Sym> = kernel.params.iter().map(|p| p.name().clone()).collect();
+    names.extend(kernel.arrays.iter().map(|a| a.name.clone()));
+    names.extend(modified(&kernel.body).0.into_keys());
+    names
+}
+
+fn stuck<T>(what: impl Into<String>, line: u32) -> Result<T, Stuck> {
+    Err(Stuck {
+        what: what.into(),
+        line,
+    })
+}
