@@ -49,6 +49,12 @@ pub trait Target: Sync {
         false
     }
 
+    /// Whether there is code for summaries that are done several times over ([`tensir::Rounds`]). Where there is not, none
+    /// is asked for.
+    fn has_rounds(&self) -> bool {
+        false
+    }
+
     /// Code for one kernel.
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported>;
 }

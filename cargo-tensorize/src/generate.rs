@@ -68,6 +68,10 @@ pub fn generate(
         let why = format!("the proof is of tier {is}, the configuration asks for {asked}");
         return report(TargetStatus::Unsupported, why);
     }
+    if summary.rounds.is_some() && !target.has_rounds() {
+        let why = "it does the same several times over, and this target has no such loops as yet";
+        return report(TargetStatus::Unsupported, why.into());
+    }
     let make = |tier: Tier, plain: bool| {
         target.generate(&backends::Kernel {
             function: summary,

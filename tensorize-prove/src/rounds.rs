@@ -27,18 +27,18 @@ pub struct Split {
 
 impl Split {
     /// Takes a kernel apart: assignments, a loop with a counter, and nothing after it. In the round, its number goes by
-    /// the name of `counter`, which the kernel must not have.
+    /// the name of `counter`, which in the kernel must be that of nothing, or of what counts the rounds from 0.
     ///
     /// # Errors
     ///
     /// If the kernel is no such thing, with the reason.
     pub fn of(kernel: &Function, counter: &Sym) -> Result<Split, Stuck> {
         let parts = Parts::of(kernel)?;
-        if names(kernel).contains(counter) {
+        if names(kernel).contains(counter) && !parts.counts_as(counter) {
             return stuck(format!("the kernel has a '{counter}' of its own"), 0);
         }
         let split = Split {
-            count: parts.count(kernel, counter),
+            count: parts.count(kernel),
             round: parts.round(kernel, counter),
         };
         for part in [&split.count, &split.round] {
@@ -198,15 +198,35 @@ impl<'a> Parts<'a> {
         })
     }
 
+    /// Whether the loop's counter has this name, and is the number of the round.
+    fn counts_as(&self, counter: &Sym) -> bool {
+        let Some((Stmt::Assign { var, ty, value }, before)) = self.before.split_last() else {
+            return false;
+        };
+        let mut read = false;
+        visit(before, &mut |part| {
+            read |= matches!(part, Visited::Expr(Expr::Var(v, _)) if v == counter);
+        });
+        let from_zero = matches!(value, Expr::Const(v) if v.as_int() == 0);
+        let by_one = self.step == 1 && self.ty == Rounds::COUNTER;
+        var == counter
+            && *ty == Rounds::COUNTER
+            && self.var == counter
+            && from_zero
+            && by_one
+            && !read
+    }
+
     /// `n = 0; while (…) { n = n + 1; var = var + step; } return n`
-    fn count(&self, kernel: &Function, counter: &Sym) -> Function {
+    fn count(&self, kernel: &Function) -> Function {
         let count = Rounds::COUNTER;
+        let name = Split::name(kernel);
         let assign = |value| Stmt::Assign {
-            var: counter.clone(),
+            var: name.clone(),
             ty: count,
             value,
         };
-        let so_far = Expr::Var(counter.clone(), count);
+        let so_far = Expr::Var(name.clone(), count);
         let mut body = counting(self.before);
         body.push(assign(Expr::int(count, 0)));
         let one_more = Expr::binary(BinOp::Add, so_far.clone(), Expr::int(count, 1));
@@ -249,11 +269,16 @@ impl<'a> Parts<'a> {
         };
         let now = Expr::binary(BinOp::Add, first, steps);
         let mut body = without(self.before, &self.assigned);
-        body.push(Stmt::Assign {
-            var: self.var.clone(),
-            ty: self.ty,
-            value: Expr::convert(self.ty, now),
-        });
+        if self.var == counter {
+            // The parameter itself.
+            body.pop();
+        } else {
+            body.push(Stmt::Assign {
+                var: self.var.clone(),
+                ty: self.ty,
+                value: Expr::convert(self.ty, now),
+            });
+        }
         body.extend_from_slice(self.body);
         Function {
             params,

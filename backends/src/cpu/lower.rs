@@ -145,6 +145,11 @@ fn lower_with(
     })
 }
 
+/// How many rounds a function has, in terms of its parameters.
+pub(super) fn trip(function: &tensir::Function, trip: &Idx) -> Result<Expr, Unsupported> {
+    Builder::new(Machine::Cores, function, Tier::Exact).by_params(trip)
+}
+
 /// Where statements are being collected.
 #[derive(Default)]
 pub(super) struct Scope {
@@ -228,6 +233,16 @@ impl Builder {
     /// A local array, its length in terms of the parameters themselves.
     fn local_array(&mut self, m: &Memory) -> Result<LocalArray, Unsupported> {
         self.names.reserve(&m.name);
+        Ok(LocalArray {
+            name: m.name.clone(),
+            elem: m.elem,
+            len: Len::Of(self.by_params(&m.len)?),
+            init: None,
+        })
+    }
+
+    /// A number in terms of the parameters themselves.
+    fn by_params(&mut self, idx: &Idx) -> Result<Expr, Unsupported> {
         let as_they_are = self.params.iter().filter(|(_, ty)| ty.is_int());
         let as_they_are = as_they_are.map(|(name, &ty)| {
             let value = Expr::convert(I64, Expr::Var(name.clone(), ty));
@@ -235,14 +250,9 @@ impl Builder {
         });
         let as_they_are = as_they_are.collect();
         let sizes = std::mem::replace(&mut self.sizes, as_they_are);
-        let len = self.index(&m.len)?;
+        let value = self.index(idx);
         self.sizes = sizes;
-        Ok(LocalArray {
-            name: m.name.clone(),
-            elem: m.elem,
-            len: Len::Of(len),
-            init: None,
-        })
+        value
     }
 
     pub(super) fn top(&mut self) -> &mut Scope {

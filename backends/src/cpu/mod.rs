@@ -9,6 +9,8 @@
 //! * [`contraction`]: products of matrices, which a library computes.
 //! * `scatter`: results of which the data says where each round goes.
 //! * `wait`: results that are computed into memory before they are stored.
+//! * `rounds`: loops over time.
+//! * `stages`: results that others are computed from.
 //! * `running`: folds that grow with a loop's counter, as prefix sums do.
 //! * `term`: facts about index notation that decide what may be moved where.
 //! * [`c`]: LoopIR, printed as C. It prints any LoopIR function, also a front end's.
@@ -21,9 +23,11 @@ mod interchange;
 mod kept;
 pub mod lower;
 mod nest;
+mod rounds;
 mod running;
 mod scatter;
 mod search;
+mod stages;
 mod term;
 mod value;
 mod wait;
@@ -67,6 +71,10 @@ impl Target for Cpu {
         "C for all cores of this machine (OpenMP), compiled by cc"
     }
 
+    fn has_rounds(&self) -> bool {
+        true
+    }
+
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
         let Kernel {
             function,
@@ -79,7 +87,13 @@ impl Target for Cpu {
             true => Locals::Waiting,
             false => Locals::Kept,
         };
-        let lowered = lower::lower_for(Machine::Cores, function, *tier, footprints, locals)?;
+        let lowered = match function.round() {
+            Some(round) => {
+                let round = lower::lower_for(Machine::Cores, &round, *tier, footprints, locals)?;
+                rounds::in_rounds(round, function)?
+            }
+            None => lower::lower_for(Machine::Cores, function, *tier, footprints, locals)?,
+        };
         let entry = format!("{}__tensorize_cpu", kernel.function.name);
         let mut function = lowered.function;
         function.name = entry.clone();

@@ -6,6 +6,7 @@
 
 use super::kept::kept;
 use super::lower::Locals;
+use super::stages::in_stages;
 use super::wait::{Memory, waiting};
 use super::{running, scatter, term};
 use crate::Unsupported;
@@ -237,6 +238,14 @@ impl Plan {
         let together = |single: &[Nest], own: &[Sym]| {
             order(merged(single, own), own).or_else(|_| order(single.to_vec(), own))
         };
+        if matches!(locals, Locals::Kept | Locals::Results)
+            && self.ret.is_none()
+            && let Some((staged, first)) = in_stages(&single)
+            && let Ok(nests) = together(&staged, &first)
+        {
+            self.nests = nests;
+            return Ok(());
+        }
         if matches!(locals, Locals::Kept | Locals::Results) {
             let memory = (locals == Locals::Kept).then(|| names.clone());
             let kept = kept(self.ret.as_ref(), &single, memory);

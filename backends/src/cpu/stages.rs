@@ -1,0 +1,123 @@
+//! Results that others are computed from: in `b = f(a); a = g(b)`, each sweep over its own range, a summary says what
+//! `a` is in terms of the old `a` and of the old `b` where the first sweep does not reach. Once the first result is
+//! stored, all that is read there, and not computed again.
+
+use super::nest::{Nest, Stored, Target, reads_any};
+use super::term::canonical;
+use std::collections::BTreeMap;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::index::{Idx, Sym};
+
+/// So far apart may two places be of which one is computed from the other.
+const FAR: i128 = 2;
+
+/// No more ways than this in which a result's places may lie beside another one's.
+const MOST_WAYS: usize = 250;
+
+/// The nests with such results read where they are stored, and the arrays that have to be written first for that;
+/// nothing if there are none. Whether each place that is read is one that was written, the proof of the code says.
+pub(super) fn in_stages(nests: &[Nest]) -> Option<(Vec<Nest>, Vec<Sym>)> {
+    let mut staged = nests.to_vec();
+    let mut first: Vec<Sym> = Vec::new();
+    for (i, nest) in staged.iter_mut().enumerate() {
+        let [t] = nest.results.as_mut_slice() else {
+            return None;
+        };
+        let others = nests.iter().enumerate().filter(|(k, _)| *k != i);
+        let others = others.flat_map(|(_, n)| Some((n, n.results.first()?)));
+        let feeding: Vec<(&Nest, &Target)> = others
+            .filter(|(_, o)| o.array != t.array && matches!(o.store, Stored::Always(_)))
+            .filter(|(_, o)| !matches!(&*o.value, Elem::Read { .. } | Elem::Const(_)))
+            .collect();
+        let mut places = Places::new();
+        for (n, other) in &feeding {
+            places.extend(seen_from(&nest.dims, n, other));
+        }
+        let several = |array: &Sym| {
+            let stores = nests.iter().flat_map(|n| &n.results);
+            stores.filter(|o| o.array == *array).count() > 1
+        };
+        let mut found: Vec<Sym> = Vec::new();
+        let value = read_there(&t.value, &places, &several, &mut found);
+        if !found.is_empty() {
+            *t = Target::new(t.array.clone(), t.index.clone(), value);
+            first.extend(found);
+        }
+    }
+    first.sort_unstable();
+    first.dedup();
+    // What looks at the old contents alone would have to come before, and not after.
+    let looks_back = |before: &Nest, after: &Nest| {
+        let (Some(before), Some(after)) = (before.results.first(), after.results.first()) else {
+            return false;
+        };
+        let read = first.iter().filter(|a| **a != before.array);
+        let read: Vec<&Sym> = read.filter(|a| reads_any(&before.value, &[a])).collect();
+        before.value == after.value && !read.is_empty()
+    };
+    let mixed = nests.iter().zip(&staged).any(|(b, a)| looks_back(b, a));
+    (!first.is_empty() && !mixed).then_some((staged, first))
+}
+
+/// Values, in canonical form, with where they are stored.
+type Places = BTreeMap<ElemRef, (Sym, Idx)>;
+
+/// What a result has at places beside, or along, those of some counters.
+fn seen_from(counters: &[Sym], nest: &Nest, result: &Target) -> Places {
+    let mut ways: Vec<Vec<Idx>> = vec![vec![]];
+    for _ in &nest.dims {
+        let longer = |way: &Vec<Idx>| {
+            let taken = way.clone();
+            let free = counters
+                .iter()
+                .filter(move |c| !taken.iter().any(|i| i.mentions(c)));
+            let way = way.clone();
+            let beside: Vec<Vec<Idx>> = free
+                .flat_map(|c| (-FAR..=FAR).map(|by| &Idx::sym(c.clone()) + &Idx::constant(by)))
+                .map(|at| way.iter().cloned().chain([at]).collect())
+                .collect();
+            beside
+        };
+        ways = ways.iter().flat_map(longer).collect();
+        if ways.len() > MOST_WAYS {
+            return Places::new();
+        }
+    }
+    let stored = |way: Vec<Idx>| {
+        let with = |s: &Sym| {
+            let at = nest.dims.iter().position(|d| d == s)?;
+            Some(way[at].clone())
+        };
+        let place = (result.array.clone(), result.index.substitute(&with));
+        (canonical(&result.value.substitute(&with)), place)
+    };
+    ways.into_iter().map(stored).collect()
+}
+
+/// `e` with such values read where they stand, and the arrays in `found`.
+fn read_there(
+    e: &ElemRef,
+    places: &Places,
+    several: &dyn Fn(&Sym) -> bool,
+    found: &mut Vec<Sym>,
+) -> ElemRef {
+    if let Some((array, index)) = places.get(&canonical(e)) {
+        found.push(array.clone());
+        return Elem::read(array.clone(), e.ty(), index.clone());
+    }
+    if let Elem::Select(_, there, elsewhere) = &**e
+        && let Some((array, index)) = places.get(&canonical(there))
+    {
+        // Where the first result does not reach, what was there before still is, or another result.
+        let is_old = matches!(&**elsewhere, Elem::Read { array: a, index: i, .. } if a == array && i == index);
+        if is_old || several(array) {
+            found.push(array.clone());
+            return Elem::read(array.clone(), e.ty(), index.clone());
+        }
+    }
+    let children: Vec<ElemRef> = (e.children().into_iter())
+        .map(|c| read_there(c, places, several, found))
+        .collect();
+    let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+    e.rebuild(&children, &indices)
+}
