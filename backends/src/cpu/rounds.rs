@@ -2,6 +2,7 @@
 
 use super::lower::{self, I64, Lowered};
 use crate::Unsupported;
+use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{self, Expr, Len, Loop, LoopMode, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::tensir::{self, Rounds};
@@ -17,16 +18,12 @@ pub(super) fn in_rounds(
     let code = round.function;
     let mut params = code.params;
     params.pop();
-    let mut by_round = false;
-    for len in code.arrays.iter().map(|a| &a.len) {
-        if let Len::Of(len) = len {
-            len.visit(&mut |e| by_round |= matches!(e, Expr::Var(v, _) if v == counter));
+    // As much memory as the first round needs: where a later one needs more, there is no proof.
+    let mut arrays = code.arrays;
+    for array in &mut arrays {
+        if let Len::Of(len) = &mut array.len {
+            *len = in_first_round(len, counter);
         }
-    }
-    if by_round {
-        return Err(Unsupported::new(
-            "each round needs memory of its own, of another size",
-        ));
     }
     let mut ids = 0;
     visit(&code.body, &mut |part| {
@@ -58,9 +55,35 @@ pub(super) fn in_rounds(
     Ok(Lowered {
         function: loopir::Function {
             params,
+            arrays,
             body: vec![assign(Expr::int(I64, 0)), Stmt::Loop(rounds)],
             ..code
         },
         ..round
     })
+}
+
+/// The number of elements that the first round needs.
+fn in_first_round(e: &Expr, counter: &Sym) -> Expr {
+    let is_zero = |e: &Expr| matches!(e, Expr::Const(v) if v.as_int() == 0);
+    match e {
+        Expr::Var(v, _) if v == counter => Expr::int(I64, 0),
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (in_first_round(a, counter), in_first_round(b, counter));
+            match op {
+                BinOp::Multiply if is_zero(&a) || is_zero(&b) => Expr::int(I64, 0),
+                BinOp::Add if is_zero(&a) => b,
+                BinOp::Add | BinOp::Subtract if is_zero(&b) => a,
+                _ => Expr::binary(*op, a, b),
+            }
+        }
+        Expr::Convert(ty, a) => Expr::convert(*ty, in_first_round(a, counter)),
+        other => {
+            let mut other = other.clone();
+            for child in other.children_mut() {
+                *child = in_first_round(child, counter);
+            }
+            other
+        }
+    }
 }

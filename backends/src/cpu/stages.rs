@@ -18,30 +18,38 @@ const MOST_WAYS: usize = 250;
 /// nothing if there are none. Whether each place that is read is one that was written, the proof of the code says.
 pub(super) fn in_stages(nests: &[Nest]) -> Option<(Vec<Nest>, Vec<Sym>)> {
     let mut staged = nests.to_vec();
+    // Which nest takes what from which other one.
+    let mut feeds: Vec<(usize, usize)> = Vec::new();
     let mut first: Vec<Sym> = Vec::new();
-    for (i, nest) in staged.iter_mut().enumerate() {
-        let [t] = nest.results.as_mut_slice() else {
+    // What overwrites its own operands is better taken from elsewhere than the other way round.
+    let mut numbers: Vec<usize> = (0..nests.len()).collect();
+    numbers.sort_by_key(|&i| !nests[i].results.iter().any(|t| t.reads(&t.array)));
+    for i in numbers {
+        let [t] = staged[i].results.as_slice() else {
             return None;
         };
-        let others = nests.iter().enumerate().filter(|(k, _)| *k != i);
-        let others = others.flat_map(|(_, n)| Some((n, n.results.first()?)));
-        let feeding: Vec<(&Nest, &Target)> = others
-            .filter(|(_, o)| o.array != t.array && matches!(o.store, Stored::Always(_)))
-            .filter(|(_, o)| !matches!(&*o.value, Elem::Read { .. } | Elem::Const(_)))
-            .collect();
         let mut places = Places::new();
-        for (n, other) in &feeding {
-            places.extend(seen_from(&nest.dims, n, other));
+        for (k, n) in nests.iter().enumerate() {
+            if let [other] = n.results.as_slice()
+                && other.array != t.array
+                && matches!(other.store, Stored::Always(_))
+                && !matches!(&*other.value, Elem::Read { .. } | Elem::Const(_))
+                && !leads(&feeds, i, k)
+            {
+                places.extend(seen_from(&staged[i].dims, n, other, k));
+            }
         }
         let several = |array: &Sym| {
             let stores = nests.iter().flat_map(|n| &n.results);
             stores.filter(|o| o.array == *array).count() > 1
         };
-        let mut found: Vec<Sym> = Vec::new();
+        let mut found: Vec<(Sym, usize)> = Vec::new();
         let value = read_there(&t.value, &places, &several, &mut found);
         if !found.is_empty() {
-            *t = Target::new(t.array.clone(), t.index.clone(), value);
-            first.extend(found);
+            let taken = Target::new(t.array.clone(), t.index.clone(), value);
+            staged[i].results = vec![taken];
+            feeds.extend(found.iter().map(|(_, k)| (*k, i)));
+            first.extend(found.into_iter().map(|(array, _)| array));
         }
     }
     first.sort_unstable();
@@ -59,11 +67,17 @@ pub(super) fn in_stages(nests: &[Nest]) -> Option<(Vec<Nest>, Vec<Sym>)> {
     (!first.is_empty() && !mixed).then_some((staged, first))
 }
 
-/// Values, in canonical form, with where they are stored.
-type Places = BTreeMap<ElemRef, (Sym, Idx)>;
+/// Values, in canonical form, with where they are stored, and by which nest.
+type Places = BTreeMap<ElemRef, (Sym, Idx, usize)>;
+
+/// Whether what the nest `from` stores goes into what `to` stores.
+fn leads(feeds: &[(usize, usize)], from: usize, to: usize) -> bool {
+    let mut next = feeds.iter().filter(|(k, _)| *k == from);
+    from == to || next.any(|(_, i)| leads(feeds, *i, to))
+}
 
 /// What a result has at places beside, or along, those of some counters.
-fn seen_from(counters: &[Sym], nest: &Nest, result: &Target) -> Places {
+fn seen_from(counters: &[Sym], nest: &Nest, result: &Target, number: usize) -> Places {
     let mut ways: Vec<Vec<Idx>> = vec![vec![]];
     for _ in &nest.dims {
         let longer = |way: &Vec<Idx>| {
@@ -88,7 +102,7 @@ fn seen_from(counters: &[Sym], nest: &Nest, result: &Target) -> Places {
             let at = nest.dims.iter().position(|d| d == s)?;
             Some(way[at].clone())
         };
-        let place = (result.array.clone(), result.index.substitute(&with));
+        let place = (result.array.clone(), result.index.substitute(&with), number);
         (canonical(&result.value.substitute(&with)), place)
     };
     ways.into_iter().map(stored).collect()
@@ -99,19 +113,19 @@ fn read_there(
     e: &ElemRef,
     places: &Places,
     several: &dyn Fn(&Sym) -> bool,
-    found: &mut Vec<Sym>,
+    found: &mut Vec<(Sym, usize)>,
 ) -> ElemRef {
-    if let Some((array, index)) = places.get(&canonical(e)) {
-        found.push(array.clone());
+    if let Some((array, index, number)) = places.get(&canonical(e)) {
+        found.push((array.clone(), *number));
         return Elem::read(array.clone(), e.ty(), index.clone());
     }
     if let Elem::Select(_, there, elsewhere) = &**e
-        && let Some((array, index)) = places.get(&canonical(there))
+        && let Some((array, index, number)) = places.get(&canonical(there))
     {
         // Where the first result does not reach, what was there before still is, or another result.
         let is_old = matches!(&**elsewhere, Elem::Read { array: a, index: i, .. } if a == array && i == index);
         if is_old || several(array) {
-            found.push(array.clone());
+            found.push((array.clone(), *number));
             return Elem::read(array.clone(), e.ty(), index.clone());
         }
     }
