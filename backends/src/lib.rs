@@ -76,6 +76,19 @@ pub struct Kernel<'a> {
     pub signature: Signature,
 }
 
+impl<'a> Kernel<'a> {
+    /// The same kernel with another summary.
+    pub(crate) fn with<'b>(&'b self, function: &'b tensir::Function) -> Kernel<'b>
+    where
+        'a: 'b,
+    {
+        Kernel {
+            function,
+            ..self.clone()
+        }
+    }
+}
+
 /// How the C prototype spells its types. Only comments show these: the generated function has the
 /// same types under their `<stdint.h>` names, so that it needs none of the user's headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -72,6 +72,11 @@ pub fn generate(
         let why = "it does the same several times over, and this target has no such loops as yet";
         return report(TargetStatus::Unsupported, why.into());
     }
+    // What one round rounds in another way, later ones may make as large as they like.
+    let asked = match summary.rounds {
+        Some(_) => Tier::Exact,
+        None => subject.tier,
+    };
     let make = |tier: Tier, plain: bool| {
         target.generate(&backends::Kernel {
             function: summary,
@@ -82,7 +87,7 @@ pub fn generate(
             signature: subject.signature.map(spelling).unwrap_or_default(),
         })
     };
-    let (first, plain) = match (make(subject.tier, false), make(subject.tier, true)) {
+    let (first, plain) = match (make(asked, false), make(asked, true)) {
         (Err(u), _) => return report(TargetStatus::Unsupported, u.why),
         (Ok(first), plain) => (first, plain.ok()),
     };

@@ -31,6 +31,7 @@ pub(crate) use py::{Code, numpy_dtype};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::Param;
 use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::tensir;
 
 /// What the printer asks a dialect for, besides TensIR's scalar operators under their own names.
 #[cfg(test)]
@@ -96,7 +97,15 @@ impl Target for Dialect {
         Some(self.package)
     }
 
+    fn has_rounds(&self) -> bool {
+        true
+    }
+
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
+        if let Some(round) = kernel.function.round() {
+            let round = self.generate(&kernel.with(&named_round(round)))?;
+            return self.in_rounds(kernel, round);
+        }
         let f = self.function(kernel)?;
         Ok(Generated {
             files: vec![(
@@ -227,6 +236,41 @@ impl Dialect {
         })
     }
 
+    /// The code of one round, with an entry that calls it as often as the kernel says.
+    pub(crate) fn in_rounds(
+        &self,
+        kernel: &Kernel,
+        round: Generated,
+    ) -> Result<Generated, Unsupported> {
+        let Some(rounds) = &kernel.function.rounds else {
+            return Ok(round);
+        };
+        let begun = self.begin(kernel)?;
+        let head = begun.head();
+        let params = begun.params.join(", ");
+        let mut e = begun.emitter;
+        let trip = e.scalar_index(&rounds.trip)?;
+        let number = e.body.names.fresh("number");
+        let numbers = match self.boundary {
+            None => &e.body.lines,
+            Some(_) => &e.boundary.lines,
+        };
+        let indent = if self.boundary.is_none() { "" } else { "    " };
+        let mut text = format!("\n\n{head}{}", self.docstring(kernel, round.tier));
+        text += &lines(numbers, indent);
+        text += &format!("    for {number} in range({trip}):\n");
+        text += &format!("        {}({params}, {number})\n", round.entry);
+        let files = round.files.into_iter().map(|(_, module)| {
+            let file = format!("{}.{}.py", kernel.function.name, self.target);
+            (file, module + &text)
+        });
+        Ok(Generated {
+            files: files.collect(),
+            entry: begun.entry,
+            ..round
+        })
+    }
+
     fn function(&self, kernel: &Kernel) -> Result<Function, Unsupported> {
         let begun = self.begin(kernel)?;
         let head = begun.head();
@@ -285,6 +329,14 @@ impl Dialect {
 
 pub(crate) fn lines(lines: &[String], indent: &str) -> String {
     lines.iter().map(|l| format!("{indent}{l}\n")).collect()
+}
+
+/// One round, under a name of its own.
+pub(crate) fn named_round(round: tensir::Function) -> tensir::Function {
+    tensir::Function {
+        name: format!("{}_round", round.name),
+        ..round
+    }
 }
 
 /// What a helper defines.

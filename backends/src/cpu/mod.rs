@@ -78,25 +78,21 @@ impl Target for Cpu {
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
         let Kernel {
             function,
+            tier,
             footprints,
             plain,
             ..
         } = kernel;
-        // What one round rounds in another way, later ones may make as large as they like.
-        let tier = match function.rounds {
-            Some(_) => Tier::Exact,
-            None => kernel.tier,
-        };
         let locals = match plain {
             true => Locals::Waiting,
             false => Locals::Kept,
         };
         let lowered = match function.round() {
             Some(round) => {
-                let round = lower::lower_for(Machine::Cores, &round, tier, footprints, locals)?;
+                let round = lower::lower_for(Machine::Cores, &round, *tier, footprints, locals)?;
                 rounds::in_rounds(round, function)?
             }
-            None => lower::lower_for(Machine::Cores, function, tier, footprints, locals)?,
+            None => lower::lower_for(Machine::Cores, function, *tier, footprints, locals)?,
         };
         let entry = format!("{}__tensorize_cpu", kernel.function.name);
         let mut function = lowered.function;
@@ -105,7 +101,7 @@ impl Target for Cpu {
         if lowered.tier == Tier::Real {
             inexact.push("float sums are re-associated");
         }
-        let vector_math = tier == Tier::Real && !vector_math::used(&function).is_empty();
+        let vector_math = kernel.tier == Tier::Real && !vector_math::used(&function).is_empty();
         if vector_math {
             inexact.push(
                 "functions may be the C library's for vectors, exact to 4 units in the last place",

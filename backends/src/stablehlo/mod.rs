@@ -20,7 +20,7 @@ mod program;
 mod scalar_op;
 
 use crate::array::dialect::{Boundary, Dialect};
-use crate::array::{Begun, lines};
+use crate::array::{Begun, lines, named_round};
 use crate::rows::Tables;
 use crate::{Generated, Kernel, Target, Unsupported};
 use program::Program;
@@ -75,7 +75,15 @@ impl Target for StableHlo {
         Some(HOST.package)
     }
 
+    fn has_rounds(&self) -> bool {
+        true
+    }
+
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
+        if let Some(round) = kernel.function.round() {
+            let round = self.generate(&kernel.with(&named_round(round)))?;
+            return HOST.in_rounds(kernel, round);
+        }
         let Begun {
             emitter,
             entry,
