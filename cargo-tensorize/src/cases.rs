@@ -4,10 +4,12 @@ use crate::differential::Effort;
 use crate::generate::Artefact;
 use crate::pipeline::Proven;
 use tensorize_ir::check::{self, Comparison, Same, Tally};
-use tensorize_ir::guard::Tier;
+use tensorize_ir::guard::{Guard, Tier};
+use tensorize_ir::index::Idx;
 use tensorize_ir::inputs::{Palette, Spec};
 use tensorize_ir::loopir::interp::Program;
 use tensorize_ir::memory::{Inputs, Outputs};
+use tensorize_ir::tensir;
 
 /// Inputs a kernel: such a program is slow.
 const INPUTS: usize = 24;
@@ -25,12 +27,21 @@ pub struct Cases<'a> {
     cases: Vec<(Inputs, Outputs)>,
 }
 
+/// Where sums may be re-associated, a few rounds of a loop over time: later ones may make as much as they like of what
+/// is rounded in another way.
+pub fn few_rounds(summary: &tensir::Function, tier: Tier) -> Option<Guard> {
+    const FEW: i128 = 3;
+    let rounds = summary.rounds.as_ref().filter(|_| tier == Tier::Real)?;
+    Some(Guard::NonNegative(&Idx::constant(FEW) - &rounds.trip))
+}
+
 impl<'a> Cases<'a> {
     /// Inputs that the kernel's guards and the code's own admit.
     pub fn of(proven: &'a Proven, artefact: &Artefact) -> Cases<'a> {
         let params = &proven.function.params;
         let mut guards = proven.proof.guards.clone();
         guards.extend(artefact.guards.iter().cloned());
+        guards.extend(few_rounds(&proven.summary, artefact.tier));
         let spec = Spec::known(params, &guards, &proven.proof.footprints)
             .with_constants_of(&proven.function);
         let effort = Effort::default();

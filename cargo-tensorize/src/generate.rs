@@ -72,11 +72,6 @@ pub fn generate(
         let why = "it does the same several times over, and this target has no such loops as yet";
         return report(TargetStatus::Unsupported, why.into());
     }
-    // What one round rounds in another way, later ones may make as large as they like.
-    let asked = match summary.rounds {
-        Some(_) => Tier::Exact,
-        None => subject.tier,
-    };
     let make = |tier: Tier, plain: bool| {
         target.generate(&backends::Kernel {
             function: summary,
@@ -86,6 +81,11 @@ pub fn generate(
             source: subject.place,
             signature: subject.signature.map(spelling).unwrap_or_default(),
         })
+    };
+    // What one round rounds in another way, later ones may make as large as they like: the same bits come first.
+    let asked = match summary.rounds {
+        Some(_) if make(Tier::Exact, false).is_ok() => Tier::Exact,
+        _ => subject.tier,
     };
     let (first, plain) = match (make(asked, false), make(asked, true)) {
         (Err(u), _) => return report(TargetStatus::Unsupported, u.why),
