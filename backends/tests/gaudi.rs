@@ -54,6 +54,7 @@ impl Operators {
             params: vec![n, array("a"), array("b")],
             nodes: vec![],
             outputs: vec![],
+            rounds: None,
         };
         let view = |name: &str| View {
             array: name.into(),

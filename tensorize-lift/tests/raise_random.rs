@@ -293,6 +293,7 @@ fn random(seed: u64) -> Function {
         params: params(),
         nodes: vec![],
         outputs: vec![],
+        rounds: None,
     };
     let mut t = Terms {
         rng: Rng::new(seed),

@@ -238,6 +238,18 @@ pub fn summaries(summary: &tensir::Function) -> Vec<(String, tensir::Function)> 
             out.push((format!("output {i}: left out"), mutant));
         }
     }
+    for by in [-1, 1] {
+        let mut mutant = summary.clone();
+        if let Some(rounds) = &mut mutant.rounds {
+            rounds.trip = &rounds.trip + &Idx::constant(by);
+            out.push((format!("{by} more rounds"), mutant));
+        }
+    }
+    if summary.rounds.is_some() {
+        let mut mutant = summary.clone();
+        mutant.rounds = None;
+        out.push(("once instead of several times".into(), mutant));
+    }
     out.retain(|(_, m)| m.verify().is_ok() && m != summary);
     out
 }

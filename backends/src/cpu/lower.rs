@@ -5,7 +5,7 @@
 
 use super::contraction::{self, Contraction};
 use super::wait::Memory;
-use super::{interchange, nest, scatter};
+use super::{interchange, nest, rounds, scatter};
 use crate::Unsupported;
 use crate::names::{C_WORDS, Names, is_math_name};
 use crate::scatter::refuse_in;
@@ -54,7 +54,7 @@ pub(crate) enum Locals {
     Kept,
 }
 
-/// Lowers a summary. With `allowed` at [`Tier::Real`], float sums may be re-associated.
+/// Lowers a summary, with a loop around it if it is done several times over. With `allowed` at [`Tier::Real`], float sums may be re-associated.
 pub fn lower(function: &tensir::Function, allowed: Tier) -> Result<Lowered, Unsupported> {
     lower_for(Machine::Cores, function, allowed, &[], Locals::None)
 }
@@ -85,6 +85,9 @@ fn lower_with(
     locals: Locals,
     extremes: bool,
 ) -> Result<Lowered, Unsupported> {
+    let round = function.round();
+    let all = function;
+    let function = round.as_ref().unwrap_or(function);
     let mut b = Builder::new(machine, function, allowed);
     b.extremes = extremes;
     let by_data = footprints.iter().filter(|f| f.reads_depend_on_data);
@@ -95,6 +98,10 @@ fn lower_with(
         .map(|f| &f.extent);
     let ends = ends.map(|e| (e.array.clone(), e.hi.clone())).collect();
     let mut plan = nest::plan(function, locals, &b.names, &ends)?;
+    if let Some(rounds) = &all.rounds {
+        let lens = plan.memory.iter_mut().map(|m| &mut m.len);
+        lens.for_each(|len| *len = rounds::most(len, rounds));
+    }
     let arrays = plan.memory.iter().map(|m| b.local_array(m));
     let arrays = arrays.collect::<Result<_, _>>()?;
     let by_data = |t: &&mut nest::Target| {
@@ -130,7 +137,7 @@ fn lower_with(
     }
     let mut top = b.scopes.pop().map(|s| s.stmts).unwrap_or_default();
     b.sizes_first.append(&mut top);
-    Ok(Lowered {
+    let lowered = Lowered {
         function: loopir::Function {
             name: function.name.clone(),
             params: function.params.clone(),
@@ -142,11 +149,18 @@ fn lower_with(
         },
         tier: b.tier,
         contractions: b.contractions,
-    })
+    };
+    match &all.rounds {
+        Some(rounds) => {
+            let trip = trip(all, &rounds.trip)?;
+            Ok(rounds::in_rounds(lowered, rounds, trip))
+        }
+        None => Ok(lowered),
+    }
 }
 
 /// How many rounds a function has, in terms of its parameters.
-pub(super) fn trip(function: &tensir::Function, trip: &Idx) -> Result<Expr, Unsupported> {
+fn trip(function: &tensir::Function, trip: &Idx) -> Result<Expr, Unsupported> {
     Builder::new(Machine::Cores, function, Tier::Exact).by_params(trip)
 }
 

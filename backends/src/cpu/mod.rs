@@ -87,13 +87,7 @@ impl Target for Cpu {
             true => Locals::Waiting,
             false => Locals::Kept,
         };
-        let lowered = match function.round() {
-            Some(round) => {
-                let round = lower::lower_for(Machine::Cores, &round, *tier, footprints, locals)?;
-                rounds::in_rounds(round, function)?
-            }
-            None => lower::lower_for(Machine::Cores, function, *tier, footprints, locals)?,
-        };
+        let lowered = lower::lower_for(Machine::Cores, function, *tier, footprints, locals)?;
         let entry = format!("{}__tensorize_cpu", kernel.function.name);
         let mut function = lowered.function;
         function.name = entry.clone();

@@ -237,6 +237,11 @@ fn source_text(job: &Job) -> String {
 /// What stands where, as index notation.
 fn computes(summary: &tensir::Function) -> Vec<String> {
     let mut lines = Vec::new();
+    if let Some(tensir::Rounds { counter, trip }) = &summary.rounds {
+        lines.push(format!(
+            "{trip} times over, each time from what the last one has left; in round {counter} of 0, 1, …:"
+        ));
+    }
     for output in &summary.outputs {
         let (value, place) = match output {
             Out::Store { value, view } => (*value, Some(view)),

@@ -89,6 +89,7 @@ impl Case {
             params: vec![],
             nodes: vec![],
             outputs: vec![],
+            rounds: None,
         };
         let mut case = Case {
             function,

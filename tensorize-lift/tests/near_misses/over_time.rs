@@ -1,0 +1,190 @@
+//! Near loops over time: how many rounds there are, what each is, and what it may leave to the next one.
+
+use super::{Case, refuses_them};
+use super::{kernel, proofs_only, solver};
+use tensorize_ir::index::Idx;
+use tensorize_ir::tensir;
+use tensorize_lift::summarise::{Summariser, summarise};
+use tensorize_prove::rounds::Split;
+use tensorize_prove::{Options, Verdict, prove};
+
+#[test]
+fn other_rounds_are_another_kernel() {
+    refuses_them("over_time", "c", "", CASES);
+}
+
+const CASES: &[Case] = &[
+    (
+        "void f(double *a, double *b, int n, int m, int times) { double c = 1; for (int t = 0; t < times; t++) {
+         for (int i = 1; i < n - 1; i++) b[i] = c * (a[i - 1] + a[i + 1]); for (int i = 1; i < n - 1; i++) a[i] = b[i]; } }",
+        &[
+            ("t < times", "t <= times"),
+            ("t < times", "t + 1 < times"),
+            ("t = 0", "t = 1"),
+            ("t++", "t += 2"),
+            ("t < times", "t < n"),
+            ("c = 1", "c = 2"),
+            // The sizes, the number of rounds, or the counter change on the way.
+            ("a[i] = b[i];", "a[i] = b[i]; if (t > 2) n = m;"),
+            ("a[i] = b[i];", "a[i] = b[i]; times = m;"),
+            ("a[i] = b[i];", "a[i] = b[i]; if (t == 1) t = m;"),
+            // A round leaves a number to the next one.
+            ("a[i] = b[i];", "a[i] = b[i]; c = 2;"),
+            ("a[i] = b[i];", "a[i] = b[i]; c = a[0];"),
+            // The first, or the last, is another one.
+            ("c * (", "(t == 0 ? 0 : c) * ("),
+            ("c * (", "(t + 1 == times ? 0 : c) * ("),
+            ("c * (", "(t == 5 ? 0 : c) * ("),
+            // It ends within a round, or does something after the last.
+            ("a[i] = b[i];", "a[i] = b[i]; if (a[0] > 3) return;"),
+            ("a[i] = b[i];", "a[i] = b[i]; if (t > 2) break;"),
+            ("a[i] = b[i]; } }", "a[i] = b[i]; } a[0] = 0; }"),
+            ("double c = 1;", "double c = 1; a[0] = 1;"),
+            ("double c = 1;", "double c = a[0];"),
+            ("t < times;", "t < times && a[1] < 9;"),
+        ],
+    ),
+    // A round that looks at its own number.
+    (
+        "void f(double *a, int n) { for (int k = 0; k < n - 1; k++) for (int i = k + 1; i < n; i++) {
+         double f = a[i * n + k] / a[k * n + k]; for (int j = k; j < n; j++) a[i * n + j] -= f * a[k * n + j]; } }",
+        &[
+            ("k = 0", "k = 1"),
+            ("k < n - 1", "k < n - 2"),
+            ("i = k + 1", "i = k"),
+            ("i = k + 1", "i = k + 2"),
+            ("i = k + 1", "i = 1"),
+            ("j = k", "j = k + 1"),
+            ("j = k", "j = 0"),
+            ("a[i * n + k] /", "a[k * n + i] /"),
+            ("/ a[k * n + k]", "/ a[i * n + i]"),
+            ("f * a[k * n + j]", "f * a[k * n + k]"),
+            ("for (int k = 0; k < n - 1; k++)", "for (int k = n - 2; k >= 0; k--)"),
+        ],
+    ),
+    (
+        "void f(const float *l, const float *b, float *x, int n) { for (int i = 0; i < n; i++) { float s = b[i];
+         for (int j = 0; j < i; j++) s -= l[i * n + j] * x[j]; x[i] = s / l[i * n + i]; } }",
+        &[
+            ("j < i", "j <= i"),
+            ("j < i", "j < i - 1"),
+            ("j < i", "j < n"),
+            ("j = 0", "j = 1"),
+            ("b[i]", "b[0]"),
+            ("x[j]", "b[j]"),
+            ("i = 0", "i = 1"),
+            ("i < n", "i < n - 1"),
+            ("float s = b[i]", "float s = x[i]"),
+        ],
+    ),
+    // Memory of the function's own lasts from one round to the next.
+    (
+        "void f(const int *x, int *y, int steps) { int own[4]; for (int s = 0; s < steps; s++) {
+         for (int i = 0; i < 4; i++) own[i] = y[i] + x[i]; for (int i = 0; i < 4; i++) y[i] = own[3 - i] / 2; } }",
+        &[
+            ("own[i] = y[i]", "own[i] = (s > 0 ? own[i] : y[i])"),
+            ("i < 4; i++) own", "i < (s > 0 ? 3 : 4); i++) own"),
+            ("s = 0", "s = -1"),
+        ],
+    ),
+];
+
+/// Kernels of which a round is a tensor expression, and needs more than what the arrays hold.
+#[test]
+fn what_is_not_in_the_arrays_is_not_left_to_the_next_round() {
+    let kernels = [
+        "void f(float *u, int n, int steps) { float last = 0; for (int s = 0; s < steps; s++) {
+         for (int i = 0; i < n; i++) u[i] = u[i] * 0.5f + last; last = u[0]; } }",
+        "void f(float *u, float *v, int n, int steps) { float last; for (int s = 0; s < steps; s++) {
+         for (int i = 0; i < n; i++) v[i] = u[i] * 0.5f + (s > 0 ? last : 0); for (int i = 0; i < n; i++) u[i] = v[i]; last = u[0]; } }",
+        "void f(const float *x, float *y, int steps) { float own[16]; for (int s = 0; s < steps; s++) {
+         for (int i = 0; i < 16; i++) y[i] = s > 0 ? own[i] : 0; for (int i = 0; i < 16; i++) own[i] = y[i] * y[15 - i] + x[i]; } }",
+        "void f(int *out, const int *in, int *at, int n, int steps) { for (int s = 0; s < steps; s++) {
+         for (int i = 0; i < n; i++) out[i] = in[at[i]]; for (int i = 0; i < n; i++) at[i] = out[i]; } }",
+        "void f(float *u, float *v, int n) { for (int s = 0; s < n; s++) {
+         for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + u[i + 1]; for (int i = 1; i < n - 1; i++) u[i] = v[i]; n--; } }",
+    ];
+    for source in kernels {
+        let kernel = kernel(source);
+        let mut solver = solver();
+        if let Ok(proposal) = summarise(&kernel, &mut solver) {
+            let (summary, verdict) = proposal.prove(&kernel, &mut solver, &proofs_only());
+            let accepted = matches!(verdict, Verdict::Proven(_));
+            assert!(!accepted, "{source}\n{summary}");
+        }
+    }
+}
+
+const HEAT: &str = "void f(float *u, float *v, int n, int first, int last) { for (int s = first; s < last; s++) {
+     for (int i = 1; i < n - 1; i++) v[i] = u[i] + (u[i - 1] - u[i + 1]) * s; for (int i = 1; i < n - 1; i++) u[i] = v[i]; } }";
+
+#[test]
+fn a_summary_with_other_rounds_is_refuted() {
+    let kernel = kernel(HEAT);
+    let mut solver = solver();
+    let proposal = summarise(&kernel, &mut solver).unwrap();
+    let (summary, verdict) = proposal.prove(&kernel, &mut solver, &Options::default());
+    assert!(matches!(verdict, Verdict::Proven(_)), "{verdict:?}");
+    let rounds = summary.rounds.clone().expect("it is a loop over time");
+    assert_eq!(rounds.trip, idx("last - first"));
+    let mut judge = |changed: &tensir::Function| {
+        prove(
+            &kernel,
+            changed,
+            &Summariser,
+            &mut solver,
+            &Options::default(),
+        )
+    };
+    for trip in [
+        "last",
+        "last - first + 1",
+        "last - first - 1",
+        "2*last - 2*first",
+        "n",
+    ] {
+        let mut changed = summary.clone();
+        let mut other = rounds.clone();
+        other.trip = idx(trip);
+        changed.rounds = Some(other);
+        let verdict = judge(&changed);
+        assert!(
+            matches!(verdict, Verdict::Refuted { .. }),
+            "{trip}: {verdict:?}"
+        );
+    }
+    // Once is not several times.
+    let mut once = summary.clone();
+    once.rounds = None;
+    assert!(
+        once.verify().is_err(),
+        "{once} looks at the number of a round"
+    );
+    // The number of the round is not that of the next.
+    let text = summary.to_string();
+    let from = text.find("rounds").unwrap();
+    let (head, rest) = text.split_at(text[from..].find('\n').unwrap() + from);
+    let shifted = format!("{head}{}", rest.replace("round", "round + 1"));
+    let shifted: tensir::Function = shifted.parse().unwrap();
+    assert_ne!(shifted, summary);
+    let verdict = judge(&shifted);
+    assert!(
+        matches!(verdict, Verdict::Refuted { .. }),
+        "{verdict:?}\n{shifted}"
+    );
+}
+
+fn idx(text: &str) -> Idx {
+    let params = kernel(HEAT).params;
+    tensorize_ir::text::parse_idx(text, &params).unwrap()
+}
+
+/// A name that the kernel has is no name for the number of a round, or what the kernel assigns would be taken for it.
+#[test]
+fn the_number_of_a_round_has_a_name_of_its_own() {
+    let kernel = kernel(HEAT);
+    for taken in ["s", "i", "u", "n"] {
+        assert!(Split::of(&kernel, &taken.into()).is_err(), "{taken}");
+    }
+    assert!(Split::of(&kernel, &Split::name(&kernel)).is_ok());
+}
