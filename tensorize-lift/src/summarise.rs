@@ -105,6 +105,34 @@ impl Proposal {
         solver: &mut Solver,
         options: &Options,
     ) -> (tensir::Function, Verdict) {
+        let raised = self.raised.clone();
+        if !self.is_ours() {
+            return self.prove_all(kernel, solver, options);
+        }
+        match over_time::leaving_time(kernel, || self.prove_all(kernel, solver, options)) {
+            Ok(found) => found,
+            Err(open) => {
+                let over_time = over_time::propose(kernel, solver);
+                let found = over_time.map(|p| p.prove_all(kernel, solver, options));
+                found.unwrap_or_else(|| {
+                    let (obligation, line) = (open.what, open.line);
+                    (raised, Verdict::Unknown { obligation, line })
+                })
+            }
+        }
+    }
+
+    /// Whether it is what our own proposers say of the kernel as a whole.
+    fn is_ours(&self) -> bool {
+        self.plain.is_some() && self.raised.rounds.is_none()
+    }
+
+    fn prove_all(
+        self,
+        kernel: &loopir::Function,
+        solver: &mut Solver,
+        options: &Options,
+    ) -> (tensir::Function, Verdict) {
         let without_search = Options {
             refute: false,
             assume: self.assume.clone(),
@@ -120,8 +148,9 @@ impl Proposal {
                 return (summary.clone(), verdict);
             }
         }
+        let is_ours = self.is_ours();
         if let Some(other) = self.otherwise {
-            return other.prove(kernel, solver, options);
+            return other.prove_all(kernel, solver, options);
         }
         for assume in self.simpler {
             let Ok(special) = propose_once(kernel, solver, &Summariser, &assume) else {
@@ -131,16 +160,13 @@ impl Proposal {
                 simpler: vec![],
                 ..special
             };
-            let (summary, verdict) = special.prove(kernel, solver, &without_search);
+            let (summary, verdict) = special.prove_all(kernel, solver, &without_search);
             if matches!(verdict, Verdict::Proven(_)) {
                 return (summary, verdict);
             }
         }
-        if self.plain.is_some()
-            && self.raised.rounds.is_none()
-            && let Some(over_time) = over_time::propose(kernel, solver)
-        {
-            let (summary, verdict) = over_time.prove(kernel, solver, &without_search);
+        if is_ours && let Some(over_time) = over_time::propose(kernel, solver) {
+            let (summary, verdict) = over_time.prove_all(kernel, solver, &without_search);
             if matches!(verdict, Verdict::Proven(_)) {
                 return (summary, verdict);
             }
@@ -166,8 +192,17 @@ impl Proposal {
 
 /// Proposes a summary. It is a proposal: the prover has to agree.
 pub fn summarise(kernel: &loopir::Function, solver: &mut Solver) -> Result<Proposal, Refusal> {
-    summarise_with(kernel, solver, Synthesiser::default())
-        .or_else(|refusal| over_time::propose(kernel, solver).ok_or(refusal))
+    let once = over_time::leaving_time(kernel, || {
+        summarise_with(kernel, solver, Synthesiser::default())
+    });
+    let once = once.unwrap_or_else(|open| {
+        Err(Refusal {
+            code: "TZ0301",
+            message: format!("there was not time enough for {}", open.what),
+            line: open.line,
+        })
+    });
+    once.or_else(|refusal| over_time::propose(kernel, solver).ok_or(refusal))
 }
 
 /// The same with a second proposer of one's own.

@@ -6,14 +6,14 @@ use tensorize_ir::loopir::{self, Expr, Loop, LoopMode, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::tensir::Rounds;
 
-/// The most that a number of elements is in any round, if it grows or shrinks from each to the next by as much. Of others
-/// it is that of the first round, and the proof says whether it is enough.
+/// The most that a number of elements is in any round, if it grows or shrinks from each to the next by as much, by the
+/// looks of it. Of others it is that of the first round. The proof says whether it is enough.
 pub(super) fn most(len: &Idx, rounds: &Rounds) -> Idx {
     let step = len.linear_in(&rounds.counter);
-    let step = step.and_then(|(step, _)| step.as_constant());
-    let round = match step {
-        Some(1..) => &rounds.trip - &Idx::constant(1),
-        _ => Idx::default(),
+    let grows = step.is_some_and(|(step, _)| step.terms().all(|(_, c)| c > 0));
+    let round = match grows {
+        true => &rounds.trip - &Idx::constant(1),
+        false => Idx::default(),
     };
     len.replace(&rounds.counter, &round)
 }
