@@ -2,6 +2,7 @@
 
 mod bench;
 mod demo;
+mod fuzz;
 mod process;
 mod setup;
 mod side_by_side;
@@ -85,6 +86,16 @@ enum Verb {
     },
     /// Write docs/coverage.md: which of the 69 benchmarks are proven, in which form, and how fast
     Coverage,
+    /// Fuzz the readers of summaries, stored results and the worker's answers, guided by coverage (libFuzzer); what is found
+    /// is in target/fuzz
+    Fuzz {
+        /// How long each of them
+        #[arg(long, default_value_t = 60)]
+        seconds: u32,
+        /// Only these
+        #[arg(value_name = "READER", value_parser = fuzz::READERS)]
+        readers: Vec<String>,
+    },
     /// Check formatting and run clippy, warnings being errors
     Lint,
 }
@@ -112,6 +123,7 @@ fn main() -> ExitCode {
             targets,
         } => test::mutate_rows(frameworks, &targets),
         Verb::Coverage => test::coverage(),
+        Verb::Fuzz { seconds, readers } => fuzz::run(seconds, &readers),
         Verb::Lint => test::lint(),
     };
     match done {

@@ -144,7 +144,7 @@ pub fn targets(frameworks: setup::Frameworks, update: bool, named: &[String]) ->
 pub fn lint() -> Result<()> {
     run_command(cargo().args(["fmt", "--all", "--check"]))?;
     const REMOTE: &str = "cargo-tensorize-remote/Cargo.toml";
-    for outside in ["fixtures/demo/Cargo.toml", REMOTE] {
+    for outside in ["fixtures/demo/Cargo.toml", "fuzz/Cargo.toml", REMOTE] {
         run_command(cargo().args(["fmt", "--check", "--manifest-path", outside]))?;
     }
     // Where its tests build it.

@@ -50,7 +50,7 @@ impl Function {
         let returns = |o: &Output| matches!(o, Output::Return { .. });
         let last = round.params.pop()?;
         let fits = last == rounds.param() && round.rounds.is_none();
-        (fits && !round.outputs.iter().any(returns)).then(|| Function {
+        (fits && !round.outputs.iter().any(returns)).then_some(Function {
             rounds: Some(rounds),
             ..round
         })

@@ -60,24 +60,15 @@ fn broken(e: io::Error) -> Trouble {
 #[cfg(test)]
 #[path = "../../../tests/fuzz/near.rs"]
 mod near;
+#[cfg(test)]
+#[path = "../../../tests/fuzz/replies.rs"]
+mod replies;
 
 #[cfg(test)]
 mod tests {
+    use super::replies::{answers, check};
     use super::*;
     use proptest::prelude::*;
-
-    /// The answers that a stream holds, up to the first one that makes the worker one to give up.
-    fn answers(mut stream: &[u8]) -> (Vec<Result<String, Trouble>>, &[u8]) {
-        let mut all = Vec::new();
-        loop {
-            let answer = reply(&mut stream);
-            let is_last = matches!(answer, Err(Trouble::Worker(_)));
-            all.push(answer);
-            if is_last {
-                return (all, stream);
-            }
-        }
-    }
 
     #[test]
     fn a_line_without_an_end_is_not_read_to_it() {
@@ -107,26 +98,9 @@ mod tests {
     proptest! {
         #![proptest_config(near::config(4000))]
 
-        /// What is understood is what stands there, byte for byte: no answer is made of a part of another one.
         #[test]
-        fn replies(input in near::near(near::corpus("replies"))) {
-            let (all, _) = answers(&input);
-            let mut said = Vec::new();
-            for answer in &all {
-                match answer {
-                    Ok(word) => said.extend(format!("ok {word}\n").into_bytes()),
-                    // Its length can be written in several ways, and its text be no text.
-                    Err(Trouble::Module(_)) => {
-                        let rest = &input[said.len()..];
-                        let line = rest.iter().position(|b| *b == b'\n').unwrap() + 1;
-                        let digits = str::from_utf8(&rest[b"error ".len()..line - 1]).unwrap();
-                        let length: usize = digits.parse().unwrap();
-                        said.extend(&rest[..line + length]);
-                    }
-                    Err(Trouble::Worker(_) | Trouble::Call(_)) => {}
-                }
-            }
-            prop_assert!(input.starts_with(&said), "{input:?} is read as {all:?}");
+        fn near_replies(input in near::near(near::corpus("replies"))) {
+            check(&input);
         }
     }
 }
