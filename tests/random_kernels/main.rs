@@ -36,6 +36,7 @@ struct Total {
     runs: usize,
     undefined: usize,
     proven: usize,
+    over_time: usize,
     tensor_runs: usize,
     failures: Vec<(Kernel, bool, Failure)>,
 }
@@ -128,6 +129,7 @@ impl Total {
         self.runs += outcome.runs;
         self.undefined += outcome.undefined;
         self.proven += usize::from(outcome.proven);
+        self.over_time += usize::from(outcome.over_time);
         self.tensor_runs += outcome.tensor_runs;
         if let Some(why) = outcome.refused {
             let key = why.split(':').next().unwrap_or_default().to_owned();
@@ -147,12 +149,13 @@ impl Total {
 
     fn report(&self, settings: &[Setting]) {
         println!(
-            "{} kernels, {} compilers: {} runs equal, {} undefined; {} proven, {} runs of their summaries equal",
+            "{} kernels, {} compilers: {} runs equal, {} undefined; {} proven ({} of them round by round), {} runs of their summaries equal",
             self.kernels,
             settings.len(),
             self.runs,
             self.undefined,
             self.proven,
+            self.over_time,
             self.tensor_runs
         );
         for (n, example) in self.refused.values() {

@@ -34,6 +34,8 @@ pub struct Outcome {
     /// Inputs on which C leaves the result open.
     pub undefined: usize,
     pub proven: bool,
+    /// Whether that is a summary of one of several rounds.
+    pub over_time: bool,
     /// Why not, if it was tried.
     pub unproven: Option<String>,
     /// Inputs on which a proven summary agrees.
@@ -308,6 +310,7 @@ fn prove(
         Err(_) => return failure(format!("lifting or proving panics\n{f}")),
     };
     outcome.proven = true;
+    outcome.over_time = summary.rounds.is_some();
     let spec = Spec::guarded(&f.params, &proof.guards);
     for (case, expected) in cases.iter().zip(results) {
         if !spec.admits(&case.scalars) {

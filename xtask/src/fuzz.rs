@@ -48,7 +48,7 @@ pub fn run(seconds: u32, readers: &[String]) -> Result<()> {
                 .arg(format!("-max_total_time={seconds}"))
                 .arg(format!("-max_len={LONGEST}"))
                 .arg(format!("-artifact_prefix={failed}"))
-                .args(["-timeout=10", "-print_final_stats=1", "-verbosity=0"])
+                .args(["-timeout=10", "-verbosity=0"])
                 .arg(&found)
                 .arg(format!("tests/fuzz/corpus/{reader}")),
         )

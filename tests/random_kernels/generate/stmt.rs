@@ -37,11 +37,62 @@ impl Gen {
         if self.chance(3) {
             out.push(self.declaration(1));
         }
+        if self.chance(4) {
+            out.push(self.over_time());
+            return out;
+        }
         for _ in 0..1 + self.rng.below(2) {
             let depth = 1 + self.rng.below(2) as usize;
             out.extend(self.some_loop(depth));
         }
         out
+    }
+
+    /// A loop of which each round goes over arrays that the one before may have changed, and sometimes leaves a number to the
+    /// next one, too.
+    fn over_time(&mut self) -> Stmt {
+        let bound = self.bound();
+        let types: &[ScalarType] = match bound.lo {
+            0.. => &[I32, I32, I64, U32],
+            _ => &[I32, I64],
+        };
+        let ty = *self.rng.pick(types);
+        let (t, name) = (spelled(ty, &mut self.rng), self.fresh("t"));
+        let (head, lo) = match self.rng.below(4) {
+            0 => (
+                format!("for ({t} {name} = ({t}){{}}; {name} > 0; {name}--)"),
+                1,
+            ),
+            1 => (
+                format!("for ({t} {name} = 1; {name} <= ({t}){{}}; {name} += 2)"),
+                1,
+            ),
+            _ => (
+                format!("for ({t} {name} = 0; {name} < ({t}){{}}; {name}++)"),
+                0,
+            ),
+        };
+        let (carried, few) = (self.chance(6), 1 + self.rng.below(3));
+        let body = self.scope(|g| {
+            g.vars.push(Var {
+                name,
+                ty,
+                lo,
+                hi: bound.hi,
+                assignable: false,
+                counter: true,
+            });
+            let mut body = vec![];
+            for _ in 0..few {
+                let depth = g.rng.below(2) as usize;
+                body.extend(g.some_loop(depth));
+            }
+            if carried {
+                body.push(g.assignment());
+            }
+            body
+        });
+        Stmt::new(&head, vec![bound.ex]).block(body, "", vec![])
     }
 
     fn stmt(&mut self, depth: usize, jumps: Jumps) -> Vec<Stmt> {
