@@ -179,7 +179,10 @@ fn attempt(
     };
     let split = Split::of(kernel, &rounds.counter)?;
     let known = original.iter().flat_map(|p| &p.guards);
-    let known = known.chain(&options.assume).cloned();
+    let one = split
+        .at_least_one
+        .then(|| Guard::NonNegative(&rounds.trip - &Idx::constant(1)));
+    let known = known.chain(&options.assume).cloned().chain(one);
     let exactly = Options {
         best: Tier::Exact,
         worst: Tier::Exact,

@@ -12,7 +12,7 @@ use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Loop, LoopMode, Param, Stmt, Visited, visit};
-use tensorize_ir::op::BinOp;
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{self, Op, Output, Rounds, TensorType};
 
@@ -21,12 +21,15 @@ use tensorize_ir::tensir::{self, Op, Output, Rounds, TensorType};
 pub struct Split {
     /// Returns how often the loop runs.
     pub count: Function,
-    /// One round. Its number is the last parameter.
+    /// One round. Its number is the last parameter. What stands before the loop is done in the first round, and what stands
+    /// after it in the last.
     pub round: Function,
+    /// Whether anything stands there, so that there has to be a round.
+    pub at_least_one: bool,
 }
 
 impl Split {
-    /// Takes a kernel apart: assignments, a loop with a counter, and nothing after it. In the round, its number goes by
+    /// Takes a kernel apart: a loop with a counter, and what stands before and after it. In the round, its number goes by
     /// the name of `counter`, which in the kernel must be that of nothing, or of what counts the rounds from 0.
     ///
     /// # Errors
@@ -40,6 +43,7 @@ impl Split {
         let split = Split {
             count: parts.count(kernel),
             round: parts.round(kernel, counter),
+            at_least_one: !parts.first.is_empty() || !parts.last.is_empty(),
         };
         for part in [&split.count, &split.round] {
             part.validate().or_else(|e| stuck(e, parts.line))?;
@@ -113,9 +117,12 @@ pub(crate) fn holds_for_all(proof: &Proof, counter: &Sym) -> Result<(), Stuck> {
     Ok(())
 }
 
-/// `before`, then a loop whose last statement is `var = var + step`.
+/// `before` and `first`, then a loop whose last statement is `var = var + step`, then `last`.
 struct Parts<'a> {
-    before: &'a [Stmt],
+    /// What touches no array that is written anywhere.
+    before: Vec<Stmt>,
+    first: &'a [Stmt],
+    last: &'a [Stmt],
     body: &'a [Stmt],
     the_loop: &'a Loop,
     var: &'a Sym,
@@ -124,7 +131,7 @@ struct Parts<'a> {
     /// Added in each round.
     step: i128,
     line: u32,
-    /// Variables that rounds assign, but for the counter.
+    /// Variables that rounds assign, or what is done in the first or the last, but for the counter.
     assigned: BTreeSet<Sym>,
 }
 
@@ -134,9 +141,10 @@ impl<'a> Parts<'a> {
             [body @ .., Stmt::Return(None)] => body,
             body => body,
         };
-        let Some((Stmt::Loop(the_loop), before)) = body.split_last() else {
-            return stuck("it does not end with a loop", 0);
+        let Some((at, the_loop)) = over_time(body) else {
+            return stuck("it has no one loop over all", 0);
         };
+        let (all_before, last) = (&body[..at], &body[at + 1..]);
         let line = the_loop.line;
         let not = |what: &str| stuck(format!("the loop over all {what}"), line);
         if kernel.ret.is_some() {
@@ -151,29 +159,38 @@ impl<'a> Parts<'a> {
         let Some((var, ty, step)) = step(next) else {
             return not("does not end with its counter's step");
         };
-        let (mut assigned, written) = modified(body);
+        let begins = all_before.iter().position(|s| !is_plain(s)).unwrap_or(at);
+        let ends = all_before
+            .iter()
+            .rposition(|s| !is_plain(s))
+            .map_or(begins, |e| e + 1);
+        let first = &all_before[begins..ends];
+        let before: Vec<Stmt> = [&all_before[..begins], &all_before[ends..]].concat();
+        let (mut assigned, mut written) = modified(body);
+        for part in [first, last] {
+            let (scalars, arrays) = modified(part);
+            assigned.extend(scalars);
+            written.extend(arrays);
+        }
         let params = kernel.params.iter().map(Param::name);
         if assigned.contains_key(var) || params.into_iter().any(|p| assigned.contains_key(p)) {
             return not("changes its counter, or a parameter, on the way");
         }
         assigned.remove(var);
-        let mut plain = true;
         let mut changes = false;
-        visit(before, &mut |part| {
-            plain &= !matches!(part, Visited::Stmt(Stmt::Loop(_) | Stmt::Store { .. }));
+        visit(&before, &mut |part| {
             changes |=
                 matches!(part, Visited::Expr(Expr::Load { array, .. }) if written.contains(array));
         });
-        if !plain {
-            return not("is not the first thing that it does with arrays");
-        }
         if changes {
             return not("changes what was read before it");
         }
         let mut returns = false;
-        visit(body, &mut |part| {
-            returns |= matches!(part, Visited::Stmt(Stmt::Return(_)))
-        });
+        for part in [first, body, last] {
+            visit(part, &mut |part| {
+                returns |= matches!(part, Visited::Stmt(Stmt::Return(_)))
+            });
+        }
         let mut by_rounds = returns;
         the_loop.cond.visit(&mut |e| {
             by_rounds |= match e {
@@ -187,6 +204,8 @@ impl<'a> Parts<'a> {
         }
         Ok(Parts {
             before,
+            first,
+            last,
             body,
             the_loop,
             var,
@@ -227,7 +246,7 @@ impl<'a> Parts<'a> {
             value,
         };
         let so_far = Expr::Var(name.clone(), count);
-        let mut body = counting(self.before);
+        let mut body = counting(&self.before);
         body.push(assign(Expr::int(count, 0)));
         let one_more = Expr::binary(BinOp::Add, so_far.clone(), Expr::int(count, 1));
         body.push(Stmt::Loop(Loop {
@@ -260,15 +279,15 @@ impl<'a> Parts<'a> {
         };
         let first = Expr::convert(wide, Expr::Var(self.var.clone(), self.ty));
         let steps = match self.step {
-            1 => Expr::convert(wide, number),
+            1 => Expr::convert(wide, number.clone()),
             step => Expr::binary(
                 BinOp::Multiply,
-                Expr::convert(wide, number),
+                Expr::convert(wide, number.clone()),
                 Expr::int(wide, step),
             ),
         };
         let now = Expr::binary(BinOp::Add, first, steps);
-        let mut body = without(self.before, &self.assigned);
+        let mut body = without(&self.before, &self.assigned);
         if self.var == counter {
             // The parameter itself.
             body.pop();
@@ -279,12 +298,100 @@ impl<'a> Parts<'a> {
                 value: Expr::convert(self.ty, now),
             });
         }
+        if !self.first.is_empty() {
+            // What is before it, too, since it may go on from there.
+            let mut then = self.before.clone();
+            then.retain(|s| !matches!(s, Stmt::Assign { var, .. } if var == self.var));
+            then.extend_from_slice(self.first);
+            let zero = Expr::int(Rounds::COUNTER, 0);
+            body.push(only_if(
+                Expr::compare(CmpOp::Eq, number.clone(), zero),
+                then,
+            ));
+        }
         body.extend_from_slice(self.body);
+        if !self.last.is_empty() {
+            body.push(self.next.clone());
+            let over = Expr::Unary(UnOp::Not, Box::new(self.the_loop.cond.clone()));
+            body.push(only_if(over, self.last.to_vec()));
+        }
         Function {
             params,
             body,
             ..kernel.clone()
         }
+    }
+}
+
+/// The loop over time and its number among the statements: the only one with what rounds write again, or else the last
+/// statement.
+fn over_time(body: &[Stmt]) -> Option<(usize, &Loop)> {
+    let loops = body.iter().enumerate().filter_map(|(i, s)| match s {
+        Stmt::Loop(l) => Some((i, l)),
+        _ => None,
+    });
+    let again: Vec<(usize, &Loop)> = loops.clone().filter(|(_, l)| writes_again(l)).collect();
+    match again[..] {
+        [one] => Some(one),
+        [] => loops.last().filter(|(i, _)| i + 1 == body.len()),
+        _ => None,
+    }
+}
+
+/// Whether rounds write where the ones before have written, by the looks of it, and read beside those places.
+pub fn writes_again(l: &Loop) -> bool {
+    let Some(Stmt::Assign { var, .. }) = l.body.last() else {
+        return false;
+    };
+    let (mut by_round, mut grown) = (BTreeSet::from([var.clone()]), true);
+    while grown {
+        let before = by_round.len();
+        visit(&l.body, &mut |part| {
+            if let Visited::Stmt(Stmt::Assign { var, value, .. }) = part
+                && mentions(value, &by_round)
+            {
+                by_round.insert(var.clone());
+            }
+        });
+        grown = by_round.len() > before;
+    }
+    let mut again: Vec<(&Sym, &Expr)> = Vec::new();
+    visit(&l.body, &mut |part| {
+        if let Visited::Stmt(Stmt::Store { array, index, .. }) = part
+            && !mentions(index, &by_round)
+        {
+            again.push((array, index));
+        }
+    });
+    let mut beside = false;
+    visit(&l.body, &mut |part| {
+        if let Visited::Expr(Expr::Load { array, index, .. }) = part {
+            beside |= again.iter().any(|(a, i)| *a == array && *i != &**index);
+        }
+    });
+    beside
+}
+
+fn mentions(e: &Expr, vars: &BTreeSet<Sym>) -> bool {
+    let mut found = false;
+    e.visit(&mut |e| found |= matches!(e, Expr::Var(v, _) if vars.contains(v)));
+    found
+}
+
+/// Whether a statement does nothing with arrays but read them, once.
+fn is_plain(stmt: &Stmt) -> bool {
+    let mut plain = true;
+    visit(std::slice::from_ref(stmt), &mut |part| {
+        plain &= !matches!(part, Visited::Stmt(Stmt::Loop(_) | Stmt::Store { .. }));
+    });
+    plain
+}
+
+fn only_if(cond: Expr, then: Vec<Stmt>) -> Stmt {
+    Stmt::If {
+        cond,
+        then,
+        otherwise: vec![],
     }
 }
 

@@ -1,17 +1,17 @@
 //! Loops over time: where a kernel as a whole has no summary, one round of its outermost loop may have one.
 
 use super::{Proposal, Summariser};
-use std::collections::BTreeSet;
 use std::time::Duration;
 use tensorize_ir::element::Elem;
-use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::guard::Guard;
+use tensorize_ir::index::Idx;
 use tensorize_ir::limit;
-use tensorize_ir::loopir::{self, Expr, Stmt, Visited, visit};
+use tensorize_ir::loopir::{self, Stmt};
 use tensorize_ir::tensir::{self, Op, Rounds};
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::Executor;
 use tensorize_prove::integer_params;
-use tensorize_prove::rounds::Split;
+use tensorize_prove::rounds::{Split, writes_again};
 use tensorize_prove::solver::Solver;
 
 /// Proposes a summary of one round, to be done so many times; nothing if there is none that is worth it.
@@ -20,7 +20,9 @@ pub(super) fn propose(kernel: &loopir::Function, solver: &mut Solver) -> Option<
     let split = Split::of(kernel, &counter).ok()?;
     let trip = trip(&split.count, solver)?;
     let rounds = Rounds { counter, trip };
-    let round = super::propose(&split.round, Some(&rounds), solver, &Summariser, &[]);
+    let one = Guard::NonNegative(&rounds.trip - &Idx::constant(1));
+    let assume: Vec<Guard> = split.at_least_one.then_some(one).into_iter().collect();
+    let round = super::propose(&split.round, Some(&rounds), solver, &Summariser, &assume);
     in_rounds(round.ok()?, &rounds)
 }
 
@@ -36,45 +38,11 @@ pub(super) fn leaving_time<T>(
 
 /// Whether some rounds write where the ones before have written, and read beside those places.
 fn is_likely(kernel: &loopir::Function) -> bool {
-    let Some(Stmt::Loop(l)) = kernel.body.iter().rfind(|s| !matches!(s, Stmt::Return(_))) else {
-        return false;
-    };
-    let Some(Stmt::Assign { var, .. }) = l.body.last() else {
-        return false;
-    };
-    let (mut by_round, mut grown) = (BTreeSet::from([var.clone()]), true);
-    while grown {
-        let before = by_round.len();
-        visit(&l.body, &mut |part| {
-            if let Visited::Stmt(Stmt::Assign { var, value, .. }) = part
-                && mentions(value, &by_round)
-            {
-                by_round.insert(var.clone());
-            }
-        });
-        grown = by_round.len() > before;
-    }
-    let mut again: Vec<(&Sym, &Expr)> = Vec::new();
-    visit(&l.body, &mut |part| {
-        if let Visited::Stmt(Stmt::Store { array, index, .. }) = part
-            && !mentions(index, &by_round)
-        {
-            again.push((array, index));
-        }
+    let mut loops = kernel.body.iter().filter_map(|s| match s {
+        Stmt::Loop(l) => Some(l),
+        _ => None,
     });
-    let mut beside = false;
-    visit(&l.body, &mut |part| {
-        if let Visited::Expr(Expr::Load { array, index, .. }) = part {
-            beside |= again.iter().any(|(a, i)| *a == array && *i != &**index);
-        }
-    });
-    beside
-}
-
-fn mentions(e: &Expr, vars: &BTreeSet<Sym>) -> bool {
-    let mut found = false;
-    e.visit(&mut |e| found |= matches!(e, Expr::Var(v, _) if vars.contains(v)));
-    found
+    loops.any(writes_again)
 }
 
 /// How often the loop runs, by what a function returns that counts.
