@@ -28,23 +28,31 @@ pub(super) fn in_stages(nests: &[Nest]) -> Option<(Vec<Nest>, Vec<Sym>)> {
         let [t] = staged[i].results.as_slice() else {
             return None;
         };
-        let mut places = Places::new();
-        for (k, n) in nests.iter().enumerate() {
-            if let [other] = n.results.as_slice()
-                && other.array != t.array
+        let feeding = nests.iter().enumerate().filter_map(|(k, n)| {
+            let [other] = n.results.as_slice() else {
+                return None;
+            };
+            let feeds = other.array != t.array
                 && matches!(other.store, Stored::Always(_))
                 && !matches!(&*other.value, Elem::Read { .. } | Elem::Const(_))
-                && !leads(&feeds, i, k)
-            {
-                places.extend(seen_from(&staged[i].dims, n, other, k));
-            }
-        }
+                && !leads(&feeds, i, k);
+            feeds.then_some((k, n, other))
+        });
         let several = |array: &Sym| {
             let stores = nests.iter().flat_map(|n| &n.results);
             stores.filter(|o| o.array == *array).count() > 1
         };
-        let mut found: Vec<(Sym, usize)> = Vec::new();
-        let value = read_there(&t.value, &places, &several, &mut found);
+        let mut reader = Reader {
+            feeding: feeding.collect(),
+            several: &several,
+            found: Vec::new(),
+        };
+        let value = reader.read_there(
+            &t.value,
+            &staged[i].dims,
+            &reader.seen_from(&staged[i].dims),
+        );
+        let found = reader.found;
         if !found.is_empty() {
             let taken = Target::new(t.array.clone(), t.index.clone(), value);
             staged[i].results = vec![taken];
@@ -74,6 +82,65 @@ type Places = BTreeMap<ElemRef, (Sym, Idx, usize)>;
 fn leads(feeds: &[(usize, usize)], from: usize, to: usize) -> bool {
     let mut next = feeds.iter().filter(|(k, _)| *k == from);
     from == to || next.any(|(_, i)| leads(feeds, *i, to))
+}
+
+/// Reads results of other nests where they stand.
+struct Reader<'a> {
+    /// Nests by number, with their results.
+    feeding: Vec<(usize, &'a Nest, &'a Target)>,
+    /// Whether there are several stores to an array.
+    several: &'a dyn Fn(&Sym) -> bool,
+    /// What is read, and by which nest it is stored.
+    found: Vec<(Sym, usize)>,
+}
+
+impl Reader<'_> {
+    /// What the results have at places beside, or along, those of some counters.
+    fn seen_from(&self, counters: &[Sym]) -> Places {
+        let all = self.feeding.iter();
+        all.flat_map(|(k, nest, result)| seen_from(counters, nest, result, *k))
+            .collect()
+    }
+
+    /// `e`, in rounds of these counters, with such values read where they stand.
+    fn read_there(&mut self, e: &ElemRef, counters: &[Sym], places: &Places) -> ElemRef {
+        if let Some((array, index, number)) = places.get(&canonical(e)) {
+            self.found.push((array.clone(), *number));
+            return Elem::read(array.clone(), e.ty(), index.clone());
+        }
+        if let Elem::Select(_, there, elsewhere) = &**e
+            && let Some((array, index, number)) = places.get(&canonical(there))
+        {
+            // Where the first result does not reach, what was there before still is, or another result.
+            let is_old = matches!(&**elsewhere, Elem::Read { array: a, index: i, .. } if a == array && i == index);
+            if is_old || (self.several)(array) {
+                self.found.push((array.clone(), *number));
+                return Elem::read(array.clone(), e.ty(), index.clone());
+            }
+        }
+        let children: Vec<ElemRef> = match &**e {
+            Elem::Fold(f) => {
+                let inside = [counters, std::slice::from_ref(&f.var)].concat();
+                let within = self.seen_from(&inside);
+                let lanes: Vec<[ElemRef; 2]> = f
+                    .lanes()
+                    .map(|l| [l.init.clone(), l.step.clone()])
+                    .collect();
+                let lanes = lanes.iter().flat_map(|[init, step]| {
+                    [
+                        self.read_there(init, counters, places),
+                        self.read_there(step, &inside, &within),
+                    ]
+                });
+                lanes.collect()
+            }
+            _ => (e.children().into_iter())
+                .map(|c| self.read_there(c, counters, places))
+                .collect(),
+        };
+        let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+        e.rebuild(&children, &indices)
+    }
 }
 
 /// What a result has at places beside, or along, those of some counters.
@@ -106,32 +173,4 @@ fn seen_from(counters: &[Sym], nest: &Nest, result: &Target, number: usize) -> P
         (canonical(&result.value.substitute(&with)), place)
     };
     ways.into_iter().map(stored).collect()
-}
-
-/// `e` with such values read where they stand, and the arrays in `found`.
-fn read_there(
-    e: &ElemRef,
-    places: &Places,
-    several: &dyn Fn(&Sym) -> bool,
-    found: &mut Vec<(Sym, usize)>,
-) -> ElemRef {
-    if let Some((array, index, number)) = places.get(&canonical(e)) {
-        found.push((array.clone(), *number));
-        return Elem::read(array.clone(), e.ty(), index.clone());
-    }
-    if let Elem::Select(_, there, elsewhere) = &**e
-        && let Some((array, index, number)) = places.get(&canonical(there))
-    {
-        // Where the first result does not reach, what was there before still is, or another result.
-        let is_old = matches!(&**elsewhere, Elem::Read { array: a, index: i, .. } if a == array && i == index);
-        if is_old || several(array) {
-            found.push((array.clone(), *number));
-            return Elem::read(array.clone(), e.ty(), index.clone());
-        }
-    }
-    let children: Vec<ElemRef> = (e.children().into_iter())
-        .map(|c| read_there(c, places, several, found))
-        .collect();
-    let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
-    e.rebuild(&children, &indices)
 }
