@@ -77,6 +77,26 @@ const CASES: &[Case] = &[
             ("float s = b[i]", "float s = x[i]"),
         ],
     ),
+    // What is done before the first and after the last.
+    (
+        "void f(int *u, int *v, int *sum, int n, int steps) { for (int i = 0; i < n; i++) sum[i] = 1; for (int t = 0; t < steps; t++) {
+         for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + u[i + 1]; for (int i = 1; i < n - 1; i++) u[i] = v[i];
+         for (int i = 0; i < n; i++) sum[i] ^= u[i]; } for (int i = 0; i < n; i++) sum[i] /= 3; }",
+        &[
+            ("sum[i] = 1", "sum[i] = 2"),
+            ("sum[i] = 1", "sum[i] += 1"),
+            ("sum[i] = 1", "sum[i] = u[i]"),
+            ("i < n; i++) sum[i] = 1", "i < n - 1; i++) sum[i] = 1"),
+            ("sum[i] /= 3", "sum[i] /= 4"),
+            ("i < n; i++) sum[i] /= 3", "i < n - 1; i++) sum[i] /= 3"),
+            ("sum[i] /= 3", "u[i] /= 3"),
+            ("sum[i] /= 3", "sum[i] = u[i] / 3"),
+            (" } for (int i = 0; i < n; i++) sum[i] /= 3;", " for (int i = 0; i < n; i++) sum[i] /= 3; }"),
+            ("for (int i = 0; i < n; i++) sum[i] = 1; for (int t = 0; t < steps; t++) {", "for (int t = 0; t < steps; t++) { for (int i = 0; i < n; i++) sum[i] = 1;"),
+            ("t = 0", "t = 1"),
+            ("sum[i] ^= u[i]", "sum[i] ^= v[i]"),
+        ],
+    ),
     // Memory of the function's own lasts from one round to the next.
     (
         "void f(const int *x, int *y, int steps) { int own[4]; for (int s = 0; s < steps; s++) {
@@ -101,6 +121,9 @@ fn what_is_not_in_the_arrays_is_not_left_to_the_next_round() {
          for (int i = 0; i < 16; i++) y[i] = s > 0 ? own[i] : 0; for (int i = 0; i < 16; i++) own[i] = y[i] * y[15 - i] + x[i]; } }",
         "void f(int *out, const int *in, int *at, int n, int steps) { for (int s = 0; s < steps; s++) {
          for (int i = 0; i < n; i++) out[i] = in[at[i]]; for (int i = 0; i < n; i++) at[i] = out[i]; } }",
+        "void f(float *u, float *v, int n, int steps) { float all = 0; for (int i = 0; i < n; i++) { all += u[i]; v[i] = 0; }
+         for (int s = 0; s < steps; s++) { for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + u[i + 1] - all;
+         for (int i = 1; i < n - 1; i++) u[i] = v[i]; } }",
         "void f(float *u, float *v, int n) { for (int s = 0; s < n; s++) {
          for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + u[i + 1]; for (int i = 1; i < n - 1; i++) u[i] = v[i]; n--; } }",
     ];
