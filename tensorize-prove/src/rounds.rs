@@ -326,14 +326,14 @@ impl<'a> Parts<'a> {
 /// The loop over time and its number among the statements: the only one with what rounds write again, or else the last
 /// statement.
 fn over_time(body: &[Stmt]) -> Option<(usize, &Loop)> {
-    let loops = body.iter().enumerate().filter_map(|(i, s)| match s {
+    let mut loops = body.iter().enumerate().filter_map(|(i, s)| match s {
         Stmt::Loop(l) => Some((i, l)),
         _ => None,
     });
     let again: Vec<(usize, &Loop)> = loops.clone().filter(|(_, l)| writes_again(l)).collect();
     match again[..] {
         [one] => Some(one),
-        [] => loops.last().filter(|(i, _)| i + 1 == body.len()),
+        [] => loops.next_back().filter(|(i, _)| i + 1 == body.len()),
         _ => None,
     }
 }
