@@ -7,7 +7,7 @@
 use crate::Proof;
 use crate::exec::Stuck;
 use crate::loops::modified;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
@@ -119,8 +119,10 @@ pub(crate) fn holds_for_all(proof: &Proof, counter: &Sym) -> Result<(), Stuck> {
 
 /// `before` and `first`, then a loop whose last statement is `var = var + step`, then `last`.
 struct Parts<'a> {
-    /// What touches no array that is written anywhere.
+    /// What touches no array that is written anywhere: all that stands before `first`, and then all that stands after it.
     before: Vec<Stmt>,
+    /// Variables that it sets for `first`.
+    starts: Vec<Stmt>,
     first: &'a [Stmt],
     last: &'a [Stmt],
     body: &'a [Stmt],
@@ -165,7 +167,8 @@ impl<'a> Parts<'a> {
             .rposition(|s| !is_plain(s))
             .map_or(begins, |e| e + 1);
         let first = &all_before[begins..ends];
-        let before: Vec<Stmt> = [&all_before[..begins], &all_before[ends..]].concat();
+        let (start, end) = (&all_before[..begins], &all_before[ends..]);
+        let before: Vec<Stmt> = [start, end].concat();
         let (mut assigned, mut written) = modified(body);
         for part in [first, last] {
             let (scalars, arrays) = modified(part);
@@ -177,6 +180,17 @@ impl<'a> Parts<'a> {
             return not("changes its counter, or a parameter, on the way");
         }
         assigned.remove(var);
+        let assigned: BTreeSet<Sym> = assigned.into_keys().collect();
+        // What stands between the two may as well stand before both.
+        let mut set_between: BTreeSet<Sym> = modified(end).0.into_keys().collect();
+        set_between.insert(var.clone());
+        if !first.is_empty()
+            && [start, first]
+                .into_iter()
+                .any(|part| uses(part, &set_between))
+        {
+            return not("goes on with a variable that was in use before");
+        }
         let mut changes = false;
         visit(&before, &mut |part| {
             changes |=
@@ -195,7 +209,7 @@ impl<'a> Parts<'a> {
         the_loop.cond.visit(&mut |e| {
             by_rounds |= match e {
                 Expr::Load { .. } => true,
-                Expr::Var(v, _) => assigned.contains_key(v),
+                Expr::Var(v, _) => assigned.contains(v),
                 _ => false,
             };
         });
@@ -203,6 +217,7 @@ impl<'a> Parts<'a> {
             return not("ends when something happens in a round");
         }
         Ok(Parts {
+            starts: constants(start, &assigned),
             before,
             first,
             last,
@@ -213,7 +228,7 @@ impl<'a> Parts<'a> {
             next,
             step,
             line,
-            assigned: assigned.into_keys().collect(),
+            assigned,
         })
     }
 
@@ -246,7 +261,7 @@ impl<'a> Parts<'a> {
             value,
         };
         let so_far = Expr::Var(name.clone(), count);
-        let mut body = counting(&self.before);
+        let mut body = counting(&without(&self.before, &self.assigned));
         body.push(assign(Expr::int(count, 0)));
         let one_more = Expr::binary(BinOp::Add, so_far.clone(), Expr::int(count, 1));
         body.push(Stmt::Loop(Loop {
@@ -272,7 +287,7 @@ impl<'a> Parts<'a> {
         });
         let number = Expr::Var(counter.clone(), Rounds::COUNTER);
         // The sum fits if the kernel's own steps do: in 64 bits no smaller type's overflows, what is unsigned wraps
-        // either way, and nothing runs for 2^62 rounds.
+        // either way, and nothing runs for 2^55 rounds.
         let wide = match self.ty {
             ScalarType::U64 => ScalarType::U64,
             _ => ScalarType::I64,
@@ -299,10 +314,7 @@ impl<'a> Parts<'a> {
             });
         }
         if !self.first.is_empty() {
-            // What is before it, too, since it may go on from there.
-            let mut then = self.before.clone();
-            then.retain(|s| !matches!(s, Stmt::Assign { var, .. } if var == self.var));
-            then.extend_from_slice(self.first);
+            let then = [&self.starts, self.first].concat();
             let zero = Expr::int(Rounds::COUNTER, 0);
             body.push(only_if(
                 Expr::compare(CmpOp::Eq, number.clone(), zero),
@@ -387,6 +399,32 @@ fn is_plain(stmt: &Stmt) -> bool {
     plain
 }
 
+/// Whether statements read or assign any of these.
+fn uses(stmts: &[Stmt], vars: &BTreeSet<Sym>) -> bool {
+    let mut found = modified(stmts).0.keys().any(|v| vars.contains(v));
+    visit(stmts, &mut |part| {
+        found |= matches!(part, Visited::Expr(Expr::Var(v, _)) if vars.contains(v));
+    });
+    found
+}
+
+/// The assignments of literals among the statements to those of the variables that are assigned once there.
+fn constants(stmts: &[Stmt], vars: &BTreeSet<Sym>) -> Vec<Stmt> {
+    let mut times: BTreeMap<&Sym, usize> = BTreeMap::new();
+    visit(stmts, &mut |part| {
+        if let Visited::Stmt(Stmt::Assign { var, .. }) = part {
+            *times.entry(var).or_default() += 1;
+        }
+    });
+    let sets = |s: &&Stmt| match s {
+        Stmt::Assign { var, value, .. } => {
+            vars.contains(var) && times[var] == 1 && matches!(value, Expr::Const(_))
+        }
+        _ => false,
+    };
+    stmts.iter().filter(sets).cloned().collect()
+}
+
 fn only_if(cond: Expr, then: Vec<Stmt>) -> Stmt {
     Stmt::If {
         cond,
@@ -411,7 +449,7 @@ fn step(stmt: &Stmt) -> Option<(&Sym, ScalarType, i128)> {
         BinOp::Subtract => -by.as_int(),
         _ => return None,
     };
-    let fits = ty.is_int() && ty.bits() >= 32 && from == var && (1..1 << 16).contains(&by.abs());
+    let fits = ty.is_int() && ty.bits() >= 32 && from == var && (1..1 << 8).contains(&by.abs());
     fits.then_some((var, *ty, by))
 }
 

@@ -2,7 +2,11 @@
 
 use super::{Case, refuses_them};
 use super::{kernel, proofs_only, solver};
+use tensorize_ir::check::{Comparison, compare};
 use tensorize_ir::index::Idx;
+use tensorize_ir::inputs::{Palette, Spec};
+use tensorize_ir::loopir::interp::Program;
+use tensorize_ir::memory::Inputs;
 use tensorize_ir::tensir;
 use tensorize_lift::summarise::{Summariser, summarise};
 use tensorize_prove::rounds::Split;
@@ -124,6 +128,15 @@ fn what_is_not_in_the_arrays_is_not_left_to_the_next_round() {
         "void f(float *u, float *v, int n, int steps) { float all = 0; for (int i = 0; i < n; i++) { all += u[i]; v[i] = 0; }
          for (int s = 0; s < steps; s++) { for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + u[i + 1] - all;
          for (int i = 1; i < n - 1; i++) u[i] = v[i]; } }",
+        "void f(const int *x, int *y, int *u, int *v, int n, int steps) { int s = 0; for (int i = 0; i < n; i++) { s += x[i]; y[i] = s; }
+         s = 5; for (int t = 0; t < steps; t++) { for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + u[i + 1];
+         for (int i = 1; i < n - 1; i++) u[i] = v[i]; } }",
+        "void f(int *y, int *u, int *v, int n, int steps) { int c = 1; for (int i = 0; i < n; i++) y[i] = c; c = 2;
+         for (int t = 0; t < steps; t++) { for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + c * u[i + 1];
+         for (int i = 1; i < n - 1; i++) u[i] = v[i]; } }",
+        "void f(int *y, int *u, int *v, int n) { int c = 0; for (int i = 0; i < n; i++) { y[i] = i; c++; } int times = c + 1;
+         for (int t = 0; t < times; t++) { for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + u[i + 1];
+         for (int i = 1; i < n - 1; i++) u[i] = v[i]; } }",
         "void f(float *u, float *v, int n) { for (int s = 0; s < n; s++) {
          for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + u[i + 1]; for (int i = 1; i < n - 1; i++) u[i] = v[i]; n--; } }",
     ];
@@ -134,6 +147,43 @@ fn what_is_not_in_the_arrays_is_not_left_to_the_next_round() {
             let (summary, verdict) = proposal.prove(&kernel, &mut solver, &proofs_only());
             let accepted = matches!(verdict, Verdict::Proven(_));
             assert!(!accepted, "{source}\n{summary}");
+        }
+    }
+}
+
+/// What is done before the first round is done once, with the numbers that it had then.
+#[test]
+fn what_is_done_before_is_done_once() {
+    let kernels = [
+        "void f(int *y, int *u, int *v, int n, int steps) { n--; for (int i = 0; i < n; i++) y[i] = 1;
+         for (int t = 0; t < steps; t++) { for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + u[i + 1];
+         for (int i = 1; i < n - 1; i++) u[i] = v[i] + y[i]; } }",
+        "void f(const int *x, int *y, int *u, int *v, int n, int steps) { int s = 3, k = 2; n -= k; k++; for (int i = 0; i < n; i++) {
+         s += x[i]; y[i] = s + k; } for (int t = k; t < steps; t++) { for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + u[i + 1];
+         for (int i = 1; i < n - 1; i++) u[i] = v[i]; } for (int i = 0; i < n; i++) y[i] += k; }",
+        "void f(int *y, int *u, int *v, int n, int steps) { for (int i = 0; i < n; i++) y[i] = 0;
+         for (int t = steps; t > 0; t -= 2) { for (int i = 1; i < n - 1; i++) v[i] = u[i - 1] + t * u[i + 1];
+         for (int i = 1; i < n - 1; i++) u[i] = v[i]; for (int i = 0; i < n; i++) y[i] ^= u[i]; }
+         for (int i = 0; i < n; i++) y[i] = y[i] / 2; }",
+    ];
+    for source in kernels {
+        let kernel = kernel(source);
+        let mut solver = solver();
+        let proposal = summarise(&kernel, &mut solver).unwrap();
+        let (summary, verdict) = proposal.prove(&kernel, &mut solver, &proofs_only());
+        let Verdict::Proven(proof) = verdict else {
+            panic!("{source}: {verdict:?}\n{summary}");
+        };
+        let program = Program::new(&kernel).unwrap();
+        let spec = Spec::guarded(&kernel.params, &proof.guards);
+        let how = Comparison {
+            may_leave_extents: true,
+            ..Comparison::default()
+        };
+        let mut interpreted = |inputs: &Inputs| tensir::interpret(&summary, inputs);
+        let cases = spec.sample(1, 100, Palette::Tame);
+        if let Err(difference) = compare(&program, &mut interpreted, &spec, cases, &how) {
+            panic!("{source}\n{summary}\n{}", difference.text);
         }
     }
 }

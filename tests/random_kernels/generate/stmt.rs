@@ -38,7 +38,16 @@ impl Gen {
             out.push(self.declaration(1));
         }
         if self.chance(4) {
+            if self.chance(3) {
+                out.extend(self.some_loop(0));
+            }
+            if self.chance(4) {
+                out.push(self.assignment());
+            }
             out.push(self.over_time());
+            if self.chance(3) {
+                out.extend(self.some_loop(0));
+            }
             return out;
         }
         for _ in 0..1 + self.rng.below(2) {
