@@ -254,7 +254,7 @@ fn held(
 #[test]
 fn mutants_of_kernels_do_not_pass_for_the_original() {
     let count = count(
-        100,
+        130,
         |p, _| change::kernels(&p.kernel),
         |p, mutant, solver| {
             let verdict = prove(mutant, &p.summary, &Summariser, solver, &options());
@@ -267,7 +267,7 @@ fn mutants_of_kernels_do_not_pass_for_the_original() {
 #[test]
 fn mutants_of_summaries_are_not_proven() {
     let count = count(
-        20,
+        30,
         |p, _| change::summaries(&p.summary),
         |p, mutant, solver| {
             let verdict = prove(&p.kernel, mutant, &Summariser, solver, &options());
@@ -279,7 +279,7 @@ fn mutants_of_summaries_are_not_proven() {
 
 #[test]
 fn mutants_of_generated_code_are_not_proven() {
-    let count = count(200, generated_mutants, |p, mutant, solver| {
+    let count = count(260, generated_mutants, |p, mutant, solver| {
         let verdict = prove_generated(
             mutant,
             &p.summary,

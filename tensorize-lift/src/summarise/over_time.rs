@@ -6,16 +6,21 @@ use tensorize_ir::element::Elem;
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::Idx;
 use tensorize_ir::limit;
-use tensorize_ir::loopir::{self, Stmt};
+use tensorize_ir::loopir::{self, Expr, Loop, Stmt, Visited, visit};
 use tensorize_ir::tensir::{self, Op, Rounds};
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::Executor;
 use tensorize_prove::integer_params;
+use tensorize_prove::loops::modified;
 use tensorize_prove::rounds::{Split, writes_again};
 use tensorize_prove::solver::Solver;
 
 /// Proposes a summary of one round, to be done so many times; nothing if there is none that is worth it.
 pub(super) fn propose(kernel: &loopir::Function, solver: &mut Solver) -> Option<Proposal> {
+    // Rounds that read nothing of what others write do not build on each other: all of them in a row would do more.
+    if !loops(kernel).any(reads_what_it_writes) {
+        return None;
+    }
     let counter = Split::name(kernel);
     let split = Split::of(kernel, &counter).ok()?;
     let trip = trip(&split.count, solver)?;
@@ -38,11 +43,24 @@ pub(super) fn leaving_time<T>(
 
 /// Whether some rounds write where the ones before have written, and read beside those places.
 fn is_likely(kernel: &loopir::Function) -> bool {
-    let mut loops = kernel.body.iter().filter_map(|s| match s {
+    loops(kernel).any(writes_again)
+}
+
+/// The outermost loops.
+fn loops(kernel: &loopir::Function) -> impl Iterator<Item = &Loop> {
+    kernel.body.iter().filter_map(|s| match s {
         Stmt::Loop(l) => Some(l),
         _ => None,
+    })
+}
+
+fn reads_what_it_writes(l: &Loop) -> bool {
+    let (_, written) = modified(&l.body);
+    let mut reads = false;
+    visit(&l.body, &mut |part| {
+        reads |= matches!(part, Visited::Expr(Expr::Load { array, .. }) if written.contains(array));
     });
-    loops.any(writes_again)
+    reads
 }
 
 /// How often the loop runs, by what a function returns that counts.
