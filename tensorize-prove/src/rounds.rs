@@ -455,37 +455,35 @@ fn step(stmt: &Stmt) -> Option<(&Sym, ScalarType, i128)> {
 
 /// What comes before the loop, with no rounds where it returns. The loop's condition has to do without floats.
 fn counting(stmts: &[Stmt]) -> Vec<Stmt> {
-    let one = |s: &Stmt| match s {
+    let no_rounds = Stmt::Return(Some(Expr::int(Rounds::COUNTER, 0)));
+    rewritten(stmts, &|s| match s {
         Stmt::Assign { ty, .. } if ty.is_float() => None,
-        Stmt::Return(_) => Some(Stmt::Return(Some(Expr::int(Rounds::COUNTER, 0)))),
-        Stmt::If {
-            cond,
-            then,
-            otherwise,
-        } => Some(Stmt::If {
-            cond: cond.clone(),
-            then: counting(then),
-            otherwise: counting(otherwise),
-        }),
+        Stmt::Return(_) => Some(no_rounds.clone()),
         other => Some(other.clone()),
-    };
-    stmts.iter().filter_map(one).collect()
+    })
 }
 
 /// The statements without assignments to these.
 fn without(stmts: &[Stmt], vars: &BTreeSet<Sym>) -> Vec<Stmt> {
-    let one = |s: &Stmt| match s {
+    rewritten(stmts, &|s| match s {
         Stmt::Assign { var, .. } if vars.contains(var) => None,
+        other => Some(other.clone()),
+    })
+}
+
+/// What `f` makes of the statements that are no branches, in branches, too.
+fn rewritten(stmts: &[Stmt], f: &dyn Fn(&Stmt) -> Option<Stmt>) -> Vec<Stmt> {
+    let one = |s: &Stmt| match s {
         Stmt::If {
             cond,
             then,
             otherwise,
         } => Some(Stmt::If {
             cond: cond.clone(),
-            then: without(then, vars),
-            otherwise: without(otherwise, vars),
+            then: rewritten(then, f),
+            otherwise: rewritten(otherwise, f),
         }),
-        other => Some(other.clone()),
+        other => f(other),
     };
     stmts.iter().filter_map(one).collect()
 }
