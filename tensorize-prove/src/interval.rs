@@ -2,12 +2,14 @@
 
 use crate::bound::bound;
 use crate::canon;
+use crate::clamp;
 use crate::context::{Context, is_index_condition, said_of_indices};
 use crate::decode::divide;
 use crate::eval::{as_idx, index_like};
 use crate::exec::Access;
 use crate::matching::{assume, in_one_range};
 use crate::ranges;
+use crate::reach;
 use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::Guard;
@@ -311,7 +313,7 @@ pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
     for value in values {
         let mark = ctx.mark();
         assume(ctx, a);
-        let range = range(ctx, &value, &a.loops);
+        let range = range(ctx, &value, a);
         ctx.forget(mark);
         let Some((low, high)) = range else { continue };
         let var = ctx.fresh.name("v");
@@ -326,8 +328,10 @@ pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
     in_one_range(ctx, &wider)
 }
 
-/// Between which polynomials over the sizes a value lies, by the last operation that made it.
-fn range(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) -> Option<(Idx, Idx)> {
+/// Between which polynomials over the sizes a value lies where the access is made, by the last operation that made it
+/// or by what is said of it.
+fn range(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
+    let loops = &a.loops;
     match &**e {
         Elem::Fold(f) => range_of_fold(ctx, f, loops),
         // No bit is set that is not set in the mask.
@@ -344,6 +348,7 @@ fn range(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) -> Option<(Idx, I
             let size = index_like(b).filter(|b| ctx.is_over_params(b))?;
             Some((Idx::default(), &size - &Idx::constant(1)))
         }
+        _ if reach::is_beyond_sizes(e) => clamp::range(ctx, e, loops, &a.path),
         _ => None,
     }
 }

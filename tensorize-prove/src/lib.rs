@@ -14,6 +14,7 @@ pub mod bound;
 pub mod canon;
 pub mod cases;
 pub mod chain;
+mod clamp;
 pub mod context;
 pub mod decode;
 pub mod equal;

@@ -34,7 +34,12 @@ pub(crate) fn end(ctx: &mut Context, access: &Access, all: &[Access]) -> Option<
 /// The smallest index of the access or 0, and one past the largest one or 0, if that can be computed before a
 /// call.
 pub(crate) fn ends(ctx: &mut Context, access: &Access, all: &[Access]) -> Option<(Idx, Idx)> {
-    if !looks_into_memory(access) {
+    let mut beyond_sizes = false;
+    let trips = access.loops.iter().map(|(_, n)| n);
+    for idx in trips.chain([&access.index]) {
+        idx.for_each_value(&mut |e| beyond_sizes |= is_beyond_sizes(e));
+    }
+    if !beyond_sizes {
         return None;
     }
     // The same place may be read under fewer conditions: then these decide.
@@ -57,13 +62,10 @@ pub(crate) fn ends(ctx: &mut Context, access: &Access, all: &[Access]) -> Option
     Some((first, &last + &Idx::constant(1)))
 }
 
-/// Whether the data decides, and not a choice between sizes: that one is better made a guard.
-fn looks_into_memory(access: &Access) -> bool {
+/// Whether the data or arithmetic on floats decides, and not a choice between sizes: that one is better made a guard.
+pub(crate) fn is_beyond_sizes(e: &ElemRef) -> bool {
     let mut any = false;
-    let trips = access.loops.iter().map(|(_, n)| n);
-    for idx in trips.chain([&access.index]) {
-        idx.for_each_value(&mut |e| e.visit(&mut |x| any |= matches!(**x, Elem::Read { .. })));
-    }
+    e.visit(&mut |x| any |= matches!(**x, Elem::Read { .. }) || x.ty().is_float());
     any
 }
 

@@ -111,6 +111,26 @@ const EDGES: &[Case] = &[
             ("y * sh / dh", "(y + 1) * sh / dh"),
         ],
     ),
+    // Places that are computed with floats.
+    (
+        "void f(const float *s, int n, float *d, int m, float r) { for (int i = 0; i < m; i++) { int k = (int)(i * r); k = k < 0 ? 0 : k > n - 1 ? n - 1 : k; d[i] = s[k]; } }",
+        &[
+            ("k < 0 ? 0", "k < 1 ? 0"),
+            ("k < 0 ? 0", "k < 0 ? 1"),
+            ("k > n - 1 ?", "k > n ?"),
+            ("? n - 1", "? n - 2"),
+            ("i * r", "i * r + 1"),
+            ("s[k]", "s[k + 1]"),
+        ],
+    ),
+    (
+        "void f(const float *s, float *d, int m, float r) { for (int i = 0; i < m; i++) d[i] = s[(int)(i * r)]; }",
+        &[
+            ("i * r", "i / r"),
+            ("(int)(i * r)", "i * (int)r"),
+            ("(int)(i * r)", "(int)(i * r) + 1"),
+        ],
+    ),
     // Several elements of rows that are as far apart as somebody says.
     (
         "void f(uint8_t *o, const uint8_t *x, int n, int step) { for (int i = 0; i < n; i++) { o[0] = x[i]; o[1] = 255 - x[i]; o[2] = 7; o += step; } }",

@@ -1,0 +1,341 @@
+//! Between which sizes a value lies that was clamped, as in `x < 0 ? 0 : x > n - 1 ? n - 1 : x`, whatever `x` is.
+
+use crate::bound::bound;
+use crate::canon;
+use crate::context::Context;
+use crate::eval::index_like;
+use crate::ranges;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Guard;
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::scalar::ScalarType;
+
+/// The least and the largest value, over the sizes, in every round of the `loops` where the conditions of the `path`
+/// hold. That a limit such as `n - 1` is no less than a constant one becomes a guard.
+pub(crate) fn range(
+    ctx: &mut Context,
+    e: &ElemRef,
+    loops: &[(Sym, Idx)],
+    path: &[ElemRef],
+) -> Option<(Idx, Idx)> {
+    let saved = ctx.save();
+    let e = canon::elem(e);
+    let mut clamp = Clamp {
+        ctx,
+        loops,
+        known: Vec::new(),
+    };
+    for c in path {
+        clamp.learn(&canon::elem(c), true);
+    }
+    let ends = clamp
+        .end(&e, false)
+        .and_then(|low| Some((low, clamp.end(&e, true)?)));
+    if ends.is_none() {
+        ctx.restore(saved);
+    }
+    ends
+}
+
+struct Clamp<'a, 'c> {
+    ctx: &'a mut Context<'c>,
+    loops: &'a [(Sym, Idx)],
+    /// What the conditions say where a part is chosen: `.0 <= .1`, less `.2`.
+    known: Vec<(ElemRef, ElemRef, i128)>,
+}
+
+impl Clamp<'_, '_> {
+    /// A polynomial that the integer is at most (`upper`) or at least.
+    fn end(&mut self, e: &ElemRef, upper: bool) -> Option<Idx> {
+        let found = self.simple(e, upper);
+        found
+            .or_else(|| self.by_parts(e, upper))
+            .or_else(|| self.by_conditions(e, upper))
+    }
+
+    /// The same by the ends of the parts of which one is chosen.
+    fn by_parts(&mut self, e: &ElemRef, upper: bool) -> Option<Idx> {
+        match &**e {
+            // Wider, it stays what it is.
+            Elem::Convert(to, inner) if inner.ty().is_int() && inner.ty().fits_in(*to) => {
+                self.end(inner, upper)
+            }
+            Elem::Select(c, t, f) => {
+                let before = self.known.len();
+                self.learn(c, true);
+                let t = self.end(t, upper);
+                self.known.truncate(before);
+                self.learn(c, false);
+                let f = self.end(f, upper);
+                self.known.truncate(before);
+                self.of_either(t?, f?, upper)
+            }
+            Elem::Binary(op @ (BinOp::Maximum | BinOp::Minimum), a, b) => {
+                let (a, b) = (self.end(a, upper), self.end(b, upper));
+                match (*op == BinOp::Maximum) == upper {
+                    true => self.of_either(a?, b?, upper),
+                    // Either is an end of both.
+                    false => a.or(b),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The same of a polynomial over sizes and counters.
+    fn simple(&mut self, e: &ElemRef, upper: bool) -> Option<Idx> {
+        let place = index_like(e)?;
+        bound(self.ctx, &place, self.loops, upper).filter(|end| self.ctx.is_over_params(end))
+    }
+
+    /// The same of any value, by what the conditions around it compare it with, or by its type.
+    fn by_conditions(&mut self, e: &ElemRef, upper: bool) -> Option<Idx> {
+        let said = self.known.iter().filter_map(|(less, more, by)| {
+            let (own, other) = if upper { (less, more) } else { (more, less) };
+            (own == e).then(|| (other.clone(), Idx::constant(if upper { -by } else { *by })))
+        });
+        let said: Vec<(ElemRef, Idx)> = said.collect();
+        let found = said
+            .into_iter()
+            .find_map(|(other, by)| Some(&self.simple(&other, upper)? + &by));
+        let by_type = || {
+            let (low, _) = ranges::of(e);
+            (!upper && low >= 0).then(|| Idx::constant(low))
+        };
+        found.or_else(by_type)
+    }
+
+    /// Notes what a condition says of integers, where it holds or where it doesn't.
+    fn learn(&mut self, c: &ElemRef, holds: bool) {
+        match &**c {
+            // The other comparisons of integers have these as their canonical forms.
+            Elem::Compare(op @ (CmpOp::Lt | CmpOp::Eq), a, b) => {
+                let less = |a: &ElemRef, b: &ElemRef, by| (a.clone(), b.clone(), by);
+                match (op, holds) {
+                    (CmpOp::Lt, true) => self.known.push(less(a, b, 1)),
+                    (CmpOp::Lt, false) => self.known.push(less(b, a, 0)),
+                    (_, true) => self.known.extend([less(a, b, 0), less(b, a, 0)]),
+                    (_, false) => {}
+                }
+            }
+            Elem::Binary(op @ (BinOp::And | BinOp::Or), a, b)
+                if c.ty() == ScalarType::I1 && holds == (*op == BinOp::And) =>
+            {
+                self.learn(a, holds);
+                self.learn(b, holds);
+            }
+            Elem::Select(c, t, f) if is_truth(t, !holds) => {
+                self.learn(c, false);
+                self.learn(f, holds);
+            }
+            Elem::Select(c, t, f) if is_truth(f, !holds) => {
+                self.learn(c, true);
+                self.learn(t, holds);
+            }
+            Elem::Unary(UnOp::Not, c) if c.ty() == ScalarType::I1 => self.learn(c, !holds),
+            _ => {}
+        }
+    }
+
+    /// The end of what is one or the other.
+    fn of_either(&mut self, a: Idx, b: Idx, upper: bool) -> Option<Idx> {
+        let outer = if upper { CmpOp::Ge } else { CmpOp::Le };
+        if self.ctx.proves(outer, &a, &b) {
+            return Some(a);
+        }
+        if self.ctx.proves(outer, &b, &a) {
+            return Some(b);
+        }
+        // No array has a clamped place before its first: such calls are left to the original.
+        let (constant, size) = match (a.as_constant(), b.as_constant()) {
+            (Some(_), None) => (a, b),
+            (None, Some(_)) => (b, a),
+            _ => return None,
+        };
+        self.ctx.guard(Guard::NonNegative(&size - &constant));
+        Some(if upper { size } else { constant })
+    }
+}
+
+fn is_truth(e: &ElemRef, value: bool) -> bool {
+    matches!(&**e, Elem::Const(v) if v.ty == ScalarType::I1 && v.is_true() == value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solver::{self, Solver};
+    use tensorize_ir::element::{Env, eval_index};
+    use tensorize_ir::scalar::Scalar;
+
+    const TY: ScalarType = ScalarType::I32;
+
+    struct At {
+        x: i128,
+        n: i128,
+    }
+
+    impl Env for At {
+        fn sym(&self, _: &Sym) -> Option<i128> {
+            Some(self.n)
+        }
+        fn param(&self, _: &Sym) -> Option<Scalar> {
+            None
+        }
+        fn read(&mut self, _: &Sym, _: i128) -> Option<Scalar> {
+            Some(Scalar::int(TY, self.x))
+        }
+    }
+
+    fn x() -> ElemRef {
+        Elem::read("x", TY, Idx::default())
+    }
+
+    fn size(less: i128) -> ElemRef {
+        Elem::of_idx(TY, &Idx::sym(Sym::from("n")) - &Idx::constant(less))
+    }
+
+    fn constant(c: i128) -> ElemRef {
+        Elem::constant(Scalar::int(TY, c))
+    }
+
+    /// What is said of the value, with the guards; it holds wherever these do.
+    fn ends(e: &ElemRef) -> Option<(Idx, Idx, usize)> {
+        let mut solver = Solver::new(solver::find())
+            .expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
+        let params = std::iter::once(("n".into(), TY)).collect();
+        let mut ctx = Context::new(&mut solver, params, vec![]);
+        let Some((low, high)) = range(&mut ctx, e, &[], &[]) else {
+            assert!(ctx.guards().is_empty(), "guards of nothing");
+            return None;
+        };
+        for (x, n) in (-5..8).flat_map(|x| (-2..6).map(move |n| (x, n))) {
+            let mut at = At { x, n };
+            let mut value = |i: &Idx| eval_index(i, &mut at).unwrap();
+            let holds = |g: &Guard| matches!(g, Guard::NonNegative(i) if value(i) >= 0);
+            if ctx.guards().iter().all(holds) {
+                let v = e.eval(&mut at).unwrap().as_int();
+                let mut value = |i: &Idx| eval_index(i, &mut at).unwrap();
+                let (low, high) = (value(&low), value(&high));
+                assert!(
+                    low <= v && v <= high,
+                    "{e}: {low}..={high}, not {v} of {x}, {n}"
+                );
+            }
+        }
+        let guards = ctx.guards().len();
+        Some((low, high, guards))
+    }
+
+    #[test]
+    fn ways_to_clamp() {
+        let (zero, last) = (constant(0), size(1));
+        let below = |a: &ElemRef, b: &ElemRef| Elem::compare(CmpOp::Lt, a.clone(), b.clone());
+        let upper = |x: ElemRef| Elem::select(below(&last, &x), last.clone(), x.clone());
+        let lower = |x: ElemRef| Elem::select(below(&x, &zero), zero.clone(), x.clone());
+        let max = |a, b| Elem::binary(BinOp::Maximum, a, b);
+        let min = |a, b| Elem::binary(BinOp::Minimum, a, b);
+        let inside = Elem::binary(
+            BinOp::And,
+            Elem::compare(CmpOp::Ge, x(), zero.clone()),
+            Elem::compare(CmpOp::Lt, x(), size(0)),
+        );
+        let or = |a, b| Elem::select(a, Elem::constant(Scalar::bool(true)), b);
+        let outside = or(below(&x(), &zero), Elem::not(below(&x(), &size(0))));
+        let unknown = Elem::of_idx(TY, Idx::sym(Sym::from("k")));
+        let to_both = [
+            Elem::select(outside, zero.clone(), x()),
+            upper(lower(x())),
+            lower(upper(x())),
+            Elem::select(below(&x(), &zero), zero.clone(), upper(x())),
+            max(zero.clone(), min(last.clone(), x())),
+            min(last.clone(), max(zero.clone(), x())),
+            Elem::select(inside, x(), zero.clone()),
+            Elem::select(below(&lower(x()), &size(0)), lower(x()), last.clone()),
+        ];
+        for e in &to_both {
+            let whole = (
+                Idx::default(),
+                &Idx::sym(Sym::from("n")) - &Idx::constant(1),
+                1,
+            );
+            assert_eq!(ends(e), Some(whole), "{e}");
+        }
+        // One end is open.
+        let either = or(below(&x(), &zero), below(&x(), &size(0)));
+        for e in [
+            upper(x()),
+            lower(x()),
+            max(zero.clone(), x()),
+            max(zero.clone(), min(unknown, x())),
+            Elem::select(either, x(), zero.clone()),
+            x(),
+        ] {
+            assert_eq!(ends(&e), None, "{e}");
+        }
+    }
+
+    #[test]
+    fn conditions_around() {
+        let path = [
+            Elem::compare(CmpOp::Ge, x(), constant(0)),
+            Elem::compare(CmpOp::Lt, x(), size(0)),
+        ];
+        let mut solver = Solver::new(solver::find())
+            .expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
+        let params = std::iter::once(("n".into(), TY)).collect();
+        let mut ctx = Context::new(&mut solver, params, vec![]);
+        let last = &Idx::sym(Sym::from("n")) - &Idx::constant(1);
+        let whole = Some((Idx::default(), last));
+        assert_eq!(range(&mut ctx, &x(), &[], &path), whole);
+        assert_eq!(range(&mut ctx, &x(), &[], &path[..1]), None);
+        assert_eq!(range(&mut ctx, &x(), &[], &path[1..]), None);
+        assert!(ctx.guards().is_empty());
+    }
+
+    /// Nothing is said that is not so, whatever is chosen and compared.
+    #[test]
+    fn any_choices() {
+        let mut state = 7_u64;
+        let mut below = |n: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as usize % n
+        };
+        let mut found = 0;
+        for _ in 0..300 {
+            let mut values = vec![x(), constant(0), constant(2), size(0), size(1)];
+            for _ in 0..3 {
+                let mut any = || values[below(values.len())].clone();
+                let (a, b, c, d) = (any(), any(), any(), any());
+                let op = [
+                    CmpOp::Lt,
+                    CmpOp::Le,
+                    CmpOp::Gt,
+                    CmpOp::Ge,
+                    CmpOp::Eq,
+                    CmpOp::Ne,
+                ][below(6)];
+                let other = Elem::compare(CmpOp::Gt, c.clone(), b.clone());
+                let both = [BinOp::And, BinOp::Or][below(2)];
+                let condition = Elem::compare(op, a.clone(), b.clone());
+                let truth = Elem::constant(Scalar::bool(below(2) == 0));
+                let types = [ScalarType::U8, ScalarType::I8, ScalarType::U32];
+                values.push(match below(8) {
+                    7 => Elem::convert(TY, Elem::convert(types[below(3)], a)),
+                    6 => Elem::select(Elem::select(condition, truth, other), c, d),
+                    5 => Elem::select(Elem::select(condition, other, truth), c, d),
+                    4 => Elem::select(Elem::not(Elem::binary(both, condition, other)), c, d),
+                    0 => Elem::binary(BinOp::Maximum, a, b),
+                    1 => Elem::binary(BinOp::Minimum, a, b),
+                    2 => Elem::select(Elem::binary(both, condition, other), c, d),
+                    _ => Elem::select(condition, c, d),
+                });
+            }
+            found += usize::from(ends(values.last().unwrap()).is_some());
+        }
+        assert!(found > 50, "{found}");
+    }
+}
