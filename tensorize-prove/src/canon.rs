@@ -1,7 +1,8 @@
 //! One form for expressions that are the same for simple reasons.
 //!
 //! Every rule is an identity of the operators' total meanings, bit for bit (up to the payload of a NaN).
-//! Canonical forms serve comparison only.
+//! Canonical forms serve comparison, and canonical conditions are facts, where `OfIdx` stands for the number that its
+//! polynomial says. So there is one only where there was one before; what may have wrapped is a conversion of it.
 
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Lane, LaneRef, Order};
@@ -182,6 +183,21 @@ fn is_neutral(op: BinOp, e: &ElemRef) -> bool {
         }
 }
 
+/// The polynomial as a machine integer, wrapped to its type if it is no value of that.
+fn wrapped(ty: ScalarType, p: Idx) -> ElemRef {
+    if p.as_constant().is_some() {
+        return Elem::of_idx(ty, p);
+    }
+    if let Some(value) = p.as_value().filter(|v| v.ty() == ty) {
+        return value.clone();
+    }
+    let wide = match ty {
+        ScalarType::U64 => ScalarType::I64,
+        _ => ScalarType::U64,
+    };
+    Elem::convert(ty, Elem::of_idx(wide, p))
+}
+
 /// Sums, differences and products of wrapped polynomials are those of the polynomials, wrapped.
 fn arithmetic(op: BinOp, a: &ElemRef, b: &ElemRef) -> Option<ElemRef> {
     let (p, q) = (polynomial(a)?, polynomial(b)?);
@@ -194,18 +210,24 @@ fn arithmetic(op: BinOp, a: &ElemRef, b: &ElemRef) -> Option<ElemRef> {
         }
         _ => return None,
     };
-    Some(Elem::of_idx(a.ty(), value))
+    Some(wrapped(a.ty(), value))
 }
 
-/// The polynomial that a machine integer holds, wrapped to its width.
-fn polynomial(e: &ElemRef) -> Option<Idx> {
+/// A polynomial that a machine integer is, wrapped to its width.
+pub(crate) fn polynomial(e: &ElemRef) -> Option<Idx> {
     match &**e {
-        Elem::OfIdx(ty, p) if ty.is_int() && *ty != ScalarType::I1 => Some(p.clone()),
-        Elem::Const(v) if v.ty.is_int() && v.ty != ScalarType::I1 => {
-            Some(Idx::constant(v.as_int()))
-        }
+        Elem::OfIdx(ty, p) if is_number(*ty) => Some(p.clone()),
+        Elem::Convert(to, inner) if is_number(*to) => match &**inner {
+            Elem::OfIdx(ty, p) if is_number(*ty) && to.bits() <= ty.bits() => Some(p.clone()),
+            _ => None,
+        },
+        Elem::Const(v) if is_number(v.ty) => Some(Idx::constant(v.as_int())),
         _ => None,
     }
+}
+
+fn is_number(ty: ScalarType) -> bool {
+    ty.is_int() && ty != ScalarType::I1
 }
 
 /// Comparisons point one way (`a > b` is `b < a`); on integers only `<` and `==` remain, under a `not`.
@@ -262,13 +284,19 @@ fn index_compare(op: CmpOp, a: &Idx, b: &Idx) -> ElemRef {
 
 /// A conversion through a type that holds every value in between says nothing.
 fn convert(to: ScalarType, a: &ElemRef) -> Option<ElemRef> {
+    // The polynomial is wrapped to the width in either case.
+    if let Some(p) = polynomial(a)
+        && is_number(to)
+        && to.bits() <= a.ty().bits()
+    {
+        return Some(wrapped(to, p));
+    }
     match &**a {
         // int → wider int → int: only the ends count; int → narrower int → even narrower likewise.
         Elem::Convert(mid, inner)
             if inner.ty().is_int()
-                && mid.is_int()
                 && to != ScalarType::I1
-                && *mid != ScalarType::I1
+                && is_number(*mid)
                 && (inner.ty().fits_in(*mid) || (to.is_int() && to.bits() <= mid.bits())) =>
         {
             Some(simplify(Elem::convert(to, inner.clone())))
@@ -278,12 +306,6 @@ fn convert(to: ScalarType, a: &ElemRef) -> Option<ElemRef> {
             if to == ScalarType::I1 && inner.ty() == ScalarType::I1 && mid.is_int() =>
         {
             Some(inner.clone())
-        }
-        // The polynomial is wrapped to the width in either case.
-        Elem::OfIdx(mid, p)
-            if to.is_int() && to != ScalarType::I1 && mid.is_int() && to.bits() <= mid.bits() =>
-        {
-            Some(Elem::of_idx(to, p.clone()))
         }
         _ => None,
     }
@@ -338,6 +360,8 @@ fn assume(e: &ElemRef, c: &ElemRef, truth: bool) -> ElemRef {
 mod tests {
     use super::*;
     use ScalarType::*;
+    use tensorize_ir::element::{Env, eval_index};
+    use tensorize_ir::scalar::Scalar;
 
     fn read(i: &str) -> ElemRef {
         Elem::read("x", U8, Idx::sym(i))
@@ -364,12 +388,22 @@ mod tests {
         let (i, one) = (Idx::sym("i"), Idx::constant(1));
         let next = |ty| Elem::of_idx(ty, &i + &one);
         let machine = |ty| {
-            let one = Elem::constant(tensorize_ir::scalar::Scalar::int(ty, 1));
+            let one = Elem::constant(Scalar::int(ty, 1));
             Elem::binary(BinOp::Add, Elem::of_idx(ty, i.clone()), one)
         };
-        for ty in [I8, U8, I32, U64] {
-            assert_eq!(elem(&machine(ty)), next(ty));
+        for ty in [I8, U8, I32, I64, U64] {
+            let sum = elem(&machine(ty));
+            assert_eq!(polynomial(&sum), Some(&i + &one), "{ty}");
+            assert_eq!(sum, elem(&Elem::convert(ty, machine(U64))));
+            assert_eq!(sum, elem(&sum), "{ty}");
+            // Where it wraps, it is no longer the number.
+            assert_eq!(crate::eval::index_like(&sum), None, "{ty}");
+            assert_eq!(elem(&next(ty)), next(ty));
         }
+        assert_eq!(polynomial(&elem(&Elem::convert(I32, next(U8)))), None);
+        let narrower = elem(&Elem::convert(U8, next(I32)));
+        assert_eq!(crate::eval::index_like(&narrower), None);
+        assert_eq!(narrower, elem(&Elem::convert(U8, machine(I32))));
         // In eight bits it wraps before it is widened.
         assert_ne!(
             elem(&Elem::convert(I32, machine(U8))),
@@ -380,11 +414,76 @@ mod tests {
         assert!(matches!(&*elem(&sum), Elem::Binary(..)));
     }
 
+    struct At(i128);
+
+    impl Env for At {
+        /// (A polynomial that is too large has the name of an unknown.)
+        fn sym(&self, name: &Sym) -> Option<i128> {
+            (&**name == "i").then_some(self.0)
+        }
+        fn param(&self, _: &Sym) -> Option<Scalar> {
+            None
+        }
+        fn read(&mut self, _: &Sym, _: i128) -> Option<Scalar> {
+            Some(Scalar::int(U8, self.0 * 7))
+        }
+    }
+
+    /// Whatever is converted and computed, the form has the value; and if it is a number, that number.
+    #[test]
+    fn forms_of_machine_integers_have_their_value() {
+        let mut state = 3_u64;
+        let mut below = |n: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as usize % n
+        };
+        const TYPES: [ScalarType; 6] = [I8, U8, I32, U32, I64, U64];
+        let (mut numbers, mut too_large) = (0, 0);
+        for _ in 0..2_000 {
+            let ty = TYPES[below(6)];
+            let mut e = match below(4) {
+                0 => read("i"),
+                1 => Elem::of_idx(I32, Idx::value(read("i"))),
+                _ => Elem::of_idx(ty, Idx::sym("i")),
+            };
+            for _ in 0..below(5) {
+                let c = [-300, -1, 1, 100, 255, 1 << 33][below(6)];
+                let c = Elem::constant(Scalar::int(e.ty(), c));
+                e = match below(4) {
+                    0 => Elem::binary(BinOp::Add, e, c),
+                    1 => Elem::binary([BinOp::Subtract, BinOp::Multiply][below(2)], c, e),
+                    _ => Elem::convert(TYPES[below(6)], e),
+                };
+            }
+            let form = elem(&e);
+            assert_eq!(form, elem(&form), "{e}");
+            if form.eval(&mut At(0)).is_none() {
+                too_large += 1;
+                continue;
+            }
+            for i in 0..100 {
+                let value = e.eval(&mut At(i)).unwrap();
+                assert_eq!(form.eval(&mut At(i)), Some(value), "{e}: {form} at {i}");
+                let wrapped = polynomial(&form).map(|p| eval_index(&p, &mut At(i)).unwrap());
+                let wrapped = wrapped.map(|p| Scalar::int(e.ty(), p));
+                assert!(wrapped.is_none_or(|w| w == value), "{e}: {form} at {i}");
+                if let Elem::OfIdx(_, p) = &*form {
+                    let p = eval_index(p, &mut At(i)).unwrap();
+                    assert_eq!(p, value.as_int(), "{e}: {form} at {i}");
+                    numbers += 1;
+                }
+            }
+        }
+        assert!(numbers > 0 && too_large < 200, "{numbers}, {too_large}");
+    }
+
     #[test]
     fn what_adds_nothing_to_a_float() {
         let x = Elem::read("x", F32, Idx::sym("i"));
         let with = |op, v: f32| {
-            let v = Elem::constant(tensorize_ir::scalar::Scalar::f32(v));
+            let v = Elem::constant(Scalar::f32(v));
             elem(&Elem::binary(op, v, x.clone()))
         };
         assert_eq!(with(BinOp::Add, -0.0), x);
@@ -416,7 +515,7 @@ mod tests {
                 acc: acc.into(),
                 var: var.into(),
                 extent: Idx::sym("n"),
-                init: Elem::constant(tensorize_ir::scalar::Scalar::int(I32, 0)),
+                init: Elem::constant(Scalar::int(I32, 0)),
                 step: Elem::binary(BinOp::Add, Elem::read("y", I32, Idx::sym(var)), a),
                 order: Order::Sequential,
                 others: vec![],

@@ -91,13 +91,12 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     if let Some(equal) = by_cases(ctx, a, b, tier).or_else(|| by_cases(ctx, b, a, tier)) {
         return equal;
     }
-    // Numbers that are the same have the same bits.
-    if let (Elem::OfIdx(ty, p), Elem::Const(v)) | (Elem::Const(v), Elem::OfIdx(ty, p)) =
-        (&**a, &**b)
-        && *ty == v.ty
-        && ty.is_int()
+    // Numbers that are the same have the same bits, and so has what wraps to them.
+    if let (Some(p), Some(q)) = (canon::polynomial(a), canon::polynomial(b))
+        && a.ty() == b.ty()
+        && same_idx(ctx, &p, &q)
     {
-        return same_idx(ctx, p, &Idx::constant(v.as_int()));
+        return true;
     }
     let heads = match (&**a, &**b) {
         (Elem::Unary(p, _), Elem::Unary(q, _)) => p == q,

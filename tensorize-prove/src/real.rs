@@ -209,10 +209,10 @@ impl Normaliser<'_, '_> {
     /// A machine integer, as a real number.
     fn integer(&mut self, e: &ElemRef) -> Poly {
         let e = canon::elem(e);
-        if let Elem::OfIdx(ty, i) = &*e {
-            let (low, high) = (Idx::constant(ty.min_value()), Idx::constant(ty.max_value()));
-            if self.ctx.proves(CmpOp::Ge, i, &low) && self.ctx.proves(CmpOp::Le, i, &high) {
-                return Poly::index(i);
+        if let Some(i) = canon::polynomial(&e) {
+            let (low, high) = (e.ty().min_value().into(), e.ty().max_value().into());
+            if self.ctx.proves(CmpOp::Ge, &i, &low) && self.ctx.proves(CmpOp::Le, &i, &high) {
+                return Poly::index(&i);
             }
         }
         Poly::index(&Idx::value(e))

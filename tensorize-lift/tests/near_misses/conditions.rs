@@ -6,10 +6,45 @@ use tensorize_prove::Verdict;
 
 #[test]
 fn the_meaning_of_one_is_not_proven_of_the_other() {
-    refuses_them("conditions", "c", "", CASES);
+    refuses_them("conditions", "c", "#include <stdint.h>\n", CASES);
 }
 
 const CASES: &[Case] = &[
+    // What a byte is compared with has wrapped: it says nothing of the counter.
+    (
+        "void f(const uint8_t *a, int *d, int m) { for (int i = 0; i < m; i++) { uint8_t least = i + 300; if (a[i] >= least) d[i] = i < 3 ? 1 : 2; else d[i] = 3; } }",
+        &[
+            ("i < 3 ? 1 : 2", "1"),
+            ("i < 3 ? 1 : 2", "2"),
+            ("i < 3", "i < 2"),
+            ("i + 300", "i + 301"),
+            (">= least", "> least"),
+            ("uint8_t least", "int least"),
+        ],
+    ),
+    (
+        "void f(const unsigned *a, int *d, int m) { for (int i = 0; i < m; i++) { unsigned least = (unsigned)(i + 0x100000000L); if (a[i] >= least) d[i] = i < 3 ? 1 : 2; else d[i] = 3; } }",
+        &[
+            ("i < 3 ? 1 : 2", "1"),
+            ("i < 3 ? 1 : 2", "2"),
+            ("i < 3", "i < 2"),
+            ("0x100000000L", "0x100000001L"),
+        ],
+    ),
+    (
+        "void f(float *d, int m) { for (int i = 0; i < m; i++) d[i] = (uint8_t)(i + 300); }",
+        &[("(uint8_t)", ""), ("(uint8_t)", "(int8_t)"), ("300", "44"), ("300", "299")],
+    ),
+    // Over the reals.
+    (
+        "float f(const float *x, int n) { float s = 0; for (int i = 0; i < n; i++) s = s + x[i] * (uint8_t)(i + 300) - 1; return s + n; }",
+        &[
+            ("* (uint8_t)(i + 300)", "* (i + 300)"),
+            ("(uint8_t)", "(int8_t)"),
+            ("- 1", "+ 1"),
+            ("s + n", "s - n"),
+        ],
+    ),
     // A case with a loop that is unrolled.
     (
         "void f(float *x, float a, int n) { if (n <= 0) return; if (a == 0) { for (int i = 0; i < n; i++) x[i] = 0; return; }
