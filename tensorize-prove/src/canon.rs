@@ -163,9 +163,11 @@ fn simplify(e: ElemRef) -> ElemRef {
         Elem::Unary(UnOp::Not, a) if a.ty() == ScalarType::I1 => negated(a).unwrap_or(e),
         Elem::Convert(to, a) => convert(*to, a).unwrap_or(e),
         Elem::Select(c, t, f) => select(c, t, f).unwrap_or(e),
-        // The value of a machine integer, as one of the same type.
+        // The value of a machine integer, as one of its type or of a wider one.
         Elem::OfIdx(ty, idx) => match idx.as_value() {
-            Some(value) if value.ty() == *ty => value.clone(),
+            Some(value) if is_number(value.ty()) && value.ty().fits_in(*ty) => {
+                simplify(Elem::convert(*ty, value.clone()))
+            }
             _ => e,
         },
         _ => e,
@@ -223,6 +225,26 @@ pub(crate) fn polynomial(e: &ElemRef) -> Option<Idx> {
         },
         Elem::Const(v) if is_number(v.ty) => Some(Idx::constant(v.as_int())),
         _ => None,
+    }
+}
+
+/// The same of arithmetic on any integers, by its operands.
+pub(crate) fn modular(e: &ElemRef) -> Idx {
+    if let Some(p) = polynomial(e) {
+        return p;
+    }
+    match &**e {
+        Elem::Binary(BinOp::Add, a, b) => &modular(a) + &modular(b),
+        Elem::Binary(BinOp::Subtract, a, b) => &modular(a) - &modular(b),
+        Elem::Binary(BinOp::Multiply, a, b) => &modular(a) * &modular(b),
+        Elem::Convert(to, a) if is_number(*to) && is_number(a.ty()) => {
+            // Bits are cut off, or the number stays what it is: then it must have been cut off before.
+            match to.bits() <= a.ty().bits() {
+                true => modular(a),
+                false => Idx::value(a.clone()),
+            }
+        }
+        _ => Idx::value(e.clone()),
     }
 }
 
@@ -466,9 +488,9 @@ mod tests {
             for i in 0..100 {
                 let value = e.eval(&mut At(i)).unwrap();
                 assert_eq!(form.eval(&mut At(i)), Some(value), "{e}: {form} at {i}");
-                let wrapped = polynomial(&form).map(|p| eval_index(&p, &mut At(i)).unwrap());
-                let wrapped = wrapped.map(|p| Scalar::int(e.ty(), p));
-                assert!(wrapped.is_none_or(|w| w == value), "{e}: {form} at {i}");
+                let wraps = |p: &Idx| Scalar::int(e.ty(), eval_index(p, &mut At(i)).unwrap());
+                assert_eq!(wraps(&modular(&form)), value, "{e}: {form} at {i}");
+                assert_eq!(wraps(&modular(&e)), value, "{e} at {i}");
                 if let Elem::OfIdx(_, p) = &*form {
                     let p = eval_index(p, &mut At(i)).unwrap();
                     assert_eq!(p, value.as_int(), "{e}: {form} at {i}");

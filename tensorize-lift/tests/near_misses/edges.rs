@@ -131,6 +131,18 @@ const EDGES: &[Case] = &[
             ("(int)(i * r)", "(int)(i * r) + 1"),
         ],
     ),
+    // A table that the function makes first.
+    (
+        "void f(float *o, const uint8_t *x, int n, int by) { int t[256]; for (int i = 0; i < 256; i++) t[i] = i * by + 3; for (int i = 0; i < n; i++) o[i] = t[x[i]]; }",
+        &[
+            ("t[x[i]]", "t[x[i] / 2]"),
+            ("t[x[i]]", "t[(int8_t)x[i] & 127]"),
+            ("i * by + 3", "(i + 1) * by + 3"),
+            ("= t[x[i]]", "= (int8_t)t[x[i]]"),
+            ("i * by", "(int8_t)i * by"),
+            ("i < 256", "i < 255"),
+        ],
+    ),
     // Several elements of rows that are as far apart as somebody says.
     (
         "void f(uint8_t *o, const uint8_t *x, int n, int step) { for (int i = 0; i < n; i++) { o[0] = x[i]; o[1] = 255 - x[i]; o[2] = 7; o += step; } }",
