@@ -27,24 +27,26 @@ pub fn within_objects(source: &Source, proof: &Proof) -> Vec<Guard> {
             Shape::Vector {
                 to,
                 size: Some(size),
+                each,
                 resized,
             } => {
                 let size = Idx::sym(size.as_str());
                 hold(size.clone());
                 if let (Some((lo, hi)), None) = (extent(to), resized) {
                     hold(lo);
-                    hold(&size - &hi);
+                    hold(&numbers(size, *each) - &hi);
                 }
             }
             Shape::Span {
                 to,
                 size: Some(size),
+                each,
             } => {
                 let size = Idx::sym(size.as_str());
                 hold(size.clone());
                 if let Some((lo, hi)) = extent(to) {
                     hold(lo);
-                    hold(&size - &hi);
+                    hold(&numbers(size, *each) - &hi);
                 }
             }
             Shape::Place { to, len } => {
@@ -86,6 +88,11 @@ pub fn within_objects(source: &Source, proof: &Proof) -> Vec<Guard> {
         }
     }
     all
+}
+
+/// How many numbers so many elements are.
+fn numbers(size: Idx, each: u64) -> Idx {
+    &size * &Idx::constant(each.into())
 }
 
 /// A part of an index `row*pitch + column`.

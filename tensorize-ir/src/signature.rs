@@ -164,6 +164,9 @@ pub enum Shape {
         /// Its length at the call, an `i64`; none for one that is returned.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<String>,
+        /// How many numbers each of its elements is, such as two of a complex one.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        each: u64,
         /// An array of one `i64` that gets its length at the end, if that can change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resized: Option<String>,
@@ -175,6 +178,9 @@ pub enum Shape {
         /// Its length, an `i64`; none where its type says it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<String>,
+        /// How many numbers each of its elements is.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        each: u64,
     },
     /// A vector of vectors of one length.
     Nested {
@@ -191,6 +197,14 @@ pub enum Shape {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resized: Option<String>,
     },
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn is_one(n: &u64) -> bool {
+    *n == 1
 }
 
 fn is_false(b: &bool) -> bool {
@@ -218,12 +232,14 @@ impl Shape {
             Shape::Struct { fields, .. } => {
                 names.extend(fields.iter().flat_map(|f| f.shape.flat()));
             }
-            Shape::Vector { to, size, resized } => {
+            Shape::Vector {
+                to, size, resized, ..
+            } => {
                 names.push(to);
                 names.extend(size.as_deref());
                 names.extend(resized.as_deref());
             }
-            Shape::Span { to, size } => {
+            Shape::Span { to, size, .. } => {
                 names.push(to);
                 names.extend(size.as_deref());
             }
@@ -291,6 +307,10 @@ impl Source {
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let or_none = |s: &Option<String>| s.clone().unwrap_or_else(|| "none".into());
+        let by = |each: &u64| match each {
+            1 => String::new(),
+            n => format!(" of {n}"),
+        };
         match self {
             Shape::Unused => write!(f, "unused"),
             Shape::Scalar { to } => write!(f, "{to}"),
@@ -322,11 +342,18 @@ impl fmt::Display for Shape {
                 }
                 write!(f, " }}")
             }
-            Shape::Vector { to, size, resized } => {
-                write!(f, "vector {to}, {}", or_none(size))?;
+            Shape::Vector {
+                to,
+                size,
+                resized,
+                each,
+            } => {
+                write!(f, "vector {to}, {}{}", or_none(size), by(each))?;
                 resized.iter().try_for_each(|r| write!(f, " -> {r}"))
             }
-            Shape::Span { to, size } => write!(f, "span {to}, {}", or_none(size)),
+            Shape::Span { to, size, each } => {
+                write!(f, "span {to}, {}{}", or_none(size), by(each))
+            }
             Shape::Nested {
                 to,
                 rows,

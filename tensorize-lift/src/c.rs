@@ -36,6 +36,7 @@ mod simd;
 mod source;
 mod stmt;
 mod switch;
+mod turns;
 mod types;
 mod unions;
 

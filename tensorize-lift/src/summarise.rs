@@ -9,7 +9,7 @@ use crate::synthesise::{self, Synthesiser};
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
-use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::tensir::{self, Output, Rounds};
@@ -378,10 +378,19 @@ fn simpler(exec: &mut Executor) -> Vec<Vec<Guard>> {
     let mut splits = std::mem::take(&mut exec.splits);
     splits.dedup();
     for (c, truth) in splits {
-        let (yes, no) = (exec.as_guards(&c), exec.as_guards(&Elem::not(c.clone())));
+        let not = Elem::not(c.clone());
+        let (mut yes, mut no) = (exec.as_guards(&c), exec.as_guards(&not));
+        // A summary for no elements is of no use to anybody.
+        if says_that_nothing_is_there(&c) {
+            yes = None;
+        }
+        if says_that_nothing_is_there(&not) {
+            no = None;
+        }
         let mut equal = false;
         c.visit(&mut |e| equal |= matches!(&**e, Elem::IndexCompare(CmpOp::Eq, ..)));
-        let (first, second) = if equal || truth { (yes, no) } else { (no, yes) };
+        let by_yes = (equal || truth) && yes.is_some() || no.is_none();
+        let (first, second) = if by_yes { (yes, no) } else { (no, yes) };
         usual.extend(first.iter().flatten().cloned());
         unusual.extend(second.iter().flatten().cloned());
         others.extend(first);
@@ -394,6 +403,19 @@ fn simpler(exec: &mut Executor) -> Vec<Vec<Guard>> {
         }
     }
     all
+}
+
+/// `n == 0`, `n / 2 == 0`, `n * m == 0`
+fn says_that_nothing_is_there(condition: &ElemRef) -> bool {
+    match &*canon::elem(condition) {
+        Elem::IndexCompare(CmpOp::Eq, p, _) => {
+            let mut terms = p.terms();
+            let only = terms.next().filter(|_| terms.next().is_none());
+            let size = |atom: &Atom| matches!(atom, Atom::Sym(_) | Atom::FloorDiv(..));
+            only.is_some_and(|(factors, _)| !factors.is_empty() && factors.iter().all(size))
+        }
+        _ => false,
+    }
 }
 
 /// Where an array is stored to more than once (`memset`, and then the sums), conditions under which a later store may

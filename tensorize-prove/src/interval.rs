@@ -42,7 +42,7 @@ pub(crate) fn interval(
     lo: Option<&Idx>,
     hi: Option<&Idx>,
 ) -> Option<(Idx, Idx)> {
-    if let Some((chosen, other)) = by_choice(a) {
+    if let Some((chosen, other)) = by_choice(ctx, a) {
         let (low, high) = interval(ctx, &chosen, lo, hi)?;
         let (other_low, other_high) = interval(ctx, &other, lo, hi)?;
         return Some((
@@ -174,10 +174,12 @@ pub(crate) fn covering(
 
 /// The two accesses that one is whose place a condition on counters chooses, as in `u[i == 0 ? n - 1 : i - 1]`. (One on
 /// sizes alone is better made a guard.)
-fn by_choice(a: &Access) -> Option<(Access, Access)> {
+fn by_choice(ctx: &mut Context, a: &Access) -> Option<(Access, Access)> {
     let mut choice = None;
+    let mark = ctx.mark();
+    assume(ctx, a);
     a.index.for_each_value(&mut |e| {
-        let stripped = without_conversions(e);
+        let stripped = without_conversions(signed(ctx, e).unwrap_or(e));
         if let Elem::Select(c, t, f) = &**stripped
             && is_index_condition(c)
             && a.loops.iter().any(|(v, _)| c.mentions(v))
@@ -185,6 +187,7 @@ fn by_choice(a: &Access) -> Option<(Access, Access)> {
             choice.get_or_insert((e.clone(), c.clone(), t.clone(), f.clone()));
         }
     });
+    ctx.forget(mark);
     let (whole, c, t, f) = choice?;
     let with = |value: &ElemRef, condition: ElemRef| {
         let mut one = a.clone();
@@ -196,6 +199,24 @@ fn by_choice(a: &Access) -> Option<(Access, Access)> {
         one
     };
     Some((with(&t, c.clone()), with(&f, Elem::not(c.clone()))))
+}
+
+/// The unsigned integer before it was made a signed one of as many bits, if it is one or another polynomial, each a number
+/// of the signed type.
+fn signed<'a>(ctx: &mut Context, e: &'a ElemRef) -> Option<&'a ElemRef> {
+    let Elem::Convert(to, inner) = &**e else {
+        return None;
+    };
+    let Elem::Select(_, t, f) = &**inner else {
+        return None;
+    };
+    let (least, most) = (to.min_value().into(), to.max_value().into());
+    let as_many = to.is_int() && inner.ty().is_int() && to.bits() == inner.ty().bits();
+    let mut fits = |branch: &ElemRef| {
+        index_like(branch)
+            .is_some_and(|p| ctx.proves(CmpOp::Ge, &p, &least) && ctx.proves(CmpOp::Le, &p, &most))
+    };
+    (as_many && fits(t) && fits(f)).then_some(inner)
 }
 
 /// The integer before it was made wider.

@@ -303,6 +303,13 @@ impl Executor<'_, '_> {
         if matches!(&**claimed, Elem::Fold(_)) {
             return true;
         }
+        // What a round does not choose is nothing that it claims.
+        if let (Elem::Select(c, t, f), Some((k, at))) = (&**claimed, round)
+            && let Elem::Const(chosen) = &*c.replace(k, at)
+        {
+            let claim = if chosen.is_true() { t } else { f };
+            return self.stays_in_types(found, claim, round);
+        }
         let (parts, claims) = (found.children(), claimed.children());
         let alike = parts.len() == claims.len();
         claims.into_iter().enumerate().all(|(i, claim)| {

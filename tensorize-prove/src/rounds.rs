@@ -7,6 +7,7 @@
 use crate::Proof;
 use crate::exec::Stuck;
 use crate::loops::modified;
+use crate::turns::{Turn, turns};
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
@@ -133,8 +134,10 @@ struct Parts<'a> {
     /// Added in each round.
     step: i128,
     line: u32,
-    /// Variables that rounds assign, or what is done in the first or the last, but for the counter.
+    /// Variables that rounds assign, or what is done in the first or the last, but for the counter and the turns.
     assigned: BTreeSet<Sym>,
+    /// Variables that take turns.
+    turns: BTreeMap<Sym, Turn>,
 }
 
 impl<'a> Parts<'a> {
@@ -146,7 +149,7 @@ impl<'a> Parts<'a> {
         let Some((at, the_loop)) = over_time(body) else {
             return stuck("it has no one loop over all", 0);
         };
-        let (all_before, last) = (&body[..at], &body[at + 1..]);
+        let (all_before, mut last) = (&body[..at], &body[at + 1..]);
         let line = the_loop.line;
         let not = |what: &str| stuck(format!("the loop over all {what}"), line);
         if kernel.ret.is_some() {
@@ -155,12 +158,19 @@ impl<'a> Parts<'a> {
         if !the_loop.test_first || the_loop.mode != LoopMode::Sequential {
             return not("is no for or while");
         }
-        let Some((next, body)) = the_loop.body.split_last() else {
-            return not("does nothing");
-        };
-        let Some((var, ty, step)) = step(next) else {
+        let Some((next, body)) = stepping(the_loop) else {
             return not("does not end with its counter's step");
         };
+        let Some((var, ty, step)) = step(next) else {
+            return not("does nothing");
+        };
+        // `while (times-- > 0)`: the last test has its effect, too.
+        while let [Stmt::Assign { var: end, .. }, rest @ ..] = last
+            && end == var
+            && !uses(rest, &BTreeSet::from([var.clone()]))
+        {
+            last = rest;
+        }
         let begins = all_before.iter().position(|s| !is_plain(s)).unwrap_or(at);
         let ends = all_before
             .iter()
@@ -168,7 +178,9 @@ impl<'a> Parts<'a> {
             .map_or(begins, |e| e + 1);
         let first = &all_before[begins..ends];
         let (start, end) = (&all_before[..begins], &all_before[ends..]);
-        let before: Vec<Stmt> = [start, end].concat();
+        let mut before: Vec<Stmt> = [start, end].concat();
+        let turns = turns(&before, body, &[first, last]);
+        before.retain(|s| !matches!(s, Stmt::Assign { var, .. } if turns.contains_key(var)));
         let (mut assigned, mut written) = modified(body);
         for part in [first, last] {
             let (scalars, arrays) = modified(part);
@@ -180,6 +192,7 @@ impl<'a> Parts<'a> {
             return not("changes its counter, or a parameter, on the way");
         }
         assigned.remove(var);
+        assigned.retain(|v, _| !turns.contains_key(v));
         let assigned: BTreeSet<Sym> = assigned.into_keys().collect();
         // What stands between the two may as well stand before both.
         let mut set_between: BTreeSet<Sym> = modified(end).0.into_keys().collect();
@@ -209,7 +222,7 @@ impl<'a> Parts<'a> {
         the_loop.cond.visit(&mut |e| {
             by_rounds |= match e {
                 Expr::Load { .. } => true,
-                Expr::Var(v, _) => assigned.contains(v),
+                Expr::Var(v, _) => assigned.contains(v) || turns.contains_key(v),
                 _ => false,
             };
         });
@@ -229,6 +242,7 @@ impl<'a> Parts<'a> {
             step,
             line,
             assigned,
+            turns,
         })
     }
 
@@ -313,6 +327,14 @@ impl<'a> Parts<'a> {
                 value: Expr::convert(self.ty, now),
             });
         }
+        for (var, turn) in &self.turns {
+            let value = turn.value(&number);
+            body.push(Stmt::Assign {
+                var: var.clone(),
+                ty: value.ty(),
+                value,
+            });
+        }
         if !self.first.is_empty() {
             let then = [&self.starts, self.first].concat();
             let zero = Expr::int(Rounds::COUNTER, 0);
@@ -350,9 +372,20 @@ fn over_time(body: &[Stmt]) -> Option<(usize, &Loop)> {
     }
 }
 
+/// A loop's step, which may also come first if nothing else in the body looks at the counter, and the rest of its body.
+fn stepping(l: &Loop) -> Option<(&Stmt, &[Stmt])> {
+    let (end, before) = l.body.split_last()?;
+    if step(end).is_some() {
+        return Some((end, before));
+    }
+    let (start, after) = l.body.split_first()?;
+    let (var, ..) = step(start)?;
+    (!uses(after, &BTreeSet::from([var.clone()]))).then_some((start, after))
+}
+
 /// Whether rounds write where the ones before have written, by the looks of it, and read beside those places.
 pub fn writes_again(l: &Loop) -> bool {
-    let Some(Stmt::Assign { var, .. }) = l.body.last() else {
+    let Some((Stmt::Assign { var, .. }, _)) = stepping(l) else {
         return false;
     };
     let (mut by_round, mut grown) = (BTreeSet::from([var.clone()]), true);

@@ -308,6 +308,18 @@ impl Builder {
         for result in &nest.results {
             self.refuse_scatter(&result.value)?;
         }
+        if self.machine == Machine::Cores
+            && let Some((cond, nest)) = nest.only_if()
+        {
+            let cond = self.value(&cond)?;
+            let then = self.in_branch(|b| b.nest(&nest))?.0;
+            self.push(Stmt::If {
+                cond,
+                then,
+                otherwise: vec![],
+            });
+            return Ok(());
+        }
         self.dimensions(nest, 0).map(|_| ())
     }
 

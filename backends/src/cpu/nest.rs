@@ -117,6 +117,14 @@ impl Stored {
         }
     }
 
+    /// The condition without which nothing is stored.
+    fn runs(&self) -> Option<&ElemRef> {
+        match self {
+            Stored::If(cond, _, otherwise) if matches!(**otherwise, Stored::Never) => Some(cond),
+            _ => None,
+        }
+    }
+
     /// The value as a term that does not mention what stood there before where that is kept.
     fn term(&self, value: &ElemRef) -> ElemRef {
         match self {
@@ -129,6 +137,24 @@ impl Stored {
 }
 
 impl Nest {
+    /// The condition without which nothing is stored wherever it be, and the nest for when it holds.
+    pub(super) fn only_if(&self) -> Option<(ElemRef, Nest)> {
+        let (first, others) = self.results.split_first()?;
+        let cond = first.store.runs()?;
+        let same = |r: &Target| r.store.runs() == Some(cond);
+        let by_place = self.dims.iter().any(|d| cond.mentions(d));
+        if by_place || term::needs_guard(cond) || !others.iter().all(same) {
+            return None;
+        }
+        let mut nest = self.clone();
+        for r in &mut nest.results {
+            if let Stored::If(_, then, _) = &r.store {
+                r.store = (**then).clone();
+            }
+        }
+        Some((cond.clone(), nest))
+    }
+
     /// The same loops, in the order of these old numbers.
     pub(super) fn reorder(&mut self, order: &[usize]) {
         self.extents = order.iter().map(|&d| self.extents[d].clone()).collect();

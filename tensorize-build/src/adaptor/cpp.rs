@@ -180,7 +180,9 @@ impl Adaptor<'_> {
                 self.fill_struct(shape, &v, before, after, count)?;
                 return Ok(if *pointer { format!("&{v}") } else { v });
             }
-            Shape::Vector { to, size, resized } => {
+            Shape::Vector {
+                to, size, resized, ..
+            } => {
                 let size = size.as_ref().map_or("0".into(), |s| local(s));
                 let (array, ends) = (local(to), extents(to));
                 let (numbers, count) = numbers(&v, c_type(self.find(to)?.scalar, Language::Cpp));
@@ -201,7 +203,7 @@ impl Adaptor<'_> {
                     writeln!(after, "    *{} = ({I64}){v}.size();", local(r)).ok();
                 }
             }
-            Shape::Span { to, size } => {
+            Shape::Span { to, size, .. } => {
                 let size = size
                     .as_ref()
                     .map_or(format!("{bare}::extent"), |s| local(s));

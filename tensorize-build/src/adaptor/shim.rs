@@ -255,7 +255,9 @@ impl Adaptor<'_> {
                     self.take_apart(&f.shape, &member, &called, parts)?;
                 }
             }
-            Shape::Vector { to, size, resized } => {
+            Shape::Vector {
+                to, size, resized, ..
+            } => {
                 parts.flat.push(array(to, format!("{value}.data()"))?);
                 if let Some(size) = size {
                     parts
@@ -267,7 +269,7 @@ impl Adaptor<'_> {
                 }
                 self.fix_object(value, parts);
             }
-            Shape::Span { to, size } => {
+            Shape::Span { to, size, .. } => {
                 parts.flat.push(array(to, format!("{value}.data()"))?);
                 if let Some(size) = size {
                     parts

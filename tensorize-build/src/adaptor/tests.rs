@@ -186,6 +186,7 @@ fn an_object_that_is_built_is_not_ended() {
             Shape::Vector {
                 to: "more".into(),
                 size: Some("more_size".into()),
+                each: 1,
                 resized: None,
             },
         ),

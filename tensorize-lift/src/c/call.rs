@@ -8,6 +8,7 @@ use super::types::{self, Ty};
 use super::{math, memory, simd};
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
+use tensorize_ir::scalar::Scalar;
 
 /// Helpers within helpers.
 const MAX_DEPTH: usize = 32;
@@ -300,6 +301,12 @@ impl<'u> Lower<'u, '_> {
         let outer = std::mem::take(&mut self.exits);
         let postpone = std::mem::replace(&mut self.postpone, false);
         self.open_exit(ExitKind::Return)?;
+        if let Some((var, ty)) = &result
+            && super::early_return::first_jump(&super::early_return::flattened(&[body])).is_some()
+        {
+            // Lest it have a value in some branches only.
+            self.assign_var(var.clone(), Expr::Const(Scalar::zero(*ty)))?;
+        }
         let falls = self.list(&[body]);
         self.exits = outer;
         self.postpone = postpone;

@@ -15,11 +15,7 @@ impl<'u> Lower<'u, '_> {
     /// The body of the kernel. Whether its end can be reached.
     pub fn kernel_body(&mut self, body: Cursor<'u>) -> Result<bool> {
         let stmts = flattened(&[body]);
-        // A list with a label that is jumped to is one whole.
-        let plain = stmts
-            .iter()
-            .position(|&s| returns_from_inside(s) || leaves(s).gotos)
-            .unwrap_or(stmts.len());
+        let plain = first_jump(&stmts).unwrap_or(stmts.len());
         let falls = self.list(&stmts[..plain])?;
         if !falls || plain == stmts.len() {
             return Ok(falls);
@@ -43,6 +39,13 @@ impl<'u> Lower<'u, '_> {
             Some(None) | None => Ok(()),
         }
     }
+}
+
+/// The first statement of a function's list from which returns are jumps. A list with a label that is jumped to is one whole.
+pub(super) fn first_jump(stmts: &[Cursor<'_>]) -> Option<usize> {
+    stmts
+        .iter()
+        .position(|&s| returns_from_inside(s) || leaves(s).gotos)
 }
 
 /// The statements of nested blocks, in one list.

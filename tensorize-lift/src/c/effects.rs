@@ -17,6 +17,8 @@ struct Effects<'u> {
     writes: HashSet<Cursor<'u>>,
     reads_memory: bool,
     writes_memory: bool,
+    /// Maybe more than numbers.
+    writes_rows: bool,
 }
 
 impl<'u> Effects<'u> {
@@ -25,6 +27,7 @@ impl<'u> Effects<'u> {
         self.writes.extend(&other.writes);
         self.reads_memory |= other.reads_memory;
         self.writes_memory |= other.writes_memory;
+        self.writes_rows |= other.writes_rows;
     }
 
     /// What it reads.
@@ -180,7 +183,7 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
             }
             all.reads_memory = true;
             if effect == cpp::Effect::Writes {
-                all.writes_memory = true;
+                (all.writes_memory, all.writes_rows) = (true, true);
                 all.writes.extend(cpp::by_reference(c));
             }
         }
@@ -190,6 +193,7 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
                 false => c.arguments(),
             };
             all = unordered(lower, c, &operands, depth)?;
+            all.writes_rows = true;
             if lower.source.cpp {
                 all.writes.extend(cpp::by_reference(c));
                 // What a lambda or a reference reaches is not followed.
@@ -220,6 +224,7 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
 
 /// All that statements may read and write.
 fn everything<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>) {
+    all.writes_rows = true;
     memory_effects(lower, c, all, 0);
     let mut pending = vec![c];
     while let Some(c) = pending.pop() {
@@ -309,7 +314,7 @@ fn write<'u>(
     }
     let conflict = match variable {
         Some(d) => value.writes.contains(&d),
-        None => inner.conflicts(value),
+        None => inner.conflicts(value) && !is_chain(lower, place, value),
     };
     if conflict {
         let message = "what is assigned here is also changed on the right side, in no order";
@@ -324,9 +329,36 @@ fn write<'u>(
                 all.reads.insert(d);
             }
         }
-        None => all.writes_memory = true,
+        None => {
+            all.writes_memory = true;
+            all.writes_rows |= !matches!(types::of(target).referred(), Ty::Scalar(_));
+        }
     }
     Ok(all)
+}
+
+/// Whether nothing is open in `a[j][i] = a[i][j] = …`: the address reads rows, and what the right side changes is no row.
+fn is_chain<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>, value: &Effects<'u>) -> bool {
+    let numbers_only = value.writes.is_empty() && !value.writes_rows;
+    let is_row = |c: Cursor<'u>| {
+        let reads = match c.kind() {
+            CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr | CXCursor_CallExpr => true,
+            CXCursor_UnaryOperator => matches!(operator::unary(c), Ok(Unary::Deref)),
+            _ => false,
+        };
+        !reads || !matches!(types::of(c).referred(), Ty::Scalar(_))
+    };
+    let mut pending = operands(place);
+    if lower.source.cpp && place.kind() == CXCursor_CallExpr {
+        pending = cpp::effect_of(place).0;
+    }
+    while let Some(c) = pending.pop() {
+        if !is_row(c) {
+            return false;
+        }
+        pending.extend(operands(c));
+    }
+    numbers_only
 }
 
 /// Whether a function body reads or writes memory.

@@ -120,6 +120,8 @@ pub(super) struct Lower<'u, 's> {
     pub flat: super::flatten::Flat<'u>,
     /// Arrays that there are not: which one of two is meant.
     pub picks: HashMap<Sym, super::picked::Pick>,
+    /// Variables that say whose turn it is, and of how many.
+    pub turns: HashMap<Sym, usize>,
     /// What C++ adds.
     pub cpp: super::cpp::State<'u>,
     /// Variables that are assigned in one place only.
@@ -310,6 +312,7 @@ impl<'u, 's> Lower<'u, 's> {
             written: HashSet::new(),
             flat: Default::default(),
             picks: HashMap::new(),
+            turns: HashMap::new(),
             cpp: Default::default(),
             temporaries: HashSet::new(),
             returned_vector: None,
@@ -501,6 +504,15 @@ impl<'u, 's> Lower<'u, 's> {
         let (var, ty) = (self.fresh(name), value.ty());
         self.assign_var(var.clone(), value)?;
         Ok(Expr::Var(var, ty))
+    }
+
+    /// The same, in one that is assigned here and nowhere else.
+    pub fn kept(&mut self, name: &str, value: Expr) -> Result<Expr> {
+        let held = self.hold(name, value)?;
+        if let Expr::Var(name, _) = &held {
+            self.temporaries.insert(name.clone());
+        }
+        Ok(held)
     }
 
     /// Runs `f` with an empty block, and gives back what it put there.

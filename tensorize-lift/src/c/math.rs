@@ -20,8 +20,8 @@ enum Function {
     /// `__builtin_expect` and its kin: the first argument.
     First,
     CopySign,
-    /// `lrint`: to nearest, as an integer of the call's type.
-    RoundToInteger(ScalarType),
+    /// `lrint`, `lround`: to nearest, as an integer of the call's type.
+    RoundToInteger(UnOp),
     PopulationCount,
     LeadingZeros,
     TrailingZeros,
@@ -49,7 +49,8 @@ fn lookup(name: &str) -> Option<(Function, Option<ScalarType>)> {
         "isgreaterequal" => Some(Compare(CmpOp::Ge)),
         "expect" if builtin => Some(First),
         "copysign" | "copysignf" => Some(CopySign),
-        "lrint" | "lrintf" | "llrint" | "llrintf" => Some(RoundToInteger(ScalarType::I64)),
+        "lrint" | "lrintf" | "llrint" | "llrintf" => Some(RoundToInteger(RoundNearestEven)),
+        "lround" | "lroundf" | "llround" | "llroundf" => Some(RoundToInteger(RoundNearestAfz)),
         "popcount" | "popcountl" | "popcountll" if builtin => Some(PopulationCount),
         "clz" | "clzl" | "clzll" if builtin => Some(LeadingZeros),
         "ctz" | "ctzl" | "ctzll" if builtin => Some(TrailingZeros),
@@ -219,9 +220,9 @@ pub(super) fn operator(name: &str, args: &[Expr]) -> Option<Expr> {
             let signed = Expr::binary(BinOp::And, as_bits(b), sign);
             Expr::Bitcast(ty, Box::new(Expr::binary(BinOp::Or, magnitude, signed)))
         }
-        (Function::RoundToInteger(to), [a]) if float(a) => {
-            let rounded = Expr::Unary(UnOp::RoundNearestEven, Box::new(a.clone()));
-            Expr::Convert(to, Box::new(rounded))
+        (Function::RoundToInteger(how), [a]) if float(a) => {
+            let rounded = Expr::Unary(how, Box::new(a.clone()));
+            Expr::Convert(ScalarType::I64, Box::new(rounded))
         }
         (Function::PopulationCount, [a]) if a.ty().is_int() => {
             super::lower::convert(ScalarType::I32, ones(a.clone()))

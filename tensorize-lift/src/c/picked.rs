@@ -6,11 +6,12 @@
 use super::codes;
 use super::expr::select;
 use super::ffi::Cursor;
-use super::lower::{Base, Lower, Result, Target, problem};
-use std::collections::HashMap;
+use super::lower::{Base, Binding, Lower, Result, Target, problem};
+use super::turns::{is_turn, turn_named, turn_of};
+use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Stmt};
-use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::loopir::{Expr, Stmt, Visited, visit};
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// What an array that there is not stands for.
 #[derive(Clone)]
@@ -138,70 +139,164 @@ impl<'u> Lower<'u, '_> {
         for array in written {
             self.written.extend(self.places_behind(&array));
         }
-        resolve(&self.picks, body);
+        self.resolve(&HashMap::new(), body);
+        self.drop_zero_offsets(body);
     }
-}
 
-fn resolve(picks: &HashMap<Sym, Pick>, body: &mut Vec<Stmt>) {
-    for s in body {
-        match s {
-            Stmt::Assign { value, .. } => resolve_in(picks, value),
-            Stmt::Store { index, value, .. } => {
-                resolve_in(picks, index);
-                resolve_in(picks, value);
+    /// The same where it is known whose turn it is.
+    fn resolve(&mut self, known: &HashMap<Sym, usize>, body: &mut Vec<Stmt>) {
+        for s in body {
+            match s {
+                Stmt::Assign { value, .. } => self.resolve_in(known, value),
+                Stmt::Store { index, value, .. } => {
+                    self.resolve_in(known, index);
+                    self.resolve_in(known, value);
+                }
+                Stmt::If {
+                    cond,
+                    then,
+                    otherwise,
+                } => {
+                    self.resolve_in(known, cond);
+                    self.resolve(known, then);
+                    self.resolve(known, otherwise);
+                }
+                Stmt::Loop(l) => {
+                    self.resolve_in(known, &mut l.cond);
+                    match turn_of(&l.body, &self.turns) {
+                        Some((var, of, at)) => {
+                            let var = var.clone();
+                            let after = l.body.split_off(at);
+                            l.body = self.by_turn(known, &var, of, std::mem::take(&mut l.body));
+                            l.body.extend(after);
+                        }
+                        None => self.resolve(known, &mut l.body),
+                    }
+                }
+                Stmt::Return(value) => {
+                    value.iter_mut().for_each(|v| self.resolve_in(known, v));
+                }
             }
-            Stmt::If {
-                cond,
-                then,
-                otherwise,
-            } => {
-                resolve_in(picks, cond);
-                resolve(picks, then);
-                resolve(picks, otherwise);
+            if let Stmt::Store {
+                array,
+                index,
+                value,
+            } = s
+                && let Some(pick) = self.picks.get(array).cloned()
+            {
+                let mut into = |array: &Sym| {
+                    let mut one = vec![Stmt::Store {
+                        array: array.clone(),
+                        index: index.clone(),
+                        value: value.clone(),
+                    }];
+                    self.resolve(known, &mut one);
+                    one
+                };
+                *s = match pick.is_first(known) {
+                    Some(true) => into(&pick.then).remove(0),
+                    Some(false) => into(&pick.otherwise).remove(0),
+                    None => Stmt::If {
+                        cond: pick.cond.clone(),
+                        then: into(&pick.then),
+                        otherwise: into(&pick.otherwise),
+                    },
+                };
             }
-            Stmt::Loop(l) => {
-                resolve_in(picks, &mut l.cond);
-                resolve(picks, &mut l.body);
-            }
-            Stmt::Return(value) => value.iter_mut().for_each(|v| resolve_in(picks, v)),
         }
-        if let Stmt::Store {
-            array,
-            index,
-            value,
-        } = s
-            && let Some(pick) = picks.get(array)
+    }
+
+    /// A copy of the statements for each turn.
+    fn by_turn(
+        &mut self,
+        known: &HashMap<Sym, usize>,
+        var: &Sym,
+        of: usize,
+        body: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let mut cases: Vec<Stmt> = vec![];
+        for number in (0..of).rev() {
+            let mut known = known.clone();
+            known.insert(var.clone(), number);
+            let mut copy = body.clone();
+            if number > 0 {
+                self.renumber(&mut copy);
+            }
+            self.resolve(&known, &mut copy);
+            cases = match cases.is_empty() {
+                true => copy,
+                false => vec![Stmt::If {
+                    cond: is_turn(var, number),
+                    then: copy,
+                    otherwise: cases,
+                }],
+            };
+        }
+        cases
+    }
+
+    fn resolve_in(&self, known: &HashMap<Sym, usize>, e: &mut Expr) {
+        e.children_mut()
+            .into_iter()
+            .for_each(|c| self.resolve_in(known, c));
+        if let Expr::Load { array, elem, index } = e
+            && let Some(pick) = self.picks.get(array)
         {
-            let into = |array: &Sym| {
-                let mut one = vec![Stmt::Store {
-                    array: array.clone(),
-                    index: index.clone(),
-                    value: value.clone(),
-                }];
-                resolve(picks, &mut one);
+            let from = |array: &Sym| {
+                let mut one = Expr::load(array.clone(), *elem, (**index).clone());
+                self.resolve_in(known, &mut one);
                 one
             };
-            *s = Stmt::If {
-                cond: pick.cond.clone(),
-                then: into(&pick.then),
-                otherwise: into(&pick.otherwise),
+            *e = match pick.is_first(known) {
+                Some(true) => from(&pick.then),
+                Some(false) => from(&pick.otherwise),
+                None => select(pick.cond.clone(), from(&pick.then), from(&pick.otherwise)),
             };
         }
     }
+
+    /// Pointers that change places all begin where their arrays do, if nothing else was ever said of them.
+    fn drop_zero_offsets(&self, body: &mut Vec<Stmt>) {
+        if self.turns.is_empty() {
+            return;
+        }
+        let offsets = self.bindings.values().filter_map(|b| match b {
+            Binding::Pointer(Expr::Var(var, _)) => Some(var.clone()),
+            _ => None,
+        });
+        let held = self.temporaries.iter().cloned();
+        let mut zero: HashSet<Sym> = offsets.chain(held).collect();
+        loop {
+            let mut others = Vec::new();
+            visit(body, &mut |part| {
+                if let Visited::Stmt(Stmt::Assign { var, value, .. }) = part {
+                    let is_zero = match value {
+                        Expr::Const(v) => v.ty == ScalarType::I64 && v.as_int() == 0,
+                        Expr::Var(from, _) => zero.contains(from),
+                        _ => false,
+                    };
+                    if !is_zero && zero.contains(var) {
+                        others.push(var.clone());
+                    }
+                }
+            });
+            if others.is_empty() {
+                break;
+            }
+            others.iter().for_each(|v| _ = zero.remove(v));
+        }
+        super::jump::drop_assignments(body, &zero);
+        let zero = zero
+            .into_iter()
+            .map(|var| (var, Scalar::int(ScalarType::I64, 0)));
+        super::scalars::fold_block(body, &zero.collect());
+    }
 }
 
-fn resolve_in(picks: &HashMap<Sym, Pick>, e: &mut Expr) {
-    e.children_mut()
-        .into_iter()
-        .for_each(|c| resolve_in(picks, c));
-    if let Expr::Load { array, elem, index } = e
-        && let Some(pick) = picks.get(array)
-    {
-        let from = |array: &Sym| {
-            let mut one = Expr::load(array.clone(), *elem, (**index).clone());
-            resolve_in(picks, &mut one);
-            one
-        };
-        *e = select(pick.cond.clone(), from(&pick.then), from(&pick.otherwise));
+impl Pick {
+    /// Which of the two it is, if that is known.
+    fn is_first(&self, known: &HashMap<Sym, usize>) -> Option<bool> {
+        let (var, number) = turn_named(&self.cond)?;
+        known.get(var).map(|&turn| turn == number)
     }
 }

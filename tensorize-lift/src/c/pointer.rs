@@ -369,6 +369,15 @@ impl<'u> Lower<'u, '_> {
         self.set_pointer(d, value, false)
     }
 
+    /// `std::swap(p, q)`
+    pub fn exchange_pointers(&mut self, l: Cursor<'u>, r: Cursor<'u>) -> Result<()> {
+        let (l, r) = (self.pointer_decl(l)?, self.pointer_decl(r)?);
+        let (mut a, b) = (self.pointer(l)?, self.pointer(r)?);
+        a.offset = self.kept("offset", a.offset)?;
+        self.set_pointer(l, b, false)?;
+        self.set_pointer(r, a, false)
+    }
+
     /// `p += n`, `p -= n`
     pub fn pointer_compound(&mut self, c: Cursor<'u>) -> Result<()> {
         let [l, r] = operands(c)[..] else {

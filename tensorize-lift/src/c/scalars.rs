@@ -270,7 +270,8 @@ fn literal(op: BinOp, a: Expr, b: Expr) -> Expr {
     }
 }
 
-fn fold_block(block: &mut [Stmt], with: &HashMap<Sym, Scalar>) {
+/// Puts literals where these variables are read.
+pub(super) fn fold_block(block: &mut [Stmt], with: &HashMap<Sym, Scalar>) {
     for s in block {
         match s {
             Stmt::Assign { value, .. } => *value = folded(value, with),

@@ -329,6 +329,7 @@ impl<'u> Lower<'u, '_> {
             .iter()
             .map(|&s| leaves(s))
             .fold(Leaves::default(), Leaves::or);
+        let turns = self.open_turns(&body, l)?;
         self.open_exit(ExitKind::Break)?;
         let entry = self.pointers.clone();
         let id = self.loops;
@@ -346,6 +347,9 @@ impl<'u> Lower<'u, '_> {
             }
             s.open_exit(ExitKind::Continue)?;
             s.list(&body)?;
+            if let Some(turns) = &turns {
+                s.next_turn(turns, &entry)?;
+            }
             // What leaves the loop before its condition is tested again.
             let leaving = s.flags_of(Leaves {
                 continues: false,
@@ -430,7 +434,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Gives the loops of a second copy their own numbers.
-    fn renumber(&mut self, block: &mut [Stmt]) {
+    pub fn renumber(&mut self, block: &mut [Stmt]) {
         for s in block {
             match s {
                 Stmt::Loop(l) => {

@@ -48,6 +48,32 @@ const CASES: &[Case] = &[
             ("t < times;", "t < times && a[1] < 9;"),
         ],
     ),
+    // Two arrays that take turns.
+    (
+        "void f(float *a, float *b, int n, int times) { float *now = a, *next = b; for (int t = 0; t < times; t++) {
+         for (int i = 1; i < n - 1; i++) next[i] = now[i - 1] + now[i + 1]; float *old = now; now = next; next = old; } }",
+        &[
+            ("now = a, *next = b", "now = b, *next = a"),
+            ("float *old = now; now = next; next = old;", ""),
+            ("next[i] =", "now[i] ="),
+            ("now[i - 1] +", "next[i - 1] +"),
+            ("t < times", "t + 1 < times"),
+            ("t < times", "t <= times"),
+        ],
+    ),
+    (
+        "void f(float *u, int n, int times) { int now = 0; for (int t = 0; t < times; t++) { int next = 1 - now;
+         for (int i = 1; i < n - 1; i++) u[next * n + i] = u[now * n + i - 1] + u[now * n + i + 1]; now = next; } }",
+        &[
+            ("now = 0", "now = 1"),
+            ("now = next;", "now = 1;"),
+            ("now = next;", "if (t < 3) now = next;"),
+            ("1 - now", "2 - now"),
+            ("1 - now", "now"),
+            ("1 - now", "(now + 1) % 3"),
+            ("u[next * n", "u[now * n"),
+        ],
+    ),
     // A round that looks at its own number.
     (
         "void f(double *a, int n) { for (int k = 0; k < n - 1; k++) for (int i = k + 1; i < n; i++) {

@@ -12,6 +12,7 @@ use super::super::lower::{
 use super::super::math;
 use super::super::place::Place;
 use super::super::types::{self, Ty};
+use super::between::{lerp, midpoint};
 use super::class::{Class, in_std};
 use super::scan::object;
 use super::seq::{Seq, index_of, int};
@@ -204,6 +205,14 @@ impl<'u> Lower<'u, '_> {
                 let v = self.value(call.arg(0)?)?;
                 convert(ty, v)
             }
+            ("lerp", 3) if ty.is_float() => match &self.held_numbers(call, ty)?[..] {
+                [a, b, t] => lerp(a, b, t),
+                _ => return Err(call.unsupported()),
+            },
+            ("midpoint", 2) => match &self.held_numbers(call, ty)?[..] {
+                [a, b] => midpoint(a, b).ok_or_else(|| call.unsupported())?,
+                _ => return Err(call.unsupported()),
+            },
             ("midpoint" | "gcd" | "lcm" | "lerp" | "hypot", _) => {
                 return Err(call.unsupported());
             }
@@ -262,6 +271,12 @@ impl<'u> Lower<'u, '_> {
                 _ => Err(call.unsupported()),
             })
             .collect()
+    }
+
+    /// The same, read once each, whatever becomes of them.
+    fn held_numbers(&mut self, call: &Call<'u>, ty: ScalarType) -> Result<Vec<Expr>> {
+        let values = self.numbers(call, ty)?.into_iter();
+        values.map(|v| self.hold(&call.name, v)).collect()
     }
 
     /// `std::max(a, b)`, `std::max({a, b, c})`

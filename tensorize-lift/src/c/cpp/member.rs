@@ -80,6 +80,9 @@ impl<'u> Lower<'u, '_> {
                 let (value, len) = (convert(dest.start.view, value), dest.len.clone());
                 self.fill(&dest, int(0), len, value, c)?;
             }
+            ("swap", 2) if matches!(types::of(call.arg(0)?).referred(), Ty::Pointer(_)) => {
+                self.exchange_pointers(call.arg(0)?, call.arg(1)?)?;
+            }
             ("swap", 2) => {
                 let (a, b) = (call.arg(0)?, call.arg(1)?);
                 if !self.is_place(a) || !self.is_place(b) {

@@ -188,7 +188,12 @@ impl<'u> Lower<'u, '_> {
         }
         self.bindings.insert(p, Binding::Seq(seq));
         let shape = match shape {
-            Shape::Vector { to, size, .. } => Shape::Vector { to, size, resized },
+            Shape::Vector { to, size, each, .. } => Shape::Vector {
+                to,
+                size,
+                each,
+                resized,
+            },
             other => other,
         };
         Ok((params, shape))
@@ -228,6 +233,7 @@ impl<'u> Lower<'u, '_> {
             Shape::Vector {
                 to,
                 size,
+                each: inner.iter().product(),
                 resized: None,
             }
         };
@@ -270,7 +276,8 @@ impl<'u> Lower<'u, '_> {
             }
         };
         let seq = seq_of(target, &dims, len);
-        Ok((seq, params, Shape::Span { to, size }))
+        let each = dims.iter().product();
+        Ok((seq, params, Shape::Span { to, size, each }))
     }
 
     /// A member, or a variable of the file, that is an object of the library.
@@ -389,6 +396,7 @@ impl<'u> Lower<'u, '_> {
             Shape::Vector {
                 to,
                 size: None,
+                each: inner.iter().product(),
                 resized,
             }
         };

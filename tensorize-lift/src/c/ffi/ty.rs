@@ -64,11 +64,13 @@ impl<'u> Type<'u> {
     }
 
     pub fn is_const(&self) -> bool {
-        unsafe { (api().clang_isConstQualifiedType)(self.raw) != 0 }
+        let canonical = self.canonical();
+        unsafe { (api().clang_isConstQualifiedType)(canonical.raw) != 0 }
     }
 
     pub fn is_volatile(&self) -> bool {
-        unsafe { (api().clang_isVolatileQualifiedType)(self.raw) != 0 }
+        let canonical = self.canonical();
+        unsafe { (api().clang_isVolatileQualifiedType)(canonical.raw) != 0 }
     }
 
     pub fn is_restrict(&self) -> bool {

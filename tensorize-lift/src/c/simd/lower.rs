@@ -245,18 +245,13 @@ impl<'u> Lower<'u, '_> {
         self.held(Vector { lanes })
     }
 
-    /// In a variable of its own, which is assigned here and nowhere else.
-    pub(super) fn kept(&mut self, e: Expr) -> Result<Expr> {
-        let held = self.hold("lane", e)?;
-        if let Expr::Var(name, _) = &held {
-            self.temporaries.insert(name.clone());
-        }
-        Ok(held)
-    }
-
     /// Kept, unless it is small and reads no memory.
     pub(super) fn light(&mut self, e: Expr) -> Result<Expr> {
-        if is_light(&e) { Ok(e) } else { self.kept(e) }
+        if is_light(&e) {
+            Ok(e)
+        } else {
+            self.kept("lane", e)
+        }
     }
 
     /// Lanes that can be used more than once. A choice between literals, or between small values, keeps its

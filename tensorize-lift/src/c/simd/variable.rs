@@ -129,7 +129,7 @@ impl<'u> Lower<'u, '_> {
         });
         if crossed {
             for lane in &mut value.lanes {
-                *lane = self.kept(lane.clone())?;
+                *lane = self.kept("lane", lane.clone())?;
             }
         }
         if value.lanes.len() != names.len() {
@@ -240,7 +240,7 @@ impl<'u> Lower<'u, '_> {
     fn fixed(&mut self, mut v: Vector) -> Result<Vector> {
         for lane in &mut v.lanes {
             if mentions(lane, &|v| !self.temporaries.contains(v)) {
-                *lane = self.kept(lane.clone())?;
+                *lane = self.kept("lane", lane.clone())?;
             }
         }
         Ok(v)
