@@ -90,6 +90,7 @@ fn lower_with(
     let function = round.as_ref().unwrap_or(function);
     let mut b = Builder::new(machine, function, allowed);
     b.extremes = extremes;
+    b.round = all.rounds.as_ref().map(|r| r.counter.clone());
     let by_data = footprints.iter().filter(|f| f.reads_depend_on_data);
     b.by_data = by_data.map(|f| f.extent.array.clone()).collect();
     // Items keep nothing from one round for the next.
@@ -207,6 +208,8 @@ pub(super) struct Builder {
     pub(super) sizes: BTreeMap<Sym, (ScalarType, Expr)>,
     pub(super) sizes_first: Vec<Stmt>,
     pub(super) params: BTreeMap<Sym, ScalarType>,
+    /// The number of the round, from 0, of a loop over time.
+    pub(super) round: Option<Sym>,
     /// Arrays of which the original reads some elements on some data only.
     pub(super) by_data: BTreeSet<Sym>,
     pub(super) next_loop: u32,
@@ -235,6 +238,7 @@ impl Builder {
             sizes: BTreeMap::new(),
             sizes_first: Vec::new(),
             params: params.collect(),
+            round: None,
             by_data: BTreeSet::new(),
             next_loop: 1,
             allowed,

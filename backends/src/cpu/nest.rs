@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Fresh, Idx, Sym};
-use tensorize_ir::op::CmpOp;
+use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::Scalar;
 use tensorize_ir::tensir::{self, Output};
 
@@ -153,6 +153,21 @@ impl Nest {
             }
         }
         Some((cond.clone(), nest))
+    }
+
+    /// Whether never both of them store anything: arrays that take turns.
+    fn takes_turns_with(&self, other: &Nest) -> bool {
+        let all = |nest: &Nest| {
+            let mut conditions = Vec::new();
+            let mut rest = nest.only_if();
+            while let Some((condition, nest)) = rest {
+                conditions.push(condition);
+                rest = nest.only_if();
+            }
+            conditions
+        };
+        let others = all(other);
+        (all(self).iter()).any(|a| others.iter().any(|b| exclude_each_other(a, b)))
     }
 
     /// The same loops, in the order of these old numbers.
@@ -304,6 +319,7 @@ fn merged(single: &[Nest], own: &[Sym]) -> Vec<Nest> {
         };
         let same = |n: &&mut Nest| {
             let apart = alone(n) || alone(nest) || feeds(n, nest) || feeds(nest, n);
+            let apart = apart || n.takes_turns_with(nest);
             n.extents == nest.extents && !apart
         };
         match out.iter_mut().find(same) {
@@ -342,10 +358,10 @@ pub(super) fn order(mut nests: Vec<Nest>, own: &[Sym]) -> Result<Vec<Nest>, Unsu
                     overwrites || own.contains(&t.array) && r.reads(&t.array)
                 })
             };
-            nests
-                .iter()
-                .enumerate()
-                .all(|(k, other)| k == i || !other.results.iter().any(comes_first))
+            nests.iter().enumerate().all(|(k, other)| {
+                let first = other.results.iter().any(comes_first);
+                k == i || !first || other.takes_turns_with(&nests[i])
+            })
         });
         match free {
             Some(i) => sorted.push(nests.remove(i)),
@@ -357,6 +373,23 @@ pub(super) fn order(mut nests: Vec<Nest>, own: &[Sym]) -> Result<Vec<Nest>, Unsu
         }
     }
     Ok(sorted)
+}
+
+/// Whether two conditions never hold together, by what they compare.
+fn exclude_each_other(a: &ElemRef, b: &ElemRef) -> bool {
+    match (&**a, &**b) {
+        (Elem::Binary(BinOp::And, x, y), _) => [x, y].iter().any(|x| exclude_each_other(x, b)),
+        (_, Elem::Binary(BinOp::And, x, y)) => [x, y].iter().any(|x| exclude_each_other(a, x)),
+        (Elem::IndexCompare(op, p, q), Elem::IndexCompare(with, r, s)) => {
+            let apart = (&(p - q) - &(r - s)).as_constant();
+            match (op, with) {
+                (CmpOp::Eq, CmpOp::Eq) => apart.is_some_and(|d| d != 0),
+                (CmpOp::Eq, CmpOp::Ne) | (CmpOp::Ne, CmpOp::Eq) => apart == Some(0),
+                _ => false,
+            }
+        }
+        _ => false,
+    }
 }
 
 pub(super) fn reads_any(e: &ElemRef, arrays: &[&Sym]) -> bool {
