@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 use tensorize_ir::guard::Tier;
+use tensorize_ir::index::Sym;
+use tensorize_ir::inputs::Spec;
 use tensorize_ir::loopir::Param;
 use tensorize_ir::memory::{Buffer, Inputs, Outputs};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -172,6 +174,17 @@ impl Differential {
         variant
             .and_then(|v| self.variants.get(v))
             .map_or(Tier::Exact, |v| v.tier)
+    }
+
+    /// Whether a call of the variant with this number meets what its code asks for beyond the kernel's guards.
+    fn admits(&self, function: usize, params: &[Param], inputs: &Inputs) -> bool {
+        let variant = function.checked_sub(self.functions.len());
+        let Some(variant) = variant.and_then(|v| self.variants.get(v)) else {
+            return true;
+        };
+        let own = Spec::known(params, &variant.guards, &[]);
+        let read = |array: &Sym, at: i128| inputs.arrays.get(array)?.get(at);
+        own.admits(&inputs.scalars) && own.admits_data(&inputs.scalars, &read)
     }
 
     /// Why the variant with this number does not compile, if it doesn't. The others run without it.

@@ -247,6 +247,7 @@ fn build(kernels: &[&mut Kernel]) -> Result<Differential, differential::Error> {
                 },
                 language,
                 tier: artefact.tier,
+                guards: artefact.guards.clone(),
             });
         }
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 use tensorize_build::adaptor::{self, Adaptor, Flat, c_type};
-use tensorize_ir::guard::Tier;
+use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::signature::{self, Language};
 use tensorize_lift::c::Signature;
 use wait_timeout::ChildExt;
@@ -38,6 +38,8 @@ pub struct Variant {
     pub language: Language,
     /// How much is promised of it.
     pub tier: Tier,
+    /// What a call has to meet beyond the kernel's guards.
+    pub guards: Vec<Guard>,
 }
 
 /// What is compiled.

@@ -417,6 +417,10 @@ impl Checker<'_> {
         }
         let params = &self.kernel.lifted.params;
         let mut tally = Tally::default();
+        let admitted = |inputs: &Inputs| self.all.admits(function, params, inputs);
+        let (tried, originals): (Vec<&Tried>, Vec<&Outputs>) = (tried.iter().zip(originals))
+            .filter(|(t, _)| admitted(&t.inputs))
+            .unzip();
         let inputs: Vec<&Inputs> = tried.iter().map(|t| &t.inputs).collect();
         let results = self.all.run_inputs(function, params, &inputs)?;
         let weaker = self.all.tier_of(function) > self.kernel.proof.tier;
@@ -424,7 +428,7 @@ impl Checker<'_> {
             true => Same::Within(effort.tolerance),
             false => self.how.same,
         };
-        for ((t, original), result) in tried.iter().zip(originals).zip(results) {
+        for ((t, original), result) in tried.into_iter().zip(originals).zip(results) {
             if weaker {
                 // Infinities and huge numbers show only that it ends.
                 let own = match &result {
@@ -447,10 +451,13 @@ impl Checker<'_> {
             Some(large) => large,
             None => self.larger(effort)?,
         };
-        let borrowed: Vec<&Inputs> = large.iter().collect();
+        let both: Vec<(&Inputs, &Outputs)> = (large.iter().zip(&expected))
+            .filter(|(inputs, _)| self.all.admits(function, params, inputs))
+            .collect();
+        let borrowed: Vec<&Inputs> = both.iter().map(|(inputs, _)| *inputs).collect();
         let outcomes = (self.all).outcomes(function, params, &borrowed, LARGE_CALL_SECONDS)?;
         let results = outcomes.into_iter().map(|o| o.outputs(params));
-        for ((inputs, original), result) in large.iter().zip(&expected).zip(results) {
+        for ((inputs, original), result) in both.into_iter().zip(results) {
             let same = for_sums(same, inputs);
             if let Some(text) = differs(original, &result, same, &mut tally) {
                 return Err(named(
@@ -486,12 +493,12 @@ impl Checker<'_> {
         who: &'static str,
         inputs: &[Inputs],
     ) -> Result<(), Failure> {
-        let borrowed: Vec<&Inputs> = inputs.iter().collect();
-        let results = self
-            .all
-            .run_inputs(function, &self.kernel.lifted.params, &borrowed)?;
+        let params = &self.kernel.lifted.params;
+        let admitted = |inputs: &&Inputs| self.all.admits(function, params, inputs);
+        let inputs: Vec<&Inputs> = inputs.iter().filter(admitted).collect();
+        let results = self.all.run_inputs(function, params, &inputs)?;
         match inputs
-            .iter()
+            .into_iter()
             .zip(results)
             .find_map(|(i, r)| r.err().map(|why| (i, why)))
         {

@@ -335,6 +335,7 @@ fn variant(body: &str) -> Variant {
         flags: vec![],
         language: Language::C,
         tier: Tier::Exact,
+        guards: vec![],
     }
 }
 
@@ -401,6 +402,7 @@ fn a_real_sum_has_a_measured_error() {
         flags: vec![],
         language: Language::C,
         tier: Tier::Exact,
+        guards: vec![],
     };
     let d = build(source, &[("f", sum)], &[reassociated]);
     let lifted: loopir::Function = "f32 f(i32 n, const f32 *x) {
@@ -507,4 +509,23 @@ fn weaker_code_is_compared_with_a_tolerance_and_no_more() {
     );
     let m = mismatch(check(C, 1, &[far]));
     assert_eq!(m.variant.as_deref(), Some("cpu"));
+}
+
+#[test]
+fn code_is_run_where_its_own_guards_hold() {
+    let few = || vec![Guard::NonNegative(&Idx::constant(3) - &Idx::sym("n"))];
+    let body = "if (n > 3) __builtin_trap(); for (int i = 0; i < n; i++) out[i] = 1 + x[i];";
+    let guarded = Variant {
+        guards: few(),
+        ..variant(body)
+    };
+    let evidence = check(C, 1, &[guarded]).unwrap();
+    let (_, tally) = &evidence.variants[0];
+    assert!(0 < tally.compared && tally.compared < evidence.compared);
+    assert!(check(C, 1, &[variant(body)]).is_err());
+    let wrong = Variant {
+        guards: few(),
+        ..variant("for (int i = 0; i < n; i++) out[i] = 2 + x[i];")
+    };
+    mismatch(check(C, 1, &[wrong]));
 }
