@@ -19,7 +19,8 @@ impl Builder {
     pub(super) fn bind_repeated(&mut self, roots: &[&ElemRef]) -> Result<(), Unsupported> {
         for e in term::repeated(roots) {
             let key = term::canonical(&e);
-            if self.known(&key).is_some() {
+            // What only some data has the original read is left where it is: the C compiler sees that it is the same.
+            if self.known(&key).is_some() || self.is_read_by_data(&e) && !term::contains_fold(&e) {
                 continue;
             }
             let value = self.value(&e)?;
@@ -212,8 +213,13 @@ impl Builder {
 
     /// Whether the second of two conditions reads what the original may read only if the first one says so.
     fn decides_what_is_read(&self, first: &ElemRef, second: &ElemRef) -> bool {
+        first.ty() == ScalarType::I1 && self.is_read_by_data(second)
+    }
+
+    /// Whether a term reads an array of which the original reads some elements on some data only.
+    fn is_read_by_data(&self, e: &ElemRef) -> bool {
         let arrays: Vec<&Sym> = self.by_data.iter().collect();
-        first.ty() == ScalarType::I1 && !arrays.is_empty() && reads_any(second, &arrays)
+        !arrays.is_empty() && reads_any(e, &arrays)
     }
 
     fn select(&mut self, c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Result<Expr, Unsupported> {
