@@ -344,6 +344,7 @@ fn is_chain<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>, value: &Effects<'u>) -
         let reads = match c.kind() {
             CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr | CXCursor_CallExpr => true,
             CXCursor_UnaryOperator => matches!(operator::unary(c), Ok(Unary::Deref)),
+            CXCursor_DeclRefExpr => c.referenced().is_some_and(|d| lower.in_memory.contains(&d)),
             _ => false,
         };
         !reads || !matches!(types::of(c).referred(), Ty::Scalar(_))

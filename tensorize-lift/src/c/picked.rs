@@ -166,7 +166,8 @@ impl<'u> Lower<'u, '_> {
                     match turn_of(&l.body, &self.turns) {
                         Some((var, of, at)) => {
                             let var = var.clone();
-                            let after = l.body.split_off(at);
+                            let mut after = l.body.split_off(at);
+                            self.resolve(known, &mut after);
                             l.body = self.by_turn(known, &var, of, std::mem::take(&mut l.body));
                             l.body.extend(after);
                         }
@@ -214,7 +215,7 @@ impl<'u> Lower<'u, '_> {
         of: usize,
         body: Vec<Stmt>,
     ) -> Vec<Stmt> {
-        let mut cases: Vec<Stmt> = vec![];
+        let mut cases: Option<Vec<Stmt>> = None;
         for number in (0..of).rev() {
             let mut known = known.clone();
             known.insert(var.clone(), number);
@@ -223,16 +224,16 @@ impl<'u> Lower<'u, '_> {
                 self.renumber(&mut copy);
             }
             self.resolve(&known, &mut copy);
-            cases = match cases.is_empty() {
-                true => copy,
-                false => vec![Stmt::If {
+            cases = Some(match cases {
+                None => copy,
+                Some(otherwise) => vec![Stmt::If {
                     cond: is_turn(var, number),
                     then: copy,
-                    otherwise: cases,
+                    otherwise,
                 }],
-            };
+            });
         }
-        cases
+        cases.unwrap_or_default()
     }
 
     fn resolve_in(&self, known: &HashMap<Sym, usize>, e: &mut Expr) {

@@ -295,3 +295,52 @@ void sign_view(uint8_t *a, int n) {
     signed char *s = (signed char *)a;
     for (int i = 0; i < n; i++) s[i] = s[i] / 2;
 }
+
+/* Pointers that change places: the loop's own test and step read through them, too, and they have moved before. */
+void take_turns(int *a, int *b, int n)
+{
+    int *now = a, *next = b, *old;
+    for (int t = 0; t < n && t < 20 && now[t] < 500; t += 1 + (now[0] & 1)) {
+        for (int i = 1; i < 20; i++)
+            next[i] = now[i - 1] / 2 + now[i] / 4;
+        old = now;
+        now = next;
+        next = old;
+    }
+    now[3] = next[2] / 3;
+}
+
+void three_in_turn(int *a, int *b, int *c, int n)
+{
+    int *prev = a + 2, *now = b, *next = c + 1;
+    int rounds = n & 7;
+    while (rounds-- > 0) {
+        int *t = prev;
+        for (int i = 1; i < 9; i++)
+            next[i] = now[i - 1] / 2 - prev[i + 1] / 4;
+        if (now[2] > 3)
+            next[0] = 1;
+        prev = now;
+        now = next;
+        next = t;
+    }
+    prev[5] = 7;
+    next[6] = 8;
+}
+
+/* Inside of another loop, and first in the body. */
+int nested_turns(int *a, int *b, int n)
+{
+    int sum = 0;
+    for (int k = 0; k < (n & 3); k++) {
+        int *p = a, *q = b;
+        for (int t = 0; t < 3 + k; t++) {
+            int *old = p;
+            p = q, q = old;
+            p[t + k] = q[t] / 2 + k;
+            sum ^= p[k];
+        }
+        sum += q[1] / 2 - p[2] / 2;
+    }
+    return sum;
+}
