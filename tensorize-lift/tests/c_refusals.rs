@@ -276,6 +276,21 @@ fn constructs_without_a_counterpart() {
         "void f(",
         "another array",
     );
+    // It looks as if they changed places.
+    refuses(
+        "static void swap(float *p, float *q) { float *t = p; p = q; q = t; }\n\
+         void f(float *a, float *b, int n) { for (int i = 0; i < n; i++) {\n a[0]++; swap(a, b); } }",
+        "TZ0218",
+        "void f(",
+        "another array",
+    );
+    refuses(
+        "void f(float *a, float *b, int n) { for (int i = 0; i < n; i++) {\n float *t = a; a = b; b = t; a[0]++;\n\
+         { t = a; a = b; b = t; } } }",
+        "TZ0218",
+        "void f(",
+        "another array",
+    );
     refuses(
         "int f(const float *x) {\n return *(const short *)x; }",
         "TZ0219",

@@ -508,11 +508,7 @@ impl<'u> Lower<'u, '_> {
     ) -> Result<()> {
         for (d, base) in entry {
             if self.pointers.get(d) != Some(base) {
-                let message = format!(
-                    "'{}' points into another array after a round of this loop",
-                    d.spelling()
-                );
-                return Err(problem(codes::POINTER_BASE, message, at));
+                return Err(moved_away(*d, at));
             }
         }
         Ok(())
@@ -559,6 +555,15 @@ impl<'u> Lower<'u, '_> {
         dims.reverse();
         Ok(dims)
     }
+}
+
+/// A pointer that a round of a loop leaves elsewhere.
+pub(super) fn moved_away(pointer: Cursor<'_>, at: Cursor<'_>) -> super::Problem {
+    let message = format!(
+        "'{}' points into another array after a round of this loop",
+        pointer.spelling()
+    );
+    problem(codes::POINTER_BASE, message, at)
 }
 
 /// `NULL`, `0`

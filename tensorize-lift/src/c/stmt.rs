@@ -348,7 +348,7 @@ impl<'u> Lower<'u, '_> {
             s.open_exit(ExitKind::Continue)?;
             s.list(&body)?;
             if let Some(turns) = &turns {
-                s.next_turn(turns, &entry)?;
+                s.next_turn(turns, &entry, c)?;
             }
             // What leaves the loop before its condition is tested again.
             let leaving = s.flags_of(Leaves {

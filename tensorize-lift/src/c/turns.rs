@@ -7,6 +7,7 @@ use super::ffi::Cursor;
 use super::jump::Leaves;
 use super::lower::{Base, Lower, Result, Target, operands, peeled};
 use super::operator::{self, Binary};
+use super::pointer::moved_away;
 use super::types::{self, Ty};
 use clang_sys::*;
 use std::collections::HashMap;
@@ -84,14 +85,17 @@ impl<'u> Lower<'u, '_> {
         &mut self,
         turns: &Turns<'u>,
         entry: &HashMap<Cursor<'u>, Base>,
+        at: Cursor<'u>,
     ) -> Result<()> {
-        // Anything else is noticed as what it is.
-        let as_said = |(d, n): &(Cursor<'u>, Cursor<'u>)| self.pointers.get(d) == entry.get(n);
-        if turns.next.iter().all(as_said) {
-            for (d, _) in &turns.next {
-                if let Some(base) = entry.get(d) {
-                    self.pointers.insert(*d, base.clone());
-                }
+        for (d, n) in &turns.next {
+            // What the body looked like is not what it does: a helper that is called `swap` and is none.
+            if self.pointers.get(d) != entry.get(n) {
+                return Err(moved_away(*d, at));
+            }
+        }
+        for (d, _) in &turns.next {
+            if let Some(base) = entry.get(d) {
+                self.pointers.insert(*d, base.clone());
             }
         }
         let next = Expr::binary(BinOp::Add, turn(&turns.var), Expr::int(TURN, 1));
