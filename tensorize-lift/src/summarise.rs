@@ -12,6 +12,7 @@ use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
+use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{self, Output, Rounds};
 use tensorize_prove::canon;
 use tensorize_prove::context::Context;
@@ -380,16 +381,17 @@ fn simpler(exec: &mut Executor) -> Vec<Vec<Guard>> {
     for (c, truth) in splits {
         let not = Elem::not(c.clone());
         let (mut yes, mut no) = (exec.as_guards(&c), exec.as_guards(&not));
+        let (empty, given) = (is_nothing(exec, &c), is_nothing(exec, &not));
         // A summary for no elements is of no use to anybody.
-        if says_that_nothing_is_there(&c) {
+        if empty == Some(Nothing::There) {
             yes = None;
         }
-        if says_that_nothing_is_there(&not) {
+        if given == Some(Nothing::There) {
             no = None;
         }
         let mut equal = false;
         c.visit(&mut |e| equal |= matches!(&**e, Elem::IndexCompare(CmpOp::Eq, ..)));
-        let by_yes = (equal || truth) && yes.is_some() || no.is_none();
+        let by_yes = given.is_some() || empty.is_none() && (equal || truth);
         let (first, second) = if by_yes { (yes, no) } else { (no, yes) };
         usual.extend(first.iter().flatten().cloned());
         unusual.extend(second.iter().flatten().cloned());
@@ -405,17 +407,35 @@ fn simpler(exec: &mut Executor) -> Vec<Vec<Guard>> {
     all
 }
 
-/// `n == 0`, `n / 2 == 0`, `n * m == 0`
-fn says_that_nothing_is_there(condition: &ElemRef) -> bool {
-    match &*canon::elem(condition) {
-        Elem::IndexCompare(CmpOp::Eq, p, _) => {
-            let mut terms = p.terms();
-            let only = terms.next().filter(|_| terms.next().is_none());
-            let size = |atom: &Atom| matches!(atom, Atom::Sym(_) | Atom::FloorDiv(..));
-            only.is_some_and(|(factors, _)| !factors.is_empty() && factors.iter().all(size))
-        }
-        _ => false,
-    }
+/// What a condition says that is zero.
+#[derive(Clone, Copy, PartialEq)]
+enum Nothing {
+    /// A size: `rows == 0`, `n / 2 == 0`.
+    There,
+    /// A number that may be a mode, too: `flag == 0`.
+    Said,
+}
+
+fn is_nothing(exec: &Executor, condition: &ElemRef) -> Option<Nothing> {
+    let condition = canon::elem(condition);
+    let Elem::IndexCompare(CmpOp::Eq, p, _) = &*condition else {
+        return None;
+    };
+    let mut terms = p.terms();
+    let (factors, _) = terms.next().filter(|_| terms.next().is_none())?;
+    let is_size = |s: &Sym| {
+        let mut params = exec.kernel.params.iter();
+        params.any(|p| matches!(p, Param::Scalar { name, ty: ScalarType::I64 } if name == s))
+    };
+    let what = |atom: &Atom| match atom {
+        Atom::Sym(s) if !is_size(s) => Some(Nothing::Said),
+        Atom::Sym(_) | Atom::FloorDiv(..) => Some(Nothing::There),
+        _ => None,
+    };
+    let all: Vec<Nothing> = factors.iter().map(what).collect::<Option<_>>()?;
+    let sizes = !all.is_empty() && !all.contains(&Nothing::Said);
+    all.first()
+        .map(|_| if sizes { Nothing::There } else { Nothing::Said })
 }
 
 /// Where an array is stored to more than once (`memset`, and then the sums), conditions under which a later store may

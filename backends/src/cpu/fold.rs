@@ -82,7 +82,9 @@ impl Builder {
         };
         let by_an_item = self.machine == Machine::Items
             && (self.scopes.iter()).any(|s| matches!(s.kind, Kind::Dimension(_)));
-        if nested || by_an_item {
+        // `any || x[i] > 3`: what is found decides whether the next one is read.
+        let decides = ty == ScalarType::I1 && self.is_read_by_data(&f.step);
+        if nested || by_an_item || decides {
             return LoopMode::Sequential;
         }
         if extreme.is_none() && !op.is_associative(ty) && f.order == Order::Sequential {

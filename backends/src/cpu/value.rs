@@ -217,7 +217,7 @@ impl Builder {
     }
 
     /// Whether a term reads an array of which the original reads some elements on some data only.
-    fn is_read_by_data(&self, e: &ElemRef) -> bool {
+    pub(super) fn is_read_by_data(&self, e: &ElemRef) -> bool {
         let arrays: Vec<&Sym> = self.by_data.iter().collect();
         !arrays.is_empty() && reads_any(e, &arrays)
     }
