@@ -22,6 +22,7 @@ use wait_timeout::ChildExt;
 
 mod build;
 mod check;
+mod generated;
 mod places;
 mod wire;
 

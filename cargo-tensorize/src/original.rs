@@ -286,9 +286,10 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
     kernel.report.times_us.differential += micros(start.elapsed());
     match result {
         Ok(evidence) if evidence.compared == 0 => {
-            let why = match evidence.skipped {
-                0 => "its arrays are too large for any input to be tried",
-                _ => "C leaves its behaviour undefined on every input that was tried",
+            let why = match (evidence.tried, evidence.skipped) {
+                (0, 0) => "its arrays are too large for any input to be tried",
+                (0, _) => "C leaves its behaviour undefined on every input that was tried",
+                _ => "it does nothing on every input that was tried",
             };
             not_run(kernel, why);
         }
@@ -301,6 +302,12 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
                     .map(|(compared, all)| Places { compared, all }),
             });
             for (target, tally) in &evidence.variants {
+                if tally.compared == 0 {
+                    let why = "no input that was tried meets what it asks for and gives it something to do";
+                    let help = "calls stay the original's; `cargo tensorize explain` has what the code asks for";
+                    could_not_run(kernel, target, why, help);
+                    continue;
+                }
                 let emulated = generate::find(target).is_some_and(|t| t.is_emulated());
                 let on = if emulated {
                     "emulation"
@@ -370,14 +377,16 @@ mod tests {
     use crate::report::{Status, TargetStatus};
     use crate::source::Source;
     use std::num::NonZeroUsize;
-    use tensorize_ir::guard::Tier;
+    use tensorize_ir::guard::{Guard, Tier};
+    use tensorize_ir::index::Idx;
+
+    const SUM: &str = "void add(const int *a, const int *b, int *out, int n)\n\
+                       { for (int i = 0; i < n; i++) out[i] = a[i] + b[i]; }\n";
 
     /// A proven kernel with code for both targets, not yet run; and the folder of its source.
-    fn proven() -> (tempfile::TempDir, Kernel) {
+    fn proven(c: &str) -> (tempfile::TempDir, Kernel) {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("k.c");
-        let c = "void add(const int *a, const int *b, int *out, int n)\n\
-                 { for (int i = 0; i < n; i++) out[i] = a[i] + b[i]; }\n";
         std::fs::write(&file, c).unwrap();
         let jobs = NonZeroUsize::MIN;
         let parsed = pipeline::parse(vec![Source::alone(&file, &[])], jobs);
@@ -400,7 +409,7 @@ mod tests {
 
     #[test]
     fn what_agrees_stays() {
-        let (_dir, mut kernel) = proven();
+        let (_dir, mut kernel) = proven(SUM);
         check(std::slice::from_mut(&mut kernel));
         assert_eq!(kernel.artefacts.len(), 2, "{:?}", kernel.report);
         assert!(kernel.report.evidence.is_some_and(|e| e.inputs > 0));
@@ -408,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_proof_about_another_program_is_caught() {
-        let (_dir, mut kernel) = proven();
+        let (_dir, mut kernel) = proven(SUM);
         let proven = kernel.proven.as_mut().unwrap();
         let wrong = proven.summary.to_string().replace("= add ", "= subtract ");
         proven.summary = wrong.parse().unwrap();
@@ -423,7 +432,7 @@ mod tests {
     #[test]
     fn wrong_code_is_not_stored_and_the_other_target_is() {
         for (bad, good) in [("cpu", "numpy"), ("numpy", "cpu")] {
-            let (_dir, mut kernel) = proven();
+            let (_dir, mut kernel) = proven(SUM);
             let code = kernel.artefacts.get_mut(bad).unwrap();
             let text = match bad {
                 "cpu" => code.text.replace(" + ", " - "),
@@ -440,5 +449,29 @@ mod tests {
             assert_eq!(kernel.artefacts.keys().collect::<Vec<_>>(), [good]);
             assert_eq!(kernel.report.status, Status::Proven);
         }
+    }
+
+    #[test]
+    fn code_that_no_input_reaches_is_not_stored() {
+        for (bad, good) in [("cpu", "numpy"), ("numpy", "cpu")] {
+            let (_dir, mut kernel) = proven(SUM);
+            let code = kernel.artefacts.get_mut(bad).unwrap();
+            let many = &Idx::sym("n") - &Idx::constant(1 << 30);
+            code.guards.push(Guard::NonNegative(many));
+            check(std::slice::from_mut(&mut kernel));
+            let left: Vec<&String> = kernel.artefacts.keys().collect();
+            assert_eq!(left, [good], "{:?}", kernel.report);
+            assert!(kernel.report.targets[bad].why.contains("no input"));
+        }
+    }
+
+    #[test]
+    fn runs_that_do_nothing_are_no_evidence() {
+        let same = "void same(int *a, int n) { for (int i = 0; i < n; i++) a[i] = a[i]; }";
+        let (_dir, mut kernel) = proven(same);
+        check(std::slice::from_mut(&mut kernel));
+        assert!(kernel.artefacts.is_empty() && kernel.report.evidence.is_none());
+        let why = &kernel.report.diagnostics[0].message;
+        assert!(why.contains("does nothing"), "{why}");
     }
 }

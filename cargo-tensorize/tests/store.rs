@@ -104,6 +104,8 @@ impl Edited {
 
 fn with_fault(p: &Edited, kind: &str, at: usize) -> Output {
     let mut command = command(p.path(), &[]);
+    let left = tempfile::tempdir().unwrap();
+    command.env("TMPDIR", left.path());
     faults::inject(&mut command, p.store().dir(), kind, at);
     command.output().unwrap()
 }
@@ -145,6 +147,8 @@ fn killed_at_any_time() {
     assert_eq!(code(&tensorize(p.path(), &[])), 0);
     let whole = start.elapsed();
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    // What is killed leaves its scratch files.
+    let left = tempfile::tempdir().unwrap();
     for round in 0..120 {
         p.reset();
         random ^= random << 13;
@@ -152,6 +156,7 @@ fn killed_at_any_time() {
         random ^= random << 17;
         let part = u32::try_from(random % 1000).unwrap();
         let mut child = command(p.path(), &[])
+            .env("TMPDIR", left.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

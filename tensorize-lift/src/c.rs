@@ -26,6 +26,7 @@ mod math;
 mod memory;
 mod openmp;
 mod operator;
+mod parameter;
 mod picked;
 mod place;
 mod pointer;

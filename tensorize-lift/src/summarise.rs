@@ -381,17 +381,17 @@ fn simpler(exec: &mut Executor) -> Vec<Vec<Guard>> {
     for (c, truth) in splits {
         let not = Elem::not(c.clone());
         let (mut yes, mut no) = (exec.as_guards(&c), exec.as_guards(&not));
-        let (empty, given) = (is_nothing(exec, &c), is_nothing(exec, &not));
+        let (if_yes, if_no) = (is_nothing(exec, &c), is_nothing(exec, &not));
         // A summary for no elements is of no use to anybody.
-        if empty == Some(Nothing::There) {
+        if if_yes == Some(Nothing::There) {
             yes = None;
         }
-        if given == Some(Nothing::There) {
+        if if_no == Some(Nothing::There) {
             no = None;
         }
         let mut equal = false;
         c.visit(&mut |e| equal |= matches!(&**e, Elem::IndexCompare(CmpOp::Eq, ..)));
-        let by_yes = given.is_some() || empty.is_none() && (equal || truth);
+        let by_yes = if_no.is_some() || if_yes.is_none() && (equal || truth);
         let (first, second) = if by_yes { (yes, no) } else { (no, yes) };
         usual.extend(first.iter().flatten().cloned());
         unusual.extend(second.iter().flatten().cloned());
@@ -416,6 +416,7 @@ enum Nothing {
     Said,
 }
 
+/// What is zero wherever the condition holds.
 fn is_nothing(exec: &Executor, condition: &ElemRef) -> Option<Nothing> {
     let condition = canon::elem(condition);
     let Elem::IndexCompare(CmpOp::Eq, p, _) = &*condition else {
@@ -433,9 +434,8 @@ fn is_nothing(exec: &Executor, condition: &ElemRef) -> Option<Nothing> {
         _ => None,
     };
     let all: Vec<Nothing> = factors.iter().map(what).collect::<Option<_>>()?;
-    let sizes = !all.is_empty() && !all.contains(&Nothing::Said);
-    all.first()
-        .map(|_| if sizes { Nothing::There } else { Nothing::Said })
+    let weakest = all.iter().find(|n| **n == Nothing::Said);
+    weakest.or(all.first()).copied()
 }
 
 /// Where an array is stored to more than once (`memset`, and then the sums), conditions under which a later store may

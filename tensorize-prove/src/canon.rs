@@ -383,6 +383,7 @@ mod tests {
     use super::*;
     use ScalarType::*;
     use tensorize_ir::element::{Env, eval_index};
+    use tensorize_ir::inputs::Rng;
     use tensorize_ir::scalar::Scalar;
 
     fn read(i: &str) -> ElemRef {
@@ -454,13 +455,8 @@ mod tests {
     /// Whatever is converted and computed, the form has the value; and if it is a number, that number.
     #[test]
     fn forms_of_machine_integers_have_their_value() {
-        let mut state = 3_u64;
-        let mut below = |n: usize| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) as usize % n
-        };
+        let mut random = Rng::new(3);
+        let mut below = |n: usize| random.below(n as u64) as usize;
         const TYPES: [ScalarType; 6] = [I8, U8, I32, U32, I64, U64];
         let (mut numbers, mut too_large) = (0, 0);
         for _ in 0..2_000 {

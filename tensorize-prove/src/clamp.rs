@@ -167,6 +167,7 @@ mod tests {
     use super::*;
     use crate::solver::{self, Solver};
     use tensorize_ir::element::{Env, eval_index};
+    use tensorize_ir::inputs::Rng;
     use tensorize_ir::scalar::Scalar;
 
     const TY: ScalarType = ScalarType::I32;
@@ -297,13 +298,8 @@ mod tests {
     /// Nothing is said that is not so, whatever is chosen and compared.
     #[test]
     fn any_choices() {
-        let mut state = 7_u64;
-        let mut below = |n: usize| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) as usize % n
-        };
+        let mut random = Rng::new(7);
+        let mut below = |n: usize| random.below(n as u64) as usize;
         let mut found = 0;
         for _ in 0..300 {
             let mut values = vec![x(), constant(0), constant(2), size(0), size(1)];

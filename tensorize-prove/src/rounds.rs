@@ -128,11 +128,7 @@ struct Parts<'a> {
     last: &'a [Stmt],
     body: &'a [Stmt],
     the_loop: &'a Loop,
-    var: &'a Sym,
-    ty: ScalarType,
-    next: &'a Stmt,
-    /// Added in each round.
-    step: i128,
+    step: Step<'a>,
     line: u32,
     /// Variables that rounds assign, or what is done in the first or the last, but for the counter and the turns.
     assigned: BTreeSet<Sym>,
@@ -158,12 +154,10 @@ impl<'a> Parts<'a> {
         if !the_loop.test_first || the_loop.mode != LoopMode::Sequential {
             return not("is no for or while");
         }
-        let Some((next, body)) = stepping(the_loop) else {
+        let Some((step, body)) = stepping(the_loop) else {
             return not("does not end with its counter's step");
         };
-        let Some((var, ty, step)) = step(next) else {
-            return not("does nothing");
-        };
+        let var = step.var;
         // `while (times-- > 0)`: the last test has its effect, too.
         while let [Stmt::Assign { var: end, .. }, rest @ ..] = last
             && end == var
@@ -191,7 +185,6 @@ impl<'a> Parts<'a> {
         if assigned.contains_key(var) || params.into_iter().any(|p| assigned.contains_key(p)) {
             return not("changes its counter, or a parameter, on the way");
         }
-        assigned.remove(var);
         assigned.retain(|v, _| !turns.contains_key(v));
         let assigned: BTreeSet<Sym> = assigned.into_keys().collect();
         // What stands between the two may as well stand before both.
@@ -236,9 +229,6 @@ impl<'a> Parts<'a> {
             last,
             body,
             the_loop,
-            var,
-            ty,
-            next,
             step,
             line,
             assigned,
@@ -256,10 +246,10 @@ impl<'a> Parts<'a> {
             read |= matches!(part, Visited::Expr(Expr::Var(v, _)) if v == counter);
         });
         let from_zero = matches!(value, Expr::Const(v) if v.as_int() == 0);
-        let by_one = self.step == 1 && self.ty == Rounds::COUNTER;
+        let by_one = self.step.by == 1 && self.step.ty == Rounds::COUNTER;
         var == counter
             && *ty == Rounds::COUNTER
-            && self.var == counter
+            && self.step.var == counter
             && from_zero
             && by_one
             && !read
@@ -279,7 +269,7 @@ impl<'a> Parts<'a> {
         body.push(assign(Expr::int(count, 0)));
         let one_more = Expr::binary(BinOp::Add, so_far.clone(), Expr::int(count, 1));
         body.push(Stmt::Loop(Loop {
-            body: vec![assign(one_more), self.next.clone()],
+            body: vec![assign(one_more), self.step.stmt.clone()],
             ..self.the_loop.clone()
         }));
         body.push(Stmt::Return(Some(so_far)));
@@ -302,12 +292,12 @@ impl<'a> Parts<'a> {
         let number = Expr::Var(counter.clone(), Rounds::COUNTER);
         // The sum fits if the kernel's own steps do: in 64 bits no smaller type's overflows, what is unsigned wraps
         // either way, and nothing runs for 2^55 rounds.
-        let wide = match self.ty {
+        let wide = match self.step.ty {
             ScalarType::U64 => ScalarType::U64,
             _ => ScalarType::I64,
         };
-        let first = Expr::convert(wide, Expr::Var(self.var.clone(), self.ty));
-        let steps = match self.step {
+        let first = Expr::convert(wide, Expr::Var(self.step.var.clone(), self.step.ty));
+        let steps = match self.step.by {
             1 => Expr::convert(wide, number.clone()),
             step => Expr::binary(
                 BinOp::Multiply,
@@ -317,14 +307,14 @@ impl<'a> Parts<'a> {
         };
         let now = Expr::binary(BinOp::Add, first, steps);
         let mut body = without(&self.before, &self.assigned);
-        if self.var == counter {
+        if self.step.var == counter {
             // The parameter itself.
             body.pop();
         } else {
             body.push(Stmt::Assign {
-                var: self.var.clone(),
-                ty: self.ty,
-                value: Expr::convert(self.ty, now),
+                var: self.step.var.clone(),
+                ty: self.step.ty,
+                value: Expr::convert(self.step.ty, now),
             });
         }
         for (var, turn) in &self.turns {
@@ -345,7 +335,7 @@ impl<'a> Parts<'a> {
         }
         body.extend_from_slice(self.body);
         if !self.last.is_empty() {
-            body.push(self.next.clone());
+            body.push(self.step.stmt.clone());
             let over = Expr::Unary(UnOp::Not, Box::new(self.the_loop.cond.clone()));
             body.push(only_if(over, self.last.to_vec()));
         }
@@ -373,19 +363,19 @@ fn over_time(body: &[Stmt]) -> Option<(usize, &Loop)> {
 }
 
 /// A loop's step, which may also come first if nothing else in the body looks at the counter, and the rest of its body.
-fn stepping(l: &Loop) -> Option<(&Stmt, &[Stmt])> {
+fn stepping(l: &Loop) -> Option<(Step<'_>, &[Stmt])> {
     let (end, before) = l.body.split_last()?;
-    if step(end).is_some() {
-        return Some((end, before));
+    if let Some(step) = step(end) {
+        return Some((step, before));
     }
     let (start, after) = l.body.split_first()?;
-    let (var, ..) = step(start)?;
-    (!uses(after, &BTreeSet::from([var.clone()]))).then_some((start, after))
+    let step = step(start)?;
+    (!uses(after, &BTreeSet::from([step.var.clone()]))).then_some((step, after))
 }
 
 /// Whether rounds write where the ones before have written, by the looks of it, and read beside those places.
 pub fn writes_again(l: &Loop) -> bool {
-    let Some((Stmt::Assign { var, .. }, _)) = stepping(l) else {
+    let Some((Step { var, .. }, _)) = stepping(l) else {
         return false;
     };
     let (mut by_round, mut grown) = (BTreeSet::from([var.clone()]), true);
@@ -466,8 +456,16 @@ fn only_if(cond: Expr, then: Vec<Stmt>) -> Stmt {
     }
 }
 
+/// What a loop's counter has added to it.
+struct Step<'a> {
+    stmt: &'a Stmt,
+    var: &'a Sym,
+    ty: ScalarType,
+    by: i128,
+}
+
 /// `var = var + step` or `var = var - step` with a literal, of 32 or 64 bits.
-fn step(stmt: &Stmt) -> Option<(&Sym, ScalarType, i128)> {
+fn step(stmt: &Stmt) -> Option<Step<'_>> {
     let Stmt::Assign { var, ty, value } = stmt else {
         return None;
     };
@@ -483,7 +481,12 @@ fn step(stmt: &Stmt) -> Option<(&Sym, ScalarType, i128)> {
         _ => return None,
     };
     let fits = ty.is_int() && ty.bits() >= 32 && from == var && (1..1 << 8).contains(&by.abs());
-    fits.then_some((var, *ty, by))
+    fits.then_some(Step {
+        stmt,
+        var,
+        ty: *ty,
+        by,
+    })
 }
 
 /// What comes before the loop, with no rounds where it returns. The loop's condition has to do without floats.

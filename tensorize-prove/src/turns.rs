@@ -29,11 +29,9 @@ impl Turn {
         if (self.0.iter().enumerate()).all(|(n, v)| v.as_int() == n as i128) {
             return Expr::convert(ty, turn);
         }
-        let (last, others) = match self.0.split_last() {
-            Some((last, others)) => (Expr::Const(*last), others),
-            None => return turn,
-        };
-        (others.iter().enumerate()).rfold(last, |rest, (n, v)| {
+        let last = self.0.len() - 1;
+        let others = self.0[..last].iter().enumerate();
+        others.rfold(Expr::Const(self.0[last]), |rest, (n, v)| {
             let now = Expr::compare(CmpOp::Eq, turn.clone(), at(n));
             Expr::Select(Box::new(now), Box::new(Expr::Const(*v)), Box::new(rest))
         })

@@ -318,8 +318,8 @@ fn merged(single: &[Nest], own: &[Sym]) -> Vec<Nest> {
             written.any(|w| b.results.iter().any(|r| r.reads(&w.array)))
         };
         let same = |n: &&mut Nest| {
-            let apart = alone(n) || alone(nest) || feeds(n, nest) || feeds(nest, n);
-            let apart = apart || n.takes_turns_with(nest);
+            let feed = feeds(n, nest) || feeds(nest, n);
+            let apart = alone(n) || alone(nest) || feed || n.takes_turns_with(nest);
             n.extents == nest.extents && !apart
         };
         match out.iter_mut().find(same) {

@@ -1,7 +1,8 @@
 //! One kernel: the compiled original, its summary, and the code generated from it, on the same inputs.
 
+use super::generated::{GENERATED, named};
 use super::{Differential, Error, Outcome};
-use crate::cases::few_rounds;
+use crate::cases::{few_rounds, shows_something};
 use crate::columns::within_objects;
 use tensorize_ir::check::{self, Comparison, Same, Side, Tally};
 use tensorize_ir::guard::Tier;
@@ -54,8 +55,10 @@ impl Default for Effort {
 /// What was seen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
-    /// Inputs on which all agreed.
+    /// Inputs that gave the kernel something to do, on which all agreed.
     pub compared: usize,
+    /// The same, with those that gave it nothing to do.
+    pub tried: usize,
     /// Inputs on which C leaves the original's behaviour undefined, or which take too long.
     pub skipped: usize,
     /// Where one run is too large for the interpreters: the summary was evaluated at so many elements of the results,
@@ -95,12 +98,9 @@ pub enum Failure {
 pub(super) const LOOP: &str = "the lifted loop";
 pub(super) const SUMMARY: &str = "the summary";
 pub(super) const ORIGINAL: &str = "the compiled original";
-const GENERATED: &str = "the generated code";
 
 /// Steps that one run of an interpreter may take: what keeps a kernel under 100 ms.
 const STEPS: u64 = 50_000;
-/// The same for the larger inputs.
-const LARGE_STEPS: u64 = 1_000_000;
 
 /// Elements of all inputs of a kernel together: a bound on memory.
 pub(super) const MAX_ELEMENTS: usize = 1 << 20;
@@ -113,22 +113,18 @@ pub(super) const CALL_SECONDS: u32 = 4;
 pub(super) const LARGE_CALL_SECONDS: u32 = 30;
 
 /// An input with what the loop and the summary make of it.
-struct Tried {
-    case: Case,
+pub(super) struct Tried {
+    pub(super) case: Case,
     /// Without infinities and huge numbers.
-    tame: bool,
-    inputs: Inputs,
+    pub(super) tame: bool,
+    pub(super) inputs: Inputs,
     lifted: Outputs,
     summary: Outputs,
 }
 
 impl Tried {
-    /// Whether anything was there to be computed.
-    fn shows_something(&self) -> bool {
-        let nothing_there = elements(&self.inputs) == 0 && !self.inputs.arrays.is_empty();
-        let nothing_done =
-            self.lifted.returned.is_none() && self.lifted.arrays == self.inputs.arrays;
-        !nothing_there && !nothing_done
+    pub(super) fn shows_something(&self) -> bool {
+        shows_something(&self.inputs, &self.lifted)
     }
 }
 
@@ -198,7 +194,7 @@ impl Differential {
         Ok(checker.evidence)
     }
 
-    fn run_inputs(
+    pub(super) fn run_inputs(
         &self,
         function: usize,
         params: &[loopir::Param],
@@ -226,7 +222,7 @@ impl Differential {
     }
 
     /// One call, as a side of a comparison.
-    fn side<'a>(
+    pub(super) fn side<'a>(
         &'a self,
         function: usize,
         params: &'a [loopir::Param],
@@ -392,149 +388,15 @@ impl Checker<'_> {
             }
             let error = &mut self.evidence.max_relative_error;
             *error = error.max(tally.max_relative_error);
-            self.evidence.compared += 1;
+            self.evidence.tried += 1;
+            self.evidence.compared += usize::from(t.shows_something());
             originals.push(original);
         }
         Ok(originals)
     }
 
-    /// Generated code against the compiled original, also on larger inputs.
-    fn variant(
-        &mut self,
-        function: usize,
-        name: &str,
-        tried: &[Tried],
-        originals: &[Outputs],
-        effort: &Effort,
-    ) -> Result<(), Failure> {
-        if let Some(why) = self.all.broken(function) {
-            return Err(Failure::Mismatch(Box::new(Mismatch {
-                between: (ORIGINAL, GENERATED),
-                text: format!("{GENERATED} does not compile: {why}"),
-                variant: Some(name.to_owned()),
-                inputs: Inputs::default(),
-            })));
-        }
-        let params = &self.kernel.lifted.params;
-        let mut tally = Tally::default();
-        let admitted = |inputs: &Inputs| self.all.admits(function, params, inputs);
-        let (tried, originals): (Vec<&Tried>, Vec<&Outputs>) = (tried.iter().zip(originals))
-            .filter(|(t, _)| admitted(&t.inputs))
-            .unzip();
-        let inputs: Vec<&Inputs> = tried.iter().map(|t| &t.inputs).collect();
-        let results = self.all.run_inputs(function, params, &inputs)?;
-        let weaker = self.all.tier_of(function) > self.kernel.proof.tier;
-        let same = match weaker {
-            true => Same::Within(effort.tolerance),
-            false => self.how.same,
-        };
-        for ((t, original), result) in tried.into_iter().zip(originals).zip(results) {
-            if weaker {
-                // Infinities and huge numbers show only that it ends.
-                let own = match &result {
-                    Ok(_) if !t.tame => None,
-                    _ => differs(original, &result, same, &mut tally),
-                };
-                if let Some(text) = own {
-                    let failure = self.plain((ORIGINAL, GENERATED), &t.inputs, &text);
-                    return Err(named(failure, name));
-                }
-                continue;
-            }
-            if let Some(text) = differs(original, &result, same, &mut tally) {
-                let mut side = self.all.side(function, params);
-                let failure = self.mismatch((LOOP, GENERATED), &t.case, &mut side, &text);
-                return Err(named(failure, name));
-            }
-        }
-        let (large, expected) = match self.large.take() {
-            Some(large) => large,
-            None => self.larger(effort)?,
-        };
-        let both: Vec<(&Inputs, &Outputs)> = (large.iter().zip(&expected))
-            .filter(|(inputs, _)| self.all.admits(function, params, inputs))
-            .collect();
-        let borrowed: Vec<&Inputs> = both.iter().map(|(inputs, _)| *inputs).collect();
-        let outcomes = (self.all).outcomes(function, params, &borrowed, LARGE_CALL_SECONDS)?;
-        let results = outcomes.into_iter().map(|o| o.outputs(params));
-        for ((inputs, original), result) in both.into_iter().zip(results) {
-            let same = for_sums(same, inputs);
-            if let Some(text) = differs(original, &result, same, &mut tally) {
-                return Err(named(
-                    self.plain((ORIGINAL, GENERATED), inputs, &text),
-                    name,
-                ));
-            }
-        }
-        self.large = Some((large, expected));
-        self.evidence.variants.push((name.to_owned(), tally));
-        Ok(())
-    }
-
-    /// At tier *real*, inputs with the edges of float types: what they give may differ, but nothing may
-    /// crash or leave its arrays. (At tier *exact* such inputs are compared, too.)
-    fn edges(&self, effort: &Effort) -> Vec<Inputs> {
-        if self.kernel.proof.tier == Tier::Exact {
-            return Vec::new();
-        }
-        let cases = self
-            .spec
-            .sample(effort.seed ^ 0xed6e, effort.inputs / 3, Palette::All);
-        let settled = cases.map(|c| check::settle(&self.program, &self.spec, &c, &self.how));
-        settled
-            .filter_map(|run| run.ok().map(|(inputs, _)| inputs))
-            .collect()
-    }
-
-    /// Every run comes to its end.
-    fn faultless(
-        &self,
-        function: usize,
-        who: &'static str,
-        inputs: &[Inputs],
-    ) -> Result<(), Failure> {
-        let params = &self.kernel.lifted.params;
-        let admitted = |inputs: &&Inputs| self.all.admits(function, params, inputs);
-        let inputs: Vec<&Inputs> = inputs.iter().filter(admitted).collect();
-        let results = self.all.run_inputs(function, params, &inputs)?;
-        match inputs
-            .into_iter()
-            .zip(results)
-            .find_map(|(i, r)| r.err().map(|why| (i, why)))
-        {
-            Some((inputs, why)) => {
-                Err(self.plain((LOOP, who), inputs, &format!("{who} fails: {why}")))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Larger inputs, with what the original makes of them.
-    pub(super) fn larger(&self, effort: &Effort) -> Result<Large, Error> {
-        let how = Comparison {
-            limit_steps: LARGE_STEPS,
-            ..self.how.clone()
-        };
-        let mut inputs = Vec::new();
-        for case in self.spec.sample_large(effort.seed, effort.large_inputs) {
-            match check::settle(&self.program, &self.spec, &case, &how) {
-                Ok((settled, _)) => inputs.push(settled),
-                // Nobody saw undefined behaviour, and tame values make it unlikely.
-                Err(Stop::StepLimit) => inputs.push(case.inputs),
-                Err(_) => {}
-            }
-        }
-        let borrowed: Vec<&Inputs> = inputs.iter().collect();
-        let params = &self.kernel.lifted.params;
-        let results = self
-            .all
-            .run_inputs(self.kernel.function, params, &borrowed)?;
-        let both = inputs.iter().cloned().zip(results);
-        Ok(both.filter_map(|(i, r)| r.ok().map(|o| (i, o))).unzip())
-    }
-
     /// The difference on this case, made smaller.
-    fn mismatch(
+    pub(super) fn mismatch(
         &self,
         between: (&'static str, &'static str),
         case: &Case,
@@ -570,41 +432,4 @@ impl Checker<'_> {
             inputs: inputs.clone(),
         }))
     }
-}
-
-/// The rounding errors of a long sum add up like a random walk.
-pub(super) fn for_sums(same: Same, inputs: &Inputs) -> Same {
-    match same {
-        Same::Within(t) => Same::Within(t * (elements(inputs) as f64).sqrt().max(16.0) / 16.0),
-        Same::Exactly => Same::Exactly,
-    }
-}
-
-/// What the generated code does unlike the original.
-fn differs(
-    original: &Outputs,
-    result: &Result<Outputs, String>,
-    same: Same,
-    tally: &mut Tally,
-) -> Option<String> {
-    let how = Comparison {
-        names: (ORIGINAL, GENERATED),
-        same,
-        ..Comparison::default()
-    };
-    match result {
-        Ok(outputs) => {
-            let text = check::first_difference(original, outputs, &how, tally);
-            tally.compared += usize::from(text.is_none());
-            text
-        }
-        Err(why) => Some(format!("{GENERATED} fails: {why}")),
-    }
-}
-
-fn named(mut failure: Failure, variant: &str) -> Failure {
-    if let Failure::Mismatch(m) = &mut failure {
-        m.variant = Some(variant.to_owned());
-    }
-    failure
 }

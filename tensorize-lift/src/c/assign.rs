@@ -5,7 +5,7 @@ use super::effects;
 use super::expr::{Arith, arithmetic, as_truth};
 use super::ffi::Cursor;
 use super::jump::{Leaves, leaves};
-use super::lower::{Lower, Result, convert, operand, operands, problem, scalar_type};
+use super::lower::{Lower, Result, convert, operand, operands, operands_of, problem, scalar_type};
 use super::operator::{self, Binary, Unary};
 use super::place::Place;
 use super::types::{self, Ty, promote, usual};
@@ -175,13 +175,7 @@ impl<'u> Lower<'u, '_> {
 
     /// `l = r`. Where it was stored.
     pub fn assignment(&mut self, c: Cursor<'u>) -> Result<Place> {
-        let [l, r] = operands(c)[..] else {
-            return Err(problem(
-                codes::EXPRESSION,
-                "an expression that is not supported",
-                c,
-            ));
-        };
+        let [l, r] = operands_of(c)?;
         scalar_type(&types::of(l), l)?;
         let place = self.place(l)?;
         let value = self.value(r)?;
@@ -191,13 +185,7 @@ impl<'u> Lower<'u, '_> {
 
     /// `l op= r`, computed in the type that C's conversions give. Where it was stored.
     pub fn compound_assignment(&mut self, c: Cursor<'u>) -> Result<Place> {
-        let [l, r] = operands(c)[..] else {
-            return Err(problem(
-                codes::EXPRESSION,
-                "an expression that is not supported",
-                c,
-            ));
-        };
+        let [l, r] = operands_of(c)?;
         let ty = scalar_type(&types::of(l), l)?;
         let op = operator::compound(c)?;
         let place = self.place(l)?;

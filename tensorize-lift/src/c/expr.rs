@@ -4,7 +4,7 @@ use super::codes;
 use super::ffi::{Constant, Cursor};
 use super::jump::{Leaves, leaves};
 use super::lower::{
-    Lower, Result, convert, is_expression, operand, operands, problem, scalar_type,
+    Lower, Result, convert, is_expression, operand, operands, operands_of, problem, scalar_type,
 };
 use super::operator::{self, Binary, Unary};
 use super::types::{self, Ty};
@@ -200,13 +200,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn binary(&mut self, c: Cursor<'u>, ty: ScalarType) -> Result<Expr> {
-        let [l, r] = operands(c)[..] else {
-            return Err(problem(
-                codes::EXPRESSION,
-                "an expression that is not supported",
-                c,
-            ));
-        };
+        let [l, r] = operands_of(c)?;
         let pointers = |c| matches!(types::of(c), Ty::Pointer(_) | Ty::Array(..));
         match operator::binary(c)? {
             Binary::Arithmetic(op) if pointers(l) => self.pointer_difference(c, op, l, r, ty),

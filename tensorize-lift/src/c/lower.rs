@@ -255,14 +255,13 @@ pub(super) fn is_statement(kind: CXCursorKind) -> bool {
 
 /// The one operand of a node.
 pub(super) fn operand<'u>(c: Cursor<'u>) -> Result<Cursor<'u>> {
-    match operands(c)[..] {
-        [one] => Ok(one),
-        _ => Err(problem(
-            codes::EXPRESSION,
-            "an expression that is not supported",
-            c,
-        )),
-    }
+    operands_of(c).map(|[one]| one)
+}
+
+/// The operands of a node that has so many.
+pub(super) fn operands_of<'u, const N: usize>(c: Cursor<'u>) -> Result<[Cursor<'u>; N]> {
+    let message = "an expression that is not supported";
+    <[_; N]>::try_from(operands(c)).map_err(|_| problem(codes::EXPRESSION, message, c))
 }
 
 /// What is inside of parentheses and casts that only libclang shows.
@@ -398,65 +397,6 @@ impl<'u, 's> Lower<'u, 's> {
         };
         function.fused |= source.rounds_otherwise && function.computes_with_floats();
         Ok((function, described))
-    }
-
-    fn parameter(&mut self, i: usize, p: Cursor<'u>) -> Result<()> {
-        let mut spelled = p.spelling();
-        if spelled.is_empty() {
-            spelled = format!("arg{i}");
-        }
-        if self.source.cpp
-            && let Some((params, shape)) = self.object_parameter(p)?
-        {
-            self.add_parameter(p, &spelled, super::flatten::Node::Leaf(shape, params));
-            return Ok(());
-        }
-        if self.special_parameter(p, &spelled)? {
-            return Ok(());
-        }
-        let name = self.fresh(&spelled);
-        match types::of(p) {
-            Ty::Pointer(pointee) => {
-                let (elem, dims) = pointee.flatten();
-                let dims = self.dimensions(p, &dims)?;
-                let (is_const, restrict) = qualifiers(p);
-                let elem = match elem {
-                    Ty::Void => self.element_of_void(p).ok_or_else(|| {
-                        let message =
-                            format!("'{name}' points to void, so its elements have no type");
-                        problem(codes::TYPE, message, p)
-                    })?,
-                    Ty::Pointer(_) => {
-                        let message = format!("'{name}' is a pointer to pointers");
-                        return Err(problem(codes::TYPE, message, p));
-                    }
-                    Ty::Function => {
-                        let message = format!("'{name}' is a function pointer");
-                        return Err(problem(codes::FUNCTION_POINTER, message, p));
-                    }
-                    t => scalar_type(t, p)?,
-                };
-                let target = Target {
-                    array: name.clone(),
-                    elem,
-                };
-                self.bind_pointer(p, Some((target, dims, zero_offset())))?;
-                let param = Param::Array {
-                    name,
-                    elem,
-                    is_const,
-                    restrict,
-                };
-                self.plain_parameter(p, &spelled, param);
-                Ok(())
-            }
-            t => {
-                let ty = scalar_type(&t, p)?;
-                self.bind_scalar_named(p, name.clone(), ty, true)?;
-                self.plain_parameter(p, &spelled, Param::Scalar { name, ty });
-                Ok(())
-            }
-        }
     }
 
     /// A name that nothing else in the function has.
@@ -595,17 +535,6 @@ impl<'u, 's> Lower<'u, 's> {
             None => self.pointers.remove(&c),
         };
         Ok(())
-    }
-}
-
-/// Of a pointer parameter: whether it points to `const`, and whether it is `restrict`.
-pub(super) fn qualifiers(p: Cursor<'_>) -> (bool, bool) {
-    let t = p.ty().canonical();
-    if t.kind() == CXType_Pointer {
-        (const_elements(t.pointee()), t.is_restrict())
-    } else {
-        // Declared as an array. libclang does not tell of a `restrict` between the brackets.
-        (const_elements(t), false)
     }
 }
 

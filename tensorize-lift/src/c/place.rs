@@ -3,7 +3,7 @@
 use super::codes;
 use super::ffi::Cursor;
 use super::lower::{
-    Base, Binding, Lower, Result, Target, convert, offset_op, operand, operands, problem,
+    Base, Binding, Lower, Result, Target, convert, offset_op, operand, operands_of, problem,
     scalar_type,
 };
 use super::operator::{self, Unary};
@@ -94,13 +94,7 @@ impl<'u> Lower<'u, '_> {
             CXCursor_ParenExpr => self.place(operand(c)?),
             CXCursor_DeclRefExpr => self.variable(c),
             CXCursor_ArraySubscriptExpr => {
-                let [a, b] = operands(c)[..] else {
-                    return Err(problem(
-                        codes::EXPRESSION,
-                        "an expression that is not supported",
-                        c,
-                    ));
-                };
+                let [a, b] = operands_of(c)?;
                 let is_pointer =
                     |c: Cursor<'_>| matches!(types::of(c), Ty::Pointer(_) | Ty::Array(..));
                 // `2[a]` is `a[2]`.

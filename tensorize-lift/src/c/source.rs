@@ -329,7 +329,7 @@ fn signature(f: Cursor<'_>) -> Option<Signature> {
                 t => (t.as_scalar()?, false),
             };
             let (is_const, restrict) = if pointer {
-                super::lower::qualifiers(p)
+                super::parameter::qualifiers(p)
             } else {
                 (false, false)
             };

@@ -1,0 +1,81 @@
+//! Parameters of a kernel.
+
+use super::codes;
+use super::ffi::Cursor;
+use super::lower::{Lower, Result, Target, const_elements, problem, scalar_type, zero_offset};
+use super::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::loopir::Param;
+
+impl<'u> Lower<'u, '_> {
+    /// Declares the parameter with this number.
+    pub fn parameter(&mut self, i: usize, p: Cursor<'u>) -> Result<()> {
+        let mut spelled = p.spelling();
+        if spelled.is_empty() {
+            spelled = format!("arg{i}");
+        }
+        if self.source.cpp
+            && let Some((params, shape)) = self.object_parameter(p)?
+        {
+            self.add_parameter(p, &spelled, super::flatten::Node::Leaf(shape, params));
+            return Ok(());
+        }
+        if self.special_parameter(p, &spelled)? {
+            return Ok(());
+        }
+        let name = self.fresh(&spelled);
+        match types::of(p) {
+            Ty::Pointer(pointee) => {
+                let (elem, dims) = pointee.flatten();
+                let dims = self.dimensions(p, &dims)?;
+                let (is_const, restrict) = qualifiers(p);
+                let elem = match elem {
+                    Ty::Void => self.element_of_void(p).ok_or_else(|| {
+                        let message =
+                            format!("'{name}' points to void, so its elements have no type");
+                        problem(codes::TYPE, message, p)
+                    })?,
+                    Ty::Pointer(_) => {
+                        let message = format!("'{name}' is a pointer to pointers");
+                        return Err(problem(codes::TYPE, message, p));
+                    }
+                    Ty::Function => {
+                        let message = format!("'{name}' is a function pointer");
+                        return Err(problem(codes::FUNCTION_POINTER, message, p));
+                    }
+                    t => scalar_type(t, p)?,
+                };
+                let target = Target {
+                    array: name.clone(),
+                    elem,
+                };
+                self.bind_pointer(p, Some((target, dims, zero_offset())))?;
+                let param = Param::Array {
+                    name,
+                    elem,
+                    is_const,
+                    restrict,
+                };
+                self.plain_parameter(p, &spelled, param);
+                Ok(())
+            }
+            t => {
+                let ty = scalar_type(&t, p)?;
+                self.bind_scalar_named(p, name.clone(), ty, true)?;
+                self.plain_parameter(p, &spelled, Param::Scalar { name, ty });
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Of a pointer parameter: whether it points to `const`, and whether it is `restrict`.
+pub(super) fn qualifiers(p: Cursor<'_>) -> (bool, bool) {
+    let t = p.ty().canonical();
+    if t.kind() == CXType_Pointer {
+        (const_elements(t.pointee()), t.is_restrict())
+    } else {
+        // Declared as an array. libclang does not tell of a `restrict` between the brackets.
+        (const_elements(t), false)
+    }
+}
