@@ -25,7 +25,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 46, "{printed}");
+    assert_eq!(calls.count(), 48, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -92,6 +92,13 @@ fn generated_c_answers_where_it_can() {
     answers(&lines, "C 15", "daxpy_ original 1 target 0");
     answers(&lines, "C 16", "mean_over original 0 target 1");
     answers(&lines, "C++ 16", "scale_by original 1 target 1");
+    // What throws is the original.
+    answers(&lines, "C++ 18", "product original 0 target 1");
+    answers(
+        &lines,
+        "C++ 19",
+        "product original 1 target 0, a guard does not hold",
+    );
     answers(&lines, "C++ 17", "turn original 0 target 1");
     answers(&lines, "C++ 15", "first_over original 0 target 2");
     for call in [0, 1, 2, 4, 5, 9, 10] {

@@ -35,12 +35,9 @@ pub fn few_rounds(summary: &tensir::Function, tier: Tier) -> Option<Guard> {
     Some(Guard::NonNegative(&Idx::constant(FEW) - &rounds.trip))
 }
 
-/// Whether a kernel that left this behind had anything to compute.
-pub fn shows_something(inputs: &Inputs, outputs: &Outputs) -> bool {
-    let elements: usize = inputs.arrays.values().map(|b| b.data.len()).sum();
-    let nothing_there = elements == 0 && !inputs.arrays.is_empty();
-    let nothing_done = outputs.returned.is_none() && outputs.arrays == inputs.arrays;
-    !nothing_there && !nothing_done
+/// Whether there is anything that a kernel could compute with.
+pub fn shows_something(inputs: &Inputs) -> bool {
+    inputs.arrays.is_empty() || inputs.arrays.values().any(|b| !b.data.is_empty())
 }
 
 impl<'a> Cases<'a> {
@@ -98,10 +95,10 @@ impl<'a> Cases<'a> {
             if let Some(text) = check::first_difference(expected, &found, &self.how, &mut tally) {
                 return Err(at(text));
             }
-            tally.compared += usize::from(shows_something(inputs, expected));
+            tally.compared += usize::from(shows_something(inputs));
         }
         if tally.compared == 0 {
-            return Err("no input that was tried gives it something to do".into());
+            return Err("none of the inputs that were tried has an element".into());
         }
         Ok(tally)
     }

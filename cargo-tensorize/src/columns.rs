@@ -4,12 +4,13 @@
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::signature::{Shape, Source};
+use tensorize_ir::tensir::{self, Op, Output};
 use tensorize_prove::Proof;
 use tensorize_prove::exec::Access;
 
 /// What holds at every call of the original that C or C++ allows, and that flat arguments could violate: what
 /// is touched of a vector lies within it, and rows are apart.
-pub fn within_objects(source: &Source, proof: &Proof) -> Vec<Guard> {
+pub fn within_objects(source: &Source, summary: &tensir::Function, proof: &Proof) -> Vec<Guard> {
     let mut all = Vec::new();
     let mut hold = |idx: Idx| {
         let trivial = idx.as_constant().is_some_and(|c| c >= 0);
@@ -17,7 +18,8 @@ pub fn within_objects(source: &Source, proof: &Proof) -> Vec<Guard> {
             all.push(Guard::NonNegative(idx));
         }
     };
-    for leaf in source.leaves() {
+    let result = source.result.iter().flat_map(Shape::leaves);
+    for leaf in source.leaves().into_iter().chain(result) {
         let extent = |to: &str| {
             let found = proof.footprints.iter().find(|f| *f.extent.array == *to);
             found.map(|f| (f.extent.lo.clone(), f.extent.hi.clone()))
@@ -33,6 +35,18 @@ pub fn within_objects(source: &Source, proof: &Proof) -> Vec<Guard> {
                 let size = Idx::sym(size.as_str());
                 hold(size.clone());
                 if let (Some((lo, hi)), None) = (extent(to), resized) {
+                    hold(lo);
+                    hold(&numbers(size, *each) - &hi);
+                }
+            }
+            // One that the kernel makes: as long as it says in the end.
+            Shape::Vector {
+                to,
+                size: None,
+                each,
+                resized: Some(resized),
+            } => {
+                if let (Some((lo, hi)), Some(size)) = (extent(to), stored_size(summary, resized)) {
                     hold(lo);
                     hold(&numbers(size, *each) - &hi);
                 }
@@ -88,6 +102,19 @@ pub fn within_objects(source: &Source, proof: &Proof) -> Vec<Guard> {
         }
     }
     all
+}
+
+/// The length that a kernel stores there, if it is one of sizes.
+fn stored_size(summary: &tensir::Function, resized: &str) -> Option<Idx> {
+    summary.outputs.iter().find_map(|o| match o {
+        Output::Store { value, view } if *view.array == *resized => match &summary.nodes[*value].op
+        {
+            Op::Size(size) => Some(size.clone()),
+            Op::Constant(n) => Some(Idx::constant(n.as_int())),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 /// How many numbers so many elements are.

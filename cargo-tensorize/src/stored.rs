@@ -42,7 +42,7 @@ pub fn record(
         let never = || vec![Guard::NonNegative(Idx::constant(-1))];
         let mut conditions = proven.proof.within_locals.clone().unwrap_or_else(never);
         if let Some(source) = source {
-            conditions.extend(within_objects(source, &proven.proof));
+            conditions.extend(within_objects(source, &proven.summary, &proven.proof));
         }
         record.within_objects = conditions.iter().map(ToString::to_string).collect();
         for f in &proven.proof.footprints {

@@ -413,7 +413,12 @@ impl Session {
                 .iter_mut()
                 .filter(|k| refused.contains(&k.name))
             {
-                kernel.binding.proven = Err("the compiler does not take its shim".into());
+                let why = "the compiler does not take its shim";
+                warn(&format!(
+                    "{}::{} stays the original: {why}",
+                    source.file, kernel.name
+                ));
+                kernel.binding.proven = Err(why.into());
                 kernel.binding.targets.clear();
                 kernel.linked.clear();
             }

@@ -182,6 +182,8 @@ pub enum Stmt {
     Loop(Loop),
     /// Ends the function.
     Return(Option<Expr>),
+    /// Ends the program, or throws. Only the original does that, so that no call that is answered otherwise may get here.
+    Trap,
 }
 
 /// `while (cond) { body }`, or `do { body } while (cond)`. A C `for` has its increment at the end of

@@ -212,6 +212,14 @@ fn is_false(b: &bool) -> bool {
 }
 
 impl Shape {
+    /// Its members, and theirs, if it is a struct; else itself.
+    pub fn leaves(&self) -> Vec<&Shape> {
+        match self {
+            Shape::Struct { fields, .. } => fields.iter().flat_map(|f| f.shape.leaves()).collect(),
+            leaf => vec![leaf],
+        }
+    }
+
     /// The LoopIR parameters that this becomes, in the order in which LoopIR has them: those of each value
     /// stand together, the array first.
     pub fn flat(&self) -> Vec<&str> {
@@ -270,17 +278,7 @@ impl Source {
 
     /// The parts of the parameters that are no structs.
     pub fn leaves(&self) -> Vec<&Shape> {
-        fn collect<'a>(shape: &'a Shape, into: &mut Vec<&'a Shape>) {
-            match shape {
-                Shape::Struct { fields, .. } => {
-                    fields.iter().for_each(|f| collect(&f.shape, into));
-                }
-                leaf => into.push(leaf),
-            }
-        }
-        let mut leaves = Vec::new();
-        self.given().for_each(|shape| collect(shape, &mut leaves));
-        leaves
+        self.given().flat_map(Shape::leaves).collect()
     }
 
     /// The pitch of a table of row pointers, by the name of its flat array.

@@ -410,7 +410,7 @@ fn simpler(exec: &mut Executor) -> Vec<Vec<Guard>> {
 /// What a condition says that is zero.
 #[derive(Clone, Copy, PartialEq)]
 enum Nothing {
-    /// A size: `rows == 0`, `n / 2 == 0`.
+    /// A size: `rows == 0`, `n / 2 == 0`, `n < 1`.
     There,
     /// A number that may be a mode, too: `flag == 0`.
     Said,
@@ -419,15 +419,22 @@ enum Nothing {
 /// What is zero wherever the condition holds.
 fn is_nothing(exec: &Executor, condition: &ElemRef) -> Option<Nothing> {
     let condition = canon::elem(condition);
-    let Elem::IndexCompare(CmpOp::Eq, p, _) = &*condition else {
+    let Elem::IndexCompare(op, p, _) = &*condition else {
         return None;
     };
     let mut terms = p.terms();
-    let (factors, _) = terms.next().filter(|_| terms.next().is_none())?;
-    let is_size = |s: &Sym| {
+    let (factors, c) = terms.next().filter(|_| terms.next().is_none())?;
+    // `n <= 0` is asked of no mode.
+    let at_most = match op {
+        CmpOp::Eq => false,
+        CmpOp::Ge if c < 0 => true,
+        _ => return None,
+    };
+    let is_length = |s: &Sym| {
         let mut params = exec.kernel.params.iter();
         params.any(|p| matches!(p, Param::Scalar { name, ty: ScalarType::I64 } if name == s))
     };
+    let is_size = |s: &Sym| at_most || is_length(s);
     let what = |atom: &Atom| match atom {
         Atom::Sym(s) if !is_size(s) => Some(Nothing::Said),
         Atom::Sym(_) | Atom::FloorDiv(..) => Some(Nothing::There),

@@ -357,9 +357,9 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
             "is emptied",
         ),
         (
-            "#include <cassert>\nvoid f(float *x, int n) { assert(n > 0); x[0] = n; }",
-            "TZ0207",
-            "ends the program",
+            "void f(float *x, int n) { try { if (n < 1) throw 1; x[0] = n; } catch (int) { x[0] = 0; } }",
+            "TZ0223",
+            "exceptions",
         ),
         ("void f(image &m) { m.d.push_back(1); }", "TZ0230", "grows"),
         ("void f(image &m) { m.d.clear(); }", "TZ0230", "length"),

@@ -158,7 +158,8 @@ impl Clamp<'_, '_> {
     }
 }
 
-fn is_truth(e: &ElemRef, value: bool) -> bool {
+/// Whether it is this constant.
+pub(crate) fn is_truth(e: &ElemRef, value: bool) -> bool {
     matches!(&**e, Elem::Const(v) if v.ty == ScalarType::I1 && v.is_true() == value)
 }
 

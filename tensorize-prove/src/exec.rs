@@ -77,6 +77,8 @@ pub enum Flow {
     On(State),
     /// It returns.
     Return(State, Option<ElemRef>),
+    /// It ends the program.
+    Trap,
 }
 
 /// Executes one function.
@@ -192,6 +194,7 @@ impl<'c, 's> Executor<'c, 's> {
         match self.block(&kernel.body, state, true)? {
             Flow::On(state) => Ok((state, None)),
             Flow::Return(state, value) => Ok((state, value)),
+            Flow::Trap => self.stuck("every call ends the program, or throws"),
         }
     }
 
@@ -239,6 +242,7 @@ impl<'c, 's> Executor<'c, 's> {
                     });
                 }
                 Stmt::Loop(l) => self.run_loop(l, &mut state)?,
+                Stmt::Trap => return Ok(Flow::Trap),
                 Stmt::Return(value) => {
                     let value = value.as_ref().map(|v| self.eval(v, &state)).transpose()?;
                     return Ok(Flow::Return(state, value));
@@ -273,7 +277,8 @@ impl<'c, 's> Executor<'c, 's> {
             let taken = if v.is_true() { then } else { otherwise };
             return self.block(taken, state, top && rest.is_empty());
         }
-        if self.at_top() {
+        let traps = |branch: &[Stmt]| matches!(branch.last(), Some(Stmt::Trap));
+        if self.at_top() && !traps(then) && !traps(otherwise) {
             self.splits.push((c.clone(), !otherwise.is_empty()));
         }
         let not_c = Elem::not(c.clone());
@@ -282,6 +287,9 @@ impl<'c, 's> Executor<'c, 's> {
             x.block(otherwise, state.clone(), top && rest.is_empty())
         })?;
         match (yes, no) {
+            (Flow::Trap, Flow::Trap) => Ok(Flow::Trap),
+            (Flow::Trap, goes_on) => self.must_hold(&not_c).map(|()| goes_on),
+            (goes_on, Flow::Trap) => self.must_hold(&c).map(|()| goes_on),
             (Flow::On(a), Flow::On(b)) => Ok(Flow::On(merge(&c, &state, a, b))),
             (Flow::Return(a, x), Flow::Return(b, y)) => {
                 let value = match (x, y) {
@@ -295,8 +303,7 @@ impl<'c, 's> Executor<'c, 's> {
                 let stays = if returns_if { &not_c } else { &c };
                 // An early return on sizes: the original answers those calls.
                 if self.loops.is_empty() && self.path.is_empty() && self.guard_against(stays) {
-                    let (Flow::On(s) | Flow::Return(s, _)) = if returns_if { no } else { yes };
-                    return Ok(Flow::On(s));
+                    return Ok(if returns_if { no } else { yes });
                 }
                 if !top {
                     return self.stuck(
@@ -314,6 +321,10 @@ impl<'c, 's> Executor<'c, 's> {
                 let (b, y) = match rest? {
                     Flow::On(b) => (b, None),
                     Flow::Return(b, y) => (b, y),
+                    Flow::Trap => {
+                        self.must_hold(&Elem::not(stays.clone()))?;
+                        return Ok(Flow::Return(a, x));
+                    }
                 };
                 let (first, second) = if returns_if {
                     ((a, x), (b, y))

@@ -41,6 +41,7 @@ mod search;
 pub mod signs;
 pub mod smt;
 pub mod solver;
+mod trap;
 mod turns;
 
 /// What a proof of a kernel gives.

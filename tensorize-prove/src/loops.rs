@@ -114,6 +114,7 @@ impl Executor<'_, '_> {
         match self.block(&l.body, state, false)? {
             Flow::On(s) => Ok(s),
             Flow::Return(..) => self.stuck("a return inside of a loop"),
+            Flow::Trap => self.stuck("every round ends the program, or throws"),
         }
     }
 

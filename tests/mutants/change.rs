@@ -88,7 +88,7 @@ impl Changer {
                 self.stmts(&mut l.body);
             }
             Stmt::Return(Some(e)) => self.expr(e),
-            Stmt::Return(None) => {}
+            Stmt::Return(None) | Stmt::Trap => {}
         }
     }
 

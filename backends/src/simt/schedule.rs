@@ -580,6 +580,7 @@ pub(super) fn for_each_expr(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
                 for_each_expr(&mut l.body, f);
             }
             Stmt::Return(value) => value.iter_mut().for_each(&mut *f),
+            Stmt::Trap => {}
         }
     }
 }

@@ -39,7 +39,7 @@ impl Checker<'_> {
                 continue;
             };
             self.evidence.tried += 1;
-            self.evidence.compared += usize::from(shows_something(&case, &original));
+            self.evidence.compared += usize::from(shows_something(&case));
             seen += elements(&case);
             steps = steps.saturating_add(taken);
             inputs.push(case);

@@ -22,10 +22,12 @@ struct tensorize_call {
     void (*settle)(void *const *arguments, __INT64_TYPE__ which, __INT64_TYPE__ rows, __INT64_TYPE__ size, __INT64_TYPE__ pitch);
 };
 namespace tensorize {
+/* Without `__restrict`, which traits of the library do not know, nor casts. */
 template <class T> struct same_as { using type = T; };
+template <class T> struct same_as<T *__restrict> { using type = T *; };
 template <class T> using same = typename same_as<T>::type;
 /* As a parameter is held: what is declared as an array is a pointer, unless it is a reference to one. */
-template <class T> using held = typename std::conditional<std::is_reference<T>::value, std::remove_reference<T>, std::decay<T>>::type::type;
+template <class T> using held = typename same_as<typename std::conditional<std::is_reference<T>::value, std::remove_reference<T>, std::decay<T>>::type::type>::type;
 template <class T> using bare = typename std::remove_cv<held<T>>::type;
 /* The shim's parameter again; what is passed by value is copied, since it may be needed once more. */
 template <class T> auto forward(void *p) -> typename std::conditional<std::is_rvalue_reference<T>::value, T, held<T> &>::type {

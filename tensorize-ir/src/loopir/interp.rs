@@ -43,6 +43,8 @@ pub enum Stop {
         /// The element.
         index: Option<i64>,
     },
+    /// The program ends, or throws.
+    Trap,
     /// The step limit was reached.
     StepLimit,
     /// The function is not well-formed, or an argument is missing or of another type.
@@ -73,6 +75,7 @@ impl fmt::Display for Stop {
             } => {
                 write!(f, "reads {name}[{i}], which has no value yet")
             }
+            Stop::Trap => f.write_str("ends the program, or throws"),
             Stop::StepLimit => f.write_str("runs longer than the step limit"),
             Stop::BadCall(why) => f.write_str(why),
         }
@@ -157,6 +160,7 @@ enum Step {
         line: u32,
     },
     Return(Option<Node>),
+    Trap,
 }
 
 enum Node {
@@ -375,6 +379,7 @@ impl Names {
                 line: l.line,
             },
             Stmt::Return(value) => Step::Return(value.as_ref().map(|v| self.node(v))),
+            Stmt::Trap => Step::Trap,
         }
     }
 

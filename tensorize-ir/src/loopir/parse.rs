@@ -335,6 +335,9 @@ impl Parser {
     fn statement(&mut self, out: &mut Vec<Stmt>) -> Res<()> {
         if self.take_word("if") {
             out.push(self.branch()?);
+        } else if self.take_word("trap") {
+            self.sign(";")?;
+            out.push(Stmt::Trap);
         } else if self.take_word("return") {
             let value = match self.ret {
                 Some(ty) if !self.is_sign(";") => Some(self.expr_of(ty)?),

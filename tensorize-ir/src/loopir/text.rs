@@ -279,6 +279,7 @@ impl<'f, 'g> Printer<'f, 'g> {
                 Ok(())
             }
             Stmt::Loop(l) => self.looped(l, depth),
+            Stmt::Trap => self.out.write_str("trap;"),
             Stmt::Return(None) => self.out.write_str("return;"),
             Stmt::Return(Some(value)) => {
                 self.out.write_str("return ")?;

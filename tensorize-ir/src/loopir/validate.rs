@@ -130,6 +130,7 @@ impl<'a> Validator<'a> {
                 }
                 Ok(())
             }
+            Stmt::Trap => Ok(()),
             Stmt::Return(value) => match (value, self.function.ret) {
                 (None, None) => Ok(()),
                 (Some(value), Some(ty)) => {

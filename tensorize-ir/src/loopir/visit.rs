@@ -33,6 +33,7 @@ pub fn visit<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(Visited<'a>)) {
             Stmt::Loop(l) if l.test_first => of(&l.cond),
             Stmt::Loop(_) => {}
             Stmt::Return(value) => value.iter().for_each(of),
+            Stmt::Trap => {}
         }
         f(Visited::Stmt(s));
         match s {

@@ -4,7 +4,7 @@ use super::codes;
 use super::effects;
 use super::expr::{Arith, arithmetic, as_truth};
 use super::ffi::Cursor;
-use super::jump::{Leaves, leaves};
+use super::jump::{Leaves, ends_program, leaves};
 use super::lower::{Lower, Result, convert, operand, operands, operands_of, problem, scalar_type};
 use super::operator::{self, Binary, Unary};
 use super::place::Place;
@@ -60,6 +60,9 @@ impl<'u> Lower<'u, '_> {
 
     /// Evaluates an expression for its effects.
     pub fn effect(&mut self, c: Cursor<'u>) -> Result<()> {
+        if ends_program(c) {
+            return self.emit(Stmt::Trap);
+        }
         match c.kind() {
             CXCursor_ParenExpr => return self.effect(operand(c)?),
             // Clean-ups and copies that C++ puts around a call.

@@ -2,6 +2,7 @@
 
 use super::ffi::Cursor;
 use super::flatten::is_reached;
+use super::jump::ends_program;
 use super::lower::{Lower, Result, operands, peeled, problem};
 use super::operator::{self, Binary, Unary};
 use super::types::{self, Ty};
@@ -115,6 +116,7 @@ pub(super) fn has_sequence_point(c: Cursor<'_>) -> bool {
 fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Effects<'u>> {
     let mut all = Effects::default();
     match c.kind() {
+        _ if ends_program(c) => {}
         // What sizeof measures is not evaluated.
         CXCursor_UnaryExpr => {}
         CXCursor_DeclRefExpr => {

@@ -156,6 +156,7 @@ impl<'u> Lower<'u, '_> {
                     convert(ty, e)
                 })
             }
+            Ty::Pointer(_) | Ty::Array(..) if ty == ScalarType::I1 => self.given(inner),
             Ty::Pointer(_) | Ty::Array(..) => Err(problem(
                 codes::POINTER_USE,
                 "a pointer is converted to a number",

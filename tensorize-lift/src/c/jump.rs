@@ -4,6 +4,7 @@
 //! jumps in one branch, what follows goes into the other branch, and nothing has to be tested. Flags
 //! that nothing tests are dropped in the end.
 
+use super::call::helper;
 use super::expr::{negation, select};
 use super::ffi::Cursor;
 use super::lower::{Exit, ExitKind, Lower, Result, is_expression, operands};
@@ -90,6 +91,60 @@ pub(super) fn always_jumps(c: Cursor<'_>) -> bool {
             [_, then, otherwise] => always_jumps(then) && always_jumps(otherwise),
             _ => false,
         },
+        _ => false,
+    }
+}
+
+/// Helpers within helpers that end the program.
+const MAX_DEPTH: usize = 8;
+
+/// Whether a statement ends the program, or throws, whatever it does before that.
+pub(super) fn ends_program(c: Cursor<'_>) -> bool {
+    ends(c, 0)
+}
+
+/// The same for statements that follow each other. What they do before is of no interest: only the original does it.
+pub(super) fn all_end_program(stmts: &[Cursor<'_>]) -> bool {
+    all_end(stmts, 0)
+}
+
+fn all_end(stmts: &[Cursor<'_>], depth: usize) -> bool {
+    let stays = |s: &Cursor<'_>| leaves(*s) == Leaves::default() && !has_label(*s);
+    match stmts.split_last() {
+        Some((last, before)) => ends(*last, depth) && before.iter().all(stays),
+        None => false,
+    }
+}
+
+fn ends(c: Cursor<'_>, depth: usize) -> bool {
+    match c.kind() {
+        CXCursor_CXXThrowExpr => true,
+        CXCursor_CompoundStmt => all_end(&operands(c), depth),
+        // A macro's `do { … } while (0)`.
+        CXCursor_DoStmt => operands(c).first().is_some_and(|&body| ends(body, depth)),
+        CXCursor_ParenExpr | CXCursor_UnexposedExpr => match operands(c)[..] {
+            [inner] => ends(inner, depth),
+            _ => false,
+        },
+        CXCursor_CallExpr => c.referenced().is_some_and(|f| match helper(f) {
+            Some(definition) if depth < MAX_DEPTH => {
+                super::source::body(definition).is_some_and(|b| ends(b, depth + 1))
+            }
+            Some(_) => false,
+            None => f.kind() == CXCursor_FunctionDecl && is_end(f),
+        }),
+        _ => false,
+    }
+}
+
+/// Whether it is a function of C or C++ that does not return. (Other names than these may be anybody's.)
+fn is_end(function: Cursor<'_>) -> bool {
+    let name = function.spelling();
+    match name.strip_prefix("__builtin_").unwrap_or(&name) {
+        "abort" | "exit" | "_Exit" | "_exit" | "quick_exit" => true,
+        "__assert_fail" | "__assert_rtn" | "__assert" | "_assert" => true,
+        "trap" => name.starts_with("__"),
+        "terminate" => super::cpp::class::in_std(function),
         _ => false,
     }
 }
@@ -214,6 +269,6 @@ pub(super) fn drop_assignments(block: &mut Vec<Stmt>, unread: &HashSet<Sym>) {
             drop_assignments(&mut l.body, unread);
             true
         }
-        Stmt::Store { .. } | Stmt::Return(_) => true,
+        Stmt::Store { .. } | Stmt::Return(_) | Stmt::Trap => true,
     });
 }

@@ -174,6 +174,7 @@ impl<'u> Lower<'u, '_> {
                         None => self.resolve(known, &mut l.body),
                     }
                 }
+                Stmt::Trap => {}
                 Stmt::Return(value) => {
                     value.iter_mut().for_each(|v| self.resolve_in(known, v));
                 }

@@ -429,7 +429,7 @@ impl<'u> Lower<'u, '_> {
     }
 }
 
-/// `NULL`, `0`
+/// `NULL`, `0`, `nullptr`
 fn is_null(c: Cursor<'_>) -> bool {
     let mut c = c;
     loop {
@@ -440,7 +440,14 @@ fn is_null(c: Cursor<'_>) -> bool {
                     _ => return false,
                 }
             }
-            _ => return c.kind() == CXCursor_IntegerLiteral,
+            kind => {
+                let null = [
+                    CXCursor_IntegerLiteral,
+                    CXCursor_CXXNullPtrLiteralExpr,
+                    CXCursor_GNUNullExpr,
+                ];
+                return null.contains(&kind);
+            }
         }
     }
 }

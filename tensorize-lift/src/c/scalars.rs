@@ -131,7 +131,7 @@ fn unrolled(
                     out.push(Stmt::Loop(Loop { body, ..l.clone() }));
                 }
             },
-            Stmt::Return(_) => out.push(s.clone()),
+            Stmt::Return(_) | Stmt::Trap => out.push(s.clone()),
         }
     }
     out
@@ -293,6 +293,7 @@ pub(super) fn fold_block(block: &mut [Stmt], with: &HashMap<Sym, Scalar>) {
                 fold_block(&mut l.body, with);
             }
             Stmt::Return(v) => v.iter_mut().for_each(|v| *v = folded(v, with)),
+            Stmt::Trap => {}
         }
     }
 }
@@ -342,6 +343,7 @@ fn substitute_block(block: &mut [Stmt], elems: &HashMap<Sym, ScalarType>) {
                 substitute_block(&mut l.body, elems);
             }
             Stmt::Return(v) => v.iter_mut().for_each(|v| substitute(v, elems)),
+            Stmt::Trap => {}
         }
     }
 }

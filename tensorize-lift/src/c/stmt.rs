@@ -4,7 +4,7 @@ use super::early_return::flattened;
 use super::expr::{negation, select};
 use super::ffi::{Constant, Cursor};
 use super::goto::last_label;
-use super::jump::{Leaves, always_jumps, leaves};
+use super::jump::{Leaves, all_end_program, always_jumps, ends_program, leaves};
 use super::lower::{ExitKind, Lower, Result, is_expression, operand, operands, problem};
 use super::{codes, effects};
 use clang_sys::*;
@@ -37,8 +37,16 @@ impl<'u> Lower<'u, '_> {
         if let Some(label) = last_label(&stmts) {
             return self.labelled(&stmts, label);
         }
+        if all_end_program(&stmts) {
+            self.emit(Stmt::Trap)?;
+            return Ok(false);
+        }
         stmts.reverse();
         while let Some(first) = stmts.pop() {
+            if ends_program(first) {
+                self.emit(Stmt::Trap)?;
+                return Ok(false);
+            }
             let l = match first.kind() {
                 CXCursor_LabelStmt => {
                     stmts.push(self.behind_label(first)?);
@@ -130,7 +138,7 @@ impl<'u> Lower<'u, '_> {
         let (then_block, then_falls) = self.in_block(|s| s.list(&then_list))?;
         let after_then = std::mem::replace(&mut self.pointers, entry);
         let (else_block, else_falls) = self.in_block(|s| s.list(&else_list))?;
-        let returned = |b: &[Stmt]| matches!(b.last(), Some(Stmt::Return(_)));
+        let returned = |b: &[Stmt]| matches!(b.last(), Some(Stmt::Return(_) | Stmt::Trap));
         if returned(&else_block) {
             self.pointers = after_then;
         } else if !returned(&then_block) {

@@ -73,6 +73,7 @@ fn stmt(s: &Stmt) -> Option<Stmt> {
             body: block(&l.body)?,
             ..l.clone()
         }),
+        Stmt::Trap => Stmt::Trap,
         Stmt::Return(v) => Stmt::Return(match v {
             Some(v) => Some(expr(v)?),
             None => None,

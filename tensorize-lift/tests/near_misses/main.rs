@@ -12,6 +12,7 @@ mod rings;
 mod rows;
 mod rules;
 mod scatter;
+mod traps;
 mod triangles;
 
 use std::path::PathBuf;

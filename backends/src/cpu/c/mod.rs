@@ -395,6 +395,7 @@ impl<'a> Printer<'a> {
                 let (index, value) = (self.expr.print_index(index), self.expr.print(value));
                 out.line(&format!("{}[{index}] = {value};", self.expr.name(array)));
             }
+            Stmt::Trap => out.line("__builtin_trap();"),
             Stmt::Return(None) => out.line("return;"),
             Stmt::Return(Some(e)) => out.line(&format!("return {};", self.expr.print(e))),
             Stmt::If { .. } | Stmt::Loop(_) => {}

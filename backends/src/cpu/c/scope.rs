@@ -84,7 +84,7 @@ pub(super) fn recognise(stmts: &[Stmt]) -> Vec<Node<'_>> {
 
 fn returns(stmts: &[Stmt]) -> bool {
     stmts.iter().any(|s| match s {
-        Stmt::Return(_) => true,
+        Stmt::Return(_) | Stmt::Trap => true,
         Stmt::If {
             then, otherwise, ..
         } => returns(then) || returns(otherwise),

@@ -86,6 +86,7 @@ pub(super) fn bytes_of_a_round(stmts: &[Stmt]) -> u32 {
         Stmt::Assign { value, .. } => bytes_of(value),
         Stmt::Store { value, .. } => bytes(value.ty()) + bytes_of(value),
         Stmt::Return(value) => value.iter().map(bytes_of).sum(),
+        Stmt::Trap => 0,
         Stmt::If {
             cond,
             then,

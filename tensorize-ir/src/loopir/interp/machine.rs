@@ -100,6 +100,7 @@ impl Machine<'_> {
                 self.loops.pop();
                 self.line = outer;
             }
+            Step::Trap => return Err(Stop::Trap),
             Step::Return(None) => return Ok(Flow::Returned(None)),
             Step::Return(Some(value)) => return Ok(Flow::Returned(Some(self.eval(value)?))),
         }

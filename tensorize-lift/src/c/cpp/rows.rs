@@ -299,5 +299,6 @@ fn uses(s: &Stmt, var: &Sym) -> bool {
         } => mentions(cond, var) || then.iter().chain(otherwise).any(|s| uses(s, var)),
         Stmt::Loop(l) => mentions(&l.cond, var) || l.body.iter().any(|s| uses(s, var)),
         Stmt::Return(e) => e.as_ref().is_some_and(|e| mentions(e, var)),
+        Stmt::Trap => false,
     }
 }

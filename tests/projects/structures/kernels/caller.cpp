@@ -1,4 +1,6 @@
 #include "objects.hpp"
+#include <stdexcept>
+#include <string>
 
 using namespace shapes;
 
@@ -78,6 +80,21 @@ extern "C" int calls_from_cpp(int which)
         float by[2][2] = {{0, -1}, {1, 0}}, points[3][2] = {{1, 0}, {0, 1}, {2, 3}};
         turn(by, points);
         return points[0][1] != 1 || points[1][0] != -1 || points[2][0] != -3 || points[2][1] != 2;
+    }
+    case 18: {
+        std::vector<float> v{1, 2, 3};
+        float w[] = {4, 5, 6};
+        return product(v, w, 3) != 32;
+    }
+    case 19: {
+        std::vector<float> v{1, 2, 3};
+        float w[] = {4, 5, 6};
+        try {
+            product(v, w, 2);
+            return 1;
+        } catch (const std::invalid_argument &e) {
+            return std::string(e.what()) != "sizes differ: 3";
+        }
     }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }

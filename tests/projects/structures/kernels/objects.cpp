@@ -1,6 +1,8 @@
 #include "objects.hpp"
 #include "tensorize.h"
 #include <cstddef>
+#include <stdexcept>
+#include <string>
 
 namespace shapes {
 
@@ -92,6 +94,16 @@ int tally(const std::vector<int> &v)
 {
     for (std::size_t i = 0; i < v.size(); i++) total += v[i];
     return total;
+}
+
+TENSORIZE_KERNEL
+float product(const std::vector<float> &a, const float *__restrict b, std::size_t n)
+{
+    if (a.size() != n)
+        throw std::invalid_argument("sizes differ: " + std::to_string(a.size()));
+    float s = 0;
+    for (std::size_t i = 0; i < n; i++) s += a[i] * b[i];
+    return s;
 }
 
 TENSORIZE_KERNEL

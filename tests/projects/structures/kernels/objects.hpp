@@ -13,6 +13,7 @@ void add_to(const std::vector<std::vector<float>> &from, std::vector<std::vector
 void halve(std::span<float> x);
 void squares(const std::vector<int> &x, std::vector<int> &out);
 float sum(const float *first, const float *last);
+float product(const std::vector<float> &a, const float *__restrict b, std::size_t n);
 float dot(const std::array<float, 4> &a, const std::array<float, 4> &b);
 struct grid { int rows, cols; float *at; };
 void fill(const grid &g, float v);

@@ -1,0 +1,108 @@
+//! Kernels that end the program on some calls: their guards leave all of these to the original, and no more than that is
+//! believed.
+
+use super::{kernel, solver};
+use tensorize_ir::guard::Guard;
+use tensorize_ir::index::Sym;
+use tensorize_ir::inputs::Spec;
+use tensorize_ir::loopir::interp::{Program, Stop};
+use tensorize_ir::loopir::{Function, Param};
+use tensorize_ir::memory::{Buffer, Inputs};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_lift::summarise::summarise;
+use tensorize_prove::{Options, Verdict};
+
+/// The guards, if it is proven.
+fn guards(kernel: &Function) -> Option<Vec<Guard>> {
+    let mut solver = solver();
+    let proposal = summarise(kernel, &mut solver).ok()?;
+    match proposal.prove(kernel, &mut solver, &Options::default()).1 {
+        Verdict::Proven(proof) => Some(proof.guards),
+        _ => None,
+    }
+}
+
+/// All calls with small numbers: those that the guards admit, and those of them that trap; then the same of the others.
+fn calls(f: &Function, guards: &[Guard]) -> [(usize, usize); 2] {
+    let program = Program::new(f).unwrap();
+    let spec = Spec::known(&f.params, guards, &[]);
+    let numbers: Vec<&Sym> = (f.params.iter())
+        .filter_map(|p| match p {
+            Param::Scalar { name, .. } => Some(name),
+            Param::Array { .. } => None,
+        })
+        .collect();
+    let mut seen = [(0, 0); 2];
+    for at in 0..9usize.pow(numbers.len() as u32) {
+        let mut inputs = Inputs::default();
+        let value = |k: u32| (at / 9usize.pow(k) % 9) as i128 - 3;
+        for p in &f.params {
+            match p {
+                Param::Scalar { name, ty } => {
+                    let k = numbers.iter().position(|n| *n == name).unwrap() as u32;
+                    // Whether a pointer is null.
+                    let v = if *ty == ScalarType::I1 {
+                        value(k) & 1
+                    } else {
+                        value(k)
+                    };
+                    inputs.scalars.insert(name.clone(), Scalar::int(*ty, v));
+                }
+                Param::Array { name, elem, .. } => {
+                    let data = (0..16).map(|i| Scalar::int(*elem, i - 2)).collect();
+                    inputs.arrays.insert(name.clone(), Buffer::new(*elem, data));
+                }
+            }
+        }
+        let side = &mut seen[usize::from(!spec.admits(&inputs.scalars))];
+        side.0 += 1;
+        let stop = program.run(&mut inputs, 10_000).err();
+        side.1 += usize::from(stop == Some(Stop::Trap));
+    }
+    seen
+}
+
+#[test]
+fn guards_leave_every_trap_to_the_original() {
+    let loop_after = "for (int i = 0; i < n; i++) b[i] = a[i] + m;";
+    let heads = [
+        "if (n > m) abort();",
+        "if (n < 1 || m == 0) abort();",
+        "if (!(a && n < 5)) abort();",
+        "if (n != m) { for (int i = 0; i < n; i++) b[i] = 0; exit(1); }",
+        "if (mode == 1) { if (m < 2) abort(); }",
+        "switch (mode) { case 0: m += 1; break; case 1: m += 2; break; case 2: break; default: abort(); }",
+        "if (mode == 2) m = 1; else if (mode == 3) m = 2; else abort();",
+        "if (mode != 0 && mode != 1) abort();",
+        "for (int i = 0; i < n; i++) if (i >= m) abort();",
+        "for (int i = 0; i < n; i++) { if (i + mode > m) abort(); b[i] = 1; }",
+        "for (int i = 0; i < n; i++) { if (m < 0) abort(); b[i] = 1; }",
+    ];
+    for head in heads {
+        let source = format!(
+            "#include <stdlib.h>\nvoid f(const int *a, int *b, int n, int m, int mode) {{ {head} {loop_after} }}"
+        );
+        let f = kernel(&source);
+        let guards = guards(&f).unwrap_or_else(|| panic!("not proven: {source}"));
+        let [(admitted, trapped), (_, original)] = calls(&f, &guards);
+        assert!(admitted > 0 && original > 0, "{source}: {guards:?}");
+        assert_eq!(trapped, 0, "{source}: {guards:?}");
+    }
+}
+
+#[test]
+fn what_the_data_says_is_no_guard() {
+    for head in [
+        "if (a[0] > m) abort();",
+        "for (int i = 0; i < n; i++) if (a[i] < 0) abort();",
+        "for (int i = 0; i < n; i++) { if (b[i] == m) abort(); b[i] = 1; }",
+        "int s = 0; for (int i = 0; i < n; i++) s ^= a[i]; if (s) abort();",
+        "abort();",
+    ] {
+        let source = format!(
+            "#include <stdlib.h>\nvoid f(const int *a, int *b, int n, int m) {{ {head} for (int i = 0; i < n; i++) b[i] = m; }}"
+        );
+        let f = kernel(&source);
+        assert_eq!(guards(&f), None, "{source}");
+    }
+}
