@@ -25,6 +25,7 @@ mod cases;
 pub(crate) mod closed_form;
 mod natural;
 mod over_time;
+mod pitches;
 mod stores;
 
 pub use closed_form::Summariser;
@@ -154,7 +155,8 @@ impl Proposal {
             return other.prove_all(kernel, solver, options);
         }
         for assume in self.simpler {
-            let Ok(special) = propose_once(kernel, solver, &Summariser, &assume) else {
+            let special = propose_once(kernel, solver, &Summariser, &assume).ok();
+            let Some(special) = special.filter(|s| !gives_up(kernel, &s.raised)) else {
                 continue;
             };
             let special = Proposal {
@@ -295,6 +297,7 @@ fn propose(
                     });
                     continue;
                 }
+                let apart = pitches::rows_apart(&plain);
                 best = Some(Proposal {
                     raised: Some(raise(&kernel.name, &kernel.params, &results))
                         .filter(|raised| {
@@ -303,10 +306,15 @@ fn propose(
                         .unwrap_or_else(|| plain.clone()),
                     plain: Some(plain),
                     synthesiser: None,
-                    simpler: if best.is_none() {
-                        simpler.clone()
-                    } else {
-                        vec![]
+                    simpler: match (best.is_none(), apart.is_empty()) {
+                        (true, true) => simpler.clone(),
+                        (true, false) => {
+                            let with =
+                                |guards: &Vec<Guard>| [guards.clone(), apart.clone()].concat();
+                            let both = simpler.first().map(with);
+                            [vec![apart.clone()], Vec::from_iter(both), simpler.clone()].concat()
+                        }
+                        (false, _) => vec![],
                     },
                     otherwise: best.map(Box::new),
                     assume: assume.to_vec(),
@@ -330,9 +338,28 @@ fn propose(
         (Some(proposal), _) => Ok(proposal),
         (None, refusal) => simpler
             .iter()
-            .find_map(|assume| propose(kernel, rounds, solver, oracle, assume).ok())
+            .filter_map(|assume| propose(kernel, rounds, solver, oracle, assume).ok())
+            .find(|special| !gives_up(kernel, &special.raised))
             .ok_or_else(|| refusal.unwrap_or_else(nothing)),
     }
+}
+
+/// Whether a kernel of arrays touches none here: it answers that the sizes are wrong, which is of no use to anybody.
+fn gives_up(kernel: &loopir::Function, summary: &tensir::Function) -> bool {
+    let touches = |node: &tensir::Node| match &node.op {
+        tensir::Op::View(_) => true,
+        tensir::Op::Generic(e) => {
+            let mut reads = false;
+            e.visit(&mut |x| reads |= matches!(&**x, Elem::Read { .. }));
+            reads
+        }
+        _ => false,
+    };
+    let is_array = |p: &Param| matches!(p, Param::Array { .. });
+    let stores = |o: &Output| matches!(o, Output::Store { .. });
+    kernel.params.iter().any(is_array)
+        && !summary.outputs.iter().any(stores)
+        && !summary.nodes.iter().any(touches)
 }
 
 /// Whether the data says where rounds go: as library operators, such sums take an array of places times rounds.

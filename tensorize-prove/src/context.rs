@@ -324,12 +324,20 @@ impl<'s> Context<'s> {
     pub fn settle(&mut self, e: &ElemRef) -> ElemRef {
         let mut has = false;
         e.visit(&mut |x| {
-            has |= matches!(&**x, Elem::IndexCompare(..));
+            has |= matches!(&**x, Elem::IndexCompare(..)) || polynomials(x).is_some();
             let mut atoms = x.indices().into_iter().flat_map(|i| i.terms());
             has |= atoms.any(|(m, _)| m.iter().any(is_composed));
         });
         if !has {
             return e.clone();
+        }
+        if let Elem::Compare(op, a, _) = &**e
+            && let Some((p, q)) = polynomials(e)
+        {
+            return match [&p, &q].iter().all(|x| self.is_value_of(a.ty(), x)) {
+                true => self.settle(&canon::elem(&Elem::index_compare(*op, p, q))),
+                false => e.clone(),
+            };
         }
         match &**e {
             Elem::IndexCompare(..) => match self.decide(e) {
@@ -369,6 +377,11 @@ impl<'s> Context<'s> {
                 e.rebuild(&children, &indices)
             }
         }
+    }
+
+    fn is_value_of(&mut self, ty: ScalarType, p: &Idx) -> bool {
+        let (min, max) = (Idx::constant(ty.min_value()), Idx::constant(ty.max_value()));
+        self.proves(CmpOp::Ge, p, &min) && self.proves(CmpOp::Le, p, &max)
     }
 
     /// The polynomial without what has but one value here: a quotient of what is less than the divisor, a maximum of which
@@ -588,6 +601,14 @@ pub fn encode_condition(encoder: &mut Encoder, e: &ElemRef) -> String {
         }
         // Not reached: `is_index_condition` lets nothing else through.
         _ => "false".into(),
+    }
+}
+
+/// What is compared as machine integers, before it was wrapped to their type.
+fn polynomials(e: &Elem) -> Option<(Idx, Idx)> {
+    match e {
+        Elem::Compare(_, a, b) => canon::polynomial(a).zip(canon::polynomial(b)),
+        _ => None,
     }
 }
 

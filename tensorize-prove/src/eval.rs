@@ -264,6 +264,12 @@ impl Executor<'_, '_> {
                 let unit = Idx::constant(cleared_below(ty, &q).unwrap_or(1));
                 return Elem::of_idx(ty, canon::idx(&(&p.floor_div(&unit) * &unit)));
             }
+            // `i | 1`: what lies below is all ones, for negative numbers too.
+            BinOp::Or if all_below(&q).is_some() => {
+                let unit = Idx::constant(all_below(&q).unwrap_or(1));
+                let idx = &(&p.floor_div(&unit) * &unit) + &q;
+                return Elem::of_idx(ty, canon::idx(&idx));
+            }
             BinOp::Maximum => p.maximum(&q),
             BinOp::Minimum => p.minimum(&q),
             _ => return Elem::binary(op, a, b),

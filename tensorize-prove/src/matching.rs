@@ -89,7 +89,21 @@ fn share_it(ctx: &mut Context, g: &Access, original: &[&Access]) -> bool {
 /// When `o` hits the place of `g`, by what indices say; `None` if there is no telling.
 fn hit(ctx: &mut Context, g: &Access, o: &Access) -> Option<ElemRef> {
     let o = in_one_range(ctx, o);
-    let position = decode::decode(ctx, &o.loops, &o.index, &g.index)?;
+    let (says, over_and_over): (Vec<_>, Vec<_>) = o
+        .loops
+        .iter()
+        .cloned()
+        .partition(|(v, _)| o.index.mentions(v));
+    let place = decode::decode(ctx, &says, &o.index, &g.index)?;
+    // What happens over and over happens in the first round.
+    let first = vec![Idx::default(); over_and_over.len()];
+    let (of_place, of_first) = (
+        decode::at_position(&says, &place),
+        decode::at_position(&over_and_over, &first),
+    );
+    let counters = o.loops.iter();
+    let position: Option<Vec<Idx>> = counters.map(|(v, _)| of_place(v).or(of_first(v))).collect();
+    let position = position?;
     let mut cond = decode::hits(&o.loops, &o.index, &position, &g.index);
     let with = decode::at_position(&o.loops, &position);
     for c in &o.path {

@@ -118,7 +118,7 @@ pub(crate) fn holds_for_all(proof: &Proof, counter: &Sym) -> Result<(), Stuck> {
     Ok(())
 }
 
-/// `before` and `first`, then a loop whose last statement is `var = var + step`, then `last`.
+/// `before` and `first`, then a loop whose last statement, or else its first one, is `var = var + step`, then `last`.
 struct Parts<'a> {
     /// What touches no array that is written anywhere: all that stands before `first`, and then all that stands after it.
     before: Vec<Stmt>,
@@ -252,6 +252,7 @@ impl<'a> Parts<'a> {
             && self.step.var == counter
             && from_zero
             && by_one
+            && !self.step.first
             && !read
     }
 
@@ -333,9 +334,14 @@ impl<'a> Parts<'a> {
                 then,
             ));
         }
+        if self.step.first {
+            body.push(self.step.stmt.clone());
+        }
         body.extend_from_slice(self.body);
         if !self.last.is_empty() {
-            body.push(self.step.stmt.clone());
+            if !self.step.first {
+                body.push(self.step.stmt.clone());
+            }
             let over = Expr::Unary(UnOp::Not, Box::new(self.the_loop.cond.clone()));
             body.push(only_if(over, self.last.to_vec()));
         }
@@ -357,12 +363,17 @@ fn over_time(body: &[Stmt]) -> Option<(usize, &Loop)> {
     let again: Vec<(usize, &Loop)> = loops.clone().filter(|(_, l)| writes_again(l)).collect();
     match again[..] {
         [one] => Some(one),
-        [] => loops.next_back().filter(|(i, _)| i + 1 == body.len()),
+        // `while (i-- > 0)` sets its counter once more.
+        [] => loops.next_back().filter(|(i, _)| {
+            body[i + 1..]
+                .iter()
+                .all(|s| matches!(s, Stmt::Assign { .. }))
+        }),
         _ => None,
     }
 }
 
-/// A loop's step, which may also come first if nothing else in the body looks at the counter, and the rest of its body.
+/// A loop's step, which may also come first, and the rest of its body.
 fn stepping(l: &Loop) -> Option<(Step<'_>, &[Stmt])> {
     let (end, before) = l.body.split_last()?;
     if let Some(step) = step(end) {
@@ -370,7 +381,13 @@ fn stepping(l: &Loop) -> Option<(Step<'_>, &[Stmt])> {
     }
     let (start, after) = l.body.split_first()?;
     let step = step(start)?;
-    (!uses(after, &BTreeSet::from([step.var.clone()]))).then_some((step, after))
+    Some((
+        Step {
+            first: true,
+            ..step
+        },
+        after,
+    ))
 }
 
 /// Whether rounds write where the ones before have written, by the looks of it, and read beside those places.
@@ -462,6 +479,8 @@ struct Step<'a> {
     var: &'a Sym,
     ty: ScalarType,
     by: i128,
+    /// A round begins with it.
+    first: bool,
 }
 
 /// `var = var + step` or `var = var - step` with a literal, of 32 or 64 bits.
@@ -486,6 +505,7 @@ fn step(stmt: &Stmt) -> Option<Step<'_>> {
         var,
         ty: *ty,
         by,
+        first: false,
     })
 }
 

@@ -379,35 +379,87 @@ impl Builder {
     fn results(&mut self, nest: &nest::Nest) -> Result<bool, Unsupported> {
         let roots: Vec<ElemRef> = nest.results.iter().map(nest::Target::term).collect();
         self.bind_repeated(&roots.iter().collect::<Vec<_>>())?;
-        if nest.results.len() > 1 {
-            // All values first: a result may read what another one overwrites.
-            let mut values = Vec::new();
+        if nest.results.len() > 1 && !nest.independent {
+            let stores: Vec<_> = nest.results.iter().map(|r| r.store.clone()).collect();
+            self.store_all(&nest.results, &stores)?;
+        } else {
             for r in &nest.results {
-                values.push(match &r.store {
-                    nest::Stored::Always(e) if !nest.independent => {
-                        let v = self.value(e)?;
-                        Some(self.bind(&format!("new_{}", r.array), v))
-                    }
-                    _ => None,
-                });
+                self.store(r, &r.store)?;
             }
-            for (r, value) in nest.results.iter().zip(values) {
-                match value {
-                    Some(value) => {
-                        let index = self.index(&r.index)?;
-                        self.push(Stmt::Store {
-                            array: r.array.clone(),
-                            index,
-                            value,
-                        });
-                    }
-                    None => self.store(r, &r.store)?,
-                }
-            }
-        } else if let [r] = nest.results.as_slice() {
-            self.store(r, &r.store)?;
         }
         Ok(self.scopes.last().is_some_and(|s| has_loop(&s.stmts)))
+    }
+
+    /// Stores to each result what there is for it. All values come first: a result may read what another one overwrites.
+    fn store_all(
+        &mut self,
+        results: &[nest::Target],
+        stores: &[nest::Stored],
+    ) -> Result<(), Unsupported> {
+        if let Some((cond, then, otherwise)) = nest::in_both_branches(stores) {
+            let cond = self.value(&cond)?;
+            let then = self.in_branch(|b| b.store_all(results, &then))?.0;
+            let otherwise = self.in_branch(|b| b.store_all(results, &otherwise))?.0;
+            self.push_if(cond, then, otherwise);
+            return Ok(());
+        }
+        let mut values = Vec::new();
+        for (r, store) in results.iter().zip(stores) {
+            values.push(match store {
+                nest::Stored::Always(e) | nest::Stored::Changed(e) => {
+                    let value = self.value(e)?;
+                    Some(self.bind(&format!("new_{}", r.array), value))
+                }
+                _ => None,
+            });
+        }
+        for ((r, store), value) in results.iter().zip(stores).zip(values) {
+            match value {
+                Some(value) => self.store_value(r, store, value)?,
+                None => self.store(r, store)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores what was computed.
+    fn store_value(
+        &mut self,
+        r: &nest::Target,
+        store: &nest::Stored,
+        value: Expr,
+    ) -> Result<(), Unsupported> {
+        let (array, index) = (r.array.clone(), self.index(&r.index)?);
+        let differs = || {
+            let old = Expr::load(array.clone(), value.ty(), index.clone());
+            Expr::compare(CmpOp::Ne, value.clone(), old)
+        };
+        let changed = matches!(store, nest::Stored::Changed(_)).then(differs);
+        let store = Stmt::Store {
+            array,
+            index,
+            value,
+        };
+        match changed {
+            Some(cond) => self.push_if(cond, vec![store], vec![]),
+            None => self.push(store),
+        }
+        Ok(())
+    }
+
+    /// A branch, if there is anything in one.
+    fn push_if(&mut self, mut cond: Expr, mut then: Vec<Stmt>, mut otherwise: Vec<Stmt>) {
+        if then.is_empty() {
+            cond = Expr::Unary(UnOp::Not, Box::new(cond));
+            then = std::mem::take(&mut otherwise);
+        }
+        if !then.is_empty() {
+            self.push(Stmt::If {
+                cond,
+                then,
+                otherwise,
+            });
+        }
     }
 
     pub(super) fn store(
@@ -419,30 +471,18 @@ impl Builder {
             nest::Stored::Never => {}
             nest::Stored::Always(e) => {
                 let value = self.value(e)?;
-                let index = self.index(&r.index)?;
-                self.push(Stmt::Store {
-                    array: r.array.clone(),
-                    index,
-                    value,
-                });
+                self.store_value(r, stored, value)?;
+            }
+            nest::Stored::Changed(e) => {
+                let value = self.value(e)?;
+                let value = self.bind(&format!("new_{}", r.array), value);
+                self.store_value(r, stored, value)?;
             }
             nest::Stored::If(c, t, f) => {
-                let mut cond = self.value(c)?;
+                let cond = self.value(c)?;
                 let then = self.in_branch(|b| b.store(r, t))?.0;
-                let mut otherwise = self.in_branch(|b| b.store(r, f))?.0;
-                let then = if then.is_empty() {
-                    cond = Expr::Unary(UnOp::Not, Box::new(cond));
-                    std::mem::take(&mut otherwise)
-                } else {
-                    then
-                };
-                if !then.is_empty() {
-                    self.push(Stmt::If {
-                        cond,
-                        then,
-                        otherwise,
-                    });
-                }
+                let otherwise = self.in_branch(|b| b.store(r, f))?.0;
+                self.push_if(cond, then, otherwise);
             }
             nest::Stored::Rounds(fold, round) => self.rounds(fold, |b| b.store(r, round))?,
         }

@@ -64,6 +64,8 @@ pub(super) enum Stored {
     Never,
     /// This is.
     Always(ElemRef),
+    /// This is if it is another number than stands there.
+    Changed(ElemRef),
     /// One or the other.
     If(ElemRef, Box<Stored>, Box<Stored>),
     /// What each round of an accumulation makes of what stands there.
@@ -129,7 +131,7 @@ impl Stored {
     fn term(&self, value: &ElemRef) -> ElemRef {
         match self {
             Stored::Never => Elem::constant(Scalar::zero(value.ty())),
-            Stored::Always(e) => e.clone(),
+            Stored::Always(e) | Stored::Changed(e) => e.clone(),
             Stored::If(c, t, f) => Elem::select(c.clone(), t.term(value), f.term(value)),
             Stored::Rounds(fold, _) => Arc::new(Elem::Fold(fold.clone())),
         }
@@ -191,9 +193,12 @@ impl Target {
         }
     }
 
-    /// The same store, touching its place in those rounds of an accumulation only that change it.
+    /// The same store, touching its place where that changes it only, and in those rounds of an accumulation only.
     pub(super) fn sparing(&mut self) {
-        self.store = self.store.sparing(&self.old());
+        self.store = match self.store.sparing(&self.old()) {
+            Stored::Always(value) if value.ty().is_int() => Stored::Changed(value),
+            store => store,
+        };
     }
 
     /// What stands there before.
@@ -403,19 +408,55 @@ pub(super) fn check_alone(nest: &mut Nest) -> Result<(), Unsupported> {
     for (i, writer) in nest.results.iter().enumerate() {
         for (k, reader) in nest.results.iter().enumerate() {
             let term = reader.term();
-            if i != k && reads_any(&term, &[&writer.array]) {
-                nest.independent = false;
-            }
+            for_each_read(&term, &mut |array, index| {
+                let meets = *array == writer.array && !apart(index, &writer.index);
+                nest.independent &= i == k || !meets;
+            });
             check_reads(nest, &term, writer, true)?;
         }
     }
-    let conditional = |t: &Target| !matches!(t.store, Stored::Always(_));
-    if !nest.independent && nest.results.iter().any(conditional) {
+    let stores: Vec<Stored> = nest.results.iter().map(|t| t.store.clone()).collect();
+    if !nest.independent && !are_told_apart_alike(&stores) {
         return Err(Unsupported::new(
-            "results that are stored under a condition read each other's arrays",
+            "results that are stored under different conditions read each other's arrays",
         ));
     }
     Ok(())
+}
+
+/// Whether all values can be computed before any is stored: in each branch, something is stored in any case.
+fn are_told_apart_alike(stores: &[Stored]) -> bool {
+    match in_both_branches(stores) {
+        Some((_, then, otherwise)) => {
+            are_told_apart_alike(&then) && are_told_apart_alike(&otherwise)
+        }
+        None => !(stores.iter()).any(|s| matches!(s, Stored::If(..) | Stored::Rounds(..))),
+    }
+}
+
+/// What is stored where a condition holds and where it does not, if all stores ask for the same one first.
+pub(super) fn in_both_branches(stores: &[Stored]) -> Option<(ElemRef, Vec<Stored>, Vec<Stored>)> {
+    let first = stores.iter().find_map(|s| match s {
+        Stored::If(cond, ..) => Some(cond.clone()),
+        _ => None,
+    })?;
+    let branch = |s: &Stored| match s {
+        Stored::Never => Some((Stored::Never, Stored::Never)),
+        Stored::If(cond, then, otherwise) if *cond == first => {
+            Some(((**then).clone(), (**otherwise).clone()))
+        }
+        Stored::Always(value) => match &**value {
+            Elem::Select(cond, then, otherwise) if *cond == first => Some((
+                Stored::Always(then.clone()),
+                Stored::Always(otherwise.clone()),
+            )),
+            _ => None,
+        },
+        _ => None,
+    };
+    let branches: Option<Vec<_>> = stores.iter().map(branch).collect();
+    let (then, otherwise) = branches?.into_iter().unzip();
+    Some((first, then, otherwise))
 }
 
 /// Whether two indices never meet, in any rounds: members of structs in an array, as in `7*i + 3` and `7*j`.

@@ -118,6 +118,7 @@ impl Room<'_> {
         Some(match store {
             Stored::Never => Stored::Never,
             Stored::Always(_) => Stored::Always(there.clone()),
+            Stored::Changed(_) => Stored::Changed(there.clone()),
             Stored::If(c, t, f) => {
                 let c = match reads_any(c, &[self.array]) {
                     true => {

@@ -430,6 +430,9 @@ impl<'u> Lower<'u, '_> {
             {
                 self.assigned.extend(first(c).and_then(|p| p.referenced()));
                 self.scan_members(member, false)?;
+                if let Some(&target) = operands(c).first() {
+                    self.scan_whole_struct(target)?;
+                }
             }
             CXCursor_CompoundAssignOperator => {
                 self.assigned.extend(first(c).and_then(|p| p.referenced()));
@@ -452,6 +455,9 @@ impl<'u> Lower<'u, '_> {
             },
             CXCursor_CallExpr if self.source.cpp && !cpp::is_element(c) => {
                 self.assigned.extend(cpp::by_reference(c));
+                if let Some([target, _]) = cpp::method::plain_assignment(c) {
+                    self.scan_whole_struct(target)?;
+                }
                 // Passed by value or by const reference, a cast stands around it.
                 for a in c.arguments() {
                     let member = Some(a).filter(|a| a.kind() == CXCursor_MemberRefExpr);

@@ -285,7 +285,7 @@ impl Vectoriser<'_> {
         }
     }
 
-    /// Indices are compared as `i64`.
+    /// Indices are compared as `i64`, and a `ui64`, which may be larger than any, as what it is.
     fn index_compare(&mut self, op: CmpOp, a: &Idx, b: &Idx) -> Option<Tensor> {
         let difference = a - b;
         let is_index = |m: &[Atom]| {
@@ -303,18 +303,28 @@ impl Vectoriser<'_> {
         let negative = !left.is_zero() && left.terms().all(|(_, c)| c < 0);
         let (op, left, right) = match negative {
             true => (op.swapped(), -&left, -&right),
-            false if left.is_zero() => (op, a.clone(), b.clone()),
+            false if left.is_zero() => sides_of_sizes(op, &difference),
             false => (op, left, right),
         };
-        let left = self.polynomial(ScalarType::I64, &left)?;
+        let ty = match self.is_unsigned(&left) && self.is_unsigned(&right) {
+            true => ScalarType::U64,
+            false => ScalarType::I64,
+        };
+        let left = self.polynomial(ty, &left)?;
         let right = match right.as_constant() {
-            Some(c) => self.scalar(
-                Op::Constant(Scalar::int(ScalarType::I64, c)),
-                ScalarType::I64,
-            ),
-            None => self.polynomial(ScalarType::I64, &right)?,
+            Some(c) => self.scalar(Op::Constant(Scalar::int(ty, c)), ty),
+            None => self.polynomial(ty, &right)?,
         };
         Some(self.combine(Op::Compare(op), &[left, right], ScalarType::I1))
+    }
+
+    /// A `ui64` parameter, or a number that is one.
+    fn is_unsigned(&self, side: &Idx) -> bool {
+        let is_param = |s: &Sym| {
+            let mut params = self.function.params.iter();
+            params.any(|p| matches!(p, Param::Scalar { name, ty: ScalarType::U64 } if name == s))
+        };
+        side.as_sym().is_some_and(is_param) || side.as_constant().is_some_and(|c| c >= 0)
     }
 
     fn fold(&mut self, fold: &Fold) -> Option<Tensor> {
@@ -393,24 +403,72 @@ impl Vectoriser<'_> {
         if !by_index {
             return false;
         }
+        let of_sizes = self.indices_in(|f| c.for_each_free_sym(f)).is_empty();
         let root = self.root.clone();
         let certain = self.certain.get_or_insert_with(|| certain_reads(&root));
-        let mut elsewhere = true;
-        for branch in [t, f] {
-            branch.visit(&mut |e| match &**e {
-                Elem::Read { array, index, .. } => {
-                    elsewhere &= certain.contains(&(array.clone(), index.clone()));
-                }
-                _ => elsewhere &= e.indices().into_iter().all(|i| !i.has_values()),
-            });
-        }
+        let reads = [(t, true), (f, false)].map(|(branch, then)| {
+            let mut found = vec![];
+            let is_empty = |fold: &Fold| of_sizes && is_empty_unless(fold, c, then);
+            reads_of_branch(branch, &is_empty, &mut found);
+            found
+        });
+        let elsewhere = reads.iter().flatten().all(|e| match &**e {
+            Elem::Read { array, index, .. } => certain.contains(&(array.clone(), index.clone())),
+            _ => false,
+        });
         !elsewhere
+    }
+}
+
+/// What is compared with zero as two sums that are compared: `n - 1 >= 0` reads better as `n >= 1`.
+fn sides_of_sizes(op: CmpOp, difference: &Idx) -> (CmpOp, Idx, Idx) {
+    let part = |keep: fn(&[Atom], i128) -> bool| {
+        let terms = difference.terms().filter(|(m, c)| keep(m, *c));
+        Idx::from_terms(terms.map(|(m, c)| (m.to_vec(), c)))
+    };
+    let left = part(|m, c| c > 0 && !m.is_empty());
+    let right = -&part(|m, c| c < 0 && !m.is_empty());
+    let number = part(|m, _| m.is_empty());
+    match left.is_zero() {
+        true => (op.swapped(), right, number),
+        false => (op, left, &right - &number),
     }
 }
 
 /// The names `#0`, `#1`, … for these indices.
 fn numbered(over: &[Sym]) -> impl Fn(&Sym) -> Option<Idx> {
     move |s| over.iter().position(|o| o == s).map(|i| Idx::sym(dim(i)))
+}
+
+/// The reads of a branch and the expressions whose indices read, apart from those in folds that are empty in the other.
+fn reads_of_branch(e: &ElemRef, is_empty: &dyn Fn(&Fold) -> bool, found: &mut Vec<ElemRef>) {
+    match &**e {
+        Elem::Fold(fold) if is_empty(fold) => {
+            let first = fold.lanes().map(|lane| lane.init);
+            return first.for_each(|init| reads_of_branch(init, is_empty, found));
+        }
+        Elem::Read { .. } => found.push(e.clone()),
+        _ if e.indices().into_iter().any(|i| i.has_values()) => found.push(e.clone()),
+        _ => {}
+    }
+    let children = e.children().into_iter();
+    children.for_each(|child| reads_of_branch(child, is_empty, found));
+}
+
+/// Whether the fold has no steps where the condition is not what it is in this branch: `n > 0 ? sum / n : 0`.
+fn is_empty_unless(fold: &Fold, condition: &Elem, then: bool) -> bool {
+    let Elem::IndexCompare(op, a, b) = condition else {
+        return false;
+    };
+    let difference = a - b;
+    match if then { *op } else { op.negated() } {
+        CmpOp::Ge => fold.extent == &difference + &Idx::constant(1),
+        CmpOp::Gt => fold.extent == difference,
+        CmpOp::Lt => fold.extent == -&difference,
+        CmpOp::Le => fold.extent == &Idx::constant(1) - &difference,
+        CmpOp::Ne => fold.extent == difference || fold.extent == -&difference,
+        CmpOp::Eq => false,
+    }
 }
 
 /// What the expression reads whichever branches are taken.

@@ -1,8 +1,10 @@
 //! Near the rules for conditions on data: cases with loops of their own, places that are written in some rounds only,
 //! and what generated code may touch then.
 
-use super::{Case, Original, kernel, refuses_them};
-use tensorize_prove::Verdict;
+use super::{Case, Original, kernel, proofs_only, refuses_them, solver};
+use tensorize_ir::tensir;
+use tensorize_lift::summarise::Summariser;
+use tensorize_prove::{Verdict, prove};
 
 #[test]
 fn the_meaning_of_one_is_not_proven_of_the_other() {
@@ -34,6 +36,15 @@ const CASES: &[Case] = &[
     (
         "void f(float *d, int m) { for (int i = 0; i < m; i++) d[i] = (uint8_t)(i + 300); }",
         &[("(uint8_t)", ""), ("(uint8_t)", "(int8_t)"), ("300", "44"), ("300", "299")],
+    ),
+    (
+        "void f(int *d, int m, int k) { for (int i = 0; i < m; i++) d[i] = (uint8_t)(i + 300) < (uint8_t)(i + k) ? 1 : 2; }",
+        &[
+            ("(uint8_t)(i + 300) < (uint8_t)(i + k)", "i + 300 < i + k"),
+            ("(uint8_t)(i + 300) < (uint8_t)(i + k)", "300 < k"),
+            ("(uint8_t)(i + k)", "i + k"),
+            ("300", "299"),
+        ],
     ),
     // Over the reals.
     (
@@ -122,7 +133,83 @@ const CASES: &[Case] = &[
             ("x[k] > 5", "x[k] > 4"),
         ],
     ),
+    // Sizes and modes that are compared as machine integers.
+    (
+        "int f(int *v, unsigned n, int k, int mode) { for (unsigned i = 0; i < n; i++) v[i] = mode == 2 ? v[i] * k : mode > k ? v[i] - 1 : 7; return n != 0; }",
+        &[
+            ("mode == 2", "mode == -2"),
+            ("mode > k", "mode >= k"),
+            ("mode > k", "mode > -k"),
+            ("n != 0", "n > 1"),
+            ("n != 0", "(int)n < 0"),
+        ],
+    ),
+    (
+        "int f(const int *v, int n) { int s = 0; for (int i = 0; i < n; i++) s += v[i]; return n ? s / n : 0; }",
+        &[
+            ("n ? s", "s ? s"),
+            ("n ? s / n", "n > 1 ? s / n"),
+            (": 0;", ": 1;"),
+            ("s / n", "s / (unsigned)n"),
+        ],
+    ),
+    // Members that are made of each other.
+    (
+        "void f(uint8_t *p, int n) { for (int i = 0; i < n; i++, p += 4) if (p[3] > 7) { uint8_t t = p[0]; p[0] = p[2]; p[2] = t; } }",
+        &[
+            ("p[3] > 7", "p[3] > 8"),
+            ("p[3] > 7", "p[2] > 7"),
+            ("p[2] = t", "p[2] = p[0]"),
+            ("p[2] = t", "p[1] = t"),
+            ("p += 4", "p += 2"),
+            ("p += 4", "p += 3"),
+        ],
+    ),
 ];
+
+/// A size is compared as the number it is in types that hold it; in others, what is compared has wrapped.
+#[test]
+fn sizes_are_compared_in_types_that_hold_them() {
+    let signed = "int f(int *d, int n) { for (int i = 0; i < n; i++) d[i] = 1; return n > 3; }";
+    let unsigned =
+        "int f(int *d, unsigned long n) { for (int i = 0; i < n; i++) d[i] = 1; return n > 3; }";
+    let cases = [
+        (signed, "i32", "i64", true),
+        (signed, "i32", "i32", true),
+        // Under the guard that there is nothing negative to be written.
+        (signed, "i32", "ui32", true),
+        (signed, "i32", "i16", false),
+        (signed, "i32", "ui8", false),
+        (unsigned, "ui64", "ui64", true),
+        (unsigned, "ui64", "i64", false),
+        (unsigned, "ui64", "ui32", false),
+    ];
+    let mut solver = solver();
+    for (source, param, ty, same) in cases {
+        let summary: tensir::Function = format!(
+            "func @f(d: ptr<i32>, n: {param}) {{
+               %0 = generic 1:i32 : tensor<n x i32>
+               %1 = size n : tensor<{ty}>
+               %2 = constant 3:{ty} : tensor<{ty}>
+               %3 = compare GT, %1, %2 : tensor<i1>
+               %4 = convert %3 : tensor<i32>
+               store d[#0] = %0
+               return %4
+             }}"
+        )
+        .parse()
+        .unwrap();
+        let verdict = prove(
+            &kernel(source),
+            &summary,
+            &Summariser,
+            &mut solver,
+            &proofs_only(),
+        );
+        let proven = matches!(verdict, Verdict::Proven(_));
+        assert_eq!(proven, same, "{ty} in {source}: {verdict:?}");
+    }
+}
 
 /// An original, and code with the same values: whether that touches no more, at least where its loops run.
 #[test]
@@ -135,6 +222,9 @@ fn code_touches_places_under_the_conditions_of_the_original() {
     const SUMS: &str = "if (a == 0) for (int i = 0; i < n; i++) y[i] = 0; for (int k = 0; k < m; k++) for (int i = 0; i < n; i++) y[i] += x[k * n + i];";
     const SOME: &str =
         "for (int k = 0; k < m; k++) if (x[k] != 0) for (int i = 0; i < n; i++) y[i] += x[k];";
+    // Rows by twos, each of which reads all of x.
+    const UNROLLED: &str = "for (int k = 0; k < m; k++) { int i = 0; for (; i + 1 < n; i += 2) { y[k * n + i] = x[i]; y[k * n + i + 1] = x[i + 1]; } for (; i < n; i++) y[k * n + i] = x[i]; }";
+    const LATER: &str = "for (int k = 0; k < m; k++) { int i = 0; for (; i + 1 < n; i += 2) { y[k * n + i] = x[i]; y[k * n + i + 1] = k > 0 ? x[i + 1] : 1; } for (; i < n; i++) y[k * n + i] = x[i]; }";
     let always = "for (int i = 0; i < n; i++) y[i] = a == 0 ? 1 : 2;";
     let cases = [
         (BOTH, always, true),
@@ -159,6 +249,16 @@ fn code_touches_places_under_the_conditions_of_the_original() {
             true,
         ),
         (PAIRS, always, true),
+        (
+            UNROLLED,
+            "for (int k = 0; k < m; k++) for (int i = 0; i < n; i++) y[k * n + i] = x[i];",
+            true,
+        ),
+        (
+            LATER,
+            "for (int k = 0; k < m; k++) { for (int i = 0; i < n / 2; i++) { float t = x[2 * i + 1]; y[k * n + 2 * i] = x[2 * i]; y[k * n + 2 * i + 1] = k > 0 ? t : 1; } for (int i = 0; i < n % 2; i++) y[k * n + i + n / 2 * 2] = x[i + n / 2 * 2]; }",
+            false,
+        ),
         // Without a round, the original may not touch y.
         (
             SUMS,
@@ -189,7 +289,7 @@ fn code_touches_places_under_the_conditions_of_the_original() {
             (Verdict::Unknown { obligation, .. }, false) => {
                 assert!(
                     obligation.contains("under other conditions"),
-                    "{obligation}"
+                    "{code}: {obligation}"
                 );
             }
             _ => panic!("{code}: {verdict:?}"),

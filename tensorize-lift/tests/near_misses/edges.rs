@@ -223,6 +223,16 @@ const BEFORE: &[Case] = &[
             ("t[x[i]]", "t[x[i]] + 1"),
         ],
     ),
+    // The lowest bit set, and cleared.
+    (
+        "void f(const uint8_t *x, int *y, int n) { for (int i = 0; i < n; i++) y[i] = x[i | 1] - x[i & ~1]; }",
+        &[
+            ("i | 1", "i + 1"),
+            ("i | 1", "i | 2"),
+            ("i | 1", "i ^ 1"),
+            ("i & ~1", "i"),
+        ],
+    ),
     // A string is a table.
     (
         "void f(const uint8_t *x, char *y, int n) { static const char t[] = \"0123\\\"567\"; for (int i = 0; i < n; i++) y[i] = t[x[i] & 7]; }",

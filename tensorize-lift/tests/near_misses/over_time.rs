@@ -18,6 +18,20 @@ fn other_rounds_are_another_kernel() {
 }
 
 const CASES: &[Case] = &[
+    // The counter's step comes first: a round looks at it as it is then.
+    (
+        "void f(double *x, const double *u, int n) { for (int i = n; i-- > 0; ) { double s = x[i];
+         for (int j = i + 1; j < n; j++) s -= u[i * n + j] * x[j]; x[i] = s * u[i]; } }",
+        &[
+            ("i = n;", "i = n - 1;"),
+            ("i-- > 0", "i-- > 1"),
+            ("i-- > 0; )", "i > 0; i--)"),
+            ("j = i + 1", "j = i"),
+            ("j = i + 1", "j = i + 2"),
+            ("s * u[i]", "s * u[i + 1]"),
+            ("double s = x[i]", "double s = x[n - 1 - i]"),
+        ],
+    ),
     (
         "void f(double *a, double *b, int n, int m, int times) { double c = 1; for (int t = 0; t < times; t++) {
          for (int i = 1; i < n - 1; i++) b[i] = c * (a[i - 1] + a[i + 1]); for (int i = 1; i < n - 1; i++) a[i] = b[i]; } }",

@@ -130,10 +130,6 @@ impl<'u> Lower<'u, '_> {
             return self.element_assignment(l, r, c);
         }
         let to = self.record(l)?;
-        if to.0.is_parameter() {
-            let message = "a struct that is a parameter is assigned as a whole";
-            return Err(problem(codes::RECORD, message, c));
-        }
         // All at once: the values may be made of the old ones.
         let values = self.struct_value(r)?;
         let held: Vec<Expr> = values

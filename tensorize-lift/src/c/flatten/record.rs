@@ -454,6 +454,26 @@ impl<'u> Lower<'u, '_> {
         self.note_assigned(field, target)
     }
 
+    /// Notes what `*result = r` assigns: all members. (A struct of the function's own may be a copy, which says nothing of
+    /// what it is a copy of.)
+    pub fn scan_whole_struct(&mut self, target: Cursor<'u>) -> Result<()> {
+        let target = peeled(target);
+        let elsewhere = match target.kind() {
+            CXCursor_UnaryOperator => true,
+            CXCursor_DeclRefExpr => {
+                (target.referenced()).is_some_and(|d| matches!(types::of(d), Ty::Reference(_)))
+            }
+            _ => false,
+        };
+        let numbers = elsewhere.then(|| super::local::numbers(target.ty()));
+        for (path, _) in numbers.flatten().into_iter().flatten() {
+            if let Some(field) = path.last() {
+                self.note_assigned(*field, target)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Notes that a member may be assigned.
     pub(super) fn note_assigned(&mut self, field: Cursor<'u>, target: Cursor<'u>) -> Result<()> {
         if !is_held(field) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::{Expr, Loop, Stmt};
+use tensorize_ir::loopir::{Expr, Loop, Overflow, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_prove::canon;
@@ -27,7 +27,9 @@ pub(super) fn counters(
     k: &Sym,
     scalars: &BTreeMap<Sym, ScalarType>,
 ) -> Result<BTreeMap<Sym, Idx>, Stuck> {
-    let plain = plain_counters(l, start, k);
+    let wraps = exec.kernel.overflow == Overflow::Wraps;
+    let mut plain = plain_counters(l, start, k);
+    plain.retain(|var, at| !may_wrap(l, wraps, var, scalars[var], at));
     let is_plain = |(var, ty): (&Sym, &ScalarType)| {
         !ty.is_int() || !start.scalars.contains_key(var) || plain.contains_key(var)
     };
@@ -76,9 +78,9 @@ pub(super) fn counters(
         let varies = scalars.keys().any(|v| step.mentions(&token(v, k))) || step.has_values();
         // What wraps in its first round, as `unsigned a = 0; a--` does, counts nothing.
         let after_one = (&as_idx(first) + &step).as_constant();
-        let wraps = after_one.is_some_and(|n| n < ty.min_value() || n > ty.max_value());
-        if !varies && !wraps {
-            let at = &as_idx(first) + &(&step * &Idx::sym(k.clone()));
+        let leaves = after_one.is_some_and(|n| n < ty.min_value() || n > ty.max_value());
+        let at = &as_idx(first) + &(&step * &Idx::sym(k.clone()));
+        if !varies && !leaves && !may_wrap(l, wraps, var, *ty, &at) {
             found.insert(var.clone(), at);
         }
     }
@@ -117,6 +119,16 @@ fn plain_counters(l: &Loop, start: &State, k: &Sym) -> BTreeMap<Sym, Idx> {
         }
     }
     found
+}
+
+/// Whether a counter that goes on from what stands in memory may leave its type as far as anybody can tell: nothing
+/// bounds it where the loop does not compare it. Then it is an accumulator, whose bits are known.
+fn may_wrap(l: &Loop, wraps: bool, var: &Sym, ty: ScalarType, at: &Idx) -> bool {
+    fn mentions(e: &Expr, var: &Sym) -> bool {
+        matches!(e, Expr::Var(name, _) if name == var)
+            || e.children().into_iter().any(|e| mentions(e, var))
+    }
+    at.has_values() && (wraps || !ty.is_signed()) && !mentions(&l.cond, var)
 }
 
 /// Takes out what counts only as long as other integers are far from zero, as a variable that is set where `votes == 0`.

@@ -57,7 +57,7 @@ fn one_after_the_other(stmts: &mut [Stmt]) {
                 one_after_the_other(then);
                 one_after_the_other(otherwise);
             }
-            Stmt::Assign { .. } | Stmt::Store { .. } | Stmt::Return(_) => {}
+            Stmt::Assign { .. } | Stmt::Store { .. } | Stmt::Return(_) | Stmt::Trap => {}
         }
     }
 }
