@@ -38,6 +38,7 @@ mod refute;
 pub mod regroup;
 pub mod rounds;
 mod search;
+mod settle;
 pub mod signs;
 pub mod smt;
 pub mod solver;

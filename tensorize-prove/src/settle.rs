@@ -1,0 +1,123 @@
+//! What is decided by the sizes here: which branch is taken, what a comparison compares, what a quotient is.
+
+use crate::canon;
+use crate::chain::and;
+use crate::context::Context;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::index::{Atom, Idx};
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+impl Context<'_> {
+    /// Takes the branch that is known to be taken, wherever a condition on indices is decided here, and the value of every
+    /// quotient, remainder, maximum or minimum in them that has but one here.
+    pub fn settle(&mut self, e: &ElemRef) -> ElemRef {
+        let mut has = false;
+        e.visit(&mut |x| {
+            has |= matches!(&**x, Elem::IndexCompare(..)) || polynomials(x).is_some();
+            let mut atoms = x.indices().into_iter().flat_map(|i| i.terms());
+            has |= atoms.any(|(m, _)| m.iter().any(is_composed));
+        });
+        if !has {
+            return e.clone();
+        }
+        if let Elem::Compare(op, a, _) = &**e
+            && let Some((p, q)) = polynomials(e)
+        {
+            return match [&p, &q].iter().all(|x| self.is_value_of(a.ty(), x)) {
+                true => self.settle(&canon::elem(&Elem::index_compare(*op, p, q))),
+                false => e.clone(),
+            };
+        }
+        match &**e {
+            Elem::IndexCompare(..) => match self.decide(e) {
+                Some(v) => Elem::constant(Scalar::bool(v)),
+                None => e.clone(),
+            },
+            Elem::Select(c, t, f) => {
+                let c = self.settle(c);
+                let mark = self.mark();
+                self.assume(c.clone());
+                let t = self.settle(t);
+                self.forget(mark);
+                self.assume(Elem::not(c.clone()));
+                let f = self.settle(f);
+                self.forget(mark);
+                Elem::select(c, t, f)
+            }
+            Elem::Binary(BinOp::And, a, b) if e.ty() == ScalarType::I1 => {
+                let (a, b) = (self.settle(a), self.settle(b));
+                and(a, b)
+            }
+            Elem::Fold(fold) => {
+                let mut children = Vec::new();
+                for lane in fold.lanes() {
+                    children.push(self.settle(lane.init));
+                    let mark = self.mark();
+                    self.assume_in_range(&fold.var, &fold.extent);
+                    children.push(self.settle(lane.step));
+                    self.forget(mark);
+                }
+                e.rebuild(&children, std::slice::from_ref(&fold.extent))
+            }
+            _ => {
+                let children: Vec<_> = e.children().into_iter().map(|c| self.settle(c)).collect();
+                let indices = e.indices().into_iter();
+                let indices: Vec<_> = indices.map(|i| self.settle_index(i)).collect();
+                e.rebuild(&children, &indices)
+            }
+        }
+    }
+
+    fn is_value_of(&mut self, ty: ScalarType, p: &Idx) -> bool {
+        let (min, max) = (Idx::constant(ty.min_value()), Idx::constant(ty.max_value()));
+        self.proves(CmpOp::Ge, p, &min) && self.proves(CmpOp::Le, p, &max)
+    }
+
+    /// The polynomial without what has but one value here: a quotient of what is less than the divisor, a maximum of which
+    /// it is known which side it is.
+    pub fn settle_index(&mut self, idx: &Idx) -> Idx {
+        let simpler = idx.map_atoms(&mut |atom| match atom {
+            Atom::Max(a, b) | Atom::Min(a, b) => {
+                let (a, b) = (self.settle_index(a), self.settle_index(b));
+                let is_max = matches!(atom, Atom::Max(..));
+                let larger = if is_max { (&a, &b) } else { (&b, &a) };
+                Some(if self.proves(CmpOp::Ge, &a, &b) {
+                    larger.0.clone()
+                } else if self.proves(CmpOp::Ge, &b, &a) {
+                    larger.1.clone()
+                } else if is_max {
+                    a.maximum(&b)
+                } else {
+                    a.minimum(&b)
+                })
+            }
+            Atom::FloorDiv(a, b) | Atom::Mod(a, b) => {
+                let (a, b) = (self.settle_index(a), self.settle_index(b));
+                let is_quotient = matches!(atom, Atom::FloorDiv(..));
+                let less = self.is_non_negative(&a) && self.proves(CmpOp::Lt, &a, &b);
+                Some(match (less, is_quotient) {
+                    (true, true) => Idx::default(),
+                    (true, false) => a,
+                    (false, true) => a.floor_div(&b),
+                    (false, false) => a.modulo(&b),
+                })
+            }
+            _ => None,
+        });
+        canon::idx(&simpler)
+    }
+}
+
+/// What is compared as machine integers, before it was wrapped to their type.
+fn polynomials(e: &Elem) -> Option<(Idx, Idx)> {
+    match e {
+        Elem::Compare(_, a, b) => canon::polynomial(a).zip(canon::polynomial(b)),
+        _ => None,
+    }
+}
+
+/// Whether it is a quotient, a remainder, a maximum or a minimum.
+fn is_composed(atom: &Atom) -> bool {
+    !matches!(atom, Atom::Sym(_) | Atom::Value(_))
+}
