@@ -5,12 +5,12 @@
 //! and runs in a process of its own, many jobs at a time. See `driver.c` for how arrays are laid out: what
 //! reads or writes outside of them is caught.
 
+use crate::scratch::Scratch;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use tempfile::TempDir;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::Sym;
 use tensorize_ir::inputs::Spec;
@@ -49,7 +49,7 @@ pub enum Error {
 /// The functions of one C file, compiled.
 #[derive(Debug)]
 pub struct Differential {
-    folder: TempDir,
+    folder: Scratch,
     program: PathBuf,
     functions: Vec<(String, Signature)>,
     variants: Vec<Variant>,

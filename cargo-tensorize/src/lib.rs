@@ -24,6 +24,7 @@ pub mod proposer;
 pub mod python;
 mod remote;
 pub mod report;
+mod scratch;
 pub mod second;
 pub mod source;
 pub mod sources;

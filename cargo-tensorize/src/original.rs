@@ -6,6 +6,7 @@ use crate::differential::{self, Differential, Effort, Failure, Mismatch, Variant
 use crate::generate;
 use crate::pipeline::{Kernel, micros};
 use crate::python;
+use crate::scratch::Scratch;
 use std::sync::LazyLock;
 use std::time::Instant;
 use tensorize_build::record::{Evidence, Places};
@@ -205,7 +206,7 @@ fn try_replay(
 
 /// As a build compiles generated code, so that nothing is seen there for the first time.
 static OPENMP: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let links = tempfile::tempdir().ok().and_then(|scratch| {
+    let links = Scratch::new().ok().and_then(|scratch| {
         let cc = tensorize_build::Settings::default().cc(Language::C);
         tensorize_build::openmp(&cc, scratch.path())
     });

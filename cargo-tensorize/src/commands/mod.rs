@@ -23,6 +23,7 @@ use crate::exit::Code;
 use crate::output::Output;
 use crate::project::{self, Package};
 use crate::proposer::{self, Proposer};
+use crate::scratch::Scratch;
 use crate::second::Second;
 use std::io::Write as _;
 use std::num::NonZeroUsize;
@@ -150,14 +151,14 @@ fn proposer(
 /// The second solver that was asked for, and the folder of its files, if that is a temporary one.
 fn second_solver(
     asked: &SecondSolver,
-) -> Result<(Option<Second>, Option<tempfile::TempDir>), Box<Diagnostic>> {
+) -> Result<(Option<Second>, Option<Scratch>), Box<Diagnostic>> {
     let Some(name) = &asked.name else {
         return Ok((None, None));
     };
     if let Some(dir) = &asked.smt_dir {
         return Ok((Some(Second::find(name, dir.clone())?), None));
     }
-    let folder = tempfile::tempdir().map_err(|e| {
+    let folder = Scratch::new().map_err(|e| {
         let message = format!("cannot make a temporary folder: {e}");
         Box::new(Diagnostic::error("TZ0703", message))
     })?;

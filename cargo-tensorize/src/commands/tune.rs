@@ -5,6 +5,7 @@ use crate::cli::Tune;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::progress::Counter;
+use crate::scratch::Scratch;
 use serde_json::json;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -96,7 +97,7 @@ pub fn run(args: &Tune, out: &Output) -> Code {
 
 /// What the program measured, and how it ended. Its output goes to standard error, since the report is ours.
 fn measured_by(command: &[OsString]) -> std::io::Result<(Vec<Line>, ExitStatus)> {
-    let folder = tempfile::tempdir()?;
+    let folder = Scratch::new()?;
     let file = folder.path().join("tuned");
     let mut child = Command::new(&command[0])
         .args(&command[1..])

@@ -1,6 +1,7 @@
 //! Compiles C functions together with the driver that runs them.
 
 use super::Error;
+use crate::scratch::Scratch;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -8,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tempfile::TempDir;
 use tensorize_build::adaptor::{self, Adaptor, Flat, c_type};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::signature::{self, Language};
@@ -63,7 +63,7 @@ impl Plan<'_> {
 /// The compiled program.
 pub(super) struct Built {
     /// Goes away with the value.
-    pub folder: TempDir,
+    pub folder: Scratch,
     pub program: PathBuf,
     /// For each variant, why it does not compile, if it doesn't.
     pub broken: Vec<Option<String>>,
@@ -83,7 +83,7 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
     } else {
         cc.clone()
     };
-    let folder = tempfile::Builder::new().prefix("tensorize-").tempdir()?;
+    let folder = Scratch::new()?;
     let at = |name: &str| folder.path().join(name);
     let user_flags: Vec<String> = compile_flags(plan.flags);
     let source = at(if cpp { "original.cpp" } else { "original.c" });
@@ -407,7 +407,7 @@ fn driver(cc: &[String], flags: &[String]) -> Result<Arc<[u8]>, Error> {
         return Ok(object.clone());
     }
     // Not kept: nothing would remove a folder in a static.
-    let folder = tempfile::Builder::new().prefix("tensorize-").tempdir()?;
+    let folder = Scratch::new()?;
     let (source, object) = (
         folder.path().join("driver.c"),
         folder.path().join("driver.o"),

@@ -1,6 +1,7 @@
 //! Where each thing is looked for: in the places where the rest of the program finds it.
 
 use super::Check;
+use crate::scratch::Scratch;
 use crate::tools::{find_python, on_path, solver};
 use indicatif::HumanBytes;
 use serde::Deserialize;
@@ -161,7 +162,7 @@ fn compilers() -> Vec<Check> {
 
 fn openmp(build: &cc::Build, clang: bool) -> Check {
     let check = Check::new("OpenMP", "generated code on all cores");
-    let scratch = tempfile::tempdir();
+    let scratch = Scratch::new();
     let library = scratch
         .ok()
         .and_then(|dir| tensorize_build::openmp(build, dir.path()));
