@@ -9,7 +9,8 @@
  * the order in which index-space members run, bfloat16, the precision of special functions.
  *
  * Taken for granted, and never seen on a device: lane i of a vector is byte i * size of its memory; a product
- * of 32-bit integers has its low words in v1 and its high words in v2; float arithmetic is IEEE 754's.
+ * of 32-bit integers has its low words in v1 and its high words in v2; float arithmetic is IEEE 754's; a byte of a
+ * shuffle's second operand counts from the start of its dual group, and does nothing without its highest bit.
  */
 #ifndef TENSORIZE_EMULATED_TPC_H
 #define TENSORIZE_EMULATED_TPC_H
@@ -74,6 +75,8 @@ typedef int8_t tensor;
 #define SW_RZ (1 << 16)
 #define SW_RU (2 << 16)
 #define SW_RD (3 << 16)
+#define SW_WR_LOWER_GROUP (1 << 12)
+#define SW_WR_UPPER_GROUP (1 << 13)
 
 /* The device, one for each thread. */
 
@@ -358,6 +361,41 @@ static inline uint128 v_u32_mul_b(const uint64 &a, const uint64 &b, TPC_TAIL(uin
         unsigned long long product = (unsigned long long)a[i] * b[i];
         income.v1[i] = (uint32_t)product;
         income.v2[i] = (uint32_t)(product >> 32);
+    }
+    return income;
+}
+
+/* Lanes change places. A dual group is 64 bytes, a quarter of a vector; a group is half of one. */
+
+static inline int64 read_lane_id_4b_b(TPC_TAIL(int64)) {
+    (void)switches;
+    for (int i = 0; i < 64 && predicate != polarity; i++) {
+        income[i] = i;
+    }
+    return income;
+}
+
+/* A byte of `by` says which byte of the same dual group comes there, if its highest bit is set. */
+static inline uchar256 v_u8_shuffle_b(const uchar256 &a, const uchar256 &by, TPC_TAIL(uchar256)) {
+    (void)switches;
+    for (int i = 0; i < 256 && predicate != polarity; i++) {
+        if (by[i] & 0x80) {
+            income[i] = a[i / 64 * 64 + (by[i] & 0x3f)];
+        }
+    }
+    return income;
+}
+
+/* One dual group of `a` gets into another one of the income: those of its groups that the switches name, and in these
+   the bytes whose bits are set. */
+static inline int64 v_i32_mov_dual_group_b(const int64 &a, uint32_t bytes, int from, int to, TPC_TAIL(int64)) {
+    if (from < 0 || from > 3 || to < 0 || to > 3) {
+        tpc_trap("no such dual group", from);
+    }
+    for (int i = 0; i < 64 && predicate != polarity; i++) {
+        if ((switches & (i < 32 ? SW_WR_LOWER_GROUP : SW_WR_UPPER_GROUP)) && (bytes >> (i % 32) & 1)) {
+            ((uint8_t *)income.lane)[64 * to + i] = ((const uint8_t *)a.lane)[64 * from + i];
+        }
     }
     return income;
 }

@@ -129,6 +129,29 @@ static void floats() {
     CHECK(v_exp_f32(0.0f)[0] == 1 && v_reciprocal_f32(4.0f)[0] == 0.25f && v_sqrt_f32(9.0f)[0] == 3);
 }
 
+static void places() {
+    int64 words;
+    uchar256 bytes, by;
+    for (int i = 0; i < 64; i++) {
+        words[i] = 1000 + i;
+        CHECK(read_lane_id_4b_b()[i] == i);
+    }
+    for (int i = 0; i < 256; i++) {
+        bytes[i] = (uint8_t)i;
+        by[i] = (uint8_t)(i % 2 ? 0x80 | (63 - i % 64) : 5);
+    }
+    /* Inside of each dual group; what has no highest bit leaves the income. */
+    uchar256 shuffled = v_u8_shuffle_b(bytes, by, 0, 7);
+    CHECK(shuffled[0] == 7 && shuffled[1] == 62 && shuffled[65] == 126 && shuffled[255] == 192 && shuffled[254] == 7);
+    const int both = SW_WR_LOWER_GROUP | SW_WR_UPPER_GROUP;
+    int64 moved = v_i32_mov_dual_group_b(words, 0xffffffff, 1, 3, both, -1);
+    CHECK(moved[48] == 1016 && moved[63] == 1031 && moved[47] == -1 && moved[0] == -1);
+    moved = v_i32_mov_dual_group_b(words, 0xffffffff, 2, 0, SW_WR_UPPER_GROUP, -1);
+    CHECK(moved[7] == -1 && moved[8] == 1040 && moved[15] == 1047 && moved[16] == -1);
+    moved = v_i32_mov_dual_group_b(words, 0xf0, 0, 0, SW_WR_LOWER_GROUP, -1);
+    CHECK(moved[0] == -1 && moved[1] == 1001 && moved[2] == -1);
+}
+
 int main(int argc, char **) {
     if (argc > 1) {
         /* The glue code promises less than the kernel reads. */
@@ -138,5 +161,6 @@ int main(int argc, char **) {
     bytes();
     words();
     floats();
+    places();
     return 0;
 }

@@ -3,13 +3,17 @@
 //!
 //! * `kernel`: the statements that compute an element.
 //! * `rows.txt`: the intrinsics that it calls.
+//! * `lanes`: how elements of all widths get into lanes of 32 bits and back.
+//! * `notation`: operators for what has index notation.
 //! * `range`: which values an integer may take.
 //!
-//! What it takes: elementwise kernels over tensors whose elements are all of one width. Contractions and
+//! What it takes: elementwise kernels over tensors with elements of 8, 16 and 32 bits. Contractions and
 //! reductions are PyTorch's on this device. Scalars are computed on the host. The file is for two compilers: the
 //! one of the cores defines `__TPC__` and sees the kernel alone.
 
 mod kernel;
+mod lanes;
+mod notation;
 mod range;
 
 use crate::cpu::c;
@@ -21,7 +25,7 @@ use crate::names::{C_WORDS, Names, is_math_name};
 use crate::rows::Tables;
 use crate::{Generated, Kernel, Target, Unsupported};
 use kernel::{Body, held, scalar_name};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
@@ -131,9 +135,9 @@ struct Plan {
     shape: Shape,
     inputs: Vec<Tensor>,
     outputs: Vec<Tensor>,
-    /// Bytes of every element.
+    /// Bytes of the narrowest element.
     width: usize,
-    /// The kernel's own statements.
+    /// The kernel's own statements, for an element.
     lines: Vec<String>,
     /// What is stored, as variables of these.
     results: Vec<String>,
@@ -141,13 +145,16 @@ struct Plan {
     scalars: Vec<(ScalarType, loopir::Function)>,
     /// The whole kernel on the host, for sizes that coordinates can't hold.
     whole: loopir::Function,
+    /// What must not be negative for a launch, since the original decides by its sizes what it reads.
+    inside: Vec<Idx>,
     tier: Tier,
     theorems: Vec<String>,
 }
 
 impl Plan {
     fn new(kernel: &Kernel, rows: Tables) -> Result<Plan, Unsupported> {
-        let f = kernel.function;
+        let (spelt_out, guessed) = notation::spelt_out(kernel.function);
+        let f = &spelt_out;
         let stores = stores(f)?;
         let (_, first) = stores[0];
         let shape = f.nodes[stores[0].0].ty.shape.clone();
@@ -199,18 +206,20 @@ impl Plan {
             inputs.push(tensor(view, f.nodes[*id].ty.elem)?);
             loaded.insert(*id, format!("x{at}"));
         }
+        let inside = inside(kernel, &seen, &inputs, &guessed)?;
         let mut outputs = Vec::new();
         for (id, view) in &stores {
             outputs.push(tensor(view, f.nodes[*id].ty.elem)?);
         }
-        let width = outputs[0].elem.bytes();
+        let mut width = outputs[0].elem.bytes();
         for t in inputs.iter().chain(&outputs) {
-            if t.elem.bytes() != width || !held(t.elem) || t.elem == ScalarType::I1 {
+            if !held(t.elem) || t.elem == ScalarType::I1 {
                 return Err(Unsupported::new(format!(
-                    "tensors of {} and {} in one kernel",
-                    outputs[0].elem, t.elem
+                    "tensors of {} are not used on a tensor processor core",
+                    t.elem
                 )));
             }
+            width = width.min(t.elem.bytes());
         }
         let mut body = Body::new(f, rows, kernel.tier, loaded);
         let mut results = Vec::new();
@@ -227,7 +236,7 @@ impl Plan {
             let function = crate::cpu::without_unused(lowered.function);
             scalars.push((f.nodes[*id].ty.elem, function));
         }
-        let mut whole = lower(f, kernel.tier)?.function;
+        let mut whole = lower(kernel.function, kernel.tier)?.function;
         whole.name = format!("{}__on_host", f.name);
         Ok(Plan {
             shape: seen,
@@ -238,15 +247,50 @@ impl Plan {
             results,
             scalars,
             whole,
+            inside,
             tier,
             theorems,
         })
     }
 
-    /// Elements that a vector holds.
+    /// Elements that a member of the index space computes: those of a vector of the narrowest.
     fn lanes(&self) -> usize {
         VECTOR / self.width
     }
+}
+
+/// Whether what is read of these arrays lies in what the kernel touches: all that has to be not negative.
+fn inside(
+    kernel: &Kernel,
+    shape: &Shape,
+    inputs: &[Tensor],
+    arrays: &BTreeSet<Sym>,
+) -> Result<Vec<Idx>, Unsupported> {
+    let mut needed = Vec::new();
+    for Tensor { place, .. } in inputs.iter().filter(|t| arrays.contains(&t.place.array)) {
+        let mut known = kernel.footprints.iter().map(|f| &f.extent);
+        let extent = known.find(|e| e.array == place.array).ok_or_else(|| {
+            Unsupported::new(format!("nothing is known of what {} holds", place.array))
+        })?;
+        let one = Idx::constant(1);
+        // Rows may lie in either order.
+        let ends = match shape {
+            Shape::Flat(n) => vec![(place.offset.clone(), n)],
+            Shape::Rows(rows, cols) => {
+                let last = &place.offset + &(&(rows - &one) * &place.pitch);
+                vec![(place.offset.clone(), cols), (last, cols)]
+            }
+        };
+        for (first, count) in ends {
+            for room in [&first - &extent.lo, &extent.hi - &(&first + count)] {
+                let holds = room.as_constant().is_some_and(|room| room >= 0);
+                if !holds && !needed.contains(&room) {
+                    needed.push(room);
+                }
+            }
+        }
+    }
+    Ok(needed)
 }
 
 fn stores(f: &Function) -> Result<Vec<(NodeId, &View)>, Unsupported> {
@@ -272,18 +316,6 @@ fn needed(f: &Function, mut todo: Vec<NodeId>) -> Vec<NodeId> {
         }
     }
     (0..found.len()).filter(|id| found[*id]).collect()
-}
-
-/// The name that the intrinsics give to a tensor's elements, and the vector that a load gives.
-fn memory(elem: ScalarType) -> (&'static str, &'static str) {
-    match elem {
-        ScalarType::U8 => ("u8", "uchar256"),
-        ScalarType::I8 => ("i8", "char256"),
-        ScalarType::U16 => ("u16", "ushort128"),
-        ScalarType::I16 => ("i16", "short128"),
-        ScalarType::F32 => ("f32", "float64"),
-        _ => ("i32", "int64"),
-    }
 }
 
 struct Writer<'a> {
@@ -384,61 +416,8 @@ impl<'a> Writer<'a> {
                  \x20   for (int row = start[1]; row < end[1]; row++) {\n\
                  \x20       at[1] = row;\n\
                  \x20       for (int vector = start[0]; vector < end[0]; vector++) {\n";
-        let mut line = |depth: usize, l: &str| text += &format!("{}{l}\n", "    ".repeat(depth));
-        line(3, &format!("at[0] = vector * {lanes};"));
-        let wide = plan.width == 4;
-        for (at, t) in plan.inputs.iter().enumerate() {
-            let ((short, vector), name) = (memory(t.elem), if wide { "x" } else { "all" });
-            line(
-                3,
-                &format!("const {vector} {name}{at} = v_{short}_ld_tnsr_b(at, in{at});"),
-            );
-        }
-        if wide {
-            plan.lines.iter().for_each(|l| line(3, l));
-            for (at, (t, value)) in plan.outputs.iter().zip(&plan.results).enumerate() {
-                line(
-                    3,
-                    &format!("v_{}_st_tnsr(at, out{at}, {value});", memory(t.elem).0),
-                );
-            }
-        } else {
-            let bits = 8 * plan.width;
-            let mask = (1u64 << bits) - 1;
-            for at in 0..plan.outputs.len() {
-                line(3, &format!("int64 y{at} = 0;"));
-            }
-            line(
-                3,
-                &format!("for (int shift = 0; shift < 32; shift += {bits}) {{"),
-            );
-            for (at, t) in plan.inputs.iter().enumerate() {
-                let part =
-                    format!("v_i32_and_b(v_i32_shr_b(*(const int64 *)&all{at}, shift), {mask})");
-                let half = 1u64 << (bits - 1);
-                let value = match t.elem.is_signed() {
-                    true => format!("v_i32_sub_b(v_i32_xor_b({part}, {half}), {half})"),
-                    false => part,
-                };
-                line(4, &format!("const int64 x{at} = {value};"));
-            }
-            plan.lines.iter().for_each(|l| line(4, l));
-            for (at, value) in plan.results.iter().enumerate() {
-                line(
-                    4,
-                    &format!(
-                        "y{at} = v_i32_or_b(y{at}, v_i32_shl_b(v_i32_and_b({value}, {mask}), shift));"
-                    ),
-                );
-            }
-            line(3, "}");
-            for (at, t) in plan.outputs.iter().enumerate() {
-                let (short, vector) = memory(t.elem);
-                line(
-                    3,
-                    &format!("v_{short}_st_tnsr(at, out{at}, *(const {vector} *)&y{at});"),
-                );
-            }
+        for (depth, line) in lanes::statements(plan, &format!("vector * {lanes}")).0 {
+            text += &format!("{}{line}\n", "    ".repeat(3 + depth));
         }
         text + "        }\n    }\n}\n"
     }
@@ -552,8 +531,12 @@ impl<'a> Writer<'a> {
         let scalars = (0..plan.scalars.len()).map(scalar_name);
         let args: Vec<String> = tensors.chain(scalars).collect();
         let first = if inputs > 0 { "inputs" } else { "nullptr" };
+        let mut inside = String::new();
+        for room in &plan.inside {
+            inside += &format!(" && {} >= 0", index(room)?);
+        }
         text += &format!(
-            "    const bool launched = tpc_rows < INT32_MAX && tpc_cols < INT32_MAX - {VECTOR} &&\n\
+            "    const bool launched = tpc_rows < INT32_MAX && tpc_cols < INT32_MAX - {VECTOR}{inside} &&\n\
              \x20       tpc_launch({}__glue, [=] {{ {}__core({}); }}, {first}, {inputs}, outputs, {outputs});\n\
              \x20   if (!launched) {{\n        {};\n    }}\n}}\n",
             f.name,
