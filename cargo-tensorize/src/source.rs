@@ -30,7 +30,7 @@ impl Source {
     }
 
     /// What the front end has to be told. As the C compiler gets it: contraction is off unless the user's
-    /// own flags turn it on, and `tensorize.h` is found.
+    /// own flags turn it on, `tensorize.h` is found, and what the environment says comes last.
     pub fn front_end_args(&self) -> Vec<String> {
         let s = &self.settings;
         let here = |p: &str| s.dir.join(p).display().to_string();
@@ -39,7 +39,8 @@ impl Source {
         args.push(format!("-I{}", tensorize_build::include_dir().display()));
         args.extend(s.define.iter().map(|d| format!("-D{d}")));
         args.extend(s.target.iter().map(|t| format!("--target={t}")));
-        let mut flags = s.flags.iter();
+        let environment = s.from_environment(tensorize_build::adaptor::language_of(&self.file));
+        let mut flags = s.flags.iter().chain(&environment);
         while let Some(flag) = flags.next() {
             match ["-isystem", "-iquote", "-idirafter", "-include", "-I"]
                 .iter()

@@ -320,6 +320,36 @@ fn fast_math_is_not_exact() {
     assert_eq!(tier("-ffast-math"), "real");
 }
 
+/// The compiler is told that, too, and the hash covers it: what is proven is about what is compiled.
+#[test]
+fn what_the_environment_tells_the_compiler_is_read_as_well() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "#ifndef FAR\n#define FAR 0\n#endif\n\
+        void far(const int *restrict a, int *restrict b, int n) {\n\
+        for (int i = 0; i < n; i++) b[i] = a[i] + (i > 100000 ? FAR : 0);\n}\n\
+        float dot(const float *a, const float *b, int n) {\n\
+        float s = 0;\nfor (int i = 0; i < n; i++) s += a[i] * b[i];\nreturn s;\n}\n";
+    std::fs::write(dir.path().join("k.c"), text).unwrap();
+    let lift = |flags: &str| {
+        let args = [
+            "lift",
+            "k.c",
+            "--no-differential",
+            "--message-format",
+            "json",
+        ];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"));
+        command.args(args).current_dir(dir.path());
+        json(&command.env("CFLAGS", flags).output().unwrap())
+    };
+    let plain = lift("-O2 -g");
+    assert_eq!(kernel(&plain, "dot")["tier"], "exact");
+    let own = lift("-DFAR=3 -ffast-math");
+    assert_eq!(kernel(&own, "dot")["tier"], "real");
+    let summary = |k: &serde_json::Value| k["summary"].to_string();
+    assert_ne!(summary(kernel(&plain, "far")), summary(kernel(&own, "far")));
+}
+
 #[test]
 fn both_ways_to_call_it() {
     for args in [&["--version"][..], &["tensorize", "--version"]] {

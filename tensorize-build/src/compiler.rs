@@ -40,31 +40,14 @@ impl Settings {
 
     /// The `cc` build with these settings. It prints nothing to cargo.
     pub fn cc(&self, language: Language) -> cc::Build {
-        let mut build = cc::Build::new();
+        let mut build = self.plain(language);
         let standard = self.flags.iter().any(|f| f.starts_with("-std="));
-        if language == Language::Cpp {
-            build.cpp(true);
-            if !standard {
-                // What the front end reads it as.
-                build.std("c++20");
-            }
-        }
-        build
-            .cargo_metadata(false)
-            .cargo_warnings(false)
-            .warnings(false);
-        let in_build_script = in_build_script();
-        if !in_build_script {
-            build
-                .host(env!("TENSORIZE_HOST"))
-                .target(env!("TENSORIZE_HOST"));
-            build.debug(false).out_dir(env::temp_dir());
-        }
-        if let Some(target) = &self.target {
-            build.target(target);
+        if language == Language::Cpp && !standard {
+            // What the front end reads it as.
+            build.std("c++20");
         }
         // A level below 2 would make the comparison with generated code unfair.
-        let release = in_build_script && env::var("OPT_LEVEL").is_ok_and(|l| l == "3");
+        let release = in_build_script() && env::var("OPT_LEVEL").is_ok_and(|l| l == "3");
         build.opt_level(if release { 3 } else { 2 });
         // Part of the contract: without it a compiler may fuse `a*b + c`, and bits differ. The user's
         // own flags come later, and are part of a file's hash.
@@ -83,6 +66,39 @@ impl Settings {
         build
     }
 
+    fn plain(&self, language: Language) -> cc::Build {
+        let mut build = cc::Build::new();
+        build
+            .cpp(language == Language::Cpp)
+            .cargo_metadata(false)
+            .cargo_warnings(false)
+            .warnings(false);
+        if !in_build_script() {
+            build
+                .host(env!("TENSORIZE_HOST"))
+                .target(env!("TENSORIZE_HOST"));
+            build.debug(false).out_dir(env::temp_dir());
+        }
+        if let Some(target) = &self.target {
+            build.target(target);
+        }
+        build
+    }
+
+    /// What the environment tells the compiler besides, as CFLAGS and `CC="gcc -m32"` do. `cc` puts it behind all other
+    /// arguments, so that it counts where they contradict each other.
+    pub fn from_environment(&self, language: Language) -> Vec<String> {
+        let speaks = |name: &str| ["CC", "CXX", "CFLAGS"].iter().any(|v| name.contains(v));
+        if !env::vars_os().any(|(name, _)| name.to_str().is_some_and(speaks)) {
+            return vec![];
+        }
+        let mut build = self.plain(language);
+        let tool = build.no_default_flags(true).opt_level(2).try_get_compiler();
+        let mut args = tool.map(|t| arguments(&t)).unwrap_or_default();
+        args.retain(|a| a != "-w");
+        args
+    }
+
     /// The compiler as a command in the manifest's folder, with all arguments but the files.
     pub fn command(&self, build: &cc::Build) -> Result<Command, cc::Error> {
         let mut command = build.try_get_compiler()?.to_command();
@@ -90,6 +106,13 @@ impl Settings {
         Ok(command)
     }
 }
+/// What a compiler is told before the files, also by `CC="gcc -m32"`.
+pub(crate) fn arguments(tool: &cc::Tool) -> Vec<String> {
+    let command = tool.to_command();
+    let args = command.get_args().filter(|a| *a != tool.path().as_os_str());
+    args.map(|a| a.to_string_lossy().into_owned()).collect()
+}
+
 /// Whether cargo runs this process as a build script. `cargo run` and `cargo test` give their programs `OUT_DIR`, too.
 pub fn in_build_script() -> bool {
     ["OUT_DIR", "TARGET"]

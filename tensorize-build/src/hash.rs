@@ -11,7 +11,7 @@ mod signs;
 pub use signs::Signs;
 
 use crate::adaptor::language_of;
-use crate::compiler::Settings;
+use crate::compiler::{Settings, arguments};
 use crate::limited::{self, Limits};
 use parts::Parts;
 use std::collections::{BTreeSet, HashMap};
@@ -135,11 +135,7 @@ fn preprocess_within(
             errors.join("; ")
         ));
     }
-    let flags: Vec<String> = tool
-        .args()
-        .iter()
-        .map(|a| a.to_string_lossy().into_owned())
-        .collect();
+    let flags = arguments(&tool);
     let system = system_dirs(&log, &settings.dir, &given_dirs(&flags, &settings.dir));
     let scanned = Scanned::new(
         &String::from_utf8_lossy(&output.stdout),
@@ -220,6 +216,10 @@ fn changes_meaning(flag: &str) -> bool {
         "alias",
         "std=",
         "long-double",
+        "honor",
+        "approx",
+        "recip",
+        "veclib",
         "wchar",
         "-include",
         "-imacros",
@@ -468,6 +468,7 @@ mod tests {
         let plain = p.pre(&[]).hash_of("f");
         assert_ne!(plain, p.pre(&["-ffast-math"]).hash_of("f"));
         assert_ne!(plain, p.pre(&["-funsigned-char"]).hash_of("f"));
+        assert_ne!(plain, p.pre(&["-mrecip"]).hash_of("f"));
         assert_eq!(plain, p.pre(&["-g"]).hash_of("f"));
         assert_eq!(plain, p.pre(&["-DUNUSED=1"]).hash_of("f"));
     }

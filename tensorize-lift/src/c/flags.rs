@@ -24,16 +24,20 @@ pub fn float_semantics(args: &[String], target: &str) -> FloatSemantics {
         arch,
         "x86_64" | "x86" | "i386" | "i486" | "i586" | "i686" | "amd64"
     );
-    let (mut fast, mut contract) = (false, None);
+    // What `-fno-unsafe-math-optimizations` takes back is not all that `-ffast-math` gives: NaNs stay assumed away.
+    let (mut fast, mut regrouped, mut contract) = (false, false, None);
     let mut machine_has_fma = !x86;
+    // The x87 computes with more precision than the types have. GCC takes it for 32 bits unless it is told otherwise,
+    // also with -msse2.
+    let mut x87 = x86 && arch != "x86_64" && arch != "amd64";
     for arg in args {
         match arg.as_str() {
             "-ffast-math" | "-Ofast" => (fast, contract) = (true, Some(true)),
             "-funsafe-math-optimizations"
             | "-fassociative-math"
             | "-freciprocal-math"
-            | "-ffinite-math-only"
-            | "-fno-signed-zeros"
+            | "-fno-signed-zeros" => regrouped = true,
+            "-ffinite-math-only"
             | "-ffp-model=fast"
             | "-ffp-model=aggressive"
             | "-fexcess-precision=fast"
@@ -42,30 +46,38 @@ pub fn float_semantics(args: &[String], target: &str) -> FloatSemantics {
             | "-fno-honor-nans"
             | "-fno-honor-infinities"
             | "-fsingle-precision-constant"
-            | "-mdaz-ftz" => {
-                fast = true;
+            | "-mdaz-ftz" => fast = true,
+            // clang goes back to what it does without any flag, which is to contract, GCC to what was said last.
+            "-fno-fast-math" => {
+                if fast || regrouped {
+                    contract = Some(true);
+                }
+                (fast, regrouped) = (false, false);
             }
-            "-fno-fast-math" | "-ffp-model=strict" => (fast, contract) = (false, Some(false)),
-            "-ffp-model=precise" => fast = false,
-            "-fno-unsafe-math-optimizations" => fast = false,
+            "-ffp-model=strict" => (fast, regrouped, contract) = (false, false, Some(false)),
+            "-ffp-model=precise" => (fast, regrouped, contract) = (false, false, Some(true)),
+            "-fno-unsafe-math-optimizations" => regrouped = false,
             "-ffp-contract=off" => contract = Some(false),
             "-ffp-contract=on" | "-ffp-contract=fast" | "-ffp-contract=fast-honor-pragmas" => {
                 contract = Some(true);
             }
             a if a.starts_with("-mrecip") || a.starts_with("-fdenormal-fp-math=") => fast = true,
+            // Functions of vectors round otherwise than those of one number.
+            "-fveclib=none" => {}
+            a if a.starts_with("-fveclib=") || a.starts_with("-mveclibabi=") => fast = true,
+            "-m32" => x87 = x86,
+            "-mfpmath=sse" => x87 = false,
+            a if a.starts_with("-mfpmath=") => x87 = x86,
             "-mfma" | "-mfma4" => machine_has_fma = true,
             "-march=x86-64" | "-march=x86-64-v2" => machine_has_fma = !x86,
             a if a.starts_with("-march=") || a.starts_with("-mcpu=") => machine_has_fma = true,
             _ => {}
         }
     }
-    // The x87 computes with more precision than the types have.
-    let x87 = x86 && arch != "x86_64" && arch != "amd64";
-    let sse = args.iter().any(|a| a == "-mfpmath=sse" || a == "-msse2");
-    fast |= x87 && !sse;
     FloatSemantics {
-        contract: contract.unwrap_or(true) && machine_has_fma,
-        fast_math: fast,
+        // What is asked for counts on any machine: that one can is nothing that a kernel's hash says.
+        contract: contract.unwrap_or(machine_has_fma),
+        fast_math: fast || regrouped || x87,
     }
 }
 
@@ -108,6 +120,7 @@ pub(super) fn for_libclang(args: &[String]) -> Vec<String> {
         "-fno-unsigned-char",
         "-fshort-enums",
         "-fno-short-enums",
+        "-fshort-wchar",
         "-ffreestanding",
         "-fno-builtin",
         "-fgnu89-inline",
@@ -179,5 +192,36 @@ mod tests {
             read(&["-ffast-math", "-fno-fast-math"], "x86_64-linux"),
             (false, false)
         );
+    }
+
+    #[test]
+    fn what_a_flag_takes_back_is_not_more_than_compilers_take_back() {
+        let of = |flags: &str| {
+            let args: Vec<&str> = flags.split(' ').collect();
+            read(&args, "x86_64-unknown-linux-gnu")
+        };
+        // GCC goes on to assume that there are no NaNs.
+        let nans = "-ffast-math -fno-unsafe-math-optimizations";
+        assert_eq!(of(nans), (false, true));
+        let regrouped = "-fassociative-math -fno-unsafe-math-optimizations";
+        assert_eq!(of(regrouped), (false, false));
+        // clang contracts again.
+        for flags in [
+            "-ffp-contract=off -mfma -ffast-math -fno-fast-math",
+            "-ffp-contract=off -mfma -ffp-model=precise",
+        ] {
+            assert_eq!(of(flags), (true, false), "{flags}");
+        }
+        assert_eq!(of("-ffp-contract=off -mfma -fno-fast-math"), (false, false));
+        assert_eq!(of("-ffp-contract=fast"), (true, false));
+        assert_eq!(of("-mfma -ffp-model=strict"), (false, false));
+        // The x87, and functions of vectors.
+        for flags in ["-mfpmath=387", "-mfpmath=sse,387", "-m32", "-m32 -msse2"] {
+            assert_eq!(of(flags), (false, true), "{flags}");
+        }
+        assert_eq!(of("-m32 -msse2 -mfpmath=sse"), (false, false));
+        assert_eq!(read(&["-msse2"], "i686-unknown-linux-gnu"), (false, true));
+        assert_eq!(of("-fveclib=libmvec"), (false, true));
+        assert_eq!(of("-fveclib=none"), (false, false));
     }
 }

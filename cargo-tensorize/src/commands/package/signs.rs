@@ -55,12 +55,13 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_flag_that_lets_only_some_machines_fuse_is_told() {
+    fn a_flag_that_has_only_some_machines_round_otherwise_is_told() {
         let under = |flags: &[&str]| {
             let flags: Vec<String> = flags.iter().map(|f| f.to_string()).collect();
             rounds_alike_everywhere(&Source::alone(Path::new("k.c"), &flags))
         };
         assert!(under(&[]) && under(&["-O3"]));
-        assert!(!under(&["-ffp-contract=fast"]));
+        assert!(under(&["-ffp-contract=fast"]));
+        assert!(!under(&["-mfpmath=387"]));
     }
 }
