@@ -46,6 +46,17 @@ impl Call {
         unsafe { call.as_ref() }.unwrap_or(&FLAT)
     }
 
+    /// The original's own arguments, if it comes from a shim that found nothing amiss.
+    ///
+    /// # Safety
+    /// As for [`Call::of`].
+    #[inline(always)]
+    pub unsafe fn arguments(call: *const Call) -> Option<*const *mut c_void> {
+        // SAFETY: handed on.
+        let call = unsafe { call.as_ref() }?;
+        (call.refused.is_null() && !call.arguments.is_null()).then_some(call.arguments)
+    }
+
     /// Whether it comes from a shim, with the original's own arguments.
     pub fn from_source(&self) -> bool {
         !self.arguments.is_null()

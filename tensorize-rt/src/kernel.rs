@@ -2,7 +2,7 @@
 
 use crate::choice::{Choice, choice, watch_for_forks};
 use crate::device::Api;
-use crate::pace::{Pace, Turn};
+use crate::pace::{Pace, Turn, class_at_once, is_due};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -92,14 +92,25 @@ pub struct Kernel {
 
 #[derive(Debug)]
 struct State {
+    /// A bit for each size class of [`Pace`] that the original has, whatever else is known: what calls look at first.
+    at_once: AtomicU64,
     route: AtomicU8,
+    counts: Counts,
+    pace: Pace,
+    notes: Mutex<Notes>,
+    /// Held while `route` and `at_once` change, so that they say the same.
+    deciding: Mutex<()>,
+}
+
+/// How many calls there were. Away from what calls only read: else every count of one thread would have the others wait.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Counts {
     original: AtomicU64,
     native: AtomicU64,
     elsewhere: AtomicU64,
     shadowed: AtomicU64,
     guard_failed: AtomicU64,
-    pace: Pace,
-    notes: Mutex<Notes>,
 }
 
 /// What does not happen often.
@@ -146,13 +157,17 @@ impl Kernel {
         targets: &'static [Target],
     ) -> Kernel {
         let state = State {
+            at_once: AtomicU64::new(0),
             route: AtomicU8::new(UNDECIDED),
-            original: AtomicU64::new(0),
-            native: AtomicU64::new(0),
-            elsewhere: AtomicU64::new(0),
-            shadowed: AtomicU64::new(0),
-            guard_failed: AtomicU64::new(0),
+            counts: Counts {
+                original: AtomicU64::new(0),
+                native: AtomicU64::new(0),
+                elsewhere: AtomicU64::new(0),
+                shadowed: AtomicU64::new(0),
+                guard_failed: AtomicU64::new(0),
+            },
             pace: Pace::new(),
+            deciding: Mutex::new(()),
             notes: Mutex::new(Notes {
                 out: Vec::new(),
                 ready: Vec::new(),
@@ -181,6 +196,19 @@ impl Kernel {
         self
     }
 
+    /// Whether the original is to answer a call that touches so many elements, as far as that can be told at a glance; the
+    /// call is counted then. If not, [`Kernel::route`] knows more.
+    #[inline(always)]
+    pub fn is_for_original(&self, size: i64) -> bool {
+        let originals = self.state.at_once.load(Ordering::Relaxed);
+        let calls = self.state.counts.original.load(Ordering::Relaxed);
+        if originals >> class_at_once(size) & 1 == 0 || is_due(calls) {
+            return false;
+        }
+        self.count_original();
+        true
+    }
+
     /// Which code is to answer a call.
     #[inline(always)]
     pub fn route(&'static self) -> Route {
@@ -195,6 +223,7 @@ impl Kernel {
 
     #[cold]
     fn decide(&'static self) -> Route {
+        let deciding = self.deciding();
         // Whatever goes wrong here must not unwind into C.
         let decided = std::panic::catch_unwind(|| {
             watch_for_forks();
@@ -202,7 +231,41 @@ impl Kernel {
         });
         let route = decided.unwrap_or(Route::Original);
         self.state.route.store(route as u8, Ordering::Relaxed);
+        self.look_again(&deciding);
         route
+    }
+
+    fn deciding(&self) -> MutexGuard<'_, ()> {
+        let deciding = self.state.deciding.lock();
+        deciding.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has [`Kernel::is_for_original`] say what the route and the classes say.
+    fn look_again(&self, _: &MutexGuard<'_, ()>) {
+        let originals = match self.state.route.load(Ordering::Relaxed) {
+            route if route == Route::Original as u8 => u64::MAX,
+            route if route == Route::Faster as u8 => self.state.pace.originals(),
+            _ => 0,
+        };
+        self.state.at_once.store(originals, Ordering::Relaxed);
+    }
+
+    /// The same where somebody else may have decided meanwhile.
+    fn refresh(&self) {
+        // A forked child has originals alone, and somebody who is no more may hold its lock.
+        if !FORKED.load(Ordering::Relaxed) {
+            self.look_again(&self.deciding());
+        }
+    }
+
+    /// At the next call, all is decided again.
+    fn decide_later(&self) {
+        if FORKED.load(Ordering::Relaxed) {
+            return;
+        }
+        let deciding = self.deciding();
+        self.state.route.store(UNDECIDED, Ordering::Relaxed);
+        self.look_again(&deciding);
     }
 
     fn decide_for(&self, choice: &Choice) -> Route {
@@ -274,7 +337,7 @@ impl Kernel {
             notes.ready.push(target);
         }
         drop(notes);
-        self.state.route.store(UNDECIDED, Ordering::Relaxed);
+        self.decide_later();
     }
 
     /// The target of this name, or why it can't run.
@@ -298,7 +361,7 @@ impl Kernel {
             notes.out.push((target, why));
         }
         drop(notes);
-        self.state.route.store(UNDECIDED, Ordering::Relaxed);
+        self.decide_later();
     }
 
     pub(crate) fn notes(&self) -> MutexGuard<'_, Notes> {
@@ -308,16 +371,18 @@ impl Kernel {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a call that the original answers.
+    /// Counts a call that the original answers. Of two threads that do this at the same moment, one may go uncounted: an
+    /// exact count would cost small calls more than all else on their way.
     #[inline(always)]
     pub fn count_original(&self) {
-        self.state.original.fetch_add(1, Ordering::Relaxed);
+        let count = &self.state.counts.original;
+        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// Counts a call that linked-in code answers.
     #[inline(always)]
     pub fn count_native(&self) {
-        self.state.native.fetch_add(1, Ordering::Relaxed);
+        self.state.counts.native.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Which code answers a call that touches so many elements, on [`Route::Faster`]; this route again where
@@ -327,16 +392,30 @@ impl Kernel {
         let s = &self.state;
         match s.pace.turn(size) {
             Turn::Original => {
-                s.pace.after(size, s.original.load(Ordering::Relaxed));
+                self.after(size, &s.counts.original);
                 Route::Original
             }
             Turn::Native => {
-                s.pace.after(size, s.native.load(Ordering::Relaxed));
+                self.after(size, &s.counts.native);
                 Route::Native
             }
             Turn::Elsewhere(_) => Route::Elsewhere,
             Turn::Trial { .. } => Route::Faster,
         }
+    }
+
+    /// Has a class that was found out here timed again now and then.
+    #[inline(always)]
+    fn after(&self, size: i64, calls: &AtomicU64) {
+        if is_due(calls.load(Ordering::Relaxed)) {
+            self.again(size);
+        }
+    }
+
+    #[cold]
+    fn again(&self, size: i64) {
+        self.state.pace.again(size);
+        self.refresh();
     }
 
     /// Runs the one of the two whose turn it is, and notes how long it took.
@@ -359,13 +438,18 @@ impl Kernel {
                 original()
             }
         };
-        self.state.pace.timed(size, is_native, run)
+        let result = self.state.pace.timed(size, is_native, run);
+        self.refresh();
+        result
     }
 
     /// Counts a call whose guards failed.
     #[cold]
     pub fn count_guard_failed(&self) {
-        self.state.guard_failed.fetch_add(1, Ordering::Relaxed);
+        self.state
+            .counts
+            .guard_failed
+            .fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a call that has no flat form, or whose guards failed, and notes why.
@@ -378,24 +462,24 @@ impl Kernel {
     /// Counts a call for the original that was counted for linked-in code, which did not get the memory that it asked for.
     #[cold]
     pub fn count_no_memory(&self) {
-        self.state.native.fetch_sub(1, Ordering::Relaxed);
+        self.state.counts.native.fetch_sub(1, Ordering::Relaxed);
         self.count_original();
         self.notes().why = Some("there was no memory for the results".into());
     }
 
     /// Counts a call that this target answered, on copies of the arrays.
     pub(crate) fn count_elsewhere(&self, target: &'static str) {
-        self.state.elsewhere.fetch_add(1, Ordering::Relaxed);
+        self.state.counts.elsewhere.fetch_add(1, Ordering::Relaxed);
         self.notes().elsewhere = Some(target);
     }
 
     pub(crate) fn count_shadowed(&self) {
-        self.state.shadowed.fetch_add(1, Ordering::Relaxed);
+        self.state.counts.shadowed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Calls so far: by the original, native code, targets that run on copies, compared ones, failed guards.
     pub(crate) fn counts(&self) -> [u64; 5] {
-        let s = &self.state;
+        let s = &self.state.counts;
         [
             &s.original,
             &s.native,
@@ -460,16 +544,16 @@ pub(crate) fn kernels() -> impl Iterator<Item = &'static Kernel> {
 
 /// Every route is decided again at the next call.
 pub(crate) fn decide_anew() {
-    kernels().for_each(|k| k.state.route.store(UNDECIDED, Ordering::Relaxed));
+    kernels().for_each(Kernel::decide_later);
 }
 
 /// From now on, originals answer. Safe to call in a forked child.
 pub(crate) fn originals_only() {
     FORKED.store(true, Ordering::Relaxed);
     kernels().for_each(|k| {
-        k.state
-            .route
-            .store(Route::Original as u8, Ordering::Relaxed)
+        let original = Route::Original as u8;
+        k.state.route.store(original, Ordering::Relaxed);
+        k.state.at_once.store(u64::MAX, Ordering::Relaxed);
     });
 }
 

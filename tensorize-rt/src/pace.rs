@@ -62,6 +62,18 @@ pub(crate) fn class_of(size: i64) -> usize {
     (64 - size.max(0).leading_zeros()) as usize % CLASSES
 }
 
+/// The same for a size from 0 on, in fewer steps; any class for others, which no generated code answers.
+#[inline(always)]
+pub(crate) fn class_at_once(size: i64) -> u32 {
+    (size.cast_unsigned() << 1 | 1).ilog2()
+}
+
+/// Whether it is time to have a class timed again, after so many calls of the kernel.
+#[inline(always)]
+pub(crate) fn is_due(calls: u64) -> bool {
+    calls & (AGAIN - 1) == AGAIN - 1
+}
+
 /// What a class begins with: a plain model of what a call costs.
 const fn unmeasured(class: usize) -> u8 {
     if (1 << class) <= FEW && class < 63 {
@@ -74,6 +86,21 @@ const fn unmeasured(class: usize) -> u8 {
 /// Whether generated code is clearly faster.
 fn wins(native_ns: u64, original_ns: u64) -> bool {
     native_ns.saturating_add(native_ns / MARGIN) < original_ns
+}
+
+impl Class {
+    #[inline(always)]
+    fn turn(&self) -> Turn {
+        match self.state.load(Ordering::Relaxed) {
+            KNOWN_ORIGINAL | FOUND_ORIGINAL => Turn::Original,
+            KNOWN_NATIVE | FOUND_NATIVE => Turn::Native,
+            // The generated code first: a single call shall have it.
+            tried if tried < ELSEWHERE => Turn::Trial {
+                native: tried % 2 == 0,
+            },
+            other => Turn::Elsewhere(other - ELSEWHERE),
+        }
+    }
 }
 
 impl Pace {
@@ -101,15 +128,7 @@ impl Pace {
     /// Whose turn it is.
     #[inline(always)]
     pub(crate) fn turn(&self, size: i64) -> Turn {
-        match self.class(size).state.load(Ordering::Relaxed) {
-            KNOWN_ORIGINAL | FOUND_ORIGINAL => Turn::Original,
-            KNOWN_NATIVE | FOUND_NATIVE => Turn::Native,
-            // The generated code first: a single call shall have it.
-            tried if tried < ELSEWHERE => Turn::Trial {
-                native: tried % 2 == 0,
-            },
-            other => Turn::Elsewhere(other - ELSEWHERE),
-        }
+        self.class(size).turn()
     }
 
     /// What was measured: a turn for each class, or `None` where a class is as if nobody had.
@@ -168,16 +187,15 @@ impl Pace {
             .ok();
     }
 
-    /// Has a class that was found out here timed again now and then; `calls` is how many calls the kernel has had.
-    #[inline(always)]
-    pub(crate) fn after(&self, size: i64, calls: u64) {
-        if calls & (AGAIN - 1) == AGAIN - 1 {
-            self.again(size);
-        }
+    /// The classes that the original has, a bit each.
+    pub(crate) fn originals(&self) -> u64 {
+        (0..CLASSES)
+            .filter(|i| matches!(self.classes[*i].turn(), Turn::Original))
+            .fold(0, |set, i| set | 1 << i)
     }
 
-    #[cold]
-    fn again(&self, size: i64) {
+    /// Has a class that was found out here timed again.
+    pub(crate) fn again(&self, size: i64) {
         let class = self.class(size);
         let state = class.state.load(Ordering::Relaxed);
         if state == FOUND_ORIGINAL || state == FOUND_NATIVE {
@@ -213,8 +231,40 @@ mod tests {
         assert_eq!(pace.turn(1023), Turn::Original, "one class");
         assert_eq!(pace.turn(512), Turn::Original, "one class");
         assert!(tried(&pace, 1024) && tried(&pace, i64::MAX));
-        pace.after(700, AGAIN - 1);
+        pace.again(700);
         assert_eq!(decide(&pace, 700, 10, 100), Turn::Native);
+    }
+
+    #[test]
+    fn at_a_glance_as_in_full() {
+        let pace = Pace::new();
+        let sizes = [
+            0,
+            1,
+            2,
+            3,
+            63,
+            64,
+            127,
+            128,
+            1 << 40,
+            i64::MAX / 2,
+            i64::MAX,
+        ];
+        for size in sizes {
+            assert_eq!(class_at_once(size) as usize, class_of(size), "{size}");
+        }
+        for size in [i64::MIN, i64::MIN / 2, -1] {
+            assert!(class_at_once(size) < 64, "{size}");
+        }
+        let few = pace.originals();
+        assert_eq!(few, 0b111_1111, "sizes below 64");
+        decide(&pace, 700, 100, 10);
+        decide(&pace, 5000, 10, 100);
+        assert_eq!(pace.originals(), few | 1 << class_of(700));
+        pace.again(700);
+        assert_eq!(pace.originals(), few);
+        assert!(is_due(AGAIN - 1) && !is_due(AGAIN) && !is_due(0));
     }
 
     #[test]
@@ -230,7 +280,7 @@ mod tests {
         let pace = Pace::new();
         for size in [i64::MIN, -1, 0, 1, 16, 63] {
             assert_eq!(pace.turn(size), Turn::Original);
-            pace.after(size, AGAIN - 1);
+            pace.again(size);
             assert_eq!(pace.turn(size), Turn::Original);
         }
         assert!(tried(&pace, 64));
@@ -240,7 +290,7 @@ mod tests {
         turns[class_of(1 << 21)] = Some(Turn::Original);
         decide(&pace, 5000, 10, 100);
         pace.set(&turns);
-        pace.after(1 << 21, AGAIN - 1);
+        pace.again(1 << 21);
         assert_eq!(pace.turn(40), Turn::Native);
         assert_eq!(pace.turn(1 << 20), Turn::Elsewhere(2));
         assert_eq!(pace.turn(1 << 21), Turn::Original, "it is not timed again");

@@ -88,6 +88,7 @@ pub fn modulo(a: i64, b: i64) -> Option<i64> {
 }
 
 /// For a safe wrapper: an error unless `guard` holds.
+#[inline(always)]
 pub fn hold(kernel: &'static str, guard: &'static str, holds: Option<bool>) -> Result<(), Error> {
     if holds == Some(true) {
         Ok(())
@@ -97,7 +98,22 @@ pub fn hold(kernel: &'static str, guard: &'static str, holds: Option<bool>) -> R
 }
 
 /// For a safe wrapper: an error unless a slice of `given` elements holds `extent`.
+#[inline(always)]
 pub fn fit(
+    kernel: &'static str,
+    array: &'static str,
+    extent: Option<(i64, i64)>,
+    given: usize,
+) -> Result<(), Error> {
+    match extent {
+        // Almost every call: small ones shall pay for no more than these two comparisons.
+        Some((lo, hi)) if lo >= 0 && hi <= i64::try_from(given).unwrap_or(i64::MAX) => Ok(()),
+        _ => fit_in_full(kernel, array, extent, given),
+    }
+}
+
+#[cold]
+fn fit_in_full(
     kernel: &'static str,
     array: &'static str,
     extent: Option<(i64, i64)>,
@@ -163,6 +179,14 @@ mod tests {
     fn lengths() {
         assert!(check_length("k", "a", 0, 4, 4).is_ok());
         assert!(check_length("k", "a", 5, 5, 0).is_ok());
+        // What `fit` sees at a glance is what it would see in full.
+        for (lo, hi) in [(0, 4), (4, 4), (0, -1), (3, i64::MIN), (-1, 2), (-2, -2)] {
+            let at_a_glance = fit("k", "a", Some((lo, hi)), 4).is_ok();
+            assert_eq!(at_a_glance, check_length("k", "a", lo, hi, 4).is_ok());
+        }
+        assert!(fit("k", "a", Some((0, 5)), 4).is_err());
+        assert!(fit("k", "a", Some((0, i64::MAX)), 4).is_err());
+        assert!(fit("k", "a", None, 4).is_err());
         assert!(matches!(
             check_length("k", "a", 0, 5, 4),
             Err(Error::TooShort {

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::process::Command;
 use tensorize_rt::tuned::{self, Line};
 use tensorize_rt::{
-    Argument, Array, Code, Elem, Extent, Kernel, KernelReport, Library, Route, Target, Tier,
+    Argument, Array, Choice, Code, Elem, Extent, Kernel, KernelReport, Library, Route, Target, Tier,
 };
 
 /// Each test is a process of its own, with what was measured in a file of its own: `known` at first. The lines after it.
@@ -86,11 +86,15 @@ fn call(kernel: &'static Kernel, len: i64) {
 /// The same; the kernel's C does this, too.
 fn call_with(kernel: &'static Kernel, len: i64, also: &dyn Fn()) {
     let mut x = vec![1u8; len as usize + 1];
+    let pointer = x.as_mut_ptr();
+    if kernel.is_for_original(len) {
+        add(pointer, len);
+        return;
+    }
     let mut route = kernel.route();
     if route == Route::Faster {
         route = kernel.faster(len);
     }
-    let pointer = x.as_mut_ptr();
     let first = match route {
         Route::Elsewhere => {
             let array = Array {
@@ -122,6 +126,10 @@ fn call_with(kernel: &'static Kernel, len: i64, also: &dyn Fn()) {
                     &[pointer.cast()],
                 )
             }
+        }
+        Route::Native => {
+            kernel.count_native();
+            add(pointer, len)
         }
         Route::Faster => kernel.run_faster(len, || add(pointer, len), || add(pointer, len)),
         _ => {
@@ -262,5 +270,88 @@ fn linked_in_code_has_the_sizes_where_it_won() {
         for (size, route) in expected {
             assert_eq!(k.faster(size), route, "{size}");
         }
+    });
+}
+
+/// What calls see at a glance follows what is chosen and found out.
+#[test]
+fn small_calls_have_the_original_until_something_else_is_chosen() {
+    let name = "small_calls_have_the_original_until_something_else_is_chosen";
+    alone(name, "auto", "", || {
+        let k = kernel!("f", [target("cpu", Code::Native)]);
+        assert!(!k.is_for_original(10), "nothing is decided yet");
+        (0..1000).for_each(|_| call(k, 10));
+        assert!(k.is_for_original(10) && !k.is_for_original(5000));
+        assert_eq!(report(k).calls, (1001, 0));
+        // Large ones are tried, three times each.
+        (0..6).for_each(|_| call(k, 5000));
+        assert_eq!(report(k).calls, (1004, 3));
+        let found = k.faster(5000);
+        assert_eq!(k.is_for_original(5000), found == Route::Original);
+        let before = report(k).calls;
+        tensorize_rt::set_choice(Choice::Target("cpu".into()));
+        (0..10).for_each(|_| call(k, 10));
+        call(k, 5000);
+        assert_eq!(report(k).calls, (before.0, before.1 + 11));
+        tensorize_rt::set_choice(Choice::Shadow(None));
+        call(k, 10);
+        assert_eq!(report(k).compared, 1);
+        tensorize_rt::set_choice(Choice::Off);
+        call(k, 1 << 20);
+        assert!(k.is_for_original(10) && k.is_for_original(1 << 20));
+        assert!(!k.is_for_original(i64::MIN) || k.route() == Route::Original);
+        tensorize_rt::set_choice(Choice::Auto);
+        call(k, 10);
+        assert!(k.is_for_original(10) && !k.is_for_original(1 << 20));
+    });
+}
+
+/// A class that the original has is timed again after so many calls, and calls do not pass over that.
+#[test]
+fn what_the_original_won_is_timed_again() {
+    let name = "what_the_original_won_is_timed_again";
+    alone(name, "auto", "", || {
+        let k = kernel!("f", [target("cpu", Code::Native)]);
+        let slowly = || std::thread::sleep(std::time::Duration::from_millis(1));
+        k.route();
+        (0..6).for_each(|_| k.run_faster(5000, slowly, || ()));
+        assert!(k.is_for_original(5000));
+        let calls = (1..1 << 15).take_while(|_| k.is_for_original(5000)).count();
+        assert!((1 << 13..1 << 14).contains(&calls), "{calls}");
+        assert_eq!(k.faster(5000), Route::Original);
+        k.count_original();
+        assert!(!k.is_for_original(5000) && k.faster(5000) == Route::Faster);
+        assert!(k.is_for_original(10), "other sizes are as they were");
+        (0..6).for_each(|_| k.run_faster(5000, || (), slowly));
+        assert!(!k.is_for_original(5000) && k.faster(5000) == Route::Native);
+    });
+}
+
+/// Whoever chooses while others call has what was chosen, once it is chosen.
+#[test]
+fn no_call_brings_an_old_choice_back() {
+    let name = "no_call_brings_an_old_choice_back";
+    alone(name, "auto", "", || {
+        let k = kernel!("f", [target("cpu", Code::Native)]);
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|s| {
+            for _ in 0..2 {
+                s.spawn(|| {
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        k.route();
+                        k.run_faster(5000, || (), || ());
+                    }
+                });
+            }
+            for _ in 0..2000 {
+                tensorize_rt::set_choice(Choice::Auto);
+                std::hint::black_box(k.is_for_original(10));
+                tensorize_rt::set_choice(Choice::Target("cpu".into()));
+                assert!(!k.is_for_original(10));
+                assert_eq!(k.route(), Route::Native);
+                assert!(!k.is_for_original(10));
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
     });
 }

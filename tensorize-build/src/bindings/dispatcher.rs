@@ -364,10 +364,9 @@ impl<'a> Writer<'a> {
             &arguments,
             &format!("return unsafe {{ {original}({arguments}) }};"),
         );
-        let otherwise =
-            format!("kernel.count_no_memory(); return unsafe {{ {original}({names}) }};");
+        let without = format!("kernel.count_no_memory(); return unsafe {{ {original}({names}) }};");
         let foreign = format!("fn {original}({params}){arrow};\n{linked}");
-        let (native, timed) = match self.b.native_call(&names, &otherwise) {
+        let (native, timed) = match self.b.native_call(&names, &without) {
             Some(call) => (
                 format!(
                     "}} else if route == rt::Route::Native {{\nkernel.count_native();\n\
@@ -388,9 +387,14 @@ impl<'a> Writer<'a> {
              ///\n/// # Safety\n/// As in C.\n\
              #[unsafe(export_name = {name:?})]\n\
              pub unsafe extern \"C\" fn {rust_name}({params}){arrow} {{\n\
+             // Before all else: a call that is too small for generated code shall cost no more than that.\n\
+             if super::{kernel}.is_for_original(super::size_{name}({names})) {{\n\
+             return unsafe {{ {original}({names}) }};\n}}\n\
+             unsafe {{ {otherwise}({names}) }}\n}}\n\n\
+             #[inline(never)]\n\
+             unsafe extern \"C\" fn {otherwise}({params}){arrow} {{\n\
              let kernel = &super::{kernel};\n\
              let mut route = kernel.route();\n\
-             // Before the guards: a call that is too small for generated code shall cost no more than that.\n\
              if route == rt::Route::Faster {{ route = kernel.faster(super::size_{name}({names})); }}\n\
              if route != rt::Route::Original {{\n\
              if super::guards_{name}({names}).is_none() {{\n\
@@ -412,6 +416,7 @@ impl<'a> Writer<'a> {
              |p| unsafe {{ {original}({arguments}) }},\n\
              |target, p| match target {{\n{arms}_ => unsafe {{ {original}({arguments}) }},\n}},\n\
              &[{pointers}],\n)\n}}\n}}\n",
+            otherwise = format_args!("{name}__tensorize_otherwise"),
             longer = format_args!("{name}__tensorize_longer"),
             unused = if timed.is_empty() { "_" } else { "" },
             file = self.b.file,

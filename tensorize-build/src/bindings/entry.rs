@@ -415,6 +415,17 @@ impl Writer<'_> {
                  other => other,\n};\n"
             }
         };
+        // How large a call is is known before anything is looked at, if the arguments say it as they are.
+        let at_once = match specials.is_empty() {
+            true => format!(
+                "// Before all else: a call that is too small for generated code shall cost no more than that.\n\
+                 if let Some(__arguments) = unsafe {{ rt::Call::arguments(__call) }} {{\n\
+                 if super::{}.is_for_original(super::size_{name}({names})) {{\n\
+                 return unsafe {{ {original}(__arguments, ::core::ptr::null(), {names}) }};\n}}\n}}\n",
+                kernel_static(name)
+            ),
+            false => String::new(),
+        };
         let dispatcher = format!(
             "unsafe extern \"C\" {{\n{foreign}}}\n\n\
              /// Has the name of `{name}` for C, and leads to its shim.\n\
@@ -425,7 +436,11 @@ impl Writer<'_> {
              pub unsafe extern \"C\" fn {rust}({params}){arrow} {{\n\
              unsafe {{ {entry}(::core::ptr::null(), {names}) }}\n}}\n\n\
              #[unsafe(export_name = {entry:?})]\n\
-             unsafe extern \"C\" fn {entry}(__call: *const rt::Call, {mutable}){arrow} {{\n\
+             unsafe extern \"C\" fn {entry}(__call: *const rt::Call, {params}){arrow} {{\n\
+             {at_once}\
+             unsafe {{ {otherwise}(__call, {names}) }}\n}}\n\n\
+             #[inline(never)]\n\
+             unsafe extern \"C\" fn {otherwise}(__call: *const rt::Call, {mutable}){arrow} {{\n\
              let __kernel = &super::{kernel};\n\
              let __call = unsafe {{ rt::Call::of(__call) }};\n\
              let mut __route = __kernel.route();\n\
@@ -468,6 +483,7 @@ impl Writer<'_> {
              if !__call.from_source() && __bounds.is_none() {{ __bounds = {bounds_of}; }}\n\
              {run_original}\n}}\n",
             trampoline_name(name),
+            otherwise = format_args!("{name}__tensorize_otherwise"),
             file = self.b.file,
             rust = function_name(name),
             kernel = kernel_static(name),

@@ -77,9 +77,17 @@ mod generated {
         /// As in C.
         #[unsafe(export_name = "halve")]
         pub unsafe extern "C" fn halve(r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) {
+            // Before all else: a call that is too small for generated code shall cost no more than that.
+            if super::__KERNEL_halve.is_for_original(super::size_halve(r#in, out, rows, cols)) {
+                return unsafe { halve__tensorize_original(r#in, out, rows, cols) };
+            }
+            unsafe { halve__tensorize_otherwise(r#in, out, rows, cols) }
+        }
+
+        #[inline(never)]
+        unsafe extern "C" fn halve__tensorize_otherwise(r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) {
             let kernel = &super::__KERNEL_halve;
             let mut route = kernel.route();
-            // Before the guards: a call that is too small for generated code shall cost no more than that.
             if route == rt::Route::Faster { route = kernel.faster(super::size_halve(r#in, out, rows, cols)); }
             if route != rt::Route::Original {
                 if super::guards_halve(r#in, out, rows, cols).is_none() {
