@@ -1,24 +1,26 @@
 //! The hash of a kernel as the compiler sees it.
 //!
 //! It covers what the file and the headers of the project hold after preprocessing, but for functions that the kernel
-//! has nothing to do with ([`parts`]), the sizes of C's types, and the flags that change the meaning of arithmetic. It does not cover the C library's own
-//! headers, whose text differs between machines; what their macros expand to stands in the project's
-//! text and is covered. Comments, blank lines and indentation don't count.
+//! has nothing to do with ([`parts`]), the sizes of C's types, and the flags that change the meaning of arithmetic. It does
+//! not cover the C library's own headers, whose text differs between machines; what their macros expand to stands in the
+//! project's text and is covered, and so is what number a name of theirs is the type of ([`system_types`]). Comments, blank lines and indentation don't count.
 
 mod parts;
 mod signs;
+mod system_types;
 
 pub use signs::Signs;
 
 use crate::adaptor::language_of;
 use crate::compiler::{Settings, arguments};
 use crate::limited::{self, Limits};
-use parts::Parts;
+use parts::{Parts, names};
 use std::collections::{BTreeSet, HashMap};
 use std::env;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use system_types::SystemTypes;
 
 /// A C file after preprocessing.
 #[derive(Clone, Debug)]
@@ -152,6 +154,10 @@ fn preprocess_within(
     for flag in flags.iter().filter(|f| changes_meaning(f)) {
         part(&mut hasher, "flag", flag);
     }
+    let system_types = (scanned.system_types).of(names(&scanned.text), &scanned.predefined);
+    for (name, meaning) in system_types {
+        part(&mut hasher, "type", &format!("{name} {meaning}"));
+    }
     let mut inputs: BTreeSet<PathBuf> = scanned
         .inputs
         .iter()
@@ -273,6 +279,7 @@ struct Scanned {
     text: String,
     inputs: BTreeSet<PathBuf>,
     predefined: HashMap<String, String>,
+    system_types: SystemTypes,
 }
 
 impl Scanned {
@@ -298,6 +305,9 @@ impl Scanned {
                 scanned.predefined.insert(name.into(), value.into());
             }
             let directive = line.starts_with('#') && !line.starts_with("#pragma");
+            if dropping && !directive {
+                scanned.system_types.line(line);
+            }
             if dropping || built_in || directive {
                 continue;
             }
@@ -451,6 +461,24 @@ mod tests {
         );
         p.write("h.h", "#define N 2\n");
         assert_ne!(one.hash_of("f"), p.pre(&[]).hash_of("f"));
+    }
+
+    #[test]
+    fn types_that_libraries_disagree_about_count() {
+        let p = Project::new("");
+        let log = |fast: &str| {
+            let output = format!(
+                "# 1 \"<built-in>\"\n#define __SIZEOF_INT__ 4\n#define __SIZEOF_LONG__ 8\n# 1 \"h.h\" 1 3\n\
+                 typedef unsigned {fast} uint_fast32_t;\n# 2 \"k.c\" 2\nuint_fast32_t f(void);\n"
+            );
+            let dir = p.0.path();
+            Scanned::new(&output, dir, &[dir.canonicalize().unwrap()])
+        };
+        p.write("h.h", "");
+        let meaning =
+            |s: &Scanned| s.system_types.of(names(&s.text), &s.predefined)["uint_fast32_t"].clone();
+        assert_eq!(meaning(&log("long")), "u8");
+        assert_eq!(meaning(&log("int")), "u4");
     }
 
     #[test]

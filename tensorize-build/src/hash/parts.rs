@@ -83,7 +83,7 @@ fn is_part_of_name(c: char) -> bool {
 }
 
 /// All runs of letters, wherever they are.
-fn names(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     let runs = text.split(|c| !is_part_of_name(c));
     runs.filter(|w| w.starts_with(|c: char| !c.is_ascii_digit()))
 }
