@@ -2,14 +2,15 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use backends::magic::Magic;
 use tensorize_e2e::{build, cargo, copy, root, succeed, target_dir};
 use tensorize_prove::solver::{self, Answer, Solver};
 
-/// The project built for `targets`, and what it prints for each of the modes.
-fn printed(name: &str, targets: &str, modes: &[&str]) -> Vec<String> {
+/// The project built for `targets`.
+fn program(name: &str, targets: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     copy(&root().join("tests/projects/accelerators"), folder.path());
     let manifest = folder.path().join("Cargo.toml");
@@ -31,6 +32,12 @@ fn printed(name: &str, targets: &str, modes: &[&str]) -> Vec<String> {
     let code = cargo_tensorize::main(arguments.into_iter().chain([manifest.into()]));
     assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
     let program = build(cargo().env("TENSORIZE_STRICT", "1"), folder.path(), name);
+    (folder, program)
+}
+
+/// What it prints for each of the modes.
+fn printed(name: &str, targets: &str, modes: &[&str]) -> Vec<String> {
+    let (_folder, program) = program(name, targets);
     let run = |mode: &&str| succeed(Command::new(&program).env("TENSORIZE", mode));
     modes.iter().map(run).collect()
 }
@@ -90,12 +97,59 @@ fn a_program_computes_on_gaudi() {
             "{on_gaudi}"
         );
     }
-    for kernel in ["matmul8", "average"] {
-        let by_original = line(&printed[0], kernel);
-        assert!(
-            by_original.contains("ran on original") && by_original.contains("PyTorch"),
-            "{by_original}"
-        );
+    // Of neither the cores nor PyTorch's bridge: the device has no 64-bit floats.
+    let average = line(&printed[0], "average");
+    assert!(
+        average.contains("ran on original") && average.contains("does not compute with f64"),
+        "{average}"
+    );
+}
+
+mod pytorch {
+    use super::{line, program};
+    use std::process::Command;
+    use tensorize_e2e::{root, succeed};
+
+    /// What is not elementwise is PyTorch's. `auto` has nothing to do with what stands in for the device.
+    #[test]
+    fn a_program_multiplies_and_sums_on_gaudi() {
+        let (_folder, program) = program("torch-on-gaudi", "[\"cpu\", \"gaudi\"]");
+        let run = |mode: &str, path: &str| {
+            let mut command = Command::new(&program);
+            command.env("TENSORIZE", mode).env("PYTHONPATH", path);
+            command.env("TENSORIZE_PYTHON", cargo_tensorize::tools::find_python());
+            succeed(&mut command)
+        };
+        let broken = |what: &str| {
+            let folder = root().join("tests/projects/broken_frameworks").join(what);
+            run("gaudi", &folder.to_string_lossy())
+        };
+        let (on_gaudi, chosen) = (run("gaudi", ""), run("auto", ""));
+        let compared = run("shadow=gaudi", "");
+        let (no_torch, no_device) = (broken("pytorch"), broken("gaudi"));
+        for kernel in ["matmul8", "dot"] {
+            let on_gaudi = line(&on_gaudi, kernel);
+            assert!(
+                on_gaudi.contains("ran on gaudi: 0 by the original, 1 by a target")
+                    && on_gaudi.contains("gaudi is emulated"),
+                "{on_gaudi}"
+            );
+            let chosen = line(&chosen, kernel);
+            assert!(!chosen.contains("gaudi"), "{chosen}");
+            let compared = line(&compared, kernel);
+            assert!(compared.contains("1 compared, 0 differ"), "{compared}");
+            let without = line(&no_torch, kernel);
+            assert!(
+                without.contains("ran on original") && without.contains("ImportError: not today"),
+                "{without}"
+            );
+            // A bridge that promises a device which PyTorch can't use.
+            let without = line(&no_device, kernel);
+            assert!(
+                without.contains("ran on original") && without.contains("torch.hpu"),
+                "{without}"
+            );
+        }
     }
 }
 

@@ -34,13 +34,19 @@ pub trait Target: Sync {
     /// One line for people.
     fn describe(&self) -> &'static str;
 
-    /// Whether generated C runs on a stand-in for the device, for lack of one.
+    /// Whether generated C runs on a stand-in for the device, for lack of one. (A module in Python says so itself, as
+    /// `EMULATED`.)
     fn is_emulated(&self) -> bool {
         false
     }
 
     /// What Python has to import before its code can run; `None` if it is not Python.
     fn python_package(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The same for a target whose code is Python for some kernels and not for others.
+    fn partly_python(&self) -> Option<&'static str> {
         None
     }
 

@@ -162,3 +162,25 @@ macro_rules! frameworks {
 }
 
 frameworks!(numpy, jax, pytorch, tensorflow, mlx, dask, stablehlo);
+
+/// PyTorch's part of the target `gaudi`, where it stands in for the device.
+mod hpu {
+    mod pytorch {
+        use tensorize_backends::gaudi::HPU;
+
+        #[test]
+        fn operators() {
+            crate::operators(&HPU);
+        }
+
+        #[test]
+        fn others() {
+            crate::others(&HPU);
+        }
+
+        #[test]
+        fn summaries() {
+            crate::summaries(&HPU);
+        }
+    }
+}

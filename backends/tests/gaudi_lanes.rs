@@ -5,7 +5,7 @@ mod common;
 use common::native::run_cpp;
 use common::{Random, assert_same, call, expected, footprints, golden, try_generate};
 use tensorize_backends::Generated;
-use tensorize_backends::gaudi::GAUDI;
+use tensorize_backends::gaudi::CORES;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::memory::{Buffer, Inputs};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -16,7 +16,7 @@ fn function(text: &str) -> Function {
 }
 
 fn generate(f: &Function, tier: Tier, call: &Inputs) -> Result<Generated, String> {
-    try_generate(&GAUDI, f, tier, &footprints(f, call))
+    try_generate(&CORES, f, tier, &footprints(f, call))
 }
 
 /// Generates, compiles, runs on emulated cores, compares with the interpreter.
@@ -153,6 +153,6 @@ fn loads_stay_inside_of_what_is_known() {
         g.files[0].1
     );
     // Nothing is known at all.
-    let why = try_generate(&GAUDI, &f, Tier::Exact, &[]).unwrap_err();
+    let why = try_generate(&CORES, &f, Tier::Exact, &[]).unwrap_err();
     assert!(why.contains("nothing is known"), "{why}");
 }

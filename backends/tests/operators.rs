@@ -8,7 +8,7 @@ use common::native::{run_c, run_cpp, try_cuda};
 use common::tries::{self, Try};
 use common::{assert_same, cases, corpus, expected, golden, inside, operators, try_generate};
 use tensorize_backends::cpu::CPU;
-use tensorize_backends::gaudi::GAUDI;
+use tensorize_backends::gaudi::CORES;
 use tensorize_backends::simt::{CUDA, OPENCL};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::memory::Outputs;
@@ -53,15 +53,15 @@ fn on_tensor_processor_cores() {
     let Item {
         function, calls, ..
     } = inside::saturating();
-    let generated = try_generate(&GAUDI, &function, Tier::Exact, &[]).unwrap();
+    let generated = try_generate(&CORES, &function, Tier::Exact, &[]).unwrap();
     let saturating = Try {
         function,
         generated,
         calls,
     };
-    let (mut tries, refused) = tries::operators(&GAUDI);
+    let (mut tries, refused) = tries::operators(&CORES);
     golden("operators.gaudi.txt", &refused);
-    tries.extend(tries::insides(&GAUDI));
+    tries.extend(tries::insides(&CORES));
     tries.push(saturating);
     let include = tensorize_emulation::include_dir();
     check(&tries, &|t| {

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tensorize_backends::array::dialect::Dialect;
 use tensorize_backends::cpu::c;
-use tensorize_backends::gaudi::{GAUDI, Gaudi};
+use tensorize_backends::gaudi::{CORES, Cores};
 use tensorize_backends::gemmini::Gemmini;
 use tensorize_backends::rows::Tables;
 use tensorize_backends::simt::CUDA;
@@ -168,12 +168,12 @@ mod gaudi {
 
     #[test]
     fn rows() {
-        let with = |rows: Tables| -> Box<dyn Target> { Box::new(Gaudi { rows }) };
+        let with = |rows: Tables| -> Box<dyn Target> { Box::new(Cores { rows }) };
         let include = tensorize_emulation::include_dir();
         let run = |r: &Run| try_cpp(r.function, r.generated, r.calls, &include, &[]);
         let mut corpus = compiled();
         corpus.push(inside::saturating());
-        native_rows("gaudi", true, GAUDI.rows, &with, corpus, &run);
+        native_rows("gaudi", true, CORES.rows, &with, corpus, &run);
     }
 }
 

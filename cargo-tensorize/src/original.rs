@@ -60,7 +60,7 @@ fn on_device(kernel: &mut Kernel, target: &str) {
 /// Generated Python, for the kernels that passed: one framework after the other.
 fn interpreted(kernels: &mut [Kernel]) {
     for target in backends::targets() {
-        if let Some(package) = target.python_package() {
+        if let Some(package) = target.python_package().or(target.partly_python()) {
             in_framework(kernels, target.name(), package);
         }
     }
@@ -68,7 +68,10 @@ fn interpreted(kernels: &mut [Kernel]) {
 
 fn in_framework(kernels: &mut [Kernel], target: &str, package: &str) {
     let start = Instant::now();
-    let has_code = |k: &Kernel| k.artefacts.contains_key(target);
+    let has_code = |k: &Kernel| {
+        let artefact = k.artefacts.get(target);
+        artefact.is_some_and(|a| a.extension == "py")
+    };
     let todo: Vec<usize> = (0..kernels.len())
         .filter(|i| has_code(&kernels[*i]))
         .collect();

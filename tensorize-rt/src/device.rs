@@ -128,7 +128,11 @@ pub(crate) unsafe fn call(
                 written.push((position, old, std::mem::replace(bytes, none)));
             }
         }
-        Ok(Outcome { written, result })
+        Ok(Outcome {
+            written,
+            result,
+            emulated: false,
+        })
     })
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Outcome {
     pub(crate) written: Vec<(usize, Buffer, Buffer)>,
     /// The returned value's bits.
     pub(crate) result: u64,
+    /// Whether something stood in for the target's device.
+    pub(crate) emulated: bool,
 }
 
 /// Why a target did not answer a call.
@@ -98,7 +100,7 @@ pub unsafe fn run_elsewhere<R: Value>(
                 // SAFETY: the target writes what the original writes.
                 unsafe { arrays[*position].write_changed(before.as_slice(), after.as_slice()) };
             }
-            kernel.count_elsewhere(target.name);
+            kernel.count_elsewhere(target.name, outcome.emulated);
             R::from_bits(outcome.result)
         }
         Ok(Some((outcome, target, arrays, true))) => {
@@ -135,7 +137,11 @@ pub(crate) unsafe fn attempt<R: Value>(
         Code::Native | Code::Emulated => {
             let native = |pointers: &[*mut c_void]| native(target.name, pointers);
             // SAFETY: handed on.
-            unsafe { native_on_copies(arrays, &native) }.map_err(Failure::Call)
+            let outcome = unsafe { native_on_copies(arrays, &native) }.map_err(Failure::Call)?;
+            Ok(Outcome {
+                emulated: matches!(target.code, Code::Emulated),
+                ..outcome
+            })
         }
         #[cfg(unix)]
         Code::Python { source, entry } => {
@@ -181,6 +187,7 @@ unsafe fn native_on_copies<R: Value>(
     Ok(Outcome {
         written: copies.written,
         result,
+        emulated: false,
     })
 }
 
@@ -237,6 +244,20 @@ fn buffer(bytes: usize) -> Result<Buffer, String> {
     Buffer::new(bytes).ok_or_else(|| "there is not enough memory".into())
 }
 
+/// Loads what is for the worker; whether it stands in for a device.
+pub(crate) fn loads(kernel: &'static Kernel, target: &'static Target) -> Result<bool, String> {
+    match target.code {
+        #[cfg(unix)]
+        Code::Python { source, entry } => crate::worker::prepare(&crate::worker::Module {
+            name: kernel.name,
+            target: target.name,
+            source,
+            entry,
+        }),
+        _ => Ok(false),
+    }
+}
+
 /// Gets the worker, or a device, ready for a kernel.
 pub(crate) fn prepare(kernel: &'static Kernel) {
     let wanted: Vec<&'static Target> = match choice() {
@@ -250,11 +271,13 @@ pub(crate) fn prepare(kernel: &'static Kernel) {
     for target in wanted {
         let ready = match target.code {
             #[cfg(unix)]
-            Code::Python { source, entry } => crate::worker::prepare(&crate::worker::Module {
-                name: kernel.name,
-                target: target.name,
-                source,
-                entry,
+            Code::Python { .. } => loads(kernel, target).and_then(|emulated| {
+                match emulated && choice() == Choice::Auto {
+                    true => {
+                        Err("there is no such device; what stands in for it is no faster".into())
+                    }
+                    false => Ok(()),
+                }
             }),
             Code::Device {
                 api,

@@ -124,6 +124,8 @@ pub(crate) struct Notes {
     pub(crate) why: Option<String>,
     /// The target that answered the last call which ran on copies.
     pub(crate) elsewhere: Option<&'static str>,
+    /// Whether something stood in for its device.
+    pub(crate) emulated: bool,
     /// What shadow runs found.
     pub(crate) differences: Vec<String>,
     /// How many calls differed.
@@ -173,6 +175,7 @@ impl Kernel {
                 ready: Vec::new(),
                 why: None,
                 elsewhere: None,
+                emulated: false,
                 differences: Vec::new(),
                 differing_calls: 0,
             }),
@@ -468,9 +471,11 @@ impl Kernel {
     }
 
     /// Counts a call that this target answered, on copies of the arrays.
-    pub(crate) fn count_elsewhere(&self, target: &'static str) {
+    pub(crate) fn count_elsewhere(&self, target: &'static str, emulated: bool) {
         self.state.counts.elsewhere.fetch_add(1, Ordering::Relaxed);
-        self.notes().elsewhere = Some(target);
+        let mut notes = self.notes();
+        notes.elsewhere = Some(target);
+        notes.emulated = emulated;
     }
 
     pub(crate) fn count_shadowed(&self) {

@@ -96,7 +96,8 @@ fn one(kernel: &'static Kernel) -> KernelReport {
             .or(out)
             .or_else(|| notes.why.clone())
             .or_else(|| {
-                let emulated = ran.is_some_and(|t| matches!(t.code, Code::Emulated));
+                let linked = ran.is_some_and(|t| matches!(t.code, Code::Emulated));
+                let emulated = linked || notes.emulated && notes.elsewhere == Some(target);
                 emulated.then(|| format!("{target} is emulated: no such device took part"))
             })
             .or_else(|| {

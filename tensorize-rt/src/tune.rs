@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::elsewhere::{Copies, Failure, attempt};
+use crate::elsewhere::{Copies, Failure, attempt, loads};
 use crate::kernel::{Code, Kernel};
 use crate::memory::Array;
 use crate::pace::class_of;
@@ -64,6 +64,7 @@ pub(crate) unsafe fn measure<R: Value>(
     for target in kernel.targets {
         if matches!(target.code, Code::Absent { .. } | Code::Emulated)
             || kernel.usable(target.name).is_err()
+            || loads(kernel, target) == Ok(true)
         {
             continue;
         }

@@ -3,7 +3,7 @@
 Commands come through the socket that is standard input, arrays through the shared file whose descriptor
 is the first argument.
 
-    load TARGET:NAME ENTRY LENGTH\n<source>   -> ok -
+    load TARGET:NAME ENTRY LENGTH\n<source>   -> ok -  (or emulated, where the module stands in for a device)
     call TARGET:NAME SIZE DTYPE ARG...\n      -> ok HEX   (the returned value's bytes, as an integer)
 
 An ARG is a:DTYPE:OFFSET:LENGTH:r|w, i:DTYPE:DECIMAL or f:DTYPE:HEX. Instead of ok: error LENGTH\n<text>
@@ -76,7 +76,7 @@ while line := channel.readline():
             module = {"__name__": f"tensorize_{name}"}
             exec(compile(source, f"{name}.py", "exec"), module)
             kernels[name] = module[entry]
-            answer = b"-"
+            answer = b"emulated" if module.get("EMULATED") else b"-"
         else:
             answer = call(*words)
     except Exception as e:

@@ -49,8 +49,8 @@ struct Worker {
     socket: BufReader<UnixStream>,
     arena: File,
     map: Option<MmapMut>,
-    /// Kernels with their targets.
-    loaded: Vec<(&'static str, &'static str)>,
+    /// Kernels with their targets, and whether they stand in for a device.
+    loaded: Vec<(&'static str, &'static str, bool)>,
     log: File,
 }
 
@@ -76,14 +76,18 @@ pub(crate) unsafe fn call(
     ret: Option<Elem>,
 ) -> Result<Outcome, Failure> {
     with_worker(|worker| {
-        worker.load(module)?;
+        let emulated = worker.load(module)?;
         // SAFETY: handed on.
-        unsafe { worker.call(module, arrays, arguments, ret) }
+        let outcome = unsafe { worker.call(module, arrays, arguments, ret) }?;
+        Ok(Outcome {
+            emulated,
+            ..outcome
+        })
     })
 }
 
-/// Starts the worker and loads a module.
-pub(crate) fn prepare(module: &Module) -> Result<(), String> {
+/// Starts the worker and loads a module; whether that stands in for a device.
+pub(crate) fn prepare(module: &Module) -> Result<bool, String> {
     with_worker(|worker| worker.load(module)).map_err(|f| match f {
         Failure::Call(why) | Failure::Kernel(why) => why,
     })
@@ -196,9 +200,12 @@ impl Worker {
         }
     }
 
-    fn load(&mut self, module: &Module) -> Result<(), Trouble> {
-        if self.loaded.contains(&(module.name, module.target)) {
-            return Ok(());
+    fn load(&mut self, module: &Module) -> Result<bool, Trouble> {
+        let is_it = |(name, target, _): &&(&str, &str, bool)| {
+            (*name, *target) == (module.name, module.target)
+        };
+        if let Some((_, _, emulated)) = self.loaded.iter().find(is_it) {
+            return Ok(*emulated);
         }
         let head = format!(
             "load {}:{} {} {}\n",
@@ -208,9 +215,9 @@ impl Worker {
             module.source.len()
         );
         self.send(&head, module.source.as_bytes())?;
-        self.reply()?;
-        self.loaded.push((module.name, module.target));
-        Ok(())
+        let emulated = self.reply()? == "emulated";
+        self.loaded.push((module.name, module.target, emulated));
+        Ok(emulated)
     }
 
     unsafe fn call(
@@ -297,7 +304,11 @@ impl Worker {
                 .copy_from_slice(&map[first..first + len]);
             written.push((position, before, after));
         }
-        Ok(Outcome { written, result })
+        Ok(Outcome {
+            written,
+            result,
+            emulated: false,
+        })
     }
 
     /// Makes the shared file at least that large; its size.

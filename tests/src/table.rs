@@ -240,8 +240,9 @@ pub fn page(rows: &[Row]) -> String {
          largest relative error that was seen.\n\
          * *split*: the target computes a part, the machine's cores the rest.\n\
          * *unsupported*: the original runs; the number is that of the [reason](#reasons).\n\n\
-         `gemmini` and `gaudi` run on [emulations](accelerators.md), floats on `gemmini` on its core for floats; the Python frameworks \
-         run on their CPU devices, and `opencl` on PoCL, which is the CPU, too.\n\n",
+         `gemmini` and `gaudi` run on [emulations](accelerators.md), floats on `gemmini` on its core for floats, what is not \
+         elementwise on `gaudi` in PyTorch; the Python frameworks run on their CPU devices, and `opencl` on PoCL, which is the CPU, \
+         too.\n\n",
     );
     for (target, why) in missing(rows).0 {
         let _ = writeln!(

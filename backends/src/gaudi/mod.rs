@@ -6,15 +6,16 @@
 //! * `lanes`: how elements of all widths get into lanes of 32 bits and back.
 //! * `notation`: operators for what has index notation.
 //! * `range`: which values an integer may take.
+//! * `torch`: the target as a whole; what is no work for the cores alone is PyTorch's.
 //!
-//! What it takes: elementwise kernels over tensors with elements of 8, 16 and 32 bits. Contractions and
-//! reductions are PyTorch's on this device. Scalars are computed on the host. The file is for two compilers: the
+//! What it takes: elementwise kernels over tensors with elements of 8, 16 and 32 bits. Scalars are computed on the host. The file is for two compilers: the
 //! one of the cores defines `__TPC__` and sees the kernel alone.
 
 mod kernel;
 mod lanes;
 mod notation;
 mod range;
+mod torch;
 
 use crate::cpu::c;
 use crate::cpu::lower::lower;
@@ -32,14 +33,16 @@ use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{Function, NodeId, Op, Output, View};
 
-/// The target `gaudi`.
-pub struct Gaudi {
+pub use torch::{GAUDI, Gaudi, HPU};
+
+/// The tensor processor cores, by themselves.
+pub struct Cores {
     /// Intrinsics.
     pub rows: Tables,
 }
 
-/// The target `gaudi`.
-pub static GAUDI: Gaudi = Gaudi {
+/// The cores of the target `gaudi`.
+pub static CORES: Cores = Cores {
     rows: &[include_str!("rows.txt")],
 };
 
@@ -103,13 +106,13 @@ const WORDS: &[&str] = &[
     "restrict",
 ];
 
-impl Target for Gaudi {
+impl Target for Cores {
     fn name(&self) -> &'static str {
         "gaudi"
     }
 
     fn describe(&self) -> &'static str {
-        "TPC-C for Gaudi's tensor processor cores; run on emulated cores"
+        "TPC-C for Gaudi's tensor processor cores"
     }
 
     fn is_emulated(&self) -> bool {
@@ -303,7 +306,7 @@ fn stores(f: &Function) -> Result<Vec<(NodeId, &View)>, Unsupported> {
         })
         .collect();
     stores.filter(|s| !s.is_empty()).ok_or_else(|| {
-        Unsupported::new("it returns a number: reductions belong to PyTorch on this device")
+        Unsupported::new("it returns a number, which is no work for a core of vectors")
     })
 }
 

@@ -31,6 +31,14 @@ void screen(const uint8_t *base, const uint8_t *active, uint8_t *out, int n)
         out[i] = base[i] + active[i] - base[i] * active[i] / 255;
 }
 
+float dot(const float *x, const float *y, int n)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
 double average(const double *x, int n)
 {
     double sum = 0;

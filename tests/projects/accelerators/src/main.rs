@@ -39,11 +39,18 @@ fn main() {
     for i in 0..N {
         assert_eq!(out[i], 1.1 * x[i] - y[i], "{i}");
     }
+    // Exact in any order: all are quarters, and small.
+    let quarters: Vec<f32> = base.iter().map(|b| f32::from(*b % 16) / 4.0).collect();
+    let squares: f32 = quarters.iter().map(|q| q * q).sum();
+    assert_eq!(dot(&quarters, &quarters, N as i32), Ok(squares));
     let values = [1.0, 2.0, 6.0];
     assert_eq!(average(&values, 3), Ok(3.0));
 
     for r in tensorize_rt::report() {
         let why = r.why.unwrap_or_default();
-        println!("{} ran on {}: {} by the original, {} by a target; {why}", r.name, r.target, r.calls.0, r.calls.1);
+        println!(
+            "{} ran on {}: {} by the original, {} by a target; {} compared, {} differ; {why}",
+            r.name, r.target, r.calls.0, r.calls.1, r.compared, r.differed
+        );
     }
 }

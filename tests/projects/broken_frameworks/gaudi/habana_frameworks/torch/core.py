@@ -1,0 +1,2 @@
+def mark_step():
+    pass
