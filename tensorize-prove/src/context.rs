@@ -226,19 +226,16 @@ impl<'s> Context<'s> {
             let mut product = (coefficient, coefficient);
             for atom in monomial {
                 let (low, high) = match atom {
+                    Atom::Sym(s) if self.params.contains_key(s) => {
+                        let ty = self.params[s];
+                        (ty.min_value(), ty.max_value())
+                    }
+                    Atom::Sym(s) => self.range_by_limits(&Idx::sym(s.clone()))?,
+                    // The first round in which something holds lies among the rounds.
+                    Atom::Value(e) if is_reduction(e) => self
+                        .range_by_limits(&Idx::atom(atom.clone()))
+                        .unwrap_or_else(|| ranges::of(e)),
                     Atom::Value(e) => ranges::of(e),
-                    Atom::Sym(s) => match self.params.get(s) {
-                        Some(ty) => (ty.min_value(), ty.max_value()),
-                        None => {
-                            let counter = Idx::sym(s.clone());
-                            // The second for what a proposal knows no more of than that it is far from the ends.
-                            let limits = [1 << 31, 1 << 61];
-                            let limit = limits
-                                .into_iter()
-                                .find(|l| self.proves(CmpOp::Lt, &counter, &Idx::constant(*l)))?;
-                            self.is_non_negative(&counter).then_some((0, limit - 1))?
-                        }
-                    },
                     _ => return None,
                 };
                 let ends = [
@@ -252,6 +249,16 @@ impl<'s> Context<'s> {
             sum = (sum.0.checked_add(product.0)?, sum.1.checked_add(product.1)?);
         }
         Some(sum)
+    }
+
+    /// From zero to a limit that it can be shown to stay below.
+    fn range_by_limits(&mut self, idx: &Idx) -> Option<(i128, i128)> {
+        // The second for what a proposal knows no more of than that it is far from the ends.
+        let limits = [1 << 31, 1 << 61];
+        let limit = limits
+            .into_iter()
+            .find(|l| self.proves(CmpOp::Lt, idx, &Idx::constant(*l)))?;
+        self.is_non_negative(idx).then_some((0, limit - 1))
     }
 
     /// Shows that `idx >= 0`.
@@ -502,4 +509,8 @@ pub fn encode_condition(encoder: &mut Encoder, e: &ElemRef) -> String {
         // Not reached: `is_index_condition` lets nothing else through.
         _ => "false".into(),
     }
+}
+
+fn is_reduction(e: &ElemRef) -> bool {
+    matches!(&**e, Elem::Fold(f) if f.as_reduction().is_some())
 }

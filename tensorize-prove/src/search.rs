@@ -9,6 +9,7 @@
 //! for, and shown, for rounds that go on; after them comes round T as far as it goes, if T < N.
 
 use crate::canon;
+use crate::chain::Effect;
 use crate::exec::{Executor, State, Stuck, merge};
 use crate::loops::{ClosedForm, modified};
 use std::collections::BTreeMap;
@@ -28,6 +29,16 @@ pub(crate) struct Search {
     flags: BTreeMap<Sym, Scalar>,
 }
 
+/// What an arbitrary round does.
+struct Round {
+    /// Whether it is begun.
+    goes_on: ElemRef,
+    /// Whether it is the last one.
+    exit: ElemRef,
+    /// What it leaves, if it is begun.
+    end: State,
+}
+
 /// Whether the loop, entered in `state`, may stop early.
 pub(crate) fn search(l: &Loop, state: &State) -> Option<Search> {
     if !l.test_first || l.mode != LoopMode::Sequential {
@@ -35,24 +46,20 @@ pub(crate) fn search(l: &Loop, state: &State) -> Option<Search> {
     }
     let mut parts = Vec::new();
     conjuncts(&l.cond, &mut parts);
-    let mut flags = BTreeMap::new();
-    let (mut counts, mut data) = (Vec::new(), false);
-    for part in parts {
-        if let Some((flag, value)) = flag(part, l, state) {
-            flags.insert(flag, value);
-        } else if loads(part) {
-            data = true;
-        } else {
-            counts.push(part.clone());
-        }
-    }
-    if flags.is_empty() && !data {
+    let found = |part: &&Expr| flag(part, l, state);
+    let flags: BTreeMap<Sym, Scalar> = parts.iter().filter_map(found).collect();
+    let body = going_on(&l.body, &flags)?;
+    parts.retain(|part| flag(part, l, state).is_none());
+    let (data, counts): (Vec<&Expr>, Vec<&Expr>) = parts
+        .into_iter()
+        .partition(|part| loads(part) || accumulates(part, &body));
+    if flags.is_empty() && data.is_empty() {
         return None;
     }
     let cond = counts
         .into_iter()
+        .cloned()
         .reduce(|a, b| Expr::Select(Box::new(a), Box::new(b), Box::new(no())))?;
-    let body = going_on(&l.body, &flags)?;
     let goes_on = Loop {
         cond,
         body,
@@ -81,6 +88,38 @@ fn conjuncts<'e>(e: &'e Expr, out: &mut Vec<&'e Expr>) {
 
 fn loads(e: &Expr) -> bool {
     matches!(e, Expr::Load { .. }) || e.children().into_iter().any(loads)
+}
+
+/// Whether a part of the condition looks at what the rounds compute rather than count: `x * x + y * y <= 4`, `n != 1`.
+fn accumulates(part: &Expr, body: &[Stmt]) -> bool {
+    let mut names = Vec::new();
+    variables(part, &mut names);
+    names.into_iter().any(|name| !steps(body, name))
+}
+
+/// Whether a variable is changed, if at all, by adding to it in every round.
+fn steps(stmts: &[Stmt], name: &Sym) -> bool {
+    stmts.iter().all(|s| match s {
+        Stmt::Assign { var, value, .. } if var == name => adds_to(value, name),
+        Stmt::If {
+            then, otherwise, ..
+        } => [then, otherwise]
+            .iter()
+            .all(|branch| !modified(branch).0.contains_key(name)),
+        Stmt::Loop(inner) => steps(&inner.body, name),
+        _ => true,
+    })
+}
+
+fn adds_to(value: &Expr, name: &Sym) -> bool {
+    value.ty().is_int()
+        && match value {
+            Expr::Var(v, _) => v == name,
+            Expr::Convert(_, a) => adds_to(a, name),
+            Expr::Binary(BinOp::Add, a, b) => adds_to(a, name) || adds_to(b, name),
+            Expr::Binary(BinOp::Subtract, a, _) => adds_to(a, name),
+            _ => false,
+        }
 }
 
 fn variables<'e>(e: &'e Expr, out: &mut Vec<&'e Sym>) {
@@ -123,8 +162,7 @@ fn assigned(stmts: &[Stmt], name: &Sym, values: &mut Vec<Scalar>) -> bool {
         Stmt::If {
             then, otherwise, ..
         } => assigned(then, name, values) && assigned(otherwise, name, values),
-        // A flag that an inner loop sets is that loop's business first.
-        Stmt::Loop(inner) => !modified(&inner.body).0.contains_key(name),
+        Stmt::Loop(inner) => assigned(&inner.body, name, values),
         _ => true,
     })
 }
@@ -190,6 +228,17 @@ fn going_on(stmts: &[Stmt], flags: &BTreeMap<Sym, Scalar>) -> Option<Vec<Stmt>> 
                     }),
                 }
             }
+            Stmt::Loop(inner) => {
+                // An inner loop that sets a flag in each of its rounds goes on if it has none: as it is.
+                out.push(match going_on(&inner.body, flags) {
+                    Some(body) => Stmt::Loop(Loop {
+                        cond: with_flags(&inner.cond, flags),
+                        body,
+                        ..inner.clone()
+                    }),
+                    None => s.clone(),
+                });
+            }
             _ => out.push(s.clone()),
         }
     }
@@ -223,6 +272,55 @@ fn facts(condition: &ElemRef, truth: bool, out: &mut Vec<ElemRef>) {
 }
 
 impl Executor<'_, '_> {
+    /// The state, where it is known which of two values a variable has, or whether a place is written.
+    fn decided(&mut self, state: &State) -> State {
+        let mut new = state.clone();
+        for value in new.scalars.values_mut() {
+            *value = self.chosen(value);
+        }
+        for contents in new.arrays.values_mut() {
+            contents.effects = self.written(&contents.effects);
+        }
+        new
+    }
+
+    fn chosen(&mut self, e: &ElemRef) -> ElemRef {
+        let Elem::Select(c, t, f) = &**e else {
+            return e.clone();
+        };
+        match self.ctx.decide(c) {
+            Some(true) => self.chosen(t),
+            Some(false) => self.chosen(f),
+            None => Elem::select(c.clone(), self.chosen(t), self.chosen(f)),
+        }
+    }
+
+    fn written(&mut self, effects: &[Effect]) -> Vec<Effect> {
+        let mut out = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Point { cond, index, value } => {
+                    let cond = match self.ctx.decide(cond) {
+                        Some(false) => continue,
+                        Some(true) => Elem::constant(Scalar::bool(true)),
+                        None => cond.clone(),
+                    };
+                    out.push(Effect::Point {
+                        cond,
+                        index: index.clone(),
+                        value: self.chosen(value),
+                    });
+                }
+                Effect::Loop { var, extent, body } => out.push(Effect::Loop {
+                    var: var.clone(),
+                    extent: extent.clone(),
+                    body: self.written(body),
+                }),
+            }
+        }
+        out
+    }
+
     fn under_all<T>(
         &mut self,
         conditions: &[ElemRef],
@@ -253,13 +351,13 @@ impl Executor<'_, '_> {
         let mark = self.ctx.mark();
         self.ctx.assume_in_range(&k, &form.trip);
         self.loops.push((k.clone(), form.trip.clone()));
-        let exit = self.a_round(l, search, state, &k, &form);
+        let round = self.a_round(l, search, state, &k, &form);
         self.loops.pop();
         self.ctx.forget(mark);
-        let exit = exit?;
+        let round = round?;
         // Not every round is run: what is computed in one says nothing elsewhere.
         self.ctx.defined.truncate(first_defined);
-        let rounds = first(&k, &form.trip, &exit);
+        let rounds = first(&k, &form.trip, &round.exit);
         let t = Idx::value(rounds.clone());
         self.ctx.assume_non_negative(&t);
         let up_to = Elem::index_compare(CmpOp::Le, t.clone(), form.trip.clone());
@@ -276,7 +374,7 @@ impl Executor<'_, '_> {
                 hazard.path.insert(depth, reached.clone());
             }
         }
-        *state = self.after(l, search, state, &k, &form, &exit, &t)?;
+        *state = self.after(l, search, state, (&k, &form), &round, &t)?;
         Ok(())
     }
 
@@ -288,7 +386,7 @@ impl Executor<'_, '_> {
         entry: &State,
         k: &Sym,
         form: &ClosedForm,
-    ) -> Result<ElemRef, Stuck> {
+    ) -> Result<Round, Stuck> {
         let start = self.at_round(&search.goes_on, entry, k, form)?;
         let goes_on = self.condition(&l.cond, &start)?;
         let mut open = Vec::new();
@@ -306,8 +404,13 @@ impl Executor<'_, '_> {
         }
         let running = self.running(l, entry, k, form);
         let stops = canon::elem(&stops);
-        let exit = Elem::select(goes_on, stops.clone(), Elem::constant(Scalar::bool(true)));
+        let exit = Elem::select(
+            goes_on.clone(),
+            stops.clone(),
+            Elem::constant(Scalar::bool(true)),
+        );
         let exit = canon::elem(&exit.replace_accs(&running));
+        let end = with_accs(&end, &running);
         if self.checking {
             facts(&stops, false, &mut open);
             let recorded = (self.accesses.len(), self.hazards.len());
@@ -319,19 +422,21 @@ impl Executor<'_, '_> {
             self.accesses.truncate(recorded.0);
             self.hazards.truncate(recorded.1);
         }
-        Ok(exit)
+        Ok(Round {
+            goes_on: goes_on.replace_accs(&running),
+            exit,
+            end,
+        })
     }
 
     /// The state after the loop: after T rounds, and what round T does before it stops, or after all N.
-    #[allow(clippy::too_many_arguments)]
     fn after(
         &mut self,
         l: &Loop,
         search: &Search,
         entry: &State,
-        k: &Sym,
-        form: &ClosedForm,
-        exit: &ElemRef,
+        (k, form): (&Sym, &ClosedForm),
+        round: &Round,
         t: &Idx,
     ) -> Result<State, Stuck> {
         let mut all = entry.clone();
@@ -351,37 +456,66 @@ impl Executor<'_, '_> {
         }
         let early = Elem::index_compare(CmpOp::Lt, t.clone(), form.trip.clone());
         let mut why = vec![early.clone()];
-        facts(&exit.replace(k, t), true, &mut why);
-        let (first_access, first_hazard) = (self.accesses.len(), self.hazards.len());
-        let some = self.under_all(&why, |x| {
-            let goes_on = x.condition(&l.cond, &some)?;
+        facts(&round.exit.replace(k, t), true, &mut why);
+        // Round T is the round that was run, at k = T, of which is known that it stops.
+        let begins = canon::elem(&round.goes_on.replace(k, t));
+        let end = at(&round.end, k, t);
+        let mut some = self.under_all(&why, |x| {
             let mut open = Vec::new();
-            facts(&goes_on, true, &mut open);
-            let end = x.under_all(&open, |x| x.round(l, some.clone()))?;
-            Ok(if open.is_empty() {
-                end
-            } else {
-                merge(&goes_on, entry, end, some)
+            facts(&begins, true, &mut open);
+            let end = x.under_all(&open, |x| Ok(x.decided(&end)))?;
+            Ok(match x.ctx.decide(&begins) {
+                Some(true) => end,
+                _ => merge(&begins, entry, end, some),
             })
         })?;
-        // Round T was recorded as one of all rounds.
-        self.accesses.truncate(first_access);
-        self.hazards.truncate(first_hazard);
-        let mut after = merge(&early, entry, some.clone(), all.clone());
-        for (var, value) in &mut after.scalars {
-            // What counts the rounds says T in either case.
-            let (Some(a), Some(b)) = (some.scalars.get(var), all.scalars.get(var)) else {
+        // What counts the rounds says T in either case.
+        for (var, value) in &mut all.scalars {
+            let Some(a) = some.scalars.get_mut(var) else {
                 continue;
             };
             let same = |e: &ElemRef, n: &Idx| {
                 crate::eval::index_like(e).is_some_and(|i| canon::idx(&(&i - n)).is_zero())
             };
-            if same(a, t) && same(b, &form.trip) {
+            if same(a, t) && same(value, &form.trip) {
                 *value = a.clone();
             }
         }
-        Ok(after)
+        // A loop around this one may know how it ends: its own round goes on, or is the one that stops.
+        Ok(match self.ctx.decide(&early) {
+            Some(true) => some,
+            Some(false) => all,
+            None => merge(&early, entry, some, all),
+        })
     }
+}
+
+/// The state with values for the accumulators.
+fn with_accs(state: &State, values: &BTreeMap<Sym, ElemRef>) -> State {
+    let on_idx = |i: &Idx| i.map_values(&mut |v| v.replace_accs(values));
+    of_each(state, &|v| v.replace_accs(values), &|e| {
+        e.map(&on_idx, &mut |v| v.replace_accs(values))
+    })
+}
+
+/// The state of round `k` as that of round `t`.
+fn at(state: &State, k: &Sym, t: &Idx) -> State {
+    of_each(state, &|v| v.replace(k, t), &|e| e.replace(k, t))
+}
+
+fn of_each(
+    state: &State,
+    scalar: &dyn Fn(&ElemRef) -> ElemRef,
+    effect: &dyn Fn(&Effect) -> Effect,
+) -> State {
+    let mut new = state.clone();
+    for value in new.scalars.values_mut() {
+        *value = scalar(value);
+    }
+    for contents in new.arrays.values_mut() {
+        contents.effects = contents.effects.iter().map(effect).collect();
+    }
+    new
 }
 
 /// `select(c, x, y) != v` as `select(c, x != v, y != v)`.

@@ -2,6 +2,7 @@
 
 use super::lower::{Builder, I64, Kind, Scope};
 use crate::Unsupported;
+use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
@@ -25,6 +26,18 @@ pub(super) fn searched(f: &Fold) -> Option<ElemRef> {
     let search =
         op == BinOp::Minimum && is(here, &var) && is(none, &f.extent) && is(&f.init, &f.extent);
     search.then_some(found)
+}
+
+/// The same search, in the one form that all searches for the same have.
+pub(super) fn as_search(f: &Arc<Fold>) -> Option<Arc<Fold>> {
+    let found = searched(f)?;
+    let var = tensorize_ir::index::Idx::sym(f.var.clone());
+    let here = Elem::select(found, Elem::of_idx(I64, var), f.init.clone());
+    let acc = Arc::new(Elem::Acc(f.acc.clone(), I64));
+    Some(Arc::new(Fold {
+        step: Elem::binary(BinOp::Minimum, acc, here),
+        ..(**f).clone()
+    }))
 }
 
 impl Builder {

@@ -142,6 +142,7 @@ fn rename(e: &ElemRef, bound: &mut BTreeMap<Sym, Sym>, depth: usize) -> ElemRef 
     match &**e {
         Elem::Acc(name, ty) => Arc::new(Elem::Acc(bound.get(name).unwrap_or(name).clone(), *ty)),
         Elem::Fold(f) => {
+            let f = &super::search::as_search(f).unwrap_or_else(|| f.clone());
             let mut new = (**f).clone();
             new.extent = rename_idx(&f.extent, bound);
             new.init = rename(&f.init, bound, depth);

@@ -12,6 +12,7 @@ mod rings;
 mod rows;
 mod rules;
 mod scatter;
+mod searches;
 mod traps;
 mod triangles;
 

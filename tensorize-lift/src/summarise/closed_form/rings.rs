@@ -132,6 +132,10 @@ fn ring(next: &ElemRef, this: &Idx) -> Option<Ring> {
             let Elem::IndexCompare(op, a, b) = &*c else {
                 return None;
             };
+            // What something else decides counts, and does not turn: `if (j == cols) n++`.
+            if !c.mentions(own) {
+                return None;
+            }
             let ((step, other), turns_if) = match (step_of(t), step_of(f)) {
                 (Some(s), Some(u)) => {
                     // The one is the other and once round.
