@@ -15,6 +15,7 @@
 mod settings;
 mod signed;
 mod store;
+mod told;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -71,7 +72,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("cargo-tensorize-remote: {e:#}");
+            eprintln!("cargo-tensorize-remote: {}", told::in_a_line(e.as_ref()));
             ExitCode::FAILURE
         }
     }

