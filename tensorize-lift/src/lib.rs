@@ -5,6 +5,7 @@
 //! * [`synthesise`]: the second proposer. Closed forms that are searched for, where none can be read off a round.
 //! * [`raise`]: index notation to library operators, with equality saturation.
 
+mod affine;
 pub mod c;
 pub mod raise;
 pub mod summarise;

@@ -196,7 +196,12 @@ impl Proposal {
 /// Proposes a summary. It is a proposal: the prover has to agree.
 pub fn summarise(kernel: &loopir::Function, solver: &mut Solver) -> Result<Proposal, Refusal> {
     let once = over_time::leaving_time(kernel, || {
-        summarise_with(kernel, solver, Synthesiser::default())
+        let apart = pitches::in_text(kernel);
+        let rows = (!apart.is_empty()).then(|| propose_once(kernel, solver, &Summariser, &apart));
+        rows.and_then(Result::ok).map_or_else(
+            || summarise_with(kernel, solver, Synthesiser::default()),
+            Ok,
+        )
     });
     let once = once.unwrap_or_else(|open| {
         Err(Refusal {

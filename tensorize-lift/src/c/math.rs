@@ -25,6 +25,8 @@ enum Function {
     PopulationCount,
     LeadingZeros,
     TrailingZeros,
+    /// The bytes in the other order, of so many bits.
+    SwapBytes(ScalarType),
     Constant(f64),
 }
 
@@ -54,6 +56,9 @@ fn lookup(name: &str) -> Option<(Function, Option<ScalarType>)> {
         "popcount" | "popcountl" | "popcountll" if builtin => Some(PopulationCount),
         "clz" | "clzl" | "clzll" if builtin => Some(LeadingZeros),
         "ctz" | "ctzl" | "ctzll" if builtin => Some(TrailingZeros),
+        "bswap16" if builtin => Some(SwapBytes(ScalarType::U16)),
+        "bswap32" if builtin => Some(SwapBytes(ScalarType::U32)),
+        "bswap64" if builtin => Some(SwapBytes(ScalarType::U64)),
         "expect_with_probability" if builtin => Some(First),
         "inff" | "huge_valf" | "inf" | "huge_val" if builtin => Some(Constant(f64::INFINITY)),
         _ => None,
@@ -251,6 +256,7 @@ pub(super) fn operator(name: &str, args: &[Expr]) -> Option<Expr> {
             let zeros = Expr::binary(BinOp::And, above, below);
             super::lower::convert(ScalarType::I32, ones(zeros))
         }
+        (Function::SwapBytes(ty), [a]) if a.ty() == ty => bytes_swapped(a),
         (Function::Constant(v), []) => {
             let single = name.ends_with('f') && !name.ends_with("inf") || name.ends_with("inff");
             Expr::Const(if single {
@@ -266,6 +272,26 @@ pub(super) fn operator(name: &str, args: &[Expr]) -> Option<Expr> {
 /// The unsigned integer of a float's width.
 fn integer_of(float: ScalarType) -> Option<ScalarType> {
     super::types::integer(float.bits().into(), false)
+}
+
+/// An unsigned integer with its bytes in the other order: neighbours change places, then pairs, then fours.
+fn bytes_swapped(e: &Expr) -> Expr {
+    let (ty, mut e) = (e.ty(), e.clone());
+    let mut by = 8;
+    while by < ty.bits() {
+        // Of each two groups of `by` bits, the lower one.
+        let low = (0..64 / by)
+            .step_by(2)
+            .fold(0u64, |m, group| m | ((1u64 << by) - 1) << (group * by));
+        let low = Expr::int(ty, i128::from(low << (64 - ty.bits()) >> (64 - ty.bits())));
+        let by_it = Expr::int(ty, by.into());
+        let down = Expr::binary(BinOp::ShiftRightLogical, e.clone(), by_it.clone());
+        let down = Expr::binary(BinOp::And, down, low.clone());
+        let up = Expr::binary(BinOp::ShiftLeft, Expr::binary(BinOp::And, e, low), by_it);
+        e = Expr::binary(BinOp::Or, up, down);
+        by *= 2;
+    }
+    e
 }
 
 /// How many bits of an unsigned integer are set, counted in pairs, fours, and bytes.

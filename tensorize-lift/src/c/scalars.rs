@@ -4,6 +4,8 @@
 //! as well keep in variables of their own. Where every index is a literal, or is one after loops of known length
 //! over it are written out, the array goes.
 
+mod in_place;
+
 use super::simd::fold;
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
@@ -18,8 +20,15 @@ const MAX_ROUNDS: usize = 64;
 /// Of more, the loops say better what it is.
 const MAX_STATEMENTS: usize = 256;
 
-/// Replaces the arrays that can be replaced.
+/// Replaces the arrays that can be replaced, and writes out what transforms a small block in place.
 pub(super) fn replace(arrays: &mut Vec<LocalArray>, body: &mut Vec<Stmt>) {
+    replace_local(arrays, body);
+    if in_place::write_out(arrays, body) {
+        renumber(body, &mut 0);
+    }
+}
+
+fn replace_local(arrays: &mut Vec<LocalArray>, body: &mut Vec<Stmt>) {
     let small: HashSet<Sym> = arrays
         .iter()
         .filter(|a| a.init.is_none() && a.len.fixed().is_some_and(|n| n <= MAX_LEN))

@@ -74,7 +74,7 @@ pub struct Intrinsic {
 impl Intrinsic {
     /// With the types that C gives it: the table computes with the bits of some floats as integers.
     pub fn declared(&self) -> Intrinsic {
-        let ints = ["cvt", "castsi", "maskload", "maskstore"];
+        let ints = ["cvt", "castsi", "maskload", "maskstore", "permutevar"];
         let by_bits = !self.neon && !ints.iter().any(|w| self.name.contains(w));
         let seen = |t: Type| match t {
             Type::Vector(e, n) if by_bits && e.is_int() => match (&self.name, e.bits()) {
