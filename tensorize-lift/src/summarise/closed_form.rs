@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Lane};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::Loop;
+use tensorize_ir::loopir::{Loop, LoopMode};
 use tensorize_ir::op::CmpOp;
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents, Effect};
@@ -74,7 +74,9 @@ pub(crate) fn try_round(
             };
         }
     }
-    let counters = counters(exec, l, &start, k, &scalars)?;
+    let mut counters = counters(exec, l, &start, k, &scalars)?;
+    // A sum in any order is a sum, even in rounds that are seen to add nothing.
+    counters.retain(|var, _| !is_reduction(l, var));
     for (var, ty) in &scalars {
         match counters.get(var) {
             Some(at) => start
@@ -160,7 +162,7 @@ pub(crate) fn propose(
     }
     let written = end.arrays.values().flat_map(|c| &c.effects);
     let written: Vec<Effect> = written.cloned().collect();
-    let followers = guess.followers(&mut ends, &written);
+    let followers = guess.followers(l, &mut ends, &written);
     for (var, at) in &followers {
         form.scalars.insert(var.clone(), ScalarForm::At(at.clone()));
     }
@@ -183,6 +185,13 @@ pub(crate) fn propose(
         form.arrays.insert(array.clone(), effects);
     }
     Ok(form)
+}
+
+fn is_reduction(l: &Loop, var: &Sym) -> bool {
+    match &l.mode {
+        LoopMode::Simd { reductions } => reductions.iter().any(|(_, v)| v == var),
+        _ => false,
+    }
 }
 
 pub(crate) fn token(var: &Sym, k: &Sym) -> Sym {
@@ -239,13 +248,15 @@ impl Guess<'_, '_, '_> {
     /// (the element before). They are taken out of `ends`. What the round writes is in `effects`.
     fn followers(
         &mut self,
+        l: &Loop,
         ends: &mut BTreeMap<Sym, ElemRef>,
         effects: &[Effect],
     ) -> BTreeMap<Sym, ElemRef> {
         let mut known = BTreeMap::new();
         let before = &Idx::sym(self.k.clone()) - &Idx::constant(1);
         loop {
-            let found = ends.iter().find_map(|(var, e)| {
+            let open = ends.iter().filter(|(var, _)| !is_reduction(l, var));
+            let found = open.into_iter().find_map(|(var, e)| {
                 let first = self.entry.scalars.get(var)?;
                 let own = token(var, self.k);
                 if matches!(&**e, Elem::Acc(name, _) if *name == own) {
