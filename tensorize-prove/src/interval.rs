@@ -10,6 +10,7 @@ use crate::exec::Access;
 use crate::matching::{assume, in_one_range};
 use crate::ranges;
 use crate::reach;
+use crate::search::facts;
 use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::Guard;
@@ -112,22 +113,55 @@ pub(crate) fn interval(
     ))
 }
 
-/// What the conditions of an access say of its place alone: of `x[i + r]` under `i + r < n`, that it lies before `n`.
-fn limits(ctx: &Context, a: &Access) -> (Vec<Idx>, Vec<Idx>) {
+/// What the conditions of an access say of its place alone: of `x[i + r]` under `i + r < n`, that it lies before `n`; of
+/// `x[(i + r) * w + j + s]` under `i + r < h` and `j + s < w`, that it lies before `h * w`.
+fn limits(ctx: &mut Context, a: &Access) -> (Vec<Idx>, Vec<Idx>) {
     let (mut lows, mut highs) = (Vec::new(), Vec::new());
     let mut said = Vec::new();
     a.path.iter().for_each(|c| said_of_indices(c, &mut said));
-    for condition in &said {
-        let Elem::IndexCompare(CmpOp::Ge, p, q) = &**condition else {
-            continue;
-        };
-        let p = p - q;
-        lows.push(canon::idx(&(&a.index - &p)));
-        highs.push(canon::idx(&(&(&a.index + &p) + &Idx::constant(1))));
+    // What is not negative.
+    let mut parts = Vec::new();
+    said.iter().for_each(|c| facts(c, true, &mut parts));
+    let said: Vec<Idx> = parts
+        .iter()
+        .filter_map(|condition| match &*canon::elem(condition) {
+            Elem::IndexCompare(CmpOp::Ge, p, q) => Some(p - q),
+            _ => None,
+        })
+        .collect();
+    let mut sums = said.clone();
+    if said.len() <= MOST_CONDITIONS {
+        for stride in strides(ctx, &a.index) {
+            let rows = said.iter().map(|p| &stride * p);
+            sums.extend(rows.flat_map(|row| said.iter().map(move |p| &row + p)));
+        }
+    }
+    for p in &sums {
+        lows.push(canon::idx(&(&a.index - p)));
+        highs.push(canon::idx(&(&(&a.index + p) + &Idx::constant(1))));
     }
     lows.retain(|i| ctx.is_over_params(i));
     highs.retain(|i| ctx.is_over_params(i));
     (lows, highs)
+}
+
+/// More conditions are not taken two by two.
+const MOST_CONDITIONS: usize = 8;
+
+/// The sizes, not negative, by which an index multiplies counters: the lengths of rows.
+fn strides(ctx: &mut Context, index: &Idx) -> Vec<Idx> {
+    let mut found = Vec::new();
+    for (monomial, _) in index.terms() {
+        let atoms = monomial.iter().cloned().map(Idx::atom);
+        let (sizes, counters): (Vec<Idx>, Vec<Idx>) = atoms.partition(|a| ctx.is_over_params(a));
+        let Some(stride) = sizes.into_iter().reduce(|a, b| &a * &b) else {
+            continue;
+        };
+        if !counters.is_empty() && !found.contains(&stride) && ctx.is_non_negative(&stride) {
+            found.push(stride);
+        }
+    }
+    found
 }
 
 /// Whether no place before the first is touched if a size that limits the index, as in `min(n - 1, i)`, is not

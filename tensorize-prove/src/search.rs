@@ -246,7 +246,7 @@ fn going_on(stmts: &[Stmt], flags: &BTreeMap<Sym, Scalar>) -> Option<Vec<Stmt>> 
 }
 
 /// The condition taken apart: facts that hold if it does (`truth`), or if it doesn't.
-fn facts(condition: &ElemRef, truth: bool, out: &mut Vec<ElemRef>) {
+pub(crate) fn facts(condition: &ElemRef, truth: bool, out: &mut Vec<ElemRef>) {
     match (&**condition, truth) {
         (Elem::Unary(UnOp::Not, a), _) => facts(a, !truth, out),
         (Elem::Select(c, t, f), _) => {

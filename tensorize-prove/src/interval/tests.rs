@@ -3,6 +3,7 @@
 use super::*;
 use crate::solver::{self, Solver};
 use std::collections::BTreeMap;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// The first place, and one past the last, that `index` reaches where `i` runs up to 100 and `j` up to 3.
 fn reaches(index: &str) -> Option<(i128, i128)> {
@@ -48,5 +49,75 @@ fn digits_of_a_counter_are_remainders_of_quotients() {
         "floordiv(i, 4) - 2*floordiv(i, 6) + j",
     ] {
         reaches(index);
+    }
+}
+
+/// The end of what `x[(i + r - 1)*w + j + s - 1]` reaches, `i` and `j` over `h` rows and `w` columns, `r` and `s` up to 3,
+/// where these are not negative; no place that is touched lies beyond, whatever the sizes.
+fn end_within(conditions: &[&str]) -> Option<Idx> {
+    let mut solver =
+        Solver::new(solver::find()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
+    let params = ["h", "w"].map(|s| (s.into(), ScalarType::I32));
+    let mut ctx = Context::new(&mut solver, BTreeMap::from(params), vec![]);
+    for size in ["h", "w"] {
+        ctx.guard(Guard::NonNegative(Idx::sym(size)));
+    }
+    let parse = |text: &str| -> Idx { text.parse().unwrap_or_else(|e| panic!("{text}: {e}")) };
+    let parts: Vec<Idx> = conditions.iter().map(|c| parse(c)).collect();
+    // All in one, as `&&` has them.
+    let all = parts
+        .iter()
+        .map(|p| Elem::index_compare(CmpOp::Ge, p.clone(), Idx::default()))
+        .reduce(|a, b| Elem::select(a, b, Elem::constant(Scalar::bool(false))));
+    let access = Access {
+        array: "x".into(),
+        index: parse("w*(i + r - 1) + j + s - 1"),
+        loops: [("i", "h"), ("j", "w"), ("r", "3"), ("s", "3")]
+            .map(|(v, n)| (v.into(), parse(n)))
+            .into(),
+        path: all.into_iter().collect(),
+        write: false,
+    };
+    let (low, high) = interval(&mut ctx, &access, None, None)?;
+    let sizes = (0..4).flat_map(|h| (0..4).map(move |w| (h, w)));
+    for (h, w) in sizes {
+        let rounds = (0..h).flat_map(|i| (0..w).map(move |j| (i, j)));
+        let rounds = rounds.flat_map(|at| (0..9).map(move |k| (at, (k / 3, k % 3))));
+        for ((i, j), (r, s)) in rounds {
+            let at = |p: &Idx| {
+                let value = |name: &Sym| match &**name {
+                    "h" => h,
+                    "w" => w,
+                    "i" => i,
+                    "j" => j,
+                    "r" => r,
+                    _ => s,
+                };
+                p.eval_sizes(&|name| Some(value(name))).unwrap()
+            };
+            let place = at(&access.index);
+            let touched = parts.iter().all(|p| at(p) >= 0);
+            assert!(
+                !touched || (at(&low)..at(&high)).contains(&place),
+                "{conditions:?}: {place} is outside of {low} .. {high}"
+            );
+        }
+    }
+    Some(high)
+}
+
+#[test]
+fn conditions_on_rows_and_columns_end_with_the_last_row() {
+    const WITHIN: [&str; 4] = ["i + r - 1", "h - i - r", "j + s - 1", "w - j - s"];
+    assert_eq!(end_within(&WITHIN), Some("h*w".parse().unwrap()));
+    // One too far, or of one side alone.
+    for wrong in [
+        &["i + r - 1", "h + 1 - i - r", "j + s - 1", "w - j - s"][..],
+        &["i + r - 1", "h - i - r", "j + s - 1", "w + 1 - j - s"],
+        &["i + r - 1", "h - i - r", "j + s - 1"],
+        &["i + r - 1", "j + s - 1", "w - j - s"],
+        &["i + r - 1", "w - i - r", "j + s - 1", "h - j - s"],
+    ] {
+        assert_ne!(end_within(wrong), Some("h*w".parse().unwrap()), "{wrong:?}");
     }
 }
