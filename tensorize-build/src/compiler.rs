@@ -4,6 +4,7 @@ use crate::config::Library;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use tensorize_ir::signature::Language;
 
 /// What decides how a C file is read.
@@ -19,6 +20,15 @@ pub struct Settings {
     pub flags: Vec<String>,
     /// The target's triple; by default the build script's, or the host's outside of one.
     pub target: Option<String>,
+}
+
+/// A build that shares with all others what `cc` has asked the compiler: otherwise it would ask for each file anew, by three
+/// processes. It prints nothing to cargo; what shall do so is another one's, since `cc` prints the same line only once.
+pub(crate) fn asked() -> cc::Build {
+    static ASKED: LazyLock<cc::Build> = LazyLock::new(cc::Build::new);
+    let mut build = ASKED.clone();
+    build.cargo_metadata(false).cargo_warnings(false);
+    build
 }
 
 /// The folder of `tensorize.h`.
@@ -40,7 +50,20 @@ impl Settings {
 
     /// The `cc` build with these settings. It prints nothing to cargo.
     pub fn cc(&self, language: Language) -> cc::Build {
-        let mut build = self.plain(language);
+        self.applied(self.plain(language), language)
+    }
+
+    /// The same, with what it tells cargo of the variables that count.
+    pub(crate) fn cc_for_cargo(&self, language: Language) -> cc::Build {
+        let mut build = self.applied(self.set_up(cc::Build::new(), language), language);
+        build
+            .cargo_metadata(true)
+            .cargo_warnings(true)
+            .emit_rerun_if_env_changed(true);
+        build
+    }
+
+    fn applied(&self, mut build: cc::Build, language: Language) -> cc::Build {
         let standard = self.flags.iter().any(|f| f.starts_with("-std="));
         if language == Language::Cpp && !standard {
             // What the front end reads it as.
@@ -67,7 +90,10 @@ impl Settings {
     }
 
     fn plain(&self, language: Language) -> cc::Build {
-        let mut build = cc::Build::new();
+        self.set_up(asked(), language)
+    }
+
+    fn set_up(&self, mut build: cc::Build, language: Language) -> cc::Build {
         build
             .cpp(language == Language::Cpp)
             .cargo_metadata(false)

@@ -4,6 +4,7 @@
 //! C compiler and nothing more.
 
 pub mod adaptor;
+mod archive;
 mod arithmetic;
 mod bindings;
 mod builder;

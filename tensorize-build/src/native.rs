@@ -3,6 +3,7 @@
 use crate::adaptor::{language_of, prelude};
 use crate::bindings::{Binding, entry, original_name};
 use crate::builder::Error;
+use crate::compiler::asked;
 use crate::prototype;
 use crate::record::short_hash;
 use crate::session::{Kernel, Session, Source, warn};
@@ -67,10 +68,8 @@ impl Session {
     }
 
     fn generated_flags(&self, language: Language) -> (cc::Build, Option<&'static str>) {
-        let mut build = cc::Build::new();
+        let mut build = asked();
         build
-            .cargo_metadata(false)
-            .cargo_warnings(false)
             .warnings(false)
             .opt_level(3)
             // For code that is for a device which is not here.
@@ -98,14 +97,8 @@ impl Session {
     /// Compiles the originals: a dispatched kernel becomes a weak symbol, which the dispatcher of that name
     /// overrides for every caller, those in the same file too, and keeps another name for the dispatcher.
     pub(crate) fn compile_originals(&self, sources: &[Source]) -> Result<Vec<PathBuf>, Error> {
-        let mut builds = [Language::C, Language::Cpp].map(|language| {
-            let mut build = self.settings.cc(language);
-            build
-                .cargo_metadata(true)
-                .cargo_warnings(true)
-                .emit_rerun_if_env_changed(true);
-            (build, 0)
-        });
+        let mut builds =
+            [Language::C, Language::Cpp].map(|language| (self.settings.cc_for_cargo(language), 0));
         let apple = env::var("CARGO_CFG_TARGET_VENDOR").is_ok_and(|v| v == "apple");
         for source in sources {
             let original = self.dir.join(&source.file);

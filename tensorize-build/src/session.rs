@@ -4,17 +4,19 @@
 mod results;
 
 use crate::adaptor::language_of;
+use crate::archive;
 use crate::bindings::{self, Binding, Code, Proven, TargetCode};
 use crate::builder::Error;
 use crate::cache::Cache;
 use crate::compiler::{Settings, include_dir};
 use crate::config::{BuildManifest, Library, Metadata};
 use crate::cross::Cross;
-use crate::current::{is_current, wanted};
+use crate::current::wanted;
 use crate::hash::{Preprocessed, preprocess};
 use crate::prototype;
 use crate::record::{Prototype, Record, Status, TargetStatus};
 use crate::store::{Entry, Keep, Store, write_atomic};
+use results::ByKernel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fmt;
@@ -149,12 +151,15 @@ impl Session {
         if self.store.dir().exists() {
             println!("cargo::rerun-if-changed={}", self.store.dir().display());
         }
+        let by_kernel = ByKernel::new(&entries);
         let mut sources: Vec<Source> = files
             .into_iter()
-            .map(|(file, seen)| self.source(file, &seen, &entries))
+            .map(|(file, seen)| self.source(file, &seen, &by_kernel))
             .collect();
         self.confirm_prototypes(&mut sources);
-        let (mut objects, openmp) = self.compile_generated(&mut sources)?;
+        let (generated, openmp) = self.compile_generated(&mut sources)?;
+        let name = format!("{}_tensorized", self.library.name);
+        let mut objects = archive::at_once(generated, &name, &self.out)?;
         objects.extend(self.compile_originals(&sources)?);
         let cpp = sources
             .iter()
@@ -191,28 +196,19 @@ impl Session {
         }
     }
 
-    fn source(&self, file: String, seen: &Preprocessed, entries: &[Entry]) -> Source {
+    fn source(&self, file: String, seen: &Preprocessed, entries: &ByKernel) -> Source {
         for what in prototype::marked_in_vain(&seen.text) {
             warn(&format!(
                 "{file}: TENSORIZE_KERNEL stands before no function: `{what}`"
             ));
         }
         let mut names = wanted(&self.metadata, &file, seen);
-        names.extend(
-            entries
-                .iter()
-                .filter(|e| e.record.file == file)
-                .map(|e| e.record.name.clone()),
-        );
+        names.extend(entries.names(&file).into_iter().map(String::from));
         let kernels = names
             .into_iter()
             .map(|name| {
-                let current = entries
-                    .iter()
-                    .find(|e| is_current(&e.record, &file, seen, &name));
-                let stale = entries
-                    .iter()
-                    .find(|e| e.record.file == file && e.record.name == name);
+                let current = entries.current(&file, seen, &name);
+                let stale = entries.of(&file, &name).first().copied();
                 self.kernel(&file, seen, name, current, stale)
             })
             .collect();

@@ -7,9 +7,44 @@ use crate::cross::Cross;
 use crate::current::{is_current, wanted};
 use crate::hash::Preprocessed;
 use crate::store::Entry;
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Entries by file and name, since there may be thousands of both.
+pub(super) struct ByKernel<'a> {
+    entries: BTreeMap<(&'a str, &'a str), Vec<&'a Entry>>,
+}
+
+impl<'a> ByKernel<'a> {
+    pub(super) fn new(list: &'a [Entry]) -> ByKernel<'a> {
+        let mut entries: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for entry in list {
+            let key = (entry.record.file.as_str(), entry.record.name.as_str());
+            entries.entry(key).or_default().push(entry);
+        }
+        ByKernel { entries }
+    }
+
+    /// The names that a file's entries have.
+    pub(super) fn names(&self, file: &str) -> Vec<&'a str> {
+        let of_file = self.entries.range((file, "")..);
+        let of_file = of_file.take_while(|((f, _), _)| *f == file);
+        of_file.map(|((_, name), _)| *name).collect()
+    }
+
+    pub(super) fn of(&self, file: &str, name: &str) -> Vec<&'a Entry> {
+        let found = self.entries.get(&(file, name));
+        found.cloned().unwrap_or_default()
+    }
+
+    /// What is about the kernel as it is now.
+    pub(super) fn current(&self, file: &str, seen: &Preprocessed, name: &str) -> Option<&'a Entry> {
+        let mut all = self.of(file, name).into_iter();
+        all.find(|e| is_current(&e.record, file, seen, name))
+    }
+}
 
 impl Session {
     /// Everything that is stored; the subcommand is run if something is missing.
@@ -44,17 +79,16 @@ impl Session {
         let contents = self.store.load();
         contents.rejected.iter().for_each(|r| warn(&r.to_string()));
         let mut entries = contents.entries;
+        let mut more = Vec::new();
+        let stored = ByKernel::new(&entries);
         for (file, seen) in files {
             for name in wanted(&self.metadata, file, seen) {
-                if entries
-                    .iter()
-                    .any(|e| is_current(&e.record, file, seen, &name))
-                {
-                    continue;
+                if stored.current(file, seen, &name).is_none() {
+                    more.extend(self.cached(file, seen, &name));
                 }
-                entries.extend(self.cached(file, seen, &name));
             }
         }
+        entries.extend(more);
         entries
     }
 
@@ -76,12 +110,10 @@ impl Session {
 
     fn missing(&self, files: &[(String, Preprocessed)], entries: &[Entry]) -> Vec<String> {
         let mut missing = Vec::new();
+        let entries = ByKernel::new(entries);
         for (file, seen) in files {
             for name in wanted(&self.metadata, file, seen) {
-                if !entries
-                    .iter()
-                    .any(|e| is_current(&e.record, file, seen, &name))
-                {
+                if entries.current(file, seen, &name).is_none() {
                     missing.push(format!("{file}::{name}"));
                 }
             }
