@@ -53,6 +53,7 @@ pub fn main_with(
 /// Runs the program with these arguments, its own name first. Both `cargo-tensorize …` and
 /// `cargo tensorize …` (which cargo turns into `cargo-tensorize tensorize …`) are understood.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    files_that_are_too_large_are_errors();
     let mut args: Vec<OsString> = args.into_iter().collect();
     if args.get(1).is_some_and(|a| a == "tensorize") {
         args.remove(1);
@@ -71,4 +72,16 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     commands::run(&cli).into()
+}
+
+/// Where files have a largest size (`ulimit -f`), who writes more is killed without a word. Without the signal the write fails,
+/// and what could not be written is told.
+#[allow(unsafe_code)]
+fn files_that_are_too_large_are_errors() {
+    #[cfg(unix)]
+    {
+        use nix::sys::signal::{SigHandler, Signal, signal};
+        // SAFETY: to ignore a signal runs no code of ours.
+        let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
+    }
 }

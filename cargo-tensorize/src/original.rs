@@ -7,7 +7,8 @@ use crate::generate;
 use crate::pipeline::{Kernel, micros};
 use crate::python;
 use crate::scratch::Scratch;
-use std::sync::LazyLock;
+use std::collections::BTreeSet;
+use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
 use tensorize_build::record::{Evidence, Places};
 use tensorize_ir::check::{Comparison, Tally, first_difference};
@@ -95,20 +96,35 @@ fn in_framework(kernels: &mut [Kernel], target: &str, package: &str) {
             Ok(Err(why)) => bad_code(kernel, target, why),
             Err(why) => {
                 let help = format!(
-                    "run `cargo xtask setup --frameworks all`, or set TENSORIZE_PYTHON to a Python with {package}"
+                    "`cargo tensorize doctor` names the command that installs {package}; without `{target}` among `targets` in \
+                     `[package.metadata.tensorize]` nobody asks for it"
                 );
-                could_not_run(kernel, target, why, &help);
+                without(kernel, target, why);
+                // Once is enough: it is so for every kernel.
+                if TOLD.lock().is_ok_and(|mut told| told.insert(why.clone())) {
+                    say_not_run(kernel, target, why, &help);
+                }
             }
         }
     }
 }
 
+/// Why frameworks don't run here, as far as that was said.
+static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
 fn could_not_run(kernel: &mut Kernel, target: &str, why: &str, help: &str) {
-    let why = format!("the code could not be run: {why}");
-    let d = Diagnostic::warning("TZ0604", format!("no code for {target}: {why}"));
-    let d = d.at(Some(kernel.span.clone())).help(help);
-    kernel.report.diagnostics.push(d);
-    kernel.drop_target(target, &why);
+    say_not_run(kernel, target, why, help);
+    without(kernel, target, why);
+}
+
+fn say_not_run(kernel: &mut Kernel, target: &str, why: &str, help: &str) {
+    let message = format!("no code for {target}: the code could not be run: {why}");
+    let d = Diagnostic::warning("TZ0604", message).at(Some(kernel.span.clone()));
+    kernel.report.diagnostics.push(d.help(help));
+}
+
+fn without(kernel: &mut Kernel, target: &str, why: &str) {
+    kernel.drop_target(target, &format!("the code could not be run: {why}"));
     if let Some(report) = kernel.report.targets.get_mut(target) {
         report.not_run = true;
     }

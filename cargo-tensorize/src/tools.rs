@@ -9,8 +9,7 @@ use tensorize_prove::solver::{Solver, SolverError, data_dir};
 use wait_timeout::ChildExt;
 
 /// What to do about a missing or old Z3.
-const Z3_HELP: &str = "run `cargo xtask setup` in the sources of cargo-tensorize, or `pip install z3-solver` \
-     and set TENSORIZE_Z3 to its `z3`";
+const Z3_HELP: &str = "`cargo tensorize doctor` names the command that installs it; TENSORIZE_Z3 can name a `z3` that lies elsewhere";
 
 /// The C compiler, or why there is none: `CC`, else `cc` on `PATH`.
 pub fn find_cc() -> Result<PathBuf, Box<Diagnostic>> {

@@ -423,7 +423,7 @@ fn missing_tools_are_named_with_a_remedy() {
     let out = run("TENSORIZE_Z3", "/nowhere/z3");
     assert_eq!(code(&out), 101);
     assert!(
-        stderr(&out).contains("TZ0101") && stderr(&out).contains("xtask setup"),
+        stderr(&out).contains("TZ0101") && stderr(&out).contains("tensorize doctor"),
         "{}",
         stderr(&out)
     );

@@ -346,6 +346,29 @@ fn a_script_that_can_not_be_taken_over_is_left_alone_and_the_line_is_shown() {
 }
 
 #[test]
+fn what_is_shown_has_the_library_that_the_bindings_ask_for() {
+    let p = project("int f(int a) { return a; }\n");
+    let calls = |more: &str| {
+        format!(
+            "fn main() {{\n    cc::Build::new().file(\"c/k.c\").opt_level(3){more}.compile(\"k\");\n}}\n"
+        )
+    };
+    write(p.path(), "build.rs", &calls(".static_flag(true)"));
+    let init = || tensorize(p.path(), &["init", "--offline"]);
+    let text = stdout(&init());
+    assert!(text.contains("include_kernels!(\"k\")"), "{text}");
+    assert!(text.contains(".compile(\"k\").unwrap();"), "{text}");
+    // How much is optimised is no reason to leave a script alone.
+    write(p.path(), "build.rs", &calls(""));
+    let text = stdout(&init());
+    assert!(
+        text.contains("+    tensorize_build::Build::new()"),
+        "{text}"
+    );
+    assert!(!text.contains("in build.rs, which"), "{text}");
+}
+
+#[test]
 fn what_can_not_be_prepared_says_why_and_stays_as_it_is() {
     let p = project("int f(int a) { return a; }\n");
     write(p.path(), "build.rs", "fn main( {");

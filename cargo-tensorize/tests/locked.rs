@@ -53,6 +53,37 @@ fn what_is_stored_and_current_passes_on_a_bare_machine() {
     }
 }
 
+/// The gate could not be passed: each file that includes the header was to have the kernel.
+#[test]
+fn what_a_header_marks_is_the_kernel_of_the_file_that_defines_it() {
+    let p = project(KERNELS);
+    let include = "#include \"k.h\"\n";
+    let header =
+        "#include \"tensorize.h\"\nTENSORIZE_KERNEL\nvoid thrice(const int *a, int *out, int n);\n";
+    let defined = "void thrice(const int *a, int *out, int n) { for (int i = 0; i < n; i++) out[i] = 3 * a[i]; }\n";
+    write(p.path(), "c/k.h", header);
+    write(p.path(), "c/k.c", &format!("{include}{KERNELS}"));
+    write(p.path(), "c/j.c", &format!("{include}{defined}"));
+    let manifest = MANIFEST.replace("files = [\"c/k.c\"]", "files = [\"c/k.c\", \"c/j.c\"]");
+    write(p.path(), "Cargo.toml", &manifest);
+    let out = tensorize(p.path(), &[]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let out = bare(p.path(), &LOCKED);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    assert!(stdout(&out).contains("3 kernels: 3 proven"), "{out:?}");
+
+    // A mark in the file itself, of a function that has gone.
+    let gone = "TENSORIZE_KERNEL\nvoid gone(const int *a, int n);\n";
+    write(p.path(), "c/j.c", &format!("{include}{gone}{defined}"));
+    for args in [&[][..], &LOCKED] {
+        let out = tensorize(p.path(), args);
+        let told = stderr(&out);
+        assert_eq!(code(&out), 101, "{told}");
+        let says = "declaration of `gone`, which is not defined in this file";
+        assert!(told.contains(says) && told.contains("c/j.c:2:1"), "{told}");
+    }
+}
+
 #[test]
 fn what_is_missing_stale_or_left_over_is_told_apart() {
     let p = stored();

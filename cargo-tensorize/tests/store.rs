@@ -7,7 +7,7 @@ use common::{Files, KERNELS, code, command, faults, files, project, stderr, stdo
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
@@ -167,6 +167,27 @@ fn killed_at_any_time() {
         p.is_whole(&format!("round {round}, at {part}/1000"));
     }
     p.finishes("at last");
+}
+
+/// The program was killed by the signal, and said nothing.
+#[test]
+fn a_largest_size_of_files_is_told_as_a_full_disk_is() {
+    let p = project(KERNELS);
+    let run = command(p.path(), &[]);
+    let mut limited = Command::new("bash");
+    limited
+        .args(["-c", "ulimit -f 1; exec \"$@\"", "bash"])
+        .arg(run.get_program())
+        .args(run.get_args())
+        .current_dir(p.path());
+    limited.envs(
+        run.get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    let out = limited.output().unwrap();
+    assert_eq!(code(&out), 101, "{out:?}");
+    assert!(stderr(&out).contains("TZ0703"), "{}", stderr(&out));
+    assert!(stdout(&out).contains("2 proven"), "{}", stdout(&out));
 }
 
 #[test]

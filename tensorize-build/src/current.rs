@@ -4,7 +4,7 @@
 use crate::config::Metadata;
 use crate::hash::{Hashes, Preprocessed};
 use crate::prototype;
-pub use crate::prototype::marked_in_vain;
+pub use crate::prototype::{marked_but_gone, marked_in_vain};
 use crate::record::Record;
 use std::collections::BTreeSet;
 

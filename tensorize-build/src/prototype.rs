@@ -3,6 +3,7 @@
 use crate::compiler::Settings;
 use crate::hash::MARKER;
 use crate::record::{CType, Param, Prototype};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -166,12 +167,51 @@ pub fn c_string(path: &Path) -> String {
         .replace('"', "\\\"")
 }
 
-/// The names of annotated functions in preprocessed text.
+/// The names of annotated functions in preprocessed text. Those that are only declared there, as in a header that several
+/// files include, are another file's.
 pub fn annotated(text: &str) -> Vec<String> {
     let tokens = tokens(text);
+    let gone = only_declared(&tokens);
     let names = marked(&tokens).filter_map(name_of_declared);
+    let names = names.filter(|name| !gone.contains(name));
     let mut names: Vec<String> = names.map(String::from).collect();
     names.dedup();
+    names
+}
+
+/// The functions that a file's own text marks where it declares them, and that are defined nowhere in the preprocessed text.
+pub fn marked_but_gone(text: &str, own: &str) -> Vec<String> {
+    let declarations = own.split("TENSORIZE_KERNEL").skip(1);
+    let declarations = declarations.filter_map(|rest| rest.split([';', '{']).next());
+    let own: BTreeSet<&str> = declarations.flat_map(tokens).collect();
+    let tokens = tokens(text);
+    let gone = only_declared(&tokens);
+    gone.intersection(&own).map(|n| (*n).to_owned()).collect()
+}
+
+/// The marked functions that are surely defined nowhere: wherever the parameters end, attributes aside, a declaration or a
+/// call ends, too.
+fn only_declared<'a>(tokens: &[&'a str]) -> BTreeSet<&'a str> {
+    let mut names: BTreeSet<&str> = marked(tokens).filter_map(name_of_declared).collect();
+    for (at, token) in tokens.iter().enumerate() {
+        if !names.contains(token) {
+            continue;
+        }
+        let Some(mut end) = closing(tokens, at + 1) else {
+            continue;
+        };
+        while let Some("__attribute__" | "__attribute" | "__asm__" | "asm") =
+            tokens.get(end + 1).copied()
+            && let Some(behind) = closing(tokens, end + 2)
+        {
+            end = behind;
+        }
+        let next = tokens.get(end + 1).copied().unwrap_or(";");
+        let begins_more = |c: char| matches!(c, '{' | ':' | '-' | '_') || c.is_alphabetic();
+        if next.starts_with(begins_more) {
+            names.remove(token);
+        }
+    }
     names
 }
 
@@ -425,6 +465,32 @@ mod tests {
         assert_eq!(mark("struct s { int a; };"), ["struct s"]);
         assert_eq!(mark(""), [""]);
         assert!(mark("__attribute__((hot)) int g(int);").is_empty());
+    }
+
+    #[test]
+    fn a_function_that_is_only_declared_is_another_files() {
+        let names = |text: &str| annotated(&text.replace("MARK", MARKER));
+        assert!(names("MARK int f(int);").is_empty());
+        assert!(
+            names("MARK int f(int) __attribute__((pure)); int g(void) { return f(1); }").is_empty()
+        );
+        // What may be a definition is taken for one.
+        for definition in [
+            "int f(int a) { return a; }",
+            "int f(a) int a; { return a; }",
+            "int f(int a) __attribute__((pure)) { return a; }",
+            "auto f(int a) -> int { return a; }",
+        ] {
+            assert_eq!(names(&format!("MARK int f(int); {definition}")), ["f"]);
+        }
+        let gone = |own: &str| {
+            let text = format!(
+                "{MARKER} int header(int); {MARKER} int f(int); {MARKER} int g(int x) {{ return x; }}"
+            );
+            marked_but_gone(&text, own)
+        };
+        assert_eq!(gone("TENSORIZE_KERNEL int f(int);"), ["f"]);
+        assert!(gone("TENSORIZE_KERNEL int g(int x) { return f(x); }").is_empty());
     }
 
     #[test]

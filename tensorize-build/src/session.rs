@@ -202,6 +202,12 @@ impl Session {
                 "{file}: TENSORIZE_KERNEL stands before no function: `{what}`"
             ));
         }
+        let own = fs::read(self.dir.join(&file)).unwrap_or_default();
+        for name in prototype::marked_but_gone(&seen.text, &String::from_utf8_lossy(&own)) {
+            warn(&format!(
+                "{file}: TENSORIZE_KERNEL stands before a declaration of `{name}`, which is not defined in this file"
+            ));
+        }
         let mut names = wanted(&self.metadata, &file, seen);
         names.extend(entries.names(&file).into_iter().map(String::from));
         let kernels = names

@@ -107,7 +107,8 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
                 let chain = of_sources(package)?;
                 let reason = script.why_not();
                 let _ = writeln!(notes, "\nin build.rs, which {reason}, write:\n");
-                let _ = writeln!(notes, "    {}.unwrap();", chain.text(NAME, 4));
+                // By the name that the bindings ask for.
+                let _ = writeln!(notes, "    {}.unwrap();", chain.text(&name, 4));
                 if script.mentions_cc() {
                     notes += "\nin the place of what compiles these files with `cc`\n";
                 }

@@ -400,25 +400,38 @@ pub fn named_but_not_there(package: &Package, kernel: &str) -> Diagnostic {
 /// What to say of the marks of a file (as it is shown) that mark no function: whoever wrote them believes to have a kernel.
 pub fn marked_in_vain(file: &Path, seen: &Preprocessed) -> Vec<Diagnostic> {
     let text = super::locked::text_of(file);
+    // The first mark of which that is so: good enough to show, without a parser.
+    let line_of = |is_it: &dyn Fn(&str) -> bool| {
+        let mut behind = text.match_indices(MARK).map(|(at, _)| at + MARK.len());
+        let at = behind.find(|at| is_it(text[*at..].trim_start()));
+        let line = text[..at.unwrap_or(0)].matches('\n').count() + 1;
+        Some(line_span(file, u32::try_from(line).unwrap_or(1)))
+    };
+    let gone = tensorize_build::current::marked_but_gone(&seen.text, &text);
+    let gone = gone.into_iter().map(|name| {
+        let declares = |rest: &str| {
+            let declared = rest.split([';', '{']).next().unwrap_or_default();
+            declared.contains(&name)
+        };
+        let message = format!(
+            "{MARK} stands before a declaration of `{name}`, which is not defined in this file"
+        );
+        Diagnostic::error("TZ0701", message)
+            .at(line_of(&declares))
+            .help("write it before the function itself, where its body is, or take it away")
+    });
     let found = tensorize_build::current::marked_in_vain(&seen.text).into_iter();
-    found
-        .map(|what| {
-            // The first mark before that word: good enough to show, without a parser.
-            let word = what.split(' ').next().unwrap_or_default();
-            let mut behind = text.match_indices(MARK).map(|(at, _)| at + MARK.len());
-            let at = behind.find(|at| text[*at..].trim_start().starts_with(word));
-            let line = text[..at.unwrap_or(0)].matches('\n').count() + 1;
-            let before = match &*what {
-                "" => "nothing".into(),
-                _ => format!("`{what}`, which is no function"),
-            };
-            Diagnostic::error("TZ0701", format!("{MARK} stands before {before}"))
-                .at(Some(line_span(file, u32::try_from(line).unwrap_or(1))))
-                .help(
-                    "write it directly before the function that shall be a kernel, or take it away",
-                )
-        })
-        .collect()
+    let found = found.map(|what| {
+        let word = what.split(' ').next().unwrap_or_default();
+        let before = match &*what {
+            "" => "nothing".into(),
+            _ => format!("`{what}`, which is no function"),
+        };
+        Diagnostic::error("TZ0701", format!("{MARK} stands before {before}"))
+            .at(line_of(&|rest| rest.starts_with(word)))
+            .help("write it directly before the function that shall be a kernel, or take it away")
+    });
+    found.chain(gone).collect()
 }
 
 /// As users write it.

@@ -53,7 +53,7 @@ codes! {
     ORDER = "TZ0221", "an expression whose evaluation order C leaves open",
         "Split the expression into statements.";
     OPERATOR = "TZ0222", "an operator that libclang did not name",
-        "libclang 17 and later name all operators; older ones do not, inside of macros.";
+        "libclang 17 and later name all operators; older ones do not, inside of macros. `cargo tensorize doctor` names the command that installs one.";
     STATEMENT = "TZ0223", "an unsupported statement", "Rewrite it with plain loops and branches.";
     EXPRESSION = "TZ0224", "an unsupported expression", "Rewrite it with plain arithmetic.";
     CONVERSION = "TZ0225", "a conversion that the front end and clang see differently",

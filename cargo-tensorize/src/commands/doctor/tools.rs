@@ -89,10 +89,28 @@ fn z3() -> Check {
     }
 }
 
+/// The first version of libclang that does.
+const NAMES_OPERATORS: u32 = 17;
+
+/// Of `Debian clang version 15.0.6`.
+fn major(version: &str) -> Option<u32> {
+    let (_, number) = version.split_once("version ")?;
+    number.split('.').next()?.parse().ok()
+}
+
 fn libclang() -> Check {
     let check = Check::new("libclang", "reading C").needed();
     match tensorize_lift::c::libclang() {
-        Ok((path, version)) => check.found(version, shown(&path)),
+        Ok((path, version)) => {
+            let mut place = shown(&path);
+            if major(&version).is_some_and(|m| m < NAMES_OPERATORS) {
+                let newer = into_our_folder("libclang==18.1.1");
+                place += &format!(
+                    "; it does not name operators in macros, {NAMES_OPERATORS} and later do: {newer}"
+                );
+            }
+            check.found(version, place)
+        }
         Err(problem) => {
             let unset = std::env::var_os("LIBCLANG_PATH").map_or("", |_| "unset LIBCLANG_PATH; ");
             let remedy = format!("{unset}{}", into_our_folder("libclang==18.1.1"));

@@ -176,8 +176,9 @@ impl Calls<'_> {
                     Some(standard) => format!("flag(\"-std={standard}\")"),
                     None => return Err(method),
                 },
-                // The language goes by the file's name, and warnings are the original's business.
-                "cpp" | "warnings" | "extra_warnings" => continue,
+                // The language goes by the file's name, warnings are the original's business, and how much is optimised goes
+                // by the profile: 2, or what a release build has.
+                "cpp" | "warnings" | "extra_warnings" | "opt_level" | "opt_level_str" => continue,
                 _ => return Err(method),
             };
             let _ = write!(text, "\n{:1$}.{line}", "", indent + 4);
