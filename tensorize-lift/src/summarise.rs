@@ -196,12 +196,15 @@ impl Proposal {
 /// Proposes a summary. It is a proposal: the prover has to agree.
 pub fn summarise(kernel: &loopir::Function, solver: &mut Solver) -> Result<Proposal, Refusal> {
     let once = over_time::leaving_time(kernel, || {
-        let apart = pitches::in_text(kernel);
-        let rows = (!apart.is_empty()).then(|| propose_once(kernel, solver, &Summariser, &apart));
-        rows.and_then(Result::ok).map_or_else(
-            || summarise_with(kernel, solver, Synthesiser::default()),
-            Ok,
-        )
+        let under = |guards: Vec<Guard>, solver: &mut Solver| {
+            let guards = Some(guards).filter(|g| !g.is_empty())?;
+            propose_once(kernel, solver, &Summariser, &guards).ok()
+        };
+        if let Some(apart) = under(pitches::in_text(kernel), solver) {
+            return Ok(apart);
+        }
+        summarise_with(kernel, solver, Synthesiser::default())
+            .or_else(|refusal| under(pitches::small_steps(kernel), solver).ok_or(refusal))
     });
     let once = once.unwrap_or_else(|open| {
         Err(Refusal {

@@ -66,6 +66,31 @@ pub(super) fn in_text(kernel: &loopir::Function) -> Vec<Guard> {
     guards.into_iter().map(guard).collect()
 }
 
+/// Conditions under which unsigned counters that go on by a size (`at += stride`) do not wrap in a round: that the step is far
+/// from the end of its type. Whether they wrap later is for the prover to say.
+pub(super) fn small_steps(kernel: &loopir::Function) -> Vec<Guard> {
+    let mut steps = BTreeMap::new();
+    loopir::visit(&kernel.body, &mut |part| {
+        let loopir::Visited::Stmt(Stmt::Assign { var, ty, value }) = part else {
+            return;
+        };
+        let Some((one, by)) = affine(value).and_then(|at| at.linear_in(var)) else {
+            return;
+        };
+        if one.as_constant() == Some(1) && ty.is_int() && !ty.is_signed() && ty.bits() >= 16 {
+            steps.extend(by.as_sym().or((-&by).as_sym()).map(|by| (by.clone(), *ty)));
+        }
+    });
+    let size = |p: &Param| match p {
+        Param::Scalar { name, ty } if steps.get(name) == Some(ty) => {
+            let most = Idx::constant(ty.max_value() / 8);
+            Some(Guard::NonNegative(&most - &Idx::sym(name.clone())))
+        }
+        _ => None,
+    };
+    kernel.params.iter().filter_map(size).collect()
+}
+
 /// The pitch of a block's rows, and how long they are.
 fn rows(places: Option<Vec<Place>>) -> Option<(Sym, i128)> {
     let places = places?;

@@ -220,6 +220,20 @@ pub(super) fn written_everywhere(state: &mut State) {
     }
 }
 
+/// The start of a round with what is known of the counters.
+fn counted(
+    start: &State,
+    scalars: &BTreeMap<Sym, ScalarType>,
+    found: &BTreeMap<Sym, Idx>,
+) -> State {
+    let mut state = start.clone();
+    for (var, at) in found {
+        let at = Elem::of_idx(scalars[var], at.clone());
+        state.scalars.insert(var.clone(), at);
+    }
+    state
+}
+
 /// Integers that a round sets to a function of the counters, and that held its value for the round before
 /// the first one when the loop began: `t` in `while (t = n--, t > 0)`.
 fn followers(
@@ -241,7 +255,14 @@ fn followers(
         {
             return Ok(());
         }
-        let end = end_of_round(exec, l, start, k, scalars, found)?;
+        let saved = exec.ctx.save();
+        // What goes down to zero in an unsigned type does not wrap in any round that there is.
+        if let Ok(trip) = trip(exec, l, &counted(start, scalars, found), k) {
+            exec.ctx.assume_in_range(k, &trip);
+        }
+        let end = end_of_round(exec, l, start, k, scalars, found);
+        exec.ctx.restore(saved);
+        let end = end?;
         let before = &Idx::sym(k.clone()) - &Idx::constant(1);
         let mut more = false;
         for (var, ty) in scalars {
