@@ -112,7 +112,20 @@ fn summaries(target: &dyn Target) {
 /// What moves elements, index notation and running folds, where the framework can do them: with C's bits, else as it can.
 fn others(target: &dyn Target) {
     let (mut tries, mut refused) = (Vec::new(), String::new());
-    for item in corpus::others(false) {
+    // Of what is refused as a whole, each result may have a form.
+    let in_parts = |item: corpus::Item| -> Vec<corpus::Item> {
+        let able = |f: &_| try_generate(target, f, Tier::Real, &[]).is_ok();
+        if able(&item.function) || item.function.outputs.len() == 1 {
+            return vec![item];
+        }
+        let parts = corpus::each_result(&item.function).into_iter();
+        let part = |(f, by)| {
+            let name = format!("{} by {by}", item.name);
+            corpus::Item::new(name, f, item.calls.clone())
+        };
+        parts.map(part).collect()
+    };
+    for item in corpus::others(false).into_iter().flat_map(in_parts) {
         let exact = try_generate(target, &item.function, Tier::Exact, &[]);
         let real = try_generate(target, &item.function, Tier::Real, &[]);
         if exact.is_err() {

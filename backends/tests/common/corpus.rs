@@ -444,7 +444,7 @@ fn running(apart: bool) -> Vec<Item> {
 }
 
 /// Each result alone, with its reducer.
-fn each_result(f: &Function) -> Vec<(Function, String)> {
+pub fn each_result(f: &Function) -> Vec<(Function, String)> {
     let each = f.outputs.iter().map(|output| {
         let one = Function {
             outputs: vec![output.clone()],

@@ -67,3 +67,32 @@ def _sum(x, axes):
 
 def _product(x, axes):
     return da.ones(_kept(x, axes), dtype=x.dtype) if 0 in x.shape else x.prod(axis=axes, dtype=x.dtype)
+
+
+def _backwards(x, axis):
+    return da.flip(x, axis)
+
+
+def _nothing(x, larger):
+    """What is never the largest, or the smallest, if x has NaN."""
+    return x if x.dtype.kind != "f" else x.dtype.type(-np.inf if larger else np.inf)
+
+
+def _scan(ufunc):
+    """Within chunks, then each from where the one before it has come to."""
+
+    def chunk(x, axis):
+        return ufunc.accumulate(x, axis=axis, dtype=x.dtype)
+
+    nothing = {np.multiply: 1, np.bitwise_and: -1}
+
+    def scan(x, axis):
+        limits = np.iinfo(x.dtype) if x.dtype.kind in "iu" else None
+        if ufunc in (np.maximum, np.minimum):
+            ident = (limits.min if ufunc is np.maximum else limits.max) if limits else ufunc is np.minimum
+        else:
+            ident = nothing.get(ufunc, 0)
+        ident = np.array(ident).astype(x.dtype)[()]
+        return da.reductions.cumreduction(chunk, ufunc, ident, x, axis=axis, dtype=x.dtype)
+
+    return scan

@@ -63,3 +63,16 @@ def _sum(x, axes):
 
 def _product(x, axes):
     return _reduce(mx.prod, x, axes, 1)
+
+
+def _backwards(x, axis):
+    return _reverse(x, (axis,))
+
+
+def _nothing(x, larger):
+    """What is never the largest, or the smallest, if x has NaN."""
+    return x if mx.issubdtype(x.dtype, mx.integer) or x.dtype == mx.bool_ else mx.array(-np.inf if larger else np.inf, x.dtype)
+
+
+def _scan(cumulate):
+    return lambda x, axis: cumulate(x, axis=axis).astype(x.dtype)

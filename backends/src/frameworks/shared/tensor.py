@@ -93,3 +93,65 @@ def _einsum(spec, a, b):
     products = spread(a, left) * spread(b, right)
     axes = tuple(range(len(out), len(every)))
     return _sum(products, axes) if axes else products
+
+
+def _one(x, axis):
+    """With an axis of one element more."""
+    return x[(slice(None),) * axis + (None,)]
+
+
+def _before(init, x, axis):
+    """The start of a fold along the axis, as an element of it."""
+    outer = tuple(x.shape[:axis]) + tuple(x.shape[axis + 1 :])
+    return _one(xp.broadcast_to(init, outer), axis)
+
+
+def _scanned(scan, step, init, x, axis, exclusive, reverse):
+    """What init, x[0], x[1], ... come to on the way, for a step that may be taken in any order."""
+    if 0 in x.shape:
+        return x
+    x = _backwards(x, axis) if reverse else x
+    first = _before(init, x, axis)
+    if exclusive:
+        x = _concatenate([first, x[_along(axis, 0, x.shape[axis] - 1)]], axis)
+        after = scan(x, axis)
+    else:
+        after = step(first, scan(x, axis))
+    return _backwards(after, axis) if reverse else after
+
+
+def _doubling(step):
+    """A scan by this step, that reaches twice as far each time."""
+
+    def scan(x, axis):
+        n, reach = x.shape[axis], 1
+        while reach < n:
+            further = step(x[_along(axis, 0, n - reach)], x[_along(axis, reach, n)])
+            x, reach = _concatenate([x[_along(axis, 0, reach)], further], axis), 2 * reach
+        return x
+
+    return scan
+
+
+def _arg_extreme(init, label, x, labels, axis, larger, first, keep):
+    """The label of what `if (x > m) m = x;` keeps, or with keep `m = m > x ? m : x;`: which of two equal ones it is."""
+    n = x.shape[axis]
+    if 0 in x.shape:
+        return xp.broadcast_to(label, tuple(x.shape[:axis]) + tuple(x.shape[axis + 1 :]))
+    lines = _concatenate([_before(init, x, axis), x], axis)
+    labels = _concatenate([_before(label, labels, axis), labels], axis)
+    place = xp.broadcast_to(_axis(n + 1, axis, len(x.shape)), tuple(lines.shape))
+    nan, none = lines != lines, xp.zeros_like(place) - 1
+    # With keep, what comes after a NaN is taken, whatever there was before.
+    since = _max(xp.where(nan, place, none), (axis,))
+    dropped = place <= _one(since, axis) if keep else nan
+    fold = _max if larger else _min
+    some = xp.where(dropped, _nothing(lines, larger), lines)
+    among = (lines == _one(fold(some, (axis,)), axis)) & ~dropped
+    at = _min(xp.where(among, place, none + n + 1), (axis,)) if first else _max(xp.where(among, place, none), (axis,))
+    if keep:
+        at = xp.where(since == n, since, at)
+    else:
+        begins = _max(xp.where(nan & (place == 0), place + 1, none), (axis,))
+        at = xp.where(begins == 1, xp.zeros_like(at), at)
+    return _sum(xp.where(place == _one(at, axis), labels, xp.zeros_like(labels)), (axis,))

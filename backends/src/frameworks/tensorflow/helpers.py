@@ -55,3 +55,27 @@ def _round(x):
     """To the nearest integer, halves away from zero."""
     t = tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
     return tf.where(tf.abs(x - t) >= 0.5, t + tf.sign(x), t)
+
+
+def _backwards(x, axis):
+    return tf.reverse(x, axis=[axis])
+
+
+def _nothing(x, larger):
+    """What is never the largest, or the smallest."""
+    return tf.constant(x.dtype.min if larger else x.dtype.max, x.dtype) if x.dtype.is_integer else tf.constant(-np.inf if larger else np.inf, x.dtype)
+
+
+def _running(step, init, x, axis, exclusive, reverse):
+    """What init, x[0], x[1], ... come to on the way: one after the other, as C does."""
+    if 0 in x.shape:
+        return x
+    order = [axis] + [d for d in range(len(x.shape)) if d != axis]
+    back = [order.index(d) for d in range(len(order))]
+    x = tf.transpose(x, order)
+    first = tf.broadcast_to(init, x.shape[1:])
+    after = tf.scan(step, x, initializer=first, reverse=reverse)
+    if exclusive:
+        one = first[None]
+        after = tf.concat([after[1:], one] if reverse else [one, after[:-1]], 0)
+    return tf.transpose(after, back)
