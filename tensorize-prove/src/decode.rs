@@ -284,7 +284,15 @@ fn in_a_part(
         if !inside {
             return None;
         }
-        let (row, rest) = quotient_and_rest(ctx, &left, stride)?;
+        let (row, rest) = match quotient_and_rest(ctx, &left, stride) {
+            Some(found) => found,
+            // A row of the whole lies in a longer one, as those of a vector of vectors may.
+            None => {
+                let (row, rest) = divide(&left, stride);
+                let inside = ctx.is_non_negative(&rest) && within_row(ctx, &rest, stride);
+                inside.then_some((row, rest))?
+            }
+        };
         position[i] = &row - &begin;
         (left, first) = (rest, column);
     }

@@ -324,7 +324,12 @@ fn described(
     };
     let thunk = format!("tensorize_thunk_{i}");
     let mut c = adaptor.globals();
-    c += &adaptor.thunk(&thunk, &source.call).map_err(Error::Source)?;
+    let target = match (source.language, source.is_method()) {
+        // A name of the library that the file has made its own, as `using namespace std` does, is another one.
+        (Language::Cpp, false) => format!("::{}", source.call),
+        _ => source.call.clone(),
+    };
+    c += &adaptor.thunk(&thunk, &target).map_err(Error::Source)?;
     let extents = format!("tensorize_arguments[{}]", signature.params.len());
     let args = format!(
         "0, (const __INT64_TYPE__ *){extents}{}{}",

@@ -59,17 +59,19 @@ template <class A, class B> void copy(A *to, const B *from, __INT64_TYPE__ lo, _
     if (hi > size) hi = size;
     for (__INT64_TYPE__ i = lo; i < hi; i++) to[i] = from[i];
 }
-/* The same for vectors of vectors, and a flat array of rows. */
+/* The same for vectors of vectors, and a flat array of rows. What stands in a row may be several numbers. */
 template <class V, class T> void copy_in(V &rows, const T *from, __INT64_TYPE__ pitch, __INT64_TYPE__ lo, __INT64_TYPE__ hi) {
+    const __INT64_TYPE__ each = sizeof(*rows[0].data()) / sizeof(T);
     for (std::size_t i = 0; i < rows.size(); i++) {
-        __INT64_TYPE__ start = (__INT64_TYPE__)i * pitch;
-        copy(rows[i].data(), from + start, lo - start, hi - start, (__INT64_TYPE__)rows[i].size());
+        __INT64_TYPE__ start = (__INT64_TYPE__)i * pitch * each;
+        copy((T *)rows[i].data(), from + start, lo - start, hi - start, (__INT64_TYPE__)rows[i].size() * each);
     }
 }
 template <class V, class T> void copy_out(T *to, const V &rows, __INT64_TYPE__ pitch, __INT64_TYPE__ lo, __INT64_TYPE__ hi) {
+    const __INT64_TYPE__ each = sizeof(*rows[0].data()) / sizeof(T);
     for (std::size_t i = 0; i < rows.size(); i++) {
-        __INT64_TYPE__ start = (__INT64_TYPE__)i * pitch, size = (__INT64_TYPE__)rows[i].size();
-        copy(to + start, rows[i].data(), lo - start, hi - start, size < pitch ? size : pitch);
+        __INT64_TYPE__ start = (__INT64_TYPE__)i * pitch * each, size = (__INT64_TYPE__)rows[i].size();
+        copy(to + start, (const T *)rows[i].data(), lo - start, hi - start, (size < pitch ? size : pitch) * each);
     }
 }
 template <class V> bool even(const V &rows) {

@@ -139,7 +139,7 @@ impl Adaptor<'_> {
         )
         .ok();
         let set = if nested {
-            "(void)size; v->resize(rows); for (__INT64_TYPE__ i = 0; i < rows; i++) (*v)[i].assign(b->data() + i * pitch, b->data() + i * pitch + size);"
+            "v->resize(rows); for (auto &row : *v) row.resize(size); tensorize::copy_in(*v, b->data(), pitch, 0, (__INT64_TYPE__)b->size());"
         } else {
             "v->assign(b->data(), b->data() + size);"
         };

@@ -13,6 +13,7 @@ mod find;
 mod instances;
 mod iterator;
 pub(super) mod lambda;
+mod late_rows;
 mod member;
 pub(super) mod method;
 mod moving;
@@ -48,10 +49,10 @@ pub(super) struct State<'u> {
     copies: Vec<(Sym, String, Option<Span>)>,
     /// What is stored when the kernel ends: the sizes of vectors.
     at_exit: Vec<params::Resized>,
-    /// Where indices are checked.
-    checks: Vec<Option<Span>>,
     /// Vectors of vectors that can grow.
     tables: Vec<seq::Rows>,
+    /// Those whose rows get their length later.
+    late: Vec<late_rows::Late<'u>>,
 }
 
 /// What a local vector stands for.

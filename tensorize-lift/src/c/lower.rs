@@ -367,7 +367,7 @@ impl<'u, 's> Lower<'u, 's> {
         let mut body = std::mem::take(&mut lower.block);
         lower.resolve_picks(&mut body);
         lower.check_copies()?;
-        lower.discharge_checks(&mut body)?;
+        lower.discharge_checks(&mut body);
         lower.expect_rows(&mut body, f)?;
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);

@@ -349,12 +349,17 @@ impl<'u> Lower<'u, '_> {
         for s in head.before.clone() {
             self.emit(s)?;
         }
+        let mut opened = Vec::new();
         let (block, ()) = self.in_block(|s| {
             for e in head.after.clone() {
                 s.emit(e)?;
             }
             s.open_exit(ExitKind::Continue)?;
+            if s.source.cpp && l == Leaves::default() {
+                opened = s.open_rows(&body)?;
+            }
             s.list(&body)?;
+            s.close_rows(&opened)?;
             if let Some(turns) = &turns {
                 s.next_turn(turns, &entry, c)?;
             }
@@ -408,6 +413,7 @@ impl<'u> Lower<'u, '_> {
         self.renumber(&mut head.after);
         let after = head.after;
         self.unless_set(&leaving, |s| after.into_iter().try_for_each(|e| s.emit(e)))?;
+        self.rows_done(&opened)?;
         Ok(test.is_some() || l.breaks)
     }
 

@@ -30,6 +30,73 @@ fn structs_that_are_returned() {
 const HEADERS: &str = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n#include <functional>\n#include <numeric>\n#include <span>\n#include <utility>\n#include <vector>\n";
 
 const CONTAINERS: &[Case] = &[
+    // Rows that get their length later.
+    (
+        "std::vector<std::vector<int>> f(const std::vector<int> &a, int m) { std::vector<std::vector<int>> r(a.size()); for (std::size_t i = 0; i < a.size(); i++) { r[i].resize(m); for (int j = 0; j < m; j++) r[i][j] = a[i] + j; } return r; }",
+        &[
+            ("a[i] + j", "a[i] - j"),
+            ("r[i].resize(m)", "r[i].resize(m + 1)"),
+            ("i = 0; i < a.size()", "i = 1; i < a.size()"),
+            ("r(a.size())", "r(a.size() + 1)"),
+            ("r[i][j] = a[i] + j", "r[i].push_back(a[i] + j)"),
+        ],
+    ),
+    (
+        "std::vector<std::vector<int>> f(const std::vector<int> &a, const std::vector<int> &b) { std::vector<std::vector<int>> r(a.size()); for (std::size_t i = 0; i < a.size(); i++) for (int x : b) r[i].push_back(a[i] * x); return r; }",
+        &[("a[i] * x", "a[i] * b[0]")],
+    ),
+    // A vector of vectors of the function's own.
+    (
+        "int f(const std::vector<std::vector<int>> &m, int w) { std::vector<std::vector<int>> t(m.size(), std::vector<int>(w, 1)); for (std::size_t i = 0; i < m.size(); i++) for (int j = 0; j + 1 < w; j++) t[i][j] = m[i][j] * 2; int s = 0; for (std::size_t i = 0; i < m.size(); i++) for (int j = 0; j < w; j++) s += t[i][j] * j; return s; }",
+        &[
+            ("std::vector<int>(w, 1)", "std::vector<int>(w)"),
+            ("j + 1 < w", "j < w"),
+            ("* 2", "* 3"),
+            ("t[i][j] * j", "t[0][j] * j"),
+            (
+                "t[i][j] = m[i][j] * 2",
+                "m.size() > i + 1 ? t[i][j] = m[i][j] * 2 : 0",
+            ),
+        ],
+    ),
+    // A part of rows that may be longer than what stands in them.
+    (
+        "std::vector<std::vector<int>> f(const std::vector<std::vector<int>> &m, int p) { int h = m.size(), w = m[0].size(); std::vector<std::vector<int>> r(h + 2 * p, std::vector<int>(w + 2 * p, 0)); for (int i = 0; i < h; i++) for (int j = 0; j < w; j++) r[i + p][j + p] = m[i][j]; return r; }",
+        &[
+            ("[j + p]", "[j]"),
+            ("[j + p]", "[j + p + 1]"),
+            ("[j + p]", "[j + 2 * p]"),
+            ("r[i + p]", "r[i]"),
+            ("j < w", "j < w + p"),
+            ("j < w", "j + 1 < w"),
+            ("(w + 2 * p, 0)", "(w + 2 * p, 1)"),
+            ("(w + 2 * p, 0)", "(w + p, 0)"),
+        ],
+    ),
+    // An index that is checked.
+    (
+        "void f(std::vector<int> &a, const std::vector<int> &b) { for (std::size_t i = 0; i < a.size(); i++) a[i] += b.at(i); }",
+        &[
+            ("b.at(i)", "b.at(i + 1)"),
+            ("b.at(i)", "b.at(0)"),
+            ("b.at(i)", "b.at(b.size() - 1 - i)"),
+        ],
+    ),
+    // What algorithms get by reference.
+    (
+        "void f(std::vector<int> &a, int k) { std::replace(a.begin(), a.end(), 1, k); }",
+        &[("1, k", "a[0], k"), ("1, k", "1, a[0]"), ("1, k", "k, 1")],
+    ),
+    (
+        "void f(std::vector<int> &a) { std::copy(a.begin(), a.end() - 1, a.begin() + 1); }",
+        &[
+            ("a.end() - 1, a.begin() + 1", "a.end(), a.begin()"),
+            (
+                "a.begin(), a.end() - 1, a.begin() + 1",
+                "a.begin() + 1, a.end(), a.begin()",
+            ),
+        ],
+    ),
     (
         "std::vector<int> f(const std::vector<int> &a) { std::vector<int> r; for (int x : a) r.push_back(x + 1); return r; }",
         &[
@@ -352,7 +419,7 @@ const ELEMENTS: &[Case] = &[
         &[
             (
                 "std::copy_backward(a.begin(), a.end() - 1, a.end())",
-                "std::copy(a.begin(), a.end() - 1, a.begin() + 1)",
+                "std::copy(a.begin() + 1, a.end(), a.begin())",
             ),
             ("a.end() - 1, a.end()", "a.end() - 1, a.end() - 1"),
         ],

@@ -47,6 +47,12 @@ pub(super) enum Dest {
     Push(Seq),
 }
 
+/// An argument that is a reference to something, or to a value that nothing else names.
+enum Given {
+    Place(Place),
+    Value(Expr),
+}
+
 impl<'u> Lower<'u, '_> {
     /// The algorithms that are statements, or that give a number. `None` if the call is none of them.
     pub(super) fn algorithm(&mut self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
@@ -77,7 +83,20 @@ impl<'u> Lower<'u, '_> {
             ("copy", 3) => {
                 let range = self.range(call, 0)?;
                 let dest = self.dest(call.arg(2)?)?;
+                // Onto itself, further back: not defined, and done as `memmove` does it.
+                let back = match &dest {
+                    Dest::At(p) if p.target.array == range.start.target.array => {
+                        let ahead = self.distance(&range.start, p, c)?;
+                        matches!(ahead, Expr::Const(v) if v.as_int() > 0)
+                    }
+                    _ => false,
+                };
+                let last = offset_op(BinOp::Subtract, range.len.clone(), int(1));
                 self.count_to(range.len.clone(), c, |s, k| {
+                    let k = match back {
+                        true => offset_op(BinOp::Subtract, last, k),
+                        false => k,
+                    };
                     s.put_copy(&dest, k.clone(), range.at(k), c)
                 })?;
             }
@@ -148,24 +167,27 @@ impl<'u> Lower<'u, '_> {
             }
             ("replace", 4) => {
                 let range = self.range(call, 0)?;
-                let (old, new) = (self.value(call.arg(2)?)?, self.value(call.arg(3)?)?);
-                let (old, new) = (self.settled("old", old)?, self.settled("new", new)?);
+                let (old, new) = (
+                    self.by_reference_to(call, 2)?,
+                    self.by_reference_to(call, 3)?,
+                );
                 self.count_to(range.len.clone(), c, |s, k| {
                     let place = range.at(k);
-                    let v = s.load(place.clone(), c)?;
+                    let (v, old) = (s.load(place.clone(), c)?, s.now(&old, c)?);
                     let ty = usual(v.ty(), old.ty());
                     let cond = Expr::compare(CmpOp::Eq, convert(ty, v), convert(ty, old));
+                    let new = s.now(&new, c)?;
                     s.replace_if(cond, place, new, c)
                 })?;
             }
             ("replace_if", 4) => {
                 let range = self.range(call, 0)?;
                 let f = function(self, 2)?;
-                let new = self.value(call.arg(3)?)?;
-                let new = self.settled("new", new)?;
+                let new = self.by_reference_to(call, 3)?;
                 self.count_to(range.len.clone(), c, |s, k| {
                     let place = range.at(k);
                     let cond = as_truth(s.called(&f, vec![place.clone()], call)?);
+                    let new = s.now(&new, c)?;
                     s.replace_if(cond, place, new, c)
                 })?;
             }
@@ -325,6 +347,24 @@ impl<'u> Lower<'u, '_> {
     fn element_value(&mut self, range: &Seq, e: Cursor<'u>) -> Result<Expr> {
         let v = self.value(e)?;
         Ok(convert(range.start.view, v))
+    }
+
+    /// What an algorithm gets by reference: one of the elements, say, which changes meanwhile.
+    fn by_reference_to(&mut self, call: &Call<'u>, i: usize) -> Result<Given> {
+        let e = call.arg(i)?;
+        if self.is_place(e) {
+            let place = self.place(e)?;
+            return Ok(Given::Place(self.settled_place(place)?));
+        }
+        let value = self.value(e)?;
+        Ok(Given::Value(self.settled("given", value)?))
+    }
+
+    fn now(&mut self, given: &Given, at: Cursor<'u>) -> Result<Expr> {
+        match given {
+            Given::Place(place) => self.load(place.clone(), at),
+            Given::Value(v) => Ok(v.clone()),
+        }
     }
 
     fn replace_if(&mut self, cond: Expr, place: Place, value: Expr, at: Cursor<'u>) -> Result<()> {

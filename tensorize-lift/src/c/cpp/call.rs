@@ -321,14 +321,17 @@ impl<'u> Lower<'u, '_> {
                     let index = index_of(self.value(index)?);
                     return Ok(p.moved(index).deref());
                 }
-                let seq = self.seq(object)?;
+                let seq = match self.earlier_row(object)? {
+                    Some(row) => row,
+                    None => self.seq(object)?,
+                };
                 let index = index_of(self.value(index)?);
                 Ok(seq.at(index))
             }
             ("at", 2) => {
                 let seq = self.seq(call.arg(0)?)?;
                 let index = self.value(call.arg(1)?)?;
-                self.check_index(&index, &seq.len, c)?;
+                self.check_index(&index, &seq.len)?;
                 Ok(seq.at(index_of(index)))
             }
             ("operator*", 1) => Ok(self.pointer(call.arg(0)?)?.deref()),
@@ -389,6 +392,9 @@ impl<'u> Lower<'u, '_> {
                 _ => Err(unsupported()),
             };
         }
+        if let Some(row) = self.current_row(c) {
+            return Ok(row);
+        }
         if let Some(place) = self.returned_place(c)? {
             return self.row_of(place).ok_or_else(unsupported);
         }
@@ -402,7 +408,9 @@ impl<'u> Lower<'u, '_> {
         match (call.name.as_str(), call.args.len()) {
             ("operator[]" | "at", 2) | ("front" | "back" | "operator*" | "get", 1) => {
                 let place = self.call_place(c)?;
-                self.row_of(place).ok_or_else(unsupported)
+                let why = self.no_row(&place, c);
+                self.row_of(place)
+                    .ok_or_else(|| why.unwrap_or_else(unsupported))
             }
             ("subspan", 2 | 3) => {
                 let seq = self.seq(call.arg(0)?)?;

@@ -1,65 +1,71 @@
-//! `at(i)` throws where `i` is too large. LoopIR can't, so it has to be seen that it never does: by the
-//! condition of a loop or a branch around it, about the very same index and length.
+//! `at(i)` throws where `i` is too large. That it never does is often seen from the condition of a loop or a branch around
+//! it, about the very same index and length; else it is the prover's to show, or becomes a guard.
 
-use super::super::codes;
-use super::super::ffi::Cursor;
-use super::super::lower::{Lower, Result, convert};
+use super::super::lower::{Lower, Result};
+use super::seq::{index_of, int};
 use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::Scalar;
 
 impl<'u> Lower<'u, '_> {
     /// Notes that an index has to be less than a length here.
-    pub(super) fn check_index(&mut self, index: &Expr, len: &Expr, at: Cursor<'u>) -> Result<()> {
-        let len = convert(index.ty(), len.clone());
-        if let (Expr::Const(i), Expr::Const(n)) = (index, &len)
+    pub(super) fn check_index(&mut self, index: &Expr, len: &Expr) -> Result<()> {
+        if let (Expr::Const(i), Expr::Const(n)) = (index, len)
             && (0..n.as_int()).contains(&i.as_int())
         {
             return Ok(());
         }
-        let number = self.cpp.checks.len();
-        self.cpp.checks.push(super::super::lower::span(at));
-        // The number of the check is where its place is kept; no other statement looks like it.
+        let written = super::super::lower::convert(index.ty(), len.clone());
         self.emit(Stmt::If {
-            cond: Expr::compare(CmpOp::Lt, index.clone(), len),
+            cond: Expr::compare(CmpOp::Lt, index.clone(), written),
             then: vec![],
-            otherwise: vec![Stmt::Return(Some(mark(number)))],
+            otherwise: mark(),
         })
     }
 
-    /// Drops the checks that are seen to hold, and refuses the others.
-    pub fn discharge_checks(&self, body: &mut Vec<Stmt>) -> Result<()> {
-        if self.cpp.checks.is_empty() {
-            return Ok(());
+    /// A condition without which the original throws, or has no form in rows.
+    pub(super) fn require(&mut self, cond: Expr) -> Result<()> {
+        self.emit(Stmt::If {
+            cond,
+            then: vec![],
+            otherwise: vec![Stmt::Trap],
+        })
+    }
+
+    /// A number of elements to make: what is negative, or a `size_t` of that size, is too many.
+    pub(super) fn require_length(&mut self, n: &Expr) -> Result<()> {
+        match n {
+            Expr::Const(v) if v.as_int() >= 0 => Ok(()),
+            n => self.require(Expr::compare(CmpOp::Le, int(0), n.clone())),
         }
-        let mut open = None;
-        discharge(body, &mut Vec::new(), &mut open);
-        let Some(number) = open else { return Ok(()) };
-        Err(super::super::Problem {
-            code: codes::ALLOCATION,
-            message: "it cannot be seen that this index of 'at' is in range, and it throws where it is not".into(),
-            span: self.cpp.checks.get(number).cloned().flatten(),
-            help: Some("use [] where the index is in range, or let the loop end at this vector's size()".into()),
-        })
+    }
+
+    /// Drops the checks that are seen to hold. The others are about numbers that have a sign: as what has none, an index is
+    /// less than a length if it is not negative and less.
+    pub fn discharge_checks(&self, body: &mut Vec<Stmt>) {
+        discharge(body, &mut Vec::new());
     }
 }
 
-fn mark(number: usize) -> Expr {
-    // A comparison of a literal with itself is written by nobody.
-    let n = Expr::Const(Scalar::int(
-        tensorize_ir::scalar::ScalarType::I64,
-        number as i128,
-    ));
-    Expr::compare(CmpOp::Ne, n.clone(), n)
+/// What stands in the other branch of a check until it is discharged: nobody's own condition looks like it.
+fn mark() -> Vec<Stmt> {
+    vec![Stmt::Trap, Stmt::Trap]
 }
 
-fn marked(otherwise: &[Stmt]) -> Option<usize> {
-    match otherwise {
-        [Stmt::Return(Some(Expr::Compare(CmpOp::Ne, a, b)))] if a == b => match &**a {
-            Expr::Const(v) => usize::try_from(v.as_int()).ok(),
-            _ => None,
-        },
-        _ => None,
+/// The check of an index, as one of numbers with a sign.
+fn with_sign(cond: Expr) -> Expr {
+    match cond {
+        Expr::Compare(CmpOp::Lt, index, len)
+            if !index.ty().is_signed() && index.ty().bits() == 64 =>
+        {
+            let (index, len) = (index_of(*index), index_of(*len));
+            super::super::expr::select(
+                Expr::compare(CmpOp::Le, int(0), index.clone()),
+                Expr::compare(CmpOp::Lt, index, len),
+                Expr::Const(Scalar::bool(false)),
+            )
+        }
+        cond => cond,
     }
 }
 
@@ -84,7 +90,7 @@ fn forget(facts: &mut Vec<Expr>, s: &Stmt) {
     });
 }
 
-fn discharge(block: &mut Vec<Stmt>, facts: &mut Vec<Expr>, open: &mut Option<usize>) {
+fn discharge(block: &mut Vec<Stmt>, facts: &mut Vec<Expr>) {
     let mut kept = Vec::with_capacity(block.len());
     for mut s in std::mem::take(block) {
         let before = facts.clone();
@@ -94,18 +100,17 @@ fn discharge(block: &mut Vec<Stmt>, facts: &mut Vec<Expr>, open: &mut Option<usi
                 then,
                 otherwise,
             } => {
-                if let Some(number) = marked(otherwise)
-                    && then.is_empty()
-                {
+                if *otherwise == mark() {
                     if facts.contains(cond) {
                         continue;
                     }
-                    *open = open.or(Some(number));
+                    *cond = with_sign(cond.clone());
+                    *otherwise = vec![Stmt::Trap];
                 }
                 let mut inside = facts.clone();
                 facts_of(cond, &mut inside);
-                discharge(then, &mut inside, open);
-                discharge(otherwise, &mut facts.clone(), open);
+                discharge(then, &mut inside);
+                discharge(otherwise, &mut facts.clone());
             }
             Stmt::Loop(l) => {
                 let mut inside = facts.clone();
@@ -114,7 +119,7 @@ fn discharge(block: &mut Vec<Stmt>, facts: &mut Vec<Expr>, open: &mut Option<usi
                 if l.test_first {
                     facts_of(&l.cond, &mut inside);
                 }
-                discharge(&mut l.body, &mut inside, open);
+                discharge(&mut l.body, &mut inside);
             }
             _ => {}
         }

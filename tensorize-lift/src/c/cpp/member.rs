@@ -10,7 +10,7 @@ use super::class::Class;
 use super::scan;
 use super::seq::{Seq, index_of, int};
 use tensorize_ir::loopir::Expr;
-use tensorize_ir::op::BinOp;
+use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 
 /// Whether a call of the library changes something besides what an algorithm writes.
@@ -184,6 +184,13 @@ impl<'u> Lower<'u, '_> {
         value: Option<Cursor<'u>>,
         call: &Call<'u>,
     ) -> Result<()> {
+        if dest.rows.is_some() && value.is_none() && dest.size.is_some() {
+            let len = index_of(self.value(len)?);
+            let len = self.settled("n", len)?;
+            self.require_length(&len)?;
+            self.require(Expr::compare(CmpOp::Eq, dest.len.clone(), int(0)))?;
+            return self.without_rows(dest, len, call.at);
+        }
         if dest.rows.is_some() || !dest.start.dims.is_empty() {
             // Rows that are there keep their length: only a table without any can be made anew.
             let mut p = problem(codes::ALLOCATION, "a vector of vectors is resized", call.at);
@@ -199,6 +206,7 @@ impl<'u> Lower<'u, '_> {
             None => self.zero_of(dest),
         };
         let len = self.settled("n", len)?;
+        self.require_length(&len)?;
         let old = self.settled("old", dest.len.clone())?;
         let more = offset_op(BinOp::Subtract, len.clone(), old.clone());
         self.set_len(dest, len, call.at)?;

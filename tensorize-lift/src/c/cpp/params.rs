@@ -451,6 +451,7 @@ impl<'u> Lower<'u, '_> {
             return Ok(());
         }
         self.store_members()?;
+        self.require_all_filled()?;
         let stores: Vec<Stmt> = self
             .cpp
             .at_exit

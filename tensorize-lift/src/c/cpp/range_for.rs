@@ -47,10 +47,20 @@ impl<'u> Lower<'u, '_> {
         self.loops += 1;
         self.assign_var(var.clone(), int(0))?;
         let k = Expr::Var(var.clone(), ScalarType::I64);
+        let mut opened = Vec::new();
         let (block, ()) = self.in_block(|s| {
             s.open_exit(ExitKind::Continue)?;
-            s.loop_variable(variable, seq.at(k.clone()))?;
+            if matches!(types::of(variable), Ty::Reference(_)) && l == Leaves::default() {
+                opened.extend(s.open_each(range, variable, k.clone())?);
+            }
+            if opened.is_empty() {
+                if l == Leaves::default() {
+                    opened = s.open_rows(&[body])?;
+                }
+                s.loop_variable(variable, seq.at(k.clone()))?;
+            }
             s.list(&[body])?;
+            s.close_rows(&opened)?;
             let leaving = s.flags_of(Leaves {
                 continues: false,
                 ..l
@@ -77,6 +87,7 @@ impl<'u> Lower<'u, '_> {
             mode: LoopMode::Sequential,
             line: c.extent().map_or(0, |e| e.0.line),
         }))?;
+        self.rows_done(&opened)?;
         Ok(true)
     }
 

@@ -1,8 +1,8 @@
 //! The length of the rows of a vector of vectors, before the first row is there.
 //!
-//! A kernel that pushes rows has to say how long they are, and that all are: `length` keeps what is
-//! expected, or becomes -1 at the first row that differs. What is expected is read off the loop that
-//! fills a row. It is a guess: if it is wrong, `length` does not keep it, and the proof that it does fails.
+//! A kernel that pushes rows has to say how long they are, and that all are: rows of several lengths have no flat form, and
+//! are the original's, as if it ended the program there. What is expected is read off the loop that fills a row. It is a
+//! guess: if it is wrong, the proof fails that nothing ends the program.
 
 use super::super::codes;
 use super::super::ffi::Cursor;
@@ -48,6 +48,7 @@ impl<'u> Lower<'u, '_> {
             body.insert(at, assign(&rows.length, known));
             body.insert(at, assign(&rows.expected, length));
         }
+        self.none_filled(body);
         Ok(())
     }
 }
@@ -61,7 +62,7 @@ fn expected(block: &[Stmt], rows: &Rows) -> Option<Expr> {
                 then,
                 ..
             } if matches!(&**e, Expr::Var(v, _) if *v == rows.expected)
-                && assigns(then).contains(&rows.length) =>
+                && matches!(then[..], [Stmt::Trap]) =>
             {
                 return match &**len {
                     Expr::Var(v, _) if last_assigned(&block[..i], v) => value_after(&block[..i], v),

@@ -10,7 +10,7 @@ use clang_sys::*;
 use std::collections::HashSet;
 
 /// Members that change the length of a vector.
-const GROWING: &[&str] = &[
+pub(super) const GROWING: &[&str] = &[
     "push_back",
     "emplace_back",
     "pop_back",

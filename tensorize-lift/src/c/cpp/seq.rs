@@ -77,6 +77,9 @@ impl<'u> Lower<'u, '_> {
     /// A row that is there. Those of a table that is being made may be shorter than they lie apart.
     pub fn row_of(&self, place: Place) -> Option<Seq> {
         let row = Seq::of_row(place)?;
+        if self.is_unfilled(&row.len) {
+            return None;
+        }
         let length = match &row.len {
             Expr::Var(pitch, _) => self.cpp.tables.iter().find(|t| t.pitch == *pitch),
             _ => None,

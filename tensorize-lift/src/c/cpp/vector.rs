@@ -3,15 +3,17 @@
 use super::super::codes;
 use super::super::ffi::Cursor;
 use super::super::flatten::is_reached;
-use super::super::lower::{Binding, Lower, Result, operands, peeled, problem, span};
-use super::super::place::Place;
+use super::super::lower::{
+    Binding, Lower, Result, Target, operands, peeled, problem, span, zero_offset,
+};
+use super::super::place::{Place, Pointer};
 use super::super::types::{self, Ty};
 use super::Role;
 use super::class::Class;
 use super::scan;
 use super::seq::{Rows, Seq, index_of, int};
 use clang_sys::*;
-use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::loopir::{Expr, Len, LocalArray, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 
@@ -170,6 +172,18 @@ impl<'u> Lower<'u, '_> {
                     let dest = self.local_seq(&name, element, &seq.len, d)?;
                     self.bindings.insert(d, Binding::Seq(dest.clone()));
                     return self.copy(&dest, int(0), &seq, d);
+                } else if let (Ty::Class(Class::Vector(inner)), [pitch], None) =
+                    (element, &seq.start.dims[..], &seq.rows)
+                    && let Ty::Scalar(elem) = **inner
+                {
+                    let dest = self.table_of(&name, elem, int(0), pitch.clone());
+                    let seq = self.settled_seq(seq)?;
+                    let dest = Seq {
+                        len: seq.len.clone(),
+                        ..dest
+                    };
+                    self.bindings.insert(d, Binding::Seq(dest.clone()));
+                    return self.copy(&dest, int(0), &seq, d);
                 } else {
                     // Another name for it will do if nobody writes to either.
                     let seq = self.settled_seq(seq)?;
@@ -180,6 +194,11 @@ impl<'u> Lower<'u, '_> {
         };
         if let (Made::Filled(_, value), false) = (&made, matches!(len, Expr::Const(_))) {
             let len = self.settled("n", len)?;
+            self.require_length(&len)?;
+            if let Ty::Class(Class::Vector(row)) = element {
+                let row = row.clone();
+                return self.local_table(d, &row, len, *value);
+            }
             let dest = self.local_seq(&name, element, &len, d)?;
             self.bindings.insert(d, Binding::Seq(dest.clone()));
             let value = match value {
@@ -194,6 +213,63 @@ impl<'u> Lower<'u, '_> {
         let dest = self.local_seq(&name, element, &len, d)?;
         self.bindings.insert(d, Binding::Seq(dest.clone()));
         self.full(e, |s| s.construct(&dest, e))
+    }
+
+    /// A vector of vectors that only this function sees: rows of one length.
+    fn local_table(
+        &mut self,
+        d: Cursor<'u>,
+        element: &Ty,
+        n: Expr,
+        row: Option<Cursor<'u>>,
+    ) -> Result<()> {
+        let refused = || {
+            let message = format!("the rows of '{}' have no length here", d.spelling());
+            let mut p = problem(codes::VLA, message, d);
+            p.help = Some(
+                "give them one: std::vector<std::vector<T>> v(rows, std::vector<T>(cols))".into(),
+            );
+            p
+        };
+        let (Some(row), Ty::Scalar(elem)) = (row, element) else {
+            return Err(refused());
+        };
+        let Made::Filled(m, value) = self.made(row)? else {
+            return Err(refused());
+        };
+        let m = index_of(self.value(m)?);
+        let m = self.settled("m", m)?;
+        self.require_length(&m)?;
+        let dest = self.table_of(&d.spelling(), *elem, n.clone(), m);
+        self.bindings.insert(d, Binding::Seq(dest.clone()));
+        let value = match value {
+            Some(v) => self.full(v, |s| s.value(v))?,
+            None => self.zero_of(&dest),
+        };
+        let value = super::super::lower::convert(*elem, value);
+        self.fill(&dest, int(0), n, value, d)
+    }
+
+    /// Storage for `n` rows of `m` numbers.
+    fn table_of(&mut self, name: &str, elem: ScalarType, n: Expr, m: Expr) -> Seq {
+        let array = self.fresh(name);
+        self.arrays.push(LocalArray {
+            name: array.clone(),
+            elem,
+            len: Len::Touched,
+            init: None,
+        });
+        Seq {
+            start: Pointer {
+                target: Target { array, elem },
+                offset: zero_offset(),
+                dims: vec![m],
+                view: elem,
+            },
+            len: n,
+            size: None,
+            rows: None,
+        }
     }
 
     /// Binds a copy to the original, which must not be written then.
@@ -417,6 +493,7 @@ impl<'u> Lower<'u, '_> {
         at: Cursor<'u>,
     ) -> Result<()> {
         let n = self.settled("n", n)?;
+        self.require_length(&n)?;
         let Some(rows) = dest.rows.clone() else {
             let value = match value {
                 Some(v) => self.value(v)?,
@@ -426,13 +503,7 @@ impl<'u> Lower<'u, '_> {
             return self.fill(dest, int(0), n, value, at);
         };
         let (m, value) = match value.map(|v| self.made(v)).transpose()? {
-            None | Some(Made::Empty) => {
-                let mut p = problem(codes::ALLOCATION, "rows that get their length later", at);
-                p.help = Some(
-                    "give the rows their length here, or push each row when it is done".into(),
-                );
-                return Err(p);
-            }
+            None | Some(Made::Empty) => return self.without_rows(dest, n, at),
             Some(Made::Filled(m, value)) => (index_of(self.value(m)?), value),
             Some(Made::Copied(source)) => {
                 let source = self.seq(source)?;
@@ -453,6 +524,7 @@ impl<'u> Lower<'u, '_> {
             }
         };
         let m = self.settled("m", m)?;
+        self.require_length(&m)?;
         let value = match value {
             Some(v) => self.value(v)?,
             None => self.zero_of(dest),
@@ -482,11 +554,7 @@ impl<'u> Lower<'u, '_> {
         let expected = Expr::Var(rows.expected.clone(), ScalarType::I64);
         self.emit(Stmt::If {
             cond: Expr::compare(CmpOp::Ne, len, expected),
-            then: vec![Stmt::Assign {
-                var: rows.length.clone(),
-                ty: ScalarType::I64,
-                value: int(-1),
-            }],
+            then: vec![Stmt::Trap],
             otherwise: vec![],
         })
     }
@@ -500,6 +568,13 @@ impl<'u> Lower<'u, '_> {
                 at,
             ));
         };
+        if self.late(dest).is_some() {
+            return Err(problem(
+                codes::ALLOCATION,
+                "a row is added to those that get their length later",
+                at,
+            ));
+        }
         let end = Expr::Var(size.clone(), ScalarType::I64);
         match dest.rows.clone() {
             None => {
