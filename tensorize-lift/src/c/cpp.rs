@@ -23,6 +23,7 @@ mod reference;
 mod rows;
 mod scan;
 pub(super) mod seq;
+mod tables;
 mod vector;
 
 pub(super) use effect::{Effect, by_reference, effect_of, is_plain_function};

@@ -47,12 +47,6 @@ pub(super) enum Dest {
     Push(Seq),
 }
 
-/// An argument that is a reference to something, or to a value that nothing else names.
-enum Given {
-    Place(Place),
-    Value(Expr),
-}
-
 impl<'u> Lower<'u, '_> {
     /// The algorithms that are statements, or that give a number. `None` if the call is none of them.
     pub(super) fn algorithm(&mut self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
@@ -347,24 +341,6 @@ impl<'u> Lower<'u, '_> {
     fn element_value(&mut self, range: &Seq, e: Cursor<'u>) -> Result<Expr> {
         let v = self.value(e)?;
         Ok(convert(range.start.view, v))
-    }
-
-    /// What an algorithm gets by reference: one of the elements, say, which changes meanwhile.
-    fn by_reference_to(&mut self, call: &Call<'u>, i: usize) -> Result<Given> {
-        let e = call.arg(i)?;
-        if self.is_place(e) {
-            let place = self.place(e)?;
-            return Ok(Given::Place(self.settled_place(place)?));
-        }
-        let value = self.value(e)?;
-        Ok(Given::Value(self.settled("given", value)?))
-    }
-
-    fn now(&mut self, given: &Given, at: Cursor<'u>) -> Result<Expr> {
-        match given {
-            Given::Place(place) => self.load(place.clone(), at),
-            Given::Value(v) => Ok(v.clone()),
-        }
     }
 
     fn replace_if(&mut self, cond: Expr, place: Place, value: Expr, at: Cursor<'u>) -> Result<()> {

@@ -12,7 +12,31 @@ use super::seq::{index_of, int};
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::op::{BinOp, CmpOp};
 
+/// An argument that is a reference to something, or to a value that nothing else names.
+pub(super) enum Given {
+    Place(Place),
+    Value(Expr),
+}
+
 impl<'u> Lower<'u, '_> {
+    /// What an algorithm gets by reference: one of the elements, say, which changes meanwhile.
+    pub(super) fn by_reference_to(&mut self, call: &Call<'u>, i: usize) -> Result<Given> {
+        let e = call.arg(i)?;
+        if self.is_place(e) {
+            let place = self.place(e)?;
+            return Ok(Given::Place(self.settled_place(place)?));
+        }
+        let value = self.value(e)?;
+        Ok(Given::Value(self.settled("given", value)?))
+    }
+
+    pub(super) fn now(&mut self, given: &Given, at: Cursor<'u>) -> Result<Expr> {
+        match given {
+            Given::Place(place) => self.load(place.clone(), at),
+            Given::Value(v) => Ok(v.clone()),
+        }
+    }
+
     /// The algorithms that move elements or make new ones.
     pub(super) fn moving(&mut self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
         let c = call.at;

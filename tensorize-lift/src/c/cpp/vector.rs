@@ -3,22 +3,20 @@
 use super::super::codes;
 use super::super::ffi::Cursor;
 use super::super::flatten::is_reached;
-use super::super::lower::{
-    Binding, Lower, Result, Target, operands, peeled, problem, span, zero_offset,
-};
-use super::super::place::{Place, Pointer};
+use super::super::lower::{Binding, Lower, Result, operands, peeled, problem, span};
+use super::super::place::Place;
 use super::super::types::{self, Ty};
 use super::Role;
 use super::class::Class;
 use super::scan;
 use super::seq::{Rows, Seq, index_of, int};
 use clang_sys::*;
-use tensorize_ir::loopir::{Expr, Len, LocalArray, Stmt};
+use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 
 /// How a vector is made.
-enum Made<'u> {
+pub(super) enum Made<'u> {
     Empty,
     /// So many elements of this value, or zeros.
     Filled(Cursor<'u>, Option<Cursor<'u>>),
@@ -215,63 +213,6 @@ impl<'u> Lower<'u, '_> {
         self.full(e, |s| s.construct(&dest, e))
     }
 
-    /// A vector of vectors that only this function sees: rows of one length.
-    fn local_table(
-        &mut self,
-        d: Cursor<'u>,
-        element: &Ty,
-        n: Expr,
-        row: Option<Cursor<'u>>,
-    ) -> Result<()> {
-        let refused = || {
-            let message = format!("the rows of '{}' have no length here", d.spelling());
-            let mut p = problem(codes::VLA, message, d);
-            p.help = Some(
-                "give them one: std::vector<std::vector<T>> v(rows, std::vector<T>(cols))".into(),
-            );
-            p
-        };
-        let (Some(row), Ty::Scalar(elem)) = (row, element) else {
-            return Err(refused());
-        };
-        let Made::Filled(m, value) = self.made(row)? else {
-            return Err(refused());
-        };
-        let m = index_of(self.value(m)?);
-        let m = self.settled("m", m)?;
-        self.require_length(&m)?;
-        let dest = self.table_of(&d.spelling(), *elem, n.clone(), m);
-        self.bindings.insert(d, Binding::Seq(dest.clone()));
-        let value = match value {
-            Some(v) => self.full(v, |s| s.value(v))?,
-            None => self.zero_of(&dest),
-        };
-        let value = super::super::lower::convert(*elem, value);
-        self.fill(&dest, int(0), n, value, d)
-    }
-
-    /// Storage for `n` rows of `m` numbers.
-    fn table_of(&mut self, name: &str, elem: ScalarType, n: Expr, m: Expr) -> Seq {
-        let array = self.fresh(name);
-        self.arrays.push(LocalArray {
-            name: array.clone(),
-            elem,
-            len: Len::Touched,
-            init: None,
-        });
-        Seq {
-            start: Pointer {
-                target: Target { array, elem },
-                offset: zero_offset(),
-                dims: vec![m],
-                view: elem,
-            },
-            len: n,
-            size: None,
-            rows: None,
-        }
-    }
-
     /// Binds a copy to the original, which must not be written then.
     pub fn borrow_copy(&mut self, d: Cursor<'u>, seq: Seq) -> Result<()> {
         let array = seq.start.target.array.clone();
@@ -280,7 +221,7 @@ impl<'u> Lower<'u, '_> {
         Ok(())
     }
 
-    fn made(&mut self, e: Cursor<'u>) -> Result<Made<'u>> {
+    pub(super) fn made(&mut self, e: Cursor<'u>) -> Result<Made<'u>> {
         let unsupported = || {
             problem(
                 codes::INITIALIZER,
