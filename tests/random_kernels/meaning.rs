@@ -327,7 +327,17 @@ fn prove(
         let mut after = case.clone();
         after.arrays.extend(found.arrays);
         let found = left_behind(f, found.returned, &after);
+        // What overflows is no real number, and neither is what is computed of it.
+        let before = left_behind(f, None, case);
+        let new = &expected[expected.len() - before.len()..];
+        let overflows = new
+            .iter()
+            .zip(&before)
+            .any(|(now, then)| now.ty.is_float() && !now.as_f64().is_finite() && !now.same(*then));
         for (i, (a, b)) in expected.iter().zip(&found).enumerate() {
+            if proof.tier == Tier::Real && overflows && a.ty.is_int() {
+                continue;
+            }
             if !agree(*a, *b, proof.tier) {
                 return failure(format!(
                     "proven ({}), but value {i} is {a} in LoopIR and {b} in TensIR\n{case:?}\nguards {:?}\n{summary}\n{f}",
