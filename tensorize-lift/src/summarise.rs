@@ -13,7 +13,7 @@ use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::tensir::{self, Output, Rounds};
+use tensorize_ir::tensir::{self, Output};
 use tensorize_prove::canon;
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::{Executor, Stuck};
@@ -114,7 +114,7 @@ impl Proposal {
         match over_time::leaving_time(kernel, || self.prove_all(kernel, solver, options)) {
             Ok(found) => found,
             Err(open) => {
-                let over_time = over_time::propose(kernel, solver);
+                let over_time = over_time::propose(kernel, None, solver);
                 let found = over_time.map(|p| p.prove_all(kernel, solver, options));
                 found.unwrap_or_else(|| {
                     let (obligation, line) = (open.what, open.line);
@@ -150,7 +150,7 @@ impl Proposal {
                 return (summary.clone(), verdict);
             }
         }
-        let is_ours = self.is_ours();
+        let may_be_over_time = self.plain.is_some();
         if let Some(other) = self.otherwise {
             return other.prove_all(kernel, solver, options);
         }
@@ -168,7 +168,9 @@ impl Proposal {
                 return (summary, verdict);
             }
         }
-        if is_ours && let Some(over_time) = over_time::propose(kernel, solver) {
+        if may_be_over_time
+            && let Some(over_time) = over_time::propose(kernel, Some(&self.raised), solver)
+        {
             let (summary, verdict) = over_time.prove_all(kernel, solver, &without_search);
             if matches!(verdict, Verdict::Proven(_)) {
                 return (summary, verdict);
@@ -213,7 +215,7 @@ pub fn summarise(kernel: &loopir::Function, solver: &mut Solver) -> Result<Propo
             line: open.line,
         })
     });
-    once.or_else(|refusal| over_time::propose(kernel, solver).ok_or(refusal))
+    once.or_else(|refusal| over_time::propose(kernel, None, solver).ok_or(refusal))
 }
 
 /// The same with a second proposer of one's own.
@@ -262,27 +264,30 @@ fn propose_once(
     oracle: &dyn Oracle,
     assume: &[Guard],
 ) -> Result<Proposal, Refusal> {
-    propose(kernel, None, solver, oracle, assume)
+    propose(kernel, &[], solver, oracle, assume)
 }
 
-/// The same of a kernel, or of one of several rounds.
+/// The types of a kernel's integer parameters that are no numbers of rounds.
+fn sizes(kernel: &loopir::Function, around: &[(Sym, Idx)]) -> BTreeMap<Sym, ScalarType> {
+    let mut params = integer_params(kernel);
+    params.retain(|name, _| around.iter().all(|(counter, _)| counter != name));
+    params
+}
+
+/// The same of a kernel, or of one of so many rounds, which may lie in each other.
 fn propose(
     kernel: &loopir::Function,
-    rounds: Option<&Rounds>,
+    around: &[(Sym, Idx)],
     solver: &mut Solver,
     oracle: &dyn Oracle,
     assume: &[Guard],
 ) -> Result<Proposal, Refusal> {
-    let mut params = integer_params(kernel);
-    if let Some(rounds) = rounds {
-        params.remove(&rounds.counter);
-    }
-    let mut ctx = Context::new(solver, params, vec![]);
+    let mut ctx = Context::new(solver, sizes(kernel, around), vec![]);
     assume.iter().for_each(|g| ctx.guard(g.clone()));
     let mut exec = Executor::new(kernel, oracle, ctx, false);
     exec.worst = Tier::Real;
-    if let Some(rounds) = rounds {
-        exec.in_rounds(&rounds.counter, &rounds.trip);
+    for (counter, trip) in around {
+        exec.in_rounds(counter, trip);
     }
     let found = results(&mut exec);
     let simpler = if assume.is_empty() {
@@ -336,7 +341,7 @@ fn propose(
             let sizes = hiding(&proposal.raised);
             let without = |p: &Proposal| p.raised.outputs.len() < proposal.raised.outputs.len();
             let special = (!sizes.is_empty())
-                .then(|| propose(kernel, rounds, solver, oracle, &sizes).ok())
+                .then(|| propose(kernel, around, solver, oracle, &sizes).ok())
                 .flatten();
             Ok(match special.filter(without) {
                 Some(special) => special.or_else(proposal),
@@ -346,7 +351,7 @@ fn propose(
         (Some(proposal), _) => Ok(proposal),
         (None, refusal) => simpler
             .iter()
-            .filter_map(|assume| propose(kernel, rounds, solver, oracle, assume).ok())
+            .filter_map(|assume| propose(kernel, around, solver, oracle, assume).ok())
             .find(|special| !gives_up(kernel, &special.raised))
             .ok_or_else(|| refusal.unwrap_or_else(nothing)),
     }

@@ -166,79 +166,105 @@ fn attempt(
     options: &Options,
     guards: &mut Vec<Guard>,
 ) -> Result<Proof, Stuck> {
-    let once = Once {
+    let all = Once {
         kernel,
         summary,
-        rounds: None,
+        around: &[],
         original,
         oracle,
         options,
     };
-    let (Some(rounds), Some(summary)) = (&summary.rounds, summary.round()) else {
-        return once.attempt(solver, guards);
-    };
-    let split = Split::of(kernel, &rounds.counter)?;
-    let known = original.iter().flat_map(|p| &p.guards);
-    let one = split
-        .at_least_one
-        .then(|| Guard::NonNegative(&rounds.trip - &Idx::constant(1)));
-    let known = known.chain(&options.assume).cloned().chain(one);
-    let exactly = Options {
-        best: Tier::Exact,
-        worst: Tier::Exact,
-        assume: known.collect(),
-        ..options.clone()
-    };
-    let count = Once {
-        kernel: &split.count,
-        summary: &rounds::number_of_rounds(kernel, &rounds.trip),
-        original: None,
-        options: &exactly,
-        ..once
-    };
-    let counted = count.attempt(solver, guards)?;
-    let options = Options {
-        assume: counted.guards,
-        ..options.clone()
-    };
-    let round = Once {
-        kernel: &split.round,
-        summary: &summary,
-        rounds: Some(rounds),
-        options: &options,
-        ..once
-    };
-    let proof = round.attempt(solver, guards)?;
-    rounds::holds_for_all(&proof, &rounds.counter)?;
-    Ok(proof)
+    all.in_rounds(solver, guards)
 }
 
-/// What is to be shown to compute what, where nothing is done several times; or a round among some, the kernel's last
-/// parameter being its number.
+/// What is to be shown to compute what; among the rounds of loops over time, the numbers of these are the kernel's last
+/// parameters.
 #[derive(Clone, Copy)]
 struct Once<'a> {
     kernel: &'a loopir::Function,
     summary: &'a tensir::Function,
-    rounds: Option<&'a Rounds>,
+    /// Counters and numbers of the rounds around it, outermost first.
+    around: &'a [(Sym, Idx)],
     original: Option<&'a Proof>,
     oracle: &'a dyn Oracle,
     options: &'a Options,
 }
 
 impl Once<'_> {
+    /// Shows how many rounds there are, where the summary has some, and the same of one of them, whichever it is: it may
+    /// consist of rounds in turn.
+    fn in_rounds(self, solver: &mut Solver, guards: &mut Vec<Guard>) -> Result<Proof, Stuck> {
+        let (Some(rounds), Some(summary)) = (&self.summary.rounds, self.summary.round()) else {
+            return self.attempt(solver, guards);
+        };
+        let mut why = None;
+        for split in Split::all(self.kernel, &rounds.counter)? {
+            match self.taken_apart(&split, rounds, &summary, solver, guards) {
+                Ok(proof) => return Ok(proof),
+                Err(stuck) => why = why.or(Some(stuck)),
+            }
+        }
+        why.map_or_else(|| stuck("it has no rounds"), Err)
+    }
+
+    /// The same of a kernel that is taken apart in this way.
+    fn taken_apart(
+        self,
+        split: &Split,
+        rounds: &Rounds,
+        summary: &tensir::Function,
+        solver: &mut Solver,
+        guards: &mut Vec<Guard>,
+    ) -> Result<Proof, Stuck> {
+        let known = self.original.iter().flat_map(|p| &p.guards);
+        let one = split
+            .at_least_one
+            .then(|| Guard::NonNegative(&rounds.trip - &Idx::constant(1)));
+        let known = known.chain(&self.options.assume).cloned().chain(one);
+        let exactly = Options {
+            best: Tier::Exact,
+            worst: Tier::Exact,
+            assume: known.collect(),
+            ..self.options.clone()
+        };
+        let count = Once {
+            kernel: &split.count,
+            summary: &rounds::number_of_rounds(self.kernel, &rounds.trip),
+            original: None,
+            options: &exactly,
+            ..self
+        };
+        let counted = count.attempt(solver, guards)?;
+        let options = Options {
+            assume: counted.guards,
+            ..self.options.clone()
+        };
+        let mut around = self.around.to_vec();
+        around.push((rounds.counter.clone(), rounds.trip.clone()));
+        let round = Once {
+            kernel: &split.round,
+            summary,
+            around: &around,
+            options: &options,
+            ..self
+        };
+        let proof = round.in_rounds(solver, guards)?;
+        // What is asked because of the rounds in it is among this, too.
+        rounds::holds_for_all(&proof, &rounds.counter)?;
+        Ok(proof)
+    }
+
     fn attempt(self, solver: &mut Solver, guards: &mut Vec<Guard>) -> Result<Proof, Stuck> {
         let Once {
             kernel,
             summary,
-            rounds,
+            around,
             original,
             oracle,
             options,
         } = self;
         let mut params = integer_params(kernel);
-        if let Some(rounds) = rounds {
-            params.remove(&rounds.counter);
-        }
+        params.retain(|name, _| around.iter().all(|(counter, _)| counter != name));
         let mut ctx = Context::new(solver, params, options.planted_lemmas.clone());
         for guard in original
             .iter()
@@ -249,8 +275,8 @@ impl Once<'_> {
         }
         let mut exec = Executor::new(kernel, oracle, ctx, true);
         exec.worst = options.worst;
-        if let Some(rounds) = rounds {
-            exec.in_rounds(&rounds.counter, &rounds.trip);
+        for (counter, trip) in around {
+            exec.in_rounds(counter, trip);
         }
         let ran = exec.run();
         *guards = exec.ctx.guards().to_vec();

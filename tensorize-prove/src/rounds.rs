@@ -4,6 +4,8 @@
 //! summary says of a round. For both, a function of its own is made of the kernel; induction over the rounds does the
 //! rest, and for that the arrays have to be all that a round leaves to the next one.
 
+mod sections;
+
 use crate::Proof;
 use crate::exec::Stuck;
 use crate::loops::modified;
@@ -50,6 +52,20 @@ impl Split {
             part.validate().or_else(|e| stuck(e, parts.line))?;
         }
         Ok(split)
+    }
+
+    /// All the ways to take a kernel apart that there are.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, with the reason against the plainest, which is [`Split::of`].
+    pub fn all(kernel: &Function, counter: &Sym) -> Result<Vec<Split>, Stuck> {
+        let plainest = Split::of(kernel, counter);
+        let others = sections::all(kernel, counter);
+        match plainest {
+            Err(why) if others.is_empty() => Err(why),
+            plainest => Ok(plainest.into_iter().chain(others).collect()),
+        }
     }
 
     /// A name for the number of a round that the kernel does not have.
@@ -291,32 +307,12 @@ impl<'a> Parts<'a> {
             ty: Rounds::COUNTER,
         });
         let number = Expr::Var(counter.clone(), Rounds::COUNTER);
-        // The sum fits if the kernel's own steps do: in 64 bits no smaller type's overflows, what is unsigned wraps
-        // either way, and nothing runs for 2^55 rounds.
-        let wide = match self.step.ty {
-            ScalarType::U64 => ScalarType::U64,
-            _ => ScalarType::I64,
-        };
-        let first = Expr::convert(wide, Expr::Var(self.step.var.clone(), self.step.ty));
-        let steps = match self.step.by {
-            1 => Expr::convert(wide, number.clone()),
-            step => Expr::binary(
-                BinOp::Multiply,
-                Expr::convert(wide, number.clone()),
-                Expr::int(wide, step),
-            ),
-        };
-        let now = Expr::binary(BinOp::Add, first, steps);
         let mut body = without(&self.before, &self.assigned);
         if self.step.var == counter {
             // The parameter itself.
             body.pop();
         } else {
-            body.push(Stmt::Assign {
-                var: self.step.var.clone(),
-                ty: self.step.ty,
-                value: Expr::convert(self.step.ty, now),
-            });
+            body.push(self.step.after(number.clone()));
         }
         for (var, turn) in &self.turns {
             let value = turn.value(&number);
@@ -481,6 +477,30 @@ struct Step<'a> {
     by: i128,
     /// A round begins with it.
     first: bool,
+}
+
+impl Step<'_> {
+    /// What so many steps add to the counter.
+    fn after(&self, number: Expr) -> Stmt {
+        // The sum fits if the kernel's own steps do: in 64 bits no smaller type's overflows, what is unsigned wraps
+        // either way, and nothing runs for 2^55 rounds.
+        let wide = match self.ty {
+            ScalarType::U64 => ScalarType::U64,
+            _ => ScalarType::I64,
+        };
+        let first = Expr::convert(wide, Expr::Var(self.var.clone(), self.ty));
+        let number = Expr::convert(wide, number);
+        let steps = match self.by {
+            1 => number,
+            by => Expr::binary(BinOp::Multiply, number, Expr::int(wide, by)),
+        };
+        let value = Expr::convert(self.ty, Expr::binary(BinOp::Add, first, steps));
+        Stmt::Assign {
+            var: self.var.clone(),
+            ty: self.ty,
+            value,
+        }
+    }
 }
 
 /// `var = var + step` or `var = var - step` with a literal, of 32 or 64 bits.

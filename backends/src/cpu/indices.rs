@@ -112,7 +112,7 @@ impl Builder {
         idx.terms().all(|(m, c)| {
             c >= 0
                 && m.iter().all(|a| match a {
-                    Atom::Sym(s) => self.bound.contains_key(s) || self.round.as_ref() == Some(s),
+                    Atom::Sym(s) => self.bound.contains_key(s) || self.around.contains(s),
                     Atom::FloorDiv(a, b) | Atom::Mod(a, b) => {
                         self.not_negative(a) && self.not_negative(b)
                     }

@@ -16,7 +16,7 @@ use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Expr, Len, LocalArray, Loop, LoopMode, Overflow, Param, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::tensir;
+use tensorize_ir::tensir::{self, Rounds};
 
 pub(super) const I64: ScalarType = ScalarType::I64;
 
@@ -85,12 +85,12 @@ fn lower_with(
     locals: Locals,
     extremes: bool,
 ) -> Result<Lowered, Unsupported> {
-    let round = function.round();
     let all = function;
-    let function = round.as_ref().unwrap_or(function);
+    let function = &all.innermost();
+    let around: Vec<&Rounds> = all.rounds.iter().flat_map(Rounds::all).collect();
     let mut b = Builder::new(machine, function, allowed);
     b.extremes = extremes;
-    b.round = all.rounds.as_ref().map(|r| r.counter.clone());
+    b.around = around.iter().map(|r| r.counter.clone()).collect();
     let by_data = footprints.iter().filter(|f| f.reads_depend_on_data);
     b.by_data = by_data.map(|f| f.extent.array.clone()).collect();
     // Items keep nothing from one round for the next.
@@ -99,7 +99,7 @@ fn lower_with(
         .map(|f| &f.extent);
     let ends = ends.map(|e| (e.array.clone(), e.hi.clone())).collect();
     let mut plan = nest::plan(function, locals, &b.names, &ends)?;
-    if let Some(rounds) = &all.rounds {
+    for rounds in around.iter().rev() {
         let lens = plan.memory.iter_mut().map(|m| &mut m.len);
         lens.for_each(|len| *len = rounds::most(len, rounds));
     }
@@ -151,18 +151,11 @@ fn lower_with(
         tier: b.tier,
         contractions: b.contractions,
     };
-    match &all.rounds {
-        Some(rounds) => {
-            let trip = trip(all, &rounds.trip)?;
-            Ok(rounds::in_rounds(lowered, rounds, trip))
-        }
-        None => Ok(lowered),
-    }
-}
-
-/// How many rounds a function has, in terms of its parameters.
-fn trip(function: &tensir::Function, trip: &Idx) -> Result<Expr, Unsupported> {
-    Builder::new(Machine::Cores, function, Tier::Exact).by_params(trip)
+    // What an inner loop's end is made of has its value in the rounds around it.
+    around.iter().rev().try_fold(lowered, |lowered, rounds| {
+        let trip = Builder::new(Machine::Cores, function, Tier::Exact).by_params(&rounds.trip)?;
+        Ok(rounds::in_rounds(lowered, rounds, trip))
+    })
 }
 
 /// Where statements are being collected.
@@ -208,8 +201,8 @@ pub(super) struct Builder {
     pub(super) sizes: BTreeMap<Sym, (ScalarType, Expr)>,
     pub(super) sizes_first: Vec<Stmt>,
     pub(super) params: BTreeMap<Sym, ScalarType>,
-    /// The number of the round, from 0, of a loop over time.
-    pub(super) round: Option<Sym>,
+    /// The numbers of the rounds, from 0, of loops over time.
+    pub(super) around: Vec<Sym>,
     /// Arrays of which the original reads some elements on some data only.
     pub(super) by_data: BTreeSet<Sym>,
     pub(super) next_loop: u32,
@@ -238,7 +231,7 @@ impl Builder {
             sizes: BTreeMap::new(),
             sizes_first: Vec::new(),
             params: params.collect(),
-            round: None,
+            around: vec![],
             by_data: BTreeSet::new(),
             next_loop: 1,
             allowed,

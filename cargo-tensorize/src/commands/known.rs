@@ -237,7 +237,8 @@ fn source_text(job: &Job) -> String {
 /// What stands where, as index notation.
 fn computes(summary: &tensir::Function) -> Vec<String> {
     let mut lines = Vec::new();
-    if let Some(tensir::Rounds { counter, trip }) = &summary.rounds {
+    for tensir::Rounds { counter, trip, .. } in summary.rounds.iter().flat_map(tensir::Rounds::all)
+    {
         lines.push(format!(
             "{trip} times over, each time from what the last one has left; in round {counter} of 0, 1, …:"
         ));

@@ -25,21 +25,30 @@ const MAX_ELEMENTS: usize = 1 << 26;
 
 /// Runs a function: what its arrays hold afterwards, and what it returns.
 pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
-    let (Some(rounds), Some(round)) = (&function.rounds, function.round()) else {
+    let Some(rounds) = &function.rounds else {
         return once(function, inputs);
     };
     function.verify().map_err(|e| e.to_string())?;
     check_inputs(function, inputs)?;
     let mut inputs = inputs.clone();
-    for k in 0..size(&rounds.trip, &inputs)? {
-        let number = Scalar::int(Rounds::COUNTER, k);
-        inputs.scalars.insert(rounds.counter.clone(), number);
-        inputs.arrays = once(&round, &inputs)?.arrays;
-    }
+    in_rounds(rounds, &function.innermost(), &mut inputs)?;
     Ok(Outputs {
         arrays: inputs.arrays,
         returned: None,
     })
+}
+
+/// Does all rounds, each on what the one before has left in the arrays.
+fn in_rounds(rounds: &Rounds, innermost: &Function, inputs: &mut Inputs) -> Result<(), String> {
+    for k in 0..size(&rounds.trip, inputs)? {
+        let number = Scalar::int(Rounds::COUNTER, k);
+        inputs.scalars.insert(rounds.counter.clone(), number);
+        match &rounds.inner {
+            Some(inner) => in_rounds(inner, innermost, inputs)?,
+            None => inputs.arrays = once(innermost, inputs)?.arrays,
+        }
+    }
+    Ok(())
 }
 
 fn once(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {

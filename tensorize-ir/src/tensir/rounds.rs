@@ -12,13 +12,21 @@ pub struct Rounds {
     /// The number of the round, from 0; the function's nodes may speak of it as of a size of type
     /// [`Rounds::COUNTER`].
     pub counter: Sym,
-    /// How many, over the kernel's integer parameters; none if it is negative.
+    /// How many, over the kernel's integer parameters, and the counters of the rounds around these; none if it is
+    /// negative.
     pub trip: Idx,
+    /// What each of them consists of, if that is several rounds again.
+    pub inner: Option<Box<Rounds>>,
 }
 
 impl Rounds {
     /// The counter's type.
     pub const COUNTER: ScalarType = ScalarType::I64;
+
+    /// These, and those in them.
+    pub fn all(&self) -> impl Iterator<Item = &Rounds> {
+        std::iter::successors(Some(self), |r| r.inner.as_deref())
+    }
 
     /// The counter as a parameter.
     pub fn param(&self) -> Param {
@@ -30,8 +38,8 @@ impl Rounds {
 }
 
 impl Function {
-    /// One round as a function of its own, which takes the number of the round after its other parameters; nothing
-    /// if there is but one.
+    /// One round as a function of its own, which takes the number of the round after its other parameters, and may have
+    /// rounds in turn; nothing if there is but one.
     pub fn round(&self) -> Option<Function> {
         let rounds = self.rounds.as_ref()?;
         let mut params = self.params.clone();
@@ -41,7 +49,7 @@ impl Function {
             params,
             nodes: self.nodes.clone(),
             outputs: self.outputs.clone(),
-            rounds: None,
+            rounds: rounds.inner.as_deref().cloned(),
         })
     }
 
@@ -49,11 +57,21 @@ impl Function {
     pub fn of_rounds(mut round: Function, rounds: Rounds) -> Option<Function> {
         let returns = |o: &Output| matches!(o, Output::Return { .. });
         let last = round.params.pop()?;
-        let fits = last == rounds.param() && round.rounds.is_none();
+        let fits = last == rounds.param() && rounds.inner.is_none();
+        let inner = round.rounds.take().map(Box::new);
         (fits && !round.outputs.iter().any(returns)).then_some(Function {
-            rounds: Some(rounds),
+            rounds: Some(Rounds { inner, ..rounds }),
             ..round
         })
+    }
+
+    /// What is done in the innermost rounds, which takes the numbers of all of them; the function itself if it is done once.
+    pub fn innermost(&self) -> Function {
+        let mut function = self.clone();
+        while let Some(round) = function.round() {
+            function = round;
+        }
+        function
     }
 
     /// An error if results are computed several times: for what speaks of one time only.

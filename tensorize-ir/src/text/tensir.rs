@@ -151,7 +151,7 @@ impl fmt::Display for Function {
             }
         }
         writeln!(f, ") {{")?;
-        if let Some(Rounds { counter, trip }) = &self.rounds {
+        for Rounds { counter, trip, .. } in self.rounds.iter().flat_map(Rounds::all) {
             writeln!(f, "  rounds {counter} < {trip}")?;
         }
         for (id, node) in self.nodes.iter().enumerate() {
@@ -313,16 +313,19 @@ impl<'a> FunctionText<'a> {
         c.expect("(")?;
         c.params = c.list(")", Cursor::param)?;
         c.expect("{")?;
-        let rounds = match c.eat_name("rounds") {
-            true => Some(self.rounds(c)?),
-            false => None,
-        };
+        let given = c.params.len();
+        let mut all = Vec::new();
+        while c.eat_name("rounds") {
+            all.push(self.rounds(c)?);
+        }
         while !c.eat("}") {
             self.statement(c)?;
         }
-        if rounds.is_some() {
-            c.params.pop();
-        }
+        c.params.truncate(given);
+        let rounds = all.into_iter().rev().fold(None, |inner, rounds| {
+            let inner = inner.map(Box::new);
+            Some(Rounds { inner, ..rounds })
+        });
         let (ends, outputs): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.outputs).into_iter().unzip();
         let function = Function {
@@ -348,7 +351,11 @@ impl<'a> FunctionText<'a> {
         let counter = c.expect_name("the name of the counter")?.into();
         c.expect("<")?;
         let trip = c.idx()?;
-        let rounds = Rounds { counter, trip };
+        let rounds = Rounds {
+            counter,
+            trip,
+            inner: None,
+        };
         c.params.push(rounds.param());
         Ok(rounds)
     }

@@ -4,31 +4,85 @@ use super::{Proposal, Summariser};
 use std::time::Duration;
 use tensorize_ir::element::Elem;
 use tensorize_ir::guard::Guard;
-use tensorize_ir::index::Idx;
+use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Expr, Loop, Stmt, Visited, visit};
 use tensorize_ir::tensir::{self, Op, Rounds};
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::Executor;
-use tensorize_prove::integer_params;
 use tensorize_prove::loops::modified;
 use tensorize_prove::rounds::{Split, writes_again};
 use tensorize_prove::solver::Solver;
 
-/// Proposes a summary of one round, to be done so many times; nothing if there is none that is worth it.
-pub(super) fn propose(kernel: &loopir::Function, solver: &mut Solver) -> Option<Proposal> {
+/// How many loops over time may lie in each other.
+const DEEPEST: usize = 3;
+
+/// How many ways to take a kernel apart are tried.
+const MOST: usize = 6;
+
+/// Proposes a summary of one round, to be done so many times; nothing if there is none that is worth it. The rounds may
+/// consist of rounds: of more levels than those of the summary that has failed, and of as few as will do.
+pub(super) fn propose(
+    kernel: &loopir::Function,
+    failed: Option<&tensir::Function>,
+    solver: &mut Solver,
+) -> Option<Proposal> {
+    let levels = failed.and_then(|f| f.rounds.as_ref());
+    let failed = levels.map_or(0, |r| r.all().count());
+    (failed + 1..=DEEPEST).find_map(|levels| rounds_of(kernel, levels, &[], solver))
+}
+
+/// The same with so many levels, of what is done in rounds of such numbers.
+fn rounds_of(
+    kernel: &loopir::Function,
+    levels: usize,
+    around: &[(Sym, Idx)],
+    solver: &mut Solver,
+) -> Option<Proposal> {
     // Rounds that read nothing of what others write do not build on each other: all of them in a row would do more.
     if !loops(kernel).any(reads_what_it_writes) {
         return None;
     }
     let counter = Split::name(kernel);
-    let split = Split::of(kernel, &counter).ok()?;
-    let trip = trip(&split.count, solver)?;
-    let rounds = Rounds { counter, trip };
-    let one = Guard::NonNegative(&rounds.trip - &Idx::constant(1));
+    let splits = Split::all(kernel, &counter).ok()?;
+    let proposals = splits
+        .iter()
+        .filter_map(|split| taken_apart(split, &counter, levels, around, solver));
+    let mut proposals: Vec<Proposal> = proposals.take(MOST).collect();
+    let last = proposals.pop()?;
+    Some(proposals.into_iter().rfold(last, |rest, p| p.or_else(rest)))
+}
+
+/// The same of a kernel that is taken apart in this way.
+fn taken_apart(
+    split: &Split,
+    counter: &Sym,
+    levels: usize,
+    around: &[(Sym, Idx)],
+    solver: &mut Solver,
+) -> Option<Proposal> {
+    let trip = trip(&split.count, around, solver)?;
+    let one = Guard::NonNegative(&trip - &Idx::constant(1));
     let assume: Vec<Guard> = split.at_least_one.then_some(one).into_iter().collect();
-    let round = super::propose(&split.round, Some(&rounds), solver, &Summariser, &assume);
-    in_rounds(round.ok()?, &rounds)
+    // No guard speaks of a round.
+    if !assume.is_empty() && around.iter().any(|(outer, _)| trip.mentions(outer)) {
+        return None;
+    }
+    let within = [around, &[(counter.clone(), trip.clone())]].concat();
+    let round = match levels {
+        1 => super::propose(&split.round, &within, solver, &Summariser, &assume).ok()?,
+        _ => {
+            let mut round = rounds_of(&split.round, levels - 1, &within, solver)?;
+            round.assume.extend(assume);
+            round
+        }
+    };
+    let rounds = Rounds {
+        counter: counter.clone(),
+        trip,
+        inner: None,
+    };
+    in_rounds(round, &rounds)
 }
 
 /// Looks for something that says of a kernel as a whole what it does, and leaves time for a round of it where that is the
@@ -64,9 +118,13 @@ fn reads_what_it_writes(l: &Loop) -> bool {
 }
 
 /// How often the loop runs, by what a function returns that counts.
-fn trip(count: &loopir::Function, solver: &mut Solver) -> Option<Idx> {
-    let ctx = Context::new(solver, integer_params(count), vec![]);
-    let (_, returned) = Executor::new(count, &Summariser, ctx, false).run().ok()?;
+fn trip(count: &loopir::Function, around: &[(Sym, Idx)], solver: &mut Solver) -> Option<Idx> {
+    let ctx = Context::new(solver, super::sizes(count, around), vec![]);
+    let mut exec = Executor::new(count, &Summariser, ctx, false);
+    for (counter, trip) in around {
+        exec.in_rounds(counter, trip);
+    }
+    let (_, returned) = exec.run().ok()?;
     match &*returned? {
         Elem::OfIdx(_, trip) if !trip.has_values() => Some(trip.clone()),
         _ => None,
@@ -93,6 +151,7 @@ fn in_rounds(round: Proposal, rounds: &Rounds) -> Option<Proposal> {
 
 /// Whether a round computes a tensor, or something of many elements: one number after the other is best left as it is.
 fn is_worth_it(function: &tensir::Function) -> bool {
+    let function = &function.innermost();
     let stores_many = |o: &tensir::Output| function.nodes[o.value()].ty.rank() > 0;
     let folds = |node: &tensir::Node| match &node.op {
         Op::Reduce { .. } | Op::DotGeneral { .. } | Op::ArgReduce { .. } => true,

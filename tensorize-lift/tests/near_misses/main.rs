@@ -7,6 +7,7 @@ mod cpp;
 mod edges;
 mod hazards;
 mod memory;
+mod nested_rounds;
 mod over_time;
 mod rings;
 mod rows;

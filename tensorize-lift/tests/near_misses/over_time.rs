@@ -5,12 +5,13 @@ use super::{kernel, proofs_only, solver};
 use tensorize_ir::check::{Comparison, compare};
 use tensorize_ir::index::Idx;
 use tensorize_ir::inputs::{Palette, Spec};
+use tensorize_ir::loopir::Function;
 use tensorize_ir::loopir::interp::Program;
 use tensorize_ir::memory::Inputs;
 use tensorize_ir::tensir;
 use tensorize_lift::summarise::{Summariser, summarise};
 use tensorize_prove::rounds::Split;
-use tensorize_prove::{Options, Verdict, prove};
+use tensorize_prove::{Options, Proof, Verdict, prove};
 
 #[test]
 fn other_rounds_are_another_kernel() {
@@ -185,9 +186,30 @@ fn what_is_not_in_the_arrays_is_not_left_to_the_next_round() {
         let mut solver = solver();
         if let Ok(proposal) = summarise(&kernel, &mut solver) {
             let (summary, verdict) = proposal.prove(&kernel, &mut solver, &proofs_only());
-            let accepted = matches!(verdict, Verdict::Proven(_));
-            assert!(!accepted, "{source}\n{summary}");
+            // Some have parts that need nothing of each other's numbers.
+            if let Verdict::Proven(proof) = verdict {
+                assert!(
+                    source.contains("s = 5") || source.contains("c = 2"),
+                    "{source}\n{summary}"
+                );
+                agree(&kernel, &summary, &proof);
+            }
         }
+    }
+}
+
+/// Holds a summary against its kernel.
+fn agree(kernel: &Function, summary: &tensir::Function, proof: &Proof) {
+    let program = Program::new(kernel).unwrap();
+    let spec = Spec::known(&kernel.params, &proof.guards, &proof.footprints);
+    let how = Comparison {
+        may_leave_extents: true,
+        ..Comparison::default()
+    };
+    let mut interpreted = |inputs: &Inputs| tensir::interpret(summary, inputs);
+    let cases = spec.sample(1, 100, Palette::Tame);
+    if let Err(difference) = compare(&program, &mut interpreted, &spec, cases, &how) {
+        panic!("{summary}\n{}", difference.text);
     }
 }
 
@@ -214,17 +236,7 @@ fn what_is_done_before_is_done_once() {
         let Verdict::Proven(proof) = verdict else {
             panic!("{source}: {verdict:?}\n{summary}");
         };
-        let program = Program::new(&kernel).unwrap();
-        let spec = Spec::guarded(&kernel.params, &proof.guards);
-        let how = Comparison {
-            may_leave_extents: true,
-            ..Comparison::default()
-        };
-        let mut interpreted = |inputs: &Inputs| tensir::interpret(&summary, inputs);
-        let cases = spec.sample(1, 100, Palette::Tame);
-        if let Err(difference) = compare(&program, &mut interpreted, &spec, cases, &how) {
-            panic!("{source}\n{summary}\n{}", difference.text);
-        }
+        agree(&kernel, &summary, &proof);
     }
 }
 

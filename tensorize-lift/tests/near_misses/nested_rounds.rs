@@ -1,0 +1,185 @@
+//! Near loops over time that lie in each other, or come one after the other.
+
+use super::{Case, refuses_them};
+use super::{kernel, proofs_only, solver};
+use tensorize_ir::loopir::interp::run;
+use tensorize_ir::loopir::{Function, Param};
+use tensorize_ir::memory::{Buffer, Inputs};
+use tensorize_ir::scalar::Scalar;
+use tensorize_ir::tensir::Rounds;
+use tensorize_lift::summarise::summarise;
+use tensorize_prove::Verdict;
+use tensorize_prove::rounds::Split;
+
+#[test]
+fn other_rounds_in_rounds_are_another_kernel() {
+    refuses_them("nested_rounds", "c", "", CASES);
+}
+
+const CASES: &[Case] = &[
+    // Factors of a symmetric matrix, in place.
+    (
+        "void f(int n, double *a, double *p) { for (int i = 0; i < n; i++) for (int j = i; j < n; j++) {
+         double s = a[i * n + j]; for (int k = i - 1; k >= 0; k--) s -= a[i * n + k] * a[j * n + k];
+         if (i == j) p[i] = s * 0.5; else a[j * n + i] = s / p[i]; } }",
+        &[
+            ("i = 0; i < n", "i = 1; i < n"),
+            ("i < n", "i < n - 1"),
+            ("j = i;", "j = 0;"),
+            ("j < n; j++", "j < n - 1; j++"),
+            ("j < n; j++", "j < n; j += 2"),
+            ("k = i - 1; k >= 0", "k = i - 1; k > 0"),
+            ("a[i * n + k] * a[j * n + k]", "a[i * n + k] * a[k * n + j]"),
+            ("i == j", "j == n - 1"),
+            ("/ p[i]", "/ p[j]"),
+            ("double s = a[i * n + j]", "double s = a[j * n + i]"),
+        ],
+    ),
+    // Three loops, of which two go on from what their last round has left.
+    (
+        "void f(int t, int n, int *a) { for (int s = 0; s < t; s++) for (int i = 1; i < n - 1; i++)
+         for (int j = 1; j < n - 1; j++) a[i * n + j] = a[(i - 1) * n + j] + a[i * n + j - 1] + 3 * a[i * n + j + 1] + a[(i + 1) * n + j]; }",
+        &[
+            ("s < t", "s <= t"),
+            ("i = 1;", "i = 2;"),
+            ("i < n - 1", "i < n - 2"),
+            ("int i = 1; i < n - 1; i++", "int i = n - 2; i > 0; i--"),
+            ("int j = 1; j < n - 1; j++", "int j = n - 2; j > 0; j--"),
+            ("a[(i - 1) * n + j]", "a[(i - 1) * n + j - 1]"),
+            ("3 *", "4 *"),
+            ("3 *", "s *"),
+            ("3 *", "i *"),
+        ],
+    ),
+    // Two loops in each round of one: the second starts where the first has ended.
+    (
+        "void f(int n, double *a) { for (int i = 0; i < n; i++) { for (int j = 0; j < i; j++) {
+         for (int k = 0; k < j; k++) a[i * n + j] -= a[i * n + k] * a[k * n + j]; a[i * n + j] /= a[j * n + j]; }
+         for (int j = i; j < n; j++) for (int k = 0; k < i; k++) a[i * n + j] -= a[i * n + k] * a[k * n + j]; } }",
+        &[
+            // What stands before, between and after the loops.
+            ("i++) {", "i++) { a[i] = 1;"),
+            ("/= a[j * n + j]; }", "/= a[j * n + j]; } a[i] = 1;"),
+            ("* a[k * n + j]; } }", "* a[k * n + j]; a[i] = 1; } }"),
+            ("j < i;", "j < i - 1;"),
+            ("j < i;", "j <= i;"),
+            ("k < j", "k < i"),
+            ("a[j * n + j]", "a[i * n + i]"),
+            ("j = i;", "j = i + 1;"),
+            ("j = i;", "j = 0;"),
+            ("k < i;", "k <= i;"),
+            ("k < i;", "k < j;"),
+            ("i = 0; i < n", "i = 0; i < n - 1"),
+            ("a[i * n + j] /= a[j * n + j]; }", "} a[i * n] /= a[i * n + i];"),
+        ],
+    ),
+];
+
+/// Kernels whose rounds need more than what the arrays hold.
+#[test]
+fn rounds_after_rounds_start_from_the_arrays_alone() {
+    let kernels = [
+        // A number goes from round to round, and is set between two loops.
+        "void f(int n, double *r, double *y, double *z) { double alpha, beta, sum; int i, k; y[0] = -r[0]; beta = 1; alpha = -r[0];
+         for (k = 1; k < n; k++) { beta = (1 - alpha * alpha) * beta; sum = 0; for (i = 0; i < k; i++) sum += r[k - i - 1] * y[i];
+         alpha = -(r[k] + sum) / beta; for (i = 0; i < k; i++) z[i] = y[i] + alpha * y[k - i - 1];
+         for (i = 0; i < k; i++) y[i] = z[i]; y[k] = alpha; } }",
+        // What is read before is changed by the loop after it.
+        "void f(double *u, double *v, int n) { v[0] = u[0]; double c = u[1]; for (int i = 1; i < n; i++) for (int j = 1; j < n; j++)
+         u[j] = u[j - 1] * c + u[j] * v[0]; }",
+    ];
+    for source in kernels {
+        let kernel = kernel(source);
+        let mut solver = solver();
+        if let Ok(proposal) = summarise(&kernel, &mut solver) {
+            let (summary, verdict) = proposal.prove(&kernel, &mut solver, &proofs_only());
+            let accepted = matches!(verdict, Verdict::Proven(_));
+            assert!(!accepted, "{source}\n{summary}");
+        }
+    }
+}
+
+/// The parts that a kernel is taken apart into, run one after the other, do what the kernel does, or read what has no value.
+#[test]
+fn the_parts_do_what_the_kernel_does() {
+    let kernels = [
+        "void f(unsigned *u, unsigned *v, int n, int m) { int i, j; for (i = 1; i < n; i++) u[i] += u[i - 1] * 3; v[0] = u[0];
+         for (j = m - 1; j > 0; j -= 2) v[j] = v[j + 1] ^ u[1]; for (i = 1; i < n; i++) u[i] -= u[i - 1]; u[0] = n; }",
+        "void f(unsigned *u, int n) { int i, c = 2; for (i = 1; i < n; i++) u[i] += u[i - 1] * c; c = 3;
+         for (i = 1; i < n; i++) u[i] += u[i - 1] * c; }",
+        "void f(unsigned *u, int n) { int i, c = u[0]; for (i = 1; i < n; i++) u[i - 1] = u[i] * c; c = c + 1;
+         for (i = 1; i < n; i++) u[i] += u[i - 1] * c; }",
+        "void f(unsigned *u, int n) { int i; n--; u[0] = 1; for (i = 1; i < n; i++) u[i] += u[i - 1]; u[0] = n; }",
+        "void f(unsigned *u, int n) { int i, c; c = 1; for (i = 1; i < n; i++) { u[i] += u[i - 1] * c; c = c + 2; } u[0] = 7; }",
+        "void f(unsigned *u, int n) { int i, c; u[0] = 3; c = 1; for (i = 1; i < n; i++) { u[i] += u[i - 1] * c; c = c + 2; } }",
+        "void f(unsigned *u, int n) { int i; for (i = 1; i < n; i++) u[i] += u[i - 1]; for (; i > 1; i--) u[i - 1] -= u[i - 2] * 3; }",
+        "void f(unsigned *u, int n) { int i, hi = n; if (n > 3) hi = 3; for (i = 1; i < hi; i++) u[i] += u[i - 1]; hi = n;
+         for (i = 1; i < hi; i++) u[i] -= u[i - 1] * 5; }",
+        "void f(unsigned *u, unsigned *v, int n) { if (n < 2) return; u[0]++; for (int i = n; i-- > 1; ) u[i] += u[i - 1];
+         for (int i = 1; i < n; i++) { v[i] = u[i - 1]; u[i] = v[i - 1]; } }",
+        "void f(unsigned *u, int n) { for (int i = 0; i < n; i++) { for (int j = 1; j < i; j++) u[j] += u[j - 1] * i; u[i] ^= u[0]; } }",
+        "void f(unsigned *u, unsigned *v, int n) { for (int i = 1; i < n; i++) { u[0] = i; for (int j = 1; j < i; j++) u[j] += u[j - 1] * v[i];
+         v[i] = v[i - 1] + u[1]; for (int j = i - 1; j > 0; j--) u[j] -= u[j + 1]; } }",
+    ];
+    let mut seen = 0;
+    for source in kernels {
+        let kernel = kernel(source);
+        let splits = Split::all(&kernel, &Split::name(&kernel)).unwrap_or_default();
+        for (n, m) in (0..8).flat_map(|n| (0..8).map(move |m| (n, m))) {
+            let before = inputs(&kernel, n, m);
+            let mut after = before.clone();
+            if run(&kernel, &mut after, 10_000).is_err() {
+                continue;
+            }
+            for (split, levels) in splits.iter().flat_map(|s| [(s, 1), (s, 2)]) {
+                let mut by_parts = before.clone();
+                if in_parts(split, &kernel, levels, &mut by_parts).is_some() {
+                    seen += 1;
+                    assert_eq!(by_parts.arrays, after.arrays, "{source}\n{}", split.round);
+                }
+            }
+        }
+        println!("{seen} runs of parts: {source}");
+    }
+    assert!(seen > 1000, "{seen}");
+}
+
+fn inputs(kernel: &Function, n: i128, m: i128) -> Inputs {
+    let mut inputs = Inputs::default();
+    for p in &kernel.params {
+        match p {
+            Param::Scalar { name, ty } => {
+                let value = if &**name == "n" { n } else { m };
+                inputs.scalars.insert(name.clone(), Scalar::int(*ty, value));
+            }
+            Param::Array { name, elem, .. } => {
+                let value = |i: i128| Scalar::int(*elem, (i * 7 + 3) % 11 + i);
+                let data = (0..12).map(value).collect();
+                inputs.arrays.insert(name.clone(), Buffer::new(*elem, data));
+            }
+        }
+    }
+    inputs
+}
+
+/// Runs the rounds of a kernel, and rounds in rounds; nothing if one of them reads what has no value.
+fn in_parts(split: &Split, kernel: &Function, levels: usize, inputs: &mut Inputs) -> Option<()> {
+    let counter = Split::name(kernel);
+    let trip = run(&split.count, &mut inputs.clone(), 10_000).ok()??;
+    if split.at_least_one && trip.as_int() < 1 {
+        return None;
+    }
+    for k in 0..trip.as_int() {
+        let number = Scalar::int(Rounds::COUNTER, k);
+        inputs.scalars.insert(counter.clone(), number);
+        let inner = Split::all(&split.round, &Split::name(&split.round));
+        match inner.ok().filter(|_| levels > 1) {
+            Some(inner) => in_parts(inner.last()?, &split.round, levels - 1, inputs)?,
+            None => {
+                run(&split.round, inputs, 10_000).ok()?;
+            }
+        }
+    }
+    inputs.scalars.remove(&counter);
+    Some(())
+}
