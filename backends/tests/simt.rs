@@ -46,6 +46,19 @@ fn several_kernels_of_one_summary() {
     assert!(g.entry.contains(' '), "{}", g.entry);
 }
 
+/// The host makes room, asks how many rounds there are, and has the kernels of a round run so often.
+#[test]
+fn kernels_in_rounds() {
+    let f = summary("over_time");
+    let g = try_generate(&OPENCL, &f, Tier::Exact, &from_zero(&f)).unwrap();
+    golden("over_time.opencl.cl", &g.files[0].1);
+    let names: Vec<&str> = g.entry.split(' ').collect();
+    assert!(
+        matches!(names[..], [_, "+4", "+4", "[", _, _, _, _, "]"]),
+        "{names:?}"
+    );
+}
+
 #[test]
 fn a_product_of_matrices() {
     let f = summary("matmul");

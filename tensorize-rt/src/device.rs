@@ -40,8 +40,86 @@ pub(crate) struct Module {
     pub(crate) name: &'static str,
     pub(crate) api: Api,
     pub(crate) source: &'static str,
-    /// In the order in which they run.
+    /// In the order in which they run. Those between `[` and `]` run in rounds: as many as the last of the kept numbers says
+    /// then, and the number of the round is an argument. For each `+8`, or another size, room for so large elements is one;
+    /// how many these are is what the number before the last says, the one before it for the next, and so on.
     pub(crate) kernels: &'static [&'static str],
+}
+
+/// Where among the arguments those are that the call doesn't have.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(
+    not(any(feature = "opencl", feature = "cuda")),
+    expect(dead_code, reason = "nobody runs them")
+)]
+pub(crate) struct Places {
+    /// What kernels leave to one another.
+    pub(crate) kept: usize,
+    /// The number of the round.
+    pub(crate) round: Option<usize>,
+    /// The first of the rooms.
+    pub(crate) rooms: usize,
+}
+
+/// What is to be done next when a module runs.
+#[cfg_attr(
+    not(any(feature = "opencl", feature = "cuda")),
+    expect(dead_code, reason = "nobody runs them")
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// To start the kernel with this number among the module's, in this round.
+    Kernel(usize, u64),
+    /// To tell the kept number at this place.
+    Number(usize),
+    /// To make room, so many bytes, for the argument at this place among the rooms.
+    Room(usize, usize),
+}
+
+#[cfg_attr(
+    not(any(feature = "opencl", feature = "cuda")),
+    expect(dead_code, reason = "nobody runs them")
+)]
+impl Module {
+    /// The kernels' names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        let all = self.kernels.iter().copied();
+        all.filter(|k| !k.starts_with(['[', ']', '+']))
+    }
+
+    /// Calls `next` for all that is to be done, in this order.
+    pub(crate) fn in_order(
+        &self,
+        mut next: impl FnMut(Next) -> Result<i64, Trouble>,
+    ) -> Result<(), Trouble> {
+        let (mut started, mut rooms) = (0, 0);
+        let mut rest = self.kernels;
+        while let Some((first, after)) = rest.split_first() {
+            rest = after;
+            if *first == "[" {
+                let kernels = after.iter().take_while(|k| **k != "]").count();
+                let rounds = u64::try_from(next(Next::Number(KEPT - 1))?).unwrap_or(0);
+                for round in 0..rounds {
+                    for kernel in started..started + kernels {
+                        next(Next::Kernel(kernel, round))?;
+                    }
+                }
+                started += kernels;
+                rest = after.get(kernels + 1..).unwrap_or_default();
+            } else if let Some(size) = first.strip_prefix('+') {
+                let count = next(Next::Number(KEPT - 2 - rooms))?.max(1);
+                let bytes = size.parse().ok().and_then(|s| count.checked_mul(s));
+                let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
+                let much = || Trouble::Call("there is not enough memory".into());
+                next(Next::Room(rooms, bytes.ok_or_else(much)?))?;
+                rooms += 1;
+            } else {
+                next(Next::Kernel(started, 0))?;
+                started += 1;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A kernel's argument.
@@ -54,6 +132,8 @@ pub(crate) enum Given {
     Elements { bytes: Buffer, writes: bool },
     /// A number of 1, 2, 4 or 8 bytes, in the lowest ones.
     Number { bits: u64, size: usize },
+    /// Memory of the device that only kernels see.
+    Room,
 }
 
 /// What went wrong.
@@ -81,6 +161,7 @@ pub(crate) trait Device: Send {
         &mut self,
         module: &Module,
         arguments: &mut [Given],
+        places: Places,
         groups: usize,
     ) -> Result<(), Trouble>;
 }
@@ -108,11 +189,21 @@ pub(crate) unsafe fn call(
         device.load(module)?;
         // SAFETY: handed on.
         let (mut given, places) = unsafe { arguments_of(arrays, arguments, ret) }?;
+        let kept = given.len() - 1 - usize::from(ret.is_some());
+        let round = module.kernels.contains(&"[").then_some(given.len());
+        given.extend(round.map(|_| Given::Number { bits: 0, size: 8 }));
+        let others = Places {
+            kept,
+            round,
+            rooms: given.len(),
+        };
+        let rooms = module.kernels.iter().filter(|k| k.starts_with('+'));
+        given.extend(rooms.map(|_| Given::Room));
         let most = arrays.iter().filter_map(Array::len).max().unwrap_or(1);
         let groups = most.div_ceil(GROUP).clamp(1, MOST_GROUPS);
         let before = snapshots(&given, &places)?;
-        device.run(module, &mut given, groups)?;
-        let result = match (ret, given.last()) {
+        device.run(module, &mut given, others, groups)?;
+        let result = match (ret, given.get(kept + 1)) {
             (Some(elem), Some(Given::Elements { bytes, .. })) => {
                 let mut word = [0; 8];
                 word[..elem.size()].copy_from_slice(bytes.as_slice());
@@ -257,4 +348,50 @@ fn snapshots(given: &[Given], places: &[usize]) -> Result<Vec<(usize, Buffer)>, 
         }
     }
     Ok(copies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(kernels: &'static [&'static str], numbers: &[(usize, i64)]) -> Vec<Next> {
+        let module = Module {
+            name: "k",
+            api: Api::OpenCl,
+            source: "",
+            kernels,
+        };
+        let mut all = Vec::new();
+        let done = module.in_order(|next| {
+            all.push(next);
+            let number = numbers.iter().find(|(n, _)| next == Next::Number(*n));
+            Ok(number.map_or(0, |(_, number)| *number))
+        });
+        assert!(done.is_ok() || all.last() == Some(&Next::Number(62)));
+        all
+    }
+
+    #[test]
+    fn kernels_run_in_their_order_and_rounds() {
+        use Next::{Kernel, Number, Room};
+        assert_eq!(order(&["a", "b"], &[]), [Kernel(0, 0), Kernel(1, 0)]);
+        let over_time: &[&str] = &["a", "+8", "+1", "[", "b", "c", "]", "d"];
+        let first = [
+            Kernel(0, 0),
+            Number(62),
+            Room(0, 40),
+            Number(61),
+            Room(1, 1),
+            Number(63),
+        ];
+        let rounds = [Kernel(1, 0), Kernel(2, 0), Kernel(1, 1), Kernel(2, 1)];
+        let numbers = [(63, 2), (62, 5), (61, -3)];
+        let all = [&first[..], &rounds, &[Kernel(3, 0)]].concat();
+        assert_eq!(order(over_time, &numbers), all);
+        let none = [&first[..], &[Kernel(3, 0)]].concat();
+        assert_eq!(order(over_time, &[(63, -1), (62, 5)]), none);
+        // More than there can be is too much for this call.
+        let all = order(&["a", "+8"], &[(62, i64::MAX)]);
+        assert_eq!(all, [Kernel(0, 0), Number(62)]);
+    }
 }

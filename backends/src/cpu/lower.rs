@@ -46,7 +46,7 @@ pub(crate) enum Machine {
 pub(crate) enum Locals {
     /// It has none.
     None,
-    /// It has none, but what would be computed several times is read from results.
+    /// For results that have to wait. What would be computed several times is read from results.
     Results,
     /// For results that have to wait until what they overwrite has been read.
     Waiting,

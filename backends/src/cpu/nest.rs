@@ -303,9 +303,7 @@ impl Plan {
             }
         }
         (self.nests, self.memory) = match together(&single, &[]) {
-            Err(_) if matches!(locals, Locals::Kept | Locals::Waiting) => {
-                waiting(single, names.clone())?
-            }
+            Err(_) if locals != Locals::None => waiting(single, names.clone())?,
             nests => (nests?, Vec::new()),
         };
         Ok(())

@@ -9,7 +9,10 @@
 //!
 //! A kernel runs in groups of 256 items and does the same work whatever the number of groups is. Its parameters are the
 //! original's, in order, each array followed by the number of the element that it starts with; then an array of 64 numbers
-//! for what one kernel leaves to the next, and, if the original returns something, an array for that.
+//! for what one kernel leaves to the next, and, if the original returns something, an array for that. Kernels between `[` and
+//! `]` in the list of their names are run in rounds: as many as the last of the 64 numbers says when the first of these
+//! kernels would start, and there is one more parameter, the number of the round. For each `+8` (or another size in bytes)
+//! there is one more, too, room for as many such elements as the number before that one says, and so on.
 
 pub mod dialect;
 mod group;
@@ -57,6 +60,10 @@ impl Target for Simt {
     }
 
     fn runs_on_device(&self) -> bool {
+        true
+    }
+
+    fn has_rounds(&self) -> bool {
         true
     }
 
@@ -148,6 +155,7 @@ fn needs(function: &loopir::Function, tier: Tier) -> Needs {
             Param::Scalar { ty, .. } | Param::Array { elem: ty, .. } => see(*ty),
         }
     }
+    function.arrays.iter().for_each(|a| see(a.elem));
     function.ret.iter().for_each(|ty| see(*ty));
     loopir::visit(&function.body, &mut |part| match part {
         Visited::Expr(e) => {

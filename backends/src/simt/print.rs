@@ -12,7 +12,7 @@ use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::{Function, Param};
 use tensorize_ir::scalar::ScalarType;
 
-/// A file, and its kernels in the order in which they run.
+/// A file, and its kernels in the order in which they run, with what else the host has to do between them.
 pub(super) struct File {
     pub text: String,
     pub kernels: Vec<String>,
@@ -63,7 +63,17 @@ pub(super) fn file(
         printed.push(function);
         entries += "\n";
         entries += &entry(dialect, &name, &by_item, whole, schedule, part, &shared);
+        if part.repeats && !kernels.iter().any(|k| k == "[") {
+            kernels.push("[".into());
+        }
         kernels.push(name);
+        if n == 0 {
+            let rooms = schedule.names.rooms.iter();
+            kernels.extend(rooms.map(|(_, elem)| format!("+{}", elem.bytes())));
+        }
+    }
+    if kernels.iter().any(|k| k == "[") {
+        kernels.push("]".into());
     }
     text += &c::together(&printed, style);
     text += &entries;

@@ -1,14 +1,17 @@
 //! Loops to kernels: which part of a function very many items run at the same time, and which one of them alone.
 //!
 //! A nest of parallel loops becomes a kernel in which every item runs some of the rounds. What stands before, between
-//! and after such nests is run by one item; what it leaves in variables lies in `kept` from then on. All parts are
+//! and after such nests is run by one item; what it leaves in variables lies in `kept` from then on. If the function is a
+//! loop over time, the parts of a round are run in each of its rounds. All parts are
 //! LoopIR functions. Together, for every number of items, they do what the whole does: a test runs them to see that.
 
 use crate::Unsupported;
 use crate::names::Names;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{self, Expr, Function, Loop, LoopMode, Overflow, Param, Stmt, Visited};
+use tensorize_ir::loopir::{
+    self, Expr, Function, Len, Loop, LoopMode, Overflow, Param, Stmt, Visited,
+};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 
@@ -16,6 +19,9 @@ use ScalarType::{F32, F64, I1, I32, I64};
 
 /// How many values can be kept between kernels.
 pub(super) const KEPT: usize = 64;
+/// Where among them the number of rounds stands, if kernels are run in rounds; before it, from the end, how many elements
+/// each room has. The host reads these.
+pub(super) const TRIP: usize = KEPT - 1;
 
 /// A function as a sequence of kernels.
 pub(super) struct Schedule {
@@ -29,6 +35,8 @@ pub(super) struct Schedule {
 pub(super) struct Part {
     /// What an item does.
     pub function: Function,
+    /// Whether it is run again in each round of the loop over time.
+    pub repeats: bool,
     work: Work,
 }
 
@@ -92,8 +100,12 @@ pub(super) struct Hidden {
     pub kept: Sym,
     /// Where the returned value goes.
     pub result: Sym,
+    /// The number of the round, if kernels are run in rounds.
+    pub round: Option<Sym>,
     /// For each array: the number of the element that lies at its start.
     pub origins: BTreeMap<Sym, Sym>,
+    /// Arrays of the function's own, for which the device has room.
+    pub rooms: Vec<(Sym, ScalarType)>,
     /// Arrays for which that is always 0.
     pub at_zero: BTreeSet<Sym>,
 }
@@ -106,6 +118,18 @@ pub(super) fn schedule(
     let mut names = Names::default();
     for p in &function.params {
         names.reserve(p.name());
+    }
+    let (mut rooms, mut sizes) = (Vec::new(), Vec::new());
+    for a in &function.arrays {
+        let Len::Of(len) = &a.len else {
+            return Err(Unsupported::new(format!(
+                "{} is an array on the stack",
+                a.name
+            )));
+        };
+        names.reserve(&a.name);
+        rooms.push((a.name.clone(), a.elem));
+        sizes.push(len.clone());
     }
     let mut assignments: BTreeMap<Sym, usize> = BTreeMap::new();
     loopir::visit(&function.body, &mut |part| {
@@ -120,6 +144,8 @@ pub(super) fn schedule(
         step: fresh("items"),
         kept: fresh("kept"),
         result: fresh("result"),
+        round: None,
+        rooms,
         origins: (function.params.iter())
             .filter(|p| matches!(p, Param::Array { .. }))
             .map(|p| (p.name().clone(), fresh(&format!("{}_origin", p.name()))))
@@ -139,7 +165,12 @@ pub(super) fn schedule(
         pending: Vec::new(),
         parts: Vec::new(),
     };
-    cutter.block(&function.body, &[])?;
+    let rounds = over_time(&function.body);
+    cutter.sizes(&sizes, rounds.as_ref().map(|r| r.trip))?;
+    match rounds {
+        Some(rounds) => cutter.over_time(&rounds)?,
+        None => cutter.block(&function.body, &[])?,
+    }
     cutter.flush(&[])?;
     Ok(Schedule {
         parts: cutter.parts,
@@ -175,6 +206,41 @@ fn parallel<'s>(var: &Sym, start: &Expr, looped: &'s Loop) -> Option<(&'s Expr, 
         && last == var;
     let steady = !mentions_any(extent, &assigned(&looped.body)) && !loads(extent);
     (looped.mode == LoopMode::Parallel && counts && steady).then_some((&**extent, body))
+}
+
+/// `counter = 0; while (counter < trip) { round; counter = counter + 1 }`, with kernels in its round.
+struct OverTime<'s> {
+    counter: &'s Sym,
+    trip: &'s Expr,
+    round: &'s [Stmt],
+}
+
+/// The loop over time that the function is, if it is one.
+fn over_time(body: &[Stmt]) -> Option<OverTime<'_>> {
+    let [Stmt::Assign { var, value, .. }, Stmt::Loop(l)] = body else {
+        return None;
+    };
+    let Expr::Compare(CmpOp::Lt, counter, trip) = &l.cond else {
+        return None;
+    };
+    let (step, round) = l.body.split_last()?;
+    let next = Expr::binary(BinOp::Add, Expr::Var(var.clone(), I64), Expr::int(I64, 1));
+    let counts = matches!(value, Expr::Const(v) if v.as_int() == 0)
+        && **counter == Expr::Var(var.clone(), I64)
+        && *step == assign(var, next)
+        && !assigned(round).contains_key(var);
+    // Each round as it comes: the number of rounds is settled before the first, and none of them returns.
+    let in_turn = l.mode == LoopMode::Sequential && l.test_first;
+    let steady = in_turn && !mentions_any(trip, &assigned(&l.body)) && !loads(trip);
+    let mut returns = false;
+    loopir::visit(round, &mut |part| {
+        returns |= matches!(part, Visited::Stmt(Stmt::Return(_)));
+    });
+    (counts && steady && !returns && has_parallel(round)).then_some(OverTime {
+        counter: var,
+        trip,
+        round,
+    })
 }
 
 fn has_parallel(stmts: &[Stmt]) -> bool {
@@ -259,6 +325,32 @@ impl Cutter<'_> {
         Ok(())
     }
 
+    /// The kernel that tells the host what it has to know before all others, if there is such a thing.
+    fn sizes(&mut self, rooms: &[Expr], trip: Option<&Expr>) -> Result<(), Unsupported> {
+        let from_the_end = trip.into_iter().map(|trip| (TRIP, trip));
+        let rooms = rooms.iter().enumerate().map(|(n, len)| (TRIP - 1 - n, len));
+        for (place, value) in from_the_end.chain(rooms) {
+            self.pending.push(Stmt::Store {
+                array: self.hidden.kept.clone(),
+                index: Expr::int(I64, place as i128),
+                value: value.clone(),
+            });
+        }
+        self.flush(&[])
+    }
+
+    /// The kernels of a round. Who runs them tells each which one it is.
+    fn over_time(&mut self, rounds: &OverTime<'_>) -> Result<(), Unsupported> {
+        let first = self.parts.len();
+        self.hidden.round = Some(rounds.counter.clone());
+        self.block(rounds.round, &[])?;
+        self.flush(&[])?;
+        self.parts[first..]
+            .iter_mut()
+            .for_each(|p| p.repeats = true);
+        Ok(())
+    }
+
     /// Whether every kernel may repeat the assignment: it depends on scalar parameters alone, and is total.
     fn is_setup(&self, var: &Sym, value: &Expr) -> bool {
         let mut fixed = true;
@@ -266,8 +358,9 @@ impl Cutter<'_> {
             if let Expr::Var(v, _) = e {
                 let is = |s: &Stmt| matches!(s, Stmt::Assign { var, .. } if var == v);
                 let parameter = self.function.params.iter().any(|p| p.name() == v);
-                fixed &=
-                    self.setup.iter().any(is) || (parameter && !self.assignments.contains_key(v));
+                fixed &= self.setup.iter().any(is)
+                    || self.hidden.round.as_ref() == Some(v)
+                    || (parameter && !self.assignments.contains_key(v));
             }
         });
         self.assignments.get(var) == Some(&1) && fixed && !loads(value)
@@ -353,6 +446,7 @@ impl Cutter<'_> {
         let function = self.function_of([before, body].concat());
         self.parts.push(Part {
             function,
+            repeats: false,
             work: Work::Rounds(nest),
         });
     }
@@ -373,9 +467,10 @@ impl Cutter<'_> {
             }
             let next = self.slots.len();
             let (_, slot) = *self.slots.entry(var.clone()).or_insert((ty, next));
-            if slot >= KEPT {
+            let most = TRIP - self.hidden.rooms.len();
+            if slot >= most {
                 return Err(Unsupported::new(format!(
-                    "more than {KEPT} values would have to be kept between its kernels"
+                    "more than {most} values would have to be kept between its kernels"
                 )));
             }
             body.push(Stmt::Store {
@@ -394,6 +489,7 @@ impl Cutter<'_> {
         let function = self.function_of([before.clone(), body].concat());
         self.parts.push(Part {
             function,
+            repeats: false,
             work: Work::Alone(Alone {
                 before: self.moved(before),
                 guards: guards.to_vec(),
@@ -505,6 +601,8 @@ pub(super) fn parameters(function: &Function, hidden: &Hidden) -> Vec<Param> {
     }
     params.push(array(&hidden.kept, I64));
     params.extend(function.ret.map(|ty| array(&hidden.result, ty)));
+    params.extend(hidden.round.iter().map(scalar));
+    params.extend(hidden.rooms.iter().map(|(name, elem)| array(name, *elem)));
     params.extend([&hidden.first, &hidden.step].map(scalar));
     params
 }

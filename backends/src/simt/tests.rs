@@ -1,6 +1,6 @@
 //! The parts of a schedule, run one item after the other, do what the whole does.
 
-use super::schedule::{Schedule, schedule};
+use super::schedule::{Part, Schedule, schedule};
 use super::tile;
 use crate::cpu::lower::{Locals, Machine, lower_for};
 use std::path::Path;
@@ -18,7 +18,7 @@ fn lowered(name: &str) -> Function {
         .join(name);
     let text = std::fs::read_to_string(path.with_extension("tir")).unwrap();
     let summary: tensir::Function = text.parse().unwrap();
-    let lowered = lower_for(Machine::Items, &summary, Tier::Real, &[], Locals::None).unwrap();
+    let lowered = lower_for(Machine::Items, &summary, Tier::Real, &[], Locals::Results).unwrap();
     lowered.function
 }
 
@@ -65,6 +65,10 @@ fn by_parts(whole: &Function, s: &Schedule, inputs: &Inputs, items: i128) -> Inp
             .arrays
             .insert(s.names.result.clone(), Buffer::zeros(ty, 1));
     }
+    for (room, elem) in &s.names.rooms {
+        let room = (room.clone(), Buffer::zeros(*elem, ELEMENTS));
+        memory.arrays.extend([room]);
+    }
     // The device has what a call touches from its first element on.
     for (array, origin) in &s.names.origins {
         let buffer = memory.arrays.get_mut(array).unwrap();
@@ -72,21 +76,34 @@ fn by_parts(whole: &Function, s: &Schedule, inputs: &Inputs, items: i128) -> Inp
         buffer.origin = 0;
         memory.scalars.insert(origin.clone(), first);
     }
-    for part in &s.parts {
-        let program = Program::new(&part.function).unwrap();
-        for item in 0..items {
-            let mut set = |name: &Sym, value: i128| {
-                let value = Scalar::int(ScalarType::I64, value);
-                memory.scalars.insert(name.clone(), value);
-            };
-            set(&s.names.first, item);
-            set(&s.names.step, items);
-            program
-                .run(&mut memory, 10_000_000)
-                .unwrap_or_else(|e| panic!("{e:?}\n{}", part.function));
-        }
+    let (once, again): (Vec<&Part>, Vec<&Part>) = s.parts.iter().partition(|p| !p.repeats);
+    once.iter()
+        .for_each(|part| by_items(part, s, &mut memory, items));
+    let trip = memory.arrays[&s.names.kept].data[super::schedule::TRIP].as_int();
+    for round in 0..trip {
+        let counter = s.names.round.clone().unwrap();
+        let number = Scalar::int(ScalarType::I64, round);
+        memory.scalars.insert(counter, number);
+        again
+            .iter()
+            .for_each(|part| by_items(part, s, &mut memory, items));
     }
     memory
+}
+
+fn by_items(part: &Part, s: &Schedule, memory: &mut Inputs, items: i128) {
+    let program = Program::new(&part.function).unwrap();
+    for item in 0..items {
+        let mut set = |name: &Sym, value: i128| {
+            let value = Scalar::int(ScalarType::I64, value);
+            memory.scalars.insert(name.clone(), value);
+        };
+        set(&s.names.first, item);
+        set(&s.names.step, items);
+        program
+            .run(memory, 10_000_000)
+            .unwrap_or_else(|e| panic!("{e:?}\n{}", part.function));
+    }
 }
 
 fn same_by_parts(name: &str) {
@@ -124,6 +141,7 @@ fn any_number_of_items_does_the_same() {
         "dot16",
         "matmul",
         "matvec",
+        "over_time",
         "screen",
         "shapes",
         "softmax",
@@ -131,6 +149,15 @@ fn any_number_of_items_does_the_same() {
     ] {
         same_by_parts(name);
     }
+}
+
+/// What is done in each round is, and nothing else.
+#[test]
+fn a_loop_over_time_is_cut_into_kernels() {
+    let s = schedule(&lowered("over_time"), &|_| true).unwrap();
+    let repeats: Vec<bool> = s.parts.iter().map(|p| p.repeats).collect();
+    assert_eq!(repeats, [false, true, true, true, true]);
+    assert_eq!(s.names.rooms.len(), 2);
 }
 
 #[test]

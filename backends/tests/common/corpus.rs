@@ -118,7 +118,7 @@ fn summaries() -> Vec<Item> {
 }
 
 /// What the items of a group compute together: contractions at sizes around those of a tile, and sums over all of an array
-/// of 0, 1, and more elements than there are items.
+/// of 0, 1, and more elements than there are items; and what kernels do in rounds, none and many.
 pub fn tiles() -> Vec<Item> {
     let sizes = [
         (1, 1, 1),
@@ -130,17 +130,29 @@ pub fn tiles() -> Vec<Item> {
     ];
     let products = sizes.map(|(m, n, k)| ("matmul", vec![("m", m), ("n", n), ("k", k)]));
     let sums = [0, 1, 255, 256, 1000].map(|n| ("dot16", vec![("n", n)]));
+    let rounds = [(5, 0), (0, 3), (1, 1), (300, 4)];
+    let rounds = rounds.map(|(n, steps)| {
+        let sizes = vec![("n", n), ("steps", steps), ("round", steps)];
+        ("over_time", sizes)
+    });
     let mut random = Random(5);
     let each = |(name, sizes): (&str, Vec<(&str, i128)>)| {
         let function = summary(name);
-        let calls = vec![call(&function, &sizes, &mut random, false)];
+        // As long as a round after the last would have them.
+        let round = function.round();
+        let round = round.as_ref().unwrap_or(&function);
+        let mut inputs = call(round, &sizes, &mut random, false);
+        inputs.scalars.remove("round");
+        let calls = vec![inputs];
         let footprints = footprints(&function, &calls[0]);
         Item {
             footprints,
             ..Item::new(format!("{name} {sizes:?}"), function, calls)
         }
     };
-    products.into_iter().chain(sums).map(each).collect()
+    (products.into_iter().chain(sums).chain(rounds))
+        .map(each)
+        .collect()
 }
 
 /// Nodes over `%x : tensor<n x m x T>`, `%y` of the same shape and `%v : tensor<n x T>`, and the index of the result.

@@ -2,6 +2,7 @@
    what a kernel computes, not what NVIDIA's compiler or a GPU makes of it. */
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #ifdef ITEMS_WAIT
 #include <barrier>
@@ -27,6 +28,12 @@ static inline float __int_as_float(int bits) {
 
 using std::isnan;
 using std::signbit;
+
+/* Memory of the kernels' own. */
+struct room {
+    void *memory = nullptr;
+    template <typename T> operator T *() const { return static_cast<T *>(memory); }
+};
 
 /* Runs an item of a group. */
 template <typename Kernel> static void run(Kernel &kernel, unsigned group, unsigned number) {

@@ -197,9 +197,28 @@ fn host_text(
             writeln!(s, "    static {} result_[1];", spelt(ty)).unwrap();
             args.push("result_".into());
         }
+        if generated.entry.contains('[') {
+            args.push("round".into());
+            s += "    long long round = 0;\n";
+        }
+        let rooms = generated.entry.matches('+').count();
+        args.extend((0..rooms).map(|n| format!("room{n}")));
+        s += &(0..rooms)
+            .map(|n| format!("    room room{n};\n"))
+            .collect::<String>();
+        let mut made = 0;
         let args = args.join(", ");
         for kernel in generated.entry.split_whitespace() {
-            writeln!(s, "    launch([&] {{ kernels::{kernel}({args}); }});").unwrap();
+            s += &match kernel {
+                "[" => "    for (long long rounds = kept[63]; round < rounds; round++) {\n".into(),
+                "]" => "    }\n".into(),
+                size if size.starts_with('+') => {
+                    made += 1;
+                    let (number, place) = (made - 1, 63 - made);
+                    format!("    room{number}.memory = std::malloc(kept[{place}] * {size} + 1);\n")
+                }
+                name => format!("    launch([&] {{ kernels::{name}({args}); }});\n"),
+            };
         }
         for p in &function.params {
             let Param::Array { name, .. } = p else {

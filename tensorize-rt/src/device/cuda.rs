@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Device, GROUP, Given, Module, Trouble};
+use super::{Device, GROUP, Given, Module, Next, Places, Trouble};
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg,
@@ -77,9 +77,8 @@ impl Device for Cuda {
         let compiled = compile_ptx_with_opts(module.source, options)
             .map_err(|e| Trouble::Module(format!("it does not compile: {}", excerpt(&e))))?;
         let program = self.context.load_module(compiled).map_err(trouble)?;
-        let kernels: Result<Vec<CudaFunction>, DriverError> = (module.kernels.iter())
-            .map(|k| program.load_function(k))
-            .collect();
+        let kernels: Result<Vec<CudaFunction>, DriverError> =
+            (module.names()).map(|k| program.load_function(k)).collect();
         let kernels =
             kernels.map_err(|e| Trouble::Module(format!("a kernel is not there: {e}")))?;
         self.loaded.insert(module.name, kernels);
@@ -90,6 +89,7 @@ impl Device for Cuda {
         &mut self,
         module: &Module,
         arguments: &mut [Given],
+        places: Places,
         groups: usize,
     ) -> Result<(), Trouble> {
         let missing = || Trouble::Module("it is not loaded".into());
@@ -98,6 +98,7 @@ impl Device for Cuda {
         let mut buffers: Vec<Option<CudaSlice<u8>>> = Vec::new();
         for argument in arguments.iter() {
             buffers.push(match argument {
+                Given::Room => Some(stream.alloc_zeros(1).map_err(trouble)?),
                 Given::Elements { bytes, .. } if bytes.as_slice().is_empty() => {
                     Some(stream.alloc_zeros(1).map_err(trouble)?)
                 }
@@ -107,14 +108,39 @@ impl Device for Cuda {
                 Given::Number { .. } => None,
             });
         }
-        // As wide as each parameter is.
-        let narrow: Vec<(u8, u16, u32)> = (arguments.iter())
-            .map(|a| match a {
-                Given::Number { bits, .. } => (*bits as u8, *bits as u16, *bits as u32),
-                Given::Elements { .. } => (0, 0, 0),
-            })
-            .collect();
-        for kernel in kernels {
+        module.in_order(|next| {
+            let (n, round) = match next {
+                Next::Kernel(n, round) => (n, round),
+                Next::Number(place) => {
+                    let all = match &buffers[places.kept] {
+                        Some(buffer) => stream.clone_dtoh(buffer).map_err(trouble)?,
+                        None => return Err(missing()),
+                    };
+                    stream.synchronize().map_err(trouble)?;
+                    let mut number = [0; 8];
+                    number.copy_from_slice(&all[8 * place..][..8]);
+                    return Ok(i64::from_le_bytes(number));
+                }
+                Next::Room(n, bytes) => {
+                    let room = stream.alloc_zeros(bytes).map_err(trouble)?;
+                    buffers[places.rooms + n] = Some(room);
+                    return Ok(0);
+                }
+            };
+            if let Some(place) = places.round {
+                arguments[place] = Given::Number {
+                    bits: round,
+                    size: 8,
+                };
+            }
+            // As wide as each parameter is.
+            let narrow: Vec<(u8, u16, u32)> = (arguments.iter())
+                .map(|a| match a {
+                    Given::Number { bits, .. } => (*bits as u8, *bits as u16, *bits as u32),
+                    Given::Elements { .. } | Given::Room => (0, 0, 0),
+                })
+                .collect();
+            let kernel = kernels.get(n).ok_or_else(missing)?;
             let mut launch = stream.launch_builder(kernel);
             for ((argument, buffer), (byte, half, word)) in
                 arguments.iter().zip(&mut buffers).zip(&narrow)
@@ -124,8 +150,8 @@ impl Device for Cuda {
                     (Given::Number { size: 2, .. }, _) => launch.arg(half),
                     (Given::Number { size: 4, .. }, _) => launch.arg(word),
                     (Given::Number { bits, .. }, _) => launch.arg(bits),
-                    (Given::Elements { .. }, Some(buffer)) => launch.arg(buffer),
-                    (Given::Elements { .. }, None) => return Err(missing()),
+                    (Given::Elements { .. } | Given::Room, Some(buffer)) => launch.arg(buffer),
+                    (Given::Elements { .. } | Given::Room, None) => return Err(missing()),
                 };
             }
             let config = LaunchConfig {
@@ -136,7 +162,8 @@ impl Device for Cuda {
             // SAFETY: generated kernels have these parameters, in this order, and touch no more than the call's
             // footprints.
             unsafe { launch.launch(config) }.map_err(trouble)?;
-        }
+            Ok(0)
+        })?;
         stream.synchronize().map_err(trouble)?;
         for (argument, buffer) in arguments.iter_mut().zip(&buffers) {
             if let (

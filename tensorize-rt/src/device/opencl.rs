@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Device, GROUP, Given, Module, Trouble};
+use super::{Device, GROUP, Given, Module, Next, Places, Trouble};
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::{
@@ -19,6 +19,9 @@ use opencl3::program::Program;
 use opencl3::types::CL_BLOCKING;
 use std::collections::HashMap;
 use std::ptr;
+
+/// After so many rounds of a loop over time the queue is waited for.
+const WAITING: u64 = 256;
 
 /// A device with its queue.
 struct OpenCl {
@@ -129,7 +132,7 @@ impl Device for OpenCl {
                 .map_err(|log| {
                     Trouble::Module(format!("it does not compile: {}", excerpt(&log)))
                 })?;
-        let kernels = module.kernels.iter().map(|k| Kernel::create(&program, k));
+        let kernels = module.names().map(|k| Kernel::create(&program, k));
         let kernels: Result<Vec<Kernel>, ClError> = kernels.collect();
         let kernels =
             kernels.map_err(|e| Trouble::Module(format!("a kernel is not there: {e}")))?;
@@ -141,27 +144,32 @@ impl Device for OpenCl {
         &mut self,
         module: &Module,
         arguments: &mut [Given],
+        places: Places,
         groups: usize,
     ) -> Result<(), Trouble> {
         let missing = || Trouble::Module("it is not loaded".into());
         let kernels = self.loaded.get(module.name).ok_or_else(missing)?;
+        let memory = |flags, bytes: usize| {
+            // SAFETY: memory of the device's own. A buffer can't be empty.
+            unsafe { Buffer::<u8>::create(&self.context, flags, bytes.max(1), ptr::null_mut()) }
+                .map_err(trouble)
+        };
         let mut buffers = Vec::new();
         for argument in arguments.iter() {
-            let Given::Elements { bytes, writes } = argument else {
-                buffers.push(None);
-                continue;
+            let (bytes, writes) = match argument {
+                Given::Elements { bytes, writes } => (bytes.as_slice(), *writes),
+                // Until it is known how much there has to be.
+                Given::Room => (&[][..], true),
+                Given::Number { .. } => {
+                    buffers.push(None);
+                    continue;
+                }
             };
-            let flags = if *writes {
-                CL_MEM_READ_WRITE
-            } else {
-                CL_MEM_READ_ONLY
+            let flags = match writes {
+                true => CL_MEM_READ_WRITE,
+                false => CL_MEM_READ_ONLY,
             };
-            let bytes = bytes.as_slice();
-            // SAFETY: memory of the device's own. A buffer can't be empty.
-            let buffer = unsafe {
-                Buffer::<u8>::create(&self.context, flags, bytes.len().max(1), ptr::null_mut())
-            };
-            let mut buffer = buffer.map_err(trouble)?;
+            let mut buffer = memory(flags, bytes.len())?;
             if !bytes.is_empty() {
                 // SAFETY: as many bytes as the buffer has, which are there until the call returns.
                 unsafe {
@@ -172,7 +180,41 @@ impl Device for OpenCl {
             }
             buffers.push(Some(buffer));
         }
-        for kernel in kernels {
+        module.in_order(|next| {
+            let (n, round) = match next {
+                Next::Kernel(n, round) => (n, round),
+                Next::Number(place) => {
+                    let mut number = [0; 8];
+                    let buffer = buffers[places.kept].as_ref().ok_or_else(missing)?;
+                    // SAFETY: eight bytes of the kept numbers.
+                    unsafe {
+                        self.queue.enqueue_read_buffer(
+                            buffer,
+                            CL_BLOCKING,
+                            8 * place,
+                            &mut number,
+                            &[],
+                        )
+                    }
+                    .map_err(trouble)?;
+                    return Ok(i64::from_le_bytes(number));
+                }
+                Next::Room(n, bytes) => {
+                    buffers[places.rooms + n] = Some(memory(CL_MEM_READ_WRITE, bytes)?);
+                    return Ok(0);
+                }
+            };
+            if let Some(place) = places.round {
+                arguments[place] = Given::Number {
+                    bits: round,
+                    size: 8,
+                };
+                // Who waits to be run takes memory, too.
+                if round % WAITING == WAITING - 1 {
+                    self.queue.finish().map_err(trouble)?;
+                }
+            }
+            let kernel = kernels.get(n).ok_or_else(missing)?;
             for (n, (argument, buffer)) in arguments.iter().zip(&buffers).enumerate() {
                 // SAFETY: generated kernels have these parameters, in this order.
                 unsafe { set(kernel, n as u32, argument, buffer.as_ref()) }.map_err(|e| {
@@ -192,7 +234,8 @@ impl Device for OpenCl {
                 )
             }
             .map_err(trouble)?;
-        }
+            Ok(0)
+        })?;
         self.queue.finish().map_err(trouble)?;
         for (argument, buffer) in arguments.iter_mut().zip(&buffers) {
             if let (
@@ -228,10 +271,10 @@ unsafe fn set(
     // SAFETY: handed on.
     unsafe {
         match (argument, buffer) {
-            (Given::Elements { .. }, Some(buffer)) => {
+            (Given::Elements { .. } | Given::Room, Some(buffer)) => {
                 kernel.set_arg(n, &opencl3::memory::ClMem::get(buffer))
             }
-            (Given::Elements { .. }, None) => Ok(()),
+            (Given::Elements { .. } | Given::Room, None) => Ok(()),
             (Given::Number { bits, size: 1 }, _) => kernel.set_arg(n, &(*bits as u8)),
             (Given::Number { bits, size: 2 }, _) => kernel.set_arg(n, &(*bits as u16)),
             (Given::Number { bits, size: 4 }, _) => kernel.set_arg(n, &(*bits as u32)),
