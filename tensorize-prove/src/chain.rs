@@ -7,6 +7,7 @@
 use crate::canon;
 use crate::context::{Context, is_index_condition};
 use crate::decode::{self, decode, in_other_columns};
+use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Fresh, Idx, Sym};
@@ -105,6 +106,12 @@ impl Effect {
     /// Replaces a free variable.
     pub fn replace(&self, name: &str, value: &Idx) -> Effect {
         self.map(&|i| i.replace(name, value), &mut |e| e.replace(name, value))
+    }
+
+    /// Replaces free accumulators.
+    pub fn replace_accs(&self, values: &BTreeMap<Sym, ElemRef>) -> Effect {
+        let on_idx = |i: &Idx| i.map_values(&mut |v| v.replace_accs(values));
+        self.map(&on_idx, &mut |v| v.replace_accs(values))
     }
 
     /// The same effect, only where `condition` holds.

@@ -441,10 +441,7 @@ impl Executor<'_, '_> {
                 .get(array)
                 .map_or(&[][..], |c| &c.effects[before..])
                 .iter()
-                .map(|e| {
-                    let on_idx = |i: &Idx| i.map_values(&mut |v| v.replace_accs(&running));
-                    e.map(&on_idx, &mut |v| v.replace_accs(&running))
-                })
+                .map(|e| e.replace_accs(&running))
                 .collect();
             let shown = self.is_one_more_round(effects, &new, k)?
                 || self.holds_a_round_later(array, entry, end, effects, &new, (k, &running));

@@ -311,11 +311,8 @@ impl Executor<'_, '_> {
                         value: self.chosen(value),
                     });
                 }
-                Effect::Loop { var, extent, body } => out.push(Effect::Loop {
-                    var: var.clone(),
-                    extent: extent.clone(),
-                    body: self.written(body),
-                }),
+                // What is known here is not of its counter, whatever that is called.
+                Effect::Loop { .. } => out.push(effect.clone()),
             }
         }
         out
@@ -492,9 +489,8 @@ impl Executor<'_, '_> {
 
 /// The state with values for the accumulators.
 fn with_accs(state: &State, values: &BTreeMap<Sym, ElemRef>) -> State {
-    let on_idx = |i: &Idx| i.map_values(&mut |v| v.replace_accs(values));
     of_each(state, &|v| v.replace_accs(values), &|e| {
-        e.map(&on_idx, &mut |v| v.replace_accs(values))
+        e.replace_accs(values)
     })
 }
 

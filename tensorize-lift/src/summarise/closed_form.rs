@@ -180,7 +180,7 @@ pub(crate) fn propose(
             continue;
         }
         let new = end.arrays.get(array).map_or(&[][..], |c| &c.effects[..]);
-        let new: Vec<Effect> = new.iter().map(|e| in_terms_of(e, &followers)).collect();
+        let new: Vec<Effect> = new.iter().map(|e| e.replace_accs(&followers)).collect();
         let effects = guess.array(array, &new)?;
         form.arrays.insert(array.clone(), effects);
     }
@@ -218,14 +218,6 @@ fn effect_mentions(e: &Effect, acc: &Sym) -> bool {
     e.leaves().into_iter().any(of)
 }
 
-/// The same writes, accumulators replaced by values.
-fn in_terms_of(e: &Effect, values: &BTreeMap<Sym, ElemRef>) -> Effect {
-    e.map(
-        &|i| i.map_values(&mut |v| v.replace_accs(values)),
-        &mut |v| v.replace_accs(values),
-    )
-}
-
 impl Guess<'_, '_, '_> {
     fn stuck<T>(&self, what: String) -> Result<T, Stuck> {
         Err(Stuck {
@@ -255,8 +247,8 @@ impl Guess<'_, '_, '_> {
         let mut known = BTreeMap::new();
         let before = &Idx::sym(self.k.clone()) - &Idx::constant(1);
         loop {
-            let open = ends.iter().filter(|(var, _)| !is_reduction(l, var));
-            let found = open.into_iter().find_map(|(var, e)| {
+            let mut open = ends.iter().filter(|(var, _)| !is_reduction(l, var));
+            let found = open.find_map(|(var, e)| {
                 let first = self.entry.scalars.get(var)?;
                 let own = token(var, self.k);
                 if matches!(&**e, Elem::Acc(name, _) if *name == own) {
@@ -374,7 +366,7 @@ impl Guess<'_, '_, '_> {
                 .map(|e| {
                     let e = g.recurrence(array, e)?;
                     let e = g.rolled_up(&e, &next);
-                    g.pointwise(&in_terms_of(&e, &now))
+                    g.pointwise(&e.replace_accs(&now))
                 })
                 .collect::<Result<Vec<_>, _>>()
         })?;
