@@ -1,7 +1,7 @@
 //! Devices on which very many items run the same kernel: GPUs, by way of OpenCL or CUDA.
 //!
 //! * [`crate::cpu::lower`] makes loops of a summary, which the caller proves.
-//! * `schedule`: the loops, cut into kernels.
+//! * `schedule`: the loops, cut into kernels; `loops`: which of them items share; `statements`: what walks statements.
 //! * `dialect`: OpenCL C and CUDA C++.
 //! * `tile`: contractions in local memory.
 //! * `group`: sums over whole arrays, by a group of items.
@@ -16,8 +16,10 @@
 
 pub mod dialect;
 mod group;
+mod loops;
 mod print;
 mod schedule;
+mod statements;
 mod tile;
 
 #[cfg(test)]

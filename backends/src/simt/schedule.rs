@@ -5,6 +5,10 @@
 //! loop over time, the parts of a round are run in each of its rounds. All parts are
 //! LoopIR functions. Together, for every number of items, they do what the whole does: a test runs them to see that.
 
+use super::loops::{OverTime, has_parallel, over_time, parallel};
+use super::statements::{
+    assigned, for_each_expr, for_each_store, loads, mentions_any, move_loads, reads, subtract,
+};
 use crate::Unsupported;
 use crate::names::Names;
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,97 +195,6 @@ struct Cutter<'a> {
     /// Statements that one item will run.
     pending: Vec<Stmt>,
     parts: Vec<Part>,
-}
-
-/// The loop, if it is one whose rounds are independent and counted from 0: how many rounds, and what is done in one.
-fn parallel<'s>(var: &Sym, start: &Expr, looped: &'s Loop) -> Option<(&'s Expr, &'s [Stmt])> {
-    let Expr::Compare(CmpOp::Lt, counter, extent) = &looped.cond else {
-        return None;
-    };
-    let Some((Stmt::Assign { var: last, .. }, body)) = looped.body.split_last() else {
-        return None;
-    };
-    let counts = matches!(start, Expr::Const(v) if v.as_int() == 0)
-        && matches!(&**counter, Expr::Var(v, _) if v == var)
-        && last == var;
-    let steady = !mentions_any(extent, &assigned(&looped.body)) && !loads(extent);
-    (looped.mode == LoopMode::Parallel && counts && steady).then_some((&**extent, body))
-}
-
-/// `counter = 0; while (counter < trip) { round; counter = counter + 1 }`, with kernels in its round.
-struct OverTime<'s> {
-    counter: &'s Sym,
-    trip: &'s Expr,
-    round: &'s [Stmt],
-}
-
-/// The loop over time that the function is, if it is one.
-fn over_time(body: &[Stmt]) -> Option<OverTime<'_>> {
-    let [Stmt::Assign { var, value, .. }, Stmt::Loop(l)] = body else {
-        return None;
-    };
-    let Expr::Compare(CmpOp::Lt, counter, trip) = &l.cond else {
-        return None;
-    };
-    let (step, round) = l.body.split_last()?;
-    let next = Expr::binary(BinOp::Add, Expr::Var(var.clone(), I64), Expr::int(I64, 1));
-    let counts = matches!(value, Expr::Const(v) if v.as_int() == 0)
-        && **counter == Expr::Var(var.clone(), I64)
-        && *step == assign(var, next)
-        && !assigned(round).contains_key(var);
-    // Each round as it comes: the number of rounds is settled before the first, and none of them returns.
-    let in_turn = l.mode == LoopMode::Sequential && l.test_first;
-    let steady = in_turn && !mentions_any(trip, &assigned(&l.body)) && !loads(trip);
-    let mut returns = false;
-    loopir::visit(round, &mut |part| {
-        returns |= matches!(part, Visited::Stmt(Stmt::Return(_)));
-    });
-    (counts && steady && !returns && has_parallel(round)).then_some(OverTime {
-        counter: var,
-        trip,
-        round,
-    })
-}
-
-fn has_parallel(stmts: &[Stmt]) -> bool {
-    let mut found = false;
-    loopir::visit(stmts, &mut |part| {
-        found |= matches!(part, Visited::Stmt(Stmt::Loop(l)) if l.mode == LoopMode::Parallel);
-    });
-    found
-}
-
-fn assigned(stmts: &[Stmt]) -> BTreeMap<Sym, ScalarType> {
-    let mut out = BTreeMap::new();
-    loopir::visit(stmts, &mut |part| {
-        if let Visited::Stmt(Stmt::Assign { var, ty, .. }) = part {
-            out.insert(var.clone(), *ty);
-        }
-    });
-    out
-}
-
-fn mentions_any(e: &Expr, vars: &BTreeMap<Sym, ScalarType>) -> bool {
-    let mut found = false;
-    e.visit(&mut |e| found |= matches!(e, Expr::Var(v, _) if vars.contains_key(v)));
-    found
-}
-
-pub(super) fn loads(e: &Expr) -> bool {
-    let mut found = false;
-    e.visit(&mut |e| found |= matches!(e, Expr::Load { .. }));
-    found
-}
-
-/// How often each variable is read.
-fn reads(stmts: &[Stmt]) -> BTreeMap<Sym, usize> {
-    let mut out = BTreeMap::new();
-    loopir::visit(stmts, &mut |part| {
-        if let Visited::Expr(Expr::Var(v, _)) = part {
-            *out.entry(v.clone()).or_default() += 1;
-        }
-    });
-    out
 }
 
 impl Cutter<'_> {
@@ -607,7 +520,7 @@ pub(super) fn parameters(function: &Function, hidden: &Hidden) -> Vec<Param> {
     params
 }
 
-fn assign(var: &Sym, value: Expr) -> Stmt {
+pub(super) fn assign(var: &Sym, value: Expr) -> Stmt {
     Stmt::Assign {
         var: var.clone(),
         ty: value.ty(),
@@ -653,64 +566,4 @@ fn from_slot(ty: ScalarType, slot: Expr) -> Expr {
         I1 => Expr::compare(CmpOp::Ne, slot, Expr::int(I64, 0)),
         _ => Expr::convert(ty, slot),
     }
-}
-
-/// Calls `f` with every expression that stands in a statement by itself.
-pub(super) fn for_each_expr(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
-    for s in stmts {
-        match s {
-            Stmt::Assign { value, .. } => f(value),
-            Stmt::Store { index, value, .. } => {
-                f(index);
-                f(value);
-            }
-            Stmt::If {
-                cond,
-                then,
-                otherwise,
-            } => {
-                f(cond);
-                for_each_expr(then, f);
-                for_each_expr(otherwise, f);
-            }
-            Stmt::Loop(l) => {
-                f(&mut l.cond);
-                for_each_expr(&mut l.body, f);
-            }
-            Stmt::Return(value) => value.iter_mut().for_each(&mut *f),
-            Stmt::Trap => {}
-        }
-    }
-}
-
-fn for_each_store(stmts: &mut [Stmt], f: &mut dyn FnMut(&Sym, &mut Expr)) {
-    for s in stmts {
-        match s {
-            Stmt::Store { array, index, .. } => f(array, index),
-            Stmt::If {
-                then, otherwise, ..
-            } => {
-                for_each_store(then, f);
-                for_each_store(otherwise, f);
-            }
-            Stmt::Loop(l) => for_each_store(&mut l.body, f),
-            _ => {}
-        }
-    }
-}
-
-fn move_loads<'s>(e: &mut Expr, origin: &dyn Fn(&Sym) -> Option<&'s Sym>) {
-    e.children_mut()
-        .into_iter()
-        .for_each(|c| move_loads(c, origin));
-    if let Expr::Load { array, index, .. } = e
-        && let Some(origin) = origin(array)
-    {
-        subtract(index, origin);
-    }
-}
-
-fn subtract(index: &mut Expr, origin: &Sym) {
-    let from = std::mem::replace(index, Expr::int(I64, 0));
-    *index = Expr::binary(BinOp::Subtract, from, Expr::Var(origin.clone(), I64));
 }

@@ -5,7 +5,8 @@
 //! a place of a tile is what the loop itself would load there; that is all that is different from the proven loops.
 
 use super::dialect::Dialect;
-use super::schedule::{Hidden, Nest, Part, for_each_expr};
+use super::schedule::{Hidden, Nest, Part};
+use super::statements::{self, for_each_expr};
 use crate::cpu::c::{Pieces, Printed, Style};
 use std::fmt::Write as _;
 use tensorize_ir::index::Sym;
@@ -195,7 +196,7 @@ fn mentions(e: &Expr, f: &mut dyn FnMut(&Sym) -> bool) -> bool {
 }
 
 fn loads(e: &Expr) -> bool {
-    super::schedule::loads(e)
+    statements::loads(e)
 }
 
 fn assigned(stmts: &[Stmt]) -> Vec<&Sym> {
