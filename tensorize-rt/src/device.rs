@@ -62,10 +62,6 @@ pub(crate) struct Places {
 }
 
 /// What is to be done next when a module runs.
-#[cfg_attr(
-    not(any(feature = "opencl", feature = "cuda")),
-    expect(dead_code, reason = "nobody runs them")
-)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// To start the kernel with this number among the module's, in this round.
