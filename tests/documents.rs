@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use cargo_tensorize::cli::Cli;
+use cargo_tensorize::{codes, exit};
 use clap::Parser;
 use tensorize_build::config::Metadata;
 use tensorize_e2e::root;
@@ -139,6 +140,35 @@ fn the_program_understands_every_command_of_the_docs() {
     assert!(seen > 40, "only {seen} commands were found");
     let unknown = ["tensorize", "check", "--no-such-option"];
     assert!(Cli::try_parse_from(unknown).is_err());
+}
+
+/// `UPDATE_GOLDEN=1` writes them anew.
+#[test]
+fn troubleshooting_tells_of_every_code() {
+    const PAGE: &str = "docs/troubleshooting.md";
+    let mut told = String::from("## Exit codes\n\n");
+    for (code, meaning) in exit::Code::ALL {
+        told += &format!("* {}: {meaning}\n", code as u8);
+    }
+    told += "\n## Codes\n";
+    for codes::Code {
+        code,
+        title,
+        explanation,
+    } in codes::all()
+    {
+        told += &format!("\n### {code}: {title}\n\n{explanation}\n");
+    }
+    let page = text(PAGE);
+    let by_hand = page.split("## Exit codes\n").next().unwrap_or(&page);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(root().join(PAGE), by_hand.to_owned() + &told).expect("a writable page");
+        return;
+    }
+    assert!(
+        page.ends_with(&told) && page.len() == by_hand.len() + told.len(),
+        "{PAGE} tells of other codes than the program has: UPDATE_GOLDEN=1 cargo test -p tensorize-e2e --test documents"
+    );
 }
 
 /// The listings in a language, of all pages: the page, and the text.

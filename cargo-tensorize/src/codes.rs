@@ -238,7 +238,7 @@ pub const CODES: &[Code] = &[
         "TZ0702",
         "no Cargo project",
         "`cargo metadata` failed, or the workspace has no such package. C files without a project are for \
-         `cargo tensorize lift`.",
+         `cargo tensorize lift FILE.c`.",
     ),
     row(
         "TZ0703",

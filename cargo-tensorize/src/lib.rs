@@ -7,7 +7,7 @@ mod asked;
 pub mod cache;
 mod cases;
 pub mod cli;
-mod codes;
+pub mod codes;
 pub mod columns;
 pub mod commands;
 pub mod device;
