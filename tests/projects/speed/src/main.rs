@@ -13,7 +13,58 @@ mod kernels {
 }
 
 use kernels as k;
+
+/// The same kernels without us: `build.rs` compiles them a second time, and calls to these are what the others are measured
+/// against.
+mod plain {
+    unsafe extern "C" {
+        pub fn plain_screen(base: *const u8, active: *const u8, out: *mut u8, n: i32);
+        pub fn plain_scale_add(a: f32, x: *const f32, y: *const f32, out: *mut f32, n: i32);
+        pub fn plain_blend_twice(
+            b: *const f32,
+            a: *const f32,
+            mask: *const f32,
+            out: *mut f32,
+            n: i32,
+        );
+        pub fn plain_dot(x: *const f32, y: *const f32, n: i32) -> f32;
+        pub fn plain_rmsnorm(out: *mut f32, x: *const f32, weight: *const f32, n: i32);
+        pub fn plain_softmax(x: *const f32, out: *mut f32, n: i32);
+        pub fn plain_matvec(w: *const f32, x: *const f32, out: *mut f32, rows: i32, cols: i32);
+        pub fn plain_matmul(a: *const f32, b: *const f32, c: *mut f32, m: i32, n: i32, k: i32);
+        pub fn plain_attention(
+            q: *const f32,
+            k: *const f32,
+            v: *const f32,
+            out: *mut f32,
+            tokens: i32,
+            width: i32,
+        );
+    }
+}
+
 use tensorize_rt::{Choice, Error, set_choice};
+
+/// Which function is called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    Plain,
+    Dispatched,
+}
+
+/// Calls one or the other.
+macro_rules! either {
+    ($how:expr, $plain:expr, $dispatched:expr) => {
+        match $how {
+            // SAFETY: the arrays have the elements that the sizes say, as the other call checks, and don't overlap.
+            How::Plain => {
+                unsafe { $plain };
+                Ok(())
+            }
+            How::Dispatched => $dispatched,
+        }
+    };
+}
 
 /// One kernel at one size.
 struct Work<'a> {
@@ -22,7 +73,8 @@ struct Work<'a> {
     /// Read and written, if each array passes once.
     bytes: usize,
     flops: usize,
-    call: Box<dyn FnMut() -> Result<(), Error> + 'a>,
+    /// Through the dispatcher, or the original that knows nothing of us.
+    call: Box<dyn FnMut(How) -> Result<(), Error> + 'a>,
 }
 
 /// Numbers around a half, from a linear congruence: the same in each run.
@@ -47,7 +99,8 @@ fn works(
     let mut checks = Vec::new();
     // Square, and no longer than a second in the original.
     let side = n.isqrt().min(1024);
-    let [mut o1, mut o2, mut o3, mut o4, mut o5, mut o6, mut o7] = std::array::from_fn(|_| out.to_vec());
+    let [mut o1, mut o2, mut o3, mut o4, mut o5, mut o6, mut o7] =
+        std::array::from_fn(|_| out.to_vec());
     let mut dot = 0.0;
     let all = [
         Work {
@@ -55,55 +108,102 @@ fn works(
             elements: n,
             bytes: 3 * n,
             flops: 3 * n,
-            call: Box::new(|| k::screen(base, active, blended, count)),
+            call: Box::new(|how| {
+                either!(
+                    how,
+                    plain::plain_screen(
+                        base.as_ptr(),
+                        active.as_ptr(),
+                        blended.as_mut_ptr(),
+                        count
+                    ),
+                    k::screen(base, active, blended, count)
+                )
+            }),
         },
         Work {
             kernel: "scale_add",
             elements: n,
             bytes: 12 * n,
             flops: 2 * n,
-            call: Box::new(|| k::scale_add(1.5, x, y, &mut o1, count)),
+            call: Box::new(|how| {
+                either!(
+                    how,
+                    plain::plain_scale_add(1.5, x.as_ptr(), y.as_ptr(), o1.as_mut_ptr(), count),
+                    k::scale_add(1.5, x, y, &mut o1, count)
+                )
+            }),
         },
         Work {
             kernel: "blend_twice",
             elements: n,
             bytes: 16 * n,
             flops: 8 * n,
-            call: Box::new(|| k::blend_twice(x, y, z, &mut o2, count)),
+            call: Box::new(|how| {
+                either!(
+                    how,
+                    plain::plain_blend_twice(
+                        x.as_ptr(),
+                        y.as_ptr(),
+                        z.as_ptr(),
+                        o2.as_mut_ptr(),
+                        count
+                    ),
+                    k::blend_twice(x, y, z, &mut o2, count)
+                )
+            }),
         },
         Work {
             kernel: "dot",
             elements: n,
             bytes: 8 * n,
             flops: 2 * n,
-            call: Box::new(|| k::dot(x, y, count).map(|d| dot = black_box(d))),
+            call: Box::new(|how| {
+                either!(
+                    how,
+                    dot = black_box(plain::plain_dot(x.as_ptr(), y.as_ptr(), count)),
+                    k::dot(x, y, count).map(|d| dot = black_box(d))
+                )
+            }),
         },
         Work {
             kernel: "rmsnorm",
             elements: n,
             bytes: 12 * n,
             flops: 4 * n,
-            call: Box::new(|| k::rmsnorm(&mut o3, x, y, count)),
+            call: Box::new(|how| {
+                either!(
+                    how,
+                    plain::plain_rmsnorm(o3.as_mut_ptr(), x.as_ptr(), y.as_ptr(), count),
+                    k::rmsnorm(&mut o3, x, y, count)
+                )
+            }),
         },
         Work {
             kernel: "softmax",
             elements: n,
             bytes: 8 * n,
             flops: 4 * n,
-            call: Box::new(|| k::softmax(x, &mut o4, count)),
+            call: Box::new(|how| {
+                either!(
+                    how,
+                    plain::plain_softmax(x.as_ptr(), o4.as_mut_ptr(), count),
+                    k::softmax(x, &mut o4, count)
+                )
+            }),
         },
         Work {
             kernel: "matvec",
             elements: side * side,
             bytes: 4 * (side * side + 2 * side),
             flops: 2 * side * side,
-            call: Box::new(|| {
-                k::matvec(
-                    &x[..side * side],
-                    &y[..side],
-                    &mut o5[..side],
-                    side as i32,
-                    side as i32,
+            call: Box::new(|how| {
+                let s = side as i32;
+                let (w, v, out) = (&x[..side * side], &y[..side], &mut o5[..side]);
+                either!(
+                    how,
+                    plain::plain_matvec(w.as_ptr(), v.as_ptr(), out.as_mut_ptr(), s, s),
+                    k::matvec(w, v, out, s, s)
                 )
             }),
         },
@@ -112,10 +212,14 @@ fn works(
             elements: side * side,
             bytes: 12 * side * side,
             flops: 2 * side * side * side,
-            call: Box::new(|| {
-                let s = side as i32;
-                let square = side * side;
-                k::matmul(&x[..square], &y[..square], &mut o6[..square], s, s, s)
+            call: Box::new(|how| {
+                let (s, square) = (side as i32, side * side);
+                let (a, b, c) = (&x[..square], &y[..square], &mut o6[..square]);
+                either!(
+                    how,
+                    plain::plain_matmul(a.as_ptr(), b.as_ptr(), c.as_mut_ptr(), s, s, s),
+                    k::matmul(a, b, c, s, s, s)
+                )
             }),
         },
         Work {
@@ -123,10 +227,22 @@ fn works(
             elements: side * side,
             bytes: 16 * side * side,
             flops: 4 * side * side * side,
-            call: Box::new(|| {
+            call: Box::new(|how| {
                 let (s, square) = (side as i32, side * side);
                 let [q, keys, v] = [x, y, z].map(|a| &a[..square]);
-                k::attention(q, keys, v, &mut o7[..square], s, s)
+                let out = &mut o7[..square];
+                either!(
+                    how,
+                    plain::plain_attention(
+                        q.as_ptr(),
+                        keys.as_ptr(),
+                        v.as_ptr(),
+                        out.as_mut_ptr(),
+                        s,
+                        s
+                    ),
+                    k::attention(q, keys, v, out, s, s)
+                )
             }),
         },
     ];
@@ -143,20 +259,25 @@ fn works(
 
 /// Rounds of one kind take turns with rounds of the others, so that whatever else the machine does hits all alike.
 fn measure(work: &mut Work) {
-    let choices = [Choice::Off, Choice::Target("cpu".into()), Choice::Auto];
+    let cpu = || Choice::Target("cpu".into());
+    let choices = [
+        (How::Plain, Choice::Off),
+        (How::Dispatched, cpu()),
+        (How::Dispatched, Choice::Auto),
+    ];
     let elements = work.elements;
-    let mut time = |choice: &Choice, calls: u32| {
+    let mut time = |(how, choice): &(How, Choice), calls: u32| {
         set_choice(choice.clone());
         let start = Instant::now();
         for _ in 0..calls {
-            (work.call)().expect("the slices are long enough");
+            (work.call)(*how).expect("the slices are long enough");
         }
         start.elapsed().as_nanos() as f64 / f64::from(calls)
     };
     // Once both, compared; sums of more floats than that, taken one after the other, have lost too many bits.
     let mut differed = false;
     if elements <= 1 << 16 {
-        time(&Choice::Shadow(Some("cpu".into())), 1);
+        time(&(How::Dispatched, Choice::Shadow(Some("cpu".into()))), 1);
         differed = tensorize_rt::report().iter().any(|r| r.differed > 0);
     }
     // Pages are touched, threads started, and what is faster is found out.
@@ -184,8 +305,8 @@ fn measure(work: &mut Work) {
     } = work;
     println!(
         "{{\"kernel\":\"{kernel}\",\"elements\":{elements},\"bytes\":{bytes},\"flops\":{flops},\
-         \"original_ns\":{:.0},\"original_spread\":{:.3},\"cpu_ns\":{:.0},\"cpu_spread\":{:.3},\
-         \"auto_ns\":{:.0},\"auto_spread\":{:.3},\"differed\":{differed}}}",
+         \"original_ns\":{:.1},\"original_spread\":{:.3},\"cpu_ns\":{:.1},\"cpu_spread\":{:.3},\
+         \"auto_ns\":{:.1},\"auto_spread\":{:.3},\"differed\":{differed}}}",
         original.0, original.1, cpu.0, cpu.1, auto.0, auto.1
     );
 }
