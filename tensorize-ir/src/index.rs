@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 mod nested;
 
-pub use nested::Nested;
+pub use nested::{Nested, Remainder};
 
 /// Numbers the coefficients that did not fit.
 static OVERFLOWS: AtomicU64 = AtomicU64::new(1);

@@ -221,11 +221,19 @@ impl<'s> Context<'s> {
     /// The least and the largest value, from the types of parameters and of values in memory, and for a counter
     /// from a limit that it can be shown to stay below.
     fn range_by_types(&mut self, idx: &Idx) -> Option<(i128, i128)> {
+        if let Some(r) = idx.remainder() {
+            // A remainder is below its divisor; the product that it is made of may be anything.
+            let divisor = self.range_by_types(&r.divisor)?;
+            if self.proves(CmpOp::Ge, &r.divisor, &Idx::constant(1)) {
+                let product = times(self.range_by_types(&r.factor)?, (0, divisor.1.max(1) - 1))?;
+                return plus(product, self.range_by_types(&r.rest)?);
+            }
+        }
         let mut sum = (0i128, 0i128);
         for (monomial, coefficient) in idx.terms() {
             let mut product = (coefficient, coefficient);
             for atom in monomial {
-                let (low, high) = match atom {
+                let range = match atom {
                     Atom::Sym(s) if self.params.contains_key(s) => {
                         let ty = self.params[s];
                         (ty.min_value(), ty.max_value())
@@ -238,15 +246,9 @@ impl<'s> Context<'s> {
                     Atom::Value(e) => ranges::of(e),
                     _ => return None,
                 };
-                let ends = [
-                    product.0.checked_mul(low)?,
-                    product.0.checked_mul(high)?,
-                    product.1.checked_mul(low)?,
-                    product.1.checked_mul(high)?,
-                ];
-                product = (*ends.iter().min()?, *ends.iter().max()?);
+                product = times(product, range)?;
             }
-            sum = (sum.0.checked_add(product.0)?, sum.1.checked_add(product.1)?);
+            sum = plus(sum, product)?;
         }
         Some(sum)
     }
@@ -425,6 +427,22 @@ impl<'s> Context<'s> {
 /// Whether a condition is about a polynomial of very many terms, such as a location in an array of rank six.
 fn is_long(condition: &Elem) -> bool {
     condition.indices().into_iter().any(has_many_terms)
+}
+
+/// Where the product of two numbers lies.
+fn times(a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
+    let ends = [
+        a.0.checked_mul(b.0)?,
+        a.0.checked_mul(b.1)?,
+        a.1.checked_mul(b.0)?,
+        a.1.checked_mul(b.1)?,
+    ];
+    Some((*ends.iter().min()?, *ends.iter().max()?))
+}
+
+/// Where the sum of two numbers lies.
+fn plus(a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
+    Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?))
 }
 
 /// Whether the solver takes its time over a polynomial, even if that is for nothing.

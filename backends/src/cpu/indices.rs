@@ -1,6 +1,6 @@
 //! Indices as `i64` expressions.
 
-use super::lower::Builder;
+use super::lower::{Builder, Kind};
 use crate::Unsupported;
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::{Expr, Stmt};
@@ -12,6 +12,17 @@ const I64: ScalarType = ScalarType::I64;
 impl Builder {
     /// An index as an `i64`.
     pub(super) fn index(&mut self, idx: &Idx) -> Result<Expr, Unsupported> {
+        if let Some(r) = idx.remainder() {
+            let remainder = self.floor_div(&r.dividend, &r.divisor)?.1;
+            let product = match r.factor.as_constant() {
+                Some(1) => remainder,
+                _ => Expr::binary(BinOp::Multiply, remainder, self.index(&r.factor)?),
+            };
+            return Ok(match r.rest.is_zero() {
+                true => product,
+                false => Expr::binary(BinOp::Add, product, self.index(&r.rest)?),
+            });
+        }
         if let Some(n) = idx.nested() {
             let (quotient, divisor) = (self.index(&n.quotient)?, self.index(&n.divisor)?);
             let product = Expr::binary(BinOp::Multiply, quotient, divisor);
@@ -72,15 +83,16 @@ impl Builder {
 
     /// Quotient and remainder, rounded towards minus infinity; 0 and the dividend where the divisor is 0.
     fn floor_div(&mut self, a: &Idx, b: &Idx) -> Result<(Expr, Expr), Unsupported> {
-        let counts = self.not_negative(a);
+        let least = self.least(a);
         let divisor = b.as_constant();
+        let positive = self.least(b).is_some_and(|least| least > 0);
         let (a, b) = (self.index(a)?, self.index(b)?);
         let zero = || Expr::int(I64, 0);
         let select =
             |c: Expr, t: Expr, f: Expr| Expr::Select(Box::new(c), Box::new(t), Box::new(f));
         let quotient = Expr::binary(BinOp::Divide, a.clone(), b.clone());
         let remainder = Expr::binary(BinOp::Remainder, a.clone(), b.clone());
-        if counts && divisor.is_some_and(|d| d > 0) {
+        if positive && least.is_some_and(|least| least >= 0) {
             return Ok((quotient, remainder));
         }
         // Off by one where the remainder is not zero and its sign is not the divisor's.
@@ -107,17 +119,43 @@ impl Builder {
         Ok((select(is_zero.clone(), zero(), q), select(is_zero, a, r)))
     }
 
-    /// Whether the polynomial is made of loop counters and constants that are not negative.
-    fn not_negative(&self, idx: &Idx) -> bool {
-        idx.terms().all(|(m, c)| {
-            c >= 0
-                && m.iter().all(|a| match a {
-                    Atom::Sym(s) => self.bound.contains_key(s) || self.around.contains(s),
-                    Atom::FloorDiv(a, b) | Atom::Mod(a, b) => {
-                        self.not_negative(a) && self.not_negative(b)
-                    }
-                    _ => false,
-                })
+    /// A number that the polynomial is not below where this code runs, if that can be seen: counters are not negative, and
+    /// within loops their numbers of rounds are positive.
+    fn least(&self, idx: &Idx) -> Option<i128> {
+        idx.terms().try_fold(0i128, |sum, (monomial, c)| {
+            if monomial.is_empty() {
+                return sum.checked_add(c);
+            }
+            let product = monomial
+                .iter()
+                .try_fold(c, |product, atom| product.checked_mul(self.least_of(atom)?))?;
+            (c > 0).then_some(sum.checked_add(product)?)
+        })
+    }
+
+    /// The same for a factor; not below 0.
+    fn least_of(&self, atom: &Atom) -> Option<i128> {
+        match atom {
+            Atom::Sym(s) if self.runs(s) => Some(1),
+            Atom::Sym(s) => (self.counts(s)).then_some(0),
+            Atom::FloorDiv(a, b) | Atom::Mod(a, b) => {
+                (self.least(a)? >= 0 && self.least(b)? >= 0).then_some(0)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is a loop's counter.
+    fn counts(&self, s: &Sym) -> bool {
+        self.bound.contains_key(s) || self.around.contains(s)
+    }
+
+    /// Whether a loop around has as many rounds as this says.
+    fn runs(&self, s: &Sym) -> bool {
+        self.scopes.iter().any(|scope| match &scope.kind {
+            Kind::Dimension(extent) | Kind::FoldRound(extent) => extent.as_sym() == Some(s),
+            Kind::Preheader(extents) => extents.iter().any(|e| e.as_sym() == Some(s)),
+            Kind::Top | Kind::Branch => false,
         })
     }
 

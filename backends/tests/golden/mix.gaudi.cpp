@@ -71,7 +71,7 @@ static void mix__core(tensor in0, tensor in1, tensor out0, int s0)
 TZ_CLONES
 static _Bool mix__s0(int32_t mode, float by) {
     int64_t mode_64 = (int64_t)mode;
-    return 0.0f <= by - (float)(int32_t)(mode_64 + 1 - 100 * (mode_64 % 100 < 0 ? mode_64 / 100 - 1 : mode_64 / 100)) / 100.0f;
+    return 0.0f <= by - (float)(int32_t)((mode_64 % 100 < 0 ? mode_64 % 100 + 100 : mode_64 % 100) + 1) / 100.0f;
 }
 
 TZ_CLONES
@@ -86,7 +86,7 @@ TZ_CLONES
 static void mix__on_host(const uint8_t *restrict a, const uint8_t *restrict b, uint8_t *restrict o, int32_t n, int32_t mode, float by) {
     int64_t n_64 = (int64_t)n;
     int64_t mode_64 = (int64_t)mode;
-    float t = (float)(int32_t)(mode_64 + 1 - 100 * (mode_64 % 100 < 0 ? mode_64 / 100 - 1 : mode_64 / 100)) / 100.0f;
+    float t = (float)(int32_t)((mode_64 % 100 < 0 ? mode_64 % 100 + 100 : mode_64 % 100) + 1) / 100.0f;
     #if defined(_OPENMP)
     if (TZ_TEAM(n_64, 13)) {
         int64_t chunk = (n_64 - 1) / omp_get_max_threads() + 1;

@@ -15,6 +15,19 @@ pub struct Nested {
     pub rest: Idx,
 }
 
+/// `factor * (dividend mod divisor) + rest`, rounded as [`Idx::modulo`] does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remainder {
+    /// Not zero.
+    pub factor: Idx,
+    /// Of the division.
+    pub dividend: Idx,
+    /// A variable or a constant; not zero, if it is a constant.
+    pub divisor: Idx,
+    /// May be zero.
+    pub rest: Idx,
+}
+
 /// Below it, nothing gets shorter.
 const FEWEST_TERMS: usize = 4;
 
@@ -38,6 +51,45 @@ impl Idx {
             })
             .min_by_key(length)
             .filter(|n| length(n) < self.length())
+    }
+
+    /// The same polynomial with one remainder taken out, if one is multiplied out in it: `w*((y + h) mod h)` of
+    /// `w*y + w*h - w*h*⌊(y + h) / h⌋`. Where the divisor is 0, both are the dividend.
+    pub fn remainder(&self) -> Option<Remainder> {
+        let atoms: BTreeSet<&Atom> = self.terms.keys().flatten().collect();
+        let mut found = atoms.into_iter().filter_map(|atom| {
+            let Atom::FloorDiv(dividend, divisor) = atom else {
+                return None;
+            };
+            let [without, times] = self.coefficients(atom)?.try_into().ok()?;
+            let factor = -&times.over(divisor)?;
+            let rest = &without - &(&factor * dividend);
+            let shorter = rest.terms.len() < without.terms.len() || rest.is_zero();
+            shorter.then(|| Remainder {
+                factor,
+                dividend: (**dividend).clone(),
+                divisor: (**divisor).clone(),
+                rest,
+            })
+        });
+        found.next()
+    }
+
+    /// Division by one variable or a constant, without anything left.
+    fn over(&self, divisor: &Idx) -> Option<Idx> {
+        let mut terms = Vec::new();
+        for (monomial, c) in &self.terms {
+            let mut left = monomial.clone();
+            terms.push(match (divisor.as_atom(), divisor.as_constant()) {
+                (Some(atom), _) => {
+                    left.remove(left.iter().position(|a| a == atom)?);
+                    (left, *c)
+                }
+                (_, Some(d)) if d != 0 && c % d == 0 => (left, c / d),
+                _ => return None,
+            });
+        }
+        Some(Idx::from_terms(terms))
     }
 
     /// How many factors stand in it.

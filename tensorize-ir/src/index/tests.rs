@@ -43,6 +43,32 @@ fn division_rounds_down() {
 }
 
 #[test]
+fn remainders_are_found_where_they_are_multiplied_out() {
+    for (text, factor) in [
+        ("(y + h - h*floordiv(y + h, h))*w + x", "w"),
+        ("y - 8*floordiv(y, 8)", "1"),
+        ("3*y - 3*n*floordiv(y, n) - 1", "3"),
+        ("-2*w*(y - 1) + 2*n*w*floordiv(y - 1, n)", "-2*w"),
+    ] {
+        let idx: Idx = text.parse().unwrap();
+        let r = idx.remainder().expect(text);
+        assert_eq!(r.factor, factor.parse().unwrap(), "{text}");
+        let quotient = r.dividend.floor_div(&r.divisor);
+        let modulo = &r.dividend - &(&quotient * &r.divisor);
+        assert_eq!(&(&r.factor * &modulo) + &r.rest, idx, "{text}");
+    }
+    for text in [
+        "n*floordiv(y, h)",
+        "y + h*floordiv(y, h)*floordiv(y, h)",
+        "x + h*floordiv(y, h)",
+        "y - 8*floordiv(y, 16)",
+        "i*n + j",
+    ] {
+        assert_eq!(text.parse::<Idx>().unwrap().remainder(), None, "{text}");
+    }
+}
+
+#[test]
 fn locations_are_written_as_people_write_them() {
     for text in [
         "((i*R + j)*(H - R + 1) + k)*(-S + W + 1) + l",

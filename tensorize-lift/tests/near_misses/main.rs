@@ -112,6 +112,19 @@ fn proofs_only() -> Options {
     }
 }
 
+/// None of the kernels in C is proven to be what is proposed for it, if anything is.
+fn proves_none(name: &str, sources: &[&str]) {
+    let mut solver = solver();
+    for source in sources {
+        let kernel = kernel_in(source, &format!("near_miss_{name}.c"));
+        let proven = summarise(&kernel, &mut solver).is_ok_and(|proposal| {
+            let (_, verdict) = proposal.prove(&kernel, &mut solver, &Options::default());
+            matches!(verdict, Verdict::Proven(_))
+        });
+        assert!(!proven, "{source}");
+    }
+}
+
 /// A kernel that is proven to be its summary, against which generated code is held.
 struct Original {
     summary: tensir::Function,

@@ -1,10 +1,23 @@
 //! Near counters that go round, tables at places by their type, and shifts in place by a distance that a guard looks at.
 
-use super::{Case, refuses_them};
+use super::{Case, proves_none, refuses_them};
 
 #[test]
 fn another_place_in_the_ring_is_another_kernel() {
     refuses_them("rings", "c", "", CASES);
+}
+
+/// Nothing says how far such products reach.
+#[test]
+fn remainders_of_wide_types_are_no_places() {
+    proves_none(
+        "wide_remainders",
+        &[
+            "void f(const float *x, float *y, unsigned n, unsigned d, unsigned e) { for (unsigned i = 0; i < n; i++) y[i] = x[i % d * e]; }",
+            "void f(const float *x, float *y, unsigned n, unsigned short d, unsigned e) { for (unsigned i = 0; i < n; i++) y[i] = x[i % d * e]; }",
+            "void f(const float *x, float *y, unsigned n, unsigned short d, unsigned short e) { for (unsigned i = 0; i < n; i++) y[i] = x[i % d * e * 2]; }",
+        ],
+    );
 }
 
 const CASES: &[Case] = &[
@@ -55,6 +68,29 @@ const CASES: &[Case] = &[
             (">> 8", ">> 7"),
             ("c ^ p[i]", "c | p[i]"),
             ("t[(c", "t[1 + (c"),
+        ],
+    ),
+    // A remainder is below its divisor: the product with another number of sixteen bits does not wrap, and many times that may.
+    (
+        "void f(const float *x, float *y, unsigned n, unsigned short d, unsigned short e) { for (unsigned i = 0; i < n; i++) y[i] = x[i % d * e]; }",
+        &[
+            ("i % d * e", "i % d * e * 65536u / 65536u"),
+            ("i % d * e", "i % d + e"),
+            ("i % d * e", "i % e * d"),
+            ("i % d * e", "i % d * (e + 1)"),
+            ("i % d * e", "(unsigned short)(i % d * e)"),
+            ("i % d * e", "i * e % d"),
+        ],
+    ),
+    (
+        "void f(const unsigned char *a, unsigned char *b, int h, int w) { for (int y = 0; y < h; y++) for (int x = 0; x < w; x++) { int s = 0; for (int j = 0; j < 3; j++) for (int i = 0; i < 3; i++) s += a[(y + j - 1 + h) % h * w + (x + i - 1 + w) % w]; b[y * w + x] = s / 9; } }",
+        &[
+            ("(y + j - 1 + h) % h * w", "(y + j - 1 + h) % w * w"),
+            ("(y + j - 1 + h) % h * w", "(y + j - 1 + h) % h * h"),
+            ("(y + j - 1 + h)", "(y + j + h)"),
+            ("(x + i - 1 + w) % w", "(x + i - 1 + w) % h"),
+            ("(x + i - 1 + w) % w", "(x + i - 1 + w) % w / 2"),
+            ("i < 3", "i < 2"),
         ],
     ),
     // In place: the places that are read are written later, if at all.

@@ -1,8 +1,6 @@
 //! Near the rules for places that the data says.
 
 use super::{Case, refuses_them};
-use tensorize_lift::summarise::summarise;
-use tensorize_prove::{Options, Verdict};
 
 #[test]
 fn the_meaning_of_one_is_not_proven_of_the_other() {
@@ -102,15 +100,7 @@ const CASES: &[Case] = &[
 
 #[test]
 fn what_has_no_form_or_guard_is_not_proven() {
-    let mut solver = super::solver();
-    for source in UNPROVEN {
-        let kernel = super::kernel_in(source, "near_miss_scattered_by_itself.c");
-        let proven = summarise(&kernel, &mut solver).is_ok_and(|proposal| {
-            let (_, verdict) = proposal.prove(&kernel, &mut solver, &Options::default());
-            matches!(verdict, Verdict::Proven(_))
-        });
-        assert!(!proven, "{source}");
-    }
+    super::proves_none("scattered_by_itself", UNPROVEN);
 }
 
 const UNPROVEN: &[&str] = &[
