@@ -353,6 +353,165 @@ fn a_function_object_with_a_type_converts_to_it() {
     }
 }
 
+/// An algorithm of `std::ranges` is the one of `std`, on a range or on iterators.
+#[test]
+fn algorithms_on_ranges_are_those_on_iterators() {
+    let text = |body: &str| {
+        let source = format!(
+            "int f(std::vector<int> &a, std::vector<int> &b, int k) {{ {body}; return 0; }}"
+        );
+        let functions = parsed(&source);
+        let kernel = functions.last().unwrap().lowered.as_ref();
+        let text = kernel
+            .unwrap_or_else(|p| panic!("{source}: {p:?}"))
+            .to_string();
+        // The names of what is computed on the way say nothing.
+        text.lines().skip(1).collect::<Vec<_>>().join("\n")
+    };
+    for (name, rest) in [
+        ("transform", "b.begin(), [k](int x) { return x * k; }"),
+        ("transform", "b.begin(), [k](auto x) { return x * k; }"),
+        ("fill", "k"),
+        ("copy", "b.begin()"),
+        ("reverse_copy", "b.begin()"),
+        ("for_each", "[k](int &x) { x += k; }"),
+        ("count", "k"),
+        ("count_if", "[k](int x) { return x < k; }"),
+        ("any_of", "[k](int x) { return x < k; }"),
+        ("all_of", "[k](int x) { return x < k; }"),
+        ("none_of", "[k](int x) { return x < k; }"),
+        ("replace", "k, 3"),
+        ("replace", "a[0], a[1]"),
+        ("replace_if", "[](int x) { return x < 0; }, k"),
+    ] {
+        let of_std = text(&format!("std::{name}(a.begin(), a.end(), {rest})"));
+        for ranged in [
+            format!("std::ranges::{name}(a, {rest})"),
+            format!("std::ranges::{name}(a.begin(), a.end(), {rest})"),
+        ] {
+            assert_eq!(text(&ranged), of_std, "{ranged}");
+        }
+    }
+    for (ranged, of_std) in [
+        (
+            "std::ranges::reverse(a)",
+            "std::reverse(a.begin(), a.end())",
+        ),
+        (
+            "b[0] = *std::ranges::max_element(a)",
+            "b[0] = *std::max_element(a.begin(), a.end())",
+        ),
+        (
+            "b[0] = std::ranges::min(a)",
+            "b[0] = *std::min_element(a.begin(), a.end())",
+        ),
+        (
+            "b[0] = std::ranges::max(a, std::ranges::greater{})",
+            "b[0] = *std::max_element(a.begin(), a.end(), std::greater<>())",
+        ),
+        (
+            "b[0] = std::ranges::max(a[0], k)",
+            "b[0] = std::max(a[0], k)",
+        ),
+        (
+            "b[0] = std::ranges::find(a, k) - a.begin()",
+            "b[0] = std::find(a.begin(), a.end(), k) - a.begin()",
+        ),
+        (
+            "std::ranges::fill_n(a.begin(), k, 2)",
+            "std::fill_n(a.begin(), k, 2)",
+        ),
+    ] {
+        assert_eq!(text(ranged), text(of_std), "{ranged}");
+    }
+}
+
+/// Where `std` goes by the first range alone, `std::ranges` looks at both.
+#[test]
+fn two_ranges_go_as_far_as_the_shorter_one() {
+    let expected = "void f(const i32 *a, i64 a_size, i32 *b, i64 b_size) {
+           i64 k = 0;
+           while (k < (b_size < a_size ? b_size : a_size)) { b[k] = a[k] + b[k]; k = k + 1; }
+         }";
+    for call in [
+        "std::ranges::transform(a, b, b.begin(), std::plus{})",
+        "std::ranges::transform(a.begin(), a.end(), b.begin(), b.end(), b.begin(), std::plus{})",
+    ] {
+        lowers(
+            &format!("void f(const std::vector<int> &a, std::vector<int> &b) {{ {call}; }}"),
+            expected,
+        );
+    }
+}
+
+#[test]
+fn what_ranges_have_besides_is_refused() {
+    let head = "struct P { int x, y; };";
+    for (source, code, words) in [
+        (
+            "int f(const std::vector<int> &a) { return std::ranges::max(a, {}, [](int x) { return -x; }); }",
+            "TZ0207",
+            "the projection of 'std::ranges::max'",
+        ),
+        (
+            "int f(const std::vector<P> &a) { return std::ranges::count(a, 1, &P::x); }",
+            "TZ0207",
+            "the projection of 'std::ranges::count'",
+        ),
+        (
+            "void f(const std::vector<P> &a, std::vector<int> &b) { std::ranges::transform(a, b.begin(), [](int x) { return x; }, &P::x); }",
+            "TZ0207",
+            "the projection of 'std::ranges::transform'",
+        ),
+        (
+            "void f(std::vector<int> &a) { std::ranges::sort(a); }",
+            "TZ0207",
+            "'std::ranges::sort'",
+        ),
+        (
+            "void f(const std::vector<int> &a, std::vector<int> &b) { *std::ranges::copy(a, b.begin()).out = 1; }",
+            "TZ0213",
+            "",
+        ),
+        (
+            "void f(float *x, float *y) { const float &g = std::ranges::max(*x, *y); *x = 1; y[1] = g; }",
+            "TZ0217",
+            "is not known",
+        ),
+        (
+            "void f(std::vector<int> &a) { int n = 0; std::ranges::for_each(a, [n](int &x) mutable { x = n++; }); }",
+            "TZ0209",
+            "mutable",
+        ),
+    ] {
+        refuses(&format!("{head}\n{source}"), code, words);
+    }
+}
+
+/// `fill` is the name of a member function, too, which a call on iterators was once taken for.
+#[test]
+fn what_an_algorithm_writes_has_no_order_with_what_is_read_beside_it() {
+    for fills in [
+        "std::fill(v.begin(), v.end(), 0)",
+        "std::ranges::fill(v, 0)",
+        "std::ranges::fill(v.begin(), v.end(), 0)",
+        "std::ranges::transform(v, v.begin(), std::negate{})",
+    ] {
+        refuses(
+            &format!(
+                "static int g(std::span<int> v) {{ {fills}; return 1; }} int f(std::span<int> v) {{ return v[0] + g(v); }}"
+            ),
+            "TZ0221",
+            "order",
+        );
+    }
+    // What is only looked at may be in any order.
+    lowers(
+        "static int g(std::span<int> v) { return std::ranges::max(v[0], v[1]); } int f(std::span<int> v) { return v[0] + g(v); }",
+        "i32 f(i32 *v, i64 v_size) { i32 g = v[0] < v[1] ? v[1] : v[0]; return v[0] + g; }",
+    );
+}
+
 #[test]
 fn what_the_caller_would_see_of_its_objects_is_refused() {
     let image = "struct image { int w; std::vector<float> d; };";

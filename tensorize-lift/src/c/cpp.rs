@@ -19,6 +19,7 @@ pub(super) mod method;
 mod moving;
 mod params;
 mod range_for;
+mod ranges;
 mod reference;
 mod rows;
 mod scan;

@@ -8,6 +8,11 @@ fn containers_and_algorithms() {
 }
 
 #[test]
+fn ranges() {
+    refuses_them("ranges", "cpp", HEADERS, RANGES);
+}
+
+#[test]
 fn classes_and_function_objects() {
     refuses_them("classes", "cpp", HEADERS, CLASSES);
 }
@@ -170,6 +175,93 @@ const CONTAINERS: &[Case] = &[
             ("plus<>", "minus<>"),
             ("plus<>", "multiplies<>"),
         ],
+    ),
+];
+
+const RANGES: &[Case] = &[
+    // Two ranges, of which the shorter one counts.
+    (
+        "void f(const std::vector<float> &a, const std::vector<float> &b, std::vector<float> &o) { std::ranges::transform(a, b, o.begin(), std::minus{}); }",
+        &[
+            ("(a, b,", "(b, a,"),
+            (
+                "std::ranges::transform(a, b,",
+                "std::transform(a.begin(), a.end(), b.begin(),",
+            ),
+            (
+                "std::ranges::transform(a, b,",
+                "std::transform(b.begin(), b.end(), a.begin(),",
+            ),
+            ("minus{}", "plus{}"),
+            ("minus{}", "minus<int>{}"),
+            ("o.begin()", "o.begin() + 1"),
+        ],
+    ),
+    (
+        "void f(const std::vector<float> &a, std::vector<float> &o, float k) { std::ranges::transform(a, o.begin(), [k](float x) { return x * k; }); }",
+        &[
+            ("transform(a,", "transform(a.begin() + 1, a.end(),"),
+            ("[k](float x)", "[k](int x)"),
+            ("x * k", "x * x"),
+        ],
+    ),
+    (
+        "void f(std::vector<int> &a, std::vector<int> &b) { std::ranges::swap_ranges(a, b); }",
+        &[
+            ("swap_ranges(a, b)", "copy(a, b.begin())"),
+            (
+                "std::ranges::swap_ranges(a, b)",
+                "std::swap_ranges(a.begin(), a.end(), b.begin())",
+            ),
+        ],
+    ),
+    // The first one of those that are equal.
+    (
+        "std::ptrdiff_t f(const std::vector<int> &a) { return std::ranges::max_element(a) - a.begin(); }",
+        &[
+            ("max_element", "min_element"),
+            ("(a)", "(a, std::ranges::less_equal{})"),
+            ("(a)", "(a, std::ranges::greater{})"),
+            ("(a)", "(a.begin() + 1, a.end())"),
+        ],
+    ),
+    (
+        "float f(std::span<const float> a) { return std::ranges::max(a); }",
+        &[
+            ("max(a)", "max(a, std::ranges::less_equal{})"),
+            ("max(a)", "min(a)"),
+            ("max(a)", "max(a[0], a[1])"),
+        ],
+    ),
+    // What is looked for is compared in the type of both.
+    (
+        "int f(const std::vector<int> &a, double v) { return std::ranges::count(a, v); }",
+        &[
+            ("double v", "int v"),
+            ("double v", "float v"),
+            ("count(a, v)", "find(a, v) - a.begin()"),
+        ],
+    ),
+    (
+        "bool f(const std::vector<int> &a) { return std::ranges::any_of(a, [](int x) { return x > 3; }); }",
+        &[
+            ("any_of", "all_of"),
+            ("any_of", "none_of"),
+            ("x > 3", "x >= 3"),
+            ("(int x)", "(unsigned char x)"),
+        ],
+    ),
+    (
+        "void f(std::vector<int> &a, int k) { std::ranges::fill(a, k); }",
+        &[
+            ("int k", "signed char k"),
+            ("(a, k)", "(a.begin(), a.end() - 1, k)"),
+            ("fill(a, k)", "for_each(a, [k](int &x) { x += k; })"),
+        ],
+    ),
+    (
+        "void f(std::vector<int> &a) { std::ranges::for_each(a, [](int &x) { x += 1; }); }",
+        &[("int &x", "int x"), ("x += 1", "x -= 1")],
     ),
 ];
 

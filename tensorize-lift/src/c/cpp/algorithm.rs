@@ -51,11 +51,7 @@ impl<'u> Lower<'u, '_> {
     /// The algorithms that are statements, or that give a number. `None` if the call is none of them.
     pub(super) fn algorithm(&mut self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
         let c = call.at;
-        let pointers = call
-            .args
-            .first()
-            .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Pointer(_)));
-        if !pointers {
+        if !call.is_algorithm() {
             return Ok(None);
         }
         let n = call.args.len();
@@ -112,13 +108,13 @@ impl<'u> Lower<'u, '_> {
                     s.put_called(&dest, k, &f, places, call)
                 })?;
             }
-            ("transform", 5) => {
+            // With six arguments, `std::ranges`' own: as long as there are elements of both.
+            ("transform", 5 | 6) => {
                 let range = self.range(call, 0)?;
-                let second = self.pointer(call.arg(2)?)?;
-                let second = self.settled_pointer(second)?;
-                let dest = self.dest(call.arg(3)?)?;
-                let f = function(self, 4)?;
-                self.count_to(range.len.clone(), c, |s, k| {
+                let (second, len) = self.second(call, 2, &range, n == 6)?;
+                let dest = self.dest(call.arg(n - 2)?)?;
+                let f = function(self, n - 1)?;
+                self.count_to(len, c, |s, k| {
                     let places = vec![range.at(k.clone()), second.moved(k.clone()).deref()];
                     s.put_called(&dest, k, &f, places, call)
                 })?;
@@ -185,11 +181,10 @@ impl<'u> Lower<'u, '_> {
                     s.replace_if(cond, place, new, c)
                 })?;
             }
-            ("swap_ranges", 3) => {
+            ("swap_ranges", 3 | 4) => {
                 let range = self.range(call, 0)?;
-                let second = self.pointer(call.arg(2)?)?;
-                let second = self.settled_pointer(second)?;
-                self.count_to(range.len.clone(), c, |s, k| {
+                let (second, len) = self.second(call, 2, &range, n == 4)?;
+                self.count_to(len, c, |s, k| {
                     let (a, b) = (range.at(k.clone()), second.moved(k).deref());
                     s.exchange(a, b, c)
                 })?;
@@ -290,6 +285,9 @@ impl<'u> Lower<'u, '_> {
                     Ok(convert(ty, found))
                 });
             }
+            ("max" | "min", 2 | 3) if call.is_range(0) => {
+                return self.extreme_element(call).map(|v| Some(Some(v)));
+            }
             ("any_of" | "all_of" | "none_of", 3) => {
                 let range = self.range(call, 0)?;
                 let position = self.search(call, &range)?;
@@ -303,6 +301,28 @@ impl<'u> Lower<'u, '_> {
             _ => return Ok(None),
         }
         Ok(Some(None))
+    }
+
+    /// Where a second range starts, and for how long there are elements of both. If it `ends`, both of its iterators are
+    /// arguments, and the shorter range counts; otherwise it is as long as the first one.
+    fn second(
+        &mut self,
+        call: &Call<'u>,
+        at: usize,
+        first: &Seq,
+        ends: bool,
+    ) -> Result<(Pointer, Expr)> {
+        if !ends {
+            let start = self.pointer(call.arg(at)?)?;
+            return Ok((self.settled_pointer(start)?, first.len.clone()));
+        }
+        let second = self.range(call, at)?;
+        if second.len == first.len {
+            return Ok((second.start, second.len));
+        }
+        let shorter = Expr::compare(CmpOp::Lt, second.len.clone(), first.len.clone());
+        let len = super::super::expr::select(shorter, second.len, first.len.clone());
+        Ok((second.start, len))
     }
 
     pub(super) fn dest(&mut self, e: Cursor<'u>) -> Result<Dest> {

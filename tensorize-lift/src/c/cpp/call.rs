@@ -14,6 +14,7 @@ use super::super::place::Place;
 use super::super::types::{self, Ty};
 use super::between::{lerp, midpoint};
 use super::class::{Class, in_std};
+use super::ranges::{Ranged, ranged};
 use super::scan::object;
 use super::seq::{Seq, index_of, int};
 use clang_sys::*;
@@ -25,8 +26,11 @@ use tensorize_ir::scalar::ScalarType;
 pub(super) struct Call<'u> {
     pub at: Cursor<'u>,
     pub name: String,
-    /// The object of a member function, and the arguments; for an operator the operands.
+    /// The object of a member function, and the arguments; for an operator the operands. A range that an algorithm of
+    /// `std::ranges` takes stands here twice: where `std`'s takes its begin, and where that takes its end.
     pub args: Vec<Cursor<'u>>,
+    /// Whether it is called with projections.
+    projects: bool,
 }
 
 impl<'u> Call<'u> {
@@ -36,12 +40,37 @@ impl<'u> Call<'u> {
         if callee.kind() == CXCursor_Constructor || !in_std(callee) && !is_c_library(callee) {
             return None;
         }
+        if let Some(Ranged {
+            name,
+            args,
+            projects,
+        }) = ranged(c)
+        {
+            return Some(Call {
+                at: c,
+                name,
+                args,
+                projects,
+            });
+        }
         let args = object(c).into_iter().chain(c.arguments()).collect();
         Some(Call {
             at: c,
             name: callee.spelling(),
             args,
+            projects: false,
         })
+    }
+
+    /// Whether a range stands here, and not an iterator.
+    pub fn is_range(&self, i: usize) -> bool {
+        self.args.get(i).is_some() && self.args.get(i) == self.args.get(i + 1)
+    }
+
+    /// Whether it is an algorithm on elements, by its first argument.
+    pub fn is_algorithm(&self) -> bool {
+        let of_iterator = |a: &Cursor<'u>| matches!(types::of(*a).referred(), Ty::Pointer(_));
+        self.is_range(0) || self.args.first().is_some_and(of_iterator)
     }
 
     pub fn arg(&self, i: usize) -> Result<Cursor<'u>> {
@@ -54,6 +83,18 @@ impl<'u> Call<'u> {
             format!("this use of '{}' is not supported", self.name),
             self.at,
         )
+    }
+
+    /// A function of the library that has no meaning here.
+    pub fn unknown(&self) -> super::super::Problem {
+        let name = &self.name;
+        let message = match self.projects {
+            true => format!("the projection of 'std::{name}' is not supported"),
+            false => format!("'std::{name}' is not supported, or not used like this"),
+        };
+        let mut p = problem(codes::UNKNOWN_CALL, message, self.at);
+        p.help = Some("write the loop that it stands for".into());
+        p
     }
 }
 
@@ -116,16 +157,7 @@ impl<'u> Lower<'u, '_> {
         if !call.at.referenced().is_some_and(in_std) {
             return Ok(None);
         }
-        let mut p = problem(
-            codes::UNKNOWN_CALL,
-            format!(
-                "'std::{}' is not supported, or not used like this",
-                call.name
-            ),
-            call.at,
-        );
-        p.help = Some("write the loop that it stands for".into());
-        Err(p)
+        Err(call.unknown())
     }
 
     /// The function object of `f(x)`, where `f` is a variable or a lambda.
@@ -134,6 +166,9 @@ impl<'u> Lower<'u, '_> {
         let Some(&first) = c.arguments().first().filter(|_| is_operator) else {
             return Ok(None);
         };
+        if ranged(c).is_some() {
+            return Ok(None);
+        }
         // An object of the file's own keeps its state: a member function is called.
         if super::super::flatten::is_struct(first.ty()) {
             return Ok(None);

@@ -104,9 +104,11 @@ pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
         "plus" | "minus" | "multiplies" | "divides" | "modulus" | "negate" | "less"
         | "less_equal" | "greater" | "greater_equal" | "equal_to" | "not_equal_to"
         | "logical_and" | "logical_or" | "logical_not" | "bit_and" | "bit_or" | "bit_xor"
-        | "bit_not" => match argument(0).map(types::read)? {
-            Ty::Scalar(ty) => Class::Functor(name, Some(ty)),
-            Ty::Void => Class::Functor(name, None),
+        | "bit_not" => match argument(0).map(types::read) {
+            Some(Ty::Scalar(ty)) => Class::Functor(name, Some(ty)),
+            Some(Ty::Void) => Class::Functor(name, None),
+            // `std::ranges::less`
+            None if scopes(d).iter().any(|s| s == "ranges") => Class::Functor(name, None),
             _ => return None,
         },
         _ => return None,

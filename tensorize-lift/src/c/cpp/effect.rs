@@ -3,6 +3,7 @@
 use super::super::ffi::Cursor;
 use super::super::types::{self, Ty};
 use super::call::Call;
+use super::ranges::ranged;
 use super::scan::object;
 use clang_sys::*;
 
@@ -19,37 +20,37 @@ pub(in super::super) enum Effect {
 
 /// The operands of a call, and what it does to memory.
 pub(in super::super) fn effect_of<'u>(c: Cursor<'u>) -> (Vec<Cursor<'u>>, Effect) {
-    let operands: Vec<_> = object(c).into_iter().chain(c.arguments()).collect();
+    let mut operands: Vec<_> = object(c).into_iter().chain(c.arguments()).collect();
+    if ranged(c).is_some() {
+        // The function itself, which is an object there.
+        operands.remove(0);
+    }
     let constructs = c
         .referenced()
         .is_some_and(|r| r.kind() == CXCursor_Constructor);
     let effect = match Call::of(c) {
         None if constructs => Effect::Reads,
         None => Effect::Unknown,
-        Some(call)
-            if call
-                .args
-                .first()
-                .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Pointer(_)))
-                && (call.name == "advance" || super::member::changes(&call.name)) =>
-        {
-            Effect::Moves
-        }
+        Some(call) if moves(&call) => Effect::Moves,
         Some(call) if super::member::changes(&call.name) => Effect::Writes,
         Some(call) if call.name.starts_with("operator") => Effect::Reads,
         Some(call) => {
-            let algorithm = call
-                .args
-                .first()
-                .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Pointer(_)));
             let distance = matches!(call.name.as_str(), "next" | "prev" | "distance");
-            match algorithm && !distance && super::algorithm::writes(&call.name) {
+            match call.is_algorithm() && !distance && super::algorithm::writes(&call.name) {
                 true => Effect::Writes,
                 false => Effect::Reads,
             }
         }
     };
     (operands, effect)
+}
+
+/// Whether a call changes an iterator and nothing else. `std::fill` has the name of a member function that changes its object,
+/// and gets iterators, too.
+fn moves(call: &Call<'_>) -> bool {
+    let of_iterator = |a: &Cursor<'_>| matches!(types::of(*a).referred(), Ty::Pointer(_));
+    let changes = call.name == "advance" || super::member::changes(&call.name);
+    changes && call.name != "fill" && call.args.first().is_some_and(of_iterator)
 }
 
 /// The variables that a call gets by reference.

@@ -14,8 +14,17 @@ use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 impl<'u> Lower<'u, '_> {
-    /// The elements between two iterators that are a call's arguments.
+    /// The elements between two iterators that are a call's arguments, or those of a range.
     pub(super) fn range(&mut self, call: &Call<'u>, first: usize) -> Result<Seq> {
+        if call.is_range(first) {
+            let all = self.seq(call.arg(first)?)?;
+            return Ok(Seq {
+                start: self.settled_pointer(all.start)?,
+                len: self.settled("n", all.len)?,
+                size: None,
+                rows: None,
+            });
+        }
         let (a, b) = (
             self.pointer(call.arg(first)?)?,
             self.pointer(call.arg(first + 1)?)?,
@@ -39,7 +48,7 @@ impl<'u> Lower<'u, '_> {
         a: Expr,
         b: Expr,
     ) -> Result<Expr> {
-        let max = call.name == "max_element";
+        let max = matches!(call.name.as_str(), "max_element" | "max");
         let (l, r) = if max { (a, b) } else { (b, a) };
         match compare {
             None => Ok(Expr::compare(CmpOp::Lt, l, r)),
@@ -65,7 +74,13 @@ impl<'u> Lower<'u, '_> {
         {
             return Ok(None);
         }
-        let range = self.range(&call, 0)?;
+        self.extreme_element(&call).map(Some)
+    }
+
+    /// The greatest or least element, the first one of them.
+    pub(super) fn extreme_element(&mut self, call: &Call<'u>) -> Result<Expr> {
+        let e = call.at;
+        let range = self.range(call, 0)?;
         if !range.start.dims.is_empty() {
             return Err(call.unsupported());
         }
@@ -82,13 +97,13 @@ impl<'u> Lower<'u, '_> {
             let value = match &compare {
                 None => better(&call.name, best, element),
                 Some(_) => {
-                    let wins = s.is_better(&call, &compare, best.clone(), element.clone())?;
+                    let wins = s.is_better(call, &compare, best.clone(), element.clone())?;
                     select(wins, element, best)
                 }
             };
             s.assign_var(var, value)
         })?;
-        Ok(Some(result))
+        Ok(result)
     }
 
     /// The iterator that an algorithm returns.

@@ -127,6 +127,7 @@ impl<'u> Lower<'u, '_> {
                 self.pointer_variable(d)
             }
             ("move" | "forward" | "as_const", 1) => self.pointer(call.arg(0)?),
+            (name, _) if name.starts_with("ranges::") => Err(call.unknown()),
             _ => self.found(&call)?.ok_or_else(unsupported),
         }
     }
