@@ -444,6 +444,119 @@ fn two_ranges_go_as_far_as_the_shorter_one() {
     }
 }
 
+/// A reverse iterator is the iterator that it is made of, and names the element before that.
+#[test]
+fn reverse_iterators_walk_back() {
+    lowers(
+        "void f(const std::vector<int> &a, std::vector<int> &b, int k) { std::copy(a.rbegin() + 1, a.rend() - k, b.rbegin()); }",
+        "void f(const i32 *a, i64 a_size, i32 *b, i64 b_size, i32 k) {
+           i64 n = a_size - 1 - (i64)k;
+           i64 k.2 = 0;
+           while (k.2 < n) { b[b_size + (-1:i64 - k.2)] = a[a_size - 1 + (-1:i64 - k.2)]; k.2 = k.2 + 1; }
+         }",
+    );
+    lowers(
+        "bool f(const int *p, int n) { return std::equal(p, p + n, std::make_reverse_iterator(p + n)); }",
+        "i1 f(const i32 *p, i32 n) {
+           i64 n.2 = (i64)n;
+           i64 at = (i64)n;
+           i64 at.2 = 0;
+           i1 going = 1;
+           while (going && at.2 < n.2) {
+             if (p[at.2] != p[at + (-1:i64 - at.2)]) { going = 0; } else { at.2 = at.2 + 1; }
+           }
+           return at.2 >= n.2;
+         }",
+    );
+}
+
+/// Of two lengths no element is looked at, and one that is not there least of all.
+#[test]
+fn ranges_of_two_lengths_are_not_equal() {
+    for call in [
+        "std::equal(a.begin(), a.end(), b.begin(), b.end())",
+        "std::ranges::equal(a, b)",
+    ] {
+        lowers(
+            &format!(
+                "bool f(const std::vector<float> &a, const std::vector<float> &b) {{ return {call}; }}"
+            ),
+            "i1 f(const f32 *a, i64 a_size, const f32 *b, i64 b_size) {
+               i1 equal = 0;
+               if (a_size == b_size) {
+                 i64 at = 0;
+                 i1 going = 1;
+                 while (going && at < a_size) {
+                   if (a[at] != b[at]) { going = 0; } else { at = at + 1; }
+                 }
+                 equal = at >= a_size;
+               }
+               return equal;
+             }",
+        );
+    }
+}
+
+/// A function object gets the element and then the one before it.
+#[test]
+fn adjacent_elements_have_an_order() {
+    lowers(
+        "void f(const std::vector<int> &a, std::vector<int> &b) { std::adjacent_difference(a.begin(), a.end(), b.begin(), [](int x, int y) { return x - 2 * y; }); }",
+        "void f(const i32 *a, i64 a_size, i32 *b, i64 b_size) {
+           if (0:i64 < a_size) {
+             i32 before = a[0];
+             b[0] = before;
+             i64 k = 0;
+             while (k < a_size - 1) {
+               i32 value = a[k + 1];
+               i32 x = value;
+               i32 y = before;
+               i32 `` = x - 2:i32 * y;
+               i32 result = ``;
+               b[k + 1] = result;
+               before = value;
+               k = k + 1;
+             }
+           }
+         }",
+    );
+}
+
+/// The first of the least, and the last of the greatest.
+#[test]
+fn of_elements_that_are_equal_one_is_found() {
+    for (call, compares) in [
+        ("std::max_element(a.begin(), a.end())", "best < a[k + 1]"),
+        ("std::min_element(a.begin(), a.end())", "a[k + 1] < best"),
+        ("std::ranges::max_element(a)", "best < a[k + 1]"),
+        (
+            "std::minmax_element(a.begin(), a.end()).first",
+            "a[k + 1] < best",
+        ),
+        (
+            "std::minmax_element(a.begin(), a.end()).second",
+            "a[k.2 + 1] >= best.2",
+        ),
+        ("std::ranges::minmax_element(a).max", "a[k.2 + 1] >= best.2"),
+        (
+            "std::ranges::minmax_element(a, std::greater{}).min",
+            "a[k + 1] > best",
+        ),
+    ] {
+        let source =
+            format!("std::ptrdiff_t f(const std::vector<int> &a) {{ return {call} - a.begin(); }}");
+        let functions = parsed(&source);
+        let kernel = functions.last().unwrap().lowered.as_ref();
+        let text = kernel
+            .unwrap_or_else(|p| panic!("{source}: {p:?}"))
+            .to_string();
+        assert!(
+            text.contains(&format!("if ({compares})")),
+            "{source}\n{text}"
+        );
+    }
+}
+
 #[test]
 fn what_ranges_have_besides_is_refused() {
     let head = "struct P { int x, y; };";
@@ -477,6 +590,31 @@ fn what_ranges_have_besides_is_refused() {
             "void f(float *x, float *y) { const float &g = std::ranges::max(*x, *y); *x = 1; y[1] = g; }",
             "TZ0217",
             "is not known",
+        ),
+        (
+            "float f(const std::vector<float> &a) { auto [lo, hi] = std::minmax_element(a.begin(), a.end()); return *hi - *lo; }",
+            "TZ0207",
+            "other elements than integers",
+        ),
+        (
+            "int f(const std::vector<int> &a) { auto p = std::minmax_element(a.begin(), a.end(), std::less_equal<>()); return *p.second; }",
+            "TZ0207",
+            "an order of its own",
+        ),
+        (
+            "int f(const std::vector<int> &a) { auto p = std::minmax_element(a.begin(), a.end()); ++p.first; return *p.first; }",
+            "TZ0220",
+            "is changed",
+        ),
+        (
+            "int f(const std::vector<int> &a) { return *std::find(a.rbegin(), a.rend(), 3); }",
+            "TZ0220",
+            "use of a reverse iterator",
+        ),
+        (
+            "int f(const std::vector<int> &a) { auto it = a.rbegin(); return *it; }",
+            "TZ0217",
+            "'it' has a type",
         ),
         (
             "void f(std::vector<int> &a) { int n = 0; std::ranges::for_each(a, [n](int &x) mutable { x = n++; }); }",

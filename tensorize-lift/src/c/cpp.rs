@@ -26,11 +26,13 @@ mod scan;
 pub(super) mod seq;
 mod tables;
 mod vector;
+mod walk;
 
 pub(super) use effect::{Effect, by_reference, effect_of, is_plain_function};
 pub(super) use instances::{Instances, definitions, unique_names};
 pub(super) use params::{Described, describe, is_hidden};
 pub(super) use reference::is_element;
+pub(super) use walk::not_walked;
 
 use super::Span;
 use super::ffi::Cursor;
@@ -45,6 +47,8 @@ pub(super) struct State<'u> {
     roles: HashMap<Cursor<'u>, Role<'u>>,
     /// Vectors whose length may change after their declaration.
     grown: HashSet<Cursor<'u>>,
+    /// Variables that are made of what `std::minmax_element` finds.
+    pairs: HashMap<Cursor<'u>, [super::place::Pointer; 2]>,
     /// Names that are assigned once.
     pub fixed: HashSet<Sym>,
     /// Arrays that must not be written, because a copy of them is not made.

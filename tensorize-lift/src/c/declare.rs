@@ -47,6 +47,12 @@ impl<'u> Lower<'u, '_> {
             return Ok(());
         }
         let init = d.initializer();
+        if let Some(e) = init
+            && self.source.cpp
+            && self.declare_found(d, e)?
+        {
+            return Ok(());
+        }
         match types::of(d) {
             _ if super::unions::is_union(d) => self.declare_union(d, init),
             _ if super::simd::is_vector(d) => self.declare_vector(d, init),

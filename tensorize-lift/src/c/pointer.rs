@@ -5,6 +5,7 @@ mod assigned;
 pub(super) use assigned::moved_away;
 
 use super::codes;
+use super::cpp::class::Class;
 use super::expr::{Arith, select};
 use super::ffi::Cursor;
 use super::lower::{Lower, Result, convert, offset_op, operand, operands, peeled, problem};
@@ -43,6 +44,7 @@ impl<'u> Lower<'u, '_> {
                 };
             }
             Ty::Pointer(_) => {}
+            Ty::Class(Class::Reverse) => return Err(super::cpp::not_walked(c)),
             Ty::Other(code, what) => {
                 return Err(problem(code, format!("{what} is not supported"), c));
             }
@@ -155,7 +157,10 @@ impl<'u> Lower<'u, '_> {
                 let message = format!("the pointer that '{}' returns is used", c.spelling());
                 Err(problem(codes::POINTER_USE, message, c))
             }
-            CXCursor_MemberRefExpr => self.member_pointer(c),
+            CXCursor_MemberRefExpr => match self.found_member(c)? {
+                Some(found) => Ok(found),
+                None => self.member_pointer(c),
+            },
             CXCursor_ArraySubscriptExpr => self.row(c),
             _ => Err(unsupported()),
         }

@@ -4,12 +4,13 @@ use super::super::call::Arg;
 use super::super::expr::{Arith, arithmetic, as_truth};
 use super::super::ffi::Cursor;
 use super::super::lower::{Lower, Result, convert, offset_op};
-use super::super::place::{Place, Pointer};
+use super::super::place::Place;
 use super::super::types::{self, Ty, promote, usual};
 use super::call::Call;
 use super::class::Class;
 use super::lambda::Callable;
 use super::seq::{Seq, index_of, int};
+use super::walk::{Range, Walk, is_iterator};
 use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -32,6 +33,7 @@ pub(super) fn writes(name: &str) -> bool {
             | "find_if_not"
             | "max_element"
             | "min_element"
+            | "minmax_element"
             | "equal"
             | "is_sorted"
             | "max"
@@ -42,7 +44,7 @@ pub(super) fn writes(name: &str) -> bool {
 
 /// Where an algorithm puts its results.
 pub(super) enum Dest {
-    At(Pointer),
+    At(Walk),
     /// `std::back_inserter(v)`
     Push(Seq),
 }
@@ -60,8 +62,10 @@ impl<'u> Lower<'u, '_> {
             ("fill", 3) => {
                 let range = self.range(call, 0)?;
                 let value = self.element_value(&range, call.arg(2)?)?;
-                let len = range.len.clone();
-                self.fill(&range, int(0), len, value, c)?;
+                let value = self.settled("value", value)?;
+                self.count_to(range.len.clone(), c, |s, k| {
+                    s.fill_place(range.at(k), value, c)
+                })?;
             }
             ("fill_n", 3) => {
                 let dest = self.dest(call.arg(0)?)?;
@@ -74,9 +78,13 @@ impl<'u> Lower<'u, '_> {
                 let range = self.range(call, 0)?;
                 let dest = self.dest(call.arg(2)?)?;
                 // Onto itself, further back: not defined, and done as `memmove` does it.
-                let back = match &dest {
-                    Dest::At(p) if p.target.array == range.start.target.array => {
-                        let ahead = self.distance(&range.start, p, c)?;
+                let to = match &dest {
+                    Dest::At(walk) => walk.start(),
+                    Dest::Push(_) => None,
+                };
+                let back = match (range.walk.start(), to) {
+                    (Some(from), Some(to)) if to.target.array == from.target.array => {
+                        let ahead = self.distance(from, to, c)?;
                         matches!(ahead, Expr::Const(v) if v.as_int() > 0)
                     }
                     _ => false,
@@ -115,7 +123,7 @@ impl<'u> Lower<'u, '_> {
                 let dest = self.dest(call.arg(n - 2)?)?;
                 let f = function(self, n - 1)?;
                 self.count_to(len, c, |s, k| {
-                    let places = vec![range.at(k.clone()), second.moved(k.clone()).deref()];
+                    let places = vec![range.at(k.clone()), second.at(k.clone())];
                     s.put_called(&dest, k, &f, places, call)
                 })?;
             }
@@ -185,7 +193,7 @@ impl<'u> Lower<'u, '_> {
                 let range = self.range(call, 0)?;
                 let (second, len) = self.second(call, 2, &range, n == 4)?;
                 self.count_to(len, c, |s, k| {
-                    let (a, b) = (range.at(k.clone()), second.moved(k).deref());
+                    let (a, b) = (range.at(k.clone()), second.at(k));
                     s.exchange(a, b, c)
                 })?;
             }
@@ -207,8 +215,10 @@ impl<'u> Lower<'u, '_> {
             ) => {
                 return self.moving(call);
             }
-            ("equal" | "is_sorted", _) => return self.compared(call),
-            ("adjacent_difference", 3) => self.differences(call)?,
+            ("equal", 3..=5) => return self.equal(call),
+            ("is_sorted", _) => return self.is_sorted(call),
+            ("rotate_copy", 4) => self.rotated(call)?,
+            ("adjacent_difference", 3 | 4) => self.differences(call)?,
             ("partial_sum" | "inclusive_scan", 3 | 4) => self.running(call)?,
             ("accumulate", 3 | 4) => {
                 let range = self.range(call, 0)?;
@@ -223,7 +233,7 @@ impl<'u> Lower<'u, '_> {
                 let f = call.args.get(3).map(|&f| self.callable(f)).transpose()?;
                 let init = match call.args.get(2) {
                     Some(&e) => self.value(e)?,
-                    None => Expr::Const(Scalar::zero(range.start.view)),
+                    None => Expr::Const(Scalar::zero(range.walk.view())),
                 };
                 let len = range.len.clone();
                 return self.reduced(call, init, len, f, |s, k| s.load(range.at(k), c));
@@ -232,15 +242,14 @@ impl<'u> Lower<'u, '_> {
                 if call.name == "inner_product" || self.is_second_iterator(call)? =>
             {
                 let range = self.range(call, 0)?;
-                let second = self.pointer(call.arg(2)?)?;
-                let second = self.settled_pointer(second)?;
+                let second = self.walk(call.arg(2)?)?;
                 let init = self.value(call.arg(3)?)?;
                 let (f, g) = match n {
                     6 => (Some(function(self, 4)?), Some(function(self, 5)?)),
                     _ => (None, None),
                 };
                 let term = |s: &mut Self, k: Expr| {
-                    let other = second.clone().moved(k.clone()).deref();
+                    let other = second.at(k.clone());
                     s.combined(&g, range.at(k), other, call)
                 };
                 let len = range.len.clone();
@@ -309,20 +318,19 @@ impl<'u> Lower<'u, '_> {
         &mut self,
         call: &Call<'u>,
         at: usize,
-        first: &Seq,
+        first: &Range,
         ends: bool,
-    ) -> Result<(Pointer, Expr)> {
+    ) -> Result<(Walk, Expr)> {
         if !ends {
-            let start = self.pointer(call.arg(at)?)?;
-            return Ok((self.settled_pointer(start)?, first.len.clone()));
+            return Ok((self.walk(call.arg(at)?)?, first.len.clone()));
         }
         let second = self.range(call, at)?;
         if second.len == first.len {
-            return Ok((second.start, second.len));
+            return Ok((second.walk, second.len));
         }
         let shorter = Expr::compare(CmpOp::Lt, second.len.clone(), first.len.clone());
         let len = super::super::expr::select(shorter, second.len, first.len.clone());
-        Ok((second.start, len))
+        Ok((second.walk, len))
     }
 
     pub(super) fn dest(&mut self, e: Cursor<'u>) -> Result<Dest> {
@@ -332,13 +340,12 @@ impl<'u> Lower<'u, '_> {
                 return Ok(Dest::Push(self.seq(call.arg(0)?)?));
             }
         }
-        let p = self.pointer(e)?;
-        Ok(Dest::At(self.settled_pointer(p)?))
+        self.walk(e).map(Dest::At)
     }
 
     pub(super) fn put(&mut self, dest: &Dest, k: Expr, value: Expr, at: Cursor<'u>) -> Result<()> {
         match dest {
-            Dest::At(p) => self.store_element(p.clone().moved(k).deref(), value, at),
+            Dest::At(walk) => self.store_element(walk.at(k), value, at),
             Dest::Push(seq) => self.push_value(seq, value, at),
         }
     }
@@ -358,9 +365,9 @@ impl<'u> Lower<'u, '_> {
         self.write(place, value, at)
     }
 
-    fn element_value(&mut self, range: &Seq, e: Cursor<'u>) -> Result<Expr> {
+    fn element_value(&mut self, range: &Range, e: Cursor<'u>) -> Result<Expr> {
         let v = self.value(e)?;
-        Ok(convert(range.start.view, v))
+        Ok(convert(range.walk.view(), v))
     }
 
     fn replace_if(&mut self, cond: Expr, place: Place, value: Expr, at: Cursor<'u>) -> Result<()> {
@@ -373,7 +380,12 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// The value of a function object at these places.
-    fn called(&mut self, f: &Callable<'u>, places: Vec<Place>, call: &Call<'u>) -> Result<Expr> {
+    pub(super) fn called(
+        &mut self,
+        f: &Callable<'u>,
+        places: Vec<Place>,
+        call: &Call<'u>,
+    ) -> Result<Expr> {
         let args = places.into_iter().map(Arg::Place).collect();
         self.apply(f, args, call.at.referenced(), call.at)?
             .ok_or_else(|| call.unsupported())
@@ -535,14 +547,18 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn is_second_iterator(&mut self, call: &Call<'u>) -> Result<bool> {
-        Ok(matches!(types::of(call.arg(2)?).referred(), Ty::Pointer(_)))
+        Ok(is_iterator(call.arg(2)?))
     }
 
     /// `std::adjacent_difference`: the first element, and what each one is more than the one before.
     fn differences(&mut self, call: &Call<'u>) -> Result<()> {
         let range = self.range(call, 0)?;
         let dest = self.dest(call.arg(2)?)?;
-        let (c, ty) = (call.at, range.start.view);
+        if let Some(&f) = call.args.get(3) {
+            let f = self.callable(f)?;
+            return self.neighbours(&range, &dest, &f, call);
+        }
+        let (c, ty) = (call.at, range.walk.view());
         let before = self.fresh("before");
         self.assign_var(before.clone(), Expr::Const(Scalar::zero(ty)))?;
         self.count_to(range.len.clone(), c, |s, k| {
@@ -563,12 +579,50 @@ impl<'u> Lower<'u, '_> {
         })
     }
 
+    /// The first element, and what a function object makes of each later one and the one before, as it was.
+    fn neighbours(
+        &mut self,
+        range: &Range,
+        dest: &Dest,
+        f: &Callable<'u>,
+        call: &Call<'u>,
+    ) -> Result<()> {
+        let (c, ty) = (call.at, range.walk.view());
+        let before = self.fresh("before");
+        let first = self.load(range.at(int(0)), c)?;
+        let nonempty = Expr::compare(CmpOp::Lt, int(0), range.len.clone());
+        let (then, ()) = self.in_block(|s| {
+            s.assign_var(before.clone(), first)?;
+            s.put(dest, int(0), Expr::Var(before.clone(), ty), c)?;
+            let rest = offset_op(BinOp::Subtract, range.len.clone(), int(1));
+            s.count_to(rest, c, |s, k| {
+                let k = offset_op(BinOp::Add, k, int(1));
+                let value = s.load(range.at(k.clone()), c)?;
+                let value = s.hold("value", value)?;
+                let args = vec![
+                    Arg::Value(value.clone()),
+                    Arg::Value(Expr::Var(before.clone(), ty)),
+                ];
+                let result = s.apply(f, args, c.referenced(), c)?;
+                let result = result.ok_or_else(|| call.unsupported())?;
+                let result = s.hold("result", result)?;
+                s.put(dest, k, result, c)?;
+                s.assign_var(before, value)
+            })
+        })?;
+        self.emit(Stmt::If {
+            cond: nonempty,
+            then,
+            otherwise: vec![],
+        })
+    }
+
     /// `std::partial_sum`: the sums of all beginnings.
     fn running(&mut self, call: &Call<'u>) -> Result<()> {
         let range = self.range(call, 0)?;
         let dest = self.dest(call.arg(2)?)?;
         let f = call.args.get(3).map(|&f| self.callable(f)).transpose()?;
-        let (c, ty) = (call.at, range.start.view);
+        let (c, ty) = (call.at, range.walk.view());
         let var = self.fresh("acc");
         if ty.is_int() && f.is_none() {
             // Zero before the first one is the same.

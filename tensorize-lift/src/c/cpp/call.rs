@@ -17,6 +17,7 @@ use super::class::{Class, in_std};
 use super::ranges::{Ranged, ranged};
 use super::scan::object;
 use super::seq::{Seq, index_of, int};
+use super::walk::is_iterator;
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::op::{BinOp, CmpOp};
@@ -69,8 +70,7 @@ impl<'u> Call<'u> {
 
     /// Whether it is an algorithm on elements, by its first argument.
     pub fn is_algorithm(&self) -> bool {
-        let of_iterator = |a: &Cursor<'u>| matches!(types::of(*a).referred(), Ty::Pointer(_));
-        self.is_range(0) || self.args.first().is_some_and(of_iterator)
+        self.is_range(0) || self.args.first().is_some_and(|a| is_iterator(*a))
     }
 
     pub fn arg(&self, i: usize) -> Result<Cursor<'u>> {

@@ -17,6 +17,8 @@ pub(in super::super) enum Class {
     List(Box<Ty>),
     /// An iterator that appends: of `std::back_inserter`.
     Appender,
+    /// A reverse iterator over elements that lie side by side.
+    Reverse,
     Lambda,
     /// A function object of `<functional>`: of `std::plus<>`, which takes what it is given, or of
     /// `std::plus<int>`, which converts to that type first.
@@ -100,6 +102,10 @@ pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
         // Iterators over contiguous elements are pointers.
         "__normal_iterator" | "__wrap_iter" => return Some(types::read(argument(0)?)),
         "back_insert_iterator" => Class::Appender,
+        "reverse_iterator" => match types::read(argument(0)?) {
+            Ty::Pointer(_) => Class::Reverse,
+            _ => return None,
+        },
         "allocator" => Class::Allocator,
         "plus" | "minus" | "multiplies" | "divides" | "modulus" | "negate" | "less"
         | "less_equal" | "greater" | "greater_equal" | "equal_to" | "not_equal_to"

@@ -35,7 +35,10 @@ pub(in super::super) fn effect_of<'u>(c: Cursor<'u>) -> (Vec<Cursor<'u>>, Effect
         Some(call) if super::member::changes(&call.name) => Effect::Writes,
         Some(call) if call.name.starts_with("operator") => Effect::Reads,
         Some(call) => {
-            let distance = matches!(call.name.as_str(), "next" | "prev" | "distance");
+            let distance = matches!(
+                call.name.as_str(),
+                "next" | "prev" | "distance" | "make_reverse_iterator"
+            );
             match call.is_algorithm() && !distance && super::algorithm::writes(&call.name) {
                 true => Effect::Writes,
                 false => Effect::Reads,

@@ -1,63 +1,65 @@
 //! Algorithms that give an iterator: the greatest element, the first one that is so.
 
 use super::super::call::Arg;
+use super::super::codes;
 use super::super::expr::{as_truth, negation, select};
 use super::super::ffi::Cursor;
-use super::super::lower::{Lower, Result, convert, offset_op, peeled};
+use super::super::lower::{Lower, Result, convert, offset_op, operands, peeled, problem};
 use super::super::place::Pointer;
+use super::super::types::{self, Ty};
 use super::call::{Call, better};
 use super::lambda::Callable;
-use super::seq::{Seq, int};
+use super::seq::int;
+use super::walk::Range;
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
-impl<'u> Lower<'u, '_> {
-    /// The elements between two iterators that are a call's arguments, or those of a range.
-    pub(super) fn range(&mut self, call: &Call<'u>, first: usize) -> Result<Seq> {
-        if call.is_range(first) {
-            let all = self.seq(call.arg(first)?)?;
-            return Ok(Seq {
-                start: self.settled_pointer(all.start)?,
-                len: self.settled("n", all.len)?,
-                size: None,
-                rows: None,
-            });
-        }
-        let (a, b) = (
-            self.pointer(call.arg(first)?)?,
-            self.pointer(call.arg(first + 1)?)?,
-        );
-        let len = self.distance(&a, &b, call.at)?;
-        let len = self.settled("n", len)?;
-        let start = self.settled_pointer(a)?;
-        Ok(Seq {
-            start,
-            len,
-            size: None,
-            rows: None,
-        })
-    }
+/// Which one of the elements that are least or greatest.
+#[derive(Clone, Copy)]
+enum Extreme {
+    FirstLeast,
+    FirstGreatest,
+    LastGreatest,
+}
 
+impl Extreme {
+    /// What an algorithm that gives one element looks for.
+    fn of(call: &Call<'_>) -> Extreme {
+        match call.name.as_str() {
+            "max_element" | "max" => Extreme::FirstGreatest,
+            _ => Extreme::FirstLeast,
+        }
+    }
+}
+
+impl<'u> Lower<'u, '_> {
     /// Whether `b` is to be taken rather than `a`, the best so far.
     fn is_better(
         &mut self,
         call: &Call<'u>,
+        wanted: Extreme,
         compare: &Option<Callable<'u>>,
         a: Expr,
         b: Expr,
     ) -> Result<Expr> {
-        let max = matches!(call.name.as_str(), "max_element" | "max");
-        let (l, r) = if max { (a, b) } else { (b, a) };
-        match compare {
-            None => Ok(Expr::compare(CmpOp::Lt, l, r)),
+        let (l, r) = match wanted {
+            Extreme::FirstGreatest => (a, b),
+            Extreme::FirstLeast | Extreme::LastGreatest => (b, a),
+        };
+        let less = match compare {
+            None => Expr::compare(CmpOp::Lt, l, r),
             Some(f) => {
                 let args = vec![Arg::Value(l), Arg::Value(r)];
                 let result = self.apply(f, args, call.at.referenced(), call.at)?;
-                Ok(as_truth(result.ok_or_else(|| call.unsupported())?))
+                as_truth(result.ok_or_else(|| call.unsupported())?)
             }
-        }
+        };
+        Ok(match wanted {
+            Extreme::LastGreatest => negation(less),
+            _ => less,
+        })
     }
 
     /// `*std::max_element(first, last)`: the value itself.
@@ -81,7 +83,7 @@ impl<'u> Lower<'u, '_> {
     pub(super) fn extreme_element(&mut self, call: &Call<'u>) -> Result<Expr> {
         let e = call.at;
         let range = self.range(call, 0)?;
-        if !range.start.dims.is_empty() {
+        if !range.walk.is_of_numbers() {
             return Err(call.unsupported());
         }
         let compare = call.args.get(2).map(|&f| self.callable(f)).transpose()?;
@@ -97,7 +99,8 @@ impl<'u> Lower<'u, '_> {
             let value = match &compare {
                 None => better(&call.name, best, element),
                 Some(_) => {
-                    let wins = s.is_better(call, &compare, best.clone(), element.clone())?;
+                    let (best_so_far, next) = (best.clone(), element.clone());
+                    let wins = s.is_better(call, Extreme::of(call), &compare, best_so_far, next)?;
                     select(wins, element, best)
                 }
             };
@@ -111,51 +114,138 @@ impl<'u> Lower<'u, '_> {
         match (call.name.as_str(), call.args.len()) {
             ("max_element" | "min_element", 2 | 3) => {
                 let range = self.range(call, 0)?;
+                let start = self.start_of(&range, call)?;
                 let compare = call.args.get(2).map(|&f| self.callable(f)).transpose()?;
-                let (at, c) = (self.fresh("best.at"), call.at);
-                let best = self.fresh("best");
-                let first = self.load(range.at(int(0)), c)?;
-                let ty = first.ty();
-                self.assign_var(best.clone(), first)?;
-                self.assign_var(at.clone(), int(0))?;
-                let position = Expr::Var(at.clone(), ScalarType::I64);
-                let rest = offset_op(BinOp::Subtract, range.len.clone(), int(1));
-                let start = range.start.clone();
-                self.count_to(rest, c, |s, k| {
-                    let k = offset_op(BinOp::Add, k, int(1));
-                    let element = s.load(range.at(k.clone()), c)?;
-                    let cond =
-                        s.is_better(call, &compare, Expr::Var(best.clone(), ty), element.clone())?;
-                    s.emit(Stmt::If {
-                        cond,
-                        then: vec![
-                            Stmt::Assign {
-                                var: best,
-                                ty,
-                                value: element,
-                            },
-                            Stmt::Assign {
-                                var: at,
-                                ty: ScalarType::I64,
-                                value: k,
-                            },
-                        ],
-                        otherwise: vec![],
-                    })
-                })?;
+                let position = self.extreme_position(call, Extreme::of(call), &range, compare)?;
                 Ok(Some(start.moved(position)))
             }
             ("find" | "find_if" | "find_if_not", 3) => {
                 let range = self.range(call, 0)?;
+                let start = self.start_of(&range, call)?;
                 let position = self.search(call, &range)?;
-                Ok(Some(range.start.moved(position)))
+                Ok(Some(start.moved(position)))
             }
             _ => Ok(None),
         }
     }
 
+    /// The position of an extreme element; of no elements, 0.
+    fn extreme_position(
+        &mut self,
+        call: &Call<'u>,
+        wanted: Extreme,
+        range: &Range,
+        compare: Option<Callable<'u>>,
+    ) -> Result<Expr> {
+        let (at, c) = (self.fresh("best.at"), call.at);
+        let best = self.fresh("best");
+        let first = self.load(range.at(int(0)), c)?;
+        let ty = first.ty();
+        self.assign_var(best.clone(), first)?;
+        self.assign_var(at.clone(), int(0))?;
+        let position = Expr::Var(at.clone(), ScalarType::I64);
+        let rest = offset_op(BinOp::Subtract, range.len.clone(), int(1));
+        self.count_to(rest, c, |s, k| {
+            let k = offset_op(BinOp::Add, k, int(1));
+            let element = s.load(range.at(k.clone()), c)?;
+            let so_far = Expr::Var(best.clone(), ty);
+            let cond = s.is_better(call, wanted, &compare, so_far, element.clone())?;
+            s.emit(Stmt::If {
+                cond,
+                then: vec![
+                    Stmt::Assign {
+                        var: best,
+                        ty,
+                        value: element,
+                    },
+                    Stmt::Assign {
+                        var: at,
+                        ty: ScalarType::I64,
+                        value: k,
+                    },
+                ],
+                otherwise: vec![],
+            })
+        })?;
+        Ok(position)
+    }
+
+    /// The two iterators of `std::minmax_element`, if that is what is called or what a variable has been made of: to the first
+    /// of the least elements, and to the last of the greatest.
+    pub(in super::super) fn found_pair(&mut self, e: Cursor<'u>) -> Result<Option<[Pointer; 2]>> {
+        let e = peeled(e);
+        match e.kind() {
+            CXCursor_DeclRefExpr => {
+                let pair = e.referenced().and_then(|d| self.cpp.pairs.get(&d));
+                return Ok(pair.cloned());
+            }
+            CXCursor_CallExpr => {}
+            _ => return Ok(None),
+        }
+        let call = Call::of(e).filter(|call| call.name == "minmax_element");
+        let Some(call) = call.filter(|call| (2..=3).contains(&call.args.len())) else {
+            return Ok(None);
+        };
+        let range = self.range(&call, 0)?;
+        let compare = call.args.get(2).map(|&f| self.callable(f)).transpose()?;
+        // Libraries look at two elements at a time. What they give is open where elements have no order, as NaN has none, and
+        // where that of a function object is none.
+        let ordered = match &compare {
+            None => true,
+            Some(Callable::Functor(name, _)) => matches!(name.as_str(), "less" | "greater"),
+            Some(_) => false,
+        };
+        if !range.walk.is_of_numbers() || !range.walk.view().is_int() || !ordered {
+            let message = format!(
+                "'std::{}' of other elements than integers, or by an order of its own, is not supported",
+                call.name
+            );
+            let mut p = problem(codes::UNKNOWN_CALL, message, e);
+            p.help = Some("use std::min_element and std::max_element".into());
+            return Err(p);
+        }
+        let start = self.start_of(&range, &call)?;
+        let least = self.extreme_position(&call, Extreme::FirstLeast, &range, compare.clone())?;
+        let greatest = self.extreme_position(&call, Extreme::LastGreatest, &range, compare)?;
+        Ok(Some([start.clone().moved(least), start.moved(greatest)]))
+    }
+
+    /// `auto found = std::minmax_element(…);`
+    pub(in super::super) fn declare_found(&mut self, d: Cursor<'u>, e: Cursor<'u>) -> Result<bool> {
+        if matches!(types::of(d), Ty::Reference(_)) || peeled(e).kind() != CXCursor_CallExpr {
+            return Ok(false);
+        }
+        let Some(pair) = self.full(e, |s| s.found_pair(e))? else {
+            return Ok(false);
+        };
+        self.cpp.pairs.insert(d, pair);
+        Ok(true)
+    }
+
+    /// `found.second`
+    pub(in super::super) fn found_member(&mut self, c: Cursor<'u>) -> Result<Option<Pointer>> {
+        let [object] = operands(c)[..] else {
+            return Ok(None);
+        };
+        let Some([least, greatest]) = self.found_pair(object)? else {
+            return Ok(None);
+        };
+        Ok(match c.spelling().as_str() {
+            "first" | "min" => Some(least),
+            "second" | "max" => Some(greatest),
+            _ => None,
+        })
+    }
+
+    /// Where a range starts of which an element is found. (The iterator to one of those that are walked back would be a reverse
+    /// one.)
+    pub(super) fn start_of(&self, range: &Range, call: &Call<'u>) -> Result<Pointer> {
+        let start = range.walk.start().cloned();
+        start.ok_or_else(|| call.unsupported())
+    }
+
     /// The position of the first element that a search stops at, or the length.
-    pub(super) fn search(&mut self, call: &Call<'u>, range: &Seq) -> Result<Expr> {
+    pub(super) fn search(&mut self, call: &Call<'u>, range: &Range) -> Result<Expr> {
         let c = call.at;
         let wanted = call.arg(2)?;
         enum Test<'u> {
@@ -235,5 +325,3 @@ impl<'u> Lower<'u, '_> {
         Ok(position)
     }
 }
-
-use super::super::types;

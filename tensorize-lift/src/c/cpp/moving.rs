@@ -1,6 +1,7 @@
 //! Algorithms that move elements, or make new ones, or compare two ranges; and elements that are structs.
 
 use super::super::call::Arg;
+use super::super::expr::{as_truth, negation};
 use super::super::ffi::Cursor;
 use super::super::lower::{Lower, Result, convert, offset_op};
 use super::super::place::{Place, Pointer};
@@ -9,8 +10,10 @@ use super::algorithm::Dest;
 use super::call::Call;
 use super::lambda::Callable;
 use super::seq::{index_of, int};
-use tensorize_ir::loopir::Expr;
+use super::walk::{Walk, is_iterator};
+use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// An argument that is a reference to something, or to a value that nothing else names.
 pub(super) enum Given {
@@ -55,7 +58,7 @@ impl<'u> Lower<'u, '_> {
                 let range = self.range(call, 0)?;
                 let end = self.pointer(call.arg(2)?)?;
                 let start = end.moved(offset_op(BinOp::Subtract, int(0), range.len.clone()));
-                let dest = Dest::At(self.settled_pointer(start)?);
+                let dest = Dest::At(Walk::ahead(self.settled_pointer(start)?));
                 let last = offset_op(BinOp::Subtract, range.len.clone(), int(1));
                 self.count_to(range.len.clone(), c, |s, k| {
                     let k = offset_op(BinOp::Subtract, last, k);
@@ -65,7 +68,7 @@ impl<'u> Lower<'u, '_> {
             ("generate", 3) => {
                 let range = self.range(call, 0)?;
                 let f = self.callable(call.arg(2)?)?;
-                let dest = Dest::At(range.start);
+                let dest = Dest::At(range.walk);
                 self.count_to(range.len, c, |s, k| {
                     s.put_called(&dest, k, &f, vec![], call)
                 })?;
@@ -97,33 +100,118 @@ impl<'u> Lower<'u, '_> {
         Ok(Some(None))
     }
 
-    /// Whether two ranges have equal elements, or one range has them in order.
-    pub(super) fn compared(&mut self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
-        let c = call.at;
+    /// Whether two ranges have equal elements.
+    pub(super) fn equal(&mut self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
+        let n = call.args.len();
+        // Whether the second range has an end of its own.
+        let ends = n >= 4 && (call.is_range(2) || is_iterator(call.arg(3)?));
         let range = self.range(call, 0)?;
-        if !range.start.dims.is_empty() {
-            return Err(call.unsupported());
-        }
-        let (len, second) = match (call.name.as_str(), call.args.len()) {
-            ("equal", 3) => {
-                let second = self.pointer(call.arg(2)?)?;
-                (range.len.clone(), Some(self.settled_pointer(second)?))
+        let (second, other_len) = match ends {
+            true => {
+                let second = self.range(call, 2)?;
+                (second.walk, second.len)
             }
-            ("is_sorted", 2) => (offset_op(BinOp::Subtract, range.len.clone(), int(1)), None),
+            false => (self.walk(call.arg(2)?)?, range.len.clone()),
+        };
+        let f = match n - 3 - usize::from(ends) {
+            0 => None,
+            1 => Some(self.callable(call.arg(n - 1)?)?),
             _ => return Err(call.unsupported()),
         };
+        if !range.walk.is_of_numbers() || !second.is_of_numbers() {
+            return Err(call.unsupported());
+        }
+        let same = |s: &mut Self| {
+            let len = range.len.clone();
+            let position = s.first_where(len.clone(), call.at, |s, k| {
+                let (a, b) = (range.at(k.clone()), second.at(k));
+                let result = s.are_related(CmpOp::Ne, &f, a, b, call)?;
+                Ok(if f.is_some() {
+                    negation(result)
+                } else {
+                    result
+                })
+            })?;
+            Ok(Expr::compare(CmpOp::Ge, position, len))
+        };
+        if !ends || other_len == range.len {
+            return same(self).map(|v| Some(Some(v)));
+        }
+        // Of two lengths, no element is looked at.
+        let is = self.fresh("equal");
+        let result = Expr::Var(is.clone(), ScalarType::I1);
+        self.assign_var(is.clone(), Expr::Const(Scalar::bool(false)))?;
+        let cond = Expr::compare(CmpOp::Eq, range.len.clone(), other_len);
+        let (then, ()) = self.in_block(|s| {
+            let value = same(s)?;
+            s.assign_var(is, value)
+        })?;
+        self.emit(Stmt::If {
+            cond,
+            then,
+            otherwise: vec![],
+        })?;
+        Ok(Some(Some(result)))
+    }
+
+    /// Whether elements are in order: none is less than the one before it.
+    pub(super) fn is_sorted(&mut self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
+        let range = self.range(call, 0)?;
+        let f = call.args.get(2).map(|&f| self.callable(f)).transpose()?;
+        if !range.walk.is_of_numbers() || call.args.len() > 3 {
+            return Err(call.unsupported());
+        }
+        let len = offset_op(BinOp::Subtract, range.len.clone(), int(1));
         let len = self.settled("n", len)?;
-        let position = self.first_where(len.clone(), c, |s, k| {
-            let one = s.load(range.at(k.clone()), c)?;
-            let (op, other) = match second {
-                Some(second) => (CmpOp::Ne, second.moved(k).deref()),
-                None => (CmpOp::Gt, range.at(offset_op(BinOp::Add, k, int(1)))),
-            };
-            let other = s.load(other, c)?;
-            let ty = usual(one.ty(), other.ty());
-            Ok(Expr::compare(op, convert(ty, one), convert(ty, other)))
+        let position = self.first_where(len.clone(), call.at, |s, k| {
+            let next = range.at(offset_op(BinOp::Add, k.clone(), int(1)));
+            s.are_related(CmpOp::Lt, &f, next, range.at(k), call)
         })?;
         Ok(Some(Some(Expr::compare(CmpOp::Ge, position, len))))
+    }
+
+    /// What a function object says of two elements, or `op` does.
+    fn are_related(
+        &mut self,
+        op: CmpOp,
+        f: &Option<Callable<'u>>,
+        a: Place,
+        b: Place,
+        call: &Call<'u>,
+    ) -> Result<Expr> {
+        if let Some(f) = f {
+            return self.called(f, vec![a, b], call).map(as_truth);
+        }
+        let (a, b) = (self.load(a, call.at)?, self.load(b, call.at)?);
+        let ty = usual(a.ty(), b.ty());
+        Ok(Expr::compare(op, convert(ty, a), convert(ty, b)))
+    }
+
+    /// `std::rotate_copy`: what follows the middle, and then what comes before it.
+    pub(super) fn rotated(&mut self, call: &Call<'u>) -> Result<()> {
+        // The middle stands between the ends, but after a range.
+        let (range, middle) = match call.is_range(0) {
+            true => (self.range(call, 0)?, call.arg(2)?),
+            false => {
+                let range = self.between(call.arg(0)?, call.arg(2)?, call.at)?;
+                (range, call.arg(1)?)
+            }
+        };
+        let start = self.start_of(&range, call)?;
+        let middle = self.pointer(middle)?;
+        let before = self.distance(&start, &middle, call.at)?;
+        let before = self.settled("before", before)?;
+        let dest = self.dest(call.arg(3)?)?;
+        let after = offset_op(BinOp::Subtract, range.len.clone(), before.clone());
+        let after = self.settled("after", after)?;
+        self.count_to(after.clone(), call.at, |s, k| {
+            let from = range.at(offset_op(BinOp::Add, before.clone(), k.clone()));
+            s.put_copy(&dest, k, from, call.at)
+        })?;
+        self.count_to(before, call.at, |s, k| {
+            let to = offset_op(BinOp::Add, after, k.clone());
+            s.put_copy(&dest, to, range.at(k), call.at)
+        })
     }
 
     /// Stores a copy of an element.
@@ -135,8 +223,8 @@ impl<'u> Lower<'u, '_> {
         at: Cursor<'u>,
     ) -> Result<()> {
         match (dest, from) {
-            (Dest::At(p), Place::Array(from)) => {
-                let to = p.clone().moved(k).deref();
+            (Dest::At(walk), Place::Array(from)) => {
+                let to = walk.at(k);
                 let values = self.numbers_at(&from, at)?;
                 self.put_numbers(to, values, at)
             }
@@ -160,10 +248,10 @@ impl<'u> Lower<'u, '_> {
         let value = self.apply(f, args, call.at.referenced(), call.at)?;
         match (value, dest) {
             (Some(v), dest) => self.put(dest, k, v, call.at),
-            (None, Dest::At(p)) => {
+            (None, Dest::At(walk)) => {
                 let values = self.returned_struct.take();
                 let values = values.ok_or_else(|| call.unsupported())?;
-                self.put_numbers(p.clone().moved(k).deref(), values, call.at)
+                self.put_numbers(walk.at(k), values, call.at)
             }
             _ => Err(call.unsupported()),
         }

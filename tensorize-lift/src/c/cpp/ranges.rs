@@ -12,7 +12,7 @@ use clang_sys::*;
 fn takes(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
     Some(match name {
         "reverse" => 2..=2,
-        "max_element" | "min_element" | "is_sorted" => 2..=3,
+        "max_element" | "min_element" | "minmax_element" | "is_sorted" => 2..=3,
         "fill" | "fill_n" | "generate" | "generate_n" => 3..=3,
         "copy" | "copy_n" | "copy_backward" | "reverse_copy" => 3..=3,
         "for_each" | "for_each_n" | "count" | "count_if" | "find" | "find_if" | "find_if_not" => {

@@ -339,7 +339,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Every number in a place, which may be a row.
-    fn fill_place(&mut self, place: Place, value: Expr, at: Cursor<'u>) -> Result<()> {
+    pub(super) fn fill_place(&mut self, place: Place, value: Expr, at: Cursor<'u>) -> Result<()> {
         match self.row_of(place.clone()) {
             Some(row) => {
                 let len = row.len.clone();

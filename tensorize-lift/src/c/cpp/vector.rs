@@ -10,6 +10,7 @@ use super::Role;
 use super::class::Class;
 use super::scan;
 use super::seq::{Rows, Seq, index_of, int};
+use super::walk::is_reverse;
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
@@ -64,7 +65,7 @@ impl<'u> Lower<'u, '_> {
                     _ => Ok(()),
                 }
             }
-            Class::Appender | Class::Allocator => Err(problem(
+            Class::Appender | Class::Reverse | Class::Allocator => Err(problem(
                 codes::TYPE,
                 format!("'{name}' has a type that is not supported for a variable"),
                 d,
@@ -335,7 +336,10 @@ impl<'u> Lower<'u, '_> {
                 _ => return Err(unsupported()),
             },
             [first, last] => match (ty(first), ty(last)) {
-                (Ty::Pointer(_), Ty::Pointer(_)) => Made::Range(first, last),
+                (Ty::Pointer(_), Ty::Pointer(_))
+                | (Ty::Class(Class::Reverse), Ty::Class(Class::Reverse)) => {
+                    Made::Range(first, last)
+                }
                 (Ty::Scalar(_), _) => Made::Filled(first, Some(last)),
                 _ => return Err(unsupported()),
             },
@@ -385,6 +389,18 @@ impl<'u> Lower<'u, '_> {
                 }
                 let zero = self.zero_of(dest);
                 self.fill(dest, int(given), rest, zero, e)
+            }
+            Made::Range(first, last) if is_reverse(first) => {
+                let range = self.between(first, last, e)?;
+                if dest.rows.is_some() || !range.walk.is_of_numbers() {
+                    return Err(problem(codes::TYPE, "rows that are walked back", e));
+                }
+                self.set_len(dest, range.len.clone(), e)?;
+                let dest = dest.clone();
+                self.count_to(range.len.clone(), e, |s, k| {
+                    let value = s.load(range.at(k.clone()), e)?;
+                    s.store_element(dest.at(k), value, e)
+                })
             }
             Made::Range(first, last) => {
                 let (a, b) = (self.pointer(first)?, self.pointer(last)?);
