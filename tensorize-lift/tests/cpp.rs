@@ -470,6 +470,59 @@ fn reverse_iterators_walk_back() {
     );
 }
 
+/// What a helper does to a pointer of its caller's, or an algorithm to an object, the caller sees.
+#[test]
+fn what_is_passed_by_reference_is_the_callers() {
+    let head = "struct acc { int s = 0; void operator()(int x) { s += x; } };\n\
+        static int next(const int *&p) { return *p++; }\n\
+        template <class It> static void skip(It &p) { ++p; }\n\
+        static void skip_two(std::vector<int>::const_iterator &p) { skip(p); skip(p); }";
+    for (source, code, words) in [
+        (
+            "int f(const int *p) { int a = next(p); return a - *p; }",
+            "TZ0220",
+            "the caller's pointer",
+        ),
+        (
+            "int f(const std::vector<int> &v) { auto it = v.begin(); skip(it); return *it; }",
+            "TZ0220",
+            "the caller's pointer",
+        ),
+        (
+            "int f(const std::vector<int> &v) { auto it = v.begin(); skip_two(it); return *it; }",
+            "TZ0220",
+            "the caller's pointer",
+        ),
+        (
+            "int f(const std::vector<int> &v) { auto it = v.begin(); auto g = [](auto &p) { ++p; }; g(it); return *it; }",
+            "TZ0220",
+            "the caller's pointer",
+        ),
+        (
+            "int f(const std::vector<int> &v) { auto it = std::minmax_element(v.begin(), v.end()); skip(it.first); return *it.first; }",
+            "TZ0220",
+            "the caller's pointer",
+        ),
+        (
+            "int f(const std::vector<int> &v) { acc a; std::for_each(v.begin(), v.end(), std::ref(a)); return a.s; }",
+            "TZ0209",
+            "keeps a state",
+        ),
+        (
+            "int f(const std::vector<int> &v) { acc a; std::ranges::for_each(v, std::ref(a)); return a.s; }",
+            "TZ0209",
+            "keeps a state",
+        ),
+    ] {
+        refuses(&format!("{head}\n{source}"), code, words);
+    }
+    // One that nobody changes may be passed like this.
+    lowers(
+        "static int at(const int *&p, int i) { return p[i]; } int f(const int *p) { return at(p, 2); }",
+        "i32 f(const i32 *p) { i64 p.2 = 0; i64 p.3 = p.2; i32 i = 2; i32 at = p[p.3 + (i64)i]; return at; }",
+    );
+}
+
 /// Of two lengths no element is looked at, and one that is not there least of all.
 #[test]
 fn ranges_of_two_lengths_are_not_equal() {

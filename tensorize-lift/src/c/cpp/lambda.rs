@@ -82,7 +82,18 @@ impl<'u> Lower<'u, '_> {
                         if e.referenced()
                             .is_some_and(|r| r.kind() == CXCursor_Constructor || in_std(r)) =>
                     {
-                        self.callable(one)
+                        let object = self.callable(one)?;
+                        let by_reference = e.spelling() == "ref";
+                        match &object {
+                            Callable::Object(_, f) if by_reference && !f.is_const_method() => {
+                                Err(problem(
+                                    codes::FUNCTION_POINTER,
+                                    "an object that is passed on as a reference keeps a state from call to call",
+                                    e,
+                                ))
+                            }
+                            _ => Ok(object),
+                        }
                     }
                     _ => Err(unsupported()),
                 }
@@ -368,6 +379,16 @@ impl<'u> Lower<'u, '_> {
                 self.bindings.insert(p, Binding::Seq(s));
                 Ok(())
             }
+            Arg::Pointer(_) if self.assigned.contains(&p) && is_variable(p) => {
+                let message = format!(
+                    "'{}' is changed, which is the caller's pointer",
+                    p.spelling()
+                );
+                let mut problem = problem(codes::POINTER_USE, message, at);
+                problem.help =
+                    Some("return the new pointer, or move it where it is declared".into());
+                Err(problem)
+            }
             Arg::Pointer(v) => {
                 let mut dims = v.dims;
                 if let Ty::Pointer(t) = t.referred() {
@@ -428,6 +449,12 @@ pub(in super::super) fn place_type(place: &Place) -> Option<ScalarType> {
         Place::Constant(v) => Some(v.ty),
         Place::Array(_) => None,
     }
+}
+
+/// Whether a parameter is a variable of the caller's, which can be changed.
+fn is_variable(p: Cursor<'_>) -> bool {
+    let t = p.ty().canonical();
+    t.kind() == CXType_LValueReference && !t.pointee().is_const()
 }
 
 /// `auto`

@@ -79,7 +79,8 @@ pub(in super::super) fn not_walked(e: Cursor<'_>) -> super::super::Problem {
 
 /// Whether this is an iterator.
 pub(super) fn is_iterator(e: Cursor<'_>) -> bool {
-    is_reverse(e) || matches!(types::of(e).referred(), Ty::Pointer(_))
+    let of_elements = |t: &Ty| matches!(t, Ty::Pointer(to) if **to != Ty::Function);
+    is_reverse(e) || of_elements(&types::of(e).referred())
 }
 
 impl<'u> Lower<'u, '_> {

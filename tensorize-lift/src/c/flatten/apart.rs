@@ -91,7 +91,10 @@ impl<'u> Lower<'u, '_> {
         if by_reference && self.is_temporary(from) && returns_reference(from) {
             return Err(unsupported(d));
         }
-        if let Some(found) = self.full(from, |s| s.found_pair(from))? {
+        // (Of a variable, references to its members could change them.)
+        if (!by_reference || self.is_temporary(from))
+            && let Some(found) = self.full(from, |s| s.found_pair(from))?
+        {
             let (names, _) = taken_apart(d).ok_or_else(|| unsupported(d))?;
             for (name, p) in names.into_iter().zip(found) {
                 self.bind_pointer(name, Some((p.target, p.dims, p.offset)))?;
