@@ -418,6 +418,14 @@ fn algorithms_on_ranges_are_those_on_iterators() {
             "b[0] = std::find(a.begin(), a.end(), k) - a.begin()",
         ),
         (
+            "namespace rg = std::ranges; rg::fill(a, k)",
+            "std::fill(a.begin(), a.end(), k)",
+        ),
+        (
+            "using std::ranges::fill; fill(a, k)",
+            "std::fill(a.begin(), a.end(), k)",
+        ),
+        (
             "std::ranges::fill_n(a.begin(), k, 2)",
             "std::fill_n(a.begin(), k, 2)",
         ),

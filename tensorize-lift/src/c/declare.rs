@@ -32,6 +32,7 @@ impl<'u> Lower<'u, '_> {
             | CXCursor_FunctionDecl
             | CXCursor_UsingDeclaration
             | CXCursor_UsingDirective
+            | CXCursor_NamespaceAlias
             | CXCursor_TypeAliasDecl
             | CXCursor_StaticAssert => return Ok(()),
             _ => {
