@@ -17,7 +17,7 @@ pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> O
         let extent = &of_rounds(extent);
         let Some((slope, rest)) = p.linear_in(var) else {
             let mut sizes = Vec::new();
-            let end = match direction(ctx, &p, var, &mut sizes) {
+            let end = match way(ctx, &p, var, &mut sizes) {
                 Some(rises) if rises == upper => Some(extent - &Idx::constant(1)),
                 Some(_) => Some(Idx::default()),
                 None => None,
@@ -60,6 +60,42 @@ pub fn of_rounds(extent: &Idx) -> Idx {
         _ => None,
     });
     inner.unwrap_or(extent).clone()
+}
+
+/// [`direction`] of `p` as it stands or, where the terms go different ways, of `p` with the others taken into a limit:
+/// `k - max(0, k - c)` is `min(k, c)`, which goes one way.
+fn way(ctx: &mut Context, p: &Idx, var: &Sym, sizes: &mut Vec<Idx>) -> Option<bool> {
+    let mut forms = vec![p.clone()];
+    forms.extend(into_limits(p, var));
+    forms.iter().find_map(|form| {
+        let mut needed = Vec::new();
+        let found = direction(ctx, form, var, &mut needed)?;
+        sizes.extend(needed);
+        Some(found)
+    })
+}
+
+/// The same number with all other terms taken into one `min` or `max` of the counter: `r + max(a, b) = max(r + a, r + b)`
+/// and `r - max(a, b) = min(r - a, r - b)`.
+fn into_limits(p: &Idx, var: &Sym) -> Vec<Idx> {
+    let whole = |(monomial, c): (&[Atom], i128)| {
+        let [atom @ (Atom::Max(a, b) | Atom::Min(a, b))] = monomial else {
+            return None;
+        };
+        if !atom.mentions(var) || c.abs() != 1 {
+            return None;
+        }
+        let limit = Idx::atom(atom.clone());
+        let rest = if c > 0 { p - &limit } else { p + &limit };
+        let side = |x: &Idx| canon::idx(&if c > 0 { &rest + x } else { &rest - x });
+        let (a, b) = (side(a), side(b));
+        // A negative sign makes of the larger of two the smaller one.
+        Some(match (atom, c > 0) {
+            (Atom::Max(..), true) | (Atom::Min(..), false) => a.maximum(&b),
+            _ => a.minimum(&b),
+        })
+    };
+    p.terms().filter_map(whole).collect()
 }
 
 /// Whether `p` never falls (`true`), or never rises (`false`), while the counter does: every term that has the counter

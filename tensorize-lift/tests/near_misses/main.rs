@@ -3,6 +3,7 @@
 
 mod conditions;
 mod constructs;
+mod convolutions;
 mod cpp;
 mod edges;
 mod hazards;
