@@ -315,6 +315,44 @@ fn shapes_and_index_notation() {
     }
 }
 
+/// Where it is known that neither the dividend nor the divisor is negative, a place that goes round is a remainder, and nothing
+/// more; where that isn't known, it has the divisor's sign.
+#[test]
+fn places_that_go_round_are_remainders() {
+    let f = |rows: &str, more: &str| -> Function {
+        let text = format!(
+            "func @f(a: const ptr<i32>, b: ptr<i32>, n: i32{more}) {{
+               %a = view a[#0 + n - 1 - n*floordiv(#0 + n - 1, n)] : tensor<({rows}) x i32>
+               store b[#0] = %a
+             }}"
+        );
+        text.parse().unwrap()
+    };
+    let calls = |f: &Function| -> Vec<Inputs> {
+        let mut r = Random(11);
+        let sizes = [(1, 3), (2, -1), (7, 2), (40, 1)];
+        let one = |(n, m)| {
+            let mut inputs = call(f, &[("n", n), ("m", m)], &mut r, false);
+            let all = (0..n).map(|_| r.scalar(ScalarType::I32)).collect();
+            let all = Buffer::new(ScalarType::I32, all);
+            inputs.arrays.insert("a".into(), all);
+            inputs
+        };
+        sizes.into_iter().map(one).collect()
+    };
+    let known = f("n", "");
+    let text = check(&known, Tier::Exact, &calls(&known));
+    assert!(text.contains("rem_i64("), "{text}");
+    assert!(
+        !text.contains("div_i64(") && !text.contains(" < 0"),
+        "{text}"
+    );
+    // Of m rounds nothing is known of n.
+    let unknown = f("max(0, min(m, 3))", ", m: i32");
+    let text = check(&unknown, Tier::Exact, &calls(&unknown));
+    assert!(text.contains("rem_i64(") && text.contains(" < 0"), "{text}");
+}
+
 /// What is computed in a loop that does not look at it is computed before, into memory or into a result that is the same.
 #[test]
 fn nothing_is_computed_again_and_again() {

@@ -66,6 +66,45 @@ fn a_product_of_matrices() {
     golden("matmul.opencl.cl", &g.files[0].1);
 }
 
+/// A number of rounds that C says with `?` is one operand of the comparison.
+#[test]
+fn rounds_that_are_chosen_are_counted() {
+    for (text, rounds) in [
+        (
+            "func @f(a: const ptr<i32>, n: i32) {
+               %a = view a[#0] : tensor<(n - 5*floordiv(n, 5)) x i32>
+               %zero = constant 0:i32
+               %sum = reduce %a, %zero, reducer = add, dimensions = [0]
+               return %sum
+             }",
+            1,
+        ),
+        (
+            "func @f(a: const ptr<i32>, b: const ptr<i32>, c: ptr<i32>, m: i64, n: i64, k: i64) {
+               %a = view a[#0*k + #1] : tensor<m x (k - 5*floordiv(k, 5)) x i32>
+               %b = view b[#0*n + #1] : tensor<(k - 5*floordiv(k, 5)) x n x i32>
+               %start = constant 0:i32
+               %c = dot_general %a, %b, %start, contracting = [1 x 0]
+               store c[#0*n + #1] = %c
+             }",
+            2,
+        ),
+    ] {
+        let f: Function = text.parse().unwrap();
+        let g = try_generate(&OPENCL, &f, Tier::Exact, &from_zero(&f)).unwrap();
+        let code = &g.files[0].1;
+        let lines = code
+            .lines()
+            .filter(|l| l.contains("for (") && l.contains('?'));
+        let heads: Vec<&str> = lines.filter_map(|l| l.split(';').nth(1)).collect();
+        assert_eq!(heads.len(), rounds, "{code}");
+        for head in heads {
+            let (_, right) = head.split_once(" < ").unwrap();
+            assert!(right.starts_with('('), "{head}\n{code}");
+        }
+    }
+}
+
 #[test]
 fn what_a_device_rounds_as_it_likes_is_refused_at_tier_exact() {
     let why = try_generate(&OPENCL, &summary("softmax"), Tier::Exact, &[]).unwrap_err();

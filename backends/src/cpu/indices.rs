@@ -14,13 +14,18 @@ impl Builder {
     pub(super) fn index(&mut self, idx: &Idx) -> Result<Expr, Unsupported> {
         if let Some(r) = idx.remainder() {
             let remainder = self.floor_div(&r.dividend, &r.divisor)?.1;
-            let product = match r.factor.as_constant() {
+            // `n - i mod n` rather than `(i mod n)*-1 + n`.
+            let less = r.factor.terms().all(|(_, c)| c < 0);
+            let factor = if less { -&r.factor } else { r.factor };
+            let product = match factor.as_constant() {
                 Some(1) => remainder,
-                _ => Expr::binary(BinOp::Multiply, remainder, self.index(&r.factor)?),
+                _ => Expr::binary(BinOp::Multiply, remainder, self.index(&factor)?),
             };
-            return Ok(match r.rest.is_zero() {
-                true => product,
-                false => Expr::binary(BinOp::Add, product, self.index(&r.rest)?),
+            return Ok(match (less, r.rest.is_zero()) {
+                (false, true) => product,
+                (true, true) => Expr::Unary(UnOp::Negate, Box::new(product)),
+                (false, false) => Expr::binary(BinOp::Add, product, self.index(&r.rest)?),
+                (true, false) => Expr::binary(BinOp::Subtract, self.index(&r.rest)?, product),
             });
         }
         if let Some(n) = idx.nested() {

@@ -332,10 +332,12 @@ impl Walk<'_, '_> {
         self.line(depth, &format!("if ({item} != 0) {{"));
         self.plain(&[set(sum.acc, Expr::Const(neutral))], depth + 1);
         self.line(depth, "}");
-        let extent = self.pieces.index(sum.extent);
+        let here = Expr::Var(sum.counter.clone(), I64);
+        let goes_on = Expr::compare(CmpOp::Lt, here, sum.extent.clone());
+        let goes_on = self.pieces.index(&goes_on);
         self.line(
             depth,
-            &format!("for ({counter} = {item}; {counter} < {extent}; {counter} += {GROUP}) {{"),
+            &format!("for ({counter} = {item}; {goes_on}; {counter} += {GROUP}) {{"),
         );
         self.plain(sum.round, depth + 1);
         self.line(depth, "}");

@@ -219,6 +219,14 @@ fn stored(stmts: &[Stmt]) -> Vec<&Sym> {
     out
 }
 
+/// An expression that a text takes in as an operand.
+fn operand(p: &mut Pieces<'_>, e: &Expr) -> String {
+    match e {
+        Expr::Var(v, _) => p.name(v),
+        other => format!("({})", p.index(other)),
+    }
+}
+
 impl Tiled {
     /// What the items of a group share.
     pub(super) fn shared(&self) -> Vec<Shared> {
@@ -282,7 +290,7 @@ impl Tiled {
         let [tile, tiles, left, inside] = ["tile", "tiles", "left", "inside"].map(|s| p.fresh(s));
         let (start, row, column) = (p.name(&self.start), p.name(&self.row), p.name(&self.column));
         let counter = p.name(&self.counter);
-        let depth = p.index(&self.depth);
+        let depth = operand(&mut p, &self.depth);
         let mut params = vec![p.params()];
         for t in &self.tiles {
             params.push(format!(
@@ -306,10 +314,7 @@ impl Tiled {
         }
         let mut extents = Vec::new();
         for (_, extent) in &self.nest.loops {
-            let extent = match extent {
-                Expr::Var(v, _) => p.name(v),
-                other => format!("({})", p.index(other)),
-            };
+            let extent = operand(&mut p, extent);
             conditions.push(format!("{extent} > 0"));
             extents.push(extent);
         }
