@@ -124,7 +124,7 @@ fn cargo_metadata(project: &Project) -> Result<Metadata, Box<Diagnostic>> {
             e => e.to_string(),
         };
         let help = "run it where a Cargo.toml is, or name one with --manifest-path; C files without a project \
-                    are for `cargo tensorize lift`";
+                    are for `cargo tensorize lift FILE.c`";
         Box::new(Diagnostic::error("TZ0702", format!("cargo metadata: {why}")).help(help))
     })
 }

@@ -22,6 +22,7 @@ mod range_for;
 mod ranges;
 mod reference;
 mod rows;
+mod running;
 mod scan;
 pub(super) mod seq;
 mod tables;

@@ -1,6 +1,7 @@
 //! Pairs of kernels that differ in one place: what is proven of the first is proven of itself, and never of the
 //! second. Some are near the rules of the prover, some have every construct of C and C++ that is supported.
 
+mod algorithms;
 mod conditions;
 mod constructs;
 mod convolutions;

@@ -6,8 +6,7 @@ fn main() -> Result<(), tensorize_build::Error> {
         .flag("-O3")
         .flag("-march=native")
         .compile("kernels")?;
-    // What is compared with: the same file without us, under names of its own. The header's mark is none to a compiler that
-    // makes code.
+    // What is compared with: the same file without us, under names of its own.
     let mut plain = cc::Build::new();
     plain.file(FILE).flag("-O3").flag("-march=native");
     plain.include(tensorize_build::include_dir());

@@ -3,9 +3,8 @@
 use super::super::call::Arg;
 use super::super::expr::{as_truth, negation};
 use super::super::ffi::Cursor;
-use super::super::lower::{Lower, Result, convert, offset_op};
+use super::super::lower::{Lower, Result, offset_op};
 use super::super::place::{Place, Pointer};
-use super::super::types::usual;
 use super::algorithm::Dest;
 use super::call::Call;
 use super::lambda::Callable;
@@ -182,9 +181,8 @@ impl<'u> Lower<'u, '_> {
         if let Some(f) = f {
             return self.called(f, vec![a, b], call).map(as_truth);
         }
-        let (a, b) = (self.load(a, call.at)?, self.load(b, call.at)?);
-        let ty = usual(a.ty(), b.ty());
-        Ok(Expr::compare(op, convert(ty, a), convert(ty, b)))
+        let (a, b) = self.both(a, b, call.at)?;
+        Ok(Expr::compare(op, a, b))
     }
 
     /// `std::rotate_copy`: what follows the middle, and then what comes before it.

@@ -13,6 +13,7 @@ mod kernels {
 }
 
 use kernels as k;
+use tensorize_rt::{Choice, Error, set_choice};
 
 /// The same kernels without us: `build.rs` compiles them a second time, and calls to these are what the others are measured
 /// against.
@@ -43,10 +44,8 @@ mod plain {
     }
 }
 
-use tensorize_rt::{Choice, Error, set_choice};
-
 /// Which function is called.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum How {
     Plain,
     Dispatched,
@@ -259,10 +258,9 @@ fn works(
 
 /// Rounds of one kind take turns with rounds of the others, so that whatever else the machine does hits all alike.
 fn measure(work: &mut Work) {
-    let cpu = || Choice::Target("cpu".into());
     let choices = [
         (How::Plain, Choice::Off),
-        (How::Dispatched, cpu()),
+        (How::Dispatched, Choice::Target("cpu".into())),
         (How::Dispatched, Choice::Auto),
     ];
     let elements = work.elements;
