@@ -140,9 +140,9 @@ impl Pace {
                 Some(Turn::Elsewhere(n)) if *n < FOUND_ORIGINAL - ELSEWHERE => ELSEWHERE + n,
                 _ => unmeasured(i),
             };
-            // What was found out here, where nobody has measured, stays.
-            let found = [FOUND_ORIGINAL, FOUND_NATIVE];
-            if turn.is_some() || !found.contains(&class.state.load(Ordering::Relaxed)) {
+            // What was found out here, or is about to be, stays where nobody has measured.
+            let own = |s| s < ELSEWHERE || s == FOUND_ORIGINAL || s == FOUND_NATIVE;
+            if turn.is_some() || !own(class.state.load(Ordering::Relaxed)) {
                 class.state.store(state, Ordering::Relaxed);
             }
         }
@@ -265,6 +265,18 @@ mod tests {
         pace.again(700);
         assert_eq!(pace.originals(), few);
         assert!(is_due(AGAIN - 1) && !is_due(AGAIN) && !is_due(0));
+    }
+
+    #[test]
+    fn trials_go_on_where_choices_change() {
+        let pace = Pace::new();
+        for i in 0..2 * TRIALS {
+            let native = i % 2 == 0;
+            assert_eq!(pace.turn(5000), Turn::Trial { native });
+            pace.note(5000, native, if native { 10 } else { 100 });
+            pace.set(&[None; CLASSES]);
+        }
+        assert_eq!(pace.turn(5000), Turn::Native);
     }
 
     #[test]
