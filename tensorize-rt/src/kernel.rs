@@ -2,9 +2,9 @@
 
 use crate::choice::{Choice, choice, watch_for_forks};
 use crate::device::Api;
-use crate::pace::{Pace, Turn, class_at_once, is_due};
+use crate::pace::{Pace, Sizes, Turn, is_due};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How much is proven.
@@ -92,14 +92,37 @@ pub struct Kernel {
 
 #[derive(Debug)]
 struct State {
-    /// A bit for each size class of [`Pace`] that the original has, whatever else is known: what calls look at first.
-    at_once: AtomicU64,
+    /// Sizes that the original has, whatever else is known: what calls look at first.
+    at_once: AtOnce,
     route: AtomicU8,
     counts: Counts,
     pace: Pace,
     notes: Mutex<Notes>,
     /// Held while `route` and `at_once` change, so that they say the same.
     deciding: Mutex<()>,
+}
+
+/// [`Sizes`] that change. Whoever reads them meanwhile may see the first of some and the length of others, and have the original
+/// for a call that was to have generated code.
+#[derive(Debug)]
+struct AtOnce {
+    first: AtomicI64,
+    len: AtomicU64,
+}
+
+impl AtOnce {
+    #[inline(always)]
+    fn load(&self) -> Sizes {
+        Sizes {
+            first: self.first.load(Ordering::Relaxed),
+            len: self.len.load(Ordering::Relaxed),
+        }
+    }
+
+    fn store(&self, sizes: Sizes) {
+        self.first.store(sizes.first, Ordering::Relaxed);
+        self.len.store(sizes.len, Ordering::Relaxed);
+    }
 }
 
 /// How many calls there were. Away from what calls only read: else every count of one thread would have the others wait.
@@ -148,6 +171,10 @@ pub enum Route {
 
 const UNDECIDED: u8 = 0;
 
+/// Once in so many calls, one that goes to the original by way of [`Kernel::faster`] has [`Kernel::is_for_original`] know of its
+/// size.
+const SEEN_IN_FULL: u64 = 1 << 8;
+
 impl Kernel {
     /// A kernel that has not been called yet.
     pub const fn new(
@@ -159,7 +186,10 @@ impl Kernel {
         targets: &'static [Target],
     ) -> Kernel {
         let state = State {
-            at_once: AtomicU64::new(0),
+            at_once: AtOnce {
+                first: AtomicI64::new(Sizes::NONE.first),
+                len: AtomicU64::new(Sizes::NONE.len),
+            },
             route: AtomicU8::new(UNDECIDED),
             counts: Counts {
                 original: AtomicU64::new(0),
@@ -203,9 +233,8 @@ impl Kernel {
     /// call is counted then. If not, [`Kernel::route`] knows more.
     #[inline(always)]
     pub fn is_for_original(&self, size: i64) -> bool {
-        let originals = self.state.at_once.load(Ordering::Relaxed);
         let calls = self.state.counts.original.load(Ordering::Relaxed);
-        if originals >> class_at_once(size) & 1 == 0 || is_due(calls) {
+        if !self.state.at_once.load().contain(size) || is_due(calls) {
             return false;
         }
         self.count_original();
@@ -234,7 +263,7 @@ impl Kernel {
         });
         let route = decided.unwrap_or(Route::Original);
         self.state.route.store(route as u8, Ordering::Relaxed);
-        self.look_again(&deciding);
+        self.look_again(0, &deciding);
         route
     }
 
@@ -243,21 +272,21 @@ impl Kernel {
         deciding.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has [`Kernel::is_for_original`] say what the route and the classes say.
-    fn look_again(&self, _: &MutexGuard<'_, ()>) {
+    /// Has [`Kernel::is_for_original`] say what the route and the classes say of sizes around this one.
+    fn look_again(&self, around: i64, _: &MutexGuard<'_, ()>) {
         let originals = match self.state.route.load(Ordering::Relaxed) {
-            route if route == Route::Original as u8 => u64::MAX,
-            route if route == Route::Faster as u8 => self.state.pace.originals(),
-            _ => 0,
+            route if route == Route::Original as u8 => Sizes::ALL,
+            route if route == Route::Faster as u8 => self.state.pace.originals(around),
+            _ => Sizes::NONE,
         };
-        self.state.at_once.store(originals, Ordering::Relaxed);
+        self.state.at_once.store(originals);
     }
 
     /// The same where somebody else may have decided meanwhile.
-    fn refresh(&self) {
+    fn refresh(&self, around: i64) {
         // A forked child has originals alone, and somebody who is no more may hold its lock.
         if !FORKED.load(Ordering::Relaxed) {
-            self.look_again(&self.deciding());
+            self.look_again(around, &self.deciding());
         }
     }
 
@@ -268,7 +297,7 @@ impl Kernel {
         }
         let deciding = self.deciding();
         self.state.route.store(UNDECIDED, Ordering::Relaxed);
-        self.look_again(&deciding);
+        self.look_again(0, &deciding);
     }
 
     fn decide_for(&self, choice: &Choice) -> Route {
@@ -374,18 +403,16 @@ impl Kernel {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a call that the original answers. Of two threads that do this at the same moment, one may go uncounted: an
-    /// exact count would cost small calls more than all else on their way.
+    /// Counts a call that the original answers.
     #[inline(always)]
     pub fn count_original(&self) {
-        let count = &self.state.counts.original;
-        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        count(&self.state.counts.original);
     }
 
     /// Counts a call that linked-in code answers.
     #[inline(always)]
     pub fn count_native(&self) {
-        self.state.counts.native.fetch_add(1, Ordering::Relaxed);
+        count(&self.state.counts.native);
     }
 
     /// Which code answers a call that touches so many elements, on [`Route::Faster`]; this route again where
@@ -395,7 +422,10 @@ impl Kernel {
         let s = &self.state;
         match s.pace.turn(size) {
             Turn::Original => {
-                self.after(size, &s.counts.original);
+                let calls = self.after(size, &s.counts.original);
+                if calls.is_multiple_of(SEEN_IN_FULL) && !s.at_once.load().contain(size) {
+                    self.refresh(size);
+                }
                 Route::Original
             }
             Turn::Native => {
@@ -407,18 +437,20 @@ impl Kernel {
         }
     }
 
-    /// Has a class that was found out here timed again now and then.
+    /// Has a class that was found out here timed again now and then, by how many calls there were, which is returned.
     #[inline(always)]
-    fn after(&self, size: i64, calls: &AtomicU64) {
-        if is_due(calls.load(Ordering::Relaxed)) {
+    fn after(&self, size: i64, calls: &AtomicU64) -> u64 {
+        let calls = calls.load(Ordering::Relaxed);
+        if is_due(calls) {
             self.again(size);
         }
+        calls
     }
 
     #[cold]
     fn again(&self, size: i64) {
         self.state.pace.again(size);
-        self.refresh();
+        self.refresh(size);
     }
 
     /// Runs the one of the two whose turn it is, and notes how long it took.
@@ -442,7 +474,7 @@ impl Kernel {
             }
         };
         let result = self.state.pace.timed(size, is_native, run);
-        self.refresh();
+        self.refresh(size);
         result
     }
 
@@ -465,7 +497,11 @@ impl Kernel {
     /// Counts a call for the original that was counted for linked-in code, which did not get the memory that it asked for.
     #[cold]
     pub fn count_no_memory(&self) {
-        self.state.counts.native.fetch_sub(1, Ordering::Relaxed);
+        let native = &self.state.counts.native;
+        native.store(
+            native.load(Ordering::Relaxed).saturating_sub(1),
+            Ordering::Relaxed,
+        );
         self.count_original();
         self.notes().why = Some("there was no memory for the results".into());
     }
@@ -494,6 +530,13 @@ impl Kernel {
         ]
         .map(|c| c.load(Ordering::Relaxed))
     }
+}
+
+/// One more. Of two threads that do this at the same moment, one may go uncounted: an exact count would cost small calls more
+/// than all else on their way.
+#[inline(always)]
+fn count(calls: &AtomicU64) {
+    calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
 /// The kernels of one `Build::compile`.
@@ -558,7 +601,7 @@ pub(crate) fn originals_only() {
     kernels().for_each(|k| {
         let original = Route::Original as u8;
         k.state.route.store(original, Ordering::Relaxed);
-        k.state.at_once.store(u64::MAX, Ordering::Relaxed);
+        k.state.at_once.store(Sizes::ALL);
     });
 }
 

@@ -42,7 +42,7 @@ pub use error::Error;
 pub use kernel::{Code, Kernel, Library, Route, Target, Tier, warm_up};
 pub use memory::{Array, Elem};
 pub use report::{KernelReport, print_report, report};
-pub use slices::{AnySlice, apart, convertible, fit, floor_div, hold, int, modulo};
+pub use slices::{AnySlice, AtAGlance, Check, InFull, apart, convertible, floor_div, int, modulo};
 pub use value::{Argument, Value};
 
 /// Includes what the build script generated: `tensorize_rt::include_kernels!("kernels");`, with the name

@@ -10,6 +10,10 @@ use std::time::Instant;
 
 /// How often each of the two is timed.
 const TRIALS: u8 = 3;
+/// The same where a call is over so soon that the clock has its share in what is measured.
+const TRIALS_OF_SHORT: u8 = 8;
+/// Calls that take less are that short.
+const SHORT_NS: u64 = 1000;
 /// The class is timed again after so many calls of the kernel; a power of two.
 const AGAIN: u64 = 1 << 14;
 /// Calls that touch fewer elements have the original if nobody has measured.
@@ -18,9 +22,9 @@ const FEW: i64 = 64;
 /// timed any better.
 const MARGIN: u64 = 16;
 
-/// A class's state: below `2 * TRIALS`, how many calls have been timed; from here on the number of a target that runs on
+/// A class's state: below `ELSEWHERE`, how many calls have been timed; from here on the number of a target that runs on
 /// copies; or one of the four below.
-const ELSEWHERE: u8 = 2 * TRIALS;
+const ELSEWHERE: u8 = 2 * TRIALS_OF_SHORT;
 const FOUND_ORIGINAL: u8 = u8::MAX - 3;
 const FOUND_NATIVE: u8 = u8::MAX - 2;
 const KNOWN_ORIGINAL: u8 = u8::MAX - 1;
@@ -62,10 +66,38 @@ pub(crate) fn class_of(size: i64) -> usize {
     (64 - size.max(0).leading_zeros()) as usize % CLASSES
 }
 
-/// The same for a size from 0 on, in fewer steps; any class for others, which no generated code answers.
-#[inline(always)]
-pub(crate) fn class_at_once(size: i64) -> u32 {
-    (size.cast_unsigned() << 1 | 1).ilog2()
+/// Sizes in a row: `len` of them, from the first on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    pub(crate) first: i64,
+    pub(crate) len: u64,
+}
+
+impl Sizes {
+    pub(crate) const NONE: Sizes = Sizes { first: 0, len: 0 };
+    /// All but the largest, which stands for what can't be counted.
+    pub(crate) const ALL: Sizes = Sizes {
+        first: i64::MIN,
+        len: u64::MAX,
+    };
+
+    /// Those of the classes from one to another.
+    fn of(first: usize, last: usize) -> Sizes {
+        let begin = |class: usize| match class {
+            0 => i128::from(i64::MIN),
+            class => 1 << (class - 1),
+        };
+        let len = begin(last + 1) - begin(first);
+        Sizes {
+            first: begin(first) as i64,
+            len: u64::try_from(len).unwrap_or(u64::MAX),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn contain(self, size: i64) -> bool {
+        (size.wrapping_sub(self.first).cast_unsigned()) < self.len
+    }
 }
 
 /// Whether it is time to have a class timed again, after so many calls of the kernel.
@@ -170,12 +202,15 @@ impl Pace {
         if tried >= ELSEWHERE {
             return;
         }
-        let next = if tried + 1 < 2 * TRIALS {
+        let [native_ns, original_ns] =
+            [&class.native_ns, &class.original_ns].map(|ns| ns.load(Ordering::Relaxed));
+        let trials = match native_ns.min(original_ns) < SHORT_NS {
+            true => TRIALS_OF_SHORT,
+            false => TRIALS,
+        };
+        let next = if tried + 1 < 2 * trials {
             tried + 1
-        } else if wins(
-            class.native_ns.load(Ordering::Relaxed),
-            class.original_ns.load(Ordering::Relaxed),
-        ) {
+        } else if wins(native_ns, original_ns) {
             FOUND_NATIVE
         } else {
             FOUND_ORIGINAL
@@ -187,11 +222,19 @@ impl Pace {
             .ok();
     }
 
-    /// The classes that the original has, a bit each.
-    pub(crate) fn originals(&self) -> u64 {
-        (0..CLASSES)
-            .filter(|i| matches!(self.classes[*i].turn(), Turn::Original))
-            .fold(0, |set, i| set | 1 << i)
+    /// Sizes around this one that the original has; where it has not this one, the least that it has.
+    pub(crate) fn originals(&self, around: i64) -> Sizes {
+        let is_original = |class: &usize| matches!(self.classes[*class].turn(), Turn::Original);
+        let class = match class_of(around) {
+            class if is_original(&class) => class,
+            _ => 0,
+        };
+        if !is_original(&class) {
+            return Sizes::NONE;
+        }
+        let first = (0..=class).rev().take_while(is_original).last();
+        let last = (class..CLASSES).take_while(is_original).last();
+        Sizes::of(first.unwrap_or(class), last.unwrap_or(class))
     }
 
     /// Has a class that was found out here timed again.
@@ -211,7 +254,11 @@ mod tests {
     use super::*;
 
     fn decide(pace: &Pace, size: i64, native_ns: u64, original_ns: u64) -> Turn {
-        for i in 0..2 * TRIALS {
+        let trials = match native_ns.min(original_ns) < SHORT_NS {
+            true => TRIALS_OF_SHORT,
+            false => TRIALS,
+        };
+        for i in 0..2 * trials {
             let native = i % 2 == 0;
             assert_eq!(pace.turn(size), Turn::Trial { native });
             pace.note(size, native, if native { native_ns } else { original_ns });
@@ -251,19 +298,39 @@ mod tests {
             i64::MAX / 2,
             i64::MAX,
         ];
-        for size in sizes {
-            assert_eq!(class_at_once(size) as usize, class_of(size), "{size}");
-        }
-        for size in [i64::MIN, i64::MIN / 2, -1] {
-            assert!(class_at_once(size) < 64, "{size}");
-        }
-        let few = pace.originals();
-        assert_eq!(few, 0b111_1111, "sizes below 64");
+        let agree = |pace: &Pace, around: i64, classes: &[usize]| {
+            let originals = pace.originals(around);
+            for size in sizes.into_iter().chain([i64::MIN, i64::MIN / 2, -1]) {
+                let known = classes.contains(&class_of(size));
+                assert_eq!(originals.contain(size), known, "{size} of {originals:?}");
+            }
+        };
+        let few = [0, 1, 2, 3, 4, 5, 6];
+        agree(&pace, 10, &few);
+        agree(&pace, 1 << 40, &few);
+        decide(&pace, 70, 100, 10);
+        agree(&pace, 10, &[&few[..], &[7]].concat());
         decide(&pace, 700, 100, 10);
         decide(&pace, 5000, 10, 100);
-        assert_eq!(pace.originals(), few | 1 << class_of(700));
+        agree(&pace, 10, &[&few[..], &[7]].concat());
+        assert_eq!(
+            pace.originals(700),
+            Sizes {
+                first: 512,
+                len: 512
+            }
+        );
+        assert_eq!(pace.originals(5000), pace.originals(i64::MIN));
         pace.again(700);
-        assert_eq!(pace.originals(), few);
+        assert_eq!(pace.originals(700), pace.originals(0));
+        let mut all = [Some(Turn::Original); CLASSES];
+        pace.set(&all);
+        assert_eq!(pace.originals(1), Sizes::ALL);
+        all[0] = Some(Turn::Native);
+        pace.set(&all);
+        assert_eq!(pace.originals(-1), Sizes::NONE);
+        let above = pace.originals(1);
+        assert!(above.contain(1) && above.contain(i64::MAX) && !above.contain(0));
         assert!(is_due(AGAIN - 1) && !is_due(AGAIN) && !is_due(0));
     }
 
@@ -273,7 +340,7 @@ mod tests {
         for i in 0..2 * TRIALS {
             let native = i % 2 == 0;
             assert_eq!(pace.turn(5000), Turn::Trial { native });
-            pace.note(5000, native, if native { 10 } else { 100 });
+            pace.note(5000, native, if native { 10_000 } else { 100_000 });
             pace.set(&[None; CLASSES]);
         }
         assert_eq!(pace.turn(5000), Turn::Native);

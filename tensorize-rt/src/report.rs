@@ -24,7 +24,7 @@ pub struct KernelReport {
     /// What answered most calls: `cpu`, `numpy`, …, `original`; `-` for a kernel that is not dispatched or
     /// was not called.
     pub target: &'static str,
-    /// Calls that the original answered, calls that a target answered. Where several threads call the original at the same
+    /// Calls that the original answered, calls that a target answered. Where several threads call a kernel at the same
     /// moment, a few of these go uncounted.
     pub calls: (u64, u64),
     /// Calls among these that failed a guard.

@@ -87,41 +87,78 @@ pub fn modulo(a: i64, b: i64) -> Option<i64> {
     a.checked_sub(b.checked_mul(floor_div(a, b)?)?)
 }
 
-/// For a safe wrapper: an error unless `guard` holds.
-#[inline(always)]
-pub fn hold(kernel: &'static str, guard: &'static str, holds: Option<bool>) -> Result<(), Error> {
-    if holds == Some(true) {
-        Ok(())
-    } else {
-        Err(Error::Guard { kernel, guard })
+/// How closely a safe wrapper looks at its arguments.
+pub trait Check {
+    /// What is said where something does not hold.
+    type Error;
+
+    /// An error unless `guard` holds.
+    fn hold(
+        kernel: &'static str,
+        guard: &'static str,
+        holds: Option<bool>,
+    ) -> Result<(), Self::Error>;
+
+    /// An error unless a slice of `given` elements holds `extent`.
+    fn fit(
+        kernel: &'static str,
+        array: &'static str,
+        extent: Option<(i64, i64)>,
+        given: usize,
+    ) -> Result<(), Self::Error>;
+}
+
+/// At a glance: almost every call passes, and small ones shall pay for no more than a comparison or two an argument. What
+/// does not pass here is looked at [`InFull`].
+#[derive(Debug)]
+pub enum AtAGlance {}
+
+/// So that it can be said what is wrong.
+#[derive(Debug)]
+pub enum InFull {}
+
+impl Check for AtAGlance {
+    type Error = ();
+
+    #[inline(always)]
+    fn hold(_: &'static str, _: &'static str, holds: Option<bool>) -> Result<(), ()> {
+        holds.filter(|h| *h).map(drop).ok_or(())
+    }
+
+    #[inline(always)]
+    fn fit(
+        _: &'static str,
+        _: &'static str,
+        extent: Option<(i64, i64)>,
+        given: usize,
+    ) -> Result<(), ()> {
+        match extent {
+            Some((lo, hi)) if lo >= 0 && hi <= i64::try_from(given).unwrap_or(i64::MAX) => Ok(()),
+            _ => Err(()),
+        }
     }
 }
 
-/// For a safe wrapper: an error unless a slice of `given` elements holds `extent`.
-#[inline(always)]
-pub fn fit(
-    kernel: &'static str,
-    array: &'static str,
-    extent: Option<(i64, i64)>,
-    given: usize,
-) -> Result<(), Error> {
-    match extent {
-        // Almost every call: small ones shall pay for no more than these two comparisons.
-        Some((lo, hi)) if lo >= 0 && hi <= i64::try_from(given).unwrap_or(i64::MAX) => Ok(()),
-        _ => fit_in_full(kernel, array, extent, given),
-    }
-}
+impl Check for InFull {
+    type Error = Error;
 
-#[cold]
-fn fit_in_full(
-    kernel: &'static str,
-    array: &'static str,
-    extent: Option<(i64, i64)>,
-    given: usize,
-) -> Result<(), Error> {
-    let guard = "what the kernel touches can be counted in 64 bits";
-    let (lo, hi) = extent.ok_or(Error::Guard { kernel, guard })?;
-    check_length(kernel, array, lo, hi, given)
+    fn hold(kernel: &'static str, guard: &'static str, holds: Option<bool>) -> Result<(), Error> {
+        match holds {
+            Some(true) => Ok(()),
+            _ => Err(Error::Guard { kernel, guard }),
+        }
+    }
+
+    fn fit(
+        kernel: &'static str,
+        array: &'static str,
+        extent: Option<(i64, i64)>,
+        given: usize,
+    ) -> Result<(), Error> {
+        let guard = "what the kernel touches can be counted in 64 bits";
+        let (lo, hi) = extent.ok_or(Error::Guard { kernel, guard })?;
+        check_length(kernel, array, lo, hi, given)
+    }
 }
 
 /// What can be passed for an array of a kernel of which it is not known whether it writes there.
@@ -179,14 +216,36 @@ mod tests {
     fn lengths() {
         assert!(check_length("k", "a", 0, 4, 4).is_ok());
         assert!(check_length("k", "a", 5, 5, 0).is_ok());
-        // What `fit` sees at a glance is what it would see in full.
-        for (lo, hi) in [(0, 4), (4, 4), (0, -1), (3, i64::MIN), (-1, 2), (-2, -2)] {
-            let at_a_glance = fit("k", "a", Some((lo, hi)), 4).is_ok();
-            assert_eq!(at_a_glance, check_length("k", "a", lo, hi, 4).is_ok());
+        // What passes at a glance passes in full.
+        for (lo, hi) in [
+            (0, 4),
+            (4, 4),
+            (0, -1),
+            (3, i64::MIN),
+            (0, 5),
+            (-1, 2),
+            (0, i64::MAX),
+        ] {
+            let at_a_glance = AtAGlance::fit("k", "a", Some((lo, hi)), 4).is_ok();
+            assert_eq!(
+                at_a_glance,
+                InFull::fit("k", "a", Some((lo, hi)), 4).is_ok()
+            );
         }
-        assert!(fit("k", "a", Some((0, 5)), 4).is_err());
-        assert!(fit("k", "a", Some((0, i64::MAX)), 4).is_err());
-        assert!(fit("k", "a", None, 4).is_err());
+        let empty = Some((-2, -2));
+        assert!(
+            AtAGlance::fit("k", "a", empty, 4).is_err() && InFull::fit("k", "a", empty, 4).is_ok()
+        );
+        assert!(
+            AtAGlance::fit("k", "a", None, 4).is_err() && InFull::fit("k", "a", None, 4).is_err()
+        );
+        for holds in [None, Some(false), Some(true)] {
+            assert_eq!(
+                AtAGlance::hold("k", "g", holds).is_ok(),
+                holds == Some(true)
+            );
+            assert_eq!(InFull::hold("k", "g", holds).is_ok(), holds == Some(true));
+        }
         assert!(matches!(
             check_length("k", "a", 0, 5, 4),
             Err(Error::TooShort {

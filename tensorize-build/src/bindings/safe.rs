@@ -31,7 +31,10 @@ impl Writer<'_> {
         match checks {
             Ok((proven, checks)) => {
                 let writes = |p: &RustParam| self.footprint(proven, p).is_some_and(|f| f.writes);
+                // Of the wrapper, of what it calls, and of the function that checks: lists of parameters and what is passed.
                 let (mut params, mut arguments) = (Vec::new(), Vec::new());
+                let (mut checked, mut shown) = (Vec::new(), Vec::new());
+                let mut passed_on = Vec::new();
                 for p in &self.params {
                     let (n, ty) = (&p.name, &p.ty);
                     if self.tested_by(&p.c.name).is_some() {
@@ -46,28 +49,53 @@ impl Writer<'_> {
                         arguments.push(format!(
                             "{n}.{by}().map_or(::core::ptr::null_mut(), |s| s.{get}){cast}"
                         ));
+                        checked.push(format!("{n}: Option<&[{ty}]>"));
+                        shown.push(format!("{n}.as_deref()"));
                     } else if let Some(pointer) = self.test_of(&p.c.name) {
                         arguments.push(format!("{pointer}.is_some()"));
+                        continue;
                     } else if !p.c.pointer {
                         params.push(format!("{n}: {ty}"));
                         arguments.push(n.clone());
-                    } else if writes(p) {
-                        params.push(format!("{n}: &mut [{ty}]"));
-                        arguments.push(format!("{n}.as_mut_ptr()"));
+                        checked.push(format!("{n}: {ty}"));
+                        shown.push(n.clone());
                     } else {
-                        params.push(format!("{n}: &[{ty}]"));
-                        let cast = if p.c.is_const { "" } else { ".cast_mut()" };
-                        arguments.push(format!("{n}.as_ptr(){cast}"));
+                        let (of, get) = match writes(p) {
+                            true => ("&mut ", "as_mut_ptr()"),
+                            false if p.c.is_const => ("&", "as_ptr()"),
+                            false => ("&", "as_ptr().cast_mut()"),
+                        };
+                        params.push(format!("{n}: {of}[{ty}]"));
+                        arguments.push(format!("{n}.{get}"));
+                        checked.push(format!("{n}: &[{ty}]"));
+                        shown.push(n.clone());
                     }
+                    passed_on.push(n.as_str());
                 }
+                let [params, arguments, checked, shown] =
+                    [params, arguments, checked, shown].map(|list| list.join(", "));
+                let call = format!(
+                    "// SAFETY: the slices hold every element that the kernel touches at these sizes, and those that\n\
+                     // are written overlap with no other.\n\
+                     Ok(unsafe {{ sys::{rust}({arguments}) }})\n"
+                );
                 format!(
                     "/// `{name}` on slices, whose lengths are checked against what is proven that it touches.\n\
-                     pub fn {rust}({}) -> Result<{ret}, rt::Error> {{\n{checks}\
-                     // SAFETY: the slices hold every element that the kernel touches at these sizes, and those that\n\
-                     // are written overlap with no other.\n\
-                     Ok(unsafe {{ sys::{rust}({}) }})\n}}\n\n",
-                    params.join(", "),
-                    arguments.join(", ")
+                     #[inline]\n\
+                     pub fn {rust}({params}) -> Result<{ret}, rt::Error> {{\n\
+                     if {name}__tensorize_check::<rt::AtAGlance>({shown}).is_err() {{\n\
+                     return {in_full}({passed_on});\n}}\n\
+                     {call}}}\n\n\
+                     // Of what does not pass at a glance, some passes all the same, and for the rest there is an error.\n\
+                     #[cold]\n#[inline(never)]\n\
+                     fn {in_full}({params}) -> Result<{ret}, rt::Error> {{\n\
+                     {name}__tensorize_check::<rt::InFull>({shown})?;\n\
+                     {call}}}\n\n\
+                     #[inline(always)]\n\
+                     fn {name}__tensorize_check<C: rt::Check>({checked}) -> Result<(), C::Error> {{\n\
+                     {checks}Ok(())\n}}\n\n",
+                    in_full = format_args!("{name}__tensorize_in_full"),
+                    passed_on = passed_on.join(", "),
                 )
             }
             Err(refusal) => {
@@ -169,7 +197,7 @@ impl Writer<'_> {
         };
         let text = format!("{:?}", guard.to_string());
         Ok(format!(
-            "rt::hold({:?}, {text}, (|| {{\n{}Some({})\n}})())?;\n",
+            "C::hold({:?}, {text}, (|| {{\n{}Some({})\n}})())?;\n",
             self.b.name,
             self.lets(&[guard], &[]),
             condition?
@@ -184,7 +212,7 @@ impl Writer<'_> {
             None => (String::new(), ""),
         };
         Ok(format!(
-            "{open}// {}\nrt::fit({:?}, {:?}, (|| {{\n{}Some(({lo}, {hi}))\n}})(), {}.len())?;\n{close}",
+            "{open}// {}\nC::fit({:?}, {:?}, (|| {{\n{}Some(({lo}, {hi}))\n}})(), {}.len())?;\n{close}",
             f.extent,
             self.b.name,
             p.c.name,

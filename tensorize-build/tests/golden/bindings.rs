@@ -139,32 +139,51 @@ mod generated {
     }
 
     /// `halve` on slices, whose lengths are checked against what is proven that it touches.
+    #[inline]
     pub fn halve(r#in: &[u8], out: &mut [u8], rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) -> Result<(), rt::Error> {
-        rt::hold("halve", "cols*rows >= 0", (|| {
+        if halve__tensorize_check::<rt::AtAGlance>(r#in, out, rows, cols).is_err() {
+            return halve__tensorize_in_full(r#in, out, rows, cols);
+        }
+        // SAFETY: the slices hold every element that the kernel touches at these sizes, and those that
+        // are written overlap with no other.
+        Ok(unsafe { sys::halve(r#in.as_ptr(), out.as_mut_ptr(), rows, cols) })
+    }
+
+    // Of what does not pass at a glance, some passes all the same, and for the rest there is an error.
+    #[cold]
+    #[inline(never)]
+    fn halve__tensorize_in_full(r#in: &[u8], out: &mut [u8], rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) -> Result<(), rt::Error> {
+        halve__tensorize_check::<rt::InFull>(r#in, out, rows, cols)?;
+        // SAFETY: the slices hold every element that the kernel touches at these sizes, and those that
+        // are written overlap with no other.
+        Ok(unsafe { sys::halve(r#in.as_ptr(), out.as_mut_ptr(), rows, cols) })
+    }
+
+    #[inline(always)]
+    fn halve__tensorize_check<C: rt::Check>(r#in: &[u8], out: &[u8], rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) -> Result<(), C::Error> {
+        C::hold("halve", "cols*rows >= 0", (|| {
             let cols = rt::int(cols)?;
             let rows = rt::int(rows)?;
             Some(cols.checked_mul(rows)? >= 0)
             })())?;
-        rt::hold("halve", "cols*rows fits i32", (|| {
+        C::hold("halve", "cols*rows fits i32", (|| {
             let cols = rt::int(cols)?;
             let rows = rt::int(rows)?;
             Some({ let value = cols.checked_mul(rows)?; value >= -2147483648 && value <= 2147483647 })
             })())?;
         // in[0 .. cols*rows]
-        rt::fit("halve", "in", (|| {
+        C::fit("halve", "in", (|| {
             let cols = rt::int(cols)?;
             let rows = rt::int(rows)?;
             Some((0i64, cols.checked_mul(rows)?))
             })(), r#in.len())?;
         // out[0 .. cols*rows]
-        rt::fit("halve", "out", (|| {
+        C::fit("halve", "out", (|| {
             let cols = rt::int(cols)?;
             let rows = rt::int(rows)?;
             Some((0i64, cols.checked_mul(rows)?))
             })(), out.len())?;
-        // SAFETY: the slices hold every element that the kernel touches at these sizes, and those that
-        // are written overlap with no other.
-        Ok(unsafe { sys::halve(r#in.as_ptr(), out.as_mut_ptr(), rows, cols) })
+        Ok(())
     }
 
     /// `twice` can't be called safely.

@@ -144,7 +144,8 @@ fn update(rows: &[Value], limits: &Value) -> Result<()> {
          Written by `cargo xtask bench run --update`: the original, compiled with `gcc -O3 -march=native` without\n\
          us and called as it is, against safe calls of the code for `cpu`, of what `TENSORIZE=auto` takes of the two, and\n\
          the same in NumPy and PyTorch. The kernels are those of `tests/projects/speed`. Where a call takes a few\n\
-         nanoseconds, the ratio shows what the checks of a safe call cost.\n\n\
+         nanoseconds, the ratio shows what the checks of a safe call cost, and that the compiler may fuse products and\n\
+         sums in the original without us, where it must not behind a dispatcher ([soundness.md](soundness.md)).\n\n\
          ![How many times as fast as the original, against elements](speed.svg)\n\n{}",
         table(rows, limits)
     );
