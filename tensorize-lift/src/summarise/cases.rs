@@ -2,7 +2,7 @@
 //! that is written. Each is summarised as if it were alone, so that what is special about one (a loop that is
 //! unrolled by hand) is no part of the others.
 
-use super::stores::stores;
+use super::stores::{stores, taken};
 use super::{Refusal, natural};
 use crate::raise::Closed;
 use tensorize_ir::element::{Elem, ElemRef};
@@ -128,8 +128,26 @@ fn joined(
             _ => None,
         }),
     };
-    let written = if yes.is_empty() { no } else { yes };
+    let (written, holds) = match yes.is_empty() {
+        true => (no, Elem::not(condition.clone())),
+        false => (yes, condition.clone()),
+    };
+    // A place that one round writes may be none of the array in another one: an element there, or none.
+    let in_some_rounds = match yes.is_empty() || no.is_empty() {
+        true => taken(ctx, &holds).filter(|n| !n.has_values() && !ctx.is_over_params(n)),
+        false => None,
+    };
     let join = |c: &Closed| match c {
+        Closed::Store { shape, view, value } if shape.is_empty() && in_some_rounds.is_some() => {
+            Some(Closed::Store {
+                shape: in_some_rounds.iter().cloned().collect(),
+                view: View {
+                    index: &view.index + &Idx::sym(dim(0)),
+                    ..view.clone()
+                },
+                value: value.clone(),
+            })
+        }
         Closed::Store { shape, view, .. } => {
             let (yes, no) = (left(yes, view, shape)?, left(no, view, shape)?);
             let mark = ctx.mark();

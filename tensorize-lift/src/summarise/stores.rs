@@ -216,23 +216,8 @@ fn if_taken<'a>(ctx: &mut Context, leaf: chain::Leaf<'a>) -> (chain::Leaf<'a>, b
     if !leaf.loops.is_empty() {
         return (leaf, false);
     }
-    let (zero, one) = (Idx::default(), Idx::constant(1));
-    let extent = match &*canon::elem(leaf.cond) {
-        Elem::IndexCompare(CmpOp::Ge, p, _) => (p + &one).maximum(&zero).minimum(&one),
-        Elem::IndexCompare(CmpOp::Ne, p, _) => {
-            let minus = -p;
-            let fits = |ctx: &mut Context, p: &Idx| {
-                ctx.is_non_negative(p) && ctx.proves(CmpOp::Le, p, &one)
-            };
-            if fits(ctx, p) {
-                p.clone()
-            } else if fits(ctx, &minus) {
-                minus
-            } else {
-                return (leaf, false);
-            }
-        }
-        _ => return (leaf, false),
+    let Some(extent) = taken(ctx, leaf.cond) else {
+        return (leaf, false);
     };
     if !ctx.is_over_params(&extent) {
         return (leaf, false);
@@ -242,6 +227,20 @@ fn if_taken<'a>(ctx: &mut Context, leaf: chain::Leaf<'a>) -> (chain::Leaf<'a>, b
         ..leaf
     };
     (leaf, true)
+}
+
+/// 1 where a condition on indices holds and 0 where it doesn't, if that is known.
+pub(super) fn taken(ctx: &mut Context, cond: &ElemRef) -> Option<Idx> {
+    let (zero, one) = (Idx::default(), Idx::constant(1));
+    match &*canon::elem(cond) {
+        Elem::IndexCompare(CmpOp::Ge, p, _) => Some((p + &one).maximum(&zero).minimum(&one)),
+        Elem::IndexCompare(CmpOp::Lt, p, _) => Some((-p).maximum(&zero).minimum(&one)),
+        Elem::IndexCompare(CmpOp::Ne, p, _) => {
+            let mut fits = |p: &Idx| ctx.is_non_negative(p) && ctx.proves(CmpOp::Le, p, &one);
+            [p.clone(), -p].into_iter().find(|p| fits(p))
+        }
+        _ => None,
+    }
 }
 
 /// Whether all places of a part are ones of a box; a guess.

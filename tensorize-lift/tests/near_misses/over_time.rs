@@ -19,6 +19,27 @@ fn other_rounds_are_another_kernel() {
 }
 
 const CASES: &[Case] = &[
+    // Two loops over time, of which each round stores one element: in rounds of the other one it stores none.
+    (
+        "void f(const double *a, const double *b, double *x, double *y, int n) { int i, j; double w;
+         for (i = 0; i < n; i++) { w = b[i]; for (j = 0; j < i; j++) w -= a[i * n + j] * y[j]; y[i] = w; }
+         for (i = n - 1; i >= 0; i--) { w = y[i]; for (j = i + 1; j < n; j++) w -= a[i * n + j] * x[j];
+         x[i] = w / a[i * n + i]; } }",
+        &[
+            ("i < n;", "i < n - 1;"),
+            ("i >= 0;", "i > 0;"),
+            ("i = n - 1;", "i = n - 2;"),
+            ("w = y[i]", "w = b[i]"),
+            ("w = b[i]; for", "w = b[0]; for"),
+            ("j = i + 1", "j = i"),
+            ("j < i;", "j <= i;"),
+            ("y[i] = w; }", "y[i] = w; x[i] = w; }"),
+            ("x[i] = w /", "y[i] = w /"),
+            ("x[i] = w /", "x[n - 1 - i] = w /"),
+            // What one loop leaves in a variable is not the other one's to have.
+            ("w = y[i];", "w += y[i];"),
+        ],
+    ),
     // The counter's step comes first: a round looks at it as it is then.
     (
         "void f(double *x, const double *u, int n) { for (int i = n; i-- > 0; ) { double s = x[i];
