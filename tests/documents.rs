@@ -276,6 +276,188 @@ fn builds_for_another_machine_are_made_as_the_test_makes_them() {
     assert!(words >= 8, "only {words} names were found");
 }
 
+/// Whose business each listing is, by its page and what its first line begins with: the test that runs it, or that holds it
+/// against what is run.
+const LISTINGS: &[(&str, &str, &str, &str)] = &[
+    (
+        "README.md",
+        "#include",
+        "tests/documents.rs",
+        "the_readme_shows_a_kernel_of_the_demo",
+    ),
+    (
+        "README.md",
+        "fn main",
+        "tests/documents.rs",
+        "the_readme_shows_the_demos_build_script",
+    ),
+    (
+        "README.md",
+        "$ cargo xtask demo",
+        "tests/documents.rs",
+        "ci_runs_the_command_of_the_readme",
+    ),
+    (
+        "README.md",
+        "kernel  ",
+        "tests/demo.rs",
+        "shadow_mode_finds_no_difference",
+    ),
+    (
+        "adding-a-target.md",
+        "use std::process",
+        "tests/documents.rs",
+        "the_target_of_ones_own_is_the_one_that_is_tested",
+    ),
+    (
+        "ci.md",
+        "name: tensorize",
+        "cargo-tensorize/tests/formats.rs",
+        "the_workflow_of_the_documentation_is_valid",
+    ),
+    (
+        "commands.md",
+        "$ cargo tensorize tune",
+        "cargo-tensorize/tests/tune.rs",
+        "the_page_shows_what_is_printed",
+    ),
+    (
+        "commands.md",
+        "$ cargo tensorize completions",
+        "cargo-tensorize/tests/terminal.rs",
+        "completions_are_scripts_that_their_shell_takes",
+    ),
+    (
+        "cross.md",
+        "$ cargo tensorize",
+        "tests/cross.rs",
+        "what_was_proven_here_runs_there_where_it_is_the_same_c",
+    ),
+    (
+        "cross.md",
+        "$ sudo apt-get",
+        "tests/documents.rs",
+        "builds_for_another_machine_are_made_as_the_test_makes_them",
+    ),
+    (
+        "frameworks.md",
+        "@jax.jit",
+        "tests/documents.rs",
+        "sketches_of_generated_code_are_of_generated_code",
+    ),
+    (
+        "frameworks.md",
+        "func.func",
+        "tests/documents.rs",
+        "sketches_of_generated_code_are_of_generated_code",
+    ),
+    (
+        "gpus.md",
+        "[package.metadata",
+        "tests/documents.rs",
+        "settings_in_the_docs_are_read",
+    ),
+    (
+        "packaging.md",
+        "$ git add",
+        "tests/everyday.rs",
+        "a_packaged_crate_builds_with_the_results_that_are_in_it",
+    ),
+    (
+        "packaging.md",
+        "$ cargo tensorize --features",
+        "tests/everyday.rs",
+        "a_feature_may_add_kernels",
+    ),
+    (
+        "proposer.md",
+        "[package.metadata",
+        "tests/documents.rs",
+        "settings_in_the_docs_are_read",
+    ),
+    (
+        "proposer.md",
+        "{",
+        "cargo-tensorize/tests/proposer.rs",
+        "the_page_shows_what_is_asked_and_answered",
+    ),
+    (
+        "start.md",
+        "$ cargo xtask setup",
+        "tests/documents.rs",
+        "what_is_installed_by_a_path_lies_there",
+    ),
+    (
+        "start.md",
+        "$ cargo tensorize init",
+        "tests/documents.rs",
+        "the_first_commands_are_those_of_the_transcript",
+    ),
+    (
+        "store.md",
+        "$ cargo-tensorize-remote key",
+        "cargo-tensorize/tests/remote/s3.rs",
+        "signed_results_are_shared_and_no_others_are_used",
+    ),
+    (
+        "tensir.md",
+        "",
+        "tests/documents.rs",
+        "summaries_in_the_docs_are_read",
+    ),
+];
+
+/// A new listing has to be somebody's business.
+#[test]
+fn every_listing_has_a_test() {
+    let mut used = vec![false; LISTINGS.len()];
+    let docs = pages()
+        .into_iter()
+        .map(|p| (p.clone(), format!("docs/{p}")));
+    for (page, path) in docs.chain([("README.md".into(), "README.md".into())]) {
+        let text = text(&path);
+        for part in text.split("```").skip(1).step_by(2) {
+            let (language, listing) = part.split_once('\n').unwrap_or(("", part));
+            // A drawing.
+            if language.is_empty() {
+                continue;
+            }
+            let fits = |l: &&(&str, &str, &str, &str)| l.0 == page && listing.starts_with(l.1);
+            let Some(at) = LISTINGS.iter().position(|l| fits(&l)) else {
+                panic!("{page}: no test is named for\n{listing}");
+            };
+            used[at] = true;
+        }
+    }
+    for ((page, begin, file, test), used) in LISTINGS.iter().zip(used) {
+        assert!(used, "{page} has no listing that begins with {begin}");
+        assert!(
+            text(file).contains(&format!("fn {test}()")),
+            "{page}: {file} has no test {test}"
+        );
+    }
+}
+
+#[test]
+fn the_target_of_ones_own_is_the_one_that_is_tested() {
+    let bare = |text: &str| text.split_whitespace().collect::<String>();
+    let source = bare(&text("tests/projects/own_target/src/main.rs"));
+    let [(_, listing)] = &listings("rust")[..] else {
+        panic!("one page shows a target");
+    };
+    let mut seen = 0;
+    for line in listing.lines() {
+        // Of what is only hinted at, the head.
+        let line = bare(line.split("{ /*").next().unwrap_or(line));
+        let says = ["fn", "impl", "cargo_tensorize", "struct"];
+        if says.iter().any(|w| line.starts_with(w)) {
+            assert!(source.contains(&line), "{line}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 7, "only {seen} lines were compared");
+}
+
 #[test]
 fn what_is_installed_by_a_path_lies_there() {
     let mut seen = 0;
@@ -302,13 +484,20 @@ fn what_is_installed_by_a_path_lies_there() {
 fn the_first_commands_are_those_of_the_transcript() {
     let transcript = text("cargo-tensorize/tests/day/transcript.txt");
     let mut typed = transcript.lines().filter(|l| l.starts_with("$ "));
-    let [(page, start)] = &listings("console")
-        .into_iter()
-        .filter(|(page, _)| page == "start.md")
-        .collect::<Vec<_>>()[..]
-    else {
-        panic!("start.md shows what to type once")
+    let mut listings = listings("console");
+    listings.retain(|(page, _)| page == "start.md");
+    let [(_, tools), (page, start)] = &listings[..] else {
+        panic!("start.md shows what to type in a checkout, and what in a crate")
     };
+    // A new user is there after five.
+    assert!(tools.lines().count() + start.lines().count() <= 5);
+    for line in tools.lines() {
+        let known = [
+            "$ cargo xtask setup",
+            "$ cargo install --path cargo-tensorize",
+        ];
+        assert!(known.contains(&line), "{line}");
+    }
     for command in start.lines() {
         // A workspace names the package, and running builds.
         let begin = command.replace("$ cargo build", "$ TENSORIZE=cpu cargo run");

@@ -113,6 +113,15 @@ pub struct Project {
     /// The package's Cargo.toml
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
+    /// Features of the package under which its build script is asked what it compiles; separated by blanks or commas
+    #[arg(long, short = 'F', value_name = "FEATURES")]
+    pub features: Vec<String>,
+    /// All features of the package
+    #[arg(long)]
+    pub all_features: bool,
+    /// Without the package's default features
+    #[arg(long)]
+    pub no_default_features: bool,
     /// Let cargo use no network
     #[arg(long)]
     pub offline: bool,
@@ -122,6 +131,22 @@ pub struct Project {
     /// Prove again what is stored already
     #[arg(long, visible_alias = "reprove")]
     pub force: bool,
+}
+
+impl Project {
+    /// What cargo is told of features.
+    pub fn feature_flags(&self) -> Vec<String> {
+        let mut flags = Vec::new();
+        for features in &self.features {
+            flags.extend(["--features".to_owned(), features.clone()]);
+        }
+        let all = self.all_features.then(|| "--all-features".to_owned());
+        let none = self
+            .no_default_features
+            .then(|| "--no-default-features".to_owned());
+        flags.extend(all.into_iter().chain(none));
+        flags
+    }
 }
 
 /// A command.

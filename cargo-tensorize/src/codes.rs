@@ -226,7 +226,8 @@ pub const CODES: &[Code] = &[
         "generated code that could not be run",
         "Generated code is run against the original before it is stored. For Python targets that takes a Python with \
          NumPy and the target's framework: TENSORIZE_PYTHON, else the one that `cargo xtask setup` installs, else `python3`. \
-         For `opencl` and `cuda` it takes a device with its driver; PoCL makes one of the machine's own cores.",
+         For `opencl` and `cuda` it takes a device with its driver; PoCL makes one of the machine's own cores. \
+         Where `targets` in `[package.metadata.tensorize]` is not set, code for NumPy that could not be run is no failure.",
     ),
     row(
         "TZ0701",

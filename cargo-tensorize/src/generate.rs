@@ -148,7 +148,7 @@ pub fn generate(
             why: generated
                 .split
                 .map_or_else(String::new, |s| format!("{SPLIT}{s}")),
-            not_run: false,
+            excused: false,
         },
         Some(artefact),
     )

@@ -6,6 +6,7 @@ use crate::differential::{self, Differential, Effort, Failure, Mismatch, Variant
 use crate::generate;
 use crate::pipeline::{Kernel, micros};
 use crate::python;
+use crate::report::{NOT_RUN, TargetStatus};
 use crate::scratch::Scratch;
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex};
@@ -119,14 +120,14 @@ fn could_not_run(kernel: &mut Kernel, target: &str, why: &str, help: &str) {
 
 fn say_not_run(kernel: &mut Kernel, target: &str, why: &str, help: &str) {
     let message = format!("no code for {target}: the code could not be run: {why}");
-    let d = Diagnostic::warning("TZ0604", message).at(Some(kernel.span.clone()));
+    let d = Diagnostic::warning(NOT_RUN, message).at(Some(kernel.span.clone()));
     kernel.report.diagnostics.push(d.help(help));
 }
 
 fn without(kernel: &mut Kernel, target: &str, why: &str) {
     kernel.drop_target(target, &format!("the code could not be run: {why}"));
     if let Some(report) = kernel.report.targets.get_mut(target) {
-        report.not_run = true;
+        report.status = TargetStatus::NotRun;
     }
 }
 
@@ -394,7 +395,7 @@ fn not_run(kernel: &mut Kernel, why: &str) {
 mod tests {
     use super::*;
     use crate::pipeline::{self, Settings};
-    use crate::report::{Status, TargetStatus};
+    use crate::report::Status;
     use crate::source::Source;
     use std::num::NonZeroUsize;
     use tensorize_ir::guard::{Guard, Tier};

@@ -13,6 +13,7 @@ use crate::diagnostics::{Diagnostic, line_span};
 use crate::generate::Artefacts;
 use crate::original;
 use crate::progress::Progress;
+use crate::project::Package;
 use crate::proposer::Proposer;
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
 use crate::second::{self, Confirmation, Second};
@@ -21,9 +22,10 @@ use crate::{tools, usage};
 use std::any::Any;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+use tensorize_build::hash::{Preprocessed, preprocess};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::{self};
 use tensorize_ir::tensir;
@@ -155,6 +157,24 @@ pub fn parse(
         },
     )
     .0
+}
+
+/// What the preprocessor makes of each file of a package, several at a time; with the file, and how it is compiled.
+pub fn preprocessed(
+    package: &Package,
+    threads: NonZeroUsize,
+) -> Vec<(
+    String,
+    tensorize_build::Settings,
+    Result<Preprocessed, String>,
+)> {
+    let files = package.files();
+    let progress = Progress::new("preprocessing", files.len());
+    for_each(files, threads, |(file, settings)| {
+        let seen = preprocess(&settings, Path::new(&file));
+        progress.step();
+        (file, settings, seen)
+    })
 }
 
 /// Does the same with each of these, several at a time.

@@ -40,6 +40,11 @@ impl Package {
         files
     }
 
+    /// Whether somebody has asked for the targets that there are, which are the default ones else.
+    pub fn asks_for_targets(&self, project: &Project) -> bool {
+        self.metadata.targets.is_some() || !project.targets.is_empty()
+    }
+
     /// What to generate code for: what the command line says, else the configuration.
     pub fn wanted_targets(&self, project: &Project) -> Vec<String> {
         let mut targets = if project.targets.is_empty() {
@@ -207,7 +212,8 @@ fn run_build_script(name: &str, dir: &Path, project: &Project) -> Result<(), Str
     let noted = BuildManifest::load(dir);
     let up_to_date = noted.as_ref().is_some_and(|n| n.is_of_script(dir));
     let nested = std::env::var_os("TENSORIZE_NESTED").is_some() || in_build_script();
-    if (up_to_date && !project.locked) || nested {
+    let features = project.feature_flags();
+    if (up_to_date && !project.locked && features.is_empty()) || nested {
         return Ok(());
     }
     if noted.is_none() {
@@ -223,10 +229,13 @@ fn run_build_script(name: &str, dir: &Path, project: &Project) -> Result<(), Str
         .arg("--manifest-path")
         .arg(dir.join("Cargo.toml"))
         .args(cargo_flags(project))
-        // Its notes are wanted, not that it calls us.
-        .env("TENSORIZE_BIN", "")
-        // That notes are damaged or gone is no change that cargo sees; that nobody had asked for them in these words is one.
-        .envs(noted.is_none().then(|| ("TENSORIZE_NOTES", asked_now())))
+        .args(&features)
+        // Its notes are wanted, not that it calls us. Unless something is missing, cargo is not told of this variable, so that
+        // the user's next build finds its work done.
+        .env("TENSORIZE_NESTED", "1")
+        // That notes are damaged or gone, or about other features, is no change that cargo sees; that nobody had asked for
+        // them in these words is one.
+        .envs((noted.is_none() || !features.is_empty()).then(|| ("TENSORIZE_NOTES", asked_now())))
         .stdin(Stdio::null())
         .output()
         .map_err(|e| format!("cargo can't be started: {e}"))?;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tensorize_ir::loopir::Param;
 use tensorize_ir::memory::{Buffer, Inputs, Outputs};
@@ -223,6 +224,24 @@ fn scalars(hex: &str, ty: ScalarType) -> Option<Vec<Scalar>> {
         Scalar { ty, bits }
     };
     Some(bytes?.chunks(ty.bytes()).map(value).collect())
+}
+
+/// Whether the interpreter finds a package. It is asked once, and nothing is imported.
+pub fn has(package: &str) -> bool {
+    static KNOWN: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let ask = || {
+        let looks =
+            "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)";
+        let asked = Command::new(tools::find_python())
+            .args(["-c", looks, package])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        asked.is_ok_and(|mut child| tools::wait(&mut child, LIMIT).is_ok_and(|s| s.success()))
+    };
+    *known.entry(package.to_owned()).or_insert_with(ask)
 }
 
 fn run(modules: &[&Module], package: &str) -> Result<Said, String> {

@@ -41,9 +41,10 @@ pub struct TargetReport {
     pub ran_on: Option<String>,
     /// Empty for `generated`, unless the target computes a part only.
     pub why: String,
-    /// There is code, which failed only for want of something to run it on.
+    /// It is no failure that the code could not be run here: nobody asked for this target, it is one of those that are
+    /// there by default.
     #[serde(skip)]
-    pub not_run: bool,
+    pub excused: bool,
 }
 
 impl TargetReport {
@@ -55,7 +56,7 @@ impl TargetReport {
             max_rel_error: None,
             ran_on: None,
             why: why.into(),
-            not_run: false,
+            excused: false,
         }
     }
 
@@ -64,6 +65,9 @@ impl TargetReport {
         self.why.strip_prefix(SPLIT)
     }
 }
+
+/// The code of what is said of code that could not be run.
+pub(crate) const NOT_RUN: &str = "TZ0604";
 
 /// What `why` begins with for code that is for a part.
 pub(crate) const SPLIT: &str = "split: ";
@@ -195,6 +199,18 @@ impl KernelReport {
         }
     }
 
+    /// That code could not be run here is no failure, and no more than worth knowing: the targets are the default ones.
+    pub fn excuse_what_was_not_run(&mut self) {
+        for target in self.targets.values_mut() {
+            target.excused = target.status == TargetStatus::NotRun;
+        }
+        for d in &mut self.diagnostics {
+            if d.code == Some(NOT_RUN) {
+                d.severity = Severity::Note;
+            }
+        }
+    }
+
     /// What is worth knowing, whatever becomes of the kernel.
     pub fn note(&mut self, diagnostic: Diagnostic) {
         self.notes.push(diagnostic.message.clone());
@@ -222,10 +238,11 @@ impl KernelReport {
 
     /// The exit code that this kernel alone would give.
     pub fn exit(&self, strict: bool) -> Code {
-        let target_failed = self
-            .targets
-            .values()
-            .any(|t| t.status == TargetStatus::Failed);
+        let target_failed = self.targets.values().any(|t| match t.status {
+            TargetStatus::Failed => true,
+            TargetStatus::NotRun => !t.excused,
+            TargetStatus::Generated | TargetStatus::Unsupported => false,
+        });
         if self.is_out_of_date() {
             return self.gate;
         }
@@ -340,6 +357,7 @@ pub fn table(kernels: &[KernelReport], targets: &[String]) -> String {
                     Some((TargetStatus::Generated, _)) => "generated".into(),
                     Some((TargetStatus::Unsupported, _)) => "unsupported".into(),
                     Some((TargetStatus::Failed, _)) => "failed".into(),
+                    Some((TargetStatus::NotRun, _)) => "not run".into(),
                     None => "-".into(),
                 }),
         );
@@ -419,7 +437,7 @@ mod tests {
                 max_rel_error: Some(0.0),
                 ran_on: Some("numpy 2.3.1".into()),
                 why: String::new(),
-                not_run: false,
+                excused: false,
             },
         );
         assert_eq!(

@@ -4,6 +4,7 @@ use crate::codes;
 use crate::columns::{columns, within_objects};
 use crate::generate::{self, Artefact};
 use crate::pipeline::Kernel;
+use crate::python;
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -74,11 +75,10 @@ pub fn record(
 /// Whether the record still answers for a kernel with these hashes. What isn't proven is never final: a later
 /// version, or a luckier solver, may prove it.
 pub fn is_current(record: &Record, hashes: &Hashes, z3: &str, targets: &[String]) -> bool {
-    let done = |t: &String| {
-        record
-            .targets
-            .get(t)
-            .is_some_and(|t| t.status != TargetStatus::Failed)
+    let done = |name: &String| match record.targets.get(name).map(|t| t.status) {
+        Some(TargetStatus::Generated | TargetStatus::Unsupported) => true,
+        Some(TargetStatus::NotRun) => !may_run_now(name),
+        Some(TargetStatus::Failed) | None => false,
     };
     record.status == Status::Proven
         && is_about(record, hashes)
@@ -86,6 +86,17 @@ pub fn is_current(record: &Record, hashes: &Hashes, z3: &str, targets: &[String]
         && record.z3.as_deref() == Some(z3)
         && record.targets.len() == targets.len()
         && targets.iter().all(done)
+}
+
+/// Whether code for a target that once could not be run perhaps could be now.
+fn may_run_now(target: &str) -> bool {
+    let Some(target) = generate::find(target) else {
+        return false;
+    };
+    match target.python_package().or(target.partly_python()) {
+        Some(package) => python::has(package),
+        None => target.runs_on_device(),
+    }
 }
 
 /// The tier of that name; the weaker one if it is not known.

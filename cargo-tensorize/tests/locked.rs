@@ -317,3 +317,40 @@ fn a_mark_before_no_function_is_told() {
         stderr(&out)
     );
 }
+
+/// Nobody asked for NumPy: it is one of two targets that are there by default. The gate was red without a word, and every run
+/// proved everything again.
+#[test]
+fn code_for_numpy_that_could_not_be_run_is_a_failure_only_where_it_is_asked_for() {
+    let without = |dir: &Path, args: &[&str]| {
+        let mut command = command(dir, args);
+        command.env("TENSORIZE_PYTHON", "/nowhere/python3");
+        command.output().unwrap()
+    };
+    let p = project(KERNELS);
+    edit(p.path(), "Cargo.toml", "targets = [\"cpu\"]\n", "");
+    let out = without(p.path(), &["--strict"]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let told = stderr(&out);
+    assert!(
+        told.contains("note[TZ0604]") && told.contains("doctor"),
+        "{told}"
+    );
+    assert!(stdout(&out).contains("not run"), "{}", stdout(&out));
+    assert!(!stdout(&out).contains("failed"), "{}", stdout(&out));
+    let again = without(p.path(), &["--message-format", "json"]);
+    assert_eq!(stdout(&again).matches("\"stored\":true").count(), 2);
+    assert_eq!(code(&bare(p.path(), &LOCKED)), 0);
+
+    // Once there is one, it is run.
+    let with = tensorize(p.path(), &[]);
+    assert!(!stdout(&with).contains("not run"), "{}", stdout(&with));
+    assert!(p.path().join(".tensorize/numpy/scale.py").exists());
+
+    let p = project(KERNELS);
+    edit(p.path(), "Cargo.toml", "[\"cpu\"]", "[\"cpu\", \"numpy\"]");
+    let out = without(p.path(), &[]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    assert!(stderr(&out).contains("warning[TZ0604]"), "{}", stderr(&out));
+    assert_eq!(code(&bare(p.path(), &LOCKED)), 102);
+}

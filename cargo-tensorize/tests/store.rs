@@ -4,8 +4,10 @@
 mod common;
 
 use common::{Files, KERNELS, code, command, faults, files, project, stderr, stdout, tensorize};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -149,7 +151,7 @@ fn killed_at_any_time() {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     // What is killed leaves its scratch files.
     let left = tempfile::tempdir().unwrap();
-    for round in 0..120 {
+    for round in 0..200 {
         p.reset();
         random ^= random << 13;
         random ^= random >> 7;
@@ -166,6 +168,53 @@ fn killed_at_any_time() {
         child.wait().unwrap();
         p.is_whole(&format!("round {round}, at {part}/1000"));
     }
+    p.finishes("at last");
+}
+
+/// Whether a process of the group is there, and not only waited for.
+fn runs_in(group: i32) -> bool {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let stats = all.filter_map(|e| fs::read_to_string(e.path().join("stat")).ok());
+    stats.into_iter().any(|stat| {
+        // State, parent and group follow the name, which may hold anything.
+        let after = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        let mut fields = after.split(' ');
+        let state = fields.next();
+        state != Some("Z") && fields.nth(1) == Some(&group.to_string())
+    })
+}
+
+/// Ctrl-C goes to all that the terminal has in the foreground: what is stored is whole, and nothing runs on.
+#[test]
+fn interrupted_at_any_time() {
+    let p = Edited::new();
+    let left = tempfile::tempdir().unwrap();
+    let mut interrupted = 0;
+    for round in 0..20_u64 {
+        p.reset();
+        let mut child = command(p.path(), &[])
+            .env("TMPDIR", left.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let group = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        std::thread::sleep(Duration::from_millis(10 + 17 * round));
+        killpg(group, Signal::SIGINT).ok();
+        let status = child.wait().unwrap();
+        interrupted += usize::from(status.signal() == Some(2));
+        p.is_whole(&format!("round {round}"));
+        let start = Instant::now();
+        while runs_in(group.as_raw()) {
+            assert!(
+                start.elapsed() < Duration::from_secs(20),
+                "something runs on"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    assert!(interrupted > 0);
     p.finishes("at last");
 }
 

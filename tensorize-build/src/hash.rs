@@ -3,10 +3,12 @@
 //! It covers what the file and the headers of the project hold after preprocessing, but for functions that the kernel
 //! has nothing to do with ([`parts`]), the sizes of C's types, and the flags that change the meaning of arithmetic. It does
 //! not cover the C library's own headers, whose text differs between machines; what their macros expand to stands in the
-//! project's text and is covered, and so is what number a name of theirs is the type of ([`system_types`]). Comments, blank lines and indentation don't count.
+//! project's text and is covered, and so is what number a name of theirs is the type of ([`system_types`]), and the structs,
+//! constants and bodies of theirs that the kernel uses ([`system_items`]). Comments, blank lines and indentation don't count.
 
 mod parts;
 mod signs;
+mod system_items;
 mod system_types;
 
 pub use signs::Signs;
@@ -14,12 +16,15 @@ pub use signs::Signs;
 use crate::adaptor::language_of;
 use crate::compiler::{Settings, arguments};
 use crate::limited::{self, Limits};
+use crate::record::short_hash;
 use parts::{Parts, names};
 use std::collections::{BTreeSet, HashMap};
 use std::env;
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use system_items::SystemItems;
 use system_types::SystemTypes;
 
 /// A C file after preprocessing.
@@ -32,8 +37,14 @@ pub struct Preprocessed {
     /// The signs of characters here.
     pub signs: Signs,
     parts: Parts,
+    system_items: SystemItems,
+    system_types: SystemTypes,
+    predefined: HashMap<String, String>,
     /// The project's own text, one space between tokens. [`MARKER`] stands where `TENSORIZE_KERNEL` was.
     pub text: String,
+    /// Over all that the compiler proper sees, the machine's headers and the compiler's own macros included. `None` if it may
+    /// read other files than these.
+    pub(crate) whole: Option<String>,
     /// The file and the project's headers that it includes.
     pub inputs: Vec<PathBuf>,
     /// The compiler's `__VERSION__`. It is no part of any hash: what is proven is proven of C.
@@ -69,8 +80,18 @@ impl Preprocessed {
     fn hash_under(&self, dialect: &blake3::Hash, kernel: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(dialect.as_bytes());
-        for (place, text) in self.parts.about(kernel) {
-            part(&mut hasher, &place.to_string(), text);
+        let mut mentioned = Vec::new();
+        for about in self.parts.about(kernel) {
+            part(&mut hasher, &about.place.to_string(), about.text);
+            mentioned.extend(about.mentions.iter().map(String::as_str));
+        }
+        let (texts, names) = self.system_items.used_by(mentioned.into_iter());
+        for text in texts {
+            part(&mut hasher, "system", text);
+        }
+        let types = self.system_types.of(names.into_iter(), &self.predefined);
+        for (name, meaning) in types {
+            part(&mut hasher, "member", &format!("{name} {meaning}"));
         }
         hasher.finalize().to_hex()[..32].to_string()
     }
@@ -137,13 +158,12 @@ fn preprocess_within(
             errors.join("; ")
         ));
     }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let reads_more = ["incbin", "#embed"].iter().any(|w| text.contains(w));
+    let whole = (!reads_more).then(|| short_hash(&output.stdout));
     let flags = arguments(&tool);
     let system = system_dirs(&log, &settings.dir, &given_dirs(&flags, &settings.dir));
-    let scanned = Scanned::new(
-        &String::from_utf8_lossy(&output.stdout),
-        &settings.dir,
-        &system,
-    );
+    let scanned = Scanned::new(&text, &settings.dir, &system);
 
     let mut hasher = blake3::Hasher::new();
     part(&mut hasher, "contract", "3");
@@ -175,13 +195,17 @@ fn preprocess_within(
         other_dialect: with(signs.others()),
         signs,
         parts: Parts::of(&scanned.text, language_of(file)),
+        system_items: SystemItems::of(&scanned.system_text),
+        system_types: scanned.system_types,
         text: scanned.text,
+        whole,
         inputs: inputs.into_iter().collect(),
         compiler: scanned
             .predefined
             .get("__VERSION__")
             .cloned()
             .unwrap_or_default(),
+        predefined: scanned.predefined,
     })
 }
 
@@ -280,6 +304,9 @@ struct Scanned {
     inputs: BTreeSet<PathBuf>,
     predefined: HashMap<String, String>,
     system_types: SystemTypes,
+    /// What headers of libraries say that are not the project's. The compiler's own are left out: what it has of types
+    /// and intrinsics, the front end knows by name.
+    system_text: String,
 }
 
 impl Scanned {
@@ -287,19 +314,23 @@ impl Scanned {
         let mut scanned = Scanned::default();
         // A marker is "of the system" also where a system macro is expanded in a file of the project:
         // what counts is whose file it is.
-        let mut is_system: HashMap<String, bool> = HashMap::new();
-        let mut dropping = false;
+        let mut owners: HashMap<String, Owner> = HashMap::new();
+        let mut owner = Owner::Project;
         let mut built_in = false;
         for line in output.lines() {
             if let Some((file, flags)) = line_marker(line) {
                 built_in = file.starts_with('<');
-                dropping = *is_system.entry(file).or_insert_with_key(|file| {
+                owner = *owners.entry(file).or_insert_with_key(|file| {
                     let path = dir.join(file);
                     let real = path.canonicalize().unwrap_or(path);
-                    flags.contains(&3) && system.iter().any(|d| real.starts_with(d))
+                    match flags.contains(&3) && system.iter().any(|d| real.starts_with(d)) {
+                        true => Owner::of_system(&real),
+                        false => Owner::Project,
+                    }
                 });
                 continue;
             }
+            let dropping = owner != Owner::Project;
             if let Some(rest) = line.strip_prefix("#define ").filter(|_| built_in) {
                 let (name, value) = rest.split_once(' ').unwrap_or((rest, ""));
                 scanned.predefined.insert(name.into(), value.into());
@@ -307,6 +338,12 @@ impl Scanned {
             let directive = line.starts_with('#') && !line.starts_with("#pragma");
             if dropping && !directive {
                 scanned.system_types.line(line);
+                if owner == Owner::Library {
+                    push_tokens(&mut scanned.system_text, line);
+                    if line.starts_with('#') {
+                        scanned.system_text.push('\n');
+                    }
+                }
             }
             if dropping || built_in || directive {
                 continue;
@@ -316,12 +353,37 @@ impl Scanned {
                 scanned.text.push('\n');
             }
         }
-        scanned.inputs = is_system
+        scanned.inputs = owners
             .into_iter()
-            .filter(|(file, system)| !system && !file.starts_with('<') && !file.ends_with('/'))
+            .filter(|(file, owner)| {
+                *owner == Owner::Project && !file.starts_with('<') && !file.ends_with('/')
+            })
             .map(|(file, _)| PathBuf::from(file))
             .collect();
         scanned
+    }
+}
+
+/// Whose a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Project,
+    /// It lies in a folder of the machine.
+    Library,
+    Compiler,
+}
+
+impl Owner {
+    fn of_system(file: &Path) -> Owner {
+        let parts: Vec<_> = file.components().map(|c| c.as_os_str()).collect();
+        let compilers = |name: &OsStr| ["gcc", "gcc-cross", "clang"].iter().any(|c| name == *c);
+        match parts
+            .windows(2)
+            .any(|w| w[0].to_string_lossy().starts_with("lib") && compilers(w[1]))
+        {
+            true => Owner::Compiler,
+            false => Owner::Library,
+        }
     }
 }
 
@@ -481,6 +543,33 @@ mod tests {
         assert_eq!(meaning(&log("int")), "u4");
     }
 
+    /// A header of a library may change by an update of the machine, and then a proof is about something else.
+    #[test]
+    fn what_a_kernel_uses_of_libraries_counts() {
+        let p = Project::new(
+            "#include <lib.h>\nint f(const struct point *p) { return half(p->x); }\nint g(int a) { return a; }\n",
+        );
+        let folder = p.0.path().join("root/usr/include");
+        fs::create_dir_all(&folder).unwrap();
+        let root = format!("--sysroot={}", p.0.path().join("root").display());
+        let hashes = |point: &str, half: &str| {
+            let text = format!(
+                "struct point {{ {point} x; }};\nstatic inline int half(int x) {{ return x / {half}; }}\n"
+            );
+            p.write("root/usr/include/lib.h", &text);
+            let seen = p.pre(&[&root]);
+            assert!(!seen.text.contains("half ( int x )") && !seen.text.contains("struct point {"));
+            [seen.hash_of("f"), seen.hash_of("g")]
+        };
+        let [f, g] = hashes("int", "2");
+        for (point, half) in [("long", "2"), ("int", "3")] {
+            let [now_f, now_g] = hashes(point, half);
+            assert_ne!(f, now_f, "{point} {half}");
+            assert_eq!(g, now_g, "{point} {half}");
+        }
+        assert_eq!([f, g], hashes("int", "2"));
+    }
+
     #[test]
     fn headers_that_the_user_calls_system_count() {
         let p = Project::new("#include <h.h>\n");
@@ -515,6 +604,34 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), 4);
         assert_eq!(here.hash_of("f"), here.hashes_of("f").here);
+    }
+
+    /// Results are good under other versions of the C and C++ libraries, whatever is included.
+    #[test]
+    fn what_people_include_does_not_count() {
+        let headers = [
+            "stdio.h math.h stdlib.h string.h time.h sys/time.h unistd.h assert.h pthread.h signal.h stdint.h stdbool.h",
+            "vector algorithm cmath cstdio string iostream map memory ranges numeric functional mutex chrono random span",
+        ];
+        let c = "void f(float *out, const float *a, int n, FILE *log) { assert(n > 0); size_t at = 0; uint8_t c = 1;
+            for (int i = 0; i < n; i++) out[i] = fabsf(a[i]) + sqrt(a[i]) * M_PI; fprintf(stderr, \"%d\", n); qsort(out, n, 4, 0); }";
+        let cpp = "void f(std::vector<float> &out, const std::vector<float> &a) { std::size_t size = a.size(); std::string name;
+            for (size_t i = 0; i < size; i++) out[i] = std::max(a[i], 0.f) + std::abs(a[i]); std::fprintf(stderr, \"x\"); }";
+        let p = Project::new("");
+        for (file, text, headers) in [("f.c", c, headers[0]), ("f.cpp", cpp, headers[1])] {
+            let lines = headers.split(' ').map(|h| format!("#include <{h}>\n"));
+            p.write(file, &(lines.collect::<String>() + text));
+            let settings = Settings {
+                dir: p.0.path().to_path_buf(),
+                ..Settings::default()
+            };
+            let seen = preprocess(&settings, Path::new(file)).unwrap();
+            let (texts, told) = seen.system_items.used_by(names(&seen.text));
+            assert!(
+                texts.is_empty() && told.is_empty(),
+                "{file}: {texts:?} {told:?}"
+            );
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::builder::Error;
 use crate::compiler::asked;
 use crate::prototype;
 use crate::record::short_hash;
-use crate::session::{Kernel, Session, Source, warn};
+use crate::session::{Kernel, Session, Source, on_apple, warn};
 use crate::store::{Keep, write_atomic};
 use std::env;
 use std::fs;
@@ -97,27 +97,28 @@ impl Session {
     /// Compiles the originals: a dispatched kernel becomes a weak symbol, which the dispatcher of that name
     /// overrides for every caller, those in the same file too, and keeps another name for the dispatcher.
     pub(crate) fn compile_originals(&self, sources: &[Source]) -> Result<Vec<PathBuf>, Error> {
-        let mut builds =
-            [Language::C, Language::Cpp].map(|language| (self.settings.cc_for_cargo(language), 0));
-        let apple = env::var("CARGO_CFG_TARGET_VENDOR").is_ok_and(|v| v == "apple");
+        let builds = [Language::C, Language::Cpp].map(|language| {
+            let mut build = self.settings.cc_for_cargo(language);
+            // Two libraries may have the same file, under other settings.
+            build.out_dir(self.scratch());
+            build
+        });
+        let mut files = Vec::new();
         for source in sources {
             let original = self.dir.join(&source.file);
             let language = language_of(&original);
-            let (build, files) = &mut builds[usize::from(language == Language::Cpp)];
-            *files += 1;
             let kernels: Vec<&Kernel> = source
                 .kernels
                 .iter()
                 .filter(|k| k.binding.is_dispatched())
                 .collect();
+            let stem = stem(&source.file);
+            let note = |what: &str| self.scratch().join(format!("{stem}__{what}.object"));
             if kernels.is_empty() {
-                build.file(original);
+                files.push((original, language, note("alone"), source.whole.clone()));
                 continue;
             }
-            let text = wrapper(&original, &kernels, apple);
-            let stem = source
-                .file
-                .replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+            let text = wrapper(&original, &kernels, on_apple());
             let write = |path: &Path, text: &str| {
                 write_atomic(path, text.as_bytes(), Keep::IfNothingHappens).map_err(|source| {
                     Error::Write {
@@ -131,21 +132,23 @@ impl Session {
                 Language::Cpp => format!("{stem}__original.cpp"),
             });
             write(&path, &text)?;
-            build.file(path);
+            let made_from = source.whole.as_ref().map(|w| format!("{w}\n{text}"));
+            files.push((path, language, note("original"), made_from));
             let jumps: String = kernels.iter().filter_map(|k| jump(&k.binding)).collect();
             if !jumps.is_empty() {
                 let path = self.scratch().join(format!("{stem}__jumps.c"));
                 write(&path, &jumps)?;
-                let (build, files) = &mut builds[0];
-                *files += 1;
-                build.file(path);
+                files.push((path, Language::C, note("jumps"), Some(jumps)));
             }
         }
+        let compile =
+            |(path, language, note, made_from): &(PathBuf, Language, PathBuf, Option<String>)| {
+                let build = &builds[usize::from(*language == Language::Cpp)];
+                kept(build, path, note, made_from.as_deref())
+            };
         let mut objects = Vec::new();
-        for (build, files) in builds {
-            if files > 0 {
-                objects.extend(build.try_compile_intermediates()?);
-            }
+        for made in in_parallel(&files, compile) {
+            objects.extend(made?);
         }
         Ok(objects)
     }
@@ -154,9 +157,10 @@ impl Session {
     pub(crate) fn takes(&self, file: &str, kernels: &[&Kernel]) -> bool {
         let original = self.dir.join(file);
         let language = language_of(&original);
+        let stem = stem(file);
         let path = self.scratch().join(match language {
-            Language::C => "shims.c",
-            Language::Cpp => "shims.cpp",
+            Language::C => format!("{stem}__shims.c"),
+            Language::Cpp => format!("{stem}__shims.cpp"),
         });
         let text = wrapper(&original, kernels, false);
         let build = self.settings.cc(language);
@@ -165,41 +169,57 @@ impl Session {
         };
         // Aliases are checked by the compiler proper.
         command.args(["-w", "-c", "-o"]);
-        command.arg(self.scratch().join("shims.o")).arg(&path);
+        command.arg(path.with_extension("o")).arg(&path);
         write_atomic(&path, text.as_bytes(), Keep::IfNothingHappens).is_ok()
             && command.output().is_ok_and(|o| o.status.success())
     }
 }
 
+/// What files that are made for this one are called: for `a/b.c` otherwise than for `a_b.c`.
+pub(crate) fn stem(file: &str) -> String {
+    let name = file.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    format!("{name}_{}", &short_hash(file.as_bytes())[..8])
+}
+
 /// The object of a generated file: that of an earlier run, if neither the file nor how it is compiled has changed.
 fn object(build: &cc::Build, file: &Path) -> Result<Vec<PathBuf>, cc::Error> {
-    let tool = build.try_get_compiler()?;
     let source = fs::read_to_string(file)?;
     // Of other headers than the system's nobody looks whether they are the same.
     let alone = !source.contains("#include \"");
+    let made_from = alone.then_some(source.as_str());
+    kept(build, file, &file.with_extension("object"), made_from)
+}
+
+/// The object of a file: that of an earlier run, of which `note` tells, if neither what it is made from nor how it is compiled
+/// has changed. `made_from` is all that the compiler reads, or stands for it; without it nobody knows.
+fn kept(
+    build: &cc::Build,
+    file: &Path,
+    note: &Path,
+    made_from: Option<&str>,
+) -> Result<Vec<PathBuf>, cc::Error> {
+    let tool = build.try_get_compiler()?;
     let told = format!("{}\n{:?}\n", tool.path().display(), tool.args());
-    let key = short_hash((told + &source).as_bytes());
-    let note = file.with_extension("object");
-    if let Ok(text) = fs::read_to_string(&note)
+    let key = made_from.map(|text| short_hash((told + text).as_bytes()));
+    if let Ok(text) = fs::read_to_string(note)
         && let Some((made_from, object)) = text.split_once('\n')
-        && made_from == key
-        && alone
+        && Some(made_from) == key.as_deref()
         && Path::new(object).is_file()
     {
         return Ok(vec![object.into()]);
     }
     // While it is written, there is none.
-    fs::remove_file(&note).ok();
+    fs::remove_file(note).ok();
     let made = build.clone().file(file).try_compile_intermediates()?;
-    if let [object] = made.as_slice() {
+    if let ([object], Some(key)) = (made.as_slice(), key) {
         let text = format!("{key}\n{}", object.display());
-        write_atomic(&note, text.as_bytes(), Keep::IfNothingHappens).ok();
+        write_atomic(note, text.as_bytes(), Keep::IfNothingHappens).ok();
     }
     Ok(made)
 }
 
 /// Does the work for each of these, as many at a time as cargo allows.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let jobs = env::var("NUM_JOBS").ok().and_then(|n| n.parse().ok());
     let queue = Mutex::new(items.iter().enumerate());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -340,6 +360,13 @@ mod tests {
         fs::write(&file, "int f(void) {").unwrap();
         assert!(object(&build("-DB"), &file).is_err());
         assert!(made("-DB", one), "what failed leaves nothing to reuse");
+    }
+
+    #[test]
+    fn no_two_files_have_what_is_made_for_them_in_one_place() {
+        let names = ["a/b.c", "a_b.c", "a/b_c", "a-b.c"].map(stem);
+        let unique: std::collections::BTreeSet<&String> = names.iter().collect();
+        assert_eq!(unique.len(), names.len(), "{names:?}");
     }
 
     #[test]

@@ -149,7 +149,9 @@ fn holds(settings: &Settings, file: &Path, list: &[(&str, &Prototype)], scratch:
         // Also a wrong prototype must not look like a right one for lack of a definition.
         source += &format!("_Static_assert({check}, \"prototype of {name}\");\n");
     }
-    let path = scratch.join("prototypes.c");
+    // Other files are looked at meanwhile.
+    let stem = crate::native::stem(&file.to_string_lossy());
+    let path = scratch.join(format!("{stem}__prototypes.c"));
     if fs::write(&path, source).is_err() {
         return false;
     }

@@ -242,6 +242,9 @@ pub enum TargetStatus {
     Unsupported,
     /// The generated code did not pass.
     Failed,
+    /// There was nothing to run the generated code on, so it is not stored.
+    #[serde(rename = "not-run")]
+    NotRun,
 }
 
 fn is_false(b: &bool) -> bool {

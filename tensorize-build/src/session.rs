@@ -13,6 +13,7 @@ use crate::config::{BuildManifest, Library, Metadata};
 use crate::cross::Cross;
 use crate::current::wanted;
 use crate::hash::{Preprocessed, preprocess};
+use crate::native::in_parallel;
 use crate::prototype;
 use crate::record::{Prototype, Record, Status, TargetStatus};
 use crate::store::{Entry, Keep, Store, write_atomic};
@@ -44,6 +45,8 @@ pub(crate) struct Session {
 pub(crate) struct Source {
     pub(crate) file: String,
     pub(crate) kernels: Vec<Kernel>,
+    /// Over all that the compiler sees of the file.
+    pub(crate) whole: Option<String>,
 }
 
 pub(crate) struct Kernel {
@@ -61,6 +64,13 @@ pub(crate) struct Linked {
 }
 
 impl Kernel {
+    /// Nothing is dispatched.
+    fn stays_the_original(&mut self, why: &str) {
+        self.binding.proven = Err(why.into());
+        self.binding.targets.clear();
+        self.linked.clear();
+    }
+
     /// The code for a target is no good.
     pub(crate) fn withdraw(&mut self, target: &str) {
         self.linked.retain(|l| l.target != target);
@@ -137,11 +147,14 @@ impl Session {
         if results::may_write(&self.dir) && for_this_machine {
             self.note_library();
         }
+        let all = in_parallel(&self.library.files, |file| {
+            preprocess(&self.settings, Path::new(file)).map_err(Error::Preprocess)
+        });
         let mut files = Vec::new();
-        for file in &self.library.files {
+        for (file, seen) in self.library.files.iter().zip(all) {
             let path = self.dir.join(file);
             println!("cargo::rerun-if-changed={}", path.display());
-            let seen = preprocess(&self.settings, Path::new(file)).map_err(Error::Preprocess)?;
+            let seen = seen?;
             for input in &seen.inputs {
                 println!("cargo::rerun-if-changed={}", input.display());
             }
@@ -218,7 +231,12 @@ impl Session {
                 self.kernel(&file, seen, name, current, stale)
             })
             .collect();
-        Source { file, kernels }
+        let whole = seen.whole.clone();
+        Source {
+            file,
+            kernels,
+            whole,
+        }
     }
 
     fn kernel(
@@ -251,6 +269,17 @@ impl Session {
                     (Ok(proven), targets)
                 }
             },
+        };
+        // The jump that has such a kernel's name is written for ELF.
+        let described = prototype.as_ref().is_some_and(|p| p.source.is_some());
+        let (proven, targets) = match described && proven.is_ok() && on_apple() {
+            true => {
+                linked.clear();
+                let why =
+                    "on this system, kernels on structs, rows and objects stay the original's";
+                (Err(why.to_owned()), vec![])
+            }
+            false => (proven, targets),
         };
         let line = any.map_or(0, |e| e.record.line);
         let binding = Binding {
@@ -397,58 +426,57 @@ impl Session {
 
     /// Nothing is built on a prototype that the C compiler doesn't confirm.
     fn confirm_prototypes(&self, sources: &mut [Source]) {
-        for source in sources {
-            let described: Vec<&Kernel> = source
-                .kernels
-                .iter()
-                .filter(|k| k.binding.is_described() && k.binding.is_dispatched())
-                .collect();
-            let mut refused = BTreeSet::new();
-            if !described.is_empty() && !self.takes(&source.file, &described) {
-                let alone = described
-                    .iter()
-                    .filter(|k| !self.takes(&source.file, &[**k]));
-                refused.extend(alone.map(|k| k.name.clone()));
-            }
-            for kernel in source
-                .kernels
-                .iter_mut()
-                .filter(|k| refused.contains(&k.name))
-            {
-                let why = "the compiler does not take its shim";
-                warn(&format!(
-                    "{}::{} stays the original: {why}",
-                    source.file, kernel.name
-                ));
-                kernel.binding.proven = Err(why.into());
-                kernel.binding.targets.clear();
-                kernel.linked.clear();
-            }
-            let list: Vec<(&str, &Prototype)> = source
-                .kernels
-                .iter()
-                .filter(|k| !k.binding.is_described())
-                .filter_map(|k| Some((k.name.as_str(), k.binding.prototype.as_ref()?)))
-                .collect();
-            let file = Path::new(&source.file);
-            let agreed = prototype::agree(&self.settings, file, &list, &self.scratch());
-            let wrong: BTreeSet<String> = list
-                .iter()
-                .zip(agreed)
-                .filter(|(_, a)| !a)
-                .map(|((n, _), _)| n.to_string())
-                .collect();
-            for kernel in source
-                .kernels
-                .iter_mut()
-                .filter(|k| wrong.contains(&k.name))
-            {
-                kernel.binding.prototype = None;
-                kernel.binding.proven = Err("its prototype is not the stored one".into());
-                kernel.binding.targets.clear();
-                kernel.linked.clear();
+        let doubtful = in_parallel(sources, |source| {
+            (self.refused_shims(source), self.wrong_prototypes(source))
+        });
+        for (source, (refused, wrong)) in sources.iter_mut().zip(doubtful) {
+            for kernel in &mut source.kernels {
+                if refused.contains(&kernel.name) {
+                    let why = "the compiler does not take its shim";
+                    warn(&format!(
+                        "{}::{} stays the original: {why}",
+                        source.file, kernel.name
+                    ));
+                    kernel.stays_the_original(why);
+                }
+                if wrong.contains(&kernel.name) {
+                    kernel.binding.prototype = None;
+                    kernel.stays_the_original("its prototype is not the stored one");
+                }
             }
         }
+    }
+
+    /// The kernels on structs and the like of which the compiler does not take what calls them.
+    fn refused_shims(&self, source: &Source) -> BTreeSet<String> {
+        let described: Vec<&Kernel> = source
+            .kernels
+            .iter()
+            .filter(|k| k.binding.is_described() && k.binding.is_dispatched())
+            .collect();
+        if described.is_empty() || self.takes(&source.file, &described) {
+            return BTreeSet::new();
+        }
+        let alone = described
+            .iter()
+            .filter(|k| !self.takes(&source.file, &[**k]));
+        alone.map(|k| k.name.clone()).collect()
+    }
+
+    fn wrong_prototypes(&self, source: &Source) -> BTreeSet<String> {
+        let list: Vec<(&str, &Prototype)> = source
+            .kernels
+            .iter()
+            .filter(|k| !k.binding.is_described())
+            .filter_map(|k| Some((k.name.as_str(), k.binding.prototype.as_ref()?)))
+            .collect();
+        let file = Path::new(&source.file);
+        let agreed = prototype::agree(&self.settings, file, &list, &self.scratch());
+        list.iter()
+            .zip(agreed)
+            .filter(|(_, a)| !a)
+            .map(|((n, _), _)| n.to_string())
+            .collect()
     }
 
     fn write_bindings(&self, sources: &[Source]) -> Result<(), Error> {
@@ -469,6 +497,11 @@ impl Session {
         )
         .map_err(|source| Error::Write { path, source })
     }
+}
+
+/// Whether it is built for a system of Apple's.
+pub(crate) fn on_apple() -> bool {
+    env::var("CARGO_CFG_TARGET_VENDOR").is_ok_and(|v| v == "apple")
 }
 
 /// The flat parameters, for texts in which what is in memory occurs.

@@ -435,6 +435,23 @@ fn an_error_outside_of_functions_spoils_all() {
 }
 
 #[test]
+fn overflow_that_ends_the_program_is_refused_with_a_remedy() {
+    let source = "int f(int x) { return x + 1; }";
+    let of = |flags: &[&str]| parsed(source, flags).remove(0).lowered;
+    let problem = of(&["-ftrapv"]).unwrap_err();
+    assert_eq!(problem.code, "TZ0235");
+    assert!(problem.help.unwrap().contains("-fwrapv"));
+    for flags in [&["-ftrapv", "-fwrapv"][..], &["-fno-strict-aliasing"], &[]] {
+        assert!(of(flags).is_ok(), "{flags:?}");
+    }
+    let own = format!("__attribute__((optimize(\"trapv\"))) {source}");
+    assert_eq!(
+        parsed(&own, &[])[0].lowered.as_ref().unwrap_err().code,
+        "TZ0235"
+    );
+}
+
+#[test]
 fn a_missing_file_is_an_error() {
     assert_eq!(
         parse(Path::new("/nonexistent/kernel.c"), &[])

@@ -185,8 +185,8 @@ impl Suite {
         );
         let report = kernel.report.targets.get(target).unwrap_or(&unproven);
         let status = match (report.status, report.tier) {
-            (TargetStatus::Failed, _) if !report.not_run => return Err(report.why.clone()),
-            (TargetStatus::Failed | TargetStatus::Unsupported, _) => Status::Unsupported,
+            (TargetStatus::Failed, _) => return Err(report.why.clone()),
+            (TargetStatus::NotRun | TargetStatus::Unsupported, _) => Status::Unsupported,
             _ if report.split().is_some() => Status::Split,
             (_, Some(Tier::Exact)) => Status::Exact,
             _ => Status::Real,
@@ -199,7 +199,7 @@ impl Suite {
             max_rel_error: report.max_rel_error,
             why: report.split().unwrap_or(&report.why).to_owned(),
             ran_on: report.ran_on.clone(),
-            left_out: report.not_run.then(|| report.why.clone()),
+            left_out: (report.status == TargetStatus::NotRun).then(|| report.why.clone()),
             tier: report.tier,
         })
     }

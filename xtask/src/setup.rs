@@ -145,8 +145,12 @@ const CROSS_PACKAGES: [&str; 3] = [
     "libc6-dev-arm64-cross",
     "qemu-user",
 ];
-/// The same machine as Rust calls it.
-const CROSS_TRIPLE: &str = "aarch64-unknown-linux-gnu";
+/// The same machine as Rust calls it, and systems that the crates of users are checked for.
+const CROSS_TRIPLES: [&str; 3] = [
+    "aarch64-unknown-linux-gnu",
+    "aarch64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+];
 /// Written into the environment when it is complete.
 const STAMP: &str = "tensorize-setup";
 
@@ -179,7 +183,10 @@ pub fn run(frameworks: Frameworks) -> Result<()> {
     if !has_cross_tools()
         && let Err(error) = install_cross_tools()
     {
-        eprintln!("setup: builds for {CROSS_TRIPLE} are not tested: {error:#}");
+        eprintln!(
+            "setup: builds for {} are not tested: {error:#}",
+            CROSS_TRIPLES[0]
+        );
     }
     let missing = FRAMEWORKS
         .iter()
@@ -431,18 +438,21 @@ fn has_cross_tools() -> bool {
     cc && succeeds(Command::new("qemu-aarch64").arg("--version")) && has_cross_library()
 }
 
-/// Rust's own library for that machine.
+/// Rust's own library for these.
 fn has_cross_library() -> bool {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let mut ask = Command::new(rustc);
-    ask.args(["--print", "target-libdir", "--target", CROSS_TRIPLE]);
-    output(&mut ask).is_ok_and(|folder| PathBuf::from(folder.trim()).is_dir())
+    CROSS_TRIPLES.iter().all(|triple| {
+        let mut ask = Command::new(&rustc);
+        ask.args(["--print", "target-libdir", "--target", triple]);
+        output(&mut ask).is_ok_and(|folder| PathBuf::from(folder.trim()).is_dir())
+    })
 }
 
 fn install_cross_tools() -> Result<()> {
     install_debian("there is no compiler for AArch64", &CROSS_PACKAGES)?;
     if !has_cross_library() {
-        run_command(Command::new("rustup").args(["target", "add", CROSS_TRIPLE]))
+        let mut add = Command::new("rustup");
+        run_command(add.args(["target", "add"]).args(CROSS_TRIPLES))
             .context("Rust's library for it comes with rustup")?;
     }
     Ok(())

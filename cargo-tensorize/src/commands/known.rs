@@ -195,6 +195,7 @@ pub(super) fn outcome(target: &TargetRecord) -> String {
         TargetStatus::Generated => "generated",
         TargetStatus::Unsupported => "unsupported",
         TargetStatus::Failed => "failed",
+        TargetStatus::NotRun => "not run",
     };
     let tier = target.tier.as_deref();
     tier.map_or(status.to_owned(), |t| format!("{status}, {t}"))

@@ -2,26 +2,28 @@
 //! that it takes a C compiler and nothing more. `--reprove` trusts nothing that is stored, and goes the other way.
 
 use super::package::{from_current_dir, known};
-use super::{Output, packages};
-use crate::cli::{Project, TierName};
+use super::{Output, packages, threads};
+use crate::cli::{Common, Project, TierName};
 use crate::diagnostics::{Diagnostic, line_span};
 use crate::exit::Code;
+use crate::pipeline;
 use crate::project::Package;
 use crate::report::{KernelReport, Status};
 use crate::stored;
 use crate::tools::not_preprocessed;
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use tensorize_build::config;
 use tensorize_build::current::{is_current, wanted};
-use tensorize_build::hash::{Preprocessed, preprocess};
+use tensorize_build::hash::Preprocessed;
 use tensorize_build::store::{Contents, Store};
 use tensorize_ir::guard::Tier;
 
 const HELP: &str = "run `cargo tensorize`, and commit `.tensorize/`";
 
 /// Looks at what is stored for every chosen package.
-pub fn run(project: &Project, min_tier: Option<TierName>, out: &Output) -> Code {
+pub fn run(project: &Project, common: &Common, min_tier: Option<TierName>, out: &Output) -> Code {
     if let Err(d) = known(&project.targets) {
         out.diagnostic(&d);
         return Code::Usage;
@@ -43,9 +45,11 @@ pub fn run(project: &Project, min_tier: Option<TierName>, out: &Output) -> Code 
         let mut gate = Gate {
             package,
             targets: &wanted,
+            asked: package.asks_for_targets(project),
             weakest: min_tier.map_or(package.metadata.tier(), Tier::from),
             contents: Store::of_manifest(&package.dir).load(),
             code: Code::Clean,
+            jobs: threads(common),
             out,
         };
         let kernels = gate.kernels();
@@ -68,9 +72,12 @@ pub fn run(project: &Project, min_tier: Option<TierName>, out: &Output) -> Code 
 struct Gate<'a> {
     package: &'a Package,
     targets: &'a [String],
+    /// Whether these are not the default ones.
+    asked: bool,
     weakest: Tier,
     contents: Contents,
     code: Code,
+    jobs: NonZeroUsize,
     out: &'a Output,
 }
 
@@ -88,9 +95,9 @@ impl Gate<'_> {
         let mut reports = Vec::new();
         let mut names = BTreeSet::new();
         let mut named: BTreeSet<String> = self.package.metadata.kernels.iter().cloned().collect();
-        for (file, settings) in self.package.files() {
+        for (file, _, seen) in pipeline::preprocessed(self.package, self.jobs) {
             let shown = from_current_dir(&self.package.dir.join(&file));
-            let seen = match preprocess(&settings, Path::new(&file)) {
+            let seen = match seen {
                 Ok(seen) => seen,
                 Err(why) => {
                     self.code = self.code.worse(Code::CouldNotRun);
@@ -148,6 +155,9 @@ impl Gate<'_> {
             ));
         }
         let mut report = stored::report(&entry.record, shown.to_owned(), line);
+        if !self.asked {
+            report.excuse_what_was_not_run();
+        }
         if let Some(why) = stored::outdated(&entry.record, self.targets) {
             report.refuse(Code::OutOfDate, out_of_date(&why));
         }

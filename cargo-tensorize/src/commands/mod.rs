@@ -62,7 +62,7 @@ fn verb(cli: &Cli, out: &Output) -> Code {
             second,
             min_tier,
         }) if project.locked && !project.force && second.name.is_none() => {
-            locked::run(project, *min_tier, out)
+            locked::run(project, common, *min_tier, out)
         }
         Some(Verb::Check {
             project,

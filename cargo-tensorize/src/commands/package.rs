@@ -88,11 +88,16 @@ pub fn run(
             differential: true,
             second: second.clone(),
         };
+        let before = all.reports.len();
         if let Err(d) = known(&settings.targets)
             .and_then(|()| one_package(package, &settings, force, mode, &shared, &mut all, out))
         {
             out.diagnostic(&d);
             all.code = all.code.worse(Code::CouldNotRun);
+        }
+        if !package.asks_for_targets(project) {
+            let reports = all.reports[before..].iter_mut();
+            reports.for_each(KernelReport::excuse_what_was_not_run);
         }
     }
     shared.finish(out);

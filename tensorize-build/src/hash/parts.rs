@@ -35,9 +35,8 @@ impl Parts {
         Parts { items }
     }
 
-    /// What a function is about, in the file's order: each text, with how many texts that belong to all stand before
-    /// it, since a pragma means something to what follows it.
-    pub(super) fn about<'a>(&'a self, function: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    /// What a function is about, in the file's order.
+    pub(super) fn about<'a>(&'a self, function: &'a str) -> impl Iterator<Item = About<'a>> {
         let mut by_name: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
         for item in &self.items {
             let name = item.function.as_deref();
@@ -63,9 +62,21 @@ impl Parts {
             let place = before;
             before += usize::from(item.function.is_none());
             let name = item.function.as_deref().unwrap_or_default();
-            known.contains(name).then_some((place, &*item.text))
+            known.contains(name).then_some(About {
+                place,
+                text: &item.text,
+                mentions: &item.mentions,
+            })
         })
     }
+}
+
+/// A part of what a function is about.
+pub(super) struct About<'a> {
+    /// How many texts that belong to all stand before it, since a pragma means something to what follows it.
+    pub(super) place: usize,
+    pub(super) text: &'a str,
+    pub(super) mentions: &'a HashSet<String>,
 }
 
 impl Item {
@@ -89,7 +100,7 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A name or number, a literal, a pragma, or one other character.
-fn tokens(text: &str) -> Vec<&str> {
+pub(super) fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;
     loop {
@@ -197,7 +208,7 @@ fn defined<'a>(head: &[&'a str]) -> Option<&'a str> {
 }
 
 /// The function that the tokens declare, attributes and assembler names after the parameters included.
-fn declared<'a>(tokens: &[&'a str]) -> Option<&'a str> {
+pub(super) fn declared<'a>(tokens: &[&'a str]) -> Option<&'a str> {
     const NOT_PLAIN: [&str; 8] = ["=", "{", "}", "typedef", ";", ":", "\\", "~"];
     if tokens
         .iter()
@@ -270,7 +281,7 @@ const KEYWORDS: [&str; 26] = [
 ];
 
 /// The place of the parenthesis that closes the one at `open`.
-fn closing(tokens: &[&str], open: usize) -> Option<usize> {
+pub(super) fn closing(tokens: &[&str], open: usize) -> Option<usize> {
     (*tokens.get(open)? == "(").then_some(())?;
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
@@ -292,7 +303,7 @@ mod tests {
 
     fn about(text: &str, function: &str) -> String {
         let parts = Parts::of(text, Language::C);
-        let texts: Vec<String> = parts.about(function).map(|(_, t)| t.to_owned()).collect();
+        let texts: Vec<String> = parts.about(function).map(|a| a.text.to_owned()).collect();
         texts.join("\n")
     }
 
@@ -304,7 +315,7 @@ mod tests {
             let parts = Parts::of(t, Language::C);
             let about: Vec<_> = parts
                 .about(function)
-                .map(|(n, t)| (n, t.to_owned()))
+                .map(|a| (a.place, a.text.to_owned()))
                 .collect();
             about
         };
@@ -367,7 +378,7 @@ mod tests {
             let parts = Parts::of(t, Language::C);
             parts
                 .about(f)
-                .map(|(n, t)| (n, t.to_owned()))
+                .map(|a| (a.place, a.text.to_owned()))
                 .collect::<Vec<_>>()
         };
         assert_ne!(key(a, "f"), key(b, "f"));

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 /// The library's own `typedef`s of numbers.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SystemTypes {
     /// The words before each name.
     by_name: HashMap<String, Vec<String>>,

@@ -59,6 +59,10 @@ impl Session {
         if missing.is_empty() {
             return Ok(entries);
         }
+        // Without us around it, a build would ask for what is missing.
+        if env::var_os("TENSORIZE_NESTED").is_some() {
+            println!("cargo::rerun-if-env-changed=TENSORIZE_NESTED");
+        }
         let list = missing.join(", ");
         if env::var_os("TENSORIZE_STRICT").is_some_and(|v| v == "1") {
             return Err(match &self.cross {

@@ -74,6 +74,8 @@ codes! {
         "Split it up.";
     OPENMP = "TZ0234", "OpenMP",
         "Compile the file without the flag for OpenMP (-fopenmp): then its pragmas are ignored, and the generated code for `cpu` uses all cores by itself.";
+    TRAPS = "TZ0235", "signed overflow that ends the program",
+        "Under -ftrapv a signed overflow ends the program, and generated code would go on. Compile the kernels' files without it, with -fwrapv where overflow shall have a meaning.";
     VECTOR = "TZ0240", "a use of vector registers that is not known",
         "Intrinsics are supported whose meaning stands in the tables `x86.txt` and `neon.txt` of the front end. Write others as plain loops, or call those under an `#if` that keeps the plain code.";
 }

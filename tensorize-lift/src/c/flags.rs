@@ -94,6 +94,20 @@ pub(super) fn overflow(args: &[String]) -> Overflow {
     overflow
 }
 
+/// Whether signed overflow ends the program: a meaning that C does not give it, but somebody relies on.
+pub(super) fn traps(args: &[String]) -> bool {
+    let mut traps = false;
+    for arg in args {
+        match arg.as_str() {
+            "-ftrapv" => traps = true,
+            // The last one of these counts.
+            "-fno-trapv" | "-fwrapv" => traps = false,
+            _ => {}
+        }
+    }
+    traps
+}
+
 /// Whether the compiler acts on pragmas of OpenMP.
 pub(super) fn openmp(args: &[String]) -> bool {
     let mut on = false;
@@ -193,6 +207,20 @@ mod tests {
             read(&["-ffast-math", "-fno-fast-math"], "x86_64-linux"),
             (true, false)
         );
+    }
+
+    #[test]
+    fn the_last_word_on_signed_overflow_counts() {
+        let of = |flags: &str| {
+            let args: Vec<String> = flags.split(' ').map(str::to_owned).collect();
+            (traps(&args), overflow(&args))
+        };
+        assert_eq!(of("-O2"), (false, Overflow::Undefined));
+        assert_eq!(of("-ftrapv"), (true, Overflow::Undefined));
+        assert_eq!(of("-ftrapv -fwrapv"), (false, Overflow::Wraps));
+        assert_eq!(of("-fwrapv -ftrapv"), (true, Overflow::Undefined));
+        assert_eq!(of("-ftrapv -fno-trapv"), (false, Overflow::Undefined));
+        assert_eq!(of("-fno-strict-overflow"), (false, Overflow::Wraps));
     }
 
     #[test]

@@ -24,6 +24,11 @@ pub(super) fn overflow(text: &str, under_flags: Overflow) -> Overflow {
     }
 }
 
+/// Whether signed overflow ends the program somewhere in the file.
+pub(super) fn traps(text: &str) -> bool {
+    own_flags(text).iter().any(|flag| flag == "-ftrapv")
+}
+
 /// The flags that pragmas and attributes amount to.
 fn own_flags(text: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -121,5 +126,11 @@ mod tests {
         let back = "__attribute__((optimize(\"no-wrapv\"))) int f(int x);";
         assert_eq!(overflow(back, Overflow::Wraps), Overflow::Wraps);
         assert_eq!(overflow("", Overflow::Undefined), Overflow::Undefined);
+    }
+
+    #[test]
+    fn overflow_that_ends_the_program_somewhere_is_seen() {
+        assert!(traps("__attribute__((optimize(\"trapv\"))) int f(int x);"));
+        assert!(!traps("int trapv(int x);"));
     }
 }

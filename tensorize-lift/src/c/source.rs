@@ -23,6 +23,8 @@ pub(super) struct Source<'u> {
     pub overflow: Overflow,
     /// Whether pragmas or attributes in the file let the compiler round otherwise than its flags do.
     pub rounds_otherwise: bool,
+    /// Whether signed overflow ends the program.
+    traps: bool,
     /// Whether the compiler acts on pragmas of OpenMP.
     openmp: bool,
 }
@@ -116,6 +118,7 @@ impl<'u> Source<'u> {
             errors,
             overflow: pragmas::overflow(text, flags::overflow(args)),
             rounds_otherwise: pragmas::round_otherwise(text, args),
+            traps: flags::traps(args) || pragmas::traps(text),
             openmp: flags::openmp(args),
             cpp: cpp.is_some(),
         }
@@ -166,6 +169,10 @@ impl<'u> Source<'u> {
     fn lower(&self, f: Cursor<'u>, expression: Option<String>, name: String) -> Parsed {
         let lowered = match self.complaint(f) {
             Some(p) => Err(p.clone()),
+            None if self.traps => {
+                let message = "signed overflow ends the program here (-ftrapv), which generated code would not do";
+                Err(problem(codes::TRAPS, message, f))
+            }
             None if bounds::is_too_deep(f) => {
                 let message = format!("'{name}' is nested too deeply");
                 Err(problem(codes::TOO_LARGE, message, f))

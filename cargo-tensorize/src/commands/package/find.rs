@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tensorize_build::config;
 use tensorize_build::current::wanted;
-use tensorize_build::hash::{Hashes, Preprocessed, Signs, preprocess};
+use tensorize_build::hash::{Hashes, Preprocessed, Signs};
 use tensorize_build::record::Record;
 use tensorize_build::store::Entry;
 use tensorize_lift::c::Span;
@@ -98,15 +98,16 @@ pub(super) fn find_kernels<'e>(
     all: &mut Total,
     out: &Output,
 ) -> Vec<InFile<'e>> {
-    let file = |(name, how): (String, tensorize_build::Settings)| File {
-        seen: preprocess(&how, Path::new(&name)),
+    let files = pipeline::preprocessed(package, settings.jobs);
+    let file = |(name, settings, seen): (String, tensorize_build::Settings, _)| File {
+        seen,
         source: Source {
             file: from_current_dir(&package.dir.join(&name)),
-            settings: how,
+            settings,
         },
         name,
     };
-    let files = pipeline::for_each(package.files(), settings.jobs, file);
+    let files: Vec<File> = files.into_iter().map(file).collect();
     let known: Vec<_> = files
         .iter()
         .map(|f| all_stored(package, f, current))
