@@ -26,3 +26,26 @@ pub fn is_current(record: &Record, file: &str, seen: &Preprocessed, name: &str) 
 pub fn is_about(record: &Record, kernel: &Hashes) -> bool {
     record.hash == kernel.here || record.either_sign && record.hash == kernel.under_other_signs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Status;
+
+    #[test]
+    fn a_hash_under_other_signs_counts_where_the_kernel_is_the_same_there() {
+        let mut record = Record::new("f", "k.c", 1, "elsewhere", Status::Proven);
+        let hashes = Hashes {
+            here: "here".into(),
+            under_other_signs: "elsewhere".into(),
+        };
+        assert!(!is_about(&record, &hashes));
+        record.either_sign = true;
+        assert!(is_about(&record, &hashes));
+        record.hash = "here".into();
+        record.either_sign = false;
+        assert!(is_about(&record, &hashes));
+        record.hash = "older".into();
+        assert!(!is_about(&record, &hashes));
+    }
+}

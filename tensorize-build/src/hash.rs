@@ -554,7 +554,7 @@ mod tests {
         let root = format!("--sysroot={}", p.0.path().join("root").display());
         let hashes = |point: &str, half: &str| {
             let text = format!(
-                "struct point {{ {point} x; }};\nstatic inline int half(int x) {{ return x / {half}; }}\n"
+                "typedef {point} number; struct point {{ number x; }};\nstatic inline int half(int x) {{ return x / {half}; }}\n"
             );
             p.write("root/usr/include/lib.h", &text);
             let seen = p.pre(&[&root]);
