@@ -214,6 +214,9 @@ pub(super) fn frameworks() -> Vec<Check> {
         let package = t.python_package();
         packages.extend(package.filter(|p| *p != "numpy").map(|p| (t.name(), p)));
     }
+    // Two targets may need the same one.
+    let mut seen = std::collections::BTreeSet::new();
+    packages.retain(|(_, package)| seen.insert(*package));
     let check = Check::new("Python", "the targets that are frameworks of Python");
     let asked = Command::new(&python)
         .args(["-c", SCRIPT])
