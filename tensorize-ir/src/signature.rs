@@ -32,6 +32,9 @@ pub struct Source {
     /// Variables outside of the function that it reads or writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub globals: Vec<Global>,
+    /// A variable of the function's own that all calls share, so that no two may run at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<String>,
 }
 
 /// The language of a source file.
@@ -404,6 +407,7 @@ mod tests {
             returns: "void".into(),
             result: None,
             globals: vec![],
+            shared: None,
             params: vec![
                 Param {
                     name: "m".into(),

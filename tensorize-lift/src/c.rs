@@ -35,6 +35,7 @@ mod scalars;
 mod scratch;
 mod simd;
 mod source;
+mod statics;
 mod stmt;
 mod switch;
 mod turns;

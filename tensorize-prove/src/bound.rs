@@ -37,9 +37,12 @@ pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> O
         } else if ctx.is_non_negative(&-&slope) {
             false
         } else if ctx.is_over_params(&slope) {
-            // A stride such as a leading dimension: negative ones are left to the original.
-            ctx.guard(Guard::NonNegative(slope.clone()));
-            true
+            // A stride such as a leading dimension, or what is taken off for each row, as in `(n - 1 - i) * lda`: sizes
+            // that are negative are left to the original.
+            let falls = slope.terms().all(|(_, c)| c < 0);
+            let size = if falls { -&slope } else { slope.clone() };
+            ctx.guard(Guard::NonNegative(size));
+            !falls
         } else {
             return None;
         };

@@ -185,7 +185,7 @@ impl Executor<'_, '_> {
                             _ => Elem::compare(*op, a, b),
                         }
                     }
-                    _ => Elem::compare(*op, a, b),
+                    _ => compared(*op, &a, &b),
                 }
             }
             Expr::Convert(to, a) => {
@@ -391,6 +391,32 @@ impl Executor<'_, '_> {
     pub fn bound(&mut self, p: &Idx, upper: bool) -> Option<Idx> {
         let loops = self.loops.clone();
         bound(&mut self.ctx, p, &loops, upper)
+    }
+}
+
+/// `a op b`. Where a literal is compared with one of some that conditions choose, as in `info != 0`, that is a matter of the
+/// conditions.
+fn compared(op: CmpOp, a: &ElemRef, b: &ElemRef) -> ElemRef {
+    match (&**a, &**b) {
+        (Elem::Select(c, t, f), Elem::Const(_)) if chooses(a) => {
+            Elem::select(c.clone(), compared(op, t, b), compared(op, f, b))
+        }
+        (Elem::Const(_), Elem::Select(c, t, f)) if chooses(b) => {
+            Elem::select(c.clone(), compared(op, a, t), compared(op, a, f))
+        }
+        _ => Elem::compare(op, a.clone(), b.clone()),
+    }
+}
+
+/// Whether conditions choose one of some literals. (A choice in both branches is none: that can double at each level.)
+fn chooses(e: &Elem) -> bool {
+    match e {
+        Elem::Const(_) => true,
+        Elem::Select(_, t, f) => {
+            let literal = |e: &Elem| matches!(e, Elem::Const(_));
+            literal(t) && chooses(f) || chooses(t) && literal(f)
+        }
+        _ => false,
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::Idx;
-use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
 impl Executor<'_, '_> {
@@ -23,8 +23,8 @@ impl Executor<'_, '_> {
         let guards = self.one_of_a_range(condition);
         let Some(guards) = guards.or_else(|| self.in_every_round(condition)) else {
             return self.stuck(
-                "it may end the program or throw, and no condition on the sizes rules that out; without assertions \
-                 (-DNDEBUG) it may be proven",
+                "it may end the program, throw, or call a function that nothing is known of, and no condition on the sizes \
+                 rules that out; without assertions (-DNDEBUG) it may be proven",
             );
         };
         guards.into_iter().for_each(|g| self.ctx.guard(g));
@@ -73,14 +73,88 @@ impl Executor<'_, '_> {
             }
             Elem::Binary(BinOp::And, a, b) => self.both_in_every_round(a, b),
             Elem::Select(a, b, no) if is_truth(no, false) => self.both_in_every_round(a, b),
-            _ => self.as_guards(condition),
+            Elem::Select(a, no, b) if is_truth(no, false) => {
+                self.both_in_every_round(&Elem::not(a.clone()), b)
+            }
+            // `!(a || b)`
+            Elem::Unary(UnOp::Not, inner) if either(inner).is_some() => {
+                let [a, b] = either(inner)?.map(|e| Elem::not(e.clone()));
+                self.both_in_every_round(&a, &b)
+            }
+            _ => self
+                .as_guards(condition)
+                .or_else(|| self.as_one_of_some(condition)),
         }
+    }
+
+    /// The guards that say that one of some equations over the sizes holds (`mode == 'N' || mode == 'T'`): the product of
+    /// their differences is zero.
+    fn as_one_of_some(&mut self, condition: &ElemRef) -> Option<Vec<Guard>> {
+        let mut differences = Vec::new();
+        equal(condition, &mut differences)?;
+        let known = differences.iter().all(|p| self.ctx.is_over_params(p));
+        if !known || differences.len() > MAX_MODES {
+            return None;
+        }
+        let product = differences.iter().fold(Idx::constant(1), |all, p| &all * p);
+        Some(vec![
+            Guard::NonNegative(product.clone()),
+            Guard::NonNegative(-&product),
+        ])
     }
 
     fn both_in_every_round(&mut self, a: &ElemRef, b: &ElemRef) -> Option<Vec<Guard>> {
         let (a, b) = (self.in_every_round(a)?, self.in_every_round(b)?);
         Some([a, b].concat())
     }
+}
+
+/// The two sides of `a || b`.
+fn either(e: &Elem) -> Option<[&ElemRef; 2]> {
+    match e {
+        Elem::Select(a, yes, b) if is_truth(yes, true) => Some([a, b]),
+        _ => None,
+    }
+}
+
+/// Values that a mode may have: the product of so many differences still fits a machine integer.
+const MAX_MODES: usize = 4;
+
+/// The differences of which a condition says no more than that one of them is zero.
+fn equal(condition: &ElemRef, out: &mut Vec<Idx>) -> Option<()> {
+    let negated = |e: &ElemRef| Elem::not(e.clone());
+    match &*canon::elem(condition) {
+        Elem::IndexCompare(CmpOp::Eq, p, zero) if zero.is_zero() => out.push(p.clone()),
+        Elem::Binary(BinOp::Or, a, b) => [a, b].into_iter().try_for_each(|e| equal(e, out))?,
+        Elem::Select(a, yes, b) if is_truth(yes, true) => {
+            [a, b].into_iter().try_for_each(|e| equal(e, out))?;
+        }
+        // `!a || b`
+        Elem::Select(a, b, yes) if is_truth(yes, true) => {
+            equal(&negated(a), out)?;
+            equal(b, out)?;
+        }
+        Elem::Unary(UnOp::Not, inner) => match &**inner {
+            Elem::Binary(BinOp::And, a, b) => {
+                [a, b]
+                    .into_iter()
+                    .try_for_each(|e| equal(&negated(e), out))?;
+            }
+            Elem::Select(a, b, no) if is_truth(no, false) => {
+                [a, b]
+                    .into_iter()
+                    .try_for_each(|e| equal(&negated(e), out))?;
+            }
+            // `!(!a && b)`
+            Elem::Select(a, no, b) if is_truth(no, false) => {
+                equal(a, out)?;
+                equal(&negated(b), out)?;
+            }
+            _ => return None,
+        },
+        _ => return None,
+    }
+    Some(())
 }
 
 /// Calls `f` with what a condition says is not zero.

@@ -48,6 +48,7 @@ fn matrix() -> (Source, Vec<Flat>) {
         returns: "int".into(),
         result: None,
         globals: vec![],
+        shared: None,
         params: vec![
             Param {
                 name: "m".into(),
@@ -214,6 +215,7 @@ fn an_object_that_is_built_is_not_ended() {
             },
         ],
         globals: vec![],
+        shared: None,
     };
     let flats = vec![
         flat("n", ScalarType::I32, false),

@@ -20,12 +20,14 @@ impl Writer<'_> {
             });
         let (name, rust) = (&self.b.name, function_name(&self.b.name));
         let ret = self.ret.as_deref().unwrap_or("()");
-        let globals = self.described().map_or(&[][..], |s| &s.globals);
-        let checks = match globals {
-            [] => checks.map_err(|why| format!("NotProven {{ kernel: {name:?}, why: {why:?} }}")),
-            [g, ..] => Err(format!(
-                "Shared {{ kernel: {name:?}, variable: {:?} }}",
-                g.name
+        let shared = self.described().and_then(|s| {
+            let globals = s.globals.iter().map(|g| &g.name);
+            globals.chain(&s.shared).next()
+        });
+        let checks = match shared {
+            None => checks.map_err(|why| format!("NotProven {{ kernel: {name:?}, why: {why:?} }}")),
+            Some(variable) => Err(format!(
+                "Shared {{ kernel: {name:?}, variable: {variable:?} }}"
             )),
         };
         match checks {

@@ -59,6 +59,24 @@ pub(super) fn unknown(c: Cursor<'_>) -> Option<super::Problem> {
     here.or_else(|| c.children().into_iter().find_map(unknown))
 }
 
+/// Whether this is a call of a plain function of which nothing is known.
+pub(super) fn is_unknown(c: Cursor<'_>) -> bool {
+    let Some(f) = c
+        .referenced()
+        .filter(|_| c.kind() == CXCursor_CallExpr && writes_memory(c))
+    else {
+        return false;
+    };
+    let name = f.spelling();
+    f.kind() == CXCursor_FunctionDecl
+        && helper(f).is_none()
+        && !super::cpp::class::in_std(f)
+        && simd::writes_memory(c).is_none()
+        && memory::block_function(&name).is_none()
+        && !super::scratch::frees(&name)
+        && !super::jump::ends_program(c)
+}
+
 /// The definition of a function, which counts more than its name.
 pub(super) fn helper(callee: Cursor<'_>) -> Option<Cursor<'_>> {
     matches!(callee.kind(), CXCursor_FunctionDecl | CXCursor_CXXMethod)

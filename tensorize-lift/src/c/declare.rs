@@ -44,7 +44,8 @@ impl<'u> Lower<'u, '_> {
             }
         }
         if d.storage() == CX_SC_Static || d.storage() == CX_SC_Extern {
-            // Read when it is used; a constant is all right then.
+            // Others are read when they are used; a constant is all right then.
+            self.static_of_a_call(d);
             return Ok(());
         }
         let init = d.initializer();

@@ -1,8 +1,9 @@
 //! What an expression reads and writes, and whether C leaves the order open.
 
+use super::early_return::flattened;
 use super::ffi::Cursor;
 use super::flatten::is_reached;
-use super::jump::ends_program;
+use super::jump::{ends_program, gives_up};
 use super::lower::{Lower, Result, operands, peeled, problem};
 use super::operator::{self, Binary, Unary};
 use super::types::{self, Ty};
@@ -415,6 +416,10 @@ impl<'u> Lower<'u, '_> {
     /// Finds the variables of a function that are assigned after their declaration, and those whose
     /// address is taken.
     pub fn scan_variables(&mut self, c: Cursor<'u>) -> Result<()> {
+        // Whoever gets there is refused, or is the original.
+        if c.kind() == CXCursor_CompoundStmt && gives_up(&flattened(&[c])) {
+            return Ok(());
+        }
         let member = operands(c)
             .first()
             .map(|&o| peeled(o))

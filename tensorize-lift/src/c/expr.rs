@@ -356,12 +356,26 @@ fn literal(c: Cursor<'_>, ty: ScalarType) -> Result<Expr> {
     Ok(Expr::Const(value))
 }
 
+/// Whether an integer is the outcome of comparisons, or a literal.
+fn is_truth(e: &Expr) -> bool {
+    match e {
+        Expr::Const(v) => v.ty.is_int(),
+        Expr::Convert(to, inner) => to.is_int() && inner.ty() == ScalarType::I1,
+        Expr::Select(_, t, f) => is_truth(t) && is_truth(f),
+        e => e.ty() == ScalarType::I1,
+    }
+}
+
 /// `e != 0`
 pub(super) fn as_truth(e: Expr) -> Expr {
     match e {
         Expr::Convert(to, inner) if to.is_int() && inner.ty() == ScalarType::I1 => *inner,
         Expr::Const(v) => Expr::Const(Scalar::bool(v.is_true())),
         e if e.ty() == ScalarType::I1 => e,
+        // `step < 0 ? i >= end : i <= end` is an `int` in C.
+        Expr::Select(c, t, f) if is_truth(&t) && is_truth(&f) => {
+            select(*c, as_truth(*t), as_truth(*f))
+        }
         e => {
             let zero = Expr::Const(Scalar::zero(e.ty()));
             Expr::compare(CmpOp::Ne, e, zero)

@@ -398,8 +398,11 @@ impl<'u> Lower<'u, '_> {
     ) -> Result<(Vec<Param>, Option<Described>)> {
         self.check_globals()?;
         let mut params = Vec::new();
-        let mut described = Described::default();
-        let mut plain = result.is_none();
+        let mut described = Described {
+            shared: self.statics.keys().map(|d| d.spelling()).min(),
+            ..Described::default()
+        };
+        let mut plain = result.is_none() && described.shared.is_none();
         for root in std::mem::take(&mut self.flat.roots) {
             let shape = shape_of(root.node, &mut params);
             plain &= root.plain

@@ -8,12 +8,12 @@ use super::lower::{ExitKind, Lower, Result, operand, problem};
 use clang_sys::*;
 
 /// Where a label stands, which tells it from others.
-fn number(label: Cursor<'_>) -> Option<usize> {
+pub(super) fn number(label: Cursor<'_>) -> Option<usize> {
     Some(label.extent()?.0.offset)
 }
 
 /// The label that a `goto` names.
-fn target(goto: Cursor<'_>) -> Option<usize> {
+pub(super) fn target(goto: Cursor<'_>) -> Option<usize> {
     let children = goto.children();
     let named = children.iter().find(|c| c.kind() == CXCursor_LabelRef)?;
     number(named.referenced()?)
@@ -22,6 +22,21 @@ fn target(goto: Cursor<'_>) -> Option<usize> {
 /// Whether there is a jump to the label in `c`.
 fn jumps_to(c: Cursor<'_>, label: usize) -> bool {
     c.contains(&mut |c| c.kind() == CXCursor_GotoStmt && target(c) == Some(label))
+}
+
+/// Whether a jump to a label leaves `c`.
+pub(super) fn leads_out(c: Cursor<'_>) -> bool {
+    let mut targets = Vec::new();
+    c.contains(&mut |c| {
+        if c.kind() == CXCursor_GotoStmt {
+            targets.push(target(c));
+        }
+        false
+    });
+    let inside = |label: usize| {
+        c.contains(&mut |c| c.kind() == CXCursor_LabelStmt && number(c) == Some(label))
+    };
+    targets.into_iter().any(|t| !t.is_some_and(inside))
 }
 
 /// The last label of a list that statements before it jump to.

@@ -8,6 +8,7 @@ use super::call::helper;
 use super::expr::{negation, select};
 use super::ffi::Cursor;
 use super::lower::{Exit, ExitKind, Lower, Result, is_expression, operands};
+use super::operator::{self, Binary};
 use clang_sys::*;
 use std::collections::HashSet;
 use tensorize_ir::index::Sym;
@@ -20,7 +21,7 @@ pub(super) struct Leaves {
     pub breaks: bool,
     pub continues: bool,
     pub returns: bool,
-    /// To a label, which may also be one inside.
+    /// To a label.
     pub gotos: bool,
 }
 
@@ -61,6 +62,11 @@ pub(super) fn leaves(c: Cursor<'_>) -> Leaves {
             gotos: true,
             ..Leaves::default()
         },
+        CXCursor_CompoundStmt => {
+            let l = inside();
+            let gotos = l.gotos && super::goto::leads_out(c);
+            Leaves { gotos, ..l }
+        }
         CXCursor_ForStmt | CXCursor_WhileStmt | CXCursor_DoStmt => Leaves {
             breaks: false,
             continues: false,
@@ -146,6 +152,30 @@ fn is_end(function: Cursor<'_>) -> bool {
         "trap" => name.starts_with("__"),
         "terminate" => super::cpp::class::in_std(function),
         _ => false,
+    }
+}
+
+/// Whether a branch, the statements of which these are, calls something that nobody knows and returns, as one does that
+/// reports a bad argument. Then it is of no interest what else it does: it is left to the original.
+pub(super) fn gives_up(stmts: &[Cursor<'_>]) -> bool {
+    let Some((last, before)) = stmts.split_last() else {
+        return false;
+    };
+    let stays = |s: &Cursor<'_>| leaves(*s) == Leaves::default() && !has_label(*s);
+    last.kind() == CXCursor_ReturnStmt
+        && before.iter().all(stays)
+        && (before.iter().chain(&operands(*last))).any(|&s| is_unknown_call(s))
+}
+
+fn is_unknown_call(c: Cursor<'_>) -> bool {
+    match c.kind() {
+        CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => {
+            matches!(operands(c)[..], [inner] if is_unknown_call(inner))
+        }
+        CXCursor_BinaryOperator if matches!(operator::binary(c), Ok(Binary::Comma)) => {
+            operands(c).into_iter().any(is_unknown_call)
+        }
+        _ => super::call::is_unknown(c),
     }
 }
 

@@ -132,6 +132,8 @@ pub(super) struct Lower<'u, 's> {
     pub returned_struct: Option<Vec<Expr>>,
     /// Something in it is rounded, or summed up, in a way of its own.
     pub fused: bool,
+    /// Static variables that are like any others, and where they are named.
+    pub statics: HashMap<Cursor<'u>, HashSet<Cursor<'u>>>,
 }
 
 /// A problem with this piece of code.
@@ -317,6 +319,7 @@ impl<'u, 's> Lower<'u, 's> {
             returned_vector: None,
             returned_struct: None,
             fused: false,
+            statics: HashMap::new(),
         };
         let ret = match types::read(f.ty().result()) {
             Ty::Void => None,

@@ -144,6 +144,7 @@ impl<'u> Lower<'u, '_> {
         } else {
             self.global(d, c)?
         };
+        self.check_static(d, c)?;
         match self.bindings.get(&d).cloned().ok_or_else(unknown)? {
             Binding::Scalar(name, ty) => Ok(Place::Var(name, ty)),
             Binding::Constant(v) => Ok(Place::Constant(v)),

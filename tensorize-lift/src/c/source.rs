@@ -280,6 +280,7 @@ fn described(f: Cursor<'_>, parts: cpp::Described) -> signature::Source {
         result: parts.result,
         params: parts.params,
         globals: parts.globals,
+        shared: parts.shared,
     }
 }
 

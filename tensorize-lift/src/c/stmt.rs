@@ -4,7 +4,7 @@ use super::early_return::flattened;
 use super::expr::{negation, select};
 use super::ffi::{Constant, Cursor};
 use super::goto::last_label;
-use super::jump::{Leaves, all_end_program, always_jumps, ends_program, leaves};
+use super::jump::{Leaves, all_end_program, always_jumps, ends_program, gives_up, leaves};
 use super::lower::{ExitKind, Lower, Result, is_expression, operand, operands, problem};
 use super::{codes, effects};
 use clang_sys::*;
@@ -135,9 +135,9 @@ impl<'u> Lower<'u, '_> {
             then_list.extend(std::mem::take(rest).into_iter().rev());
         }
         let entry = self.pointers.clone();
-        let (then_block, then_falls) = self.in_block(|s| s.list(&then_list))?;
+        let (then_block, then_falls) = self.in_block(|s| s.branch_list(&then_list))?;
         let after_then = std::mem::replace(&mut self.pointers, entry);
-        let (else_block, else_falls) = self.in_block(|s| s.list(&else_list))?;
+        let (else_block, else_falls) = self.in_block(|s| s.branch_list(&else_list))?;
         let returned = |b: &[Stmt]| matches!(b.last(), Some(Stmt::Return(_) | Stmt::Trap));
         if returned(&else_block) {
             self.pointers = after_then;
@@ -158,6 +158,16 @@ impl<'u> Lower<'u, '_> {
             })?,
         }
         Ok((then_falls || else_falls).then(|| leaves(c)))
+    }
+
+    /// One of an `if`'s branches. Whether its end can be reached.
+    fn branch_list(&mut self, stmts: &[Cursor<'u>]) -> Result<bool> {
+        let in_loop = self.exits.iter().any(|e| e.kind == ExitKind::Break);
+        if self.frames.len() == 1 && !in_loop && gives_up(&flattened(stmts)) {
+            self.emit(Stmt::Trap)?;
+            return Ok(false);
+        }
+        self.list(stmts)
     }
 
     /// Whether the end of the statement can be reached.
@@ -555,7 +565,10 @@ fn breaks(c: Cursor<'_>) -> bool {
 
 /// The three parts of a `for`'s header. libclang leaves out those that are empty, so the semicolons
 /// tell which ones are there.
-fn header_parts<'u>(c: Cursor<'u>, header: &[Cursor<'u>]) -> Result<[Option<Cursor<'u>>; 3]> {
+pub(super) fn header_parts<'u>(
+    c: Cursor<'u>,
+    header: &[Cursor<'u>],
+) -> Result<[Option<Cursor<'u>>; 3]> {
     if let [init, cond, inc] = *header {
         return Ok([Some(init), Some(cond), Some(inc)]);
     }

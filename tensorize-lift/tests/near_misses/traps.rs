@@ -74,13 +74,20 @@ fn guards_leave_every_trap_to_the_original() {
         "switch (mode) { case 0: m += 1; break; case 1: m += 2; break; case 2: break; default: abort(); }",
         "if (mode == 2) m = 1; else if (mode == 3) m = 2; else abort();",
         "if (mode != 0 && mode != 1) abort();",
+        "if (mode != -2 && mode != 2 && mode != 4) abort();",
+        "if (!(mode == -2 || mode == 3)) abort();",
+        "if (mode != 0 && m != 2) abort();",
+        "int e = 0; if (n < 0) e = 1; else if (m < n) e = 2; else if (mode != 0 && mode != 3) e = 3; if (e != 0) abort();",
+        "int e = 0; if (n > 3) e = 7; if (m < 0) e = 2; if (e == 7 || e == 2) abort();",
+        "if (n > m) { report(n); return; }",
+        "if (n < 1) { for (int i = 0; i < 3; i++) b[i] = report(i); report(m); return; } else if (m > 3) { report(m); return; }",
         "for (int i = 0; i < n; i++) if (i >= m) abort();",
         "for (int i = 0; i < n; i++) { if (i + mode > m) abort(); b[i] = 1; }",
         "for (int i = 0; i < n; i++) { if (m < 0) abort(); b[i] = 1; }",
     ];
     for head in heads {
         let source = format!(
-            "#include <stdlib.h>\nvoid f(const int *a, int *b, int n, int m, int mode) {{ {head} {loop_after} }}"
+            "#include <stdlib.h>\nint report(int);\nvoid f(const int *a, int *b, int n, int m, int mode) {{ {head} {loop_after} }}"
         );
         let f = kernel(&source);
         let guards = guards(&f).unwrap_or_else(|| panic!("not proven: {source}"));
@@ -97,10 +104,12 @@ fn what_the_data_says_is_no_guard() {
         "for (int i = 0; i < n; i++) if (a[i] < 0) abort();",
         "for (int i = 0; i < n; i++) { if (b[i] == m) abort(); b[i] = 1; }",
         "int s = 0; for (int i = 0; i < n; i++) s ^= a[i]; if (s) abort();",
+        "if (a[0] > m) { report(m); return; }",
+        "int e = 0; if (n < 0) e = 1; else if (a[0] < 0) e = 2; if (e != 0) { report(e); return; }",
         "abort();",
     ] {
         let source = format!(
-            "#include <stdlib.h>\nvoid f(const int *a, int *b, int n, int m) {{ {head} for (int i = 0; i < n; i++) b[i] = m; }}"
+            "#include <stdlib.h>\nint report(int);\nvoid f(const int *a, int *b, int n, int m) {{ {head} for (int i = 0; i < n; i++) b[i] = m; }}"
         );
         let f = kernel(&source);
         assert_eq!(guards(&f), None, "{source}");

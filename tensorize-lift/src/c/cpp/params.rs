@@ -28,6 +28,8 @@ pub(in super::super) struct Described {
     pub params: Vec<signature::Param>,
     pub globals: Vec<signature::Global>,
     pub result: Option<Shape>,
+    /// A static variable that the function uses.
+    pub shared: Option<String>,
 }
 
 /// A parameter in both forms.
@@ -547,6 +549,7 @@ pub(in super::super) fn describe(
         params,
         globals,
         result,
+        shared,
     } = described;
     let symbol = f.mangling();
     let plain = |s: &Shape| matches!(s, Shape::Scalar { .. } | Shape::Pointer { given: None, .. });
@@ -565,6 +568,7 @@ pub(in super::super) fn describe(
         result,
         params,
         globals,
+        shared,
     })
 }
 

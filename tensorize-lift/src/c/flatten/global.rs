@@ -18,7 +18,12 @@ impl<'u> Lower<'u, '_> {
         let name = d.spelling();
         let refuse = |why: &str| Err(problem(codes::GLOBAL, format!("'{name}' {why}"), at));
         if !is_reached(d) {
-            return refuse("belongs to a function or a class, where no other code can reach it");
+            return refuse(match d.storage() {
+                CX_SC_Static => {
+                    "is static in a function or a class, and may keep a value from one call to the next"
+                }
+                _ => "belongs to a function or a class, where no other code can reach it",
+            });
         }
         if d.is_thread_local() {
             return refuse("is another variable in every thread");

@@ -350,6 +350,22 @@ fn rounds(exec: &mut Executor, c: &ElemRef, k: &Sym) -> Option<Vec<Idx>> {
             both.extend(rounds(exec, t, k)?);
             Some(both)
         }
+        // `step < 0 ? i >= end : i <= end`: the way up, which the sizes have to say.
+        Elem::Select(c, down, up) => {
+            let ways = [(Elem::not(c.clone()), up), (c.clone(), down)];
+            ways.into_iter().find_map(|(condition, way)| {
+                let saved = exec.ctx.save();
+                let guards = exec.as_guards(&condition);
+                let found = guards.and_then(|guards| {
+                    guards.into_iter().for_each(|g| exec.ctx.guard(g));
+                    rounds(exec, way, k)
+                });
+                if found.is_none() {
+                    exec.ctx.restore(saved);
+                }
+                found
+            })
+        }
         _ => None,
     }
 }
@@ -366,6 +382,11 @@ fn rounds_by_size(exec: &mut Executor, op: CmpOp, step: &Idx, rest: &Idx) -> Opt
             return None;
         }
         exec.ctx.guard(Guard::NonNegative(step - &one));
+    }
+    // One step less than there are places, or as far as there are places.
+    let (steps, left) = decode::divide(rest, step);
+    if left.is_zero() {
+        return Some(&steps + &one);
     }
     let (quotient, left) = decode::divide(&(rest + &one), step);
     Some(match left.is_zero() {
