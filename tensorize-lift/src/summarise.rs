@@ -27,6 +27,7 @@ mod natural;
 mod over_time;
 mod pitches;
 mod stores;
+mod sums;
 
 pub use closed_form::Summariser;
 

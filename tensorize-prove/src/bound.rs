@@ -2,6 +2,7 @@
 
 use crate::canon;
 use crate::context::Context;
+use crate::decode::divide;
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::op::CmpOp;
@@ -79,26 +80,40 @@ fn way(ctx: &mut Context, p: &Idx, var: &Sym, sizes: &mut Vec<Idx>) -> Option<bo
 }
 
 /// The same number with all other terms taken into one `min` or `max` of the counter: `r + max(a, b) = max(r + a, r + b)`
-/// and `r - max(a, b) = min(r - a, r - b)`.
+/// and `r - max(a, b) = min(r - a, r - b)`. Of a multiple, as the rows of `k - max(0, k - m)` are of their length, the same
+/// within what is multiplied.
 fn into_limits(p: &Idx, var: &Sym) -> Vec<Idx> {
     let whole = |(monomial, c): (&[Atom], i128)| {
-        let [atom @ (Atom::Max(a, b) | Atom::Min(a, b))] = monomial else {
-            return None;
-        };
-        if !atom.mentions(var) || c.abs() != 1 {
+        let at = monomial
+            .iter()
+            .position(|atom| matches!(atom, Atom::Max(..) | Atom::Min(..)) && atom.mentions(var))?;
+        let mut others = monomial.to_vec();
+        let atom = others.remove(at);
+        let factor = Idx::from_terms([(others, c.abs())]);
+        let (multiple, left) = divide(p, &factor);
+        if factor.mentions(var) || left.mentions(var) {
             return None;
         }
-        let limit = Idx::atom(atom.clone());
-        let rest = if c > 0 { p - &limit } else { p + &limit };
-        let side = |x: &Idx| canon::idx(&if c > 0 { &rest + x } else { &rest - x });
-        let (a, b) = (side(a), side(b));
-        // A negative sign makes of the larger of two the smaller one.
-        Some(match (atom, c > 0) {
-            (Atom::Max(..), true) | (Atom::Min(..), false) => a.maximum(&b),
-            _ => a.minimum(&b),
-        })
+        let limit = into_limit(&multiple, &atom, c > 0)?;
+        Some(&(&factor * &limit) + &left)
     };
     p.terms().filter_map(whole).collect()
+}
+
+/// The polynomial, of which this minimum or maximum is a term, added or not, as one of all of it.
+fn into_limit(p: &Idx, atom: &Atom, added: bool) -> Option<Idx> {
+    let (Atom::Max(a, b) | Atom::Min(a, b)) = atom else {
+        return None;
+    };
+    let limit = Idx::atom(atom.clone());
+    let rest = if added { p - &limit } else { p + &limit };
+    let side = |x: &Idx| canon::idx(&if added { &rest + x } else { &rest - x });
+    let (a, b) = (side(a), side(b));
+    // A negative sign makes of the larger of two the smaller one.
+    Some(match (atom, added) {
+        (Atom::Max(..), true) | (Atom::Min(..), false) => a.maximum(&b),
+        _ => a.minimum(&b),
+    })
 }
 
 /// Whether `p` never falls (`true`), or never rises (`false`), while the counter does: every term that has the counter
@@ -112,6 +127,8 @@ fn direction(ctx: &mut Context, p: &Idx, var: &Sym, sizes: &mut Vec<Idx>) -> Opt
         let rises = match with[..] {
             [] => continue,
             [atom] => direction_of_atom(ctx, atom, var, sizes)?,
+            // A power of the counter, which is not negative.
+            _ if with.iter().all(|a| matches!(a, Atom::Sym(_))) => true,
             _ => return None,
         };
         let mut factor = Idx::constant(1);

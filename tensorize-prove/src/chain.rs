@@ -7,6 +7,7 @@
 use crate::canon;
 use crate::context::{Context, is_index_condition};
 use crate::decode::{self, decode, in_other_columns};
+use crate::ring;
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
@@ -338,6 +339,18 @@ fn hit_apart(
         return Ok(hit.map(|hit| Hit {
             position: merged.apart(&hit.position),
             ..hit
+        }));
+    }
+    if let Some(straight) = ring::straight(ctx, leaf) {
+        let Some(hit) = hit_apart(ctx, array, &straight.leaf(), at)? else {
+            return Ok(None);
+        };
+        let cond = ctx.settle(&hit.cond);
+        let never = matches!(&*cond, Elem::Const(v) if !v.is_true());
+        return Ok((!never).then(|| Hit {
+            position: straight.round_at(ctx, &hit.position),
+            cond,
+            value: hit.value,
         }));
     }
     let found = if leaf.loops.is_empty() {

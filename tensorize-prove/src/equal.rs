@@ -9,6 +9,7 @@ use crate::bits::on_bits;
 use crate::canon;
 use crate::context::{Context, encode_condition, is_index_condition};
 use crate::induction::{same_fold, same_step};
+use crate::narrowed::narrowed;
 use crate::overflow;
 use crate::regroup;
 use crate::smt::Encoder;
@@ -79,6 +80,11 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
             ctx.shown_equal(folds);
         }
         return equal;
+    }
+    if let (Elem::Fold(f), Elem::Fold(g)) = (&**a, &**b)
+        && in_their_ranges(ctx, f, g, tier)
+    {
+        return true;
     }
     if let (Elem::Fold(f), Elem::Fold(g)) = (&**a, &**b)
         && (regroup::in_portions(ctx, f, g, tier) || regroup::in_portions(ctx, g, f, tier))
@@ -153,6 +159,25 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     i.len() == j.len()
         && i.iter().zip(&j).all(|(p, q)| same_idx(ctx, p, q))
         && x.iter().zip(&y).all(|(p, q)| congruent(ctx, p, q, tier))
+}
+
+/// Folds that are the same one once steps that change nothing are left out.
+fn in_their_ranges(ctx: &mut Context, f: &Fold, g: &Fold, tier: Tier) -> bool {
+    let (narrow_f, narrow_g) = (narrowed(ctx, f), narrowed(ctx, g));
+    let mut pairs = vec![];
+    pairs.extend(narrow_f.as_ref().map(|f| (f, g)));
+    pairs.extend(narrow_g.as_ref().map(|g| (f, g)));
+    pairs.extend(narrow_f.as_ref().zip(narrow_g.as_ref()));
+    pairs.into_iter().any(|(f, g)| {
+        let [f, g] = [f, g].map(|x| {
+            let fold = Arc::new(Elem::Fold(Arc::new(x.clone())));
+            prepare(ctx, &fold, tier)
+        });
+        match (&*f, &*g) {
+            (Elem::Fold(f), Elem::Fold(g)) => same_fold(ctx, f, g, tier),
+            _ => false,
+        }
+    })
 }
 
 /// A fold `a` of a few steps more than one in `b`: by its own equations, the last steps are taken one by one,
@@ -347,7 +372,9 @@ impl Theory {
                         && same_idx(ctx, &f.extent, &g.extent)
                         && same_step(ctx, f, g, x, y, 0, self.tier)
                 }
-                (None, None) => same_fold(ctx, f, g, self.tier),
+                (None, None) => {
+                    same_fold(ctx, f, g, self.tier) || in_their_ranges(ctx, f, g, self.tier)
+                }
                 _ => false,
             };
             if equal {

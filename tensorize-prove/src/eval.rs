@@ -5,6 +5,7 @@ use crate::canon;
 use crate::chain::{self, truth};
 use crate::context::{Context, has_many_terms, is_index_condition};
 use crate::exec::{Executor, State, Stuck};
+use crate::remainders::rounded_down;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx};
@@ -210,7 +211,10 @@ impl Executor<'_, '_> {
                         }
                         let t = self.under(&c, |x| x.eval(t, state))?;
                         let f = self.under(&Elem::not(c.clone()), |x| x.eval(f, state))?;
-                        larger_or_smaller(&c, &t, &f).unwrap_or_else(|| Elem::select(c, t, f))
+                        let simpler = larger_or_smaller(&c, &t, &f);
+                        simpler
+                            .or_else(|| rounded_down(&c, &t, &f))
+                            .unwrap_or_else(|| Elem::select(c, t, f))
                     }
                 }
             }

@@ -229,6 +229,7 @@ impl<'c, 's> Executor<'c, 's> {
                     value,
                 } => {
                     let at = self.index(index, &state)?;
+                    let at = self.once_around(&at);
                     let value = self.eval(value, &state)?;
                     self.record(array, &at, true);
                     self.within_local(array, &at)?;

@@ -7,6 +7,7 @@ use crate::context::{Context, is_index_condition};
 use crate::decode;
 use crate::equal::same;
 use crate::exec::Access;
+use crate::ring;
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
@@ -23,9 +24,29 @@ pub(crate) fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> boo
     let found = original
         .iter()
         .filter(|o| o.array == g.array && (o.write || !g.write))
-        .any(|o| implied(ctx, g, o));
+        .any(|o| implied(ctx, g, o) || by_places(ctx, o).is_some_and(|o| implied(ctx, g, &o)));
     ctx.forget(mark);
     found
+}
+
+/// The access in the order of its places, if it goes round.
+fn by_places(ctx: &mut Context, a: &Access) -> Option<Access> {
+    let path = a.path.iter().cloned().reduce(chain::and);
+    let cond = path.unwrap_or_else(|| truth(true));
+    let leaf = chain::Leaf {
+        loops: a.loops.clone(),
+        cond: &cond,
+        index: &a.index,
+        value: &cond,
+    };
+    let straight = ring::straight(ctx, &leaf)?;
+    let mut by_places = a.clone();
+    (by_places.loops, by_places.index) = (straight.loops, straight.index);
+    by_places.path = match &*straight.cond {
+        Elem::Const(v) if v.is_true() => vec![],
+        _ => vec![straight.cond],
+    };
+    Some(by_places)
 }
 
 /// Whether the original makes an access to the same place whatever its data are, some accesses in one case and some
@@ -187,7 +208,13 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
                 .collect();
             rounds
         });
-        let tried = tried.chain(solved);
+        let by_data = by_conditions(&Round::new(), &relevant, o, g);
+        let by_data = by_data.into_iter().flat_map(|r| {
+            let open = relevant.iter().filter(|(v, _)| !r.contains_key(v));
+            let rounds = open.filter_map(|(v, _)| with_the_last(r.clone(), v, &o.index, &g.index));
+            rounds.collect::<Vec<_>>()
+        });
+        let tried = tried.chain(solved).chain(by_data);
         rounds.extend(tried.filter(|r| {
             let there = o.index.substitute(&|s| r.get(s).cloned());
             canon::idx(&(&there - &g.index)).is_zero()
@@ -208,8 +235,39 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
             let mut all = round(&others, p);
             all.extend(r.clone());
             implied_in(ctx, g, o, &all)
-        })
+        }) || by_conditions(&r, &others, o, g)
+            .iter()
+            .any(|r| implied_in(ctx, g, o, r))
     })
+}
+
+/// The rounds in which what the conditions of the original's access look at is what those of the other one do: `x[i]`, where
+/// `h[j]` is read `if (x[i] != 0)`. One counter more is known then.
+fn by_conditions(round: &Round, open: &[(Sym, Idx)], o: &Access, g: &Access) -> Vec<Round> {
+    let reads = |a: &Access| {
+        let mut found = Vec::new();
+        for c in &a.path {
+            c.visit(&mut |e| {
+                if let Elem::Read { array, index, .. } = &**e {
+                    found.push((array.clone(), index.clone()));
+                }
+            });
+        }
+        found
+    };
+    let (here, there) = (reads(o), reads(g));
+    let mut rounds: Vec<Round> = Vec::new();
+    for (var, _) in open {
+        let alone =
+            |i: &Idx| i.mentions(var) && open.iter().all(|(v, _)| v == var || !i.mentions(v));
+        for (array, index) in here.iter().filter(|(_, i)| alone(i)) {
+            for (_, place) in there.iter().filter(|(a, _)| a == array) {
+                let found = with_the_last(round.clone(), var, index, place);
+                rounds.extend(found.filter(|r| !rounds.contains(r)));
+            }
+        }
+    }
+    rounds
 }
 
 /// The round with the one counter that is not known yet such that `index` is at `place`: `j` of `x[i + j]` at `x[c]`.

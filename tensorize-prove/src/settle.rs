@@ -3,6 +3,7 @@
 use crate::canon;
 use crate::chain::and;
 use crate::context::Context;
+use crate::ring::around;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Atom, Idx};
 use tensorize_ir::op::{BinOp, CmpOp};
@@ -95,6 +96,9 @@ impl Context<'_> {
             Atom::FloorDiv(a, b) | Atom::Mod(a, b) => {
                 let (a, b) = (self.settle_index(a), self.settle_index(b));
                 let is_quotient = matches!(atom, Atom::FloorDiv(..));
+                if let Some((times, rest)) = around(self, &a, &b) {
+                    return Some(if is_quotient { times } else { rest });
+                }
                 let less = self.is_non_negative(&a) && self.proves(CmpOp::Lt, &a, &b);
                 Some(match (less, is_quotient) {
                     (true, true) => Idx::default(),

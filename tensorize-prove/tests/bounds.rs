@@ -112,6 +112,20 @@ fn ends_of_indices() {
                 ("j", "max(0, min(n - 1, i) - max(0, i - m + 1) + 1)"),
             ],
         ),
+        // Of packed rows.
+        ("floordiv(i*i + i, 2) + j", &[("i", "n"), ("j", "i + 1")]),
+        ("n*m - i*i - 2*i", &[("i", "n")]),
+        // Of multiples, too.
+        ("m*i - m*max(s, i - t) + 3", &[("i", "n")]),
+        ("2*m*(i - min(n - 1, i)) + s", &[("i", "n")]),
+        ("3*i - 3*max(0, i - s) + t", &[("i", "n")]),
+        (
+            "s*i - s*j - s*max(0, i - m + 1)",
+            &[
+                ("i", "n + m - 1"),
+                ("j", "max(0, min(n, i + 1) - max(0, i - m + 1))"),
+            ],
+        ),
         ("i - max(s, t - i)", &[("i", "n")]),
         ("min(2*i, s) - i", &[("i", "n")]),
         ("3*i - 2*max(i, s)", &[("i", "n")]),

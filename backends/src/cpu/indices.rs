@@ -146,6 +146,7 @@ impl Builder {
             Atom::FloorDiv(a, b) | Atom::Mod(a, b) => {
                 (self.least(a)? >= 0 && self.least(b)? >= 0).then_some(0)
             }
+            Atom::Max(a, b) => self.least(a).max(self.least(b)).filter(|least| *least >= 0),
             _ => None,
         }
     }

@@ -97,8 +97,8 @@ fn lower_with(
     let ends = (footprints.iter())
         .filter(|_| machine == Machine::Cores)
         .map(|f| &f.extent);
-    let ends = ends.map(|e| (e.array.clone(), e.hi.clone())).collect();
-    let mut plan = nest::plan(function, locals, &b.names, &ends)?;
+    b.ends = ends.map(|e| (e.array.clone(), e.hi.clone())).collect();
+    let mut plan = nest::plan(function, locals, &b.names, &b.ends)?;
     for rounds in around.iter().rev() {
         let lens = plan.memory.iter_mut().map(|m| &mut m.len);
         lens.for_each(|len| *len = rounds::most(len, rounds));
@@ -205,6 +205,8 @@ pub(super) struct Builder {
     pub(super) around: Vec<Sym>,
     /// Arrays of which the original reads some elements on some data only.
     pub(super) by_data: BTreeSet<Sym>,
+    /// Where what the original touches of arrays ends.
+    pub(super) ends: BTreeMap<Sym, Idx>,
     pub(super) next_loop: u32,
     pub(super) allowed: Tier,
     pub(super) tier: Tier,
@@ -233,6 +235,7 @@ impl Builder {
             params: params.collect(),
             around: vec![],
             by_data: BTreeSet::new(),
+            ends: BTreeMap::new(),
             next_loop: 1,
             allowed,
             tier: Tier::Exact,

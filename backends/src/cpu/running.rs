@@ -9,8 +9,9 @@ use crate::Unsupported;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
-use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::op::CmpOp;
 
 /// How many steps more than the number of rounds before this one: 0 or 1; nothing if the fold doesn't run
 /// along with this counter.
@@ -101,15 +102,7 @@ pub(super) fn in_passes(nest: Nest) -> Vec<Nest> {
 /// prepares would read past the `ends` of what the original touches.
 pub(super) fn first_alone(nest: Nest, ends: &BTreeMap<Sym, Idx>) -> Vec<Nest> {
     let beyond = |f: &Fold, counter: &Sym, rounds: &Idx| {
-        let last = rounds - &Idx::constant(1);
-        let mut beyond = false;
-        for lane in f.lanes() {
-            super::nest::for_each_read(&lane.step.replace(&f.var, &last), &mut |array, index| {
-                let left = ends.get(array).and_then(|end| (end - index).as_constant());
-                beyond |= left.is_some_and(|left| left < 1);
-            });
-        }
-        beyond && steps_ahead(f, counter) == Some(0)
+        steps_ahead(f, counter) == Some(0) && reads_beyond(f, rounds, ends)
     };
     let alone = |nest: &Nest| {
         let [t] = nest.results.as_slice() else {
@@ -144,6 +137,25 @@ pub(super) fn first_alone(nest: Nest, ends: &BTreeMap<Sym, Idx>) -> Vec<Nest> {
         Some(vec![first, rest])
     };
     alone(&nest).unwrap_or_else(|| vec![nest])
+}
+
+/// Whether the step that the last round prepares would read past the `ends` of what the original touches, whichever of
+/// several that end is.
+fn reads_beyond(f: &Fold, rounds: &Idx, ends: &BTreeMap<Sym, Idx>) -> bool {
+    fn past(end: &Idx, index: &Idx) -> bool {
+        match end.as_atom() {
+            Some(Atom::Max(a, b)) => past(a, index) || past(b, index),
+            _ => (end - index).as_constant().is_some_and(|left| left < 1),
+        }
+    }
+    let last = rounds - &Idx::constant(1);
+    let mut beyond = false;
+    for lane in f.lanes() {
+        super::nest::for_each_read(&lane.step.replace(&f.var, &last), &mut |array, index| {
+            beyond |= ends.get(array).is_some_and(|end| past(end, index));
+        });
+    }
+    beyond
 }
 
 /// The term with what a fold starts from where that has no rounds.
@@ -220,15 +232,39 @@ impl Builder {
         }
         let here = Idx::sym(counter);
         let steps: Vec<ElemRef> = f.lanes().map(|l| l.step.replace(&f.var, &here)).collect();
-        self.bind_repeated(&steps.iter().collect::<Vec<_>>())?;
+        // The last round prepares nothing where that would be to read what is not there.
+        let mut goes_on = None;
+        if more == 0 && reads_beyond(f, &extent, &self.ends) {
+            let next = self.index(&(&here + &Idx::constant(1)))?;
+            goes_on = Some(Expr::compare(CmpOp::Lt, next, self.index(&extent)?));
+        } else {
+            self.bind_repeated(&steps.iter().collect::<Vec<_>>())?;
+        }
         // All lanes step at once, and a value that is still needed waits for the end of the round.
         let waits = more == 0 || accs.len() > 1;
         let mut assignments = Vec::new();
         for (acc, step) in accs.iter().zip(&steps) {
-            let mut value = self.value(step)?;
-            if waits {
-                value = self.bind("next", value);
-            }
+            let value = match &goes_on {
+                None if waits => {
+                    let value = self.value(step)?;
+                    self.bind("next", value)
+                }
+                None => self.value(step)?,
+                Some(cond) => {
+                    let next = self.bind("next", acc.clone());
+                    let (mut then, value) = self.in_branch(|b| b.value(step))?;
+                    if let Expr::Var(var, ty) = &next {
+                        let (var, ty) = (var.clone(), *ty);
+                        then.push(Stmt::Assign { var, ty, value });
+                    }
+                    self.push(Stmt::If {
+                        cond: cond.clone(),
+                        then,
+                        otherwise: vec![],
+                    });
+                    next
+                }
+            };
             if let Expr::Var(var, ty) = acc {
                 assignments.push(Stmt::Assign {
                     var: var.clone(),

@@ -19,6 +19,7 @@ use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
 mod cells;
 mod counters;
 mod memory;
+mod overlapping;
 mod rings;
 mod scatter;
 
@@ -354,6 +355,9 @@ impl Guess<'_, '_, '_> {
         }
         if new.is_empty() {
             return Ok(vec![]);
+        }
+        if let Some(effects) = self.overlapping(array, new) {
+            return Ok(effects);
         }
         let this = Idx::sym(self.k.clone());
         let (now, next) = (

@@ -1,6 +1,7 @@
 //! What a kernel leaves in an array, as tensors.
 
 use super::Refusal;
+use super::sums::summed_up;
 use crate::raise::Closed;
 use std::cmp::Reverse;
 use tensorize_ir::element::{Elem, ElemRef};
@@ -12,6 +13,7 @@ use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents};
 use tensorize_prove::context::Context;
 use tensorize_prove::decode::{self, size_rank};
+use tensorize_prove::ring;
 
 /// The final contents of an array as tensors: one for each group of places that is written. Later writes
 /// come first, so that what they hide is left out.
@@ -39,6 +41,17 @@ pub(super) fn stores(
             }
             let leaf = match &merged {
                 Some(m) => m.leaf(),
+                None => leaf,
+            };
+            let mut straight = ring::straight(ctx, &leaf);
+            while let Some(again) = straight
+                .as_ref()
+                .and_then(|s| ring::straight(ctx, &s.leaf()))
+            {
+                straight = Some(again);
+            }
+            let leaf = match &straight {
+                Some(s) => s.leaf(),
                 None => leaf,
             };
             let (leaf, at_most_one) = if_taken(ctx, leaf);
@@ -138,7 +151,10 @@ fn in_box(
     let mut earlier = found.iter();
     let value = match earlier.any(|(shape, view, _)| inside(ctx, view, shape, index)) {
         true => Ok(None),
-        false => chain::read(ctx, array, contents, index).map(|v| Some(ctx.settle(&v))),
+        false => chain::read(ctx, array, contents, index).map(|v| {
+            let v = ctx.settle(&v);
+            Some(summed_up(ctx, &v))
+        }),
     };
     ctx.forget(mark);
     let value = value.map_err(|why| Refusal {

@@ -11,6 +11,7 @@ mod hazards;
 mod memory;
 mod nested_rounds;
 mod over_time;
+mod overlapping;
 mod rings;
 mod rows;
 mod rules;

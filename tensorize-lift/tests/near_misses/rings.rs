@@ -52,6 +52,45 @@ const CASES: &[Case] = &[
         ],
     ),
     (
+        "void f(const float *a, float *b, int n, int by) { for (int i = 0; i < n; i++) b[(i + by) % n] = a[i]; }",
+        &[
+            ("i + by", "i - by"),
+            ("i + by", "i + 2 * by"),
+            ("i + by", "2 * i + by"),
+            ("% n", "% (n + 1)"),
+            ("b[(i + by) % n]", "b[i]"),
+            ("a[i]", "a[(i + by) % n]"),
+            ("a[i]", "a[n - 1 - i]"),
+            ("i < n", "i < n - 1"),
+            ("int i = 0", "int i = 1"),
+            ("] =", "] +="),
+        ],
+    ),
+    (
+        "void f(const float *a, float *b, int n, int by) { for (int i = 0; i < n; i++) { int j = i + by; if (j >= n) j -= n;
+         b[j] = a[i]; } }",
+        &[
+            ("j >= n", "j > n"),
+            ("j >= n", "j >= n - 1"),
+            ("j -= n", "j -= n - 1"),
+            ("j -= n", "j = 0"),
+            ("i + by", "i - by"),
+            ("b[j] = a[i]", "b[i] = a[j]"),
+            ("b[j] = a[i]", "b[j] += a[i]"),
+        ],
+    ),
+    (
+        "void f(const float *a, float *b) { for (int i = 0; i < 16; i++) b[(5 * i + 3) % 16] = a[i]; }",
+        &[
+            ("5 * i", "4 * i"),
+            ("5 * i", "13 * i"),
+            ("5 * i", "i"),
+            ("+ 3", "+ 2"),
+            ("i < 16", "i < 15"),
+            ("% 16", "% 18"),
+        ],
+    ),
+    (
         "void f(const float *a, float *b, int n, int by) { for (int i = 0; i < n; i++) b[i] = a[(i + by) % n]; }",
         &[
             ("i + by", "i - by"),

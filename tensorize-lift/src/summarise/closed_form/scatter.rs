@@ -16,6 +16,9 @@ use tensorize_prove::decode::{decode, divide};
 use tensorize_prove::exec::{Places, Stuck};
 use tensorize_prove::interval::MOST_BY_TYPE;
 
+/// When a write is at a place, and the round of its own loops that it is in then.
+pub(super) type Told = (ElemRef, Vec<(Sym, Idx)>);
+
 impl Guess<'_, '_, '_> {
     /// Whether which place is written is read from memory, and changes from round to round.
     pub(super) fn is_scatter(&self, new: &[Effect]) -> bool {
@@ -49,7 +52,10 @@ impl Guess<'_, '_, '_> {
             ));
         }
         for places in self.candidates(array, &leaves) {
-            if let Some(effect) = self.at_each_of(array, &leaves, &places)? {
+            let tell = |g: &mut Self, leaf: &Leaf, dims: &[(Sym, Idx)], place: &Idx| {
+                g.told_by(leaf, dims, place)
+            };
+            if let Some(effect) = self.at_each_of(array, &leaves, &places, tell)? {
                 return Ok(vec![effect]);
             }
         }
@@ -139,13 +145,18 @@ impl Guess<'_, '_, '_> {
         end
     }
 
-    /// The fold at each of these places, if which of them a round writes can be told from its index.
-    fn at_each_of(
+    /// The fold at each of these places, if which of them a round writes can be told from its index: `tell` says when a write
+    /// is at a place, and in which round of its own loops it is then.
+    pub(super) fn at_each_of<F>(
         &mut self,
         array: &Sym,
         leaves: &[Leaf],
         places: &Places,
-    ) -> Result<Option<Effect>, Stuck> {
+        mut tell: F,
+    ) -> Result<Option<Effect>, Stuck>
+    where
+        F: FnMut(&mut Self, &Leaf, &[(Sym, Idx)], &Idx) -> Option<Told>,
+    {
         let Some(before) = self.entry.arrays.get(array) else {
             return self.stuck(format!("there is no array {array}"));
         };
@@ -168,7 +179,7 @@ impl Guess<'_, '_, '_> {
             }
             let mut step = old.clone();
             for leaf in leaves {
-                let Some((here, with)) = g.told_by(leaf, &dims, &place) else {
+                let Some((here, with)) = tell(g, leaf, &dims, &place) else {
                     return Ok(None);
                 };
                 let with = |s: &Sym| with.iter().find(|(v, _)| v == s).map(|(_, i)| i.clone());
@@ -224,12 +235,7 @@ impl Guess<'_, '_, '_> {
     }
 
     /// When a write is at a place, and the round of its own loops that it is in then.
-    fn told_by(
-        &mut self,
-        leaf: &Leaf,
-        dims: &[(Sym, Idx)],
-        place: &Idx,
-    ) -> Option<(ElemRef, Vec<(Sym, Idx)>)> {
+    fn told_by(&mut self, leaf: &Leaf, dims: &[(Sym, Idx)], place: &Idx) -> Option<Told> {
         let ctx = &mut self.exec.ctx;
         let mark = ctx.mark();
         for (v, n) in &leaf.loops {
