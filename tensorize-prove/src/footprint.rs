@@ -239,16 +239,15 @@ pub fn within(ctx: &mut Context, generated: &[Touched], original: &Proof) -> Res
             return fail("writes");
         }
         let by_data = o.extent.hi.has_values();
-        if !by_data
-            && (!ctx.proves(CmpOp::Le, &o.extent.lo, &g.footprint.extent.lo)
-                || !ctx.proves(CmpOp::Ge, &o.extent.hi, &g.footprint.extent.hi))
-        {
-            return fail("may leave the extent of");
-        }
+        // If not, each access has to be one of the original's: the same one may have been bounded another way.
+        let inside = by_data
+            || ctx.proves(CmpOp::Le, &o.extent.lo, &g.footprint.extent.lo)
+                && ctx.proves(CmpOp::Ge, &o.extent.hi, &g.footprint.extent.hi);
         for access in &g.accesses {
             let may_be_empty = original.eager_guards.iter().any(|(array, _)| array == name);
             let conditional = may_be_empty
                 || by_data
+                || !inside
                 || if access.write {
                     o.writes_depend_on_data
                 } else {
@@ -258,7 +257,9 @@ pub fn within(ctx: &mut Context, generated: &[Touched], original: &Proof) -> Res
                 continue;
             }
             let Some(guards) = matched_in_cases(ctx, access, &original.accesses) else {
-                return fail(if access.write {
+                return fail(if !inside {
+                    "may leave the extent of"
+                } else if access.write {
                     "writes, under other conditions, a place of"
                 } else {
                     "reads, under other conditions, a place of"

@@ -385,11 +385,18 @@ impl Guess<'_, '_, '_> {
         }])
     }
 
-    /// What the rounds make of an accumulator is its fold of one round more.
+    /// What the rounds make of an accumulator is its fold of one round more. In conditions it stands in canonical form.
     fn rolled_up(&self, e: &Effect, next: &BTreeMap<Sym, ElemRef>) -> Effect {
+        let steps: Vec<(&Lane, ElemRef)> = (self.lanes.iter())
+            .map(|lane| (lane, canon::elem(&lane.step)))
+            .collect();
+        let is_step = |x: &ElemRef, (lane, step): &(&Lane, ElemRef)| {
+            lane.step == *x
+                || x.ty() == step.ty() && x.mentions(&lane.acc) && canon::elem(x) == *step
+        };
         e.map(&|i| i.clone(), &mut |v| {
             v.map(&mut |x| {
-                let lane = self.lanes.iter().find(|lane| lane.step == *x)?;
+                let (lane, _) = steps.iter().find(|of| is_step(x, of))?;
                 next.get(&lane.acc).cloned()
             })
         })

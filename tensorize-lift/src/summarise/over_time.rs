@@ -21,7 +21,8 @@ const DEEPEST: usize = 3;
 const MOST: usize = 6;
 
 /// Proposes a summary of one round, to be done so many times; nothing if there is none that is worth it. The rounds may
-/// consist of rounds: of more levels than those of the summary that has failed, and of as few as will do.
+/// consist of rounds: of more levels than those of the summary that has failed, and of as few as will do. Where no round
+/// computes many elements at once, each may set one number from those before (`y[i] = x[i] - a*y[i-1] - b*y[i-2]`).
 pub(super) fn propose(
     kernel: &loopir::Function,
     failed: Option<&tensir::Function>,
@@ -29,7 +30,19 @@ pub(super) fn propose(
 ) -> Option<Proposal> {
     let levels = failed.and_then(|f| f.rounds.as_ref());
     let failed = levels.map_or(0, |r| r.all().count());
-    (failed + 1..=DEEPEST).find_map(|levels| rounds_of(kernel, levels, &[], solver))
+    let mut of = |worth: Worth| {
+        (failed + 1..=DEEPEST).find_map(|levels| rounds_of(kernel, levels, &[], worth, solver))
+    };
+    of(Worth::ManyAtOnce).or_else(|| of(Worth::Anything))
+}
+
+/// What a round has to compute.
+#[derive(Clone, Copy, PartialEq)]
+enum Worth {
+    /// A tensor, or something of many elements.
+    ManyAtOnce,
+    /// It may be one number after the other: no target gains by that, but what a kernel does is known.
+    Anything,
 }
 
 /// The same with so many levels, of what is done in rounds of such numbers.
@@ -37,6 +50,7 @@ fn rounds_of(
     kernel: &loopir::Function,
     levels: usize,
     around: &[(Sym, Idx)],
+    worth: Worth,
     solver: &mut Solver,
 ) -> Option<Proposal> {
     // Rounds that read nothing of what others write do not build on each other: all of them in a row would do more.
@@ -47,7 +61,7 @@ fn rounds_of(
     let splits = Split::all(kernel, &counter).ok()?;
     let proposals = splits
         .iter()
-        .filter_map(|split| taken_apart(split, &counter, levels, around, solver));
+        .filter_map(|split| taken_apart(split, &counter, levels, around, worth, solver));
     let mut proposals: Vec<Proposal> = proposals.take(MOST).collect();
     let last = proposals.pop()?;
     Some(proposals.into_iter().rfold(last, |rest, p| p.or_else(rest)))
@@ -59,6 +73,7 @@ fn taken_apart(
     counter: &Sym,
     levels: usize,
     around: &[(Sym, Idx)],
+    worth: Worth,
     solver: &mut Solver,
 ) -> Option<Proposal> {
     let trip = trip(&split.count, around, solver)?;
@@ -72,7 +87,7 @@ fn taken_apart(
     let round = match levels {
         1 => super::propose(&split.round, &within, solver, &Summariser, &assume).ok()?,
         _ => {
-            let mut round = rounds_of(&split.round, levels - 1, &within, solver)?;
+            let mut round = rounds_of(&split.round, levels - 1, &within, worth, solver)?;
             round.assume.extend(assume);
             round
         }
@@ -82,7 +97,7 @@ fn taken_apart(
         trip,
         inner: None,
     };
-    in_rounds(round, &rounds)
+    in_rounds(round, &rounds, worth)
 }
 
 /// Looks for something that says of a kernel as a whole what it does, and leaves time for a round of it where that is the
@@ -127,15 +142,16 @@ fn trip(count: &loopir::Function, around: &[(Sym, Idx)], solver: &mut Solver) ->
     let (_, returned) = exec.run().ok()?;
     match &*returned? {
         Elem::OfIdx(_, trip) if !trip.has_values() => Some(trip.clone()),
+        Elem::Const(n) => Some(Idx::constant(n.as_int())),
         _ => None,
     }
 }
 
 /// Proposals for one round, as proposals for all.
-fn in_rounds(round: Proposal, rounds: &Rounds) -> Option<Proposal> {
+fn in_rounds(round: Proposal, rounds: &Rounds, worth: Worth) -> Option<Proposal> {
     let all = |f: tensir::Function| tensir::Function::of_rounds(f, rounds.clone());
-    let otherwise = round.otherwise.and_then(|p| in_rounds(*p, rounds));
-    let raised = all(round.raised).filter(is_worth_it);
+    let otherwise = round.otherwise.and_then(|p| in_rounds(*p, rounds, worth));
+    let raised = all(round.raised).filter(|f| worth == Worth::Anything || is_worth_it(f));
     let Some(raised) = raised else {
         return otherwise;
     };

@@ -40,6 +40,45 @@ const CASES: &[Case] = &[
             ("w = y[i];", "w += y[i];"),
         ],
     ),
+    // One number after the other.
+    (
+        "void f(unsigned *w, int n, int m) { for (int t = 16; t < n; t++) { unsigned x = w[t - 3] ^ w[t - 16];
+         w[t] = x << 1 | x >> 31; } }",
+        &[
+            ("t = 16", "t = 17"),
+            ("t < n", "t <= n"),
+            ("t < n", "t < m"),
+            ("t++", "t += 2"),
+            ("t - 3", "t - 4"),
+            ("w[t - 3] ^ w[t - 16]", "w[t - 3] ^ w[15]"),
+            ("x << 1", "x << 2"),
+            ("w[t] =", "w[t - 1] ="),
+            ("w[t] =", "if (t > 16) w[t] ="),
+            ("x << 1", "(t > 20 ? 0 : x) << 1"),
+        ],
+    ),
+    // So many rounds, whoever asks.
+    (
+        "void f(unsigned *w) { for (int t = 16; t < 80; t++) w[t] = w[t - 3] ^ w[t - 8] ^ w[t - 16]; }",
+        &[
+            ("t < 80", "t < 79"),
+            ("t < 80", "t < 81"),
+            ("t = 16", "t = 15"),
+            ("t - 8", "t - 9"),
+            ("w[t] =", "w[79] ="),
+        ],
+    ),
+    // The rows may be one, and so may the places of one round.
+    (
+        "void f(double *a, int n, int p, int q, double s) { for (int j = 0; j < n; j++) {
+         double g = a[p * n + j], h = a[q + j]; a[p * n + j] = g - s * h; a[q + j] = h + s * g; } }",
+        &[
+            ("a[q + j] = h + s * g", "a[q + j] = h + s * a[p * n + j]"),
+            ("a[p * n + j] = g - s * h; a[q + j] = h + s * g;", "a[q + j] = h + s * g; a[p * n + j] = g - s * h;"),
+            ("j < n", "j + 1 < n"),
+            ("h = a[q + j]", "h = a[q + n - 1 - j]"),
+        ],
+    ),
     // The counter's step comes first: a round looks at it as it is then.
     (
         "void f(double *x, const double *u, int n) { for (int i = n; i-- > 0; ) { double s = x[i];
