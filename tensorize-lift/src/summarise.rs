@@ -292,7 +292,8 @@ fn propose(
     }
     let found = results(&mut exec);
     let simpler = if assume.is_empty() {
-        simpler(&mut exec)
+        let small = Some(pitches::small_steps(kernel)).filter(|g| !g.is_empty());
+        simpler(&mut exec).into_iter().chain(small).collect()
     } else {
         vec![]
     };

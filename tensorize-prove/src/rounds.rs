@@ -5,6 +5,7 @@
 //! rest, and for that the arrays have to be all that a round leaves to the next one.
 
 mod sections;
+mod walking;
 
 use crate::Proof;
 use crate::exec::Stuck;
@@ -39,7 +40,15 @@ impl Split {
     ///
     /// If the kernel is no such thing, with the reason.
     pub fn of(kernel: &Function, counter: &Sym) -> Result<Split, Stuck> {
-        let parts = Parts::of(kernel)?;
+        match over_time(without_return(&kernel.body)) {
+            Some((at, the_loop)) => Split::at(kernel, counter, at, the_loop),
+            None => stuck("it has no one loop over all", 0),
+        }
+    }
+
+    /// The same with this loop, which has this number among the statements.
+    fn at(kernel: &Function, counter: &Sym, at: usize, the_loop: &Loop) -> Result<Split, Stuck> {
+        let parts = Parts::of(kernel, at, the_loop)?;
         if names(kernel).contains(counter) && !parts.counts_as(counter) {
             return stuck(format!("the kernel has a '{counter}' of its own"), 0);
         }
@@ -61,7 +70,11 @@ impl Split {
     /// If there is none, with the reason against the plainest, which is [`Split::of`].
     pub fn all(kernel: &Function, counter: &Sym) -> Result<Vec<Split>, Stuck> {
         let plainest = Split::of(kernel, counter);
-        let others = sections::all(kernel, counter);
+        let mut others = sections::all(kernel, counter);
+        // One of several, with what stands around it done in the first round and in the last.
+        let loops = sections::candidates(without_return(&kernel.body));
+        others.extend(loops.filter_map(|(at, l)| Split::at(kernel, counter, at, l).ok()));
+        others.retain(|split| plainest.as_ref().ok() != Some(split));
         match plainest {
             Err(why) if others.is_empty() => Err(why),
             plainest => Ok(plainest.into_iter().chain(others).collect()),
@@ -142,25 +155,21 @@ struct Parts<'a> {
     starts: Vec<Stmt>,
     first: &'a [Stmt],
     last: &'a [Stmt],
-    body: &'a [Stmt],
+    body: Vec<Stmt>,
     the_loop: &'a Loop,
     step: Step<'a>,
     line: u32,
-    /// Variables that rounds assign, or what is done in the first or the last, but for the counter and the turns.
+    /// Variables that rounds assign, or what is done in the first, but for the counter, those that walk, and the turns.
     assigned: BTreeSet<Sym>,
+    /// What each round adds to variables besides the counter, such as `*out++`.
+    walks: Vec<walking::Walk>,
     /// Variables that take turns.
     turns: BTreeMap<Sym, Turn>,
 }
 
 impl<'a> Parts<'a> {
-    fn of(kernel: &'a Function) -> Result<Parts<'a>, Stuck> {
-        let body = match kernel.body.as_slice() {
-            [body @ .., Stmt::Return(None)] => body,
-            body => body,
-        };
-        let Some((at, the_loop)) = over_time(body) else {
-            return stuck("it has no one loop over all", 0);
-        };
+    fn of(kernel: &'a Function, at: usize, the_loop: &'a Loop) -> Result<Parts<'a>, Stuck> {
+        let body = without_return(&kernel.body);
         let (all_before, mut last) = (&body[..at], &body[at + 1..]);
         let line = the_loop.line;
         let not = |what: &str| stuck(format!("the loop over all {what}"), line);
@@ -189,20 +198,32 @@ impl<'a> Parts<'a> {
         let first = &all_before[begins..ends];
         let (start, end) = (&all_before[..begins], &all_before[ends..]);
         let mut before: Vec<Stmt> = [start, end].concat();
-        let turns = turns(&before, body, &[first, last]);
+        let turns = turns(&before, &body, &[first, last]);
         before.retain(|s| !matches!(s, Stmt::Assign { var, .. } if turns.contains_key(var)));
-        let (mut assigned, mut written) = modified(body);
-        for part in [first, last] {
-            let (scalars, arrays) = modified(part);
-            assigned.extend(scalars);
-            written.extend(arrays);
-        }
+        let (mut assigned, mut written) = modified(&body);
+        let (in_first, arrays) = modified(first);
+        assigned.extend(in_first);
+        written.extend(arrays);
+        // What is done last may use any variable for something else: no round begins after it.
+        let (in_last, arrays) = modified(last);
+        written.extend(arrays);
+        let changes = |v: &Sym| assigned.contains_key(v) || in_last.contains_key(v);
         let params = kernel.params.iter().map(Param::name);
-        if assigned.contains_key(var) || params.into_iter().any(|p| assigned.contains_key(p)) {
+        if assigned.contains_key(var) || params.into_iter().any(|p| p != var && changes(p)) {
             return not("changes its counter, or a parameter, on the way");
         }
         assigned.retain(|v, _| !turns.contains_key(v));
-        let assigned: BTreeSet<Sym> = assigned.into_keys().collect();
+        let mut assigned: BTreeSet<Sym> = assigned.into_keys().collect();
+        let mut walks = walking::walks(var, &before, &body, first);
+        // How often the loop runs must be counted without them.
+        let mut asked = BTreeSet::new();
+        the_loop.cond.visit(&mut |e| {
+            if let Expr::Var(v, _) = e {
+                asked.insert(v.clone());
+            }
+        });
+        walks.retain(|w| !asked.contains(&w.var) && w.var != *var && !turns.contains_key(&w.var));
+        assigned.retain(|v| !walks.iter().any(|w| w.var == *v));
         // What stands between the two may as well stand before both.
         let mut set_between: BTreeSet<Sym> = modified(end).0.into_keys().collect();
         set_between.insert(var.clone());
@@ -222,7 +243,7 @@ impl<'a> Parts<'a> {
             return not("changes what was read before it");
         }
         let mut returns = false;
-        for part in [first, body, last] {
+        for part in [first, &body, last] {
             visit(part, &mut |part| {
                 returns |= matches!(part, Visited::Stmt(Stmt::Return(_)))
             });
@@ -248,6 +269,7 @@ impl<'a> Parts<'a> {
             step,
             line,
             assigned,
+            walks,
             turns,
         })
     }
@@ -314,6 +336,7 @@ impl<'a> Parts<'a> {
         } else {
             body.push(self.step.after(number.clone()));
         }
+        body.extend(self.walks.iter().map(|w| w.after(number.clone())));
         for (var, turn) in &self.turns {
             let value = turn.value(&number);
             body.push(Stmt::Assign {
@@ -333,7 +356,7 @@ impl<'a> Parts<'a> {
         if self.step.first {
             body.push(self.step.stmt.clone());
         }
-        body.extend_from_slice(self.body);
+        body.extend_from_slice(&self.body);
         if !self.last.is_empty() {
             if !self.step.first {
                 body.push(self.step.stmt.clone());
@@ -346,6 +369,13 @@ impl<'a> Parts<'a> {
             body,
             ..kernel.clone()
         }
+    }
+}
+
+fn without_return(body: &[Stmt]) -> &[Stmt] {
+    match body {
+        [body @ .., Stmt::Return(None)] => body,
+        body => body,
     }
 }
 
@@ -369,20 +399,39 @@ fn over_time(body: &[Stmt]) -> Option<(usize, &Loop)> {
     }
 }
 
-/// A loop's step, which may also come first, and the rest of its body.
-fn stepping(l: &Loop) -> Option<(Step<'_>, &[Stmt])> {
-    let (end, before) = l.body.split_last()?;
-    if let Some(step) = step(end) {
-        return Some((step, before));
+/// A loop's step, which may also come first, and the rest of its body. Where several variables step in the end
+/// (`i++, row += width`), it is the one that the loop's condition looks at.
+fn stepping(l: &Loop) -> Option<(Step<'_>, Vec<Stmt>)> {
+    let mut asked = BTreeSet::new();
+    l.cond.visit(&mut |e| {
+        if let Expr::Var(v, _) = e {
+            asked.insert(v.clone());
+        }
+    });
+    let rest = |at: usize| [&l.body[..at], &l.body[at + 1..]].concat();
+    let mut end = l.body.len();
+    while let Some(at) = end.checked_sub(1) {
+        if let Some(step) = step(&l.body[at])
+            && asked.contains(step.var)
+            && !uses(&l.body[end..], &BTreeSet::from([step.var.clone()]))
+        {
+            return Some((step, rest(at)));
+        }
+        if !walking::adds_to_itself(&l.body[at]) {
+            break;
+        }
+        end = at;
     }
-    let (start, after) = l.body.split_first()?;
-    let step = step(start)?;
+    if let Some(step) = l.body.last().and_then(step) {
+        return Some((step, rest(l.body.len() - 1)));
+    }
+    let step = step(l.body.first()?)?;
     Some((
         Step {
             first: true,
             ..step
         },
-        after,
+        rest(0),
     ))
 }
 
@@ -391,7 +440,9 @@ pub fn writes_again(l: &Loop) -> bool {
     let Some((Step { var, .. }, _)) = stepping(l) else {
         return false;
     };
-    let (mut by_round, mut grown) = (BTreeSet::from([var.clone()]), true);
+    let walking = l.body.iter().filter(|s| walking::adds_to_itself(s));
+    let walking = walking.flat_map(|s| modified(std::slice::from_ref(s)).0.into_keys());
+    let (mut by_round, mut grown) = (walking.chain([var.clone()]).collect::<BTreeSet<_>>(), true);
     while grown {
         let before = by_round.len();
         visit(&l.body, &mut |part| {

@@ -120,6 +120,17 @@ fn the_parts_do_what_the_kernel_does() {
         "void f(unsigned *u, int n) { for (int i = 0; i < n; i++) { for (int j = 1; j < i; j++) u[j] += u[j - 1] * i; u[i] ^= u[0]; } }",
         "void f(unsigned *u, unsigned *v, int n) { for (int i = 1; i < n; i++) { u[0] = i; for (int j = 1; j < i; j++) u[j] += u[j - 1] * v[i];
          v[i] = v[i - 1] + u[1]; for (int j = i - 1; j > 0; j--) u[j] -= u[j + 1]; } }",
+        // What walks along, and what only seems to.
+        "void f(unsigned *u, unsigned *v, int n, int m) { unsigned *p = u; int c = m; for (int i = 1; i < n; i++, p++, c += m) {
+         p[1] += p[0] * c; v[i] = c; } c = 2; v[0] = c; }",
+        "void f(unsigned *u, unsigned *v, int n, int m) { unsigned c = m, *p = u, *e = u + m; int left = n; while (left > 0) {
+         *e++ = v[left] + c; v[left] = p[0] ^ p[m]; p++; c -= 3; left--; } e = u; left = m;
+         while (left > 0) { *e++ = *p++; left--; } }",
+        "void f(unsigned *u, int n) { int c = 1, d = 2; for (int i = 1; i < n; i++) { u[i] += u[i - 1] * c; c += d; if (i > 2) d += 3; } }",
+        "void f(unsigned *u, int n) { int c = 1; for (int i = 1; i < n; c += i, i++) { c += 5; u[i] += u[i - 1] * c; } }",
+        "void f(unsigned *u, int n) { int c = 1; u[1] = 4; c = 7; for (int i = 1; i < n; i++, c += 2) u[i] += u[i - 1] * c; u[0] = c; }",
+        "void f(unsigned *u, int n, int m) { int c = 0, d = 1; u[1] = 4; for (int i = 1; i < n; i++, c += d) { u[i] += u[i - 1] * c; c -= m; }
+         u[0] = c + d; }",
     ];
     let mut seen = 0;
     for source in kernels {

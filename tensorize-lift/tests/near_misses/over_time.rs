@@ -57,6 +57,41 @@ const CASES: &[Case] = &[
             ("x << 1", "(t > 20 ? 0 : x) << 1"),
         ],
     ),
+    // Pointers walk along, and the state is moved to the front in the end.
+    (
+        "void f(float *s, const float *c, int taps, const float *x, float *y, unsigned n, unsigned m) { float *w = s;
+         float *e = s + (taps - 1); unsigned left = n; while (left > 0) { *e++ = *x++; float a = 0;
+         for (int k = 0; k < taps; k++) a += w[k] * c[k]; *y++ = a; w++; left--; }
+         e = s; left = taps - 1; while (left > 0) { *e++ = *w++; left--; } }",
+        &[
+            ("w++;", "w += 2;"),
+            ("w++;", "if (left > 3) w++;"),
+            ("w++;", "w++; if (left == 3) w = s;"),
+            ("w++;", "w = s + left;"),
+            ("*y++ = a;", "*y++ = a; y++;"),
+            ("*e++ = *x++", "*e++ = *x; x = x - 1"),
+            ("s + (taps - 1)", "s + taps"),
+            ("*w = s;", "*w = s + 1;"),
+            ("e = s;", "e = s + 1;"),
+            ("left = taps - 1;", "left = taps;"),
+            ("left = n", "left = m"),
+            ("*e++ = *w++;", "*e++ = *w; w += 2;"),
+        ],
+    ),
+    // The counter is not the last thing that steps; what is added is the caller's.
+    (
+        "void f(float *r, long p, int w, int h) { for (int y = 1; y < h; y++, r += p) for (int x = 1; x < w - 1; x++)
+         r[x + p] += r[x - 1] + r[x + 1]; }",
+        &[
+            ("r += p", "r += p + 1"),
+            ("r += p", "r += y"),
+            ("y++, r += p", "r += p, y++, r += p"),
+            ("y++, r += p", "y += 2, r += p"),
+            ("r += p", "r += p - (y > 2)"),
+            ("y < h", "y <= h"),
+            ("r[x + p] +=", "if (y < 4) r[x + p] +="),
+        ],
+    ),
     // So many rounds, whoever asks.
     (
         "void f(unsigned *w) { for (int t = 16; t < 80; t++) w[t] = w[t - 3] ^ w[t - 8] ^ w[t - 16]; }",

@@ -1,7 +1,9 @@
 //! What a kernel does one after the other, as rounds of one loop over time: a loop over time has its rounds, and what stands
 //! between such loops is a round of its own. `for (j …) { … } a; for (i …) { … }` has as many as both loops, and one.
 
-use super::{Split, Step, counting, is_plain, names, only_if, stepping, stuck, without};
+use super::{
+    Split, Step, counting, is_plain, names, only_if, stepping, stuck, without, without_return,
+};
 use crate::exec::Stuck;
 use crate::loops::modified;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,11 +19,7 @@ const MOST: usize = 4;
 /// rounds read beside the place that they write.
 pub(super) fn all(kernel: &Function, counter: &Sym) -> Vec<Split> {
     let body = without_return(&kernel.body);
-    let is_candidate = |s: &Stmt| matches!(s, Stmt::Loop(l) if reads_beside(l));
-    let candidates: Vec<usize> = (0..body.len())
-        .filter(|&i| is_candidate(&body[i]))
-        .take(MOST)
-        .collect();
+    let candidates: Vec<usize> = candidates(body).map(|(at, _)| at).collect();
     let mut choices: Vec<Vec<usize>> = (1u32..1 << candidates.len())
         .map(|bits| {
             let chosen = candidates.iter().enumerate();
@@ -34,11 +32,13 @@ pub(super) fn all(kernel: &Function, counter: &Sym) -> Vec<Split> {
     choices.iter().filter_map(|c| taken_apart(c).ok()).collect()
 }
 
-fn without_return(body: &[Stmt]) -> &[Stmt] {
-    match body {
-        [body @ .., Stmt::Return(None)] => body,
-        body => body,
-    }
+/// The loops that may be over time, and their numbers among the statements.
+pub(super) fn candidates(body: &[Stmt]) -> impl Iterator<Item = (usize, &Loop)> {
+    let loops = body.iter().enumerate().filter_map(|(at, s)| match s {
+        Stmt::Loop(l) if reads_beside(l) => Some((at, l)),
+        _ => None,
+    });
+    loops.take(MOST)
 }
 
 /// Whether a loop reads an array at another index than it writes it, by the looks of it.
@@ -64,7 +64,7 @@ enum Section<'a> {
     /// All of it in one round.
     Once(Vec<Stmt>),
     /// A round of the loop in each. Before it stands what sets its counter.
-    Loop(&'a [Stmt], &'a Loop, Step<'a>, &'a [Stmt]),
+    Loop(&'a [Stmt], &'a Loop, Step<'a>, Vec<Stmt>),
 }
 
 struct Sections<'a> {
