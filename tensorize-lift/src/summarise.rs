@@ -464,6 +464,9 @@ fn is_nothing(exec: &Executor, condition: &ElemRef) -> Option<Nothing> {
     let Elem::IndexCompare(op, p, _) = &*condition else {
         return None;
     };
+    // `n < 2`, as before a loop over `n - 1`: one element is no more than none.
+    let one = (p.terms()).any(|(factors, c)| factors.is_empty() && c == 1) && *op == CmpOp::Ge;
+    let p = p - &Idx::constant(i128::from(one));
     let mut terms = p.terms();
     let (factors, c) = terms.next().filter(|_| terms.next().is_none())?;
     // `n <= 0` is asked of no mode.
