@@ -72,3 +72,40 @@ fn what_is_kept_is_what_is_stored() {
         }
     }
 }
+
+/// Code that computes what it is to, and looks beside what the original touches on the way: where that may be no memory.
+#[test]
+fn code_that_looks_beyond_is_not_proven() {
+    let whole = "void f(float *o, const float *x, int n) { for (int i = 0; i < n; i++) { o[i] = x[i] * 2; } }";
+    // As far as the data says, and up to a border that holds indices back.
+    let border = "void f(float *o, const float *x, int n) { for (int i = 0; i < n; i++) {
+        int j = i + 2 < n - 1 ? i + 2 : n - 1; o[i] = x[j] * 2; } }";
+    for (source, beside) in [
+        (
+            whole,
+            &[
+                "x[i + 1]", "x[i - 1]", "x[n]", "x[2 * i]", "o[i + 1]", "o[n]",
+            ][..],
+        ),
+        (
+            border,
+            &["x[i + 1]", "x[i + 2]", "x[j + 1]", "x[-1]", "o[n]"],
+        ),
+    ] {
+        let mut original = Original::new(&kernel(source));
+        let verdict = original.verdict(&kernel(source));
+        assert!(matches!(verdict, Verdict::Proven(_)), "{verdict:?}");
+        for place in beside {
+            let code = source.replacen("o[i] =", &format!("float v = {place}; o[i] ="), 1);
+            match original.verdict(&kernel(&code)) {
+                Verdict::Unknown { obligation, .. } => {
+                    assert!(
+                        obligation.contains("may leave the extent of"),
+                        "{place}: {obligation}"
+                    );
+                }
+                other => panic!("{place} in {source}: {other:?}"),
+            }
+        }
+    }
+}
