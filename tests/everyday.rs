@@ -313,32 +313,22 @@ fn a_feature_may_add_kernels() {
     ours.tensorize(&["check", "--locked", "--features", "sum"]);
 }
 
-/// Where the standard library of another system can be had, the run time and what a build script calls are checked for it.
-#[test]
-fn the_crates_of_a_user_are_checked_for_other_systems() {
-    let rustc = Path::new(env!("CARGO")).with_file_name("rustc");
-    let libraries = succeed(Command::new(rustc).args(["--print", "sysroot"]));
-    let libraries = Path::new(libraries.trim()).join("lib/rustlib");
-    for triple in ["x86_64-pc-windows-msvc", "aarch64-apple-darwin"] {
-        if !libraries.join(triple).join("lib").exists() {
-            eprintln!("not checked for {triple}: `rustup target add {triple}`");
-            continue;
+mod systems {
+    use super::*;
+
+    /// The run time and what a build script calls, for systems of which only Rust's own library is here.
+    #[test]
+    fn the_crates_of_a_user_are_checked_for_other_systems() {
+        for triple in ["x86_64-pc-windows-msvc", "aarch64-apple-darwin"] {
+            let mut check = cargo();
+            check
+                .args(["check", "--offline", "--target", triple])
+                .args(["--package", "tensorize-rt", "--package", "tensorize-build"])
+                .current_dir(root())
+                .env("CARGO_TARGET_DIR", target_dir().join("systems"))
+                // `blake3` without its assembler, for which there is none here.
+                .env("CARGO_FEATURE_PURE", "1");
+            succeed(&mut check);
         }
-        let mut check = cargo();
-        check
-            .args([
-                "check",
-                "--offline",
-                "--package",
-                "tensorize-rt",
-                "--package",
-                "tensorize-build",
-            ])
-            .args(["--target", triple])
-            .current_dir(root())
-            .env("CARGO_TARGET_DIR", target_dir().join("systems"))
-            // `blake3` without its assembler, for which there is none here.
-            .env("CARGO_FEATURE_PURE", "1");
-        succeed(&mut check);
     }
 }

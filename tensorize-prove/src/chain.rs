@@ -335,14 +335,14 @@ fn hit_apart(
     at: &Idx,
 ) -> Result<Option<Hit>, Unresolved> {
     if let Some(merged) = tiles_merged(ctx, leaf) {
-        let hit = hit_apart(ctx, array, &merged.leaf(), at)?;
+        let hit = hit_apart(ctx, array, &merged.write.leaf(), at)?;
         return Ok(hit.map(|hit| Hit {
             position: merged.apart(&hit.position),
             ..hit
         }));
     }
     if let Some(straight) = ring::straight(ctx, leaf) {
-        let Some(hit) = hit_apart(ctx, array, &straight.leaf(), at)? else {
+        let Some(hit) = hit_apart(ctx, array, &straight.write.leaf(), at)? else {
             return Ok(None);
         };
         let cond = ctx.settle(&hit.cond);
@@ -406,8 +406,8 @@ fn is_yet_to_come(ctx: &mut Context, loops: &[(Sym, Idx)], position: &[Idx]) -> 
     true
 }
 
-/// A write in tiles, the loop over the tiles and the one inside of a tile being one.
-pub struct Merged {
+/// A write that was made of another one, told as a [`Leaf`].
+pub struct Retold {
     /// As in [`Leaf`].
     pub loops: Vec<(Sym, Idx)>,
     /// As in [`Leaf`].
@@ -416,13 +416,9 @@ pub struct Merged {
     pub index: Idx,
     /// As in [`Leaf`].
     pub value: ElemRef,
-    /// Where the two loops were, and how long a tile is.
-    outer: usize,
-    inner: usize,
-    tile: Idx,
 }
 
-impl Merged {
+impl Retold {
     /// The write.
     pub fn leaf(&self) -> Leaf<'_> {
         Leaf {
@@ -432,7 +428,19 @@ impl Merged {
             value: &self.value,
         }
     }
+}
 
+/// A write in tiles, the loop over the tiles and the one inside of a tile being one.
+pub struct Merged {
+    /// The write.
+    pub write: Retold,
+    /// Where the two loops were, and how long a tile is.
+    outer: usize,
+    inner: usize,
+    tile: Idx,
+}
+
+impl Merged {
     /// The position in the loops as they were.
     fn apart(&self, position: &[Idx]) -> Vec<Idx> {
         let mut out = position.to_vec();
@@ -480,10 +488,12 @@ pub fn tiles_merged(ctx: &mut Context, leaf: &Leaf) -> Option<Merged> {
                 continue;
             }
             return Some(Merged {
-                loops,
-                cond: leaf.cond.substitute(&with),
-                index: canon::idx(&leaf.index.substitute(&with)),
-                value: leaf.value.substitute(&with),
+                write: Retold {
+                    loops,
+                    cond: leaf.cond.substitute(&with),
+                    index: canon::idx(&leaf.index.substitute(&with)),
+                    value: leaf.value.substitute(&with),
+                },
                 outer,
                 inner,
                 tile: t,

@@ -2,7 +2,7 @@
 
 use crate::canon;
 use crate::cases;
-use crate::chain::{self, truth};
+use crate::chain::{self, Leaf, Retold, truth};
 use crate::context::{Context, is_index_condition};
 use crate::decode;
 use crate::equal::same;
@@ -31,22 +31,28 @@ pub(crate) fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> boo
 
 /// The access in the order of its places, if it goes round.
 fn by_places(ctx: &mut Context, a: &Access) -> Option<Access> {
+    retold(a, |leaf| Some(ring::straight(ctx, leaf)?.write))
+}
+
+/// The access as what becomes of a write to its places.
+fn retold(a: &Access, tell: impl FnOnce(&Leaf) -> Option<Retold>) -> Option<Access> {
     let path = a.path.iter().cloned().reduce(chain::and);
     let cond = path.unwrap_or_else(|| truth(true));
-    let leaf = chain::Leaf {
+    let told = tell(&Leaf {
         loops: a.loops.clone(),
         cond: &cond,
         index: &a.index,
         value: &cond,
-    };
-    let straight = ring::straight(ctx, &leaf)?;
-    let mut by_places = a.clone();
-    (by_places.loops, by_places.index) = (straight.loops, straight.index);
-    by_places.path = match &*straight.cond {
-        Elem::Const(v) if v.is_true() => vec![],
-        _ => vec![straight.cond],
-    };
-    Some(by_places)
+    })?;
+    Some(Access {
+        loops: told.loops,
+        index: told.index,
+        path: match &*told.cond {
+            Elem::Const(v) if v.is_true() => vec![],
+            _ => vec![told.cond],
+        },
+        ..a.clone()
+    })
 }
 
 /// Whether the original makes an access to the same place whatever its data are, some accesses in one case and some
@@ -154,24 +160,10 @@ pub(crate) fn assume(ctx: &mut Context, a: &Access) {
 /// The access with the loops over tiles and inside of a tile as one.
 pub(crate) fn in_one_range(ctx: &mut Context, a: &Access) -> Access {
     let mut whole = a.clone();
-    loop {
-        let path = whole.path.iter().cloned().reduce(chain::and);
-        let cond = path.unwrap_or_else(|| truth(true));
-        let leaf = chain::Leaf {
-            loops: whole.loops.clone(),
-            cond: &cond,
-            index: &whole.index,
-            value: &cond,
-        };
-        let Some(merged) = chain::tiles_merged(ctx, &leaf) else {
-            return whole;
-        };
-        (whole.loops, whole.index) = (merged.loops, merged.index);
-        whole.path = match &*merged.cond {
-            Elem::Const(v) if v.is_true() => vec![],
-            _ => vec![merged.cond],
-        };
+    while let Some(merged) = retold(&whole, |leaf| Some(chain::tiles_merged(ctx, leaf)?.write)) {
+        whole = merged;
     }
+    whole
 }
 
 fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {

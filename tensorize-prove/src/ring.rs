@@ -5,7 +5,7 @@
 //! that has no factor in common with n, `c = (p·i + by) mod n`, i is `p'·(c - by) mod n`, where `p'·p mod n = 1`.
 
 use crate::canon;
-use crate::chain::{Leaf, and};
+use crate::chain::{Leaf, Retold, and};
 use crate::context::Context;
 use crate::decode::divide;
 use crate::eval::index_like;
@@ -17,14 +17,8 @@ use tensorize_ir::op::CmpOp;
 
 /// A write whose counter is that of the places instead of the rounds.
 pub struct Straight {
-    /// As in [`Leaf`].
-    pub loops: Vec<(Sym, Idx)>,
-    /// As in [`Leaf`].
-    pub cond: ElemRef,
-    /// As in [`Leaf`].
-    pub index: Idx,
-    /// As in [`Leaf`].
-    pub value: ElemRef,
+    /// The write.
+    pub write: Retold,
     /// Which of the loops.
     at: usize,
     /// The counter that it had.
@@ -32,19 +26,9 @@ pub struct Straight {
 }
 
 impl Straight {
-    /// The write.
-    pub fn leaf(&self) -> Leaf<'_> {
-        Leaf {
-            loops: self.loops.clone(),
-            cond: &self.cond,
-            index: &self.index,
-            value: &self.value,
-        }
-    }
-
     /// The position in the loops as they were.
     pub fn round_at(&self, ctx: &mut Context, position: &[Idx]) -> Vec<Idx> {
-        let with = crate::decode::at_position(&self.loops, position);
+        let with = crate::decode::at_position(&self.write.loops, position);
         let mut out = position.to_vec();
         if let Some(at) = out.get_mut(self.at) {
             *at = ctx.settle_index(&self.round.substitute(&with));
@@ -87,10 +71,12 @@ pub fn straight(ctx: &mut Context, leaf: &Leaf) -> Option<Straight> {
             let mut loops = leaf.loops.clone();
             loops[at] = (place.clone(), n.clone());
             Some(Straight {
-                loops,
-                cond,
-                index: &ring.rest + &(&ring.factor * &Idx::sym(place)),
-                value: leaf.value.substitute(&with),
+                write: Retold {
+                    loops,
+                    cond,
+                    index: &ring.rest + &(&ring.factor * &Idx::sym(place)),
+                    value: leaf.value.substitute(&with),
+                },
                 at,
                 round,
             })

@@ -2,9 +2,9 @@
 
 use crate::choice::{Choice, choice, watch_for_forks};
 use crate::device::Api;
-use crate::pace::{Pace, Sizes, Turn, is_due};
+use crate::pace::{AtOnce, Pace, Sizes, Turn, is_due};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How much is proven.
@@ -102,29 +102,6 @@ struct State {
     deciding: Mutex<()>,
 }
 
-/// [`Sizes`] that change. Whoever reads them meanwhile may see the first of some and the length of others, and have the original
-/// for a call that was to have generated code.
-#[derive(Debug)]
-struct AtOnce {
-    first: AtomicI64,
-    len: AtomicU64,
-}
-
-impl AtOnce {
-    #[inline(always)]
-    fn load(&self) -> Sizes {
-        Sizes {
-            first: self.first.load(Ordering::Relaxed),
-            len: self.len.load(Ordering::Relaxed),
-        }
-    }
-
-    fn store(&self, sizes: Sizes) {
-        self.first.store(sizes.first, Ordering::Relaxed);
-        self.len.store(sizes.len, Ordering::Relaxed);
-    }
-}
-
 /// How many calls there were. Away from what calls only read: else every count of one thread would have the others wait.
 #[derive(Debug)]
 #[repr(align(64))]
@@ -186,10 +163,7 @@ impl Kernel {
         targets: &'static [Target],
     ) -> Kernel {
         let state = State {
-            at_once: AtOnce {
-                first: AtomicI64::new(Sizes::NONE.first),
-                len: AtomicU64::new(Sizes::NONE.len),
-            },
+            at_once: AtOnce::new(),
             route: AtomicU8::new(UNDECIDED),
             counts: Counts {
                 original: AtomicU64::new(0),

@@ -5,7 +5,7 @@
 //! original: what could be gained is less than what the guards cost. In all other classes the first calls take turns and
 //! are timed; the faster version then has the class for a while.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// How often each of the two is timed.
@@ -97,6 +97,37 @@ impl Sizes {
     #[inline(always)]
     pub(crate) fn contain(self, size: i64) -> bool {
         (size.wrapping_sub(self.first).cast_unsigned()) < self.len
+    }
+}
+
+/// [`Sizes`] that change. Whoever reads them meanwhile may see the first of some and the length of others, and have the original
+/// for a call that was to have generated code.
+#[derive(Debug)]
+pub(crate) struct AtOnce {
+    first: AtomicI64,
+    len: AtomicU64,
+}
+
+impl AtOnce {
+    /// None yet.
+    pub(crate) const fn new() -> AtOnce {
+        AtOnce {
+            first: AtomicI64::new(Sizes::NONE.first),
+            len: AtomicU64::new(Sizes::NONE.len),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn load(&self) -> Sizes {
+        Sizes {
+            first: self.first.load(Ordering::Relaxed),
+            len: self.len.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(crate) fn store(&self, sizes: Sizes) {
+        self.first.store(sizes.first, Ordering::Relaxed);
+        self.len.store(sizes.len, Ordering::Relaxed);
     }
 }
 

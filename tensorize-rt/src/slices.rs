@@ -35,34 +35,6 @@ pub fn apart<A, B>(
     )
 }
 
-/// Whether a slice of `given` elements holds `[lo, hi)`.
-fn check_length(
-    kernel: &'static str,
-    array: &'static str,
-    lo: i64,
-    hi: i64,
-    given: usize,
-) -> Result<(), Error> {
-    if hi <= lo {
-        Ok(())
-    } else if lo < 0 {
-        Err(Error::BeforeStart {
-            kernel,
-            array,
-            first: lo,
-        })
-    } else if usize::try_from(hi).is_ok_and(|hi| hi <= given) {
-        Ok(())
-    } else {
-        Err(Error::TooShort {
-            kernel,
-            array,
-            needed: hi,
-            given,
-        })
-    }
-}
-
 /// A number that C converts to an integer between `low` and `high`; `None` for all others, among them NaN: C leaves open what
 /// they become, so that no guard can tell where they lead. (At the ends of 64-bit types a number too few.)
 #[inline(always)]
@@ -157,7 +129,24 @@ impl Check for InFull {
     ) -> Result<(), Error> {
         let guard = "what the kernel touches can be counted in 64 bits";
         let (lo, hi) = extent.ok_or(Error::Guard { kernel, guard })?;
-        check_length(kernel, array, lo, hi, given)
+        if hi <= lo {
+            Ok(())
+        } else if lo < 0 {
+            Err(Error::BeforeStart {
+                kernel,
+                array,
+                first: lo,
+            })
+        } else if usize::try_from(hi).is_ok_and(|hi| hi <= given) {
+            Ok(())
+        } else {
+            Err(Error::TooShort {
+                kernel,
+                array,
+                needed: hi,
+                given,
+            })
+        }
     }
 }
 
@@ -214,8 +203,8 @@ mod tests {
 
     #[test]
     fn lengths() {
-        assert!(check_length("k", "a", 0, 4, 4).is_ok());
-        assert!(check_length("k", "a", 5, 5, 0).is_ok());
+        assert!(InFull::fit("k", "a", Some((0, 4)), 4).is_ok());
+        assert!(InFull::fit("k", "a", Some((5, 5)), 0).is_ok());
         // What passes at a glance passes in full.
         for (lo, hi) in [
             (0, 4),
@@ -247,7 +236,7 @@ mod tests {
             assert_eq!(InFull::hold("k", "g", holds).is_ok(), holds == Some(true));
         }
         assert!(matches!(
-            check_length("k", "a", 0, 5, 4),
+            InFull::fit("k", "a", Some((0, 5)), 4),
             Err(Error::TooShort {
                 needed: 5,
                 given: 4,
@@ -255,7 +244,7 @@ mod tests {
             })
         ));
         assert!(matches!(
-            check_length("k", "a", -1, 5, 9),
+            InFull::fit("k", "a", Some((-1, 5)), 9),
             Err(Error::BeforeStart { first: -1, .. })
         ));
         assert_eq!(int(u64::MAX), None);

@@ -122,6 +122,7 @@ pub fn left_out() -> Vec<&'static str> {
     let opencl = (!has_opencl_driver()).then_some("opencl");
     let browser = (!has_browser()).then_some("browser");
     let cross = (!has_cross_tools()).then_some("aarch64");
+    let systems = (!has_libraries(&SYSTEMS)).then_some("systems");
     let azure = (!has_azurite()).then_some("azure");
     lacking
         .map(|f| f.target)
@@ -130,6 +131,7 @@ pub fn left_out() -> Vec<&'static str> {
         .chain(opencl)
         .chain(browser)
         .chain(cross)
+        .chain(systems)
         .collect()
 }
 
@@ -145,12 +147,10 @@ const CROSS_PACKAGES: [&str; 3] = [
     "libc6-dev-arm64-cross",
     "qemu-user",
 ];
-/// The same machine as Rust calls it, and systems that the crates of users are checked for.
-const CROSS_TRIPLES: [&str; 3] = [
-    "aarch64-unknown-linux-gnu",
-    "aarch64-apple-darwin",
-    "x86_64-pc-windows-msvc",
-];
+/// The same machine as Rust calls it.
+const CROSS_TRIPLE: &str = "aarch64-unknown-linux-gnu";
+/// Other systems, which the crates of users are checked for.
+const SYSTEMS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
 /// Written into the environment when it is complete.
 const STAMP: &str = "tensorize-setup";
 
@@ -183,10 +183,12 @@ pub fn run(frameworks: Frameworks) -> Result<()> {
     if !has_cross_tools()
         && let Err(error) = install_cross_tools()
     {
-        eprintln!(
-            "setup: builds for {} are not tested: {error:#}",
-            CROSS_TRIPLES[0]
-        );
+        eprintln!("setup: builds for {CROSS_TRIPLE} are not tested: {error:#}");
+    }
+    if !has_libraries(&SYSTEMS)
+        && let Err(error) = install_libraries(&SYSTEMS)
+    {
+        eprintln!("setup: nothing is checked for other systems: {error:#}");
     }
     let missing = FRAMEWORKS
         .iter()
@@ -435,25 +437,29 @@ fn has_browser() -> bool {
 
 fn has_cross_tools() -> bool {
     let cc = succeeds(Command::new("aarch64-linux-gnu-gcc").arg("--version"));
-    cc && succeeds(Command::new("qemu-aarch64").arg("--version")) && has_cross_library()
+    cc && succeeds(Command::new("qemu-aarch64").arg("--version")) && has_libraries(&[CROSS_TRIPLE])
 }
 
 /// Rust's own library for these.
-fn has_cross_library() -> bool {
+fn has_libraries(triples: &[&str]) -> bool {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    CROSS_TRIPLES.iter().all(|triple| {
+    triples.iter().all(|triple| {
         let mut ask = Command::new(&rustc);
         ask.args(["--print", "target-libdir", "--target", triple]);
         output(&mut ask).is_ok_and(|folder| PathBuf::from(folder.trim()).is_dir())
     })
 }
 
+fn install_libraries(triples: &[&str]) -> Result<()> {
+    let mut add = Command::new("rustup");
+    run_command(add.args(["target", "add"]).args(triples))
+        .context("Rust's library for it comes with rustup")
+}
+
 fn install_cross_tools() -> Result<()> {
     install_debian("there is no compiler for AArch64", &CROSS_PACKAGES)?;
-    if !has_cross_library() {
-        let mut add = Command::new("rustup");
-        run_command(add.args(["target", "add"]).args(CROSS_TRIPLES))
-            .context("Rust's library for it comes with rustup")?;
+    if !has_libraries(&[CROSS_TRIPLE]) {
+        install_libraries(&[CROSS_TRIPLE])?;
     }
     Ok(())
 }

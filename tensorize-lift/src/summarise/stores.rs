@@ -10,7 +10,7 @@ use tensorize_ir::op::CmpOp;
 use tensorize_ir::tensir::{View, at, dim};
 use tensorize_prove::bound::{bound, of_rounds};
 use tensorize_prove::canon;
-use tensorize_prove::chain::{self, Contents};
+use tensorize_prove::chain::{self, Contents, Leaf, Retold};
 use tensorize_prove::context::Context;
 use tensorize_prove::decode::{self, size_rank};
 use tensorize_prove::ring;
@@ -32,28 +32,10 @@ pub(super) fn stores(
     let mut found: Vec<Left> = Vec::new();
     for effect in contents.effects.iter().rev() {
         for leaf in effect.leaves().into_iter().rev() {
-            let mut merged = chain::tiles_merged(ctx, &leaf);
-            while let Some(again) = merged
-                .as_ref()
-                .and_then(|m| chain::tiles_merged(ctx, &m.leaf()))
-            {
-                merged = Some(again);
-            }
-            let leaf = match &merged {
-                Some(m) => m.leaf(),
-                None => leaf,
-            };
-            let mut straight = ring::straight(ctx, &leaf);
-            while let Some(again) = straight
-                .as_ref()
-                .and_then(|s| ring::straight(ctx, &s.leaf()))
-            {
-                straight = Some(again);
-            }
-            let leaf = match &straight {
-                Some(s) => s.leaf(),
-                None => leaf,
-            };
+            let in_one_range = retold(&leaf, |l| Some(chain::tiles_merged(ctx, l)?.write));
+            let leaf = in_one_range.as_ref().map_or(leaf, Retold::leaf);
+            let by_places = retold(&leaf, |l| Some(ring::straight(ctx, l)?.write));
+            let leaf = by_places.as_ref().map_or(leaf, Retold::leaf);
             let (leaf, at_most_one) = if_taken(ctx, leaf);
             // Whole rows, if all of them is written, else from the first column on that is.
             let mut boxes: Vec<Rows> = [true, false]
@@ -91,6 +73,15 @@ pub(super) fn stores(
     found.reverse();
     let store = |(shape, view, value)| Closed::Store { shape, view, value };
     Ok(found.into_iter().map(store).collect())
+}
+
+/// The write as it is told, over and over, as long as there is something to tell.
+fn retold(leaf: &Leaf, mut tell: impl FnMut(&Leaf) -> Option<Retold>) -> Option<Retold> {
+    let mut told = tell(leaf)?;
+    while let Some(again) = tell(&told.leaf()) {
+        told = again;
+    }
+    Some(told)
 }
 
 /// What is in a group of places: their shape, where they are, and an element.
@@ -187,7 +178,7 @@ fn keeps_some(value: &ElemRef, contents: &Contents, at: &Idx) -> bool {
 
 /// The box around the places that are written, with an index in which the counters are the box's: rows
 /// are as long as the longest one, and what lies beyond a shorter one keeps its value.
-fn boxed(ctx: &mut Context, leaf: &chain::Leaf, whole: bool) -> Option<Rows> {
+fn boxed(ctx: &mut Context, leaf: &Leaf, whole: bool) -> Option<Rows> {
     let (mut loops, mut index) = (Vec::new(), leaf.index.clone());
     for (i, (var, extent)) in leaf.loops.iter().enumerate() {
         let outer = &leaf.loops[..i];
@@ -228,7 +219,7 @@ fn boxed(ctx: &mut Context, leaf: &chain::Leaf, whole: bool) -> Option<Rows> {
 
 /// A single write under a condition on sizes (the tail of an unrolled loop): as a tensor of one element or none,
 /// and whether it is one.
-fn if_taken<'a>(ctx: &mut Context, leaf: chain::Leaf<'a>) -> (chain::Leaf<'a>, bool) {
+fn if_taken<'a>(ctx: &mut Context, leaf: Leaf<'a>) -> (Leaf<'a>, bool) {
     if !leaf.loops.is_empty() {
         return (leaf, false);
     }
@@ -238,7 +229,7 @@ fn if_taken<'a>(ctx: &mut Context, leaf: chain::Leaf<'a>) -> (chain::Leaf<'a>, b
     if !ctx.is_over_params(&extent) {
         return (leaf, false);
     }
-    let leaf = chain::Leaf {
+    let leaf = Leaf {
         loops: vec![(ctx.fresh.name("taken"), extent)],
         ..leaf
     };

@@ -58,19 +58,26 @@ fn check(loops: &[(&str, &str)], index: &str) -> bool {
                 let at: Values = at.collect();
                 let original = rounds(&loops, &at);
                 let original: BTreeSet<_> = original.iter().map(|r| place(&index, r)).collect();
-                let by_place = rounds(&straight.loops, &at)
-                    .into_iter()
-                    .filter_map(|mut round| {
-                        let own = value(&straight.round, &round);
-                        let taken = straight.cond.conjuncts().into_iter().all(|c| match &**c {
-                            Elem::IndexCompare(op, a, b) => {
-                                op.holds(&value(a, &round), &value(b, &round))
-                            }
-                            _ => true,
+                let by_place =
+                    rounds(&straight.write.loops, &at)
+                        .into_iter()
+                        .filter_map(|mut round| {
+                            let own = value(&straight.round, &round);
+                            let taken =
+                                straight
+                                    .write
+                                    .cond
+                                    .conjuncts()
+                                    .into_iter()
+                                    .all(|c| match &**c {
+                                        Elem::IndexCompare(op, a, b) => {
+                                            op.holds(&value(a, &round), &value(b, &round))
+                                        }
+                                        _ => true,
+                                    });
+                            round.insert(loops[straight.at].0.clone(), own);
+                            taken.then(|| place(&straight.write.index, &round))
                         });
-                        round.insert(loops[straight.at].0.clone(), own);
-                        taken.then(|| place(&straight.index, &round))
-                    });
                 let found: Vec<_> = by_place.collect();
                 written += found.len();
                 assert_eq!(found.len(), original.len(), "n = {n}, m = {m}, s = {s}");
