@@ -39,12 +39,21 @@ pub struct Extent {
     pub movable: bool,
 }
 
+/// The C code of a kernel with these pointers in the arrays' places; the bits of what it returns.
+pub(crate) type Original<'a> = &'a dyn Fn(&[*mut c_void]) -> u64;
+
+/// The same of a target, by its name.
+pub(crate) type Native<'a> = &'a dyn Fn(&str, &[*mut c_void]) -> u64;
+
 /// Answers a call whose guards hold, when [`Kernel::route`] or [`Kernel::faster`] says so. `arrays` is `None` where the
 /// footprints don't fit into machine integers.
+///
+/// Every kernel has one of these of its own, so all that takes more than a line lies elsewhere, compiled once.
 ///
 /// # Safety
 /// `arrays` and `arguments` are those of a call of the kernel that C allows, with its proven footprints;
 /// `original` and `native`, which is told a target's name, call it with the given pointers in the arrays' places.
+#[inline]
 pub unsafe fn run_elsewhere<R: Value>(
     kernel: &'static Kernel,
     extent: Extent,
@@ -54,20 +63,85 @@ pub unsafe fn run_elsewhere<R: Value>(
     native: impl Fn(&str, &[*mut c_void]) -> R,
     pointers: &[*mut c_void],
 ) -> R {
-    // Nothing unwinds into C, also when there is a mistake in here.
-    let attempt = catch_unwind(AssertUnwindSafe(|| {
+    let call = Call {
+        kernel,
+        extent,
+        arrays,
+        arguments,
+        returns: R::ELEM,
+        original: &|pointers| original(pointers).to_bits(),
+        native: &|target, pointers| native(target, pointers).to_bits(),
+    };
+    // SAFETY: handed on.
+    R::from_bits(unsafe { call.answer(pointers) })
+}
+
+/// A call of a kernel, whatever its type is.
+pub(crate) struct Call<'a> {
+    pub(crate) kernel: &'static Kernel,
+    pub(crate) extent: Extent,
+    pub(crate) arrays: Option<&'a [Array]>,
+    pub(crate) arguments: &'a [Argument],
+    pub(crate) returns: Option<crate::Elem>,
+    pub(crate) original: Original<'a>,
+    pub(crate) native: Native<'a>,
+}
+
+impl Call<'_> {
+    /// The bits of what is returned.
+    ///
+    /// # Safety
+    /// As for [`run_elsewhere`].
+    unsafe fn answer(&self, pointers: &[*mut c_void]) -> u64 {
+        let kernel = self.kernel;
+        // Nothing unwinds into C, also when there is a mistake in here.
+        // SAFETY: handed on.
+        let attempt = catch_unwind(AssertUnwindSafe(|| unsafe { self.attempt_choice() }));
+        match attempt {
+            Ok(Some((outcome, target, arrays, false))) => {
+                for (position, before, after) in &outcome.written {
+                    // SAFETY: the target writes what the original writes.
+                    unsafe { arrays[*position].write_changed(before.as_slice(), after.as_slice()) };
+                }
+                kernel.count_elsewhere(target.name, outcome.emulated);
+                outcome.result
+            }
+            Ok(Some((outcome, target, arrays, true))) => {
+                let result = (self.original)(pointers);
+                kernel.count_original();
+                kernel.count_shadowed();
+                catch_unwind(AssertUnwindSafe(|| {
+                    // SAFETY: handed on.
+                    unsafe {
+                        shadow::compare(kernel, target, arrays, &outcome, self.returns, result)
+                    }
+                }))
+                .ok();
+                result
+            }
+            Ok(None) | Err(_) => {
+                kernel.count_original();
+                (self.original)(pointers)
+            }
+        }
+    }
+
+    /// What the target that the user has chosen makes of the call, and whether that is only compared.
+    ///
+    /// # Safety
+    /// As for [`run_elsewhere`].
+    unsafe fn attempt_choice(&self) -> Option<(Outcome, &'static Target, &[Array], bool)> {
+        let kernel = self.kernel;
         let choice = choice();
         let wanted = match &choice {
             Choice::Shadow(target) => target.as_deref().unwrap_or("cpu"),
             Choice::Target(target) => target,
-            Choice::Auto => kernel.fastest_elsewhere(extent.size)?.name,
+            Choice::Auto => kernel.fastest_elsewhere(self.extent.size)?.name,
             Choice::Off => return None,
             Choice::Tune => {
-                if let Some(arrays) = arrays.filter(|_| extent.movable) {
+                if let Some(arrays) = self.arrays.filter(|_| self.extent.movable) {
                     // SAFETY: handed on.
-                    unsafe {
-                        tune::measure(kernel, extent.size, arrays, arguments, &original, &native)
-                    };
+                    unsafe { tune::measure(self, arrays) };
                 }
                 return None;
             }
@@ -76,12 +150,12 @@ pub unsafe fn run_elsewhere<R: Value>(
             .usable(wanted)
             .map_err(|why| kernel.notes().why = Some(why))
             .ok()?;
-        let arrays = arrays.or_else(|| {
+        let arrays = self.arrays.or_else(|| {
             kernel.notes().why = Some("its sizes are too large".into());
             None
         })?;
         // SAFETY: handed on.
-        let outcome = unsafe { attempt(kernel, target, arrays, arguments, R::ELEM, &native) };
+        let outcome = unsafe { self.attempt(target, arrays) };
         match outcome {
             Ok(outcome) => Some((outcome, target, arrays, matches!(choice, Choice::Shadow(_)))),
             Err(Failure::Call(why)) => {
@@ -93,102 +167,58 @@ pub unsafe fn run_elsewhere<R: Value>(
                 None
             }
         }
-    }));
-    match attempt {
-        Ok(Some((outcome, target, arrays, false))) => {
-            for (position, before, after) in &outcome.written {
-                // SAFETY: the target writes what the original writes.
-                unsafe { arrays[*position].write_changed(before.as_slice(), after.as_slice()) };
-            }
-            kernel.count_elsewhere(target.name, outcome.emulated);
-            R::from_bits(outcome.result)
-        }
-        Ok(Some((outcome, target, arrays, true))) => {
-            let result = original(pointers);
-            kernel.count_original();
-            kernel.count_shadowed();
-            catch_unwind(AssertUnwindSafe(|| {
-                // SAFETY: handed on.
-                unsafe { shadow::compare(kernel, target, arrays, &outcome, result) }
-            }))
-            .ok();
-            result
-        }
-        Ok(None) | Err(_) => {
-            kernel.count_original();
-            original(pointers)
-        }
     }
-}
 
-/// Runs a target on copies.
-///
-/// # Safety
-/// As for [`run_elsewhere`].
-pub(crate) unsafe fn attempt<R: Value>(
-    kernel: &'static Kernel,
-    target: &'static Target,
-    arrays: &[Array],
-    arguments: &[Argument],
-    ret: Option<crate::Elem>,
-    native: &impl Fn(&str, &[*mut c_void]) -> R,
-) -> Result<Outcome, Failure> {
-    match target.code {
-        Code::Native | Code::Emulated => {
-            let native = |pointers: &[*mut c_void]| native(target.name, pointers);
-            // SAFETY: handed on.
-            let outcome = unsafe { native_on_copies(arrays, &native) }.map_err(Failure::Call)?;
-            Ok(Outcome {
-                emulated: matches!(target.code, Code::Emulated),
-                ..outcome
-            })
-        }
-        #[cfg(unix)]
-        Code::Python { source, entry } => {
-            let module = crate::worker::Module {
-                name: kernel.name,
-                target: target.name,
-                source,
-                entry,
-            };
-            // SAFETY: handed on.
-            unsafe { crate::worker::call(&module, arrays, arguments, ret) }
-        }
-        #[cfg(not(unix))]
-        Code::Python { .. } => {
-            let _ = (kernel, arguments, ret);
-            Err(Failure::Kernel("there is no worker on this system".into()))
-        }
-        Code::Device {
-            api,
-            source,
-            kernels,
-        } => {
-            let module = device::Module {
-                name: kernel.name,
+    /// Runs a target on copies.
+    ///
+    /// # Safety
+    /// As for [`run_elsewhere`].
+    pub(crate) unsafe fn attempt(
+        &self,
+        target: &'static Target,
+        arrays: &[Array],
+    ) -> Result<Outcome, Failure> {
+        match target.code {
+            Code::Native | Code::Emulated => {
+                // SAFETY: handed on.
+                let mut copies = unsafe { Copies::of(arrays) }.map_err(Failure::Call)?;
+                let result = (self.native)(target.name, &copies.pointers());
+                Ok(Outcome {
+                    written: copies.written,
+                    result,
+                    emulated: matches!(target.code, Code::Emulated),
+                })
+            }
+            #[cfg(unix)]
+            Code::Python { source, entry } => {
+                let module = crate::worker::Module {
+                    name: self.kernel.name,
+                    target: target.name,
+                    source,
+                    entry,
+                };
+                // SAFETY: handed on.
+                unsafe { crate::worker::call(&module, arrays, self.arguments, self.returns) }
+            }
+            #[cfg(not(unix))]
+            Code::Python { .. } => Err(Failure::Kernel("there is no worker on this system".into())),
+            Code::Device {
                 api,
                 source,
                 kernels,
-            };
-            // SAFETY: handed on.
-            unsafe { device::call(&module, arrays, arguments, ret) }
+            } => {
+                let module = device::Module {
+                    name: self.kernel.name,
+                    api,
+                    source,
+                    kernels,
+                };
+                // SAFETY: handed on.
+                unsafe { device::call(&module, arrays, self.arguments, self.returns) }
+            }
+            Code::Absent { why } => Err(Failure::Kernel(why.into())),
         }
-        Code::Absent { why } => Err(Failure::Kernel(why.into())),
     }
-}
-
-unsafe fn native_on_copies<R: Value>(
-    arrays: &[Array],
-    native: &impl Fn(&[*mut c_void]) -> R,
-) -> Result<Outcome, String> {
-    // SAFETY: handed on.
-    let mut copies = unsafe { Copies::of(arrays) }?;
-    let result = native(&copies.pointers()).to_bits();
-    Ok(Outcome {
-        written: copies.written,
-        result,
-        emulated: false,
-    })
 }
 
 /// Memory for a call of a kernel's C code that the program does not see: the arrays that it writes, copied.

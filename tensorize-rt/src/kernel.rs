@@ -6,6 +6,7 @@ use crate::pace::{AtOnce, Pace, Sizes, Turn, is_due};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// How much is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -428,28 +429,39 @@ impl Kernel {
     }
 
     /// Runs the one of the two whose turn it is, and notes how long it took.
+    #[inline]
     pub fn run_faster<R>(
         &self,
         size: i64,
         native: impl FnOnce() -> R,
         original: impl FnOnce() -> R,
     ) -> R {
+        let (is_native, start) = self.turn(size);
+        let result = if is_native { native() } else { original() };
+        self.took(size, is_native, start);
+        result
+    }
+
+    /// Whose turn it is, counted, and when it began.
+    #[cold]
+    fn turn(&self, size: i64) -> (bool, Instant) {
         let is_native = match self.state.pace.turn(size) {
             Turn::Trial { native } => native,
             turn => turn == Turn::Native,
         };
-        let run = || {
-            if is_native {
-                self.count_native();
-                native()
-            } else {
-                self.count_original();
-                original()
-            }
-        };
-        let result = self.state.pace.timed(size, is_native, run);
+        match is_native {
+            true => self.count_native(),
+            false => self.count_original(),
+        }
+        (is_native, Instant::now())
+    }
+
+    /// Notes how long a call took.
+    #[cold]
+    fn took(&self, size: i64, is_native: bool, start: Instant) {
+        let ns = start.elapsed().as_nanos() as u64;
+        self.state.pace.note(size, is_native, ns);
         self.refresh(size);
-        result
     }
 
     /// Counts a call whose guards failed.

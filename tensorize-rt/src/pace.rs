@@ -6,7 +6,6 @@
 //! are timed; the faster version then has the class for a while.
 
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
-use std::time::Instant;
 
 /// How often each of the two is timed.
 const TRIALS: u8 = 3;
@@ -211,16 +210,8 @@ impl Pace {
         }
     }
 
-    /// Runs and times a call.
-    #[cold]
-    pub(crate) fn timed<R>(&self, size: i64, native: bool, f: impl FnOnce() -> R) -> R {
-        let start = Instant::now();
-        let result = f();
-        self.note(size, native, start.elapsed().as_nanos() as u64);
-        result
-    }
-
-    fn note(&self, size: i64, native: bool, ns: u64) {
+    /// Notes how many nanoseconds a call took.
+    pub(crate) fn note(&self, size: i64, native: bool, ns: u64) {
         let class = self.class(size);
         let best = if native {
             &class.native_ns

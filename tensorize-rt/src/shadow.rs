@@ -5,21 +5,21 @@
 use crate::elsewhere::{Outcome, copy_of};
 use crate::kernel::{Kernel, Target, Tier};
 use crate::memory::{Array, Elem};
-use crate::value::Value;
 
 /// How many differences a report shows of a kernel.
 const SHOWN: usize = 4;
 
-/// Notes what differs. The original has run, on the program's own memory.
+/// Notes what differs. The original has run, on the program's own memory, and returned `result`, the bits of a `returns`.
 ///
 /// # Safety
 /// The arrays are those of the call.
-pub(crate) unsafe fn compare<R: Value>(
+pub(crate) unsafe fn compare(
     kernel: &'static Kernel,
     target: &'static Target,
     arrays: &[Array],
     outcome: &Outcome,
-    result: R,
+    returns: Option<Elem>,
+    result: u64,
 ) {
     let mut found = Vec::new();
     for (position, _, after) in &outcome.written {
@@ -40,8 +40,8 @@ pub(crate) unsafe fn compare<R: Value>(
             Err(why) => found.push(why),
         }
     }
-    if let Some(elem) = R::ELEM {
-        let (a, b) = (result.to_bits().to_ne_bytes(), outcome.result.to_ne_bytes());
+    if let Some(elem) = returns {
+        let (a, b) = (result.to_ne_bytes(), outcome.result.to_ne_bytes());
         // A 64-bit word holds a smaller value in its low bytes.
         let low = if cfg!(target_endian = "big") {
             8 - elem.size()..8

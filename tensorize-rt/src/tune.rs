@@ -3,12 +3,11 @@
 
 #![allow(unsafe_code)]
 
-use crate::elsewhere::{Copies, Failure, attempt, loads};
-use crate::kernel::{Code, Kernel};
+use crate::elsewhere::{Call, Copies, Failure, loads};
+use crate::kernel::Code;
 use crate::memory::Array;
 use crate::pace::class_of;
 use crate::tuned::{self, Line};
-use crate::value::{Argument, Value};
 use std::ffi::c_void;
 use std::fs::File;
 use std::hint::black_box;
@@ -26,17 +25,11 @@ const LONGEST: Duration = Duration::from_millis(500);
 /// Times a call, if it is the first of its class, and adds a line to [`tuned::path`].
 ///
 /// # Safety
-/// As for [`crate::run_elsewhere`]. `original` can be called on copies.
-pub(crate) unsafe fn measure<R: Value>(
-    kernel: &'static Kernel,
-    size: i64,
-    arrays: &[Array],
-    arguments: &[Argument],
-    original: &impl Fn(&[*mut c_void]) -> R,
-    native: &impl Fn(&str, &[*mut c_void]) -> R,
-) {
+/// As for [`crate::run_elsewhere`]; `arrays` are the call's. The original can be called on copies.
+pub(crate) unsafe fn measure(call: &Call, arrays: &[Array]) {
     static DONE: Mutex<Vec<(&str, &str, usize)>> = Mutex::new(Vec::new());
-    let class = class_of(size);
+    let kernel = call.kernel;
+    let class = class_of(call.extent.size);
     let this = (kernel.name, kernel.hash, class);
     // Nobody waits: a kernel that is being measured may call others. What is passed over has its turn at a later call.
     let mut done = match DONE.try_lock() {
@@ -54,7 +47,7 @@ pub(crate) unsafe fn measure<R: Value>(
     match unsafe { Copies::of(arrays) } {
         Ok(copies) => runners.push(Runner::new(
             tuned::ORIGINAL,
-            Box::new(repeated(copies, original)),
+            Box::new(repeated(copies, call.original)),
         )),
         Err(why) => {
             kernel.notes().why = Some(why);
@@ -71,7 +64,7 @@ pub(crate) unsafe fn measure<R: Value>(
         // SAFETY: handed on.
         let run: Box<dyn FnMut(u32) -> Result<Duration, Failure>> = match target.code {
             Code::Native => match unsafe { Copies::of(arrays) } {
-                Ok(copies) => Box::new(repeated(copies, |p| native(target.name, p))),
+                Ok(copies) => Box::new(repeated(copies, |p| (call.native)(target.name, p))),
                 Err(_) => continue,
             },
             // To bring arrays there and back is part of a call.
@@ -79,7 +72,7 @@ pub(crate) unsafe fn measure<R: Value>(
                 let start = Instant::now();
                 for _ in 0..calls {
                     // SAFETY: handed on.
-                    unsafe { attempt(kernel, target, arrays, arguments, R::ELEM, native) }?;
+                    unsafe { call.attempt(target, arrays) }?;
                 }
                 Ok(start.elapsed())
             }),
@@ -110,9 +103,9 @@ pub(crate) unsafe fn measure<R: Value>(
 
 /// Calls C code so many times. Each call finds the arrays as the program passed them: after its own changes a kernel may
 /// go where C allows anything.
-fn repeated<R>(
+fn repeated(
     mut copies: Copies<'_>,
-    call: impl Fn(&[*mut c_void]) -> R,
+    call: impl Fn(&[*mut c_void]) -> u64,
 ) -> impl FnMut(u32) -> Result<Duration, Failure> {
     move |calls| {
         let mut took = Duration::ZERO;
