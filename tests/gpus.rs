@@ -233,9 +233,8 @@ mod opencl {
     }
 
     /// The 69 benchmarks, each run against the lifted loop.
-    #[test]
-    fn all_benchmarks_run() {
-        let files = tensorize_e2e::sources("fixtures/tenspiler/c");
+    /// All kernels of these files, proven, with code for OpenCL that has been run where there is some.
+    fn with_code(files: &[PathBuf]) -> Vec<pipeline::Kernel> {
         let sources = files.iter().map(|f| Source::alone(f, &[])).collect();
         let threads = std::thread::available_parallelism().unwrap_or(std::num::NonZeroUsize::MIN);
         let parsed = pipeline::parse(sources, threads);
@@ -246,7 +245,30 @@ mod opencl {
             ..settings()
         };
         let run = pipeline::run(jobs.collect(), &settings).map_err(|d| d.message.clone());
-        let kernels = run.expect("Z3").kernels;
+        run.expect("Z3").kernels
+    }
+
+    fn has_code(kernel: &pipeline::Kernel) {
+        let report = &kernel.report;
+        let why = &report.targets["opencl"].why;
+        assert!(
+            kernel.artefacts.contains_key("opencl"),
+            "{}: {why}",
+            report.name
+        );
+    }
+
+    /// Sums that leave out what is outside: their loops count in 64 bits.
+    #[test]
+    fn windows_at_borders_run() {
+        let kernels = with_code(&[root().join("fixtures/proven/bordered.c")]);
+        assert!(kernels.len() > 5, "{}", kernels.len());
+        kernels.iter().for_each(has_code);
+    }
+
+    #[test]
+    fn all_benchmarks_run() {
+        let kernels = with_code(&tensorize_e2e::sources("fixtures/tenspiler/c"));
         let list = root().join("fixtures/tenspiler/benchmarks.tsv");
         let list = fs::read_to_string(list).expect("the list of benchmarks");
         let mut seen = 0;
@@ -258,12 +280,7 @@ mod opencl {
             };
             let kernel = kernels.iter().find(is);
             let kernel = kernel.unwrap_or_else(|| panic!("no {name} in {suite}"));
-            let report = &kernel.report.targets["opencl"];
-            assert!(
-                kernel.artefacts.contains_key("opencl"),
-                "{name}: {}",
-                report.why
-            );
+            has_code(kernel);
             seen += 1;
         }
         assert_eq!(seen, 69);

@@ -2,7 +2,7 @@
 
 use super::rings::rings;
 use super::token;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
@@ -63,6 +63,7 @@ pub(super) fn counters(
     let end = probed_for_counters(exec, l, state, k);
     exec.ctx.restore(saved);
     let end = end?;
+    let sure: BTreeSet<Sym> = plain.into_keys().chain(rings.keys().cloned()).collect();
     let mut found = rings;
     for (var, ty) in scalars {
         let (Some(first), Some(last)) = (start.scalars.get(var), end.scalars.get(var)) else {
@@ -84,7 +85,7 @@ pub(super) fn counters(
             found.insert(var.clone(), at);
         }
     }
-    hold_whatever_others_are(exec, l, start, k, scalars, &mut found)?;
+    hold_wherever_others_are(exec, l, start, k, scalars, &sure, &mut found)?;
     followers(exec, l, start, k, scalars, &mut found)?;
     Ok(found)
 }
@@ -131,13 +132,15 @@ fn may_wrap(l: &Loop, wraps: bool, var: &Sym, ty: ScalarType, at: &Idx) -> bool 
     at.has_values() && (wraps || !ty.is_signed()) && !mentions(&l.cond, var)
 }
 
-/// Takes out what counts only as long as other integers are far from zero, as a variable that is set where `votes == 0`.
-fn hold_whatever_others_are(
+/// Takes out what counts only as long as other integers are far from zero, as a variable that is set where `votes == 0`, or
+/// a sum over the rounds that are inside of the borders. What those in `sure` are was not found in that way.
+fn hold_wherever_others_are(
     exec: &mut Executor,
     l: &Loop,
     start: &State,
     k: &Sym,
     scalars: &BTreeMap<Sym, ScalarType>,
+    sure: &BTreeSet<Sym>,
     found: &mut BTreeMap<Sym, Idx>,
 ) -> Result<(), Stuck> {
     let others = |found: &BTreeMap<Sym, Idx>| {
@@ -146,7 +149,9 @@ fn hold_whatever_others_are(
         };
         scalars.iter().any(open)
     };
-    while !found.is_empty() && others(found) {
+    let mut doubtful = found.keys().any(|var| !sure.contains(var));
+    while !found.is_empty() && (doubtful || others(found)) {
+        doubtful = false;
         let saved = exec.ctx.save();
         exec.ctx.assume_in_range(k, &MANY_ROUNDS.into());
         let end = end_of_round(exec, l, start, k, scalars, found);
@@ -161,7 +166,10 @@ fn hold_whatever_others_are(
             match index_like(left) {
                 Some(i) => canon::idx(&(&i - &at.replace(k, &next))).is_zero(),
                 // Such as `n - k - 1`, which an unsigned `n` may not reach.
-                None => !scalars.keys().any(|v| left.mentions(&token(v, k))),
+                None => {
+                    (sure.contains(var) || !chooses(left))
+                        && !scalars.keys().any(|v| left.mentions(&token(v, k)))
+                }
             }
         });
         if found.len() == before {
@@ -169,6 +177,11 @@ fn hold_whatever_others_are(
         }
     }
     Ok(())
+}
+
+/// Whether it is one thing or another.
+fn chooses(e: &ElemRef) -> bool {
+    matches!(&**e, Elem::Select(..)) || e.children().into_iter().any(chooses)
 }
 
 /// The end of a round of which the integers in `found` are known, and no others.
