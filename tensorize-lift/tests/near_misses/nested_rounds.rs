@@ -131,6 +131,23 @@ fn the_parts_do_what_the_kernel_does() {
         "void f(unsigned *u, int n) { int c = 1; u[1] = 4; c = 7; for (int i = 1; i < n; i++, c += 2) u[i] += u[i - 1] * c; u[0] = c; }",
         "void f(unsigned *u, int n, int m) { int c = 0, d = 1; u[1] = 4; for (int i = 1; i < n; i++, c += d) { u[i] += u[i - 1] * c; c -= m; }
          u[0] = c + d; }",
+        "void f(unsigned *u, unsigned *v, int n) { unsigned *p = v; for (int i = 1; i < n; i++) { u[i] += u[i - 1]; *p = u[i]; p++;
+         if (i & 1) p++; } }",
+        // How often a loop runs is not told without what its rounds do to its end.
+        "void f(unsigned *u, int n, int m) { int left = m; for (int i = 1; i < left; i++) { u[i] += u[i - 1]; left -= 1; } u[0] = n; }",
+        "void f(unsigned *u, unsigned *v, int n) { int hi = n; for (int i = 1; i < hi; i++) { u[i] += u[i - 1]; hi = 3; }
+         for (int i = 1; i < n; i++) v[i] += v[i - 1]; }",
+        "void f(unsigned *u, unsigned *v, int n, int m) { for (int i = 1; i < n; i++) u[i] += u[i - 1]; m = 3;
+         for (int i = 1; i < m; i++) v[i] += v[i - 1]; }",
+        "void f(unsigned *u, int n) { n--; u[n] = 1; for (int i = 1; i < n; i++) u[i] += u[i - 1]; u[0] = n; }",
+        "void f(unsigned *u, int n) { int now = 0; if (n > 3) now = 1; for (int i = 1; i < n; i++) { u[i] += u[i - 1] * now; now = 1 - now; } }",
+        "void f(unsigned *u, unsigned *v, int n) { int q = 0; v[0] = 1; q = 2; v[1] = 1;
+         for (int i = 1; i < n; i++, q++) u[i] += u[i - 1] * q; }",
+        // It may be over after the first loop, and what the first round starts from may be set under a condition.
+        "void f(unsigned *u, unsigned *v, int n, int m) { for (int i = 1; i < n; i++) u[i] += u[i - 1]; if (m > 4) return;
+         for (int i = 1; i < n; i++) v[i] += v[i - 1]; }",
+        "void f(unsigned *u, unsigned *v, int n) { unsigned s = 0; if (n > 3) s = 1; for (int i = 0; i < n; i++) { s += v[i]; v[i] = s; }
+         for (int i = 1; i < n; i++) u[i - 1] = u[i] * 3; }",
     ];
     let mut seen = 0;
     for source in kernels {
