@@ -343,7 +343,7 @@ impl<'u> Lower<'u, '_> {
 }
 
 /// `{ 1 }` as the initialiser of a scalar.
-fn braced<'u>(e: Cursor<'u>) -> Result<Cursor<'u>> {
+pub(super) fn braced<'u>(e: Cursor<'u>) -> Result<Cursor<'u>> {
     if e.kind() != CXCursor_InitListExpr {
         return Ok(e);
     }

@@ -14,7 +14,7 @@ mod result;
 pub(super) use apart::taken_apart;
 pub(super) use element::{StructArgument, uniform};
 pub(super) use global::is_reached;
-pub(super) use local::is_of_numbers;
+pub(super) use local::{is_of_numbers, names_a_member};
 pub(super) use record::{Part, is_private};
 
 use super::codes;

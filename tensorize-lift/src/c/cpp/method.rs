@@ -3,7 +3,7 @@
 
 use super::super::codes;
 use super::super::ffi::Cursor;
-use super::super::flatten::{Path, is_struct, struct_declaration};
+use super::super::flatten::{Path, is_struct, names_a_member, struct_declaration};
 use super::super::lower::{Lower, Result, operands, peeled, problem};
 use super::super::place::Pointer;
 use super::class::in_std;
@@ -165,6 +165,11 @@ impl<'u> Lower<'u, '_> {
                 None => operands(field).last().copied(),
             };
             let Some(value) = value else { continue };
+            // Without a constructor there is no `this` but somebody else's.
+            if constructor.is_none() && names_a_member(value) {
+                let message = "a member whose first value is made of other members";
+                return Err(problem(codes::RECORD, message, value));
+            }
             self.set_member(object, field, value)?;
         }
         Ok(())

@@ -273,20 +273,51 @@ impl<'u> Lower<'u, '_> {
                     // What comes later in the list may change what this is made of.
                     out.push(self.hold("member", v)?);
                 }
-                (Ty::Scalar(ty), None) => out.push(Expr::Const(Scalar::zero(ty))),
                 (_, Some(e)) if struct_declaration(e.ty()).is_some() => {
                     for v in self.struct_value(e)? {
                         out.push(self.hold("member", v)?);
                     }
                 }
-                (_, None) => {
-                    let inner = numbers(field.ty()).ok_or_else(|| unsupported(list))?;
-                    out.extend(inner.iter().map(|(_, ty)| Expr::Const(Scalar::zero(*ty))));
-                }
+                (_, None) => out.extend(self.left_out(field, list)?),
                 _ => return Err(unsupported(list)),
             }
         }
         Ok(out)
+    }
+
+    /// The numbers of a member that a list leaves out: what its declaration says, or zeros.
+    fn left_out(&mut self, field: Cursor<'u>, list: Cursor<'u>) -> Result<Vec<Expr>> {
+        let own = operands(field).last().copied();
+        if own.is_some_and(names_a_member) {
+            return Err(unsupported(list));
+        }
+        match (types::read(field.ty()), own) {
+            (Ty::Scalar(ty), Some(e)) => {
+                let v = self.value(crate::c::declare::braced(e)?)?;
+                self.sequence_point()?;
+                if ty == ScalarType::I1 && v.ty() != ty {
+                    return Err(unsupported(list));
+                }
+                Ok(vec![self.hold("member", crate::c::lower::convert(ty, v))?])
+            }
+            (Ty::Scalar(ty), None) => Ok(vec![Expr::Const(Scalar::zero(ty))]),
+            (_, Some(e)) => self.struct_value(e),
+            (_, None) => {
+                let inner = struct_declaration(field.ty()).ok_or_else(|| unsupported(list))?;
+                // Of a class with constructors, one of them says what the empty list makes.
+                let constructed = super::element::written(inner)
+                    .iter()
+                    .any(|c| c.kind() == CXCursor_Constructor && !c.is_defaulted());
+                if constructed && !is_pair(inner) {
+                    return Err(unsupported(list));
+                }
+                let mut out = Vec::new();
+                for inner in inner.ty().fields() {
+                    out.extend(self.left_out(inner, list)?);
+                }
+                Ok(out)
+            }
+        }
     }
 
     /// The numbers of a struct that stands for a variable.
@@ -338,6 +369,13 @@ impl<'u> Lower<'u, '_> {
         owner.1.extend(before);
         self.member_of(owner, *field, at)
     }
+}
+
+/// Whether an expression names a member of the object that it is to initialise.
+pub(in crate::c) fn names_a_member(e: Cursor<'_>) -> bool {
+    e.kind() == CXCursor_CXXThisExpr
+        || e.kind() == CXCursor_MemberRefExpr && operands(e).is_empty()
+        || e.children().into_iter().any(names_a_member)
 }
 
 /// Whether a call makes a `std::pair` of what it is given.
