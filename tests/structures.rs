@@ -25,7 +25,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 48, "{printed}");
+    assert_eq!(calls.count(), 50, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -99,6 +99,9 @@ fn generated_c_answers_where_it_can() {
         "C++ 19",
         "product original 1 target 0, a guard does not hold",
     );
+    // Objects that hold vectors, of a class that nobody can make without a word.
+    answers(&lines, "C++ 20", "transposed original 0 target 2");
+    answers(&lines, "C++ 21", "sum original 1 target 1");
     answers(&lines, "C++ 17", "turn original 0 target 1");
     answers(&lines, "C++ 15", "first_over original 0 target 2");
     for call in [0, 1, 2, 4, 5, 9, 10] {

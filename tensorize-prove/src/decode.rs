@@ -286,10 +286,12 @@ fn in_a_part(
         }
         let (row, rest) = match quotient_and_rest(ctx, &left, stride) {
             Some(found) => found,
-            // A row of the whole lies in a longer one, as those of a vector of vectors may.
+            // A row of the whole lies in a longer one, as those of a vector of vectors may. What has no rows itself is not
+            // asked to be one.
             None => {
                 let (row, rest) = divide(&left, stride);
-                let inside = ctx.is_non_negative(&rest) && within_row(ctx, &rest, stride);
+                let inside =
+                    !row.is_zero() && ctx.is_non_negative(&rest) && within_row(ctx, &rest, stride);
                 inside.then_some((row, rest))?
             }
         };

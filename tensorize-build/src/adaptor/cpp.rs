@@ -74,11 +74,25 @@ template <class V, class T> void copy_out(T *to, const V &rows, __INT64_TYPE__ p
         copy(to + start, (const T *)rows[i].data(), lo - start, hi - start, (size < pitch ? size : pitch) * each);
     }
 }
+/* Elements that are structs of numbers, from a flat array of these. */
+template <class V, class T> void assign(V &v, const T *from, __INT64_TYPE__ size) {
+    const typename V::value_type *first = (const typename V::value_type *)from;
+    v.assign(first, first + size);
+}
 template <class V> bool even(const V &rows) {
     for (const auto &row : rows) if (row.size() != rows[0].size()) return false;
     return true;
 }
-template <class T> struct result { T value; bool set; };
+/* What a shim returns. Of a class that nobody can make without a word, the members are made one by one. */
+template <class T, bool = std::is_default_constructible<T>::value> struct result { T value; bool set; };
+template <class T> struct result<T, false> {
+    union { T value; };
+    bool set;
+    result() : set() { __builtin_memset((void *)&value, 0, sizeof value); }
+    ~result() { value.~T(); }
+};
+template <class T, class V> void begin(result<T, true> &, V &) {}
+template <class T, class V> void begin(result<T, false> &, V &member) { new ((void *)&member) V(); }
 /* Zeros in the place of an object. */
 template <class T> union blank {
     unsigned char bytes[sizeof(T)];
@@ -259,12 +273,18 @@ impl Adaptor<'_> {
                 to,
                 resized: Some(r),
                 ..
-            } => format!(
-                "tensorize::copy({}, v.data(), {}, ({I64})v.size()); *{} = ({I64})v.size();",
-                local(to),
-                ends(to),
-                local(r)
-            ),
+            } => {
+                let ty = self
+                    .find(to)
+                    .map_or(I64, |f| c_type(f.scalar, Language::Cpp));
+                let (here, count) = numbers("v", ty);
+                format!(
+                    "tensorize::copy({}, {here}, {}, {count}); *{} = ({I64})v.size();",
+                    local(to),
+                    ends(to),
+                    local(r)
+                )
+            }
             Shape::Nested {
                 to,
                 pitch,
@@ -384,7 +404,7 @@ impl Adaptor<'_> {
 }
 
 /// Where the numbers in a vector begin, and how many there are: its elements may be structs of several.
-fn numbers(v: &str, ty: &str) -> (String, String) {
+pub(super) fn numbers(v: &str, ty: &str) -> (String, String) {
     (
         format!("({ty} *){v}.data()"),
         format!("({I64})({v}.size() * sizeof(*{v}.data()) / sizeof({ty}))"),

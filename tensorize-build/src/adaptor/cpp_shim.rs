@@ -1,5 +1,6 @@
 //! The shim of a C++ function.
 
+use super::cpp::numbers;
 use super::shim::{Parts, first_byte};
 use super::{Adaptor, I64};
 use std::fmt::Write as _;
@@ -50,6 +51,7 @@ impl Adaptor<'_> {
             }
             back = format!("tensorize::same<{}>", self.source.returns);
             result = format!("    tensorize::result<{returns}> result{{}};\n");
+            self.begin(shape, "result.value", &mut result);
             let of =
                 format!("&static_cast<tensorize::result<{returns}> *>(arguments[{slot}])->value");
             self.grows(shape, &returns, &of, slot, &mut growing)?;
@@ -94,6 +96,22 @@ impl Adaptor<'_> {
         Ok(c)
     }
 
+    /// Begins the lives of the vectors in what is returned, if nothing else does.
+    fn begin(&self, shape: &Shape, value: &str, c: &mut String) {
+        let Shape::Struct { ty, fields, .. } = shape else {
+            return;
+        };
+        for f in fields {
+            let member = self.member(value, false, ty, f);
+            match &f.shape {
+                Shape::Vector { .. } => {
+                    writeln!(c, "    tensorize::begin(result, {member});").ok();
+                }
+                inner => self.begin(inner, &member, c),
+            }
+        }
+    }
+
     /// `of` is an expression for the address of a vector of type `ty`.
     fn grows(
         &self,
@@ -115,6 +133,18 @@ impl Adaptor<'_> {
                 resized: Some(_),
                 ..
             } => (to, true),
+            Shape::Struct {
+                pointer: false,
+                ty: own,
+                fields,
+            } if of.starts_with('&') => {
+                for f in fields {
+                    let member = self.member(&format!("(*{of})"), false, own, f);
+                    let held = format!("tensorize::bare<decltype(({member}))>");
+                    self.grows(&f.shape, &held, &format!("&{member}"), slot, growing)?;
+                }
+                return Ok(());
+            }
             Shape::Vector { .. } | Shape::Nested { .. } if of.starts_with('&') => {
                 return Err("a result without a size".into());
             }
@@ -127,7 +157,8 @@ impl Adaptor<'_> {
         let keep = if nested {
             "tensorize::copy_out(b->data(), *v, pitch, 0, count);"
         } else {
-            "tensorize::copy(b->data(), v->data(), 0, count, (__INT64_TYPE__)v->size());"
+            let (here, held) = numbers("(*v)", elem);
+            &format!("tensorize::copy(b->data(), {here}, 0, count, {held});")
         };
         let (get, get_block) = (
             format!("{ty} *v = {of};"),
@@ -141,7 +172,7 @@ impl Adaptor<'_> {
         let set = if nested {
             "v->resize(rows); for (auto &row : *v) row.resize(size); tensorize::copy_in(*v, b->data(), pitch, 0, (__INT64_TYPE__)b->size());"
         } else {
-            "v->assign(b->data(), b->data() + size);"
+            "tensorize::assign(*v, b->data(), size);"
         };
         write!(
             growing.settle,

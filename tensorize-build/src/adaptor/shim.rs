@@ -255,6 +255,12 @@ impl Adaptor<'_> {
                     self.take_apart(&f.shape, &member, &called, parts)?;
                 }
             }
+            // The dispatcher asks for what is returned.
+            Shape::Vector { size: None, .. } => {
+                let names = shape.flat().into_iter();
+                let names = names.map(|name| (name.to_string(), "0".into()));
+                parts.flat.extend(names);
+            }
             Shape::Vector {
                 to, size, resized, ..
             } => {

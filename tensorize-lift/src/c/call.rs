@@ -84,6 +84,13 @@ pub(super) fn helper(callee: Cursor<'_>) -> Option<Cursor<'_>> {
         .flatten()
 }
 
+/// Where an inlined helper puts what it returns, if that is no number.
+pub(super) enum Home<'u> {
+    Vector(super::cpp::seq::Seq),
+    /// An object that holds arrays.
+    Object(super::flatten::Path<'u>),
+}
+
 /// What a parameter gets.
 pub(super) enum Arg<'u> {
     Value(Expr),
@@ -191,19 +198,19 @@ impl<'u> Lower<'u, '_> {
         self.inline_into(c, definition, None)
     }
 
-    /// A call that is replaced by the body; a vector that is returned goes to `dest`.
+    /// A call that is replaced by the body; a vector or an object that is returned goes to `home`.
     pub fn inline_into(
         &mut self,
         c: Cursor<'u>,
         definition: Cursor<'u>,
-        dest: Option<super::cpp::seq::Seq>,
+        home: Option<Home<'u>>,
     ) -> Result<Option<Expr>> {
         if super::cpp::method::is_method(definition) {
             let (object, arguments) = super::cpp::method::receiver(c, definition);
             let this = self.called_on(object, c)?;
-            return self.inline_on(c, definition, arguments, dest, Some(this));
+            return self.inline_on(c, definition, arguments, home, Some(this));
         }
-        self.inline_on(c, definition, c.arguments(), dest, None)
+        self.inline_on(c, definition, c.arguments(), home, None)
     }
 
     /// The same, with the object and the arguments.
@@ -212,11 +219,11 @@ impl<'u> Lower<'u, '_> {
         c: Cursor<'u>,
         definition: Cursor<'u>,
         arguments: Vec<Cursor<'u>>,
-        dest: Option<super::cpp::seq::Seq>,
+        home: Option<Home<'u>>,
         this: Option<super::cpp::method::This<'u>>,
     ) -> Result<Option<Expr>> {
         let values = self.given_arguments(definition, arguments)?;
-        self.enter(c, definition, values, dest, this)
+        self.enter(c, definition, values, home, this)
     }
 
     /// What the parameters of a function get.
@@ -262,7 +269,7 @@ impl<'u> Lower<'u, '_> {
         c: Cursor<'u>,
         definition: Cursor<'u>,
         values: Vec<Arg<'u>>,
-        dest: Option<super::cpp::seq::Seq>,
+        home: Option<Home<'u>>,
         this: Option<super::cpp::method::This<'u>>,
     ) -> Result<Option<Expr>> {
         let name = definition.spelling();
@@ -285,9 +292,14 @@ impl<'u> Lower<'u, '_> {
         let known: std::collections::HashSet<_> = self.pointers.keys().copied().collect();
         self.bind_parameters(c, definition, values)?;
         let members = self.returned_members(definition);
+        let (dest, object) = match home {
+            Some(Home::Vector(dest)) => (Some(dest), None),
+            Some(Home::Object(object)) => (None, Some(object)),
+            None => (None, None),
+        };
         let ret = match super::cpp::lambda::result_type(definition).unwrap_or(Ty::Void) {
             Ty::Void => None,
-            _ if members.is_some() => None,
+            _ if members.is_some() || object.is_some() => None,
             Ty::Class(_) if dest.is_some() => None,
             Ty::Pointer(_) => {
                 return Err(problem(
@@ -310,6 +322,7 @@ impl<'u> Lower<'u, '_> {
             this: this.clone(),
             dest,
             members: members.clone(),
+            object: object.clone(),
             vector: vector.clone(),
         });
         if definition.kind() == CXCursor_Constructor
@@ -334,7 +347,8 @@ impl<'u> Lower<'u, '_> {
         self.frames.pop();
         // The helper's own pointers are gone; its next call starts afresh.
         self.pointers.retain(|d, _| known.contains(d));
-        if falls? && (result.is_some() || vector.is_some() || members.is_some()) {
+        let returns = result.is_some() || vector.is_some() || members.is_some();
+        if falls? && (returns || object.is_some()) {
             let message = format!("'{name}' can end without returning a value");
             return Err(problem(codes::MISSING_RETURN, message, definition));
         }

@@ -62,6 +62,13 @@ pub(super) struct State<'u> {
     late: Vec<late_rows::Late<'u>>,
 }
 
+impl<'u> State<'u> {
+    /// Whether this variable is what the function returns.
+    pub fn is_result(&self, d: Cursor<'u>) -> bool {
+        self.roles.get(&d) == Some(&Role::Result)
+    }
+}
+
 /// What a local vector stands for.
 #[derive(Clone, Copy, PartialEq)]
 enum Role<'u> {

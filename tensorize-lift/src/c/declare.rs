@@ -2,7 +2,7 @@
 
 use super::cpp::class::Class;
 use super::ffi::{Constant, Cursor};
-use super::flatten::taken_apart;
+use super::flatten::{is_zero_at_first, taken_apart};
 use super::lower::{
     Binding, Lower, Result, Target, const_elements, convert, operands, peeled, problem, scalar_type,
 };
@@ -59,6 +59,7 @@ impl<'u> Lower<'u, '_> {
             _ if super::unions::is_union(d) => self.declare_union(d, init),
             _ if super::simd::is_vector(d) => self.declare_vector(d, init),
             _ if super::flatten::is_of_numbers(d) => self.declare_struct(d, init),
+            _ if super::flatten::is_object(d.ty()) => self.declare_object(d, init),
             Ty::Scalar(ty) => {
                 let name = self.fresh(d.spelling());
                 let value = match init {
@@ -145,6 +146,10 @@ impl<'u> Lower<'u, '_> {
             init: None,
         });
         let Some(init) = init else { return Ok(()) };
+        if !is_zero_at_first(d.ty()) {
+            let message = "a list of structs whose members have first values of their own";
+            return Err(problem(codes::INITIALIZER, message, init));
+        }
         let mut slots: Vec<Option<Cursor<'u>>> = vec![None; len];
         place_initialisers(init, &lens, &mut slots)?;
         let zero = Expr::Const(Scalar::zero(elem));

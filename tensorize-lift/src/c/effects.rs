@@ -463,9 +463,10 @@ impl<'u> Lower<'u, '_> {
                 if let Some([target, _]) = cpp::method::plain_assignment(c) {
                     self.scan_whole_struct(target)?;
                 }
-                // Passed by value or by const reference, a cast stands around it.
+                // Passed by value, or by const reference if it is not const itself, a cast stands around it.
                 for a in c.arguments() {
-                    let member = Some(a).filter(|a| a.kind() == CXCursor_MemberRefExpr);
+                    let member = Some(a)
+                        .filter(|a| a.kind() == CXCursor_MemberRefExpr && !a.ty().is_const());
                     self.scan_members(member, false)?;
                 }
             }

@@ -5,16 +5,20 @@
 mod apart;
 mod element;
 mod ends;
+mod first_value;
 mod global;
 mod local;
 mod numbers;
+mod object;
 mod record;
 mod result;
 
 pub(super) use apart::taken_apart;
 pub(super) use element::{StructArgument, uniform};
+pub(super) use first_value::is_zero_at_first;
 pub(super) use global::is_reached;
-pub(super) use local::{is_of_numbers, names_a_member};
+pub(super) use local::is_of_numbers;
+pub(super) use object::is_object;
 pub(super) use record::{Part, is_private};
 
 use super::codes;
@@ -53,6 +57,10 @@ pub(super) struct Flat<'u> {
     ends: HashMap<Cursor<'u>, Cursor<'u>>,
     /// The arrays of the numbers of the struct that the kernel returns.
     results: Vec<Target>,
+    /// The vectors that local objects hold, once they are made.
+    vectors: HashMap<Path<'u>, super::cpp::seq::Seq>,
+    /// The numbers of the object that the kernel returns, and the arrays that they go to.
+    object_numbers: Vec<(Place, Target)>,
     /// How many local structs there are.
     locals: usize,
 }

@@ -85,6 +85,8 @@ pub(super) struct Frame<'u> {
     pub dest: Option<super::cpp::seq::Seq>,
     /// Where the numbers of a struct that is returned go.
     pub members: Option<Vec<super::place::Place>>,
+    /// The object that is returned, if it holds arrays.
+    pub object: Option<super::flatten::Path<'u>>,
     /// Where an inlined helper's result goes if it is a vector.
     pub vector: Option<(Vec<Sym>, ScalarType)>,
 }
@@ -338,6 +340,7 @@ impl<'u, 's> Lower<'u, 's> {
             this: None,
             dest: None,
             members: None,
+            object: None,
             vector: None,
         });
         lower.scan_variables(f)?;
@@ -359,7 +362,8 @@ impl<'u, 's> Lower<'u, 's> {
         let body = super::source::body(f)
             .ok_or_else(|| problem(codes::SYNTAX, format!("'{}' has no body", f.spelling()), f))?;
         let falls = lower.kernel_body(body)?;
-        if falls && (ret.is_some() || lower.frames[0].members.is_some()) {
+        let frame = &lower.frames[0];
+        if falls && (ret.is_some() || frame.members.is_some() || frame.object.is_some()) {
             let message = format!("'{}' can end without returning a value", f.spelling());
             return Err(problem(codes::MISSING_RETURN, message, f));
         }

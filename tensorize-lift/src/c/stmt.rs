@@ -254,6 +254,12 @@ impl<'u> Lower<'u, '_> {
             }
             return self.leave_function(None, c);
         }
+        if let Some(object) = self.frames.last().and_then(|f| f.object.clone()) {
+            if let Some(&e) = operands(c).first() {
+                self.full(e, |s| s.construct_object(&object, e))?;
+            }
+            return self.leave_function(None, c);
+        }
         let dest = self.frames.last().and_then(|f| f.dest.clone());
         let value = match (operands(c).first(), dest) {
             (Some(&e), Some(dest)) => {

@@ -499,4 +499,60 @@ const RETURNED: &[Case] = &[
             ("s.sum += x[i]", "s.sum -= x[i]"),
         ],
     ),
+    // What a list leaves out is what the member's declaration says.
+    (
+        "struct P { int x = 1, y = 2; }; struct Q { int n; P p; }; int f(const int *a, int n) { Q q{5}; P p{3}; int s = 0; for (int i = 0; i < n; i++) s += a[i] * p.y + p.x * q.p.x + q.n; return s; }",
+        &[
+            ("y = 2", "y = 3"),
+            ("x = 1", "x = 4"),
+            ("p{3}", "p{3, 4}"),
+            ("p{3}", "p{}"),
+            ("q{5}", "q{5, {2}}"),
+            ("q{5}", "q{}"),
+        ],
+    ),
+    // Objects that hold vectors and arrays.
+    (
+        "class M { public: M(int r, int c, int v = 0) : r(r), c(c), d(r * c, v) {} explicit M(int n) : M(n, n) {} int &at(int i, int j) { return d[i * c + j]; } int at(int i, int j) const { return d[i * c + j]; } int r, c; std::vector<int> d; }; M f(const M &a) { M t(a.c, a.r); for (int i = 0; i < a.r; i++) for (int j = 0; j < a.c; j++) t.at(j, i) = a.at(i, j); return t; }",
+        &[
+            ("t(a.c, a.r)", "t(a.r, a.c)"),
+            ("t(a.c, a.r)", "t(a.c)"),
+            ("t(a.c, a.r)", "t(a.c, a.r, 1)"),
+            ("c(c)", "c(r)"),
+            ("return t;", "t.r++; return t;"),
+            ("return t;", "t.d[0] = 1; return t;"),
+            ("return t;", "t.d.push_back(1); return t;"),
+            ("return t;", "return a;"),
+        ],
+    ),
+    (
+        "struct G { int nx, ny; std::vector<float> v; float at(int i, int j) const { return v[j * nx + i]; } }; G f(const G &g) { G o{g.nx, g.ny, std::vector<float>(g.v.size())}; for (int j = 1; j < g.ny - 1; ++j) for (int i = 1; i < g.nx - 1; ++i) o.v[j * g.nx + i] = g.at(i + 1, j) - g.at(i - 1, j); return o; }",
+        &[
+            ("(g.v.size())", "(g.v.size(), 1.f)"),
+            ("(g.v.size())", "(g.nx * g.ny)"),
+            ("o{g.nx, g.ny,", "o{g.ny, g.nx,"),
+            ("i < g.nx - 1", "i < g.nx"),
+            ("std::vector<float>(g.v.size())", "g.v"),
+        ],
+    ),
+    (
+        "struct A { std::array<std::array<int, 3>, 2> d{}; int m[4]; int n = 7; }; A f(const int *x) { A a; for (int i = 0; i < 2; i++) a.d[i][i + 1] = x[i]; for (int i = 0; i < 4; i++) a.m[i] = x[i] + a.n; return a; }",
+        &[
+            ("d{}", "d{{{{0, 1, 0}}, {}}}"),
+            ("n = 7", "n = 8"),
+            ("[i + 1]", "[i]"),
+            ("return a;", "A b = a; b.m[3] = 0; return b;"),
+            ("return a;", "a.d[1][0] = 1; return a;"),
+        ],
+    ),
+    // Objects of the function's own.
+    (
+        "struct V { std::vector<int> d; V(int n) : d(n) {} }; V twice(const std::vector<int> &x) { V r(x.size()); for (std::size_t i = 0; i < x.size(); i++) r.d[i] = 2 * x[i]; return r; } int f(const std::vector<int> &x) { V a = twice(x); V b = a; a.d[0] = 1; int s = 0; for (std::size_t i = 0; i < b.d.size(); i++) s += b.d[i] * (int)i; return s + b.d[0]; }",
+        &[
+            ("2 * x[i]", "x[i]"),
+            ("V b = a;", "V &b = a;"),
+            ("a.d[0] = 1", "b.d[0] = 1"),
+            ("d(n)", "d(n + 1)"),
+        ],
+    ),
 ];

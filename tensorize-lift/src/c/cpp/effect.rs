@@ -58,11 +58,11 @@ fn moves(call: &Call<'_>) -> bool {
 
 /// The variables that a call gets by reference.
 pub(in super::super) fn by_reference<'u>(c: Cursor<'u>) -> Vec<Cursor<'u>> {
-    // By value, a cast that reads it stands around a variable; by const reference, one that adds `const`.
+    // By value, a cast that reads it stands around a variable; by const reference, one that adds `const` where it isn't.
     object(c)
         .into_iter()
         .chain(c.arguments())
-        .filter(|a| a.kind() == CXCursor_DeclRefExpr)
+        .filter(|a| a.kind() == CXCursor_DeclRefExpr && !a.ty().is_const())
         .filter_map(|a| a.referenced())
         .collect()
 }

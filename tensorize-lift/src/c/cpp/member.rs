@@ -3,6 +3,7 @@
 use super::super::codes;
 use super::super::expr::as_truth;
 use super::super::ffi::Cursor;
+use super::super::flatten::is_zero_at_first;
 use super::super::lower::{Lower, Result, convert, offset_op, problem};
 use super::super::types::{self, Ty};
 use super::call::Call;
@@ -191,7 +192,9 @@ impl<'u> Lower<'u, '_> {
             self.require(Expr::compare(CmpOp::Eq, dest.len.clone(), int(0)))?;
             return self.without_rows(dest, len, call.at);
         }
-        if dest.rows.is_some() || !dest.start.dims.is_empty() {
+        let constant = |d: &Expr| matches!(d, Expr::Const(_));
+        let of_rows = !dest.start.dims.iter().all(constant);
+        if dest.rows.is_some() || of_rows {
             // Rows that are there keep their length: only a table without any can be made anew.
             let mut p = problem(codes::ALLOCATION, "a vector of vectors is resized", call.at);
             p.help = Some(
@@ -199,6 +202,10 @@ impl<'u> Lower<'u, '_> {
                     .into(),
             );
             return Err(p);
+        }
+        let whole = dest.start.dims.is_empty();
+        if !whole && value.is_some() || !is_zero_at_first(call.arg(0)?.ty()) {
+            return Err(call.unsupported());
         }
         let len = index_of(self.value(len)?);
         let value = match value {

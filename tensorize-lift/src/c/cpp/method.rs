@@ -3,7 +3,7 @@
 
 use super::super::codes;
 use super::super::ffi::Cursor;
-use super::super::flatten::{Path, is_struct, names_a_member, struct_declaration};
+use super::super::flatten::{Path, is_object, is_struct, struct_declaration};
 use super::super::lower::{Lower, Result, operands, peeled, problem};
 use super::super::place::Pointer;
 use super::class::in_std;
@@ -49,7 +49,7 @@ pub(in super::super) fn plain_assignment<'u>(c: Cursor<'u>) -> Option<[Cursor<'u
 }
 
 /// Whether a member is one that nobody has written, but the language has made.
-fn is_implied(member: Cursor<'_>) -> bool {
+pub(in super::super) fn is_implied(member: Cursor<'_>) -> bool {
     member
         .semantic_parent()
         .is_some_and(|class| !class.children().contains(&member.canonical()))
@@ -78,6 +78,9 @@ impl<'u> Lower<'u, '_> {
         if self.is_in_array(o) {
             let p = self.element(o)?;
             return Ok(This::Element(self.settled_pointer(p)?));
+        }
+        if self.is_temporary(o) && is_object(o.ty()) {
+            return Ok(This::Named(self.temporary_object(o)?));
         }
         if self.is_temporary(o) {
             let values = self.struct_value(o)?;
@@ -156,21 +159,37 @@ impl<'u> Lower<'u, '_> {
         constructor: Option<Cursor<'u>>,
     ) -> Result<()> {
         let listed = constructor.map(|c| c.children()).unwrap_or_default();
+        // Another constructor of the class does it: `Matrix(int n) : Matrix(n, n) {}`.
+        let another = listed
+            .windows(2)
+            .find(|w| w[0].kind() == CXCursor_TypeRef && w[1].kind() == CXCursor_CallExpr);
+        if let (Some(&[_, call]), Some(at)) = (another, constructor) {
+            let delegated = call
+                .referenced()
+                .filter(|f| f.kind() == CXCursor_Constructor);
+            let definition = delegated.and_then(|f| f.definition());
+            let definition = definition.ok_or_else(|| {
+                let message = "the constructor that this one calls is not known";
+                problem(codes::RECORD, message, at)
+            })?;
+            let this = Some(This::Named(object.clone()));
+            let arguments = call.arguments();
+            return self
+                .inline_on(call, definition, arguments, None, this)
+                .map(|_| ());
+        }
         for field in declaration.ty().fields() {
             let names = |m: &Cursor<'u>| {
                 m.kind() == CXCursor_MemberRef && m.referenced().is_some_and(|r| r == field)
             };
-            let value = match listed.iter().position(names) {
-                Some(i) => listed.get(i + 1).copied(),
-                None => operands(field).last().copied(),
-            };
-            let Some(value) = value else { continue };
-            // Without a constructor there is no `this` but somebody else's.
-            if constructor.is_none() && names_a_member(value) {
-                let message = "a member whose first value is made of other members";
-                return Err(problem(codes::RECORD, message, value));
+            match listed
+                .iter()
+                .position(names)
+                .and_then(|i| listed.get(i + 1))
+            {
+                Some(&value) => self.set_member(object, field, value)?,
+                None => self.unmade_member(object, field, declaration, constructor.is_some())?,
             }
-            self.set_member(object, field, value)?;
         }
         Ok(())
     }

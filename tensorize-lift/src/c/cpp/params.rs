@@ -405,6 +405,38 @@ impl<'u> Lower<'u, '_> {
         Ok(Some((params, shape)))
     }
 
+    /// A vector of numbers, or of rows of constant length, that is a member of what the kernel returns.
+    pub fn returned_vector_form(
+        &mut self,
+        name: &str,
+        element: &Ty,
+        at: Cursor<'u>,
+    ) -> Result<(Seq, Vec<Param>, Shape)> {
+        let (elem, dims) = self.element_shape(element, at)?;
+        let dims = constant_dims(&dims).ok_or_else(|| refused(at, name))?;
+        let (param, target) = self.array_param(name, elem, false, true);
+        let to = param.name().to_string();
+        let size = self.fresh(format!("{name}.size"));
+        self.assign_var(size.clone(), int(0))?;
+        let ends = format!("{name}_resized");
+        let (resized, end) = self.array_param(&ends, ScalarType::I64, false, true);
+        let shape = Shape::Vector {
+            to,
+            size: None,
+            each: dims.iter().product(),
+            resized: Some(resized.name().to_string()),
+        };
+        self.cpp.at_exit.push(Resized {
+            array: end.array,
+            values: vec![size.clone()],
+        });
+        let seq = Seq {
+            size: Some(size.clone()),
+            ..seq_of(target, &dims, Expr::Var(size, ScalarType::I64))
+        };
+        Ok((seq, vec![param, resized], shape))
+    }
+
     fn set_dest(&mut self, seq: Seq) {
         if let Some(f) = self.frames.last_mut() {
             f.dest = Some(seq);

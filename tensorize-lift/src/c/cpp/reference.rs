@@ -135,6 +135,7 @@ impl<'u> Lower<'u, '_> {
             this,
             dest: None,
             members: None,
+            object: None,
             vector: None,
         });
         let value = value(self);

@@ -2,6 +2,7 @@
 
 use super::super::call;
 use super::super::ffi::Cursor;
+use super::super::flatten::is_object;
 use super::super::lower::{Lower, operands, peeled};
 use super::super::types::{self, Ty};
 use super::Role;
@@ -35,10 +36,10 @@ pub(super) fn named<'u>(e: Cursor<'u>) -> Option<Cursor<'u>> {
         CXCursor_CallExpr => {
             let callee = e.referenced()?;
             let copies = callee.kind() == CXCursor_Constructor
-                && is_vector(&types::of(e))
-                && e.arguments()
-                    .first()
-                    .is_some_and(|a| is_vector(&types::of(*a)));
+                && (e.arguments().first()).is_some_and(|a| {
+                    is_vector(&types::of(e)) && is_vector(&types::of(*a))
+                        || is_object(e.ty()) && is_object(a.ty())
+                });
             let moves = in_std(callee) && matches!(callee.spelling().as_str(), "move" | "forward");
             (copies || moves)
                 .then(|| named(*e.arguments().first()?))
@@ -82,7 +83,7 @@ impl<'u> Lower<'u, '_> {
         self.cpp.grown.extend(grown);
     }
 
-    /// The one variable that all `return`s return, if it is a vector.
+    /// The one variable that all `return`s return, if it is a vector or an object that holds arrays.
     fn returned(&mut self, body: Cursor<'u>) {
         let mut found: HashSet<Cursor<'u>> = HashSet::new();
         let mut pending = vec![body];
@@ -94,7 +95,7 @@ impl<'u> Lower<'u, '_> {
                 && let Some(&e) = operands(c).first()
                 && let Some(d) = named(e)
                 && matches!(d.kind(), CXCursor_VarDecl | CXCursor_ParmDecl)
-                && is_vector(&types::of(d))
+                && (is_vector(&types::of(d)) || d.kind() == CXCursor_VarDecl && is_object(d.ty()))
             {
                 found.insert(d);
             }

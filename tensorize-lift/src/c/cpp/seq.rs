@@ -45,6 +45,13 @@ impl Seq {
         self.start.clone().moved(index).deref()
     }
 
+    /// All of it, as an array.
+    pub fn place(&self) -> Place {
+        let mut all = self.start.clone();
+        all.dims.insert(0, self.len.clone());
+        Place::Array(all)
+    }
+
     /// A row as a sequence of its own.
     pub fn of_row(place: Place) -> Option<Seq> {
         let Place::Array(p) = place else { return None };
@@ -236,7 +243,10 @@ impl<'u> Lower<'u, '_> {
                 Ty::Class(Class::Vector(_) | Class::Span(..) | Class::Array(..))
                     if c.kind() == CXCursor_MemberRefExpr =>
                 {
-                    self.seq_of_c_array(c)
+                    match self.held_vector(c)? {
+                        Some(seq) => Ok(seq),
+                        None => self.seq_of_c_array(c),
+                    }
                 }
                 _ => Err(unsupported("this kind of expression")),
             },

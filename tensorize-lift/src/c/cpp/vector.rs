@@ -1,8 +1,9 @@
 //! Vectors: how they come to be, and how they grow.
 
+use super::super::call::Home;
 use super::super::codes;
 use super::super::ffi::Cursor;
-use super::super::flatten::is_reached;
+use super::super::flatten::{is_of_numbers, is_reached, is_zero_at_first};
 use super::super::lower::{Binding, Lower, Result, operands, peeled, problem, span};
 use super::super::place::Place;
 use super::super::types::{self, Ty};
@@ -214,6 +215,39 @@ impl<'u> Lower<'u, '_> {
         self.full(e, |s| s.construct(&dest, e))
     }
 
+    /// A vector that an object of the function's own holds.
+    pub fn owned_vector(&mut self, name: &str, element: &Ty, e: Cursor<'u>) -> Result<Seq> {
+        let made = self.made(e)?;
+        let len = match &made {
+            Made::Filled(n, _) => index_of(self.value(*n)?),
+            Made::Listed(items) => int(items.len() as i128),
+            Made::Empty => int(0),
+            Made::Copied(source) => self.seq(*source)?.len,
+            _ => {
+                let message = format!("'{name}' is made in a way that is not supported");
+                return Err(problem(codes::VLA, message, e));
+            }
+        };
+        let len = self.settled("n", len)?;
+        self.require_length(&len)?;
+        let dest = self.local_seq(name, element, &len, e)?;
+        match made {
+            Made::Filled(_, value) => {
+                let value = match value {
+                    Some(v) => self.value(v)?,
+                    None => self.zero_of(&dest),
+                };
+                self.fill(&dest, int(0), len, value, e)?;
+            }
+            Made::Copied(source) => {
+                let source = self.seq(source)?;
+                self.copy(&dest, int(0), &source, e)?;
+            }
+            made => self.construct_made(&dest, made, e)?,
+        }
+        Ok(dest)
+    }
+
     /// Binds a copy to the original, which must not be written then.
     pub fn borrow_copy(&mut self, d: Cursor<'u>, seq: Seq) -> Result<()> {
         let array = seq.start.target.array.clone();
@@ -327,6 +361,7 @@ impl<'u> Lower<'u, '_> {
         Ok(match arguments[..] {
             [] => Made::Empty,
             [one] => match ty(one) {
+                Ty::Scalar(_) if !is_zero_at_first(e.ty()) => return Err(unsupported()),
                 Ty::Scalar(_) => Made::Filled(one, None),
                 Ty::Class(Class::List(_)) => match list_items(one) {
                     Some(items) => Made::Listed(items),
@@ -387,6 +422,10 @@ impl<'u> Lower<'u, '_> {
                 if rest == int(0) {
                     return Ok(());
                 }
+                if !is_zero_at_first(e.ty()) {
+                    let message = "elements that are not zero without a word are left out";
+                    return Err(problem(codes::INITIALIZER, message, e));
+                }
                 let zero = self.zero_of(dest);
                 self.fill(dest, int(given), rest, zero, e)
             }
@@ -426,7 +465,10 @@ impl<'u> Lower<'u, '_> {
                 self.set_len(dest, len.clone(), e)?;
                 self.copy(dest, int(0), &Seq { len, ..source }, e)
             }
-            Made::Returned(call, f) => self.inline_into(call, f, Some(dest.clone())).map(|_| ()),
+            Made::Returned(call, f) => {
+                let home = Home::Vector(dest.clone());
+                self.inline_into(call, f, Some(home)).map(|_| ())
+            }
             Made::Chosen(cond, l, r) => {
                 let cond = self.truth(cond)?;
                 self.sequence_point()?;
@@ -497,6 +539,11 @@ impl<'u> Lower<'u, '_> {
 
     /// Stores an initialiser into an element.
     fn assign_element(&mut self, place: Place, item: Cursor<'u>) -> Result<()> {
+        if let Place::Array(of) = &place
+            && is_of_numbers(item)
+        {
+            return self.assign_struct(of, item);
+        }
         match self.row_of(place.clone()) {
             Some(row) => self.construct(&row, item),
             None => {

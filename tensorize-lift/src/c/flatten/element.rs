@@ -351,6 +351,8 @@ impl<'u> Lower<'u, '_> {
             StructArgument::Pointer(self.pointer(a)?)
         } else if self.is_in_array(a) {
             StructArgument::Element(self.element(a)?)
+        } else if !pointer && self.is_temporary(a) && super::object::is_object(a.ty()) {
+            StructArgument::Named(self.temporary_object(a)?)
         } else if !pointer && self.is_temporary(a) {
             StructArgument::Numbers(self.struct_value(a)?)
         } else {

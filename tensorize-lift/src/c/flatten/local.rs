@@ -1,14 +1,15 @@
 //! Local structs of numbers: a variable for each member.
 
+use super::first_value::{First, first_value, names_a_member};
 use super::{Owner, Path, struct_declaration, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::{in_std, is_pair};
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, operands, peeled, problem};
-use crate::c::place::Place;
+use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
-use tensorize_ir::loopir::Expr;
+use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// A number in a struct: the members on the way to it.
@@ -147,17 +148,23 @@ impl<'u> Lower<'u, '_> {
     /// `a[i] = q`
     fn element_assignment(&mut self, l: Cursor<'u>, r: Cursor<'u>, c: Cursor<'u>) -> Result<()> {
         let to = self.element(l)?;
+        self.assign_numbers(&to, r, c)
+    }
+
+    /// Stores a struct in an array.
+    pub fn assign_struct(&mut self, to: &Pointer, value: Cursor<'u>) -> Result<()> {
+        self.assign_numbers(to, value, value)
+    }
+
+    fn assign_numbers(&mut self, to: &Pointer, value: Cursor<'u>, at: Cursor<'u>) -> Result<()> {
         let held: Vec<Expr> = self
-            .struct_value(r)?
+            .struct_value(value)?
             .into_iter()
             .map(|v| self.hold("member", v))
             .collect::<Result<_>>()?;
-        for (place, value) in self
-            .element_numbers(&to, held.len() as u64)
-            .into_iter()
-            .zip(held)
-        {
-            self.write(place, value, c)?;
+        let places = self.element_numbers(to, held.len() as u64);
+        for (place, value) in places.into_iter().zip(held) {
+            self.write(place, value, at)?;
         }
         Ok(())
     }
@@ -174,6 +181,7 @@ impl<'u> Lower<'u, '_> {
                 let declaration = struct_declaration(e.ty()).ok_or_else(|| unsupported(e))?;
                 self.listed(e, declaration)
             }
+            CXCursor_ConditionalOperator => self.chosen(e),
             _ if self.is_in_array(e) => {
                 let leaves = numbers(e.ty()).ok_or_else(|| unsupported(e))?;
                 let of = self.element(e)?;
@@ -209,6 +217,34 @@ impl<'u> Lower<'u, '_> {
                 Ok(values)
             }
         }
+    }
+
+    /// The numbers of `c ? a : b`.
+    fn chosen(&mut self, e: Cursor<'u>) -> Result<Vec<Expr>> {
+        let (leaves, [cond, l, r]) = match (numbers(e.ty()), operands(e)[..].try_into()) {
+            (Some(leaves), Ok(parts)) => (leaves, parts),
+            _ => return Err(unsupported(e)),
+        };
+        let vars: Vec<_> = leaves.iter().map(|_| self.fresh("chosen")).collect();
+        let cond = self.truth(cond)?;
+        self.sequence_point()?;
+        let mut branch = |e| {
+            let (block, ()) = self.in_branch(|s| {
+                let values = s.struct_value(e)?;
+                s.sequence_point()?;
+                let mut all = vars.iter().zip(values);
+                all.try_for_each(|(var, value)| s.assign_var(var.clone(), value))
+            })?;
+            Ok(block)
+        };
+        let (then, otherwise) = (branch(l)?, branch(r)?);
+        self.emit(Stmt::If {
+            cond,
+            then,
+            otherwise,
+        })?;
+        let numbers = vars.into_iter().zip(leaves);
+        Ok(numbers.map(|(var, (_, ty))| Expr::Var(var, ty)).collect())
     }
 
     /// The numbers of a `std::pair` that its constructor or `std::make_pair` makes.
@@ -287,12 +323,12 @@ impl<'u> Lower<'u, '_> {
 
     /// The numbers of a member that a list leaves out: what its declaration says, or zeros.
     fn left_out(&mut self, field: Cursor<'u>, list: Cursor<'u>) -> Result<Vec<Expr>> {
-        let own = operands(field).last().copied();
-        if own.is_some_and(names_a_member) {
+        let own = first_value(field)?;
+        if matches!(own, First::Value(e) if names_a_member(e)) {
             return Err(unsupported(list));
         }
         match (types::read(field.ty()), own) {
-            (Ty::Scalar(ty), Some(e)) => {
+            (Ty::Scalar(ty), First::Value(e)) => {
                 let v = self.value(crate::c::declare::braced(e)?)?;
                 self.sequence_point()?;
                 if ty == ScalarType::I1 && v.ty() != ty {
@@ -300,9 +336,9 @@ impl<'u> Lower<'u, '_> {
                 }
                 Ok(vec![self.hold("member", crate::c::lower::convert(ty, v))?])
             }
-            (Ty::Scalar(ty), None) => Ok(vec![Expr::Const(Scalar::zero(ty))]),
-            (_, Some(e)) => self.struct_value(e),
-            (_, None) => {
+            (Ty::Scalar(ty), _) => Ok(vec![Expr::Const(Scalar::zero(ty))]),
+            (_, First::Value(e)) => self.struct_value(e),
+            (_, _) => {
                 let inner = struct_declaration(field.ty()).ok_or_else(|| unsupported(list))?;
                 // Of a class with constructors, one of them says what the empty list makes.
                 let constructed = super::element::written(inner)
@@ -346,7 +382,9 @@ impl<'u> Lower<'u, '_> {
             let place = self.member_of(object.clone(), field, value)?;
             return self.write(place, crate::c::lower::convert(ty, v), value);
         }
-        let leaves = numbers(field.ty()).ok_or_else(|| unsupported(value))?;
+        let Some(leaves) = numbers(field.ty()) else {
+            return self.make_member(object, field, value);
+        };
         let values = self.struct_value(value)?;
         let mut inner = object.clone();
         inner.1.push(field);
@@ -358,7 +396,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// The place of a number in a struct.
-    fn number_in(
+    pub(super) fn number_in(
         &mut self,
         path: &Path<'u>,
         inner: &[Cursor<'u>],
@@ -369,13 +407,6 @@ impl<'u> Lower<'u, '_> {
         owner.1.extend(before);
         self.member_of(owner, *field, at)
     }
-}
-
-/// Whether an expression names a member of the object that it is to initialise.
-pub(in crate::c) fn names_a_member(e: Cursor<'_>) -> bool {
-    e.kind() == CXCursor_CXXThisExpr
-        || e.kind() == CXCursor_MemberRefExpr && operands(e).is_empty()
-        || e.children().into_iter().any(names_a_member)
 }
 
 /// Whether a call makes a `std::pair` of what it is given.

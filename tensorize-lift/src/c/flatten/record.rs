@@ -95,7 +95,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// The object of a member that is named alone, or with `this->`.
-    fn implied(&self, member: Cursor<'u>) -> Result<Option<This<'u>>> {
+    pub(super) fn implied(&self, member: Cursor<'u>) -> Result<Option<This<'u>>> {
         match operands(member)[..] {
             [] => self.this(member).map(Some),
             [base] if self.is_this(base) => self.this(member).map(Some),
@@ -103,12 +103,12 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
-    fn base_of(&self, member: Cursor<'u>) -> Result<Cursor<'u>> {
+    pub(super) fn base_of(&self, member: Cursor<'u>) -> Result<Cursor<'u>> {
         operand(member).map_err(|_| problem(codes::RECORD, "this member is not supported", member))
     }
 
     /// The field that a member expression names.
-    fn field(&self, member: Cursor<'u>) -> Result<Cursor<'u>> {
+    pub(super) fn field(&self, member: Cursor<'u>) -> Result<Cursor<'u>> {
         let field = member
             .referenced()
             .filter(|f| f.kind() == CXCursor_FieldDecl && !f.spelling().is_empty());
@@ -205,6 +205,9 @@ impl<'u> Lower<'u, '_> {
         if let Some(place) = self.flat.fields.get(&(root, path.clone())) {
             return Ok(place.clone());
         }
+        if let Some(seq) = self.flat.vectors.get(&(root, path.clone())) {
+            return Ok(seq.place());
+        }
         let (by_pointer, is_const, prefix) = self.memory_of(&owner, field, c)?;
         self.check_access(field, c)?;
         let name = format!("{prefix}_{}", field.spelling());
@@ -219,7 +222,8 @@ impl<'u> Lower<'u, '_> {
             let message = format!("the pointer '{}' in a struct is changed", field.spelling());
             return Err(problem(codes::POINTER_USE, message, c));
         }
-        let by_value = !assigned || !by_pointer && !self.in_memory.contains(&field);
+        // Nobody assigns a member of what is const here; that it is no other object's is checked where it is called.
+        let by_value = !assigned || (is_const || !by_pointer) && !self.in_memory.contains(&field);
         let part = Part {
             name: &name,
             called: &format!("the member '{}'", field.spelling()),
@@ -454,6 +458,31 @@ impl<'u> Lower<'u, '_> {
         self.note_assigned(field, target)
     }
 
+    /// Whether code may assign this member of a parameter so that its caller sees it.
+    fn may_change(&self, (owner, path): &Path<'u>) -> bool {
+        let Owner::Parameter(root) = *owner else {
+            return false;
+        };
+        let (mut node, mut seen) = (&self.flat.roots[root].node, false);
+        for field in path {
+            let Node::Struct {
+                shared,
+                is_const,
+                fields,
+                ..
+            } = node
+            else {
+                return true;
+            };
+            seen = (seen || *shared) && !is_const;
+            match fields.iter().find(|(f, _)| f == field) {
+                Some((_, inner)) => node = inner,
+                None => return true,
+            }
+        }
+        seen
+    }
+
     /// Notes what `*result = r` assigns: all members. (A struct of the function's own may be a copy, which says nothing of
     /// what it is a copy of.)
     pub fn scan_whole_struct(&mut self, target: Cursor<'u>) -> Result<()> {
@@ -485,9 +514,9 @@ impl<'u> Lower<'u, '_> {
                 return Err(problem(codes::RECORD, message, target));
             }
             let used = self.flat.fields.iter();
-            let late = used.clone().any(|((owner, path), place)| {
-                owner.is_parameter()
-                    && path.last() == Some(&field)
+            let late = used.clone().any(|(path, place)| {
+                self.may_change(path)
+                    && path.1.last() == Some(&field)
                     && matches!(place, Place::Var(..))
             });
             if late {

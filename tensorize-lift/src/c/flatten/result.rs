@@ -2,18 +2,21 @@
 //! one element each when it ends.
 
 use super::local::numbers;
-use super::{array_param, bare, element, struct_declaration};
+use super::object::{Held, held, within};
+use super::{Path, array_param, bare, element, struct_declaration};
 use crate::c::codes;
-use crate::c::cpp::class::is_pair;
 use crate::c::cpp::lambda::returned_type;
+use crate::c::cpp::seq::int;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, Target, problem, scalar_type, zero_offset};
-use crate::c::place::Place;
+use crate::c::place::{Place, Pointer};
 use crate::c::types;
-use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Param};
 use tensorize_ir::scalar::Scalar;
 use tensorize_ir::signature::{Field, Shape};
+
+/// Parameters for what is returned, and how it is flattened.
+pub(super) type Returned = (Vec<Param>, Shape);
 
 impl<'u> Lower<'u, '_> {
     /// Variables for the numbers of the struct that a function returns.
@@ -35,12 +38,23 @@ impl<'u> Lower<'u, '_> {
         Ok(())
     }
 
-    /// The result of a kernel that returns a struct of numbers.
-    pub fn struct_result(&mut self, f: Cursor<'u>) -> Result<Option<(Vec<Param>, Shape)>> {
+    /// The result of a kernel that returns a struct of numbers, or an object that holds arrays.
+    pub fn struct_result(&mut self, f: Cursor<'u>) -> Result<Option<Returned>> {
         let t = f.ty().result();
         let Some(declaration) = struct_declaration(t) else {
             return Ok(None);
         };
+        if !can_be_set(declaration) {
+            let message = format!(
+                "'{}' returns '{}', which nobody can make first and set later",
+                f.spelling(),
+                t.spelling()
+            );
+            return Err(problem(codes::RECORD, message, f));
+        }
+        if let Some(object) = self.whole_object_result(f)? {
+            return Ok(Some(object));
+        }
         if numbers(t).is_none() {
             let message = format!(
                 "'{}' returns '{}', which is more than a struct of numbers",
@@ -49,16 +63,8 @@ impl<'u> Lower<'u, '_> {
             );
             return Err(problem(codes::RECORD, message, f));
         }
-        if !can_be_made(declaration) {
-            let message = format!(
-                "'{}' returns '{}', which nobody can make first and set later",
-                f.spelling(),
-                t.spelling()
-            );
-            return Err(problem(codes::RECORD, message, f));
-        }
         let mut params = Vec::new();
-        let shape = self.result_shape(declaration, t, "result", &mut params)?;
+        let shape = self.result_shape(declaration, t, "result", None, &mut params)?;
         let members = self.returned_members(f);
         if let Some(frame) = self.frames.last_mut() {
             frame.members = members;
@@ -76,8 +82,61 @@ impl<'u> Lower<'u, '_> {
         Ok(())
     }
 
+    /// What a member of the object that the kernel returns becomes.
+    fn returned_member(
+        &mut self,
+        place: &Path<'u>,
+        field: Cursor<'u>,
+        name: &str,
+        params: &mut Vec<Param>,
+    ) -> Result<Shape> {
+        let refused = || {
+            let message = format!("the member '{}' is not supported", field.spelling());
+            problem(codes::RECORD, message, field)
+        };
+        let t = types::read(field.ty());
+        if let Some(Held::Vector(inner)) = held(field) {
+            let (seq, own, shape) = self.returned_vector_form(name, &inner, field)?;
+            params.extend(own);
+            self.flat.vectors.insert(place.clone(), seq);
+            return Ok(shape);
+        }
+        let (elem, dims) = self.element_shape(&t, field)?;
+        let dims: Vec<u64> = dims
+            .into_iter()
+            .collect::<Option<_>>()
+            .ok_or_else(refused)?;
+        let len = dims.iter().try_fold(1u64, |a, &b| a.checked_mul(b));
+        let len = len.ok_or_else(refused)?;
+        let array = self.flat_name(name);
+        params.push(array_param(&array, elem, false, true));
+        let to = array.to_string();
+        let target = Target { array, elem };
+        let held = match dims.is_empty() {
+            true => {
+                let var = Place::Var(self.fresh(format!("{name}.value")), elem);
+                self.flat.object_numbers.push((var.clone(), target));
+                var
+            }
+            false => Place::Array(Pointer {
+                view: elem,
+                target,
+                offset: zero_offset(),
+                dims: dims.iter().map(|&d| int(d.into())).collect(),
+            }),
+        };
+        self.flat.fields.insert(place.clone(), held);
+        Ok(Shape::Place { to, len })
+    }
+
     /// Stores the numbers of the struct that the kernel returns.
     pub fn store_members(&mut self) -> Result<()> {
+        for (place, target) in self.flat.object_numbers.clone() {
+            let value = self.load(place, self.frames[0].function)?;
+            let elem = target.elem;
+            let to = Place::Element(target, zero_offset(), elem);
+            self.write(to, value, self.frames[0].function)?;
+        }
         let members = self.frames[0].members.clone().unwrap_or_default();
         let targets = self.flat.results.clone();
         for (place, target) in members.into_iter().zip(targets) {
@@ -89,20 +148,26 @@ impl<'u> Lower<'u, '_> {
         Ok(())
     }
 
-    fn result_shape(
+    /// How what is returned is flattened. If there is an `object`, its members are what they hold.
+    pub(super) fn result_shape(
         &mut self,
         declaration: Cursor<'u>,
         t: Type<'u>,
         prefix: &str,
+        object: Option<&Path<'u>>,
         params: &mut Vec<Param>,
     ) -> Result<Shape> {
         let mut fields = Vec::new();
         for field in element::fields(declaration).unwrap_or_default() {
             let name = format!("{prefix}_{}", field.spelling());
             self.check_access(field, field)?;
-            let shape = match struct_declaration(field.ty()) {
-                Some(inner) => self.result_shape(inner, field.ty(), &name, params)?,
-                None => {
+            let inside = object.map(|o| within(o, field));
+            let shape = match (struct_declaration(field.ty()), &inside) {
+                (Some(inner), _) => {
+                    self.result_shape(inner, field.ty(), &name, inside.as_ref(), params)?
+                }
+                (None, Some(place)) => self.returned_member(place, field, &name, params)?,
+                (None, None) => {
                     let elem = scalar_type(&types::read(field.ty()), field)?;
                     let array = self.flat_name(&name);
                     params.push(array_param(&array, elem, false, true));
@@ -126,20 +191,12 @@ impl<'u> Lower<'u, '_> {
     }
 }
 
-/// Whether code can declare one without a word, and set its members.
-fn can_be_made(declaration: Cursor<'_>) -> bool {
-    let written = element::written(declaration);
-    let mut constructors = written
-        .iter()
-        .filter(|c| c.kind() == CXCursor_Constructor)
-        .peekable();
-    let made = is_pair(declaration)
-        || constructors.peek().is_none()
-        || constructors.any(|c| c.arguments().is_empty());
-    made && element::fields(declaration).is_some_and(|fields| {
+/// Whether all members can be set that it has.
+fn can_be_set(declaration: Cursor<'_>) -> bool {
+    element::fields(declaration).is_none_or(|fields| {
         let settable = |f: &Cursor<'_>| {
             let inner = struct_declaration(f.ty());
-            !f.ty().canonical().is_const() && inner.is_none_or(can_be_made)
+            !f.ty().canonical().is_const() && inner.is_none_or(can_be_set)
         };
         fields.iter().all(settable)
     })

@@ -130,4 +130,24 @@ void turn(const float by[2][2], float (&points)[3][2])
     }
 }
 
+TENSORIZE_KERNEL
+table table::transposed() const
+{
+    table t(cols, rows);
+    for (std::size_t i = 0; i < rows; i++)
+        for (std::size_t j = 0; j < cols; j++) t(j, i) = (*this)(i, j);
+    t.corner[0] = 7;
+    return t;
+}
+
+TENSORIZE_KERNEL
+table table::sum(const table &other) const
+{
+    if (rows != other.rows || cols != other.cols) throw std::invalid_argument("sizes differ");
+    table t(rows, cols, 1);
+    for (std::size_t i = 0; i < rows; i++)
+        for (std::size_t j = 0; j < cols; j++) t(i, j) = (*this)(i, j) + other(i, j);
+    return t;
+}
+
 }

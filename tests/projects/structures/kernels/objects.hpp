@@ -22,4 +22,19 @@ void brighten(std::vector<float> &v);
 int tally(const std::vector<int> &v);
 std::pair<int, float> first_over(const std::vector<float> &x, float limit);
 void turn(const float by[2][2], float (&points)[3][2]);
+/* Nobody can make one without its size. */
+class table {
+    std::size_t rows, cols;
+    std::vector<int> cells;
+    std::array<int, 2> corner{};
+
+public:
+    table(std::size_t r, std::size_t c, int v = 0) : rows(r), cols(c), cells(r * c, v) {}
+    int &operator()(std::size_t i, std::size_t j) { return cells[i * cols + j]; }
+    int operator()(std::size_t i, std::size_t j) const { return cells[i * cols + j]; }
+    std::size_t height() const { return rows; }
+    int first() const { return corner[0]; }
+    table transposed() const;
+    table sum(const table &other) const;
+};
 }

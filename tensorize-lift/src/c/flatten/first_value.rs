@@ -1,0 +1,68 @@
+//! What the declaration of a member says of its first value: `float x = 1;`, `int n{};`.
+
+use super::element;
+use crate::c::codes;
+use crate::c::cpp::class::{in_std, is_pair};
+use crate::c::ffi::{Cursor, Type};
+use crate::c::lower::{Result, operands, problem};
+use clang_sys::*;
+
+/// What a member's own declaration gives it.
+pub(in crate::c) enum First<'u> {
+    Nothing,
+    /// `{}`
+    Zero,
+    Value(Cursor<'u>),
+}
+
+/// Reads the declaration. The numbers in a type (`float m[16]`, `std::array<float, 4> m`) are expressions in it, too.
+pub(in crate::c) fn first_value(field: Cursor<'_>) -> Result<First<'_>> {
+    let unsupported = || {
+        let message = format!("the first value of '{}' is not known", field.spelling());
+        problem(codes::INITIALIZER, message, field)
+    };
+    let tokens = field.tokens();
+    let name = tokens.iter().rposition(|t| t.1 == field.spelling());
+    let after = &tokens[name.ok_or_else(unsupported)? + 1..];
+    let Some(at) = after.iter().position(|t| t.1 == "=" || t.1 == "{") else {
+        return Ok(First::Nothing);
+    };
+    let rest: Vec<&str> = after[at..].iter().map(|t| t.1.as_str()).collect();
+    if rest[..] == ["{", "}"] || rest[..] == ["=", "{", "}"] {
+        return Ok(First::Zero);
+    }
+    let value = operands(field).last().copied();
+    // An instance of a template may have none so far.
+    value.map(First::Value).ok_or_else(unsupported)
+}
+
+/// Whether what is made without a word is all zeros.
+pub(in crate::c) fn is_zero_at_first(t: Type<'_>) -> bool {
+    let t = t.canonical();
+    match t.kind() {
+        CXType_ConstantArray => return is_zero_at_first(t.array_element()),
+        CXType_Record => {}
+        _ => return true,
+    }
+    let class = t.declaration();
+    let class = class.definition().unwrap_or(class);
+    if in_std(class) && !is_pair(class) {
+        let element = t.template_arguments().into_iter().next().flatten();
+        return element.is_none_or(is_zero_at_first);
+    }
+    let constructed = |c: &Cursor<'_>| c.kind() == CXCursor_Constructor && !c.is_defaulted();
+    if !is_pair(class) && element::written(class).iter().any(constructed) {
+        return false;
+    }
+    t.fields().iter().all(|f| {
+        is_zero_at_first(f.ty())
+            && (is_pair(class) || matches!(first_value(*f), Ok(First::Nothing | First::Zero)))
+    })
+}
+
+/// Whether an expression names a member of the object that it is to initialise.
+pub(in crate::c) fn names_a_member(e: Cursor<'_>) -> bool {
+    e.kind() == CXCursor_CXXThisExpr
+        || e.kind() == CXCursor_MemberRefExpr && operands(e).is_empty()
+        || e.children().into_iter().any(names_a_member)
+}

@@ -1,0 +1,434 @@
+//! Objects of the function's own that hold arrays or vectors besides numbers, as a matrix or an image does: each number is a
+//! variable, each array an array, each vector a sequence, from when it is made. What the kernel returns is built where
+//! its caller gets it.
+
+use super::first_value::{First, first_value, names_a_member};
+use super::result::Returned;
+use super::{Owner, Path, element, local, struct_declaration};
+use crate::c::call::{Home, helper};
+use crate::c::codes;
+use crate::c::cpp::class::{Class, in_std};
+use crate::c::cpp::method::{This, is_implied};
+use crate::c::cpp::seq::{Seq, int};
+use crate::c::ffi::{Cursor, Type};
+use crate::c::lower::{Lower, Result, operands, peeled, problem};
+use crate::c::place::Place;
+use crate::c::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+/// What an object holds in one place.
+pub(super) enum Held {
+    Number(ScalarType),
+    Array(Ty),
+    Vector(Ty),
+}
+
+/// All that an object holds, with the members on the way to it; `None` if there is anything else in it.
+fn holdings<'u>(t: Type<'u>) -> Option<Vec<(Vec<Cursor<'u>>, Held)>> {
+    fn collect<'u>(
+        declaration: Cursor<'u>,
+        path: &mut Vec<Cursor<'u>>,
+        out: &mut Vec<(Vec<Cursor<'u>>, Held)>,
+    ) -> Option<()> {
+        for field in element::fields(declaration)? {
+            path.push(field);
+            match (struct_declaration(field.ty()), held(field)) {
+                (Some(inner), _) => collect(inner, path, out)?,
+                (None, held) => out.push((path.clone(), held?)),
+            }
+            path.pop();
+        }
+        Some(())
+    }
+    let mut out = Vec::new();
+    collect(struct_declaration(t)?, &mut vec![], &mut out)?;
+    (!out.is_empty()).then_some(out)
+}
+
+/// What a member holds that is no struct.
+pub(super) fn held(field: Cursor<'_>) -> Option<Held> {
+    /// Numbers, or so many of them.
+    fn is_fixed(t: &Ty) -> bool {
+        match t {
+            Ty::Scalar(_) | Ty::Record(..) => true,
+            Ty::Array(inner, len) => len.is_some() && is_fixed(inner),
+            Ty::Class(Class::Array(inner, _)) => is_fixed(inner),
+            _ => false,
+        }
+    }
+    match types::read(field.ty()) {
+        Ty::Scalar(ty) => Some(Held::Number(ty)),
+        Ty::Class(Class::Vector(inner)) if is_fixed(&inner) => Some(Held::Vector(*inner)),
+        t @ (Ty::Array(..) | Ty::Class(Class::Array(..))) if is_fixed(&t) => Some(Held::Array(t)),
+        _ => None,
+    }
+}
+
+/// Whether this is a struct that holds arrays or vectors, and nothing but these and numbers.
+pub(in crate::c) fn is_object(t: Type<'_>) -> bool {
+    struct_declaration(t).is_some() && local::numbers(t).is_none() && holdings(t).is_some()
+}
+
+fn unsupported(at: Cursor<'_>) -> crate::c::Problem {
+    problem(
+        codes::RECORD,
+        "this way to make an object that holds arrays is not supported",
+        at,
+    )
+}
+
+/// `{}` or `T()` of a class that leaves it at that.
+fn says_nothing(e: Cursor<'_>) -> bool {
+    let e = peeled(e);
+    e.kind() == CXCursor_CallExpr && e.arguments().is_empty() && e.children().is_empty()
+}
+
+impl<'u> Lower<'u, '_> {
+    /// An object whose vectors are still to be made.
+    fn new_object(&mut self, t: Type<'u>, name: &str, at: Cursor<'u>) -> Result<Path<'u>> {
+        let owner = Owner::Local(self.flat.locals);
+        self.flat.locals += 1;
+        for (path, held) in holdings(t).ok_or_else(|| unsupported(at))? {
+            let words: Vec<String> = path.iter().map(|f| f.spelling()).collect();
+            let called = format!("{name}.{}", words.join("."));
+            let place = match held {
+                Held::Vector(_) => continue,
+                Held::Number(_) if path.iter().any(|f| self.in_memory.contains(f)) => {
+                    let message = format!("the address of '{called}' is taken");
+                    return Err(problem(codes::RECORD, message, at));
+                }
+                Held::Number(ty) => Place::Var(self.fresh(called), ty),
+                Held::Array(Ty::Array(inner, Some(len)) | Ty::Class(Class::Array(inner, len))) => {
+                    let len = int(len.into());
+                    self.local_seq(&called, &inner, &len, at)?.place()
+                }
+                Held::Array(_) => return Err(unsupported(at)),
+            };
+            self.flat.fields.insert((owner, path), place);
+        }
+        Ok((owner, vec![]))
+    }
+
+    /// A local variable.
+    pub fn declare_object(&mut self, d: Cursor<'u>, init: Option<Cursor<'u>>) -> Result<()> {
+        let own = self.frames.last().and_then(|f| f.object.clone());
+        let object = match own.filter(|_| self.cpp.is_result(d)) {
+            Some(object) => object,
+            None => self.new_object(d.ty(), &d.spelling(), d)?,
+        };
+        self.name_record(d, object.clone());
+        match init {
+            Some(e) => self.full(e, |s| s.construct_object(&object, e)),
+            None => Ok(()),
+        }
+    }
+
+    /// An object without a name.
+    pub fn temporary_object(&mut self, e: Cursor<'u>) -> Result<Path<'u>> {
+        let object = self.new_object(e.ty(), "object", e)?;
+        self.construct_object(&object, e)?;
+        Ok(object)
+    }
+
+    /// Makes an object what an expression says.
+    pub fn construct_object(&mut self, to: &Path<'u>, e: Cursor<'u>) -> Result<()> {
+        let e = peeled(e);
+        let moved =
+            |f: Cursor<'u>| in_std(f) && matches!(f.spelling().as_str(), "move" | "forward");
+        match (e.kind(), e.referenced()) {
+            (CXCursor_InitListExpr, _) => self.listed_object(to, e),
+            (
+                CXCursor_CXXFunctionalCastExpr
+                | CXCursor_CXXStaticCastExpr
+                | CXCursor_CStyleCastExpr
+                | CXCursor_CompoundLiteralExpr,
+                _,
+            ) => match operands(e).last() {
+                Some(&inner) => self.construct_object(to, inner),
+                None => Err(unsupported(e)),
+            },
+            (CXCursor_ConditionalOperator, _) => {
+                let [cond, l, r] = operands(e)[..] else {
+                    return Err(unsupported(e));
+                };
+                let cond = self.truth(cond)?;
+                self.sequence_point()?;
+                let (then, ()) = self.in_branch(|s| s.construct_object(to, l))?;
+                let (otherwise, ()) = self.in_branch(|s| s.construct_object(to, r))?;
+                self.emit(Stmt::If {
+                    cond,
+                    then,
+                    otherwise,
+                })
+            }
+            (CXCursor_CallExpr, Some(f)) if f.kind() == CXCursor_Constructor => {
+                self.constructed_object(to, e, f)
+            }
+            (CXCursor_CallExpr, Some(f)) if moved(f) => {
+                let from = *e.arguments().first().ok_or_else(|| unsupported(e))?;
+                // What the caller still has would be empty afterwards.
+                if self.record(from)?.0.is_parameter() && !from.ty().is_const() {
+                    return Err(unsupported(e));
+                }
+                self.construct_object(to, from)
+            }
+            (CXCursor_CallExpr, Some(f)) => {
+                let definition = helper(f).ok_or_else(|| unsupported(e))?;
+                let home = Some(Home::Object(to.clone()));
+                self.inline_into(e, definition, home).map(|_| ())
+            }
+            _ => {
+                let from = self.record(e)?;
+                self.copied_object(to, &from, e)
+            }
+        }
+    }
+
+    fn constructed_object(
+        &mut self,
+        to: &Path<'u>,
+        e: Cursor<'u>,
+        constructor: Cursor<'u>,
+    ) -> Result<()> {
+        let arguments = e.arguments();
+        let definition = (constructor.definition())
+            .filter(|d| !is_implied(constructor) && crate::c::source::body(*d).is_some());
+        match (definition, &arguments[..]) {
+            (Some(definition), _) => {
+                let this = This::Named(to.clone());
+                self.inline_on(e, definition, arguments, None, Some(this))
+                    .map(|_| ())
+            }
+            (None, [one]) if struct_declaration(one.ty().canonical()).is_some() => {
+                self.construct_object(to, *one)
+            }
+            (None, []) => {
+                let class = struct_declaration(e.ty()).ok_or_else(|| unsupported(e))?;
+                self.initialise(to, class, None)
+            }
+            _ => Err(unsupported(e)),
+        }
+    }
+
+    /// `{ a.rows, a.cols, std::vector<float>(n) }`, each member by itself; what is left out is zero or empty.
+    fn listed_object(&mut self, to: &Path<'u>, list: Cursor<'u>) -> Result<()> {
+        let class = struct_declaration(list.ty()).ok_or_else(|| unsupported(list))?;
+        let fields = class.ty().fields();
+        let items = operands(list);
+        let named = |i: &Cursor<'u>| i.children().iter().any(|c| c.kind() == CXCursor_MemberRef);
+        if is_constructed(class) || items.len() > fields.len() || items.iter().any(named) {
+            return Err(unsupported(list));
+        }
+        for (i, field) in fields.into_iter().enumerate() {
+            match items.get(i) {
+                Some(&item) => self.set_member(to, field, item)?,
+                None => self.left_out_of(to, field, list)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A member that a list leaves out.
+    fn left_out_of(&mut self, object: &Path<'u>, field: Cursor<'u>, at: Cursor<'u>) -> Result<()> {
+        match first_value(field)? {
+            First::Value(e) if names_a_member(e) => return Err(unsupported(at)),
+            First::Value(e) => return self.set_member(object, field, e),
+            First::Zero | First::Nothing => {}
+        }
+        self.zero_member(object, field, at)
+    }
+
+    /// A member that is made of nothing: zeros, no elements.
+    fn zero_member(&mut self, object: &Path<'u>, field: Cursor<'u>, at: Cursor<'u>) -> Result<()> {
+        if let Some(inner) = struct_declaration(field.ty()) {
+            if is_constructed(inner) {
+                return Err(unsupported(at));
+            }
+            let inside = within(object, field);
+            let mut fields = inner.ty().fields().into_iter();
+            return fields.try_for_each(|f| self.left_out_of(&inside, f, at));
+        }
+        match held(field).ok_or_else(|| unsupported(at))? {
+            Held::Number(ty) => {
+                let place = self.member_of(object.clone(), field, at)?;
+                self.write(place, Expr::Const(Scalar::zero(ty)), at)
+            }
+            Held::Array(_) => {
+                let seq = self.held_array(object, field, at)?;
+                let (zero, len) = (self.zero_of(&seq), seq.len.clone());
+                self.fill(&seq, int(0), len, zero, at)
+            }
+            Held::Vector(_) => self.make_empty(object, field, at),
+        }
+    }
+
+    /// Makes a member that is an array, a vector or an object what an initialiser says.
+    pub(super) fn make_member(
+        &mut self,
+        object: &Path<'u>,
+        field: Cursor<'u>,
+        value: Cursor<'u>,
+    ) -> Result<()> {
+        if struct_declaration(field.ty()).is_some() {
+            return self.construct_object(&within(object, field), value);
+        }
+        match held(field).ok_or_else(|| unsupported(value))? {
+            Held::Number(_) => Err(unsupported(value)),
+            Held::Array(_) if says_nothing(value) => Ok(()),
+            Held::Array(_) => {
+                let seq = self.held_array(object, field, value)?;
+                self.construct(&seq, value)
+            }
+            Held::Vector(element) => {
+                let place = within(object, field);
+                match self.flat.vectors.get(&place).cloned() {
+                    Some(seq) if seq.size.is_some() => self.construct(&seq, value),
+                    // Which of the two it is now depends on what has run.
+                    Some(_) => Err(unsupported(value)),
+                    None => {
+                        let seq = self.owned_vector(&field.spelling(), &element, value)?;
+                        self.flat.vectors.insert(place, seq);
+                        Ok(())
+                    }
+                }
+            }
+        }
+    }
+
+    /// A member of which no constructor says anything. With a constructor, its first value may be made of other members.
+    pub fn unmade_member(
+        &mut self,
+        object: &Path<'u>,
+        field: Cursor<'u>,
+        at: Cursor<'u>,
+        constructor: bool,
+    ) -> Result<()> {
+        match first_value(field)? {
+            // Without a constructor there is no `this` but somebody else's.
+            First::Value(e) if !constructor && names_a_member(e) => {
+                let message = "a member whose first value is made of other members";
+                return Err(problem(codes::RECORD, message, e));
+            }
+            First::Value(e) => return self.set_member(object, field, e),
+            First::Zero => return self.zero_member(object, field, at),
+            First::Nothing => {}
+        }
+        if let Some(inner) = struct_declaration(field.ty()) {
+            return match local::numbers(field.ty()) {
+                Some(_) => Ok(()),
+                None if is_constructed(inner) => Err(unsupported(at)),
+                None => self.initialise(&within(object, field), inner, None),
+            };
+        }
+        match held(field) {
+            Some(Held::Vector(_)) => self.make_empty(object, field, at),
+            _ => Ok(()),
+        }
+    }
+
+    fn make_empty(&mut self, object: &Path<'u>, field: Cursor<'u>, at: Cursor<'u>) -> Result<()> {
+        match self.flat.vectors.get(&within(object, field)).cloned() {
+            Some(seq) => self.set_len(&seq, int(0), at),
+            // It is refused where it is used.
+            None => Ok(()),
+        }
+    }
+
+    fn held_array(&mut self, object: &Path<'u>, field: Cursor<'u>, at: Cursor<'u>) -> Result<Seq> {
+        let place = self.member_of(object.clone(), field, at)?;
+        Seq::of_row(place).ok_or_else(|| unsupported(at))
+    }
+
+    /// Makes an object a copy of another one.
+    fn copied_object(&mut self, to: &Path<'u>, from: &Path<'u>, at: Cursor<'u>) -> Result<()> {
+        if to == from {
+            return Ok(());
+        }
+        for (path, held) in holdings(at.ty()).ok_or_else(|| unsupported(at))? {
+            let source = self.number_in(from, &path, at)?;
+            if let Held::Number(_) = held {
+                let (value, place) = (self.load(source, at)?, self.number_in(to, &path, at)?);
+                self.write(place, value, at)?;
+                continue;
+            }
+            let source = self.row_of(source).ok_or_else(|| unsupported(at))?;
+            let place = (to.0, [&to.1[..], &path].concat());
+            let dest = match (held, self.flat.vectors.get(&place).cloned()) {
+                (Held::Vector(_), Some(seq)) => {
+                    self.set_len(&seq, source.len.clone(), at)?;
+                    seq
+                }
+                (Held::Vector(element), None) => {
+                    let len = self.settled("n", source.len.clone())?;
+                    let seq = self.local_seq("copy", &element, &len, at)?;
+                    self.flat.vectors.insert(place, seq.clone());
+                    seq
+                }
+                _ => {
+                    let place = self.number_in(to, &path, at)?;
+                    self.row_of(place).ok_or_else(|| unsupported(at))?
+                }
+            };
+            self.copy(&dest, int(0), &source, at)?;
+        }
+        Ok(())
+    }
+
+    /// The vector that a member of a local object is; `None` for other members.
+    pub fn held_vector(&mut self, c: Cursor<'u>) -> Result<Option<Seq>> {
+        let field = self.field(c)?;
+        if !matches!(held(field), Some(Held::Vector(_))) {
+            return Ok(None);
+        }
+        let owner = match self.implied(c)? {
+            Some(This::Named(path)) => path,
+            Some(This::Element(_)) => return Ok(None),
+            None => {
+                let base = self.base_of(c)?;
+                if self.is_in_array(base) {
+                    return Ok(None);
+                }
+                self.record(base)?
+            }
+        };
+        let place = within(&owner, field);
+        match self.flat.vectors.get(&place) {
+            Some(seq) => Ok(Some(seq.clone())),
+            None if owner.0.is_parameter() => Ok(None),
+            None => {
+                let message = format!("'{}' has no elements here", field.spelling());
+                Err(problem(codes::ALLOCATION, message, c))
+            }
+        }
+    }
+
+    /// What the kernel returns: an object whose vectors and arrays are its parameters.
+    pub(super) fn whole_object_result(&mut self, f: Cursor<'u>) -> Result<Option<Returned>> {
+        let t = f.ty().result();
+        if !self.source.cpp || !is_object(t) {
+            return Ok(None);
+        }
+        let class = struct_declaration(t).ok_or_else(|| unsupported(f))?;
+        let owner = Owner::Local(self.flat.locals);
+        self.flat.locals += 1;
+        let object = (owner, vec![]);
+        let mut params = Vec::new();
+        let shape = self.result_shape(class, t, "result", Some(&object), &mut params)?;
+        if let Some(frame) = self.frames.last_mut() {
+            frame.object = Some(object);
+        }
+        Ok(Some((params, shape)))
+    }
+}
+
+/// Whether a class says by constructors of its own how an object is made.
+fn is_constructed(class: Cursor<'_>) -> bool {
+    (element::written(class).iter()).any(|c| c.kind() == CXCursor_Constructor && !c.is_defaulted())
+}
+
+/// A member of an object.
+pub(super) fn within<'u>(object: &Path<'u>, field: Cursor<'u>) -> Path<'u> {
+    (object.0, [&object.1[..], &[field]].concat())
+}
