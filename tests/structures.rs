@@ -101,7 +101,7 @@ fn generated_c_answers_where_it_can() {
     );
     // Objects that hold vectors, of a class that nobody can make without a word.
     answers(&lines, "C++ 20", "transposed original 0 target 2");
-    answers(&lines, "C++ 21", "sum original 1 target 1");
+    answers(&lines, "C++ 21", "total_of original 1 target 1");
     answers(&lines, "C++ 17", "turn original 0 target 1");
     answers(&lines, "C++ 15", "first_over original 0 target 2");
     for call in [0, 1, 2, 4, 5, 9, 10] {

@@ -131,22 +131,22 @@ void turn(const float by[2][2], float (&points)[3][2])
 }
 
 TENSORIZE_KERNEL
-table table::transposed() const
+table transposed(const table &from)
 {
-    table t(cols, rows);
-    for (std::size_t i = 0; i < rows; i++)
-        for (std::size_t j = 0; j < cols; j++) t(j, i) = (*this)(i, j);
+    table t(from.cols, from.rows);
+    for (std::size_t i = 0; i < from.rows; i++)
+        for (std::size_t j = 0; j < from.cols; j++) t(j, i) = from(i, j);
     t.corner[0] = 7;
     return t;
 }
 
 TENSORIZE_KERNEL
-table table::sum(const table &other) const
+table total_of(const table &a, const table &b)
 {
-    if (rows != other.rows || cols != other.cols) throw std::invalid_argument("sizes differ");
-    table t(rows, cols, 1);
-    for (std::size_t i = 0; i < rows; i++)
-        for (std::size_t j = 0; j < cols; j++) t(i, j) = (*this)(i, j) + other(i, j);
+    if (a.rows != b.rows || a.cols != b.cols) throw std::invalid_argument("sizes differ");
+    table t(a.rows, a.cols, 1);
+    for (std::size_t i = 0; i < a.rows; i++)
+        for (std::size_t j = 0; j < a.cols; j++) t(i, j) = a(i, j) + b(i, j);
     return t;
 }
 

@@ -34,7 +34,9 @@ public:
     int operator()(std::size_t i, std::size_t j) const { return cells[i * cols + j]; }
     std::size_t height() const { return rows; }
     int first() const { return corner[0]; }
-    table transposed() const;
-    table sum(const table &other) const;
+    friend table transposed(const table &from);
+    friend table total_of(const table &a, const table &b);
 };
+table transposed(const table &from);
+table total_of(const table &a, const table &b);
 }
