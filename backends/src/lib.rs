@@ -61,6 +61,11 @@ pub trait Target: Sync {
         false
     }
 
+    /// Whether that code may return a number after the last round.
+    fn returns_after_rounds(&self) -> bool {
+        false
+    }
+
     /// Code for one kernel.
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported>;
 }

@@ -72,6 +72,10 @@ pub fn generate(
         let why = "it does the same several times over, and this target has no such loops as yet";
         return report(TargetStatus::Unsupported, why.into());
     }
+    if summary.rounds.is_some() && summary.status().is_some() && !target.returns_after_rounds() {
+        let why = "it returns a number after doing the same several times over, and this target's code for that returns none";
+        return report(TargetStatus::Unsupported, why.into());
+    }
     let make = |tier: Tier, plain: bool| {
         target.generate(&backends::Kernel {
             function: summary,

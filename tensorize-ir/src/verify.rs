@@ -66,10 +66,18 @@ impl Function {
             self.over_sizes(&rounds.trip, 0)
                 .map_err(|e| format!("in the number of rounds: {e}"))
                 .map_err(at(Place::Params))?;
-            let returns = |o: &Output| matches!(o, Output::Return { .. });
-            if let Some(i) = self.outputs.iter().position(returns) {
-                let rule = "returns a value, and is done several times".to_owned();
-                return Err(at(Place::Output(i))(rule));
+            let mut returns = 0;
+            for (i, output) in self.outputs.iter().enumerate() {
+                if matches!(output, Output::Store { .. }) {
+                    continue;
+                }
+                // Of which round would another value be?
+                let constant = ensure(self.status().is_some(), || {
+                    "returns what is no constant, and is done several times".into()
+                });
+                constant
+                    .and_then(|()| self.verify_output(output, &mut returns))
+                    .map_err(at(Place::Output(i)))?;
             }
             return round.verify();
         }

@@ -129,11 +129,13 @@ fn in_rectangle(
         strides.push(stride);
         rest = others;
     }
-    // What counts down counts up from the other end.
+    // What counts down counts up from the other end. That is so whatever sign the stride has; if a row's is a parameter, that it is
+    // long enough for what lies in it is shown or asked below. An end that another counter says is none to count from.
     let mut downward = vec![false; loops.len()];
     for (i, (_, extent)) in loops.iter().enumerate() {
         let up = -&strides[i];
-        if strides[i].terms().all(|(_, c)| c < 0) && ctx.is_non_negative(&up) {
+        let same_end = !loops.iter().any(|(v, _)| extent.mentions(v));
+        if strides[i].terms().all(|(_, c)| c < 0) && same_end {
             rest = canon::idx(&(&rest - &(&up * &(extent - &Idx::constant(1)))));
             strides[i] = up;
             downward[i] = true;

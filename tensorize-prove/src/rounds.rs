@@ -17,7 +17,7 @@ use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Loop, LoopMode, Param, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
-use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::{self, Op, Output, Rounds, TensorType};
 
 /// What a kernel with a loop over time is made of.
@@ -91,6 +91,32 @@ impl Split {
             true => numbered.find(|n| !taken.contains(n)).unwrap_or(plain),
         }
     }
+}
+
+/// A kernel that returns one number wherever it ends, as many C functions return 0, without it, and that number.
+pub fn without_status(kernel: &Function) -> Option<(Function, Scalar)> {
+    let Some(Stmt::Return(Some(Expr::Const(status)))) = kernel.body.last() else {
+        return None;
+    };
+    let same = |s: &Stmt| match s {
+        Stmt::Return(value) => matches!(value, Some(Expr::Const(v)) if v == status),
+        _ => true,
+    };
+    let body = rewritten(&kernel.body, &|s| match s {
+        Stmt::Return(_) if same(s) => Some(Stmt::Return(None)),
+        other => Some(other.clone()),
+    });
+    // From within a loop, or something else.
+    let mut returns = false;
+    visit(&body, &mut |part| {
+        returns |= matches!(part, Visited::Stmt(Stmt::Return(Some(_))));
+    });
+    let kernel = Function {
+        ret: None,
+        body,
+        ..kernel.clone()
+    };
+    (!returns).then_some((kernel, *status))
 }
 
 /// What [`Split::count`] returns.

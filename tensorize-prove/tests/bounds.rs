@@ -176,7 +176,7 @@ fn rounds_of_triangles_and_diagonals() {
     type Loops = &'static [(&'static str, &'static str)];
     let upper: Loops = &[("i", "n"), ("j", "n - i")];
     let strictly: Loops = &[("i", "n"), ("j", "n - i - 1")];
-    let cases: [(&str, Loops, bool); 10] = [
+    let cases: [(&str, Loops, bool); 14] = [
         ("n*i + i + j", upper, true),
         ("n*i + n*j + i", upper, true),
         ("n*i + i + j + 1", strictly, true),
@@ -188,6 +188,12 @@ fn rounds_of_triangles_and_diagonals() {
         ("i + j", upper, false),
         ("n*i + n*j + j", upper, true),
         ("2*i + 2*j + i", upper, false),
+        // Rows upside down, as far apart as somebody says, and mirrored.
+        ("s*n - s*i - s + j", &[("i", "n"), ("j", "m")], true),
+        ("s*n - s*i - j + m", &[("i", "n"), ("j", "m")], true),
+        // Each row has another end to be counted down from.
+        ("n*i + i - j", &[("i", "n"), ("j", "i + 1")], false),
+        ("s*i + i - 2*j", &[("i", "n"), ("j", "i + 1")], false),
     ];
     for (index, of, expected) in cases {
         let (index, at) = (idx(index), idx("m*t + s"));

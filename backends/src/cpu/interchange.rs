@@ -17,7 +17,7 @@ pub(super) struct IntoRows<'a> {
     fold: &'a Fold,
     /// What a round leaves.
     round: ElemRef,
-    /// Whether it goes on from what stands there.
+    /// Whether it goes on from what stands there, all of it as it is.
     accumulate: bool,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn into_rows(nest: &Nest) -> Option<IntoRows<'_>> {
     };
     let accumulate = match &target.store {
         Stored::Always(_) => false,
-        Stored::Rounds(..) => true,
+        Stored::Rounds(_, begins, _) => matches!(**begins, Stored::Never),
         Stored::If(_, t, f) if matches!((&**t, &**f), (Stored::Always(_), Stored::Never)) => true,
         _ => return None,
     };
@@ -59,7 +59,7 @@ pub(super) fn into_rows(nest: &Nest) -> Option<IntoRows<'_>> {
         !reads
     };
     let plain = untouched(&step)
-        && (accumulate || untouched(&fold.init))
+        && (accumulate || matches!(target.store, Stored::Rounds(..)) || untouched(&fold.init))
         && !contains_fold(&step)
         && !fold.extent.has_values()
         && !fold.extent.mentions(along)

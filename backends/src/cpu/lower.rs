@@ -152,10 +152,16 @@ fn lower_with(
         contractions: b.contractions,
     };
     // What an inner loop's end is made of has its value in the rounds around it.
-    around.iter().rev().try_fold(lowered, |lowered, rounds| {
+    let mut lowered = around.iter().rev().try_fold(lowered, |lowered, rounds| {
         let trip = Builder::new(Machine::Cores, function, Tier::Exact).by_params(&rounds.trip)?;
         Ok(rounds::in_rounds(lowered, rounds, trip))
-    })
+    })?;
+    if let Some(status) = all.status().filter(|_| !around.is_empty()) {
+        lowered.function.ret = Some(status.ty);
+        let status = Stmt::Return(Some(Expr::Const(status)));
+        lowered.function.body.push(status);
+    }
+    Ok(lowered)
 }
 
 /// Where statements are being collected.
@@ -480,7 +486,10 @@ impl Builder {
                 let otherwise = self.in_branch(|b| b.store(r, f))?.0;
                 self.push_if(cond, then, otherwise);
             }
-            nest::Stored::Rounds(fold, round) => self.rounds(fold, |b| b.store(r, round))?,
+            nest::Stored::Rounds(fold, begins, round) => {
+                self.store(r, begins)?;
+                self.rounds(fold, |b| b.store(r, round))?;
+            }
         }
         Ok(())
     }

@@ -75,6 +75,10 @@ impl Target for Cpu {
         true
     }
 
+    fn returns_after_rounds(&self) -> bool {
+        true
+    }
+
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
         let Kernel {
             function,

@@ -68,8 +68,8 @@ pub(super) enum Stored {
     Changed(ElemRef),
     /// One or the other.
     If(ElemRef, Box<Stored>, Box<Stored>),
-    /// What each round of an accumulation makes of what stands there.
-    Rounds(Arc<Fold>, Box<Stored>),
+    /// What an accumulation begins with, and what each round of it makes of what stands there.
+    Rounds(Arc<Fold>, Box<Stored>, Box<Stored>),
 }
 
 impl Stored {
@@ -109,11 +109,30 @@ impl Stored {
                         .replace_accs(&[(fold.acc.clone(), old.clone())].into());
                     return match Stored::new(&step, old).sparing(old) {
                         Stored::Always(_) => self.clone(),
-                        round => Stored::Rounds(fold.clone(), Box::new(round)),
+                        round => {
+                            Stored::Rounds(fold.clone(), Box::new(Stored::Never), Box::new(round))
+                        }
                     };
                 }
                 let [t, f] = [t, f].map(|s| Box::new(s.sparing(old)));
                 Stored::If(c.clone(), t, f)
+            }
+            // `if (beta == 0) c = 0; else if (beta != 1) c *= beta;` and then sums, of data that may say that there is nothing
+            // to add: with a beta of 1 nobody looks at `c` there.
+            Stored::Always(value) => {
+                let Elem::Fold(fold) = &**value else {
+                    return self.clone();
+                };
+                let begins = Stored::new(&fold.init, old).sparing(old);
+                let step = fold
+                    .step
+                    .replace_accs(&[(fold.acc.clone(), old.clone())].into());
+                let round = Stored::new(&step, old).sparing(old);
+                let spares = |s: &Stored| !matches!(s, Stored::Always(_));
+                if spares(&begins) && spares(&round) && fold.others.is_empty() {
+                    return Stored::Rounds(fold.clone(), Box::new(begins), Box::new(round));
+                }
+                self.clone()
             }
             _ => self.clone(),
         }
@@ -133,7 +152,7 @@ impl Stored {
             Stored::Never => Elem::constant(Scalar::zero(value.ty())),
             Stored::Always(e) | Stored::Changed(e) => e.clone(),
             Stored::If(c, t, f) => Elem::select(c.clone(), t.term(value), f.term(value)),
-            Stored::Rounds(fold, _) => Arc::new(Elem::Fold(fold.clone())),
+            Stored::Rounds(fold, ..) => Arc::new(Elem::Fold(fold.clone())),
         }
     }
 }

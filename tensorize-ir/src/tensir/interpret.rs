@@ -34,7 +34,7 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
     in_rounds(rounds, &function.innermost(), &mut inputs)?;
     Ok(Outputs {
         arrays: inputs.arrays,
-        returned: None,
+        returned: function.status(),
     })
 }
 

@@ -1,9 +1,9 @@
 //! Kernels that do the same several times over, as loops over time do.
 
-use super::{Function, Output};
+use super::{Function, NodeId, Op, Output};
 use crate::index::{Idx, Sym};
 use crate::loopir::Param;
-use crate::scalar::ScalarType;
+use crate::scalar::{Scalar, ScalarType};
 
 /// How often a function's results are computed and stored, each time from what the arrays hold then: StableHLO's
 /// `while` with a counter, the arrays being what it carries.
@@ -39,7 +39,7 @@ impl Rounds {
 
 impl Function {
     /// One round as a function of its own, which takes the number of the round after its other parameters, and may have
-    /// rounds in turn; nothing if there is but one.
+    /// rounds in turn; nothing if there is but one. It returns nothing: see [`Function::status`].
     pub fn round(&self) -> Option<Function> {
         let rounds = self.rounds.as_ref()?;
         let mut params = self.params.clone();
@@ -48,9 +48,47 @@ impl Function {
             name: self.name.clone(),
             params,
             nodes: self.nodes.clone(),
-            outputs: self.outputs.clone(),
+            outputs: self.stores().cloned().collect(),
             rounds: rounds.inner.as_deref().cloned(),
         })
+    }
+
+    /// The same, returning a number that does not depend on what it does, as many C functions return 0.
+    #[must_use]
+    pub fn with_status(mut self, status: Scalar) -> Function {
+        let value = self.constant(status);
+        self.outputs.push(Output::Return { value });
+        self
+    }
+
+    /// What is returned, if that is such a number: after all rounds, and also where there is none.
+    pub fn status(&self) -> Option<Scalar> {
+        let returned = self.outputs.iter().find_map(|o| match o {
+            Output::Return { value } => Some(*value),
+            Output::Store { .. } => None,
+        });
+        self.constant_at(returned?)
+    }
+
+    /// The same function without what it returns.
+    #[must_use]
+    pub fn without_status(&self) -> Function {
+        Function {
+            outputs: self.stores().cloned().collect(),
+            ..self.clone()
+        }
+    }
+
+    fn stores(&self) -> impl Iterator<Item = &Output> {
+        let stores = |o: &&Output| matches!(o, Output::Store { .. });
+        self.outputs.iter().filter(stores)
+    }
+
+    fn constant_at(&self, node: NodeId) -> Option<Scalar> {
+        match self.nodes.get(node)?.op {
+            Op::Constant(value) => Some(value),
+            _ => None,
+        }
     }
 
     /// The function that does `round`, as [`Function::round`] has it, so many times; nothing if that returns a value.

@@ -6,12 +6,12 @@ use tensorize_ir::element::Elem;
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::limit;
-use tensorize_ir::loopir::{self, Expr, Loop, Stmt, Visited, visit};
+use tensorize_ir::loopir::{self, Loop, Stmt};
+use tensorize_ir::scalar::Scalar;
 use tensorize_ir::tensir::{self, Op, Rounds};
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::Executor;
-use tensorize_prove::loops::modified;
-use tensorize_prove::rounds::{Split, writes_again};
+use tensorize_prove::rounds::{Split, without_status, writes_again};
 use tensorize_prove::solver::Solver;
 
 /// How many loops over time may lie in each other.
@@ -28,12 +28,28 @@ pub(super) fn propose(
     failed: Option<&tensir::Function>,
     solver: &mut Solver,
 ) -> Option<Proposal> {
+    if let Some((plain, status)) = without_status(kernel) {
+        return Some(propose(&plain, failed, solver)?.returning(status));
+    }
     let levels = failed.and_then(|f| f.rounds.as_ref());
     let failed = levels.map_or(0, |r| r.all().count());
     let mut of = |worth: Worth| {
         (failed + 1..=DEEPEST).find_map(|levels| rounds_of(kernel, levels, &[], worth, solver))
     };
     of(Worth::ManyAtOnce).or_else(|| of(Worth::Anything))
+}
+
+impl Proposal {
+    /// The same of a kernel that returns this number whatever it does.
+    fn returning(self, status: Scalar) -> Proposal {
+        let otherwise = self.otherwise.map(|p| Box::new(p.returning(status)));
+        Proposal {
+            raised: self.raised.with_status(status),
+            plain: self.plain.map(|f| f.with_status(status)),
+            otherwise,
+            ..self
+        }
+    }
 }
 
 /// What a round has to compute.
@@ -53,10 +69,6 @@ fn rounds_of(
     worth: Worth,
     solver: &mut Solver,
 ) -> Option<Proposal> {
-    // Rounds that read nothing of what others write do not build on each other: all of them in a row would do more.
-    if !loops(kernel).any(reads_what_it_writes) {
-        return None;
-    }
     let counter = Split::name(kernel);
     let splits = Split::all(kernel, &counter).ok()?;
     let proposals = splits
@@ -121,15 +133,6 @@ fn loops(kernel: &loopir::Function) -> impl Iterator<Item = &Loop> {
         Stmt::Loop(l) => Some(l),
         _ => None,
     })
-}
-
-fn reads_what_it_writes(l: &Loop) -> bool {
-    let (_, written) = modified(&l.body);
-    let mut reads = false;
-    visit(&l.body, &mut |part| {
-        reads |= matches!(part, Visited::Expr(Expr::Load { array, .. }) if written.contains(array));
-    });
-    reads
 }
 
 /// How often the loop runs, by what a function returns that counts.

@@ -40,6 +40,52 @@ const CASES: &[Case] = &[
             ("w = y[i];", "w += y[i];"),
         ],
     ),
+    // Rounds that return the same number, whatever they do.
+    (
+        "int f(int *x, const int *a, int n) { for (int j = 0; j < n; j++) { if (x[j] != 0) { int by = x[j];
+         for (int i = 0; i < j; i++) x[i] += by * a[i + j * n]; x[j] *= a[j + j * n]; } } return 0; }",
+        &[
+            ("return 0;", "return 1;"),
+            ("return 0;", "return n;"),
+            ("return 0;", "return n < 3 ? 0 : 1;"),
+            ("{ for (int j", "{ if (n < 0) return -1; for (int j"),
+            ("{ for (int j", "{ if (n == 3) return 0; for (int j"),
+            ("{ int by", "{ if (j == 5) return 0; int by"),
+            ("{ int by", "{ if (j == 5) return 2; int by"),
+            ("j < n", "j < n - 1"),
+            ("j = 0", "j = 1"),
+            ("i < j", "i <= j"),
+            ("int by = x[j]", "int by = x[0]"),
+            ("x[j] *= a[j + j * n]; } }", "} x[j] *= a[j + j * n]; }"),
+            ("x[j] != 0", "x[j] > 0"),
+        ],
+    ),
+    // Rounds that read nothing of what others write, and go over it all the same: the last one counts.
+    (
+        "void f(const int *x, int *y, int frames, int len, int hop) { for (int f = 0; f < frames; f++)
+         for (int i = 0; i < len; i++) y[f * hop + i] = x[f * len + i]; }",
+        &[
+            ("int f = 0; f < frames; f++", "int f = frames - 1; f >= 0; f--"),
+            ("f * hop", "f * len"),
+            ("f * len", "f * hop"),
+            ("f = 0", "f = 1"),
+            ("f < frames", "f <= frames"),
+            ("i < len", "i < hop"),
+            ("i < len", "i < (f > 0 ? len - 1 : len)"),
+        ],
+    ),
+    (
+        "void f(const int *a, int *p, int n) { for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++)
+         p[i * (i + 1) / 2 + j] = a[i * n + j]; }",
+        &[
+            ("j <= i", "j < i"),
+            ("2 + j]", "2 + i - j]"),
+            ("(i + 1) / 2", "(i + 2) / 2"),
+            ("(i + 1) / 2", "i / 2"),
+            ("i * n + j", "j * n + i"),
+            ("i = 0", "i = 1"),
+        ],
+    ),
     // One number after the other.
     (
         "void f(unsigned *w, int n, int m) { for (int t = 16; t < n; t++) { unsigned x = w[t - 3] ^ w[t - 16];
