@@ -272,14 +272,18 @@ pub(crate) fn facts(condition: &ElemRef, truth: bool, out: &mut Vec<ElemRef>) {
 }
 
 impl Executor<'_, '_> {
-    /// The state, where it is known which of two values a variable has, or whether a place is written.
-    fn decided(&mut self, state: &State) -> State {
+    /// The state, where it is known which of two values a variable has, or whether a place is written. What was written
+    /// before `entry` is not of this case alone, and stays as it is.
+    fn decided(&mut self, entry: &State, state: &State) -> State {
         let mut new = state.clone();
         for value in new.scalars.values_mut() {
             *value = self.chosen(value);
         }
-        for contents in new.arrays.values_mut() {
-            contents.effects = self.written(&contents.effects);
+        for (name, contents) in &mut new.arrays {
+            let before = entry.arrays.get(name).map_or(0, |c| c.effects.len());
+            let since = self.written(&contents.effects[before..]);
+            contents.effects.truncate(before);
+            contents.effects.extend(since);
         }
         new
     }
@@ -460,7 +464,7 @@ impl Executor<'_, '_> {
         let mut some = self.under_all(&why, |x| {
             let mut open = Vec::new();
             facts(&begins, true, &mut open);
-            let end = x.under_all(&open, |x| Ok(x.decided(&end)))?;
+            let end = x.under_all(&open, |x| Ok(x.decided(entry, &end)))?;
             Ok(match x.ctx.decide(&begins) {
                 Some(true) => end,
                 _ => merge(&begins, entry, end, some),

@@ -44,6 +44,14 @@ const CASES: &[Case] = &[
             ("found = 1; return", "found = 2; return"),
         ],
     ),
+    // What is written before is not of the case alone in which something is found.
+    (
+        "void f(int *a, const int *x, int n) { a[0] = 1; int at = -1; for (int i = 0; i < n; i++) if (x[i] == 7) { at = i; break; } a[1] = at; }",
+        &[
+            ("a[0] = 1;", "if (n > 0) a[0] = 1;"),
+            ("a[0] = 1;", "if (n < 1) a[0] = 1;"),
+        ],
+    ),
     // Where it was.
     (
         "int f(const int *a, int n, int m, int v) { int at = -1; for (int i = 0; i < n && at < 0; i++) for (int j = 0; j < m; j++) if (a[i*m+j] == v) { at = i*m+j; break; } return at; }",
