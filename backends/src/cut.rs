@@ -37,6 +37,7 @@ pub(crate) fn part(
             nodes: vec![],
             outputs: vec![],
             rounds: None,
+            state: vec![],
         },
         done: BTreeMap::new(),
     };

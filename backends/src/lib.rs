@@ -66,6 +66,12 @@ pub trait Target: Sync {
         false
     }
 
+    /// Whether there is code for those of which rounds leave more to the next ones than the caller's arrays
+    /// ([`tensir::State`]). Where there is not, none is asked for.
+    fn has_state(&self) -> bool {
+        false
+    }
+
     /// Code for one kernel.
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported>;
 }

@@ -55,6 +55,7 @@ impl Operators {
             nodes: vec![],
             outputs: vec![],
             rounds: None,
+            state: vec![],
         };
         let view = |name: &str| View {
             array: name.into(),

@@ -76,6 +76,11 @@ pub fn generate(
         let why = "it returns a number after doing the same several times over, and this target's code for that returns none";
         return report(TargetStatus::Unsupported, why.into());
     }
+    if !summary.state.is_empty() && !target.has_state() {
+        let why = "what it does several times over leaves numbers, or arrays of its own, to the next time, and this target \
+                   keeps none as yet";
+        return report(TargetStatus::Unsupported, why.into());
+    }
     let make = |tier: Tier, plain: bool| {
         target.generate(&backends::Kernel {
             function: summary,

@@ -12,11 +12,13 @@ mod rounds;
 mod sampled;
 mod scan;
 mod side_conditions;
+mod state;
 
 pub use interpret::{Tensor, evaluate, interpret, positions};
 pub use rounds::Rounds;
 pub use sampled::{Sampled, Sampling, covered, sample};
 pub use side_conditions::SideCondition;
+pub use state::State;
 
 use crate::element::{Elem, ElemRef};
 use crate::index::{Idx, Sym};
@@ -38,6 +40,8 @@ pub struct Function {
     pub outputs: Vec<Output>,
     /// How often all this happens, one time after the other; once where nothing is said.
     pub rounds: Option<Rounds>,
+    /// What rounds leave to the next ones besides the caller's arrays.
+    pub state: Vec<State>,
 }
 
 /// The number of a node in [`Function::nodes`].

@@ -4,7 +4,7 @@ use crate::element::{Elem, Order};
 use crate::index::{Idx, Sym};
 use crate::loopir::Param;
 use crate::scalar::ScalarType;
-use crate::tensir::{Function, NodeId, Op, Output, TensorType, View, dim_number};
+use crate::tensir::{Function, NodeId, Op, Output, State, TensorType, View, dim_number};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -62,6 +62,10 @@ impl Function {
     pub fn verify(&self) -> Result<(), Invalid> {
         let at = |place| move |rule| Invalid { place, rule };
         self.verify_params().map_err(at(Place::Params))?;
+        if !self.state.is_empty() {
+            self.verify_state().map_err(at(Place::Params))?;
+            return self.exposed().verify();
+        }
         if let (Some(rounds), Some(round)) = (&self.rounds, self.round()) {
             self.over_sizes(&rounds.trip, 0)
                 .map_err(|e| format!("in the number of rounds: {e}"))
@@ -89,6 +93,24 @@ impl Function {
         for (i, output) in self.outputs.iter().enumerate() {
             self.verify_output(output, &mut returns)
                 .map_err(at(Place::Output(i)))?;
+        }
+        Ok(())
+    }
+
+    fn verify_state(&self) -> Rule {
+        ensure(self.rounds.is_some(), || {
+            "something lasts over all rounds, and there is but one".into()
+        })?;
+        let returned = self.state.iter().filter(|s| s.returned);
+        ensure(returned.clone().count() < 2, || "returns two values".into())?;
+        ensure(returned.into_iter().all(State::is_number), || {
+            "what is returned is no number".into()
+        })?;
+        for state in &self.state {
+            if let Some(len) = &state.len {
+                self.over_sizes(len, 0)
+                    .map_err(|e| format!("in the length of '{}': {e}", state.name))?;
+            }
         }
         Ok(())
     }

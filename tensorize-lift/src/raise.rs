@@ -96,5 +96,6 @@ fn empty(name: &str, params: &[Param]) -> Function {
         nodes: vec![],
         outputs: vec![],
         rounds: None,
+        state: vec![],
     }
 }

@@ -19,7 +19,7 @@ use tensorize_prove::context::Context;
 use tensorize_prove::exec::{Executor, Stuck};
 use tensorize_prove::loops::Oracle;
 use tensorize_prove::solver::Solver;
-use tensorize_prove::{Options, Verdict, integer_params, prove};
+use tensorize_prove::{Options, Proof, Verdict, integer_params, prove};
 
 mod cases;
 pub(crate) mod closed_form;
@@ -91,6 +91,16 @@ impl Proposal {
         self
     }
 
+    /// The same with what `f` makes of each summary.
+    fn map(self, f: &dyn Fn(tensir::Function) -> tensir::Function) -> Proposal {
+        Proposal {
+            raised: f(self.raised),
+            plain: self.plain.map(f),
+            otherwise: self.otherwise.map(|p| Box::new(p.map(f))),
+            ..self
+        }
+    }
+
     /// Another proposal if nothing of this one is proven.
     fn or_else(mut self, other: Proposal) -> Proposal {
         self.otherwise = Some(Box::new(match self.otherwise {
@@ -147,8 +157,8 @@ impl Proposal {
         };
         for summary in [&self.raised].into_iter().chain(&self.plain) {
             let verdict = prove(kernel, summary, oracle, solver, &without_search);
-            if matches!(verdict, Verdict::Proven(_)) {
-                return (summary.clone(), verdict);
+            if let Verdict::Proven(proof) = &verdict {
+                return (with_lengths(summary, proof), verdict);
             }
         }
         let may_be_over_time = self.plain.is_some();
@@ -194,6 +204,17 @@ impl Proposal {
         let verdict = prove(kernel, &self.raised, oracle, solver, options);
         (self.raised, verdict)
     }
+}
+
+/// The summary in which what lasts over all rounds has as many elements as the proof says are touched.
+fn with_lengths(summary: &tensir::Function, proof: &Proof) -> tensir::Function {
+    let mut summary = summary.clone();
+    for state in &mut summary.state {
+        let touched = proof.state.iter().find(|e| e.array == state.name);
+        let touched = touched.map_or_else(Idx::default, |e| e.hi.clone());
+        state.len.get_or_insert(touched);
+    }
+    summary
 }
 
 /// Proposes a summary. It is a proposal: the prover has to agree.

@@ -294,6 +294,7 @@ fn random(seed: u64) -> Function {
         nodes: vec![],
         outputs: vec![],
         rounds: None,
+        state: vec![],
     };
     let mut t = Terms {
         rng: Rng::new(seed),

@@ -220,7 +220,11 @@ fn always(ctx: &mut Context, a: &Access, all: &[Access], guards: &mut Vec<Guard>
 
 /// Shows that generated code touches only what the original does: arrays, extents, and, where the
 /// original touches memory on some data only, the same places under the same conditions.
-pub fn within(ctx: &mut Context, generated: &[Touched], original: &Proof) -> Result<(), Stuck> {
+pub fn within<'a>(
+    ctx: &mut Context,
+    generated: impl IntoIterator<Item = &'a Touched>,
+    original: &Proof,
+) -> Result<(), Stuck> {
     for g in generated {
         let name = &g.footprint.extent.array;
         let fail = |why: &str| {

@@ -6,7 +6,7 @@
 pub use loosened::{Cause, Loosened};
 pub use prove::{Options, integer_params, prove, prove_generated, same_params};
 
-use tensorize_ir::guard::{Footprint, Guard, Tier};
+use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
 use tensorize_ir::index::Sym;
 
 mod bits;
@@ -45,6 +45,7 @@ mod settle;
 pub mod signs;
 pub mod smt;
 pub mod solver;
+pub mod state;
 mod trap;
 mod turns;
 
@@ -67,6 +68,8 @@ pub struct Proof {
     /// Under which conditions on the arguments all accesses to local arrays and tables lie inside of them, which C
     /// takes for granted and callers with slices can't be trusted with; `None` if there is no telling.
     pub within_locals: Option<Vec<Guard>>,
+    /// How far what lasts over all rounds is touched.
+    pub state: Vec<Extent>,
     /// Every integer division and shift that C may leave undefined.
     pub hazards: Vec<exec::Hazard>,
 }

@@ -13,6 +13,7 @@ use crate::loosened::{Cause, Loosened};
 use crate::reads;
 use crate::rounds::{self, Split};
 use crate::solver::{Answer, Solver};
+use crate::state;
 use crate::{Proof, Verdict};
 use std::collections::BTreeMap;
 use tensorize_ir::element::ElemRef;
@@ -22,7 +23,7 @@ use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::tensir::{self, Output, Rounds, View, at, dim};
+use tensorize_ir::tensir::{self, Output, Rounds, State as Lasting, View, at, dim};
 
 /// What a proof starts from.
 #[derive(Clone, Debug)]
@@ -177,15 +178,41 @@ fn attempt(
         Some((kernel, summary)) => (kernel, summary),
         None => (kernel, summary),
     };
+    let state = &summary.state;
+    let mut options = options.clone();
+    for s in state.iter().filter(|_| original.is_some()) {
+        let (Some(code), Some(len)) = (state::length(kernel, s)?, &s.len) else {
+            continue;
+        };
+        let known = original.iter().flat_map(|p| &p.guards);
+        let exactly = Options {
+            best: Tier::Exact,
+            worst: Tier::Exact,
+            assume: known.chain(&options.assume).cloned().collect(),
+            ..options.clone()
+        };
+        let length = Once {
+            kernel: &code,
+            summary: &rounds::number_of_rounds(&code, len),
+            state: &[],
+            around: &[],
+            original: None,
+            oracle,
+            options: &exactly,
+        };
+        options.assume = length.attempt(solver, guards)?.guards;
+    }
     let all = Once {
-        kernel,
-        summary,
+        kernel: &state::exposed(kernel, state)?,
+        summary: &summary.exposed(),
+        state,
         around: &[],
         original,
         oracle,
-        options,
+        options: &options,
     };
-    all.in_rounds(solver, guards)
+    let proof = all.in_rounds(solver, guards)?;
+    state::hidden(proof, kernel, state)
 }
 
 /// What is to be shown to compute what; among the rounds of loops over time, the numbers of these are the kernel's last
@@ -194,6 +221,8 @@ fn attempt(
 struct Once<'a> {
     kernel: &'a loopir::Function,
     summary: &'a tensir::Function,
+    /// What among the arrays is the kernel's own, and lasts over all rounds.
+    state: &'a [Lasting],
     /// Counters and numbers of the rounds around it, outermost first.
     around: &'a [(Sym, Idx)],
     original: Option<&'a Proof>,
@@ -261,7 +290,7 @@ impl Once<'_> {
         };
         let proof = round.in_rounds(solver, guards)?;
         // What is asked because of the rounds in it is among this, too.
-        rounds::holds_for_all(&proof, &rounds.counter)?;
+        rounds::holds_for_all(&proof, &rounds.counter, self.state)?;
         Ok(proof)
     }
 
@@ -269,11 +298,13 @@ impl Once<'_> {
         let Once {
             kernel,
             summary,
+            state,
             around,
             original,
             oracle,
             options,
         } = self;
+        let kernel = &state::in_variables(kernel, state);
         let mut params = integer_params(kernel);
         params.retain(|name, _| around.iter().all(|(counter, _)| counter != name));
         let mut ctx = Context::new(solver, params, options.planted_lemmas.clone());
@@ -291,7 +322,7 @@ impl Once<'_> {
         }
         let ran = exec.run();
         *guards = exec.ctx.guards().to_vec();
-        let (state, returned) = ran?;
+        let (left, returned) = ran?;
         if kernel.fused {
             let cause = Cause::Open;
             exec.loosened.push(Loosened { line: 0, cause });
@@ -299,14 +330,16 @@ impl Once<'_> {
             let cause = Cause::Asked;
             exec.loosened.push(Loosened { line: 0, cause });
         }
-        let tier = compare(&mut exec, summary, &state, returned.as_ref(), options)?.max(exec.tier);
+        let tier = compare(&mut exec, summary, &left, returned.as_ref(), options)?.max(exec.tier);
         let loosened = Loosened::merged(std::mem::take(&mut exec.loosened));
         if exec.tier == Tier::Real {
             footprint::independent_of_reals(&exec.accesses, &exec.hazards)?;
         }
         let touched = footprint::touched(&mut exec, original)?;
         if let Some(original) = original {
-            footprint::within(&mut exec.ctx, &touched, original)?;
+            let is_own = |t: &&Touched| state.iter().any(|s| s.name == t.footprint.extent.array);
+            let others = touched.iter().filter(|t| !is_own(t));
+            footprint::within(&mut exec.ctx, others, original)?;
             hazard::no_new_hazards(&mut exec.ctx, &exec.hazards, &original.hazards)?;
         } else {
             reads::within(&mut exec.ctx, summary, &touched)?;
@@ -332,6 +365,7 @@ impl Once<'_> {
                 accesses: exec.accesses,
                 hazards: exec.hazards,
                 within_locals,
+                state: vec![],
             }),
             Answer::Unsat => {
                 stuck("the guards and lemmas in use contradict each other, so they prove nothing")

@@ -18,7 +18,7 @@ use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Loop, LoopMode, Param, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
-use tensorize_ir::tensir::{self, Op, Output, Rounds, TensorType};
+use tensorize_ir::tensir::{self, Op, Output, Rounds, State, TensorType};
 
 /// What a kernel with a loop over time is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,6 +127,7 @@ pub fn number_of_rounds(kernel: &Function, trip: &Idx) -> tensir::Function {
         nodes: vec![],
         outputs: vec![],
         rounds: None,
+        state: vec![],
     };
     let ty = TensorType::scalar(Rounds::COUNTER);
     let value = function.add(Op::Size(trip.clone()), vec![], ty);
@@ -134,12 +135,13 @@ pub fn number_of_rounds(kernel: &Function, trip: &Idx) -> tensir::Function {
     function
 }
 
-/// Shows that what a proof asks before a call is nothing that a round may change, and that it speaks of no round.
-pub(crate) fn holds_for_all(proof: &Proof, counter: &Sym) -> Result<(), Stuck> {
-    let written: BTreeSet<&Sym> = (proof.footprints.iter())
+/// Shows that what a proof asks before a call is nothing that a round may change, and that it speaks of no round, nor of
+/// what only rounds have.
+pub(crate) fn holds_for_all(proof: &Proof, counter: &Sym, state: &[State]) -> Result<(), Stuck> {
+    let written = (proof.footprints.iter())
         .filter(|f| f.writes)
-        .map(|f| &f.extent.array)
-        .collect();
+        .map(|f| &f.extent.array);
+    let written: BTreeSet<&Sym> = written.chain(state.iter().map(|s| &s.name)).collect();
     let reads_written = |e: &ElemRef| {
         let mut found = false;
         e.visit(&mut |x| {
@@ -642,7 +644,7 @@ fn rewritten(stmts: &[Stmt], f: &dyn Fn(&Stmt) -> Option<Stmt>) -> Vec<Stmt> {
 }
 
 /// Every name in a kernel.
-fn names(kernel: &Function) -> BTreeSet<Sym> {
+pub(crate) fn names(kernel: &Function) -> BTreeSet<Sym> {
     let mut names: BTreeSet<Sym> = kernel.params.iter().map(|p| p.name().clone()).collect();
     names.extend(kernel.arrays.iter().map(|a| a.name.clone()));
     names.extend(modified(&kernel.body).0.into_keys());

@@ -87,6 +87,7 @@ fn lower_with(
 ) -> Result<Lowered, Unsupported> {
     let all = function;
     let function = &all.innermost();
+    let state = &all.state;
     let around: Vec<&Rounds> = all.rounds.iter().flat_map(Rounds::all).collect();
     let mut b = Builder::new(machine, function, allowed);
     b.extremes = extremes;
@@ -98,6 +99,13 @@ fn lower_with(
         .filter(|_| machine == Machine::Cores)
         .map(|f| &f.extent);
     b.ends = ends.map(|e| (e.array.clone(), e.hi.clone())).collect();
+    for s in state {
+        let end = s
+            .len
+            .clone()
+            .ok_or_else(|| Unsupported::new(format!("how long '{}' is isn't known", s.name)))?;
+        b.ends.insert(s.name.clone(), end);
+    }
     let mut plan = nest::plan(function, locals, &b.names, &b.ends)?;
     for rounds in around.iter().rev() {
         let lens = plan.memory.iter_mut().map(|m| &mut m.len);
@@ -151,11 +159,26 @@ fn lower_with(
         tier: b.tier,
         contractions: b.contractions,
     };
+    let mut builder = Builder::new(Machine::Cores, function, Tier::Exact);
     // What an inner loop's end is made of has its value in the rounds around it.
-    let mut lowered = around.iter().rev().try_fold(lowered, |lowered, rounds| {
-        let trip = Builder::new(Machine::Cores, function, Tier::Exact).by_params(&rounds.trip)?;
-        Ok(rounds::in_rounds(lowered, rounds, trip))
+    let lowered = around.iter().rev().try_fold(lowered, |lowered, rounds| {
+        let trip = builder.by_params(&rounds.trip)?;
+        Ok::<_, Unsupported>(rounds::in_rounds(lowered, rounds, trip))
     })?;
+    let own = state.iter().map(|s| {
+        let len = match (&s.len, s.is_number()) {
+            (Some(len), false) => Len::Of(builder.by_params(len)?),
+            _ => Len::Fixed(1),
+        };
+        Ok(LocalArray {
+            name: s.name.clone(),
+            elem: s.elem,
+            len,
+            init: None,
+        })
+    });
+    let own = own.collect::<Result<Vec<_>, Unsupported>>()?;
+    let mut lowered = rounds::with_state(lowered, state, own);
     if let Some(status) = all.status().filter(|_| !around.is_empty()) {
         lowered.function.ret = Some(status.ty);
         let status = Stmt::Return(Some(Expr::Const(status)));

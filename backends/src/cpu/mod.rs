@@ -79,6 +79,10 @@ impl Target for Cpu {
         true
     }
 
+    fn has_state(&self) -> bool {
+        true
+    }
+
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
         let Kernel {
             function,

@@ -1,21 +1,27 @@
 //! Loops over time: one round's code, as often as the kernel says.
 
 use super::lower::{I64, Lowered};
-use tensorize_ir::index::Idx;
-use tensorize_ir::loopir::{self, Expr, Loop, LoopMode, Stmt, Visited, visit};
+use tensorize_ir::index::{Atom, Idx};
+use tensorize_ir::loopir::{self, Expr, LocalArray, Loop, LoopMode, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp};
-use tensorize_ir::tensir::Rounds;
+use tensorize_ir::tensir::{Rounds, State};
 
 /// The most that a number of elements is in any round, if it grows or shrinks from each to the next by as much, by the
-/// looks of it. Of others it is that of the first round. The proof says whether it is enough.
+/// looks of it. Of others it is that of the first round, or also that of the last if it is an element or none, as the number
+/// of the round says. The proof says whether it is enough.
 pub(super) fn most(len: &Idx, rounds: &Rounds) -> Idx {
     let step = len.linear_in(&rounds.counter);
-    let grows = step.is_some_and(|(step, _)| step.terms().all(|(_, c)| c > 0));
-    let round = match grows {
-        true => &rounds.trip - &Idx::constant(1),
-        false => Idx::default(),
-    };
-    len.replace(&rounds.counter, &round)
+    let grows = (step.as_ref()).map(|(step, _)| step.terms().all(|(_, c)| c > 0));
+    let mut atoms = len.terms().flat_map(|(factors, _)| factors);
+    let or_none = atoms.any(|atom| matches!(atom, Atom::Min(..)));
+    let last = &rounds.trip - &Idx::constant(1);
+    let [first, last] = [Idx::default(), last].map(|k| len.replace(&rounds.counter, &k));
+    match grows {
+        Some(true) => last,
+        Some(false) => first,
+        None if or_none => first.maximum(&last),
+        None => first,
+    }
 }
 
 /// The code of `round`, of which the last parameter is the number of the round, for as many as `trip` says.
@@ -57,4 +63,18 @@ pub(super) fn in_rounds(round: Lowered, rounds: &Rounds, trip: Expr) -> Lowered 
         },
         ..round
     }
+}
+
+/// The code of which the last parameters are what lasts over all rounds, with that as arrays of its own.
+pub(super) fn with_state(all: Lowered, state: &[State], own: Vec<LocalArray>) -> Lowered {
+    let mut function = all.function;
+    let params = function.params.len().saturating_sub(state.len());
+    function.params.truncate(params);
+    function.arrays.extend(own);
+    if let Some(s) = state.iter().find(|s| s.returned) {
+        function.ret = Some(s.elem);
+        let last = Expr::load(s.name.clone(), s.elem, Expr::int(I64, 0));
+        function.body.push(Stmt::Return(Some(last)));
+    }
+    Lowered { function, ..all }
 }

@@ -56,6 +56,7 @@ pub fn function(name: &str, ty: ScalarType, cases: &[Case]) -> Function {
         nodes: vec![],
         outputs: vec![],
         rounds: None,
+        state: vec![],
     };
     let vector = |elem| TensorType::new(vec![Idx::sym("n")], elem);
     let a = f.add(Op::View(view("a")), vec![], vector(ty));
@@ -111,6 +112,7 @@ pub fn folds(name: &str, ty: ScalarType, folds: &[(Reducer, Vec<usize>)]) -> Fun
         nodes: vec![],
         outputs: vec![],
         rounds: None,
+        state: vec![],
     };
     let (rows, cols) = (Idx::sym("rows"), Idx::sym("cols"));
     let matrix = View {

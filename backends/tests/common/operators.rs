@@ -49,6 +49,7 @@ fn function(ty: ScalarType, from_library: bool) -> Function {
         nodes: vec![],
         outputs: vec![],
         rounds: None,
+        state: vec![],
     };
     let vector = |elem| TensorType::new(vec![Idx::sym("n")], elem);
     let a = f.add(Op::View(view("a")), vec![], vector(ty));

@@ -238,6 +238,19 @@ fn source_text(job: &Job) -> String {
 /// What stands where, as index notation.
 fn computes(summary: &tensir::Function) -> Vec<String> {
     let mut lines = Vec::new();
+    for state in &summary.state {
+        let tensir::State {
+            name, elem, len, ..
+        } = state;
+        let len = len.as_ref().map_or("?".to_owned(), Idx::to_string);
+        let returned = match state.returned {
+            true => ", the first of which is returned in the end",
+            false => "",
+        };
+        lines.push(format!(
+            "'{name}' is {len} of {elem} that last over all rounds{returned}"
+        ));
+    }
     for tensir::Rounds { counter, trip, .. } in summary.rounds.iter().flat_map(tensir::Rounds::all)
     {
         lines.push(format!(

@@ -100,6 +100,7 @@ fn summary(added: i128) -> tensir::Function {
         nodes: vec![],
         outputs: vec![],
         rounds: None,
+        state: vec![],
     };
     let value = f.add(
         Op::Generic(value),
@@ -137,6 +138,7 @@ fn proof(tier: Tier) -> Proof {
         accesses: vec![],
         hazards: vec![],
         within_locals: Some(vec![]),
+        state: vec![],
     }
 }
 
@@ -415,6 +417,7 @@ fn a_real_sum_has_a_measured_error() {
         nodes: vec![],
         outputs: vec![],
         rounds: None,
+        state: vec![],
     };
     let vector = TensorType::new(vec![Idx::sym("n")], F32);
     let view = View {

@@ -319,6 +319,7 @@ fn parameters(function: &loopir::Function) -> String {
         nodes: vec![],
         outputs: vec![],
         rounds: None,
+        state: vec![],
     };
     let text = empty.to_string();
     let inner = text

@@ -5,7 +5,7 @@ use super::{Function, Node, Op, Output, Reducer, Rounds, View, arg_reduce, dim, 
 use crate::element::Evaluator;
 use crate::index::{Atom, Idx, Sym};
 use crate::loopir::Param;
-use crate::memory::{Inputs, Outputs};
+use crate::memory::{Buffer, Inputs, Outputs};
 use crate::op::{self, BinOp};
 use crate::scalar::Scalar;
 use std::collections::{HashMap, HashSet};
@@ -31,10 +31,30 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
     function.verify().map_err(|e| e.to_string())?;
     check_inputs(function, inputs)?;
     let mut inputs = inputs.clone();
+    for state in &function.state {
+        let len = state.len.as_ref().map(|len| size(len, &inputs));
+        let len = len.ok_or_else(|| format!("how long '{}' is isn't known", state.name))??;
+        let len = usize::try_from(len.max(0)).unwrap_or(usize::MAX);
+        if len > MAX_ELEMENTS {
+            return Err(format!(
+                "'{}' has more elements than can be tried",
+                state.name
+            ));
+        }
+        let zeros = Buffer::zeros(state.elem, len);
+        inputs.arrays.insert(state.name.clone(), zeros);
+    }
     in_rounds(rounds, &function.innermost(), &mut inputs)?;
+    let mut returned = None;
+    for state in &function.state {
+        let last = inputs.arrays.remove(&state.name);
+        if state.returned {
+            returned = last.and_then(|buffer| buffer.get(0));
+        }
+    }
     Ok(Outputs {
         arrays: inputs.arrays,
-        returned: function.status(),
+        returned: returned.or(function.status()),
     })
 }
 

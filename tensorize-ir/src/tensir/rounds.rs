@@ -1,6 +1,6 @@
 //! Kernels that do the same several times over, as loops over time do.
 
-use super::{Function, NodeId, Op, Output};
+use super::{Function, NodeId, Op, Output, State};
 use crate::index::{Idx, Sym};
 use crate::loopir::Param;
 use crate::scalar::{Scalar, ScalarType};
@@ -38,11 +38,12 @@ impl Rounds {
 }
 
 impl Function {
-    /// One round as a function of its own, which takes the number of the round after its other parameters, and may have
-    /// rounds in turn; nothing if there is but one. It returns nothing: see [`Function::status`].
+    /// One round as a function of its own, which takes its state and then the number of the round after its other
+    /// parameters, and may have rounds in turn; nothing if there is but one. It returns nothing: see [`Function::status`].
     pub fn round(&self) -> Option<Function> {
         let rounds = self.rounds.as_ref()?;
         let mut params = self.params.clone();
+        params.extend(self.state.iter().map(State::param));
         params.push(rounds.param());
         Some(Function {
             name: self.name.clone(),
@@ -50,6 +51,7 @@ impl Function {
             nodes: self.nodes.clone(),
             outputs: self.stores().cloned().collect(),
             rounds: rounds.inner.as_deref().cloned(),
+            state: vec![],
         })
     }
 

@@ -16,7 +16,7 @@ use crate::index::{Idx, Sym};
 use crate::loopir::Param;
 use crate::op::BinOp;
 use crate::scalar::ScalarType;
-use crate::tensir::{Function, Node, NodeId, Op, Output, Reducer, Rounds, TensorType, View};
+use crate::tensir::{Function, Node, NodeId, Op, Output, Reducer, Rounds, State, TensorType, View};
 use crate::verify::Place;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -151,6 +151,17 @@ impl fmt::Display for Function {
             }
         }
         writeln!(f, ") {{")?;
+        for State {
+            name,
+            elem,
+            len,
+            returned,
+        } in &self.state
+        {
+            let len = len.as_ref().map_or("?".to_owned(), Idx::to_string);
+            let returned = if *returned { " returned" } else { "" };
+            writeln!(f, "  state {name}: {elem}[{len}]{returned}")?;
+        }
         for Rounds { counter, trip, .. } in self.rounds.iter().flat_map(Rounds::all) {
             writeln!(f, "  rounds {counter} < {trip}")?;
         }
@@ -314,6 +325,10 @@ impl<'a> FunctionText<'a> {
         c.params = c.list(")", Cursor::param)?;
         c.expect("{")?;
         let given = c.params.len();
+        let mut state = Vec::new();
+        while c.eat_name("state") {
+            state.push(self.state(c)?);
+        }
         let mut all = Vec::new();
         while c.eat_name("rounds") {
             all.push(self.rounds(c)?);
@@ -334,6 +349,7 @@ impl<'a> FunctionText<'a> {
             nodes: std::mem::take(&mut self.nodes),
             outputs,
             rounds,
+            state,
         };
         function.verify().map_err(|e| {
             let at = match e.place {
@@ -344,6 +360,30 @@ impl<'a> FunctionText<'a> {
             c.error_at(at, e)
         })?;
         Ok(function)
+    }
+
+    /// `alpha: f64[1]`: from here on there is an array `alpha`.
+    fn state(&mut self, c: &mut Cursor<'a>) -> Result<State, ParseError> {
+        let name = c
+            .expect_name("the name of what rounds leave to the next")?
+            .into();
+        c.expect(":")?;
+        let elem = c.scalar_type()?;
+        c.expect("[")?;
+        let len = match c.eat("?") {
+            true => None,
+            false => Some(c.idx()?),
+        };
+        c.expect("]")?;
+        let returned = c.eat_name("returned");
+        let state = State {
+            name,
+            elem,
+            len,
+            returned,
+        };
+        c.params.push(state.param());
+        Ok(state)
     }
 
     /// `k < n`: from here on there is a parameter `k`.

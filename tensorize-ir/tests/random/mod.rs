@@ -90,6 +90,7 @@ impl Case {
             nodes: vec![],
             outputs: vec![],
             rounds: None,
+            state: vec![],
         };
         let mut case = Case {
             function,

@@ -178,7 +178,9 @@ impl<'u> Lower<'u, '_> {
             ));
         };
         let array = self.pointer(p)?.target.array;
-        if !self.allocations.contains_key(&array) {
+        // Pointers may have changed places, so that it is one of several.
+        let mut places = self.places_behind(&array).into_iter();
+        if !places.all(|place| self.allocations.contains_key(&place)) {
             let message = format!(
                 "'{}' frees memory that the function did not allocate",
                 c.spelling()

@@ -113,7 +113,7 @@ fn joined(
     no: &[Closed],
 ) -> Option<Vec<Closed>> {
     if !yes.is_empty() && !no.is_empty() && yes.len() != no.len() {
-        return None;
+        return apart(ctx, condition, yes, no);
     }
     // What a case leaves at a place: what it writes there, or what was there before.
     let left = |case: &[Closed], at: &View, size: &[Idx]| match case {
@@ -132,21 +132,13 @@ fn joined(
         true => (no, Elem::not(condition.clone())),
         false => (yes, condition.clone()),
     };
-    // A place that one round writes may be none of the array in another one: an element there, or none.
     let in_some_rounds = match yes.is_empty() || no.is_empty() {
         true => taken(ctx, &holds).filter(|n| !n.has_values() && !ctx.is_over_params(n)),
         false => None,
     };
     let join = |c: &Closed| match c {
-        Closed::Store { shape, view, value } if shape.is_empty() && in_some_rounds.is_some() => {
-            Some(Closed::Store {
-                shape: in_some_rounds.iter().cloned().collect(),
-                view: View {
-                    index: &view.index + &Idx::sym(dim(0)),
-                    ..view.clone()
-                },
-                value: value.clone(),
-            })
+        Closed::Store { shape, .. } if shape.is_empty() && in_some_rounds.is_some() => {
+            one_or_none(c, in_some_rounds.as_ref()?)
         }
         Closed::Store { shape, view, .. } => {
             let (yes, no) = (left(yes, view, shape)?, left(no, view, shape)?);
@@ -164,5 +156,41 @@ fn joined(
         }
         Closed::Return(_) => None,
     };
-    written.iter().map(join).collect()
+    let joined: Option<Vec<Closed>> = written.iter().map(join).collect();
+    joined.or_else(|| apart(ctx, condition, yes, no))
+}
+
+/// Elements of which each case writes its own, where the number of the round says which case it is: each is one, or none.
+fn apart(
+    ctx: &mut Context,
+    condition: &ElemRef,
+    yes: &[Closed],
+    no: &[Closed],
+) -> Option<Vec<Closed>> {
+    let mut all = Vec::new();
+    for (case, holds) in [(yes, condition.clone()), (no, Elem::not(condition.clone()))] {
+        let taken = taken(ctx, &holds)?;
+        if taken.has_values() || ctx.is_over_params(&taken) {
+            return None;
+        }
+        for c in case {
+            all.push(one_or_none(c, &taken)?);
+        }
+    }
+    Some(all)
+}
+
+/// A place that one round writes may be none of the array in another one: an element there, or none.
+fn one_or_none(c: &Closed, taken: &Idx) -> Option<Closed> {
+    let Closed::Store { shape, view, value } = c else {
+        return None;
+    };
+    shape.is_empty().then(|| Closed::Store {
+        shape: vec![taken.clone()],
+        view: View {
+            index: &view.index + &Idx::sym(dim(0)),
+            ..view.clone()
+        },
+        value: value.clone(),
+    })
 }

@@ -1,18 +1,21 @@
 //! Loops over time: where a kernel as a whole has no summary, one round of its outermost loop may have one.
 
+mod state;
+
 use super::{Proposal, Summariser};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 use tensorize_ir::element::Elem;
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Loop, Stmt};
-use tensorize_ir::scalar::Scalar;
-use tensorize_ir::tensir::{self, Op, Rounds};
+use tensorize_ir::tensir::{self, Op, Rounds, State};
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::Executor;
 use tensorize_prove::rounds::{Split, without_status, writes_again};
 use tensorize_prove::solver::Solver;
+use tensorize_prove::state::{exposed, in_variables};
 
 /// How many loops over time may lie in each other.
 const DEEPEST: usize = 3;
@@ -29,27 +32,43 @@ pub(super) fn propose(
     solver: &mut Solver,
 ) -> Option<Proposal> {
     if let Some((plain, status)) = without_status(kernel) {
-        return Some(propose(&plain, failed, solver)?.returning(status));
+        return Some(propose(&plain, failed, solver)?.map(&|f| f.with_status(status)));
     }
-    let levels = failed.and_then(|f| f.rounds.as_ref());
-    let failed = levels.map_or(0, |r| r.all().count());
-    let mut of = |worth: Worth| {
-        (failed + 1..=DEEPEST).find_map(|levels| rounds_of(kernel, levels, &[], worth, solver))
-    };
-    of(Worth::ManyAtOnce).or_else(|| of(Worth::Anything))
+    let failed = failed.and_then(|f| Some((&f.state, f.rounds.as_ref()?.all().count())));
+    let mut more_than = failed.map_or(0, |(_, levels)| levels);
+    let states = state::proposed(kernel);
+    let left = states
+        .iter()
+        .skip_while(|s| failed.is_some_and(|(state, _)| state != *s));
+    left.into_iter().find_map(|state| {
+        let levels = std::mem::take(&mut more_than) + 1..=DEEPEST;
+        with_state(kernel, state, levels, solver)
+    })
 }
 
-impl Proposal {
-    /// The same of a kernel that returns this number whatever it does.
-    fn returning(self, status: Scalar) -> Proposal {
-        let otherwise = self.otherwise.map(|p| Box::new(p.returning(status)));
-        Proposal {
-            raised: self.raised.with_status(status),
-            plain: self.plain.map(|f| f.with_status(status)),
-            otherwise,
-            ..self
-        }
-    }
+/// The same where rounds leave this to the next ones besides the caller's arrays.
+fn with_state(
+    kernel: &loopir::Function,
+    state: &[State],
+    levels: RangeInclusive<usize>,
+    solver: &mut Solver,
+) -> Option<Proposal> {
+    let exposed = exposed(kernel, state).ok()?;
+    let mut of = |worth: Worth| {
+        let how = How { state, worth };
+        let mut levels = levels.clone();
+        levels.find_map(|levels| rounds_of(&exposed, levels, &[], how, solver))
+    };
+    let found = of(Worth::ManyAtOnce).or_else(|| of(Worth::Anything))?;
+    Some(found.map(&|f| f.with_state(state)))
+}
+
+/// What rounds are to be like.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    /// What the last parameters but for the numbers of rounds are.
+    state: &'a [State],
+    worth: Worth,
 }
 
 /// What a round has to compute.
@@ -66,14 +85,14 @@ fn rounds_of(
     kernel: &loopir::Function,
     levels: usize,
     around: &[(Sym, Idx)],
-    worth: Worth,
+    how: How,
     solver: &mut Solver,
 ) -> Option<Proposal> {
     let counter = Split::name(kernel);
     let splits = Split::all(kernel, &counter).ok()?;
     let proposals = splits
         .iter()
-        .filter_map(|split| taken_apart(split, &counter, levels, around, worth, solver));
+        .filter_map(|split| taken_apart(split, &counter, levels, around, how, solver));
     let mut proposals: Vec<Proposal> = proposals.take(MOST).collect();
     let last = proposals.pop()?;
     Some(proposals.into_iter().rfold(last, |rest, p| p.or_else(rest)))
@@ -85,7 +104,7 @@ fn taken_apart(
     counter: &Sym,
     levels: usize,
     around: &[(Sym, Idx)],
-    worth: Worth,
+    how: How,
     solver: &mut Solver,
 ) -> Option<Proposal> {
     let trip = trip(&split.count, around, solver)?;
@@ -97,9 +116,12 @@ fn taken_apart(
     }
     let within = [around, &[(counter.clone(), trip.clone())]].concat();
     let round = match levels {
-        1 => super::propose(&split.round, &within, solver, &Summariser, &assume).ok()?,
+        1 => {
+            let round = in_variables(&split.round, how.state);
+            super::propose(&round, &within, solver, &Summariser, &assume).ok()?
+        }
         _ => {
-            let mut round = rounds_of(&split.round, levels - 1, &within, worth, solver)?;
+            let mut round = rounds_of(&split.round, levels - 1, &within, how, solver)?;
             round.assume.extend(assume);
             round
         }
@@ -109,7 +131,7 @@ fn taken_apart(
         trip,
         inner: None,
     };
-    in_rounds(round, &rounds, worth)
+    in_rounds(round, &rounds, how.worth)
 }
 
 /// Looks for something that says of a kernel as a whole what it does, and leaves time for a round of it where that is the

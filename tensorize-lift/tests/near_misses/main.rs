@@ -17,6 +17,7 @@ mod rows;
 mod rules;
 mod scatter;
 mod searches;
+mod state;
 mod traps;
 mod triangles;
 
