@@ -9,6 +9,7 @@ pub use prove::{Options, integer_params, prove, prove_generated, same_params};
 use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
 use tensorize_ir::index::Sym;
 
+mod asked;
 mod bits;
 pub mod bound;
 pub mod canon;
@@ -46,6 +47,7 @@ pub mod signs;
 pub mod smt;
 pub mod solver;
 pub mod state;
+pub mod status;
 mod trap;
 mod turns;
 

@@ -1,5 +1,6 @@
 //! From a kernel and a summary to a verdict.
 
+use crate::asked::known_at_a_call;
 use crate::cases::same_in_cases;
 use crate::chain::{self, Contents};
 use crate::context::Context;
@@ -14,6 +15,7 @@ use crate::reads;
 use crate::rounds::{self, Split};
 use crate::solver::{Answer, Solver};
 use crate::state;
+use crate::status::without_status;
 use crate::{Proof, Verdict};
 use std::collections::BTreeMap;
 use tensorize_ir::element::ElemRef;
@@ -169,7 +171,7 @@ fn attempt(
 ) -> Result<Proof, Stuck> {
     // What is returned after all rounds, and where there is none, is no business of any of them.
     let status = summary.rounds.as_ref().and_then(|_| summary.status());
-    let plain = status.map(|status| match rounds::without_status(kernel) {
+    let plain = status.map(|status| match without_status(kernel) {
         Some((plain, returned)) if returned == status => Ok((plain, summary.without_status())),
         _ => stuck("it may return something else"),
     });
@@ -212,7 +214,9 @@ fn attempt(
         options: &options,
     };
     let proof = all.in_rounds(solver, guards)?;
-    state::hidden(proof, kernel, state)
+    let proof = state::hidden(proof, kernel, state)?;
+    known_at_a_call(&proof, kernel)?;
+    Ok(proof)
 }
 
 /// What is to be shown to compute what; among the rounds of loops over time, the numbers of these are the kernel's last

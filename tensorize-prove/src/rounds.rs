@@ -13,11 +13,10 @@ use crate::loops::modified;
 use crate::turns::{Turn, turns};
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::{Elem, ElemRef};
-use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Loop, LoopMode, Param, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
-use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{self, Op, Output, Rounds, State, TensorType};
 
 /// What a kernel with a loop over time is made of.
@@ -93,32 +92,6 @@ impl Split {
     }
 }
 
-/// A kernel that returns one number wherever it ends, as many C functions return 0, without it, and that number.
-pub fn without_status(kernel: &Function) -> Option<(Function, Scalar)> {
-    let Some(Stmt::Return(Some(Expr::Const(status)))) = kernel.body.last() else {
-        return None;
-    };
-    let same = |s: &Stmt| match s {
-        Stmt::Return(value) => matches!(value, Some(Expr::Const(v)) if v == status),
-        _ => true,
-    };
-    let body = rewritten(&kernel.body, &|s| match s {
-        Stmt::Return(_) if same(s) => Some(Stmt::Return(None)),
-        other => Some(other.clone()),
-    });
-    // From within a loop, or something else.
-    let mut returns = false;
-    visit(&body, &mut |part| {
-        returns |= matches!(part, Visited::Stmt(Stmt::Return(Some(_))));
-    });
-    let kernel = Function {
-        ret: None,
-        body,
-        ..kernel.clone()
-    };
-    (!returns).then_some((kernel, *status))
-}
-
 /// What [`Split::count`] returns.
 pub fn number_of_rounds(kernel: &Function, trip: &Idx) -> tensir::Function {
     let mut function = tensir::Function {
@@ -154,19 +127,7 @@ pub(crate) fn holds_for_all(proof: &Proof, counter: &Sym, state: &[State]) -> Re
         i.for_each_value(&mut |v| found |= reads_written(v));
         found
     };
-    let extents = proof.footprints.iter().map(|f| &f.extent);
-    let guards = (proof.guards.iter())
-        .chain(proof.eager_guards.iter().map(|(_, guard)| guard))
-        .chain(proof.within_locals.iter().flatten());
-    let guard_changes = |g: &Guard| match g {
-        Guard::NonNegative(i) | Guard::Fits(i, _) => changes(i),
-        Guard::Disjoint(a, b) => [&a.lo, &a.hi, &b.lo, &b.hi].into_iter().any(&changes),
-    };
-    if extents
-        .into_iter()
-        .any(|e| changes(&e.lo) || changes(&e.hi))
-        || guards.into_iter().any(guard_changes)
-    {
+    if proof.asked().any(changes) {
         return stuck(
             "what is asked of the data before a call may not hold in a later round",
             0,
@@ -627,7 +588,7 @@ fn without(stmts: &[Stmt], vars: &BTreeSet<Sym>) -> Vec<Stmt> {
 }
 
 /// What `f` makes of the statements that are no branches, in branches, too.
-fn rewritten(stmts: &[Stmt], f: &dyn Fn(&Stmt) -> Option<Stmt>) -> Vec<Stmt> {
+pub(crate) fn rewritten(stmts: &[Stmt], f: &dyn Fn(&Stmt) -> Option<Stmt>) -> Vec<Stmt> {
     let one = |s: &Stmt| match s {
         Stmt::If {
             cond,

@@ -13,9 +13,10 @@ use tensorize_ir::loopir::{self, Loop, Stmt};
 use tensorize_ir::tensir::{self, Op, Rounds, State};
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::Executor;
-use tensorize_prove::rounds::{Split, without_status, writes_again};
+use tensorize_prove::rounds::{Split, writes_again};
 use tensorize_prove::solver::Solver;
 use tensorize_prove::state::{exposed, in_variables};
+use tensorize_prove::status::without_status;
 
 /// How many loops over time may lie in each other.
 const DEEPEST: usize = 3;

@@ -252,3 +252,22 @@ fn what_lasts_holds_nothing_before_it_is_set() {
     let verdict = prove(&own, &summary, &Summariser, &mut solver(), &proofs_only());
     assert!(matches!(verdict, Verdict::Proven(_)), "{verdict:?}");
 }
+
+/// How far an array is read may be what loops have counted: nothing that can be asked before a call.
+#[test]
+fn what_only_loops_know_is_asked_of_no_call() {
+    let unpacked = kernel(
+        "void f(int n, const double *packed, double *a, int lda) { int k = 0; for (int j = 0; j < n; j++)
+         for (int i = 0; i <= j; i++) a[j * lda + i] = packed[k++]; }",
+    );
+    let mut solver = solver();
+    let proposal = summarise(&unpacked, &mut solver).unwrap();
+    let (_, verdict) = proposal.prove(&unpacked, &mut solver, &proofs_only());
+    if let Verdict::Proven(proof) = &verdict {
+        panic!("{:?}", proof.guards);
+    }
+    assert!(
+        format!("{verdict:?}").contains("what only loops know"),
+        "{verdict:?}"
+    );
+}
