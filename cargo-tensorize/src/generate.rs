@@ -5,7 +5,9 @@ use crate::report::{SPLIT, TargetReport, TargetStatus};
 use backends::{Generated, Target};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use tensorize_ir::effort;
 use tensorize_ir::guard::{Guard, Tier};
+use tensorize_ir::inputs::Spec;
 use tensorize_ir::limit;
 use tensorize_lift::c::Signature;
 use tensorize_lift::summarise::Summariser;
@@ -37,6 +39,26 @@ pub struct Subject<'a> {
     pub place: &'a str,
     /// The weakest tier that may be swapped in.
     pub tier: Tier,
+}
+
+/// Why the code for a loop over time is of no use: each round may compute anew, for each element, what the original computes
+/// once a round.
+fn repeats(generated: &Generated, proven: &Proven) -> Option<String> {
+    let code = generated.loopir.as_ref()?;
+    proven.summary.rounds.as_ref()?;
+    let Proven {
+        function, proof, ..
+    } = proven;
+    let spec = Spec::known(&function.params, &proof.guards, &proof.footprints);
+    let effort = effort::effort(function, code, &spec).ok()??;
+    let steps = effort.original;
+    (steps > 1000 && effort.code.is_none()).then(|| {
+        let most = effort::MOST;
+        format!(
+            "its code would do some of the work again and again: where the original takes {steps} steps, more than {most} times as \
+             many"
+        )
+    })
 }
 
 /// The target of that name.
@@ -129,6 +151,9 @@ pub fn generate(
         Ok(found) => found,
         Err(why) => return report(TargetStatus::Failed, why),
     };
+    if let Some(why) = repeats(&generated, subject.proven) {
+        return report(TargetStatus::Unsupported, why);
+    }
     if generated.eager_reads {
         // What it fetches beforehand is touched by the original only if these loops run.
         let eager = proof.eager_guards.iter().map(|(_, guard)| guard.clone());

@@ -22,6 +22,7 @@
 //! generation. A user's build script depends on this crate.
 
 pub mod check;
+pub mod effort;
 pub mod element;
 pub mod guard;
 pub mod index;

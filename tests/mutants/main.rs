@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tensorize_e2e::parallel::on_all_cores;
 use tensorize_ir::check::{Comparison, compare};
+use tensorize_ir::effort::{MOST, effort};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::inputs::{Limits, Palette, Spec, small_values};
 use tensorize_ir::limit;
@@ -353,34 +354,28 @@ fn generated(p: &Proven) -> Option<loopir::Function> {
 /// about as many steps.
 #[test]
 fn generated_code_does_the_work_once() {
-    /// Results that have to wait for each other are computed for whole arrays, where the original swaps halves of them.
-    const MOST: u64 = 8;
+    /// Of these there is no code (`generate.rs`): what several results of a round are made of is not kept as yet.
+    const REFUSED: [&str; 1] = ["conjugate_gradients"];
     let all = kernels();
-    let counts = on_all_cores(
+    let efforts = on_all_cores(
         all.len(),
         || (),
         |(), at| {
             let p = &all[at];
-            let [original, code] =
-                [p.kernel.clone(), generated(p)?].map(|f| Program::new(&f).unwrap());
             let spec = Spec::known(&p.kernel.params, &p.proof.guards, &p.proof.footprints);
-            let steps = spec.sample(5, 60, Palette::Tame).filter_map(|case| {
-                let theirs = original.steps(&mut case.inputs.clone(), 300_000)?;
-                let limit = theirs * MOST + 1000;
-                Some((theirs, code.steps(&mut case.inputs.clone(), limit)))
-            });
-            steps.max()
+            effort(&p.kernel, &generated(p)?, &spec).unwrap()
         },
     );
     let mut compared = 0;
-    for (p, counts) in all.iter().zip(counts) {
-        let Some((theirs, ours)) = counts.filter(|(theirs, _)| *theirs > 1000) else {
+    for (p, effort) in all.iter().zip(efforts) {
+        let Some(effort) = effort.filter(|effort| effort.original > 1000) else {
             continue;
         };
-        assert!(
-            ours.is_some(),
-            "{} takes {theirs} steps, its code more than {MOST} times as many",
-            p.kernel.name
+        let name = p.kernel.name.as_str();
+        assert_eq!(
+            effort.code.is_none(),
+            REFUSED.contains(&name),
+            "{name}: {effort:?}, and {MOST} times as many steps are the most"
         );
         compared += 1;
     }

@@ -3,16 +3,18 @@
 mod state;
 
 use super::{Proposal, Summariser};
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use tensorize_ir::element::Elem;
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::limit;
-use tensorize_ir::loopir::{self, Loop, Stmt};
-use tensorize_ir::tensir::{self, Op, Rounds, State};
+use tensorize_ir::loopir::{self, Expr, Loop, Stmt, Visited, visit};
+use tensorize_ir::tensir::{self, Op, Output, Rounds, State};
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::Executor;
+use tensorize_prove::loops::modified;
 use tensorize_prove::rounds::{Split, writes_again};
 use tensorize_prove::solver::Solver;
 use tensorize_prove::state::{exposed, in_variables};
@@ -94,6 +96,10 @@ fn rounds_of(
     let proposals = splits
         .iter()
         .filter_map(|split| taken_apart(split, &counter, levels, around, how, solver));
+    // Rounds that read nothing of what others write do not build on each other: then each has to write its own, and not
+    // all of an array anew, most of it as it was.
+    let builds_up = loops(kernel).any(reads_what_it_writes);
+    let proposals = proposals.filter(|p| builds_up || !reads_its_results(&p.raised));
     let mut proposals: Vec<Proposal> = proposals.take(MOST).collect();
     let last = proposals.pop()?;
     Some(proposals.into_iter().rfold(last, |rest, p| p.or_else(rest)))
@@ -155,6 +161,37 @@ fn loops(kernel: &loopir::Function) -> impl Iterator<Item = &Loop> {
     kernel.body.iter().filter_map(|s| match s {
         Stmt::Loop(l) => Some(l),
         _ => None,
+    })
+}
+
+fn reads_what_it_writes(l: &Loop) -> bool {
+    let (_, written) = modified(&l.body);
+    let mut reads = false;
+    visit(&l.body, &mut |part| {
+        reads |= matches!(part, Visited::Expr(Expr::Load { array, .. }) if written.contains(array));
+    });
+    reads
+}
+
+/// Whether a round is made of what stands in the arrays that it writes.
+fn reads_its_results(function: &tensir::Function) -> bool {
+    let function = function.innermost();
+    let written: BTreeSet<&Sym> = (function.outputs.iter())
+        .filter_map(|o| match o {
+            Output::Store { view, .. } => Some(&view.array),
+            Output::Return { .. } => None,
+        })
+        .collect();
+    function.nodes.iter().any(|node| match &node.op {
+        Op::View(view) => written.contains(&view.array),
+        Op::Generic(e) => {
+            let mut found = false;
+            e.visit(&mut |x| {
+                found |= matches!(&**x, Elem::Read { array, .. } if written.contains(array));
+            });
+            found
+        }
+        _ => false,
     })
 }
 
