@@ -138,8 +138,11 @@ impl Suite {
         for (row, other) in rows.iter_mut().zip(generated) {
             for (target, cell) in other.cells {
                 let old = row.cells.iter_mut().find(|(t, _)| *t == target);
-                if let (Some((_, Ok(old))), Ok(new)) = (old, cell) {
-                    let left_out = old.left_out.take();
+                // The target's other cells have been run.
+                if let (Some((_, Ok(old))), Ok(new)) = (old, cell)
+                    && let Some(left_out) = old.left_out.take()
+                {
+                    let left_out = Some(left_out);
                     *old = Cell { left_out, ..new };
                 }
             }
