@@ -142,8 +142,10 @@ impl Suite {
                 if let (Some((_, Ok(old))), Ok(new)) = (old, cell)
                     && let Some(left_out) = old.left_out.take()
                 {
-                    let left_out = Some(left_out);
-                    *old = Cell { left_out, ..new };
+                    *old = Cell {
+                        left_out: Some(left_out),
+                        ..new
+                    };
                 }
             }
         }
