@@ -61,13 +61,8 @@ pub trait Target: Sync {
         false
     }
 
-    /// Whether that code may return a number after the last round.
-    fn returns_after_rounds(&self) -> bool {
-        false
-    }
-
-    /// Whether there is code for those of which rounds leave more to the next ones than the caller's arrays
-    /// ([`tensir::State`]). Where there is not, none is asked for.
+    /// Whether there is code for those of which rounds leave more than the caller's arrays: to the next ones
+    /// ([`tensir::State`]), or a value that is returned after the last. Where there is not, none is asked for.
     fn has_state(&self) -> bool {
         false
     }

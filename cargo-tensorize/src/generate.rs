@@ -5,7 +5,7 @@ use crate::report::{SPLIT, TargetReport, TargetStatus};
 use backends::{Generated, Target};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tensorize_ir::effort;
+use tensorize_ir::effort::{Effort, MOST, effort};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::inputs::Spec;
 use tensorize_ir::limit;
@@ -50,13 +50,11 @@ fn repeats(generated: &Generated, proven: &Proven) -> Option<String> {
         function, proof, ..
     } = proven;
     let spec = Spec::known(&function.params, &proof.guards, &proof.footprints);
-    let effort = effort::effort(function, code, &spec).ok()??;
-    let steps = effort.original;
-    (steps > 1000 && effort.code.is_none()).then(|| {
-        let most = effort::MOST;
+    let Effort { original, code } = effort(function, code, &spec).ok()??;
+    code.is_none().then(|| {
         format!(
-            "its code would do some of the work again and again: where the original takes {steps} steps, more than {most} times as \
-             many"
+            "its code would do some of the work again and again: where the original takes {original} steps, more than {MOST} times \
+             as many"
         )
     })
 }
@@ -94,13 +92,9 @@ pub fn generate(
         let why = "it does the same several times over, and this target has no such loops as yet";
         return report(TargetStatus::Unsupported, why.into());
     }
-    if summary.rounds.is_some() && summary.status().is_some() && !target.returns_after_rounds() {
-        let why = "it returns a number after doing the same several times over, and this target's code for that returns none";
-        return report(TargetStatus::Unsupported, why.into());
-    }
-    if !summary.state.is_empty() && !target.has_state() {
-        let why = "what it does several times over leaves numbers, or arrays of its own, to the next time, and this target \
-                   keeps none as yet";
+    if (!summary.state.is_empty() || summary.status().is_some()) && !target.has_state() {
+        let why = "what it does several times over leaves numbers or arrays of its own to the next time, or returns a value in the \
+                   end, and this target has the caller's arrays only as yet";
         return report(TargetStatus::Unsupported, why.into());
     }
     let make = |tier: Tier, plain: bool| {

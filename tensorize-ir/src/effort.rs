@@ -10,31 +10,37 @@ use crate::loopir::interp::{Program, Stop};
 /// no more than that.
 pub const MOST: u64 = 8;
 
-/// Longer runs of the original are passed over.
+/// Of shorter runs, much is what the code looks at before its first round.
+const SHORTEST: u64 = 1000;
+
+/// Longer runs are passed over.
 const LONGEST: u64 = 300_000;
 
 /// How many steps the original and its code take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     /// The original.
     pub original: u64,
-    /// Its code; nothing for more than [`MOST`] times as many, and some for what is there before the first round.
+    /// Its code; nothing for more than [`MOST`] times as many.
     pub code: Option<u64>,
 }
 
-/// What the longest run takes, of some; nothing if there is none that is short enough.
+/// What the original's longest run of some takes; nothing if that says nothing.
 ///
 /// # Errors
 /// If one of the two can't be interpreted.
 pub fn effort(original: &Function, code: &Function, spec: &Spec) -> Result<Option<Effort>, Stop> {
     let [original, code] = [Program::new(original)?, Program::new(code)?];
-    let taken = spec.sample(5, 60, Palette::Tame).filter_map(|case| {
-        let theirs = original.steps(&mut case.inputs.clone(), LONGEST)?;
-        let limit = theirs * MOST + 1000;
-        Some(Effort {
-            original: theirs,
-            code: code.steps(&mut case.inputs.clone(), limit),
-        })
+    let runs = spec.sample(5, 60, Palette::Tame).filter_map(|case| {
+        let steps = original.steps(&mut case.inputs.clone(), LONGEST)?;
+        Some((steps, case))
     });
-    Ok(taken.max())
+    let longest = runs.max_by_key(|(steps, _)| *steps);
+    let Some((steps, mut case)) = longest.filter(|(steps, _)| *steps > SHORTEST) else {
+        return Ok(None);
+    };
+    Ok(Some(Effort {
+        original: steps,
+        code: code.steps(&mut case.inputs, steps * MOST + SHORTEST),
+    }))
 }

@@ -1,12 +1,13 @@
-//! What a proof asks of a call: it has to be something that is known at the call.
+//! What a proof asks of a call: it has to be something that is known at the call, and that holds as long as the call lasts.
 
 use crate::Proof;
 use crate::exec::Stuck;
 use std::collections::BTreeSet;
-use tensorize_ir::element::{Elem, LaneRef};
+use tensorize_ir::element::{Elem, ElemRef, LaneRef};
 use tensorize_ir::guard::{Extent, Guard};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::{Function, Param};
+use tensorize_ir::tensir::State;
 
 impl Proof {
     /// Everything that is asked: how far arrays are touched, and what its guards are about.
@@ -31,11 +32,42 @@ pub(crate) fn known_at_a_call(proof: &Proof, kernel: &Function) -> Result<(), St
     let params: BTreeSet<Sym> = kernel.params.iter().map(Param::name).cloned().collect();
     match proof.asked().find(|idx| !is_known(idx, &params)) {
         None => Ok(()),
-        Some(idx) => Err(Stuck {
-            what: format!("what a call would have to meet speaks of what only loops know: {idx}"),
-            line: 0,
-        }),
+        Some(idx) => stuck(format!(
+            "what a call would have to meet speaks of what only loops know: {idx}"
+        )),
     }
+}
+
+fn stuck(what: impl Into<String>) -> Result<(), Stuck> {
+    Err(Stuck {
+        what: what.into(),
+        line: 0,
+    })
+}
+
+/// Shows that what a proof asks before a call is nothing that a round may change, and that it speaks of no round, nor of
+/// what only rounds have.
+pub(crate) fn holds_for_all(proof: &Proof, counter: &Sym, state: &[State]) -> Result<(), Stuck> {
+    let written = (proof.footprints.iter())
+        .filter(|f| f.writes)
+        .map(|f| &f.extent.array);
+    let written: BTreeSet<&Sym> = written.chain(state.iter().map(|s| &s.name)).collect();
+    let reads_written = |e: &ElemRef| {
+        let mut found = false;
+        e.visit(&mut |x| {
+            found |= matches!(&**x, Elem::Read { array, .. } if written.contains(array))
+        });
+        found
+    };
+    let changes = |i: &Idx| {
+        let mut found = i.mentions(counter);
+        i.for_each_value(&mut |v| found |= reads_written(v));
+        found
+    };
+    if proof.asked().any(changes) {
+        return stuck("what is asked of the data before a call may not hold in a later round");
+    }
+    Ok(())
 }
 
 fn is_known(idx: &Idx, names: &BTreeSet<Sym>) -> bool {

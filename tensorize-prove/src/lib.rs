@@ -28,6 +28,7 @@ pub mod interval;
 pub mod loops;
 mod loosened;
 mod matching;
+pub mod names;
 pub mod narrowed;
 pub mod overflow;
 mod parallel;

@@ -1,6 +1,6 @@
 //! From a kernel and a summary to a verdict.
 
-use crate::asked::known_at_a_call;
+use crate::asked::{holds_for_all, known_at_a_call};
 use crate::cases::same_in_cases;
 use crate::chain::{self, Contents};
 use crate::context::Context;
@@ -170,8 +170,7 @@ fn attempt(
     guards: &mut Vec<Guard>,
 ) -> Result<Proof, Stuck> {
     // What is returned after all rounds, and where there is none, is no business of any of them.
-    let status = summary.rounds.as_ref().and_then(|_| summary.status());
-    let plain = status.map(|status| match without_status(kernel) {
+    let plain = summary.status().map(|status| match without_status(kernel) {
         Some((plain, returned)) if returned == status => Ok((plain, summary.without_status())),
         _ => stuck("it may return something else"),
     });
@@ -181,16 +180,46 @@ fn attempt(
         None => (kernel, summary),
     };
     let state = &summary.state;
+    let options = match original {
+        Some(original) => &with_lengths(kernel, state, original, oracle, solver, options, guards)?,
+        None => options,
+    };
+    let all = Once {
+        kernel: &state::exposed(kernel, state)?,
+        summary: &summary.exposed(),
+        state,
+        around: &[],
+        original,
+        oracle,
+        options,
+    };
+    let proof = all.in_rounds(solver, guards)?;
+    let proof = state::hidden(proof, kernel, state)?;
+    known_at_a_call(&proof, kernel)?;
+    Ok(proof)
+}
+
+/// Shows that generated code has arrays for its state that are as long as the summary says; what that assumes is among the
+/// options then.
+fn with_lengths(
+    kernel: &loopir::Function,
+    state: &[Lasting],
+    original: &Proof,
+    oracle: &dyn Oracle,
+    solver: &mut Solver,
+    options: &Options,
+    guards: &mut Vec<Guard>,
+) -> Result<Options, Stuck> {
     let mut options = options.clone();
-    for s in state.iter().filter(|_| original.is_some()) {
+    for s in state {
         let (Some(code), Some(len)) = (state::length(kernel, s)?, &s.len) else {
             continue;
         };
-        let known = original.iter().flat_map(|p| &p.guards);
+        let known = original.guards.iter().chain(&options.assume);
         let exactly = Options {
             best: Tier::Exact,
             worst: Tier::Exact,
-            assume: known.chain(&options.assume).cloned().collect(),
+            assume: known.cloned().collect(),
             ..options.clone()
         };
         let length = Once {
@@ -204,19 +233,7 @@ fn attempt(
         };
         options.assume = length.attempt(solver, guards)?.guards;
     }
-    let all = Once {
-        kernel: &state::exposed(kernel, state)?,
-        summary: &summary.exposed(),
-        state,
-        around: &[],
-        original,
-        oracle,
-        options: &options,
-    };
-    let proof = all.in_rounds(solver, guards)?;
-    let proof = state::hidden(proof, kernel, state)?;
-    known_at_a_call(&proof, kernel)?;
-    Ok(proof)
+    Ok(options)
 }
 
 /// What is to be shown to compute what; among the rounds of loops over time, the numbers of these are the kernel's last
@@ -294,7 +311,7 @@ impl Once<'_> {
         };
         let proof = round.in_rounds(solver, guards)?;
         // What is asked because of the rounds in it is among this, too.
-        rounds::holds_for_all(&proof, &rounds.counter, self.state)?;
+        holds_for_all(&proof, &rounds.counter, self.state)?;
         Ok(proof)
     }
 

@@ -7,17 +7,16 @@
 mod sections;
 mod walking;
 
-use crate::Proof;
 use crate::exec::Stuck;
 use crate::loops::modified;
+use crate::names::Names;
 use crate::turns::{Turn, turns};
 use std::collections::{BTreeMap, BTreeSet};
-use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Loop, LoopMode, Param, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::tensir::{self, Op, Output, Rounds, State, TensorType};
+use tensorize_ir::tensir::{self, Op, Output, Rounds, TensorType};
 
 /// What a kernel with a loop over time is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +47,7 @@ impl Split {
     /// The same with this loop, which has this number among the statements.
     fn at(kernel: &Function, counter: &Sym, at: usize, the_loop: &Loop) -> Result<Split, Stuck> {
         let parts = Parts::of(kernel, at, the_loop)?;
-        if names(kernel).contains(counter) && !parts.counts_as(counter) {
+        if Names::of(kernel).contains(counter) && !parts.counts_as(counter) {
             return stuck(format!("the kernel has a '{counter}' of its own"), 0);
         }
         let split = Split {
@@ -82,13 +81,7 @@ impl Split {
 
     /// A name for the number of a round that the kernel does not have.
     pub fn name(kernel: &Function) -> Sym {
-        let taken = names(kernel);
-        let mut numbered = (1..).map(|i| Sym::from(format!("round_{i}")));
-        let plain: Sym = "round".into();
-        match taken.contains(&plain) {
-            false => plain,
-            true => numbered.find(|n| !taken.contains(n)).unwrap_or(plain),
-        }
+        Names::of(kernel).plain("round")
     }
 }
 
@@ -106,34 +99,6 @@ pub fn number_of_rounds(kernel: &Function, trip: &Idx) -> tensir::Function {
     let value = function.add(Op::Size(trip.clone()), vec![], ty);
     function.outputs.push(Output::Return { value });
     function
-}
-
-/// Shows that what a proof asks before a call is nothing that a round may change, and that it speaks of no round, nor of
-/// what only rounds have.
-pub(crate) fn holds_for_all(proof: &Proof, counter: &Sym, state: &[State]) -> Result<(), Stuck> {
-    let written = (proof.footprints.iter())
-        .filter(|f| f.writes)
-        .map(|f| &f.extent.array);
-    let written: BTreeSet<&Sym> = written.chain(state.iter().map(|s| &s.name)).collect();
-    let reads_written = |e: &ElemRef| {
-        let mut found = false;
-        e.visit(&mut |x| {
-            found |= matches!(&**x, Elem::Read { array, .. } if written.contains(array))
-        });
-        found
-    };
-    let changes = |i: &Idx| {
-        let mut found = i.mentions(counter);
-        i.for_each_value(&mut |v| found |= reads_written(v));
-        found
-    };
-    if proof.asked().any(changes) {
-        return stuck(
-            "what is asked of the data before a call may not hold in a later round",
-            0,
-        );
-    }
-    Ok(())
 }
 
 /// `before` and `first`, then a loop whose last statement, or else its first one, is `var = var + step`, then `last`.
@@ -602,14 +567,6 @@ pub(crate) fn rewritten(stmts: &[Stmt], f: &dyn Fn(&Stmt) -> Option<Stmt>) -> Ve
         other => f(other),
     };
     stmts.iter().filter_map(one).collect()
-}
-
-/// Every name in a kernel.
-pub(crate) fn names(kernel: &Function) -> BTreeSet<Sym> {
-    let mut names: BTreeSet<Sym> = kernel.params.iter().map(|p| p.name().clone()).collect();
-    names.extend(kernel.arrays.iter().map(|a| a.name.clone()));
-    names.extend(modified(&kernel.body).0.into_keys());
-    names
 }
 
 fn stuck<T>(what: impl Into<String>, line: u32) -> Result<T, Stuck> {

@@ -4,13 +4,16 @@
 //! None of it is new to the proof. The kernel is shown to be the same as one to which the caller lends an array for each,
 //! and that one leaves everything in arrays. What these hold before the call is anything: so it is in the kernel.
 
+use crate::Proof;
 use crate::exec::Stuck;
 use crate::loops::modified;
-use crate::{Proof, rounds};
+use crate::names::Names;
 use std::collections::BTreeSet;
 use tensorize_ir::guard::{Footprint, Guard};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::{Expr, Function, Len, LocalArray, Param, Stmt, Visited, visit};
+use tensorize_ir::loopir::{
+    Expr, Function, Len, LocalArray, Param, Stmt, Visited, each_expr_mut, each_stmt_mut, visit,
+};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::State;
 
@@ -29,7 +32,7 @@ pub fn exposed(kernel: &Function, state: &[State]) -> Result<Function, Stuck> {
     for s in state {
         let is_array = |a: &LocalArray| a.name == s.name && a.elem == s.elem && a.init.is_none();
         let local = function.arrays.iter().position(is_array);
-        let is_name = rounds::names(&function).contains(&s.name);
+        let is_name = Names::of(&function).contains(&s.name);
         match local {
             Some(at) => {
                 function.arrays.remove(at);
@@ -86,12 +89,12 @@ fn is_variable(function: &Function, s: &State) -> bool {
 fn in_array(stmts: &mut [Stmt], s: &State) {
     let zero = Expr::int(ScalarType::I64, 0);
     let element = Expr::load(s.name.clone(), s.elem, zero.clone());
-    each_expr(stmts, &mut |e| {
+    each_expr_mut(stmts, &mut |e| {
         if matches!(e, Expr::Var(v, _) if *v == s.name) {
             *e = element.clone();
         }
     });
-    each_stmt(stmts, &mut |stmt| {
+    each_stmt_mut(stmts, &mut |stmt| {
         if let Stmt::Assign { var, value, .. } = stmt
             && *var == s.name
         {
@@ -153,18 +156,14 @@ pub fn in_variables(round: &Function, state: &[State]) -> Function {
         if !stored || others {
             continue;
         }
-        let taken = rounds::names(&function);
-        let mut names = (1..).map(|i| Sym::from(format!("{}_{i}", s.name)));
-        let Some(var) = names.find(|n| !taken.contains(n)) else {
-            continue;
-        };
+        let var = Names::of(&function).numbered(&s.name);
         let now = Expr::Var(var.clone(), s.elem);
-        each_expr(&mut function.body, &mut |e| {
+        each_expr_mut(&mut function.body, &mut |e| {
             if matches!(e, Expr::Load { array, .. } if *array == s.name) {
                 *e = now.clone();
             }
         });
-        each_stmt(&mut function.body, &mut |stmt| {
+        each_stmt_mut(&mut function.body, &mut |stmt| {
             if let Stmt::Store { array, value, .. } = stmt
                 && *array == s.name
             {
@@ -248,52 +247,6 @@ fn ask(guards: &mut Vec<Guard>, idx: &Idx) -> Result<(), Stuck> {
         None => guards.push(guard),
     }
     Ok(())
-}
-
-fn each_stmt(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
-    for stmt in stmts {
-        match stmt {
-            Stmt::If {
-                then, otherwise, ..
-            } => {
-                each_stmt(then, f);
-                each_stmt(otherwise, f);
-            }
-            Stmt::Loop(l) => each_stmt(&mut l.body, f),
-            other => f(other),
-        }
-    }
-}
-
-fn each_expr(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
-    fn within(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-        e.children_mut().into_iter().for_each(|c| within(c, f));
-        f(e);
-    }
-    for stmt in stmts {
-        match stmt {
-            Stmt::Assign { value, .. } => within(value, f),
-            Stmt::Store { index, value, .. } => {
-                within(index, f);
-                within(value, f);
-            }
-            Stmt::If {
-                cond,
-                then,
-                otherwise,
-            } => {
-                within(cond, f);
-                each_expr(then, f);
-                each_expr(otherwise, f);
-            }
-            Stmt::Loop(l) => {
-                within(&mut l.cond, f);
-                each_expr(&mut l.body, f);
-            }
-            Stmt::Return(value) => value.iter_mut().for_each(|v| within(v, f)),
-            Stmt::Trap => {}
-        }
-    }
 }
 
 fn stuck<T>(what: impl Into<String>) -> Result<T, Stuck> {

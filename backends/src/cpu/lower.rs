@@ -103,7 +103,7 @@ fn lower_with(
         let end = s
             .len
             .clone()
-            .ok_or_else(|| Unsupported::new(format!("how long '{}' is isn't known", s.name)))?;
+            .ok_or_else(|| Unsupported::new(format!("how long '{}' is, is not known", s.name)))?;
         b.ends.insert(s.name.clone(), end);
     }
     let mut plan = nest::plan(function, locals, &b.names, &b.ends)?;
@@ -179,7 +179,7 @@ fn lower_with(
     });
     let own = own.collect::<Result<Vec<_>, Unsupported>>()?;
     let mut lowered = rounds::with_state(lowered, state, own);
-    if let Some(status) = all.status().filter(|_| !around.is_empty()) {
+    if let Some(status) = all.status() {
         lowered.function.ret = Some(status.ty);
         let status = Stmt::Return(Some(Expr::Const(status)));
         lowered.function.body.push(status);

@@ -75,10 +75,6 @@ impl Target for Cpu {
         true
     }
 
-    fn returns_after_rounds(&self) -> bool {
-        true
-    }
-
     fn has_state(&self) -> bool {
         true
     }

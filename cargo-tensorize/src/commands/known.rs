@@ -242,13 +242,16 @@ fn computes(summary: &tensir::Function) -> Vec<String> {
         let tensir::State {
             name, elem, len, ..
         } = state;
-        let len = len.as_ref().map_or("?".to_owned(), Idx::to_string);
+        let what = match (state.is_number(), len) {
+            (false, Some(len)) => format!("an array of {len} {elem}"),
+            _ => format!("a number ({elem})"),
+        };
         let returned = match state.returned {
-            true => ", the first of which is returned in the end",
+            true => ", and is returned in the end",
             false => "",
         };
         lines.push(format!(
-            "'{name}' is {len} of {elem} that last over all rounds{returned}"
+            "'{name}' is {what} that each round leaves to the next{returned}"
         ));
     }
     for tensir::Rounds { counter, trip, .. } in summary.rounds.iter().flat_map(tensir::Rounds::all)
@@ -289,4 +292,30 @@ fn computes(summary: &tensir::Function) -> Vec<String> {
     }
     lines.push("and everything else is as it was".into());
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rounds_leave_is_said_in_words() {
+        let summary: tensir::Function = "func @f(x: const ptr<f64>, n: i32, m: i32) {
+               state rho: f64[1] returned
+               state row: f64[m + 1]
+               rounds round < n
+               %0 = view x[round] : tensor<f64>
+               store rho[0] = %0
+             }"
+        .parse()
+        .unwrap();
+        let lines = computes(&summary);
+        assert_eq!(
+            lines[..2],
+            [
+                "'rho' is a number (f64) that each round leaves to the next, and is returned in the end",
+                "'row' is an array of m + 1 f64 that each round leaves to the next",
+            ]
+        );
+    }
 }

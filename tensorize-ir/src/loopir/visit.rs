@@ -53,3 +53,39 @@ pub fn visit<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(Visited<'a>)) {
         }
     }
 }
+
+/// Calls `f` with every expression, operands before what is made of them, to be changed.
+pub fn each_expr_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
+    fn within(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+        e.children_mut().into_iter().for_each(|c| within(c, f));
+        f(e);
+    }
+    each_stmt_mut(stmts, &mut |stmt| match stmt {
+        Stmt::Assign { value, .. } => within(value, f),
+        Stmt::Store { index, value, .. } => {
+            within(index, f);
+            within(value, f);
+        }
+        Stmt::If { cond, .. } => within(cond, f),
+        Stmt::Loop(l) => within(&mut l.cond, f),
+        Stmt::Return(value) => value.iter_mut().for_each(|v| within(v, f)),
+        Stmt::Trap => {}
+    });
+}
+
+/// Calls `f` with every statement, those inside of it first, to be changed.
+pub fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::If {
+                then, otherwise, ..
+            } => {
+                each_stmt_mut(then, f);
+                each_stmt_mut(otherwise, f);
+            }
+            Stmt::Loop(l) => each_stmt_mut(&mut l.body, f),
+            _ => {}
+        }
+        f(stmt);
+    }
+}

@@ -33,7 +33,7 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
     let mut inputs = inputs.clone();
     for state in &function.state {
         let len = state.len.as_ref().map(|len| size(len, &inputs));
-        let len = len.ok_or_else(|| format!("how long '{}' is isn't known", state.name))??;
+        let len = len.ok_or_else(|| format!("how long '{}' is, is not known", state.name))??;
         let len = usize::try_from(len.max(0)).unwrap_or(usize::MAX);
         if len > MAX_ELEMENTS {
             return Err(format!(

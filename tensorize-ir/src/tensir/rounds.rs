@@ -1,6 +1,6 @@
 //! Kernels that do the same several times over, as loops over time do.
 
-use super::{Function, NodeId, Op, Output, State};
+use super::{Function, Op, Output, State};
 use crate::index::{Idx, Sym};
 use crate::loopir::Param;
 use crate::scalar::{Scalar, ScalarType};
@@ -63,13 +63,17 @@ impl Function {
         self
     }
 
-    /// What is returned, if that is such a number: after all rounds, and also where there is none.
+    /// What a function with rounds returns, if that is such a number: after all of them, and also where there is none.
     pub fn status(&self) -> Option<Scalar> {
+        self.rounds.as_ref()?;
         let returned = self.outputs.iter().find_map(|o| match o {
             Output::Return { value } => Some(*value),
             Output::Store { .. } => None,
         });
-        self.constant_at(returned?)
+        match self.nodes.get(returned?)?.op {
+            Op::Constant(value) => Some(value),
+            _ => None,
+        }
     }
 
     /// The same function without what it returns.
@@ -84,13 +88,6 @@ impl Function {
     fn stores(&self) -> impl Iterator<Item = &Output> {
         let stores = |o: &&Output| matches!(o, Output::Store { .. });
         self.outputs.iter().filter(stores)
-    }
-
-    fn constant_at(&self, node: NodeId) -> Option<Scalar> {
-        match self.nodes.get(node)?.op {
-            Op::Constant(value) => Some(value),
-            _ => None,
-        }
     }
 
     /// The function that does `round`, as [`Function::round`] has it, so many times; nothing if that returns a value.

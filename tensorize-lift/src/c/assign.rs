@@ -129,22 +129,8 @@ impl<'u> Lower<'u, '_> {
                 return Ok(());
             }
             CXCursor_ConditionalOperator => {
-                if let [cond, l, r] = operands(c)[..] {
-                    let cond = self.truth(cond)?;
-                    self.sequence_point()?;
-                    let entry = self.pointers.clone();
-                    let (then, ()) = self.in_branch(|s| s.effect(l))?;
-                    let after = std::mem::replace(&mut self.pointers, entry);
-                    let (otherwise, ()) = self.in_branch(|s| s.effect(r))?;
-                    self.merge_pointers(after);
-                    if !then.is_empty() || !otherwise.is_empty() {
-                        self.emit(Stmt::If {
-                            cond,
-                            then,
-                            otherwise,
-                        })?;
-                    }
-                    return Ok(());
+                if let Ok(parts) = operands(c)[..].try_into() {
+                    return self.either(parts, |s, e| s.effect(e));
                 }
             }
             _ => {}

@@ -14,6 +14,7 @@ mod instances;
 mod iterator;
 pub(super) mod lambda;
 mod late_rows;
+mod made;
 mod member;
 pub(super) mod method;
 mod moving;

@@ -276,11 +276,7 @@ impl<'u> Lower<'u, '_> {
         };
         let cond = self.truth(cond)?;
         self.sequence_point()?;
-        let entry = self.pointers.clone();
-        let (then, a) = self.in_branch(|s| s.value(l))?;
-        let after = std::mem::replace(&mut self.pointers, entry);
-        let (otherwise, b) = self.in_branch(|s| s.value(r))?;
-        self.merge_pointers(after);
+        let [(then, a), (otherwise, b)] = self.branches([l, r], |s, e| s.value(e))?;
         if a.ty() != ty || b.ty() != ty {
             return Err(problem(codes::CONVERSION, "branches of two types", c));
         }
@@ -336,6 +332,39 @@ impl<'u> Lower<'u, '_> {
             let value = f(s)?;
             s.sequence_point()?;
             Ok(value)
+        })
+    }
+
+    /// What each of two operands does and gives, of which one is evaluated: each starts from the pointers that there are.
+    pub fn branches<T>(
+        &mut self,
+        [l, r]: [Cursor<'u>; 2],
+        mut f: impl FnMut(&mut Self, Cursor<'u>) -> Result<T>,
+    ) -> Result<[(Vec<Stmt>, T); 2]> {
+        let entry = self.pointers.clone();
+        let then = self.in_branch(|s| f(s, l))?;
+        let after = std::mem::replace(&mut self.pointers, entry);
+        let otherwise = self.in_branch(|s| f(s, r))?;
+        self.merge_pointers(after);
+        Ok([then, otherwise])
+    }
+
+    /// `cond ? l : r` where `f` is all that becomes of the operands.
+    pub fn either(
+        &mut self,
+        [cond, l, r]: [Cursor<'u>; 3],
+        f: impl FnMut(&mut Self, Cursor<'u>) -> Result<()>,
+    ) -> Result<()> {
+        let cond = self.truth(cond)?;
+        self.sequence_point()?;
+        let [(then, ()), (otherwise, ())] = self.branches([l, r], f)?;
+        if then.is_empty() && otherwise.is_empty() {
+            return Ok(());
+        }
+        self.emit(Stmt::If {
+            cond,
+            then,
+            otherwise,
         })
     }
 }

@@ -114,8 +114,7 @@ impl<'u> Lower<'u, '_> {
                 };
                 let cond = self.truth(cond)?;
                 self.sequence_point()?;
-                let (then, a) = self.in_branch(|s| s.pointer(l))?;
-                let (otherwise, b) = self.in_branch(|s| s.pointer(r))?;
+                let [(then, a), (otherwise, b)] = self.branches([l, r], |s, e| s.pointer(e))?;
                 let rows = a.dims.iter().any(|d| self.is_pitch(d));
                 let mut target = Some(a.target.clone());
                 let mut cond = cond;

@@ -9,7 +9,9 @@ mod in_place;
 use super::simd::fold;
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{self, Expr, LocalArray, Loop, LoopMode, Stmt, Visited};
+use tensorize_ir::loopir::{
+    self, Expr, LocalArray, Loop, LoopMode, Stmt, Visited, each_expr_mut, each_stmt_mut,
+};
 use tensorize_ir::op::{self, BinOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -61,7 +63,7 @@ fn replace_local(arrays: &mut Vec<LocalArray>, body: &mut Vec<Stmt>) {
         .map(|a| (a.name.clone(), a.elem))
         .collect();
     arrays.retain(|a| !open.contains(&a.name));
-    substitute_block(body, &elems);
+    substitute(body, &elems);
     renumber(body, &mut 0);
 }
 
@@ -307,54 +309,30 @@ pub(super) fn fold_block(block: &mut [Stmt], with: &HashMap<Sym, Scalar>) {
     }
 }
 
-fn substitute(e: &mut Expr, elems: &HashMap<Sym, ScalarType>) {
-    e.children_mut()
-        .into_iter()
-        .for_each(|c| substitute(c, elems));
-    if let Expr::Load { array, elem, index } = e
-        && elems.contains_key(array)
-        && let Some(name) = variable(array, index)
-    {
-        *e = Expr::Var(name, *elem);
-    }
-}
-
-fn substitute_block(block: &mut [Stmt], elems: &HashMap<Sym, ScalarType>) {
-    for s in block {
-        match s {
-            Stmt::Assign { value, .. } => substitute(value, elems),
-            Stmt::Store {
-                array,
-                index,
-                value,
-            } => {
-                substitute(index, elems);
-                substitute(value, elems);
-                if let (Some(ty), Some(var)) = (elems.get(array), variable(array, index)) {
-                    *s = Stmt::Assign {
-                        var,
-                        ty: *ty,
-                        value: value.clone(),
-                    };
-                }
-            }
-            Stmt::If {
-                cond,
-                then,
-                otherwise,
-            } => {
-                substitute(cond, elems);
-                substitute_block(then, elems);
-                substitute_block(otherwise, elems);
-            }
-            Stmt::Loop(l) => {
-                substitute(&mut l.cond, elems);
-                substitute_block(&mut l.body, elems);
-            }
-            Stmt::Return(v) => v.iter_mut().for_each(|v| substitute(v, elems)),
-            Stmt::Trap => {}
+fn substitute(block: &mut [Stmt], elems: &HashMap<Sym, ScalarType>) {
+    each_expr_mut(block, &mut |e| {
+        if let Expr::Load { array, elem, index } = e
+            && elems.contains_key(array)
+            && let Some(name) = variable(array, index)
+        {
+            *e = Expr::Var(name, *elem);
         }
-    }
+    });
+    each_stmt_mut(block, &mut |s| {
+        if let Stmt::Store {
+            array,
+            index,
+            value,
+        } = s
+            && let (Some(ty), Some(var)) = (elems.get(array), variable(array, index))
+        {
+            *s = Stmt::Assign {
+                var,
+                ty: *ty,
+                value: value.clone(),
+            };
+        }
+    });
 }
 
 /// Copies of a loop need numbers of their own.

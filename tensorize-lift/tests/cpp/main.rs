@@ -479,3 +479,34 @@ fn a_member_function_has_its_object_for_a_parameter() {
          }",
     );
 }
+
+/// One branch of `?:` does not see what the other does to a pointer, and after it the pointer is in either place.
+#[test]
+fn branches_start_from_the_same_pointers() {
+    let reads_both = |source: &str| {
+        let functions = parsed(source);
+        let kernel = functions.last().unwrap().lowered.as_ref();
+        let text = kernel
+            .unwrap_or_else(|p| panic!("{source}: {p:?}"))
+            .to_string();
+        let right = text.contains("b[p]") && text.contains("a[p + 1]");
+        assert!(right && !text.contains("b[p + 1]"), "{source}\n{text}");
+    };
+    let kernel = |chosen: &str, after: &str| {
+        format!(
+            "struct P {{ int x, y; }}; struct M {{ int x; std::array<int, 2> v; }};
+             int f(const int *a, const int *b, int n) {{ const int *p = a; {chosen} return r.x + {after}; }}"
+        )
+    };
+    for choice in [
+        "P r = n > 3 ? P{*(p = b), 1} : P{p[1], 2};",
+        "M r = n > 3 ? M{*(p = b), {1, 2}} : M{p[1], {3, 4}};",
+    ] {
+        reads_both(&kernel(choice, "n"));
+        refuses(&kernel(choice, "p[0]"), "TZ0218", "several arrays");
+    }
+    reads_both(
+        "std::vector<int> f(const int *a, const int *b, int n) { const int *p = a;
+         return n > 3 ? std::vector<int>(2, *(p = b)) : std::vector<int>(2, p[1]); }",
+    );
+}

@@ -1,14 +1,15 @@
 //! What a kernel does one after the other, as rounds of one loop over time: a loop over time has its rounds, and what stands
 //! between such loops is a round of its own. `for (j …) { … } a; for (i …) { … }` has as many as both loops, and one.
 
-use super::{
-    Split, Step, counting, is_plain, names, only_if, stepping, stuck, without, without_return,
-};
+use super::{Split, Step, counting, is_plain, only_if, stepping, stuck, without, without_return};
 use crate::exec::Stuck;
 use crate::loops::modified;
+use crate::names::Names;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Function, Loop, LoopMode, Param, Stmt, Visited, visit};
+use tensorize_ir::loopir::{
+    Expr, Function, Loop, LoopMode, Param, Stmt, Visited, each_expr_mut, each_stmt_mut, visit,
+};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::tensir::Rounds;
 
@@ -81,7 +82,7 @@ impl<'a> Sections<'a> {
         if kernel.ret.is_some() {
             return not("it returns a value");
         }
-        if names(kernel).contains(counter) {
+        if Names::of(kernel).contains(counter) {
             return not("the number of the round has a name that is taken");
         }
         let body = without_return(&kernel.body);
@@ -209,10 +210,17 @@ impl<'a> Sections<'a> {
         Ok(split)
     }
 
+    /// The names that are taken.
+    fn names(&self) -> Names {
+        let mut names = Names::of(self.kernel);
+        names.take(self.counter.clone());
+        names
+    }
+
     /// `before; n = 0; …; n = n + 1; …; while (…) { n = n + 1; var = var + step; } …; return n`
     fn count(&self) -> Function {
-        let mut fresh = Fresh::of(self);
-        let all = fresh.name("rounds");
+        let mut fresh = self.names();
+        let all = fresh.numbered("rounds");
         let mut body = counting(&self.before);
         body.push(assign(&all, int(0)));
         for section in &self.sections {
@@ -240,7 +248,7 @@ impl<'a> Sections<'a> {
             ty: Rounds::COUNTER,
         });
         let mut body = self.before.clone();
-        body.extend(self.from(0, int(0), &mut Fresh::of(self)));
+        body.extend(self.from(0, int(0), &mut self.names()));
         Function {
             params,
             body,
@@ -249,7 +257,7 @@ impl<'a> Sections<'a> {
     }
 
     /// A round of this section or of a later one, `so_far` being the number of rounds before it.
-    fn from(&self, at: usize, so_far: Expr, fresh: &mut Fresh) -> Vec<Stmt> {
+    fn from(&self, at: usize, so_far: Expr, fresh: &mut Names) -> Vec<Stmt> {
         let k = number(self.counter);
         let is_last = at + 1 == self.sections.len();
         match &self.sections[at] {
@@ -263,7 +271,7 @@ impl<'a> Sections<'a> {
                 vec![branch]
             }
             Section::Loop(sets, l, step, round) => {
-                let n = fresh.name("rounds");
+                let n = fresh.numbered("rounds");
                 let mut stmts = Vec::new();
                 let number_here = Expr::binary(BinOp::Subtract, k.clone(), so_far.clone());
                 // What a round assigns has no value when one begins, but in the first one.
@@ -292,17 +300,18 @@ impl<'a> Sections<'a> {
 }
 
 /// `sets; while (…) { n = n + 1; var = var + step; }` with variables of its own.
-fn counted(sets: &[Stmt], l: &Loop, step: &Step, n: &Sym, fresh: &mut Fresh) -> Vec<Stmt> {
+fn counted(sets: &[Stmt], l: &Loop, step: &Step, n: &Sym, fresh: &mut Names) -> Vec<Stmt> {
     let mut own: BTreeMap<Sym, Sym> = BTreeMap::new();
     for var in modified(sets).0.keys().chain([step.var]) {
-        own.entry(var.clone()).or_insert_with(|| fresh.name(var));
+        own.entry(var.clone())
+            .or_insert_with(|| fresh.numbered(var));
     }
     let mut stmts = sets.to_vec();
     stmts.push(Stmt::Loop(Loop {
         body: vec![step.stmt.clone()],
         ..l.clone()
     }));
-    stmts.iter_mut().for_each(|s| rename(s, &own));
+    rename(&mut stmts, &own);
     if let Some(Stmt::Loop(l)) = stmts.last_mut() {
         l.body.insert(0, assign(n, plus(number(n), int(1))));
     }
@@ -322,64 +331,22 @@ fn looks_at(e: &Expr, vars: &BTreeSet<Sym>, arrays: &BTreeSet<Sym>) -> bool {
     found
 }
 
-fn rename(stmt: &mut Stmt, to: &BTreeMap<Sym, Sym>) {
-    fn expr(e: &mut Expr, to: &BTreeMap<Sym, Sym>) {
-        if let Expr::Var(v, _) = e
-            && let Some(new) = to.get(v)
-        {
-            *v = new.clone();
+fn rename(stmts: &mut [Stmt], to: &BTreeMap<Sym, Sym>) {
+    let renamed = |name: &mut Sym| {
+        if let Some(new) = to.get(name) {
+            *name = new.clone();
         }
-        e.children_mut().into_iter().for_each(|c| expr(c, to));
-    }
-    let each = |stmts: &mut Vec<Stmt>| stmts.iter_mut().for_each(|s| rename(s, to));
-    match stmt {
-        Stmt::Assign { var, value, .. } => {
-            if let Some(new) = to.get(var) {
-                *var = new.clone();
-            }
-            expr(value, to);
+    };
+    each_expr_mut(stmts, &mut |e| {
+        if let Expr::Var(v, _) = e {
+            renamed(v);
         }
-        Stmt::Store { index, value, .. } => {
-            expr(index, to);
-            expr(value, to);
+    });
+    each_stmt_mut(stmts, &mut |stmt| {
+        if let Stmt::Assign { var, .. } = stmt {
+            renamed(var);
         }
-        Stmt::If {
-            cond,
-            then,
-            otherwise,
-        } => {
-            expr(cond, to);
-            each(then);
-            each(otherwise);
-        }
-        Stmt::Loop(l) => {
-            expr(&mut l.cond, to);
-            each(&mut l.body);
-        }
-        Stmt::Return(value) => value.iter_mut().for_each(|v| expr(v, to)),
-        Stmt::Trap => {}
-    }
-}
-
-/// Names that nothing has.
-struct Fresh {
-    taken: BTreeSet<Sym>,
-}
-
-impl Fresh {
-    fn of(sections: &Sections) -> Fresh {
-        let mut taken = names(sections.kernel);
-        taken.insert(sections.counter.clone());
-        Fresh { taken }
-    }
-
-    fn name(&mut self, stem: &str) -> Sym {
-        let mut numbered = (1..).map(|i| Sym::from(format!("{stem}_{i}")));
-        let name = numbered.find(|n| !self.taken.contains(n));
-        let name = name.unwrap_or_else(|| stem.into());
-        self.taken.insert(name.clone());
-        name
-    }
+    });
 }
 
 fn no_loop(l: &Loop) -> Stuck {

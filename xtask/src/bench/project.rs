@@ -49,6 +49,8 @@ struct Row {
     kernels: usize,
     /// `cargo tensorize` with nothing stored.
     cold_s: f64,
+    /// `cargo build` after that: all generated code and all bindings are compiled.
+    first_build_s: f64,
     /// `cargo tensorize` after an edit of one kernel in the largest file.
     one_edit_ms: f64,
     /// How many kernels that proved again.
@@ -82,10 +84,11 @@ pub fn run(json: bool, runs: usize, sizes: &[usize]) -> Result<()> {
     if !json {
         println!("{}", machine());
         println!(
-            "{:>8} {:>9} {:>6} {:>11} {:>9} {:>11} {:>9} {:>9} {:>9} {:>11}",
+            "{:>8} {:>9} {:>6} {:>11} {:>11} {:>9} {:>11} {:>9} {:>9} {:>9} {:>11}",
             "kernels",
             "cold",
             "cores",
+            "first build",
             "one edit",
             "reproved",
             "its build",
@@ -102,10 +105,11 @@ pub fn run(json: bool, runs: usize, sizes: &[usize]) -> Result<()> {
             continue;
         }
         println!(
-            "{:>8} {:>7.1} s {:>6.1} {:>8.0} ms {:>9} {:>9.1} s {:>6.0} ms {:>6.0} ms {:>5.0} MiB {:>7.0} KiB",
+            "{:>8} {:>7.1} s {:>6.1} {:>9.1} s {:>8.0} ms {:>9} {:>9.1} s {:>6.0} ms {:>6.0} ms {:>5.0} MiB {:>7.0} KiB",
             row.kernels,
             row.cold_s,
             row.cold_cores,
+            row.first_build_s,
             row.one_edit_ms,
             row.one_edit_reproved,
             row.one_edit_build_s,
@@ -139,7 +143,7 @@ fn measure(tool: &Path, kernels: usize, runs: usize) -> Result<Row> {
     }
     let cold = ours.tensorize(tool)?;
     ensure!(cold.stored == 0, "the cold run was not cold");
-    ours.build("")?;
+    let first_build_s = ours.build("")?;
     ours.edit(kernels)?;
     let edited = ours.tensorize(tool)?;
     let one_edit_build_s = ours.build("")?;
@@ -154,6 +158,7 @@ fn measure(tool: &Path, kernels: usize, runs: usize) -> Result<Row> {
     Ok(Row {
         kernels,
         cold_s: cold.seconds,
+        first_build_s,
         one_edit_ms: edited.seconds * 1e3,
         one_edit_reproved: kernels - edited.stored,
         one_edit_build_s,

@@ -181,12 +181,9 @@ impl<'u> Lower<'u, '_> {
             self.assign_var(var.clone(), seq.len.clone())?;
             seq.len = Expr::Var(var.clone(), ScalarType::I64);
             seq.size = Some(var.clone());
-            let (param, target) =
-                self.array_param(&format!("{name}_resized"), ScalarType::I64, false, true);
-            resized = Some(param.name().to_string());
-            params.push(param);
-            let (array, values) = (target.array, vec![var]);
-            self.cpp.at_exit.push(Resized { array, values });
+            let (ends, to) = self.resized(name, vec![var]);
+            resized = Some(to);
+            params.push(ends);
         }
         self.bindings.insert(p, Binding::Seq(seq));
         let shape = match shape {
@@ -302,9 +299,7 @@ impl<'u> Lower<'u, '_> {
                 return Err(problem(codes::RECORD, message, at));
             }
         };
-        let mut whole = seq.start;
-        whole.dims.insert(0, seq.len);
-        Ok((Place::Array(whole), Node::Leaf(shape, params)))
+        Ok((seq.place(), Node::Leaf(shape, params)))
     }
 
     /// The result of a kernel that returns a vector or a `std::array`: an array, and its size.
@@ -330,82 +325,72 @@ impl<'u> Lower<'u, '_> {
             _ => return Ok(None),
         };
         let (elem, dims) = self.element_shape(element, f)?;
-        let nested = dims.first() == Some(&None);
-        let inner = constant_dims(&dims[usize::from(nested)..]).ok_or_else(unsupported)?;
-        let (param, target) = self.array_param(&name, elem, false, true);
-        let to = param.name().to_string();
-        let mut params = vec![param];
-        let mut lengths: Vec<Expr> = Vec::new();
-        let mut pitch = String::new();
-        if nested {
-            let (param, e) = self.size_param(&name, "pitch");
-            pitch = param.name().to_string();
-            params.push(param);
-            lengths.push(e);
-        }
-        lengths.extend(inner.iter().map(|&d| int(d.into())));
-        let start = Pointer {
-            view: elem,
-            target,
-            offset: zero_offset(),
-            dims: lengths,
-        };
-        if let Some(n) = fixed {
-            let total = inner.iter().try_fold(n, |a, &b| a.checked_mul(b));
-            let len = total.ok_or_else(unsupported)?;
-            let seq = Seq {
-                start,
-                len: int(n.into()),
-                size: None,
-                rows: None,
-            };
-            self.set_dest(seq);
-            return Ok(Some((params, Shape::Place { to, len })));
-        }
-        let size = self.fresh(format!("{name}.size"));
-        self.assign_var(size.clone(), int(0))?;
-        let mut values = vec![size.clone()];
-        let rows = nested.then(|| Rows {
-            pitch: pitch.as_str().into(),
-            expected: self.fresh(format!("{name}.expected")),
-            length: self.fresh(format!("{name}.pitch")),
-        });
-        if let Some(r) = &rows {
-            self.cpp.fixed.insert(r.expected.clone());
-            values.push(r.length.clone());
-            self.cpp.tables.push(r.clone());
-        }
-        let (param, target) =
-            self.array_param(&format!("{name}_resized"), ScalarType::I64, false, true);
-        let resized = Some(param.name().to_string());
-        params.push(param);
-        let array = target.array;
-        self.cpp.at_exit.push(Resized { array, values });
-        self.set_dest(Seq {
-            start,
-            len: Expr::Var(size.clone(), ScalarType::I64),
-            size: Some(size),
-            rows,
-        });
-        let shape = if nested {
-            Shape::Nested {
-                to,
-                rows: None,
-                pitch,
-                resized,
+        let (seq, params, shape) = match (fixed, dims.first()) {
+            (Some(n), _) => {
+                let dims = constant_dims(&dims).ok_or_else(unsupported)?;
+                let (param, target) = self.array_param(&name, elem, false, true);
+                let to = param.name().to_string();
+                let len = dims.iter().try_fold(n, |a, &b| a.checked_mul(b));
+                let len = len.ok_or_else(unsupported)?;
+                let seq = seq_of(target, &dims, int(n.into()));
+                (seq, vec![param], Shape::Place { to, len })
             }
-        } else {
-            Shape::Vector {
-                to,
-                size: None,
-                each: inner.iter().product(),
-                resized,
+            (None, Some(None)) => {
+                let inner = constant_dims(&dims[1..]).ok_or_else(unsupported)?;
+                self.returned_table(&name, elem, &inner)?
             }
+            (None, _) => self.returned_vector_form(&name, element, f)?,
         };
+        self.set_dest(seq);
         Ok(Some((params, shape)))
     }
 
-    /// A vector of numbers, or of rows of constant length, that is a member of what the kernel returns.
+    /// A vector of vectors that the kernel returns, each row of this shape but for its length.
+    fn returned_table(
+        &mut self,
+        name: &str,
+        elem: ScalarType,
+        inner: &[u64],
+    ) -> Result<(Seq, Vec<Param>, Shape)> {
+        let (param, target) = self.array_param(name, elem, false, true);
+        let to = param.name().to_string();
+        let (length, row) = self.size_param(name, "pitch");
+        let pitch = length.name().to_string();
+        let size = self.fresh(format!("{name}.size"));
+        self.assign_var(size.clone(), int(0))?;
+        let rows = Rows {
+            pitch: pitch.as_str().into(),
+            expected: self.fresh(format!("{name}.expected")),
+            length: self.fresh(format!("{name}.pitch")),
+        };
+        self.cpp.fixed.insert(rows.expected.clone());
+        self.cpp.tables.push(rows.clone());
+        let (ends, resized) = self.resized(name, vec![size.clone(), rows.length.clone()]);
+        let mut seq = Seq {
+            size: Some(size.clone()),
+            rows: Some(rows),
+            ..seq_of(target, inner, Expr::Var(size, ScalarType::I64))
+        };
+        seq.start.dims.insert(0, row);
+        let shape = Shape::Nested {
+            to,
+            rows: None,
+            pitch,
+            resized: Some(resized),
+        };
+        Ok((seq, vec![param, length, ends], shape))
+    }
+
+    /// The parameter, and its name, that says in the end how long a vector has become.
+    fn resized(&mut self, name: &str, values: Vec<Sym>) -> (Param, String) {
+        let ends = format!("{name}_resized");
+        let (param, Target { array, .. }) = self.array_param(&ends, ScalarType::I64, false, true);
+        let name = param.name().to_string();
+        self.cpp.at_exit.push(Resized { array, values });
+        (param, name)
+    }
+
+    /// A vector of numbers, or of rows of constant length, that is what the kernel returns, or a member of that.
     pub fn returned_vector_form(
         &mut self,
         name: &str,
@@ -418,23 +403,18 @@ impl<'u> Lower<'u, '_> {
         let to = param.name().to_string();
         let size = self.fresh(format!("{name}.size"));
         self.assign_var(size.clone(), int(0))?;
-        let ends = format!("{name}_resized");
-        let (resized, end) = self.array_param(&ends, ScalarType::I64, false, true);
+        let (ends, resized) = self.resized(name, vec![size.clone()]);
         let shape = Shape::Vector {
             to,
             size: None,
             each: dims.iter().product(),
-            resized: Some(resized.name().to_string()),
+            resized: Some(resized),
         };
-        self.cpp.at_exit.push(Resized {
-            array: end.array,
-            values: vec![size.clone()],
-        });
         let seq = Seq {
             size: Some(size.clone()),
             ..seq_of(target, &dims, Expr::Var(size, ScalarType::I64))
         };
-        Ok((seq, vec![param, resized], shape))
+        Ok((seq, vec![param, ends], shape))
     }
 
     fn set_dest(&mut self, seq: Seq) {

@@ -5,8 +5,8 @@ use super::super::ffi::Cursor;
 use super::super::lower::{Binding, Lower, Result, Target, problem, zero_offset};
 use super::super::place::Pointer;
 use super::super::types::Ty;
+use super::made::Made;
 use super::seq::{Seq, index_of, int};
-use super::vector::Made;
 use tensorize_ir::loopir::{Expr, Len, LocalArray};
 use tensorize_ir::scalar::ScalarType;
 

@@ -50,14 +50,17 @@ pub(in crate::c) fn is_zero_at_first(t: Type<'_>) -> bool {
         let element = t.template_arguments().into_iter().next().flatten();
         return element.is_none_or(is_zero_at_first);
     }
-    let constructed = |c: &Cursor<'_>| c.kind() == CXCursor_Constructor && !c.is_defaulted();
-    if !is_pair(class) && element::written(class).iter().any(constructed) {
-        return false;
-    }
-    t.fields().iter().all(|f| {
-        is_zero_at_first(f.ty())
-            && (is_pair(class) || matches!(first_value(*f), Ok(First::Nothing | First::Zero)))
-    })
+    !is_constructed(class)
+        && t.fields().iter().all(|f| {
+            is_zero_at_first(f.ty())
+                && (is_pair(class) || matches!(first_value(*f), Ok(First::Nothing | First::Zero)))
+        })
+}
+
+/// Whether a class says by constructors of its own how an object is made.
+pub(in crate::c) fn is_constructed(class: Cursor<'_>) -> bool {
+    let own = |c: &Cursor<'_>| c.kind() == CXCursor_Constructor && !c.is_defaulted();
+    !is_pair(class) && element::written(class).iter().any(own)
 }
 
 /// Whether an expression names a member of the object that it is to initialise.

@@ -1,6 +1,6 @@
 //! Local structs of numbers: a variable for each member.
 
-use super::first_value::{First, first_value, names_a_member};
+use super::first_value::{First, first_value, is_constructed, names_a_member};
 use super::{Owner, Path, struct_declaration, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::{in_std, is_pair};
@@ -9,7 +9,7 @@ use crate::c::lower::{Lower, Result, operands, peeled, problem};
 use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
-use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::loopir::Expr;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// A number in a struct: the members on the way to it.
@@ -221,27 +221,16 @@ impl<'u> Lower<'u, '_> {
 
     /// The numbers of `c ? a : b`.
     fn chosen(&mut self, e: Cursor<'u>) -> Result<Vec<Expr>> {
-        let (leaves, [cond, l, r]) = match (numbers(e.ty()), operands(e)[..].try_into()) {
+        let (leaves, parts) = match (numbers(e.ty()), operands(e)[..].try_into()) {
             (Some(leaves), Ok(parts)) => (leaves, parts),
             _ => return Err(unsupported(e)),
         };
         let vars: Vec<_> = leaves.iter().map(|_| self.fresh("chosen")).collect();
-        let cond = self.truth(cond)?;
-        self.sequence_point()?;
-        let mut branch = |e| {
-            let (block, ()) = self.in_branch(|s| {
-                let values = s.struct_value(e)?;
-                s.sequence_point()?;
-                let mut all = vars.iter().zip(values);
-                all.try_for_each(|(var, value)| s.assign_var(var.clone(), value))
-            })?;
-            Ok(block)
-        };
-        let (then, otherwise) = (branch(l)?, branch(r)?);
-        self.emit(Stmt::If {
-            cond,
-            then,
-            otherwise,
+        self.either(parts, |s, e| {
+            let values = s.struct_value(e)?;
+            s.sequence_point()?;
+            let mut all = vars.iter().zip(values);
+            all.try_for_each(|(var, value)| s.assign_var(var.clone(), value))
         })?;
         let numbers = vars.into_iter().zip(leaves);
         Ok(numbers.map(|(var, (_, ty))| Expr::Var(var, ty)).collect())
@@ -341,10 +330,7 @@ impl<'u> Lower<'u, '_> {
             (_, _) => {
                 let inner = struct_declaration(field.ty()).ok_or_else(|| unsupported(list))?;
                 // Of a class with constructors, one of them says what the empty list makes.
-                let constructed = super::element::written(inner)
-                    .iter()
-                    .any(|c| c.kind() == CXCursor_Constructor && !c.is_defaulted());
-                if constructed && !is_pair(inner) {
+                if is_constructed(inner) {
                     return Err(unsupported(list));
                 }
                 let mut out = Vec::new();

@@ -2,7 +2,7 @@
 //! variable, each array an array, each vector a sequence, from when it is made. What the kernel returns is built where
 //! its caller gets it.
 
-use super::first_value::{First, first_value, names_a_member};
+use super::first_value::{First, first_value, is_constructed, names_a_member};
 use super::result::Returned;
 use super::{Owner, Path, element, local, struct_declaration};
 use crate::c::call::{Home, helper};
@@ -15,7 +15,7 @@ use crate::c::lower::{Lower, Result, operands, peeled, problem};
 use crate::c::place::Place;
 use crate::c::types::{self, Ty};
 use clang_sys::*;
-use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::loopir::Expr;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// What an object holds in one place.
@@ -150,18 +150,8 @@ impl<'u> Lower<'u, '_> {
                 None => Err(unsupported(e)),
             },
             (CXCursor_ConditionalOperator, _) => {
-                let [cond, l, r] = operands(e)[..] else {
-                    return Err(unsupported(e));
-                };
-                let cond = self.truth(cond)?;
-                self.sequence_point()?;
-                let (then, ()) = self.in_branch(|s| s.construct_object(to, l))?;
-                let (otherwise, ()) = self.in_branch(|s| s.construct_object(to, r))?;
-                self.emit(Stmt::If {
-                    cond,
-                    then,
-                    otherwise,
-                })
+                let parts = operands(e)[..].try_into().map_err(|_| unsupported(e))?;
+                self.either(parts, |s, e| s.construct_object(to, e))
             }
             (CXCursor_CallExpr, Some(f)) if f.kind() == CXCursor_Constructor => {
                 self.constructed_object(to, e, f)
@@ -421,11 +411,6 @@ impl<'u> Lower<'u, '_> {
         }
         Ok(Some((params, shape)))
     }
-}
-
-/// Whether a class says by constructors of its own how an object is made.
-fn is_constructed(class: Cursor<'_>) -> bool {
-    (element::written(class).iter()).any(|c| c.kind() == CXCursor_Constructor && !c.is_defaulted())
 }
 
 /// A member of an object.

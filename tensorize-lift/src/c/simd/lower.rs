@@ -154,8 +154,7 @@ impl<'u> Lower<'u, '_> {
                 let cond = self.truth(cond)?;
                 let cond = self.light(cond)?;
                 self.sequence_point()?;
-                let (a_block, a) = self.in_branch(|s| s.vector(l))?;
-                let (b_block, b) = self.in_branch(|s| s.vector(r))?;
+                let [(a_block, a), (b_block, b)] = self.branches([l, r], |s, e| s.vector(e))?;
                 let b = b.seen_as(a.elem()).ok_or_else(unsupported)?;
                 if !a_block.is_empty() || !b_block.is_empty() {
                     self.emit(Stmt::If {

@@ -6,6 +6,7 @@ use tensorize_ir::loopir::{Expr, Function, Loop, Param, Stmt, Visited, visit};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::State;
 use tensorize_prove::loops::modified;
+use tensorize_prove::names::Names;
 
 /// Loops that lie deeper in each other are not looked at.
 const DEEPEST: usize = 2;
@@ -41,18 +42,10 @@ fn returned(kernel: &Function, state: &mut Vec<State>) {
         number.returned = true;
         return;
     }
-    let mut taken: BTreeSet<Sym> = modified(&kernel.body).0.into_keys().collect();
-    taken.extend(kernel.params.iter().map(|p| p.name().clone()));
-    taken.extend(kernel.arrays.iter().map(|a| a.name.clone()));
-    let mut names = (1..).map(|i| match i {
-        1 => Sym::from("result"),
-        i => Sym::from(format!("result_{i}")),
-    });
-    let free = names.find(|n| !taken.contains(n));
-    state.extend(free.map(|name| State {
+    state.push(State {
         returned: true,
-        ..State::number(name, elem)
-    }));
+        ..State::number(Names::of(kernel).plain("result"), elem)
+    });
 }
 
 /// Local arrays that are read in a loop: those that hold something before it, or all.
