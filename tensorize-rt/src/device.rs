@@ -1,13 +1,17 @@
 //! Devices with memory of their own: what a kernel is given of a call, and what comes back.
 //!
-//! A driver is loaded when a call needs it. One that can't be loaded, or fails, is not tried again in this process.
+//! A driver is loaded when a call needs it, by a thread that is the only one to use it: who asks a device for something
+//! waits no longer than a worker is waited for. A driver that can't be loaded, fails, or gives no answer in time is not tried
+//! again in this process.
 
 #![allow(unsafe_code)]
 
-use crate::elsewhere::{Failure, Outcome, copy_of};
+use crate::elsewhere::{Failure, Outcome, copy_of, timeout};
 use crate::memory::{Array, Buffer, Elem};
 use crate::value::Argument;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -31,7 +35,7 @@ const MOST_GROUPS: usize = 1 << 14;
 const KEPT: usize = 64;
 
 /// Generated kernels.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     not(any(feature = "opencl", feature = "cuda")),
     expect(dead_code, reason = "nobody runs them")
@@ -146,8 +150,8 @@ pub(crate) enum Trouble {
     Device(String),
 }
 
-/// A device that is ready.
-pub(crate) trait Device: Send {
+/// A device that is ready. It stays on the thread that has started it.
+pub(crate) trait Device {
     /// Compiles the kernels, if that has not been done.
     fn load(&mut self, module: &Module) -> Result<(), Trouble>;
 
@@ -162,9 +166,29 @@ pub(crate) trait Device: Send {
     ) -> Result<(), Trouble>;
 }
 
+/// What a device is to do.
+struct Work {
+    module: Module,
+    /// Nothing where the kernels are only to be compiled.
+    call: Option<(Vec<Given>, Places, usize)>,
+    /// Where the arguments go in the end, as the kernels have left them.
+    answer: Sender<Result<Vec<Given>, Trouble>>,
+}
+
+impl Work {
+    fn on(&mut self, device: &mut dyn Device) -> Result<Vec<Given>, Trouble> {
+        device.load(&self.module)?;
+        let Some((mut given, places, groups)) = self.call.take() else {
+            return Ok(Vec::new());
+        };
+        device.run(&self.module, &mut given, places, groups)?;
+        Ok(given)
+    }
+}
+
 enum State {
     NotStarted,
-    Running(Box<dyn Device>),
+    Running(Sender<Work>),
     Failed(String),
 }
 
@@ -181,84 +205,128 @@ pub(crate) unsafe fn call(
     arguments: &[Argument],
     ret: Option<Elem>,
 ) -> Result<Outcome, Failure> {
-    with_device(module.api, |device| {
-        device.load(module)?;
-        // SAFETY: handed on.
-        let (mut given, places) = unsafe { arguments_of(arrays, arguments, ret) }?;
-        let kept = given.len() - 1 - usize::from(ret.is_some());
-        let round = module.kernels.contains(&"[").then_some(given.len());
-        given.extend(round.map(|_| Given::Number { bits: 0, size: 8 }));
-        let others = Places {
-            kept,
-            round,
-            rooms: given.len(),
-        };
-        let rooms = module.kernels.iter().filter(|k| k.starts_with('+'));
-        given.extend(rooms.map(|_| Given::Room));
-        let most = arrays.iter().filter_map(Array::len).max().unwrap_or(1);
-        let groups = most.div_ceil(GROUP).clamp(1, MOST_GROUPS);
-        let before = snapshots(&given, &places)?;
-        device.run(module, &mut given, others, groups)?;
-        let result = match (ret, given.get(kept + 1)) {
-            (Some(elem), Some(Given::Elements { bytes, .. })) => {
-                let mut word = [0; 8];
-                word[..elem.size()].copy_from_slice(bytes.as_slice());
-                u64::from_le_bytes(word)
-            }
-            _ => 0,
-        };
-        let mut written = Vec::new();
-        for (position, old) in before {
-            if let Given::Elements { bytes, .. } = &mut given[places[position]]
-                && let Some(none) = Buffer::new(0)
-            {
-                written.push((position, old, std::mem::replace(bytes, none)));
-            }
+    // SAFETY: handed on.
+    let (mut given, places) = unsafe { arguments_of(arrays, arguments, ret) }?;
+    let kept = given.len() - 1 - usize::from(ret.is_some());
+    let round = module.kernels.contains(&"[").then_some(given.len());
+    given.extend(round.map(|_| Given::Number { bits: 0, size: 8 }));
+    let others = Places {
+        kept,
+        round,
+        rooms: given.len(),
+    };
+    let rooms = module.kernels.iter().filter(|k| k.starts_with('+'));
+    given.extend(rooms.map(|_| Given::Room));
+    let most = arrays.iter().filter_map(Array::len).max().unwrap_or(1);
+    let groups = most.div_ceil(GROUP).clamp(1, MOST_GROUPS);
+    let before = snapshots(&given, &places)?;
+    let mut given = ask(module, Some((given, others, groups)))?;
+    let result = match (ret, given.get(kept + 1)) {
+        (Some(elem), Some(Given::Elements { bytes, .. })) => {
+            let mut word = [0; 8];
+            word[..elem.size()].copy_from_slice(bytes.as_slice());
+            u64::from_le_bytes(word)
         }
-        Ok(Outcome {
-            written,
-            result,
-            emulated: false,
-        })
+        _ => 0,
+    };
+    let mut written = Vec::new();
+    for (position, old) in before {
+        if let Given::Elements { bytes, .. } = &mut given[places[position]]
+            && let Some(none) = Buffer::new(0)
+        {
+            written.push((position, old, std::mem::replace(bytes, none)));
+        }
+    }
+    Ok(Outcome {
+        written,
+        result,
+        emulated: false,
     })
 }
 
 /// Gets the device ready for a module.
 pub(crate) fn prepare(module: &Module) -> Result<(), String> {
-    with_device(module.api, |device| device.load(module)).map_err(|f| match f {
+    let ready = ask(module, None).map(|_| ());
+    ready.map_err(|f| match f {
         Failure::Call(why) | Failure::Kernel(why) => why,
     })
 }
 
-fn with_device<T>(
-    api: Api,
-    f: impl FnOnce(&mut dyn Device) -> Result<T, Trouble>,
-) -> Result<T, Failure> {
-    let state = match api {
+/// Has the device compile a module, and run it on these arguments; what becomes of them.
+fn ask(module: &Module, call: Option<(Vec<Given>, Places, usize)>) -> Result<Vec<Given>, Failure> {
+    let state = match module.api {
         Api::OpenCl => &OPENCL,
         Api::Cuda => &CUDA,
     };
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
     if let State::NotStarted = *state {
-        *state = match start(api) {
-            Ok(device) => State::Running(device),
+        *state = match thread_of(module.api) {
+            Ok(works) => State::Running(works),
             Err(why) => State::Failed(why),
         };
     }
-    let device = match &mut *state {
-        State::Running(device) => device.as_mut(),
+    let works = match &*state {
+        State::Running(works) => works,
         State::Failed(why) => return Err(Failure::Kernel(why.clone())),
         State::NotStarted => return Err(Failure::Kernel("the device did not start".into())),
     };
-    match f(device) {
-        Ok(value) => Ok(value),
-        Err(Trouble::Call(why)) => Err(Failure::Call(why)),
-        Err(Trouble::Module(why)) => Err(Failure::Kernel(why)),
-        Err(Trouble::Device(why)) => {
+    let (answer, answers) = channel();
+    let work = Work {
+        module: *module,
+        call,
+        answer,
+    };
+    // A thread that takes no work any more has dropped this one, so that no answer comes.
+    works.send(work).ok();
+    match answers.recv_timeout(timeout()) {
+        Ok(Ok(given)) => Ok(given),
+        Ok(Err(Trouble::Device(why))) => {
+            *state = State::Failed(why.clone());
+            Err(Failure::Kernel(why))
+        }
+        Ok(Err(trouble)) => Err(trouble.into()),
+        Err(why) => {
+            let why = match why {
+                // The thread may never come back. It has copies of its own of all that the call's arrays hold.
+                RecvTimeoutError::Timeout => {
+                    format!("no answer within {} s", timeout().as_secs())
+                }
+                RecvTimeoutError::Disconnected => "its driver has failed".into(),
+            };
             *state = State::Failed(why.clone());
             Err(Failure::Kernel(why))
         }
     }
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Failure {
+        match trouble {
+            Trouble::Call(why) => Failure::Call(why),
+            Trouble::Module(why) | Trouble::Device(why) => Failure::Kernel(why),
+        }
+    }
+}
+
+/// Starts the thread that has the device, for as long as there may be work for it.
+fn thread_of(api: Api) -> Result<Sender<Work>, String> {
+    let (works, todo): (Sender<Work>, Receiver<Work>) = channel();
+    let life = move || {
+        let mut device = start(api);
+        for mut work in todo {
+            let done = match &mut device {
+                Ok(device) => work.on(device.as_mut()),
+                Err(why) => Err(Trouble::Device(why.clone())),
+            };
+            // Nobody waits for what comes late.
+            work.answer.send(done).ok();
+        }
+    };
+    thread::Builder::new()
+        .name("tensorize device".into())
+        .spawn(life)
+        .map(|_| works)
+        .map_err(|e| format!("there is no thread for it: {e}"))
 }
 
 fn start(api: Api) -> Result<Box<dyn Device>, String> {

@@ -11,6 +11,7 @@ use crate::tune;
 use crate::value::{Argument, Value};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 /// What a target made of a call, before anything of it is stored.
 pub(crate) struct Outcome {
@@ -272,6 +273,14 @@ pub(crate) unsafe fn copy_of(array: &Array) -> Result<Buffer, String> {
 
 fn buffer(bytes: usize) -> Result<Buffer, String> {
     Buffer::new(bytes).ok_or_else(|| "there is not enough memory".into())
+}
+
+/// How long an answer of the worker or of a device may take: `TENSORIZE_TIMEOUT` seconds, 60 by default.
+pub(crate) fn timeout() -> Duration {
+    let seconds = std::env::var("TENSORIZE_TIMEOUT")
+        .ok()
+        .and_then(|s| s.parse().ok());
+    Duration::from_secs(seconds.filter(|s| *s > 0).unwrap_or(60))
 }
 
 /// Loads what is for the worker; whether it stands in for a device.

@@ -7,7 +7,7 @@
 
 mod protocol;
 
-use crate::elsewhere::{Failure, Outcome};
+use crate::elsewhere::{Failure, Outcome, timeout};
 use crate::memory::{Array, Buffer, Elem};
 use crate::value::Argument;
 use memmap2::MmapMut;
@@ -372,14 +372,6 @@ fn interpreter() -> PathBuf {
         .map(|data| data.join("cargo-tensorize/venv/bin/python3"))
         .filter(|python| python.is_file())
         .unwrap_or_else(|| "python3".into())
-}
-
-/// How long an answer may take: `TENSORIZE_TIMEOUT` seconds, 60 by default.
-fn timeout() -> Duration {
-    let seconds = env::var("TENSORIZE_TIMEOUT")
-        .ok()
-        .and_then(|s| s.parse().ok());
-    Duration::from_secs(seconds.filter(|s| *s > 0).unwrap_or(60))
 }
 
 #[cfg(target_os = "linux")]

@@ -271,6 +271,32 @@ mod opencl {
         });
     }
 
+    /// What does not come to an end is waited for once, and the program ends in spite of it.
+    #[test]
+    fn it_hangs() {
+        let env = [("TENSORIZE_TIMEOUT", "2")];
+        alone("opencl::it_hangs", "opencl", &env, || {
+            let endless = kernel!(
+                "endless",
+                OpenCl,
+                "__kernel void f(__global uchar *x, long origin, uchar a, __global long *kept, __global uchar *result)
+                {
+                    volatile __global uchar *y = x;
+                    while (y[0] != 0) y[1] = 99;
+                }",
+                &["f"]
+            );
+            answers(good());
+            answers(endless);
+            answers(endless);
+            by_the_original(endless, 2, "no answer within 2 s");
+            // The device is still at it.
+            answers(good());
+            let r = report(good());
+            assert_eq!(r.calls, (1, 1), "{:?}", r.why);
+        });
+    }
+
     /// The call that is too large is the original's, and the next one is the device's again.
     #[test]
     fn out_of_memory() {
