@@ -510,3 +510,74 @@ fn branches_start_from_the_same_pointers() {
          return n > 3 ? std::vector<int>(2, *(p = b)) : std::vector<int>(2, p[1]); }",
     );
 }
+
+/// What C++ runs where an object is made without a word of it, or by half of one.
+#[test]
+fn first_values_that_are_more_than_zeros_are_refused() {
+    let p = "struct p { int x = 1, y = 2; };";
+    let made = "struct p { int x, y; p() : x(1), y(2) {} };";
+    for (source, code) in [
+        (
+            format!("{p} int f(int n) {{ std::vector<p> v(n); return v[0].x; }}"),
+            "TZ0227",
+        ),
+        (
+            format!("{made} int f(int n) {{ std::vector<p> v(n); return v[0].x; }}"),
+            "TZ0227",
+        ),
+        (
+            format!(
+                "{p} std::vector<p> f(int n) {{ std::vector<p> v; v.resize(n); for (int i = 0; i < n; i++) v[i].y = i; return v; }}"
+            ),
+            "TZ0207",
+        ),
+        (
+            format!("{made} struct q {{ p in; int z; }}; int f() {{ q a{{}}; return a.in.x; }}"),
+            "TZ0213",
+        ),
+        (
+            format!("{made} struct q {{ int z; p in; }}; int f() {{ q a{{3}}; return a.in.x; }}"),
+            "TZ0213",
+        ),
+        (
+            format!(
+                "{made} struct q {{ std::vector<int> d; p in; }}; int f() {{ q a{{std::vector<int>(3)}}; return a.in.x; }}"
+            ),
+            "TZ0213",
+        ),
+    ] {
+        refuses(&source, code, "");
+    }
+    // A first value that is made of other members is made of those of the new object, not of the one that makes it.
+    for (class, first) in [
+        (
+            "struct m { int x; int y = x + 1; m next() const { return m{5}; } };",
+            "2, 3",
+        ),
+        (
+            "struct m { int x; int y = x; std::vector<int> d; m next() const { return m{5}; } };",
+            "2, 3",
+        ),
+        (
+            "struct m { int x = 3; int y = x; std::vector<int> d; m next() const { m o; return o; } };",
+            "7, 8",
+        ),
+    ] {
+        refuses(
+            &format!("{class} int f() {{ m a{{{first}}}; m b = a.next(); return b.y; }}"),
+            "TZ0213",
+            "",
+        );
+    }
+    let moved = "struct m { int w; std::vector<int> d; };";
+    refuses(
+        &format!("{moved} m f(m &a) {{ m r = std::move(a); r.d[0] += 1; return r; }}"),
+        "TZ0213",
+        "",
+    );
+    refuses(
+        "struct m { std::vector<int> d; m(int n, int v) : d(n, v) {} }; int f(int n, int c) { m a = c ? m(n, 1) : m(2 * n, 3); return a.d[0]; }",
+        "TZ0213",
+        "",
+    );
+}
