@@ -71,9 +71,10 @@ pub struct Encoder {
     pub values: BTreeMap<String, Elem>,
 }
 
-/// An SMT-LIB symbol with this text.
+/// An SMT-LIB symbol with this text. A variable in C may have the name of an operator or of a keyword, `as` or `xor`, and
+/// bars around it leave it what it is.
 pub fn quoted(name: &str) -> String {
-    format!("|{}|", name.replace(['|', '\\'], "!"))
+    format!("|${}|", name.replace(['|', '\\'], "!"))
 }
 
 fn number(n: i128) -> String {
@@ -375,7 +376,7 @@ mod tests {
         let mut e = Encoder::default();
         let n = Idx::sym("n");
         let text = e.compare(CmpOp::Ge, &(&Idx::sym("i") * &n), &n);
-        assert_eq!(text, "(>= (+ |i*n| (* (- 1) |n|)) 0)");
+        assert_eq!(text, "(>= (+ |$i*n| (* (- 1) |$n|)) 0)");
         let lemmas = e.take_lemmas();
         assert!(
             lemmas.contains("(=> (and (>= |i| 1) (>= |n| 0)) (>= |i*n| |n|))"),

@@ -22,7 +22,7 @@ use crate::cpu::lower::lower;
 use crate::cut::{Computed, Wanted, part};
 use crate::index::c_index;
 use crate::layout::{Place, Shape, matrix_shape, place};
-use crate::names::{C_WORDS, Names, is_math_name};
+use crate::names::{C_WORDS, CPP_WORDS, Names, is_math_name};
 use crate::rows::Tables;
 use crate::{Generated, Kernel, Target, Unsupported};
 use kernel::{Body, held, scalar_name};
@@ -49,7 +49,7 @@ pub static CORES: Cores = Cores {
 /// Bytes of a vector.
 const VECTOR: usize = 256;
 
-/// What `tpc.h` calls itself, beyond words of C.
+/// What `tpc.h` calls itself, beyond words of C and C++.
 const WORDS: &[&str] = &[
     "tensor",
     "float64",
@@ -67,44 +67,15 @@ const WORDS: &[&str] = &[
     "tpc",
     "inputs",
     "outputs",
-    "class",
-    "new",
-    "delete",
-    "this",
-    "template",
-    "namespace",
-    "operator",
-    "private",
-    "public",
-    "protected",
-    "virtual",
-    "friend",
-    "try",
-    "catch",
-    "throw",
-    "using",
-    "typename",
-    "nullptr",
-    "and",
-    "or",
-    "not",
-    "xor",
-    "bitand",
-    "bitor",
-    "compl",
-    "explicit",
-    "export",
-    "mutable",
-    "alignas",
-    "alignof",
-    "constexpr",
-    "decltype",
-    "noexcept",
-    "thread_local",
-    "wchar_t",
     "abs",
     "restrict",
 ];
+
+/// What the C of the whole file is, which a compiler for C++ reads.
+static CPP: c::Dialect = c::Dialect {
+    words: &[CPP_WORDS],
+    ..c::C
+};
 
 impl Target for Cores {
     fn name(&self) -> &'static str {
@@ -329,7 +300,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(kernel: &'a Kernel, plan: &'a Plan) -> Writer<'a> {
-        let mut taken = Names::new(C_WORDS.iter().chain(WORDS).copied());
+        let mut taken = Names::new(C_WORDS.iter().chain(CPP_WORDS).chain(WORDS).copied());
         // Names of the function's own variables.
         for at in 0..plan.scalars.len() {
             taken.reserve(&scalar_name(at));
@@ -371,6 +342,7 @@ impl<'a> Writer<'a> {
         text += &c::print_static(
             &host,
             c::Style {
+                dialect: &CPP,
                 disjoint: true,
                 ..c::Style::default()
             },

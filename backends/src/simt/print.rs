@@ -90,7 +90,12 @@ fn entry(
     part: &Part,
     shared: &[Shared],
 ) -> String {
-    let mut names = Names::new(C_WORDS.iter().chain(dialect.c.words).copied());
+    let mut names = Names::new(
+        C_WORDS
+            .iter()
+            .chain(dialect.c.words.iter().copied().flatten())
+            .copied(),
+    );
     names.reserve(name);
     names.reserve(by_item);
     let hidden = &schedule.names;

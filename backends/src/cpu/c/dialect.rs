@@ -22,7 +22,7 @@ pub struct Dialect {
     /// Whether loops are for all cores and vector units by OpenMP.
     pub openmp: bool,
     /// What a variable must not be called, besides C's words.
-    pub words: &'static [&'static str],
+    pub words: &'static [&'static [&'static str]],
 }
 
 /// What languages like C have in common.

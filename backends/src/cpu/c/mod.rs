@@ -180,7 +180,9 @@ fn adds_and_subtracts_products(body: &[Stmt]) -> bool {
 
 impl<'a> Printer<'a> {
     fn new(function: &'a Function, style: Style, contractions: &'a [Contraction]) -> Printer<'a> {
-        let words = C_WORDS.iter().chain(style.dialect.words);
+        let words = C_WORDS
+            .iter()
+            .chain(style.dialect.words.iter().copied().flatten());
         let mut names = Names::new(words.copied());
         names.reserve(&function.name);
         let mut p = Printer {
