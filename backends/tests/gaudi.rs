@@ -305,6 +305,16 @@ fn blends() {
     }
 }
 
+/// Words of C++ are names in C.
+#[test]
+fn words_of_the_language() {
+    let f = summary("words");
+    let sizes = |or, new| [("or", or), ("new", new), ("None", 7)];
+    let calls = [(3, 5), (0, 4), (17, 33)]
+        .map(|(or, new)| call(&f, &sizes(or, new), &mut Random(3), false));
+    check(&f, Tier::Exact, &calls);
+}
+
 #[test]
 fn rows_scalars_and_in_place() {
     let f: Function =
