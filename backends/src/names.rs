@@ -21,6 +21,16 @@ impl Names {
         self.used.insert(name.to_string());
     }
 
+    /// The same for C, and it is neither that of a function of `<math.h>` nor one that printed code has for itself.
+    pub(crate) fn fresh_in_c(&mut self, stem: &str, own: impl Fn(&str) -> bool) -> String {
+        let name = self.fresh(stem);
+        match is_math_name(&name) || own(&name) {
+            // What code has for itself often begins alike, and nothing of it like this.
+            true => self.fresh(&format!("the_{name}")),
+            false => name,
+        }
+    }
+
     /// A name like `stem` that nobody has, made of what C and Python allow in one.
     pub(crate) fn fresh(&mut self, stem: &str) -> String {
         let stem: String = stem
@@ -125,7 +135,7 @@ pub(crate) const CPP_WORDS: &[&str] = &[
 ];
 
 /// Whether the name is that of a function of `<math.h>` that printed code may call.
-pub(crate) fn is_math_name(name: &str) -> bool {
+fn is_math_name(name: &str) -> bool {
     const MATH: &[&str] = &[
         "fabs",
         "sqrt",

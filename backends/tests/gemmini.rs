@@ -354,9 +354,9 @@ fn too_small_a_share_is_refused() {
 #[test]
 fn names_of_the_header_may_be_parameters() {
     let f = function(
-        "func @k(DIM: const ptr<f32>, OS: ptr<f32>, terms: i32, t1: f32) {
+        "func @k(DIM: const ptr<f32>, OS: ptr<f32>, terms: i32, gemmini_gain: f32) {
   %0 = view DIM[#0] : tensor<terms x f32>
-  %1 = param t1 : tensor<f32>
+  %1 = param gemmini_gain : tensor<f32>
   %2 = broadcast_in_dim %1, dimensions = [] : tensor<terms x f32>
   %3 = multiply %0, %2 : tensor<terms x f32>
   %4 = exponential %3 : tensor<terms x f32>

@@ -7,7 +7,7 @@ use super::contraction::{self, Contraction};
 use super::wait::Memory;
 use super::{interchange, nest, rounds, scatter};
 use crate::Unsupported;
-use crate::names::{C_WORDS, Names, is_math_name};
+use crate::names::{C_WORDS, Names};
 use crate::scatter::refuse_in;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::ElemRef;
@@ -311,11 +311,7 @@ impl Builder {
     }
 
     pub(super) fn fresh(&mut self, stem: &str) -> Sym {
-        let mut name = self.names.fresh(stem);
-        while is_math_name(&name) {
-            name = self.names.fresh(&format!("{stem}_"));
-        }
-        name.into()
+        self.names.fresh_in_c(stem, |_| false).into()
     }
 
     /// A new variable with this value.

@@ -22,7 +22,7 @@ use crate::cpu::lower::lower;
 use crate::cut::{Computed, Wanted, part};
 use crate::index::c_index;
 use crate::layout::{Place, Shape, matrix_shape, place};
-use crate::names::{C_WORDS, CPP_WORDS, Names, is_math_name};
+use crate::names::{C_WORDS, CPP_WORDS, Names};
 use crate::rows::Tables;
 use crate::{Generated, Kernel, Target, Unsupported};
 use kernel::{Body, held, scalar_name};
@@ -307,11 +307,8 @@ impl<'a> Writer<'a> {
         }
         let mut names = BTreeMap::new();
         for p in &plan.whole.params {
-            let mut name = taken.fresh(p.name());
-            while is_math_name(&name) || name.starts_with("tpc_") || name.starts_with("v_") {
-                name = taken.fresh(&format!("{name}_"));
-            }
-            names.insert(p.name().clone(), name);
+            let own = |name: &str| name.starts_with("tpc_") || name.starts_with("v_");
+            names.insert(p.name().clone(), taken.fresh_in_c(p.name(), own));
         }
         Writer {
             kernel,

@@ -5,7 +5,7 @@ use super::plan::{Loaded, Matrix, Plan, Step};
 use crate::cpu::c;
 use crate::index::c_index;
 use crate::layout::{Place, Shape, size};
-use crate::names::{C_WORDS, Names, is_math_name};
+use crate::names::{C_WORDS, Names};
 use crate::rows::{self, Tables};
 use crate::{Generated, Kernel, Unsupported};
 use std::collections::BTreeMap;
@@ -171,10 +171,7 @@ impl<'a> Writer<'a> {
         names.reserve(entry);
         let mut known = BTreeMap::new();
         let mut declare = |name: &Sym| {
-            let mut c_name = names.fresh(name);
-            while is_math_name(&c_name) || c_name.starts_with("gemmini") {
-                c_name = names.fresh(&format!("{c_name}_"));
-            }
+            let c_name = names.fresh_in_c(name, |name| name.starts_with("gemmini"));
             known.insert(name.clone(), c_name);
         };
         plan.whole.params.iter().for_each(|p| declare(p.name()));

@@ -6,7 +6,7 @@ use super::schedule::{Part, Schedule, parameters};
 use super::tile::{self, SIDE, Shared};
 use crate::Kernel;
 use crate::cpu::{c, header_with};
-use crate::names::{C_WORDS, Names, is_math_name};
+use crate::names::{C_WORDS, Names};
 use std::fmt::Write as _;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::{Function, Param};
@@ -110,10 +110,7 @@ fn entry(
         } else if *p.name() == hidden.step {
             dialect.word("items").to_owned()
         } else {
-            let mut own = names.fresh(p.name());
-            while is_math_name(&own) {
-                own = names.fresh(&format!("{own}_"));
-            }
+            let own = names.fresh_in_c(p.name(), |_| false);
             let ty = |ty: ScalarType| passed(ty).c_name();
             params.push(match &p {
                 Param::Scalar { ty: t, .. } => format!("{} {own}", ty(*t)),

@@ -56,18 +56,18 @@ static void over_time__tensorize_opencl_1_item(int32_t n, int32_t steps, __globa
     }
 }
 
-static void over_time__tensorize_opencl_2_item(__global const int32_t *restrict x, __global int32_t *restrict sums, int32_t n, __global int64_t *restrict kept, int64_t round_, __local int32_t *partial, int64_t item, int64_t group, int64_t groups) {
+static void over_time__tensorize_opencl_2_item(__global const int32_t *restrict x, __global int32_t *restrict sums, int32_t n, __global int64_t *restrict kept, int64_t the_round, __local int32_t *partial, int64_t item, int64_t group, int64_t groups) {
     int32_t acc;
     int64_t n_64;
     int64_t r;
     n_64 = (int64_t)n;
     if (group == 0 && (n_64 > 0)) {
-        acc = sums[round_];
+        acc = sums[the_round];
         if (item != 0) {
             acc = 0;
         }
         for (r = item; r < n_64; r += 256) {
-            acc = add_i32(acc, x[r + round_]);
+            acc = add_i32(acc, x[r + the_round]);
         }
         partial[item] = acc;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -102,45 +102,45 @@ static void over_time__tensorize_opencl_4_item(__global int32_t *restrict y, int
     }
 }
 
-static void over_time__tensorize_opencl_5_item(__global const int32_t *restrict x, __global int32_t *restrict sums, int32_t n, int64_t round_, __global int32_t *restrict new_sums, int64_t item) {
+static void over_time__tensorize_opencl_5_item(__global const int32_t *restrict x, __global int32_t *restrict sums, int32_t n, int64_t the_round, __global int32_t *restrict new_sums, int64_t item) {
     int64_t n_64 = (int64_t)n;
     if (item == 0) {
-        int32_t acc2 = sums[round_];
+        int32_t acc2 = sums[the_round];
         for (int64_t r2 = 0; r2 < n_64; r2++) {
-            acc2 = add_i32(acc2, x[r2 + round_]);
+            acc2 = add_i32(acc2, x[r2 + the_round]);
         }
         new_sums[0] = acc2;
-        sums[round_ + 1] = new_sums[0];
+        sums[the_round + 1] = new_sums[0];
     }
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void over_time__tensorize_opencl_1(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t round_, __global int32_t *new_y, __global int32_t *new_sums)
+void over_time__tensorize_opencl_1(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y, __global int32_t *new_sums)
 {
     over_time__tensorize_opencl_1_item(n, steps, kept, (int64_t)get_global_id(0));
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void over_time__tensorize_opencl_2(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t round_, __global int32_t *new_y, __global int32_t *new_sums)
+void over_time__tensorize_opencl_2(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y, __global int32_t *new_sums)
 {
     __local int32_t partial[256];
-    over_time__tensorize_opencl_2_item(x, sums, n, kept, round_, partial, (int64_t)get_local_id(0), (int64_t)get_group_id(0), (int64_t)get_num_groups(0));
+    over_time__tensorize_opencl_2_item(x, sums, n, kept, the_round, partial, (int64_t)get_local_id(0), (int64_t)get_group_id(0), (int64_t)get_num_groups(0));
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void over_time__tensorize_opencl_3(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t round_, __global int32_t *new_y, __global int32_t *new_sums)
+void over_time__tensorize_opencl_3(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y, __global int32_t *new_sums)
 {
     over_time__tensorize_opencl_3_item(y, n, kept, new_y, (int64_t)get_global_id(0), (int64_t)get_global_size(0));
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void over_time__tensorize_opencl_4(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t round_, __global int32_t *new_y, __global int32_t *new_sums)
+void over_time__tensorize_opencl_4(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y, __global int32_t *new_sums)
 {
     over_time__tensorize_opencl_4_item(y, n, new_y, (int64_t)get_global_id(0), (int64_t)get_global_size(0));
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void over_time__tensorize_opencl_5(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t round_, __global int32_t *new_y, __global int32_t *new_sums)
+void over_time__tensorize_opencl_5(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y, __global int32_t *new_sums)
 {
-    over_time__tensorize_opencl_5_item(x, sums, n, round_, new_sums, (int64_t)get_global_id(0));
+    over_time__tensorize_opencl_5_item(x, sums, n, the_round, new_sums, (int64_t)get_global_id(0));
 }

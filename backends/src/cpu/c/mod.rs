@@ -19,7 +19,7 @@ pub(crate) mod vector_math;
 mod walk;
 
 use super::contraction::Contraction;
-use crate::names::{C_WORDS, Names, is_math_name};
+use crate::names::{C_WORDS, Names};
 pub use dialect::{C, Dialect};
 pub(crate) use dialect::{CAREFUL, ROWS};
 use expr::ExprPrinter;
@@ -238,11 +238,8 @@ impl<'a> Printer<'a> {
         if self.expr.names.contains_key(name) {
             return;
         }
-        let mut c_name = self.names.fresh(name);
-        // Neither a function of `<math.h>` nor one of ours.
-        while is_math_name(&c_name) || looks_like_helper(&c_name, self.style.dialect) {
-            c_name = self.names.fresh(&format!("{c_name}_"));
-        }
+        let is_helper = |name: &str| looks_like_helper(name, self.style.dialect);
+        let c_name = self.names.fresh_in_c(name, is_helper);
         self.expr.names.insert(name.clone(), c_name);
     }
 
