@@ -78,7 +78,25 @@ impl Executor<'_, '_> {
     /// The value of an index expression.
     pub fn index(&mut self, e: &Expr, state: &State) -> Result<Idx, Stuck> {
         let value = self.eval(e, state)?;
-        Ok(self.mathematical(&value))
+        Ok(match self.of_code {
+            true => self.place(&value),
+            false => self.mathematical(&value),
+        })
+    }
+
+    /// The place that an index of generated code names. What such code touches is shown to be what the original touches, or to
+    /// lie within that, and places that a program has are numbers of 64 bits. So sums and products are what they would be if
+    /// none of them wrapped, as long as nothing else looks at them on the way.
+    fn place(&mut self, e: &ElemRef) -> Idx {
+        match &**e {
+            Elem::Binary(op @ (BinOp::Add | BinOp::Subtract | BinOp::Multiply), a, b)
+                if e.ty() == ScalarType::I64 =>
+            {
+                let (x, y) = (self.place(a), self.place(b));
+                arithmetic(*op, &x, &y)
+            }
+            _ => self.mathematical(e),
+        }
     }
 
     /// The mathematical value of an integer that arithmetic on data gives: sums and products are the
@@ -91,11 +109,7 @@ impl Executor<'_, '_> {
             Elem::Convert(to, inner) if inner.ty().fits_in(*to) => self.mathematical(inner),
             Elem::Binary(op @ (BinOp::Add | BinOp::Subtract | BinOp::Multiply), a, b) => {
                 let (x, y) = (self.mathematical(a), self.mathematical(b));
-                let result = match op {
-                    BinOp::Add => &x + &y,
-                    BinOp::Subtract => &x - &y,
-                    _ => &x * &y,
-                };
+                let result = arithmetic(*op, &x, &y);
                 let ty = e.ty();
                 let stays = ty.is_signed() && self.kernel.overflow == Overflow::Undefined
                     || self.ctx.stays_in_by_types(ty, &result)
@@ -421,6 +435,15 @@ fn chooses(e: &Elem) -> bool {
             literal(t) && chooses(f) || chooses(t) && literal(f)
         }
         _ => false,
+    }
+}
+
+/// A sum, a difference or a product.
+fn arithmetic(op: BinOp, x: &Idx, y: &Idx) -> Idx {
+    match op {
+        BinOp::Add => x + y,
+        BinOp::Subtract => x - y,
+        _ => x * y,
     }
 }
 

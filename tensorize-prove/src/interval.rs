@@ -16,6 +16,7 @@ use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::ScalarType;
 
 /// The smaller (or larger) of two bounds.
 fn pick(ctx: &mut Context, known: Option<Idx>, new: Idx, larger: bool) -> Idx {
@@ -389,6 +390,20 @@ fn range(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
     let loops = &a.loops;
     match &**e {
         Elem::Fold(f) => range_of_fold(ctx, f, loops),
+        // What is a number of the other type, too, stays what it is.
+        Elem::Convert(to, inner) if to.is_int() && inner.ty().is_int() => {
+            let ends = range(ctx, inner, a)?;
+            keeps_within(ctx, *to, ends)
+        }
+        // A place in a row, from where the row begins.
+        Elem::Binary(BinOp::Add, x, y) if e.ty().is_int() => {
+            let mut ends = |x: &ElemRef| match index_like(x) {
+                Some(p) => Some((bound(ctx, &p, loops, false)?, bound(ctx, &p, loops, true)?)),
+                None => range(ctx, x, a),
+            };
+            let (x, y) = (ends(x)?, ends(y)?);
+            keeps_within(ctx, e.ty(), (&x.0 + &y.0, &x.1 + &y.1))
+        }
         // No bit is set that is not set in the mask.
         Elem::Binary(BinOp::And, a, b) => {
             let mask = index_like(b).or_else(|| index_like(a))?;
@@ -406,6 +421,22 @@ fn range(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
         _ if reach::is_beyond_sizes(e) => clamp::range(ctx, e, loops, &a.path),
         _ => None,
     }
+}
+
+/// The ends, of which it is shown, or made a guard, that they are numbers of the type.
+fn keeps_within(ctx: &mut Context, ty: ScalarType, (low, high): (Idx, Idx)) -> Option<(Idx, Idx)> {
+    let above = &low - &Idx::constant(ty.min_value());
+    let below = &Idx::constant(ty.max_value()) - &high;
+    let rooms = [above, below];
+    if !rooms.iter().all(|r| ctx.is_over_params(r)) {
+        return None;
+    }
+    for room in rooms {
+        if !ctx.is_non_negative(&room) {
+            ctx.guard(Guard::NonNegative(room));
+        }
+    }
+    Some((low, high))
 }
 
 /// The least and the largest value of a fold each of whose steps keeps the value or sets it to an index: by

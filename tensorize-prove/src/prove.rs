@@ -338,6 +338,7 @@ impl Once<'_> {
         }
         let mut exec = Executor::new(kernel, oracle, ctx, true);
         exec.worst = options.worst;
+        exec.of_code = original.is_some();
         for (counter, trip) in around {
             exec.in_rounds(counter, trip);
         }

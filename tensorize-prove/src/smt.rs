@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(text, "(>= (+ |$i*n| (* (- 1) |$n|)) 0)");
         let lemmas = e.take_lemmas();
         assert!(
-            lemmas.contains("(=> (and (>= |i| 1) (>= |n| 0)) (>= |i*n| |n|))"),
+            lemmas.contains("(=> (and (>= |$i| 1) (>= |$n| 0)) (>= |$i*n| |$n|))"),
             "{lemmas:?}"
         );
     }

@@ -323,6 +323,27 @@ const CONTROL: &[Case] = &[
 ];
 
 const REDUCTIONS: &[Case] = &[
+    // Places as wide as addresses are.
+    (
+        "size_t f(const float *a, size_t n) { size_t b = 0; for (size_t i = 1; i < n; i++) if (a[i] > a[b]) b = i; return b; }",
+        &[
+            ("b = i;", "b = i - 1;"),
+            ("b = 0", "b = 1"),
+            ("i = 1", "i = 2"),
+            ("a[i] > a[b]", "a[i] >= a[b]"),
+            ("a[i] > a[b]", "a[i] > a[b + 1]"),
+        ],
+    ),
+    (
+        "void f(const float *x, long rows, long cols, long *p) { for (long r = 0; r < rows; r++) { long b = 0; for (long c = 1; c < cols; c++) if (x[r * cols + c] > x[r * cols + b]) b = c; p[r] = b; } }",
+        &[
+            ("r * cols + b]", "r * rows + b]"),
+            ("r * cols + b]", "r * cols + c]"),
+            ("r * cols + b]", "r * cols - b]"),
+            ("b = c", "b = c - 1"),
+            ("p[r] = b", "p[r] = b + 1"),
+        ],
+    ),
     (
         "unsigned f(const unsigned *x, int n) { unsigned p = 1; for (int i = 0; i < n; i++) p *= x[i]; return p; }",
         &[
