@@ -247,6 +247,29 @@ const MEMORY: &[Case] = &[
 ];
 
 const CONTROL: &[Case] = &[
+    // Ends that are told by a sum of unsigned sizes.
+    (
+        "void f(const int *x, int *y, size_t n, size_t w) { for (size_t i = 0; i + w <= n; ++i) { int s = 0; for (size_t j = 0; j < w; ++j) s += x[i + j]; y[i] = s; } }",
+        &[
+            ("i + w <= n", "i + w < n"),
+            ("i + w <= n", "i + w <= n + 1"),
+            ("i + w <= n", "i <= n"),
+            (
+                "size_t i = 0; i + w",
+                "unsigned char i = 0; (unsigned char)(i + w)",
+            ),
+            ("j < w", "j + 1 < w"),
+            ("x[i + j]", "x[i + w]"),
+        ],
+    ),
+    (
+        "void f(const int *x, int *y, unsigned n, unsigned w) { for (unsigned i = 0; i + w < n && n > 0; ++i) y[i] = x[i + w]; }",
+        &[
+            ("i + w < n", "i + w <= n"),
+            ("&& n > 0", "&& w > 0"),
+            ("&& n > 0", "&& n > i + w + 1"),
+        ],
+    ),
     // Counters of other types, down, by more than one.
     (
         "void f(const short *x, int *y, short n) { for (short i = 0; i < n; i++) y[i] = x[i]; }",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::{Expr, Loop, Overflow, Stmt};
+use tensorize_ir::loopir::{Expr, Loop, Overflow, Param, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_prove::canon;
@@ -302,11 +302,17 @@ fn followers(
 
 /// How often the loop runs: the condition holds up to there.
 pub(super) fn trip(exec: &mut Executor, l: &Loop, start: &State, k: &Sym) -> Result<Idx, Stuck> {
-    let saved = exec.ctx.save();
-    exec.ctx.assume_in_range(k, &MANY_ROUNDS.into());
-    let condition = exec.probe_condition(l, start);
-    exec.ctx.restore(saved);
-    let bounds = condition.ok().and_then(|c| rounds(exec, &c, k));
+    let bounds = [false, true].into_iter().find_map(|moderate| {
+        let saved = exec.ctx.save();
+        exec.ctx.assume_in_range(k, &MANY_ROUNDS.into());
+        if moderate {
+            assume_moderate_sizes(exec);
+        }
+        let condition = exec.probe_condition(l, start);
+        exec.ctx.restore(saved);
+        let bounds = condition.ok().and_then(|c| rounds(exec, &c, k));
+        bounds.filter(|b| !b.is_empty())
+    });
     let Some(trip) = bounds.and_then(|b| b.into_iter().reduce(|a, b| a.minimum(&b))) else {
         return Err(Stuck {
             what: "the loop has no bound that can be seen: write its condition as a comparison of a counter \
@@ -325,9 +331,25 @@ pub(super) fn trip(exec: &mut Executor, l: &Loop, start: &State, k: &Sym) -> Res
     })
 }
 
-/// The rounds for which each part of a condition holds.
+/// Takes it that no unsigned parameter is near the largest number of its type: `i + w <= n` is not meant to wrap. (That it
+/// doesn't, or does not matter, is for the proof to show.)
+fn assume_moderate_sizes(exec: &mut Executor) {
+    for p in &exec.kernel.params {
+        if let Param::Scalar { name, ty } = p
+            && ty.is_int()
+            && !ty.is_signed()
+        {
+            exec.ctx
+                .assume_in_range(name, &Idx::constant(ty.max_value() / 4));
+        }
+    }
+}
+
+/// The rounds for which each part of a condition holds that depends on the round.
 fn rounds(exec: &mut Executor, c: &ElemRef, k: &Sym) -> Option<Vec<Idx>> {
     match &**c {
+        // Of `i < n && n > 0`.
+        Elem::IndexCompare(_, a, b) if !(a - b).mentions(k) => Some(vec![]),
         Elem::IndexCompare(op, a, b) => {
             let p = a - b;
             let (slope, rest) = p.linear_in(k)?;
