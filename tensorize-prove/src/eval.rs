@@ -75,24 +75,31 @@ impl Executor<'_, '_> {
         }
     }
 
-    /// The value of an index expression.
-    pub fn index(&mut self, e: &Expr, state: &State) -> Result<Idx, Stuck> {
+    /// The number that an expression gives.
+    pub(crate) fn number(&mut self, e: &Expr, state: &State) -> Result<Idx, Stuck> {
         let value = self.eval(e, state)?;
+        Ok(self.mathematical(&value))
+    }
+
+    /// The place in memory that an index names.
+    ///
+    /// What generated code touches is shown to be what the original touches, or to lie within that, or within an array of its
+    /// own, and places that a program has are numbers of 64 bits. So sums and products of such code are what they would be
+    /// if none of them wrapped, as long as nothing else looks at them on the way. (How long an array is, is no place.)
+    pub(crate) fn place(&mut self, index: &Expr, state: &State) -> Result<Idx, Stuck> {
+        let value = self.eval(index, state)?;
         Ok(match self.of_code {
-            true => self.place(&value),
+            true => self.unwrapped(&value),
             false => self.mathematical(&value),
         })
     }
 
-    /// The place that an index of generated code names. What such code touches is shown to be what the original touches, or to
-    /// lie within that, and places that a program has are numbers of 64 bits. So sums and products are what they would be if
-    /// none of them wrapped, as long as nothing else looks at them on the way.
-    fn place(&mut self, e: &ElemRef) -> Idx {
+    fn unwrapped(&mut self, e: &ElemRef) -> Idx {
         match &**e {
             Elem::Binary(op @ (BinOp::Add | BinOp::Subtract | BinOp::Multiply), a, b)
                 if e.ty() == ScalarType::I64 =>
             {
-                let (x, y) = (self.place(a), self.place(b));
+                let (x, y) = (self.unwrapped(a), self.unwrapped(b));
                 arithmetic(*op, &x, &y)
             }
             _ => self.mathematical(e),
@@ -142,7 +149,7 @@ impl Executor<'_, '_> {
                 }
             },
             Expr::Load { array, index, .. } => {
-                let at = self.index(index, state)?;
+                let at = self.place(index, state)?;
                 self.record(array, &at, false);
                 self.within_local(array, &at)?;
                 let Some(contents) = state.arrays.get(array) else {

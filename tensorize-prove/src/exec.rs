@@ -231,7 +231,7 @@ impl<'c, 's> Executor<'c, 's> {
                     index,
                     value,
                 } => {
-                    let at = self.index(index, &state)?;
+                    let at = self.place(index, &state)?;
                     let at = self.once_around(&at);
                     let value = self.eval(value, &state)?;
                     self.record(array, &at, true);
@@ -477,7 +477,7 @@ impl<'c, 's> Executor<'c, 's> {
         };
         let len = match &local.len {
             Len::Fixed(len) => Idx::constant(*len as i128),
-            Len::Of(len) => self.index(len, &self.entry())?,
+            Len::Of(len) => self.number(len, &self.entry())?,
             Len::Touched => {
                 return self.stuck(format!("how long the local array {array} is isn't known"));
             }
