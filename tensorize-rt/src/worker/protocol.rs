@@ -1,7 +1,6 @@
 //! What the worker answers, read by somebody who doesn't trust it.
 
-use super::Trouble;
-use crate::elsewhere::timeout;
+use super::{Trouble, timeout};
 use std::io::{self, BufRead, Read};
 
 /// An answer's first line is a word of 16 digits, or a name with a version.
