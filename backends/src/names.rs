@@ -21,16 +21,6 @@ impl Names {
         self.used.insert(name.to_string());
     }
 
-    /// The same for C, and it is neither that of a function of `<math.h>` nor one that printed code has for itself.
-    pub(crate) fn fresh_in_c(&mut self, stem: &str, own: impl Fn(&str) -> bool) -> String {
-        let name = self.fresh(stem);
-        match is_math_name(&name) || own(&name) {
-            // What code has for itself often begins alike, and nothing of it like this.
-            true => self.fresh(&format!("the_{name}")),
-            false => name,
-        }
-    }
-
     /// A name like `stem` that nobody has, made of what C and Python allow in one.
     pub(crate) fn fresh(&mut self, stem: &str) -> String {
         let stem: String = stem
@@ -61,6 +51,17 @@ impl Names {
             }
         }
         name
+    }
+
+    /// The same for a variable in C, which must not be called as a function of `<math.h>` is, or as what printed code has for
+    /// itself (`own`).
+    pub(crate) fn fresh_in_c(&mut self, stem: &str, own: impl Fn(&str) -> bool) -> String {
+        let name = self.fresh(stem);
+        match is_math_name(&name) || own(&name) {
+            // What code has for itself often begins alike, and nothing of it like this.
+            true => self.fresh(&format!("the_{name}")),
+            false => name,
+        }
     }
 }
 

@@ -425,16 +425,15 @@ fn range(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
 
 /// The ends, of which it is shown, or made a guard, that they are numbers of the type.
 fn keeps_within(ctx: &mut Context, ty: ScalarType, (low, high): (Idx, Idx)) -> Option<(Idx, Idx)> {
-    let above = &low - &Idx::constant(ty.min_value());
-    let below = &Idx::constant(ty.max_value()) - &high;
-    let rooms = [above, below];
-    if !rooms.iter().all(|r| ctx.is_over_params(r)) {
+    let (least, most) = (ty.min_value().into(), ty.max_value().into());
+    let ends = [(&low, CmpOp::Ge, &least), (&high, CmpOp::Le, &most)];
+    let mut open = Vec::from(ends);
+    open.retain(|(end, op, limit)| !ctx.proves(*op, end, limit));
+    if !open.iter().all(|(end, ..)| ctx.is_over_params(end)) {
         return None;
     }
-    for room in rooms {
-        if !ctx.is_non_negative(&room) {
-            ctx.guard(Guard::NonNegative(room));
-        }
+    for (end, ..) in open {
+        ctx.guard(Guard::Fits(end.clone(), ty));
     }
     Some((low, high))
 }

@@ -12,6 +12,7 @@ use crate::value::Argument;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -166,11 +167,18 @@ pub(crate) trait Device {
     ) -> Result<(), Trouble>;
 }
 
+/// A call of kernels.
+struct Run {
+    given: Vec<Given>,
+    places: Places,
+    groups: usize,
+}
+
 /// What a device is to do.
 struct Work {
     module: Module,
     /// Nothing where the kernels are only to be compiled.
-    call: Option<(Vec<Given>, Places, usize)>,
+    run: Option<Run>,
     /// Where the arguments go in the end, as the kernels have left them.
     answer: Sender<Result<Vec<Given>, Trouble>>,
 }
@@ -178,11 +186,11 @@ struct Work {
 impl Work {
     fn on(&mut self, device: &mut dyn Device) -> Result<Vec<Given>, Trouble> {
         device.load(&self.module)?;
-        let Some((mut given, places, groups)) = self.call.take() else {
+        let Some(mut run) = self.run.take() else {
             return Ok(Vec::new());
         };
-        device.run(&self.module, &mut given, places, groups)?;
-        Ok(given)
+        device.run(&self.module, &mut run.given, run.places, run.groups)?;
+        Ok(run.given)
     }
 }
 
@@ -220,7 +228,12 @@ pub(crate) unsafe fn call(
     let most = arrays.iter().filter_map(Array::len).max().unwrap_or(1);
     let groups = most.div_ceil(GROUP).clamp(1, MOST_GROUPS);
     let before = snapshots(&given, &places)?;
-    let mut given = ask(module, Some((given, others, groups)))?;
+    let run = Run {
+        given,
+        places: others,
+        groups,
+    };
+    let mut given = ask(module, Some(run))?;
     let result = match (ret, given.get(kept + 1)) {
         (Some(elem), Some(Given::Elements { bytes, .. })) => {
             let mut word = [0; 8];
@@ -253,14 +266,15 @@ pub(crate) fn prepare(module: &Module) -> Result<(), String> {
 }
 
 /// Has the device compile a module, and run it on these arguments; what becomes of them.
-fn ask(module: &Module, call: Option<(Vec<Given>, Places, usize)>) -> Result<Vec<Given>, Failure> {
+fn ask(module: &Module, run: Option<Run>) -> Result<Vec<Given>, Failure> {
     let state = match module.api {
         Api::OpenCl => &OPENCL,
         Api::Cuda => &CUDA,
     };
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
     if let State::NotStarted = *state {
-        *state = match thread_of(module.api) {
+        let api = module.api;
+        *state = match thread_of(move || start(api)) {
             Ok(works) => State::Running(works),
             Err(why) => State::Failed(why),
         };
@@ -270,33 +284,36 @@ fn ask(module: &Module, call: Option<(Vec<Given>, Places, usize)>) -> Result<Vec
         State::Failed(why) => return Err(Failure::Kernel(why.clone())),
         State::NotStarted => return Err(Failure::Kernel("the device did not start".into())),
     };
+    answer(works, module, run, timeout()).map_err(|trouble| {
+        if let Trouble::Device(why) = &trouble {
+            *state = State::Failed(why.clone());
+        }
+        trouble.into()
+    })
+}
+
+/// What the thread that has the device says, if it does so in time.
+fn answer(
+    works: &Sender<Work>,
+    module: &Module,
+    run: Option<Run>,
+    limit: Duration,
+) -> Result<Vec<Given>, Trouble> {
     let (answer, answers) = channel();
     let work = Work {
         module: *module,
-        call,
+        run,
         answer,
     };
     // A thread that takes no work any more has dropped this one, so that no answer comes.
     works.send(work).ok();
-    match answers.recv_timeout(timeout()) {
-        Ok(Ok(given)) => Ok(given),
-        Ok(Err(Trouble::Device(why))) => {
-            *state = State::Failed(why.clone());
-            Err(Failure::Kernel(why))
-        }
-        Ok(Err(trouble)) => Err(trouble.into()),
-        Err(why) => {
-            let why = match why {
-                // The thread may never come back. It has copies of its own of all that the call's arrays hold.
-                RecvTimeoutError::Timeout => {
-                    format!("no answer within {} s", timeout().as_secs())
-                }
-                RecvTimeoutError::Disconnected => "its driver has failed".into(),
-            };
-            *state = State::Failed(why.clone());
-            Err(Failure::Kernel(why))
-        }
-    }
+    answers.recv_timeout(limit).unwrap_or_else(|why| {
+        Err(Trouble::Device(match why {
+            // The thread may never come back. It has copies of its own of all that the call's arrays hold.
+            RecvTimeoutError::Timeout => format!("no answer within {} s", limit.as_secs()),
+            RecvTimeoutError::Disconnected => "its driver has failed".into(),
+        }))
+    })
 }
 
 impl From<Trouble> for Failure {
@@ -309,10 +326,12 @@ impl From<Trouble> for Failure {
 }
 
 /// Starts the thread that has the device, for as long as there may be work for it.
-fn thread_of(api: Api) -> Result<Sender<Work>, String> {
+fn thread_of(
+    start: impl FnOnce() -> Result<Box<dyn Device>, String> + Send + 'static,
+) -> Result<Sender<Work>, String> {
     let (works, todo): (Sender<Work>, Receiver<Work>) = channel();
     let life = move || {
-        let mut device = start(api);
+        let mut device = start();
         for mut work in todo {
             let done = match &mut device {
                 Ok(device) => work.on(device.as_mut()),
@@ -457,5 +476,94 @@ mod tests {
         // More than there can be is too much for this call.
         let all = order(&["a", "+8"], &[(62, i64::MAX)]);
         assert_eq!(all, [Kernel(0, 0), Number(62)]);
+    }
+
+    /// A driver that is made to fail in one of its ways.
+    struct Faulty(&'static str);
+
+    impl Faulty {
+        fn fails(&self, when: &str) {
+            match self.0.strip_prefix(when) {
+                Some(" hangs") => loop {
+                    thread::park();
+                },
+                Some(" panics") => panic!("as it is told to"),
+                _ => {}
+            }
+        }
+    }
+
+    impl Device for Faulty {
+        fn load(&mut self, _: &Module) -> Result<(), Trouble> {
+            self.fails("load");
+            Ok(())
+        }
+
+        fn run(
+            &mut self,
+            _: &Module,
+            given: &mut [Given],
+            _: Places,
+            _: usize,
+        ) -> Result<(), Trouble> {
+            self.fails("run");
+            given[0] = Given::Number { bits: 7, size: 8 };
+            Ok(())
+        }
+    }
+
+    /// What the thread of such a driver says to two calls in a row.
+    fn said(how: &'static str) -> [Result<u64, String>; 2] {
+        let works = thread_of(move || {
+            let device = Faulty(how);
+            device.fails("start");
+            match how {
+                "start fails" => Err("there is none".into()),
+                _ => Ok(Box::new(device)),
+            }
+        });
+        let works = works.expect("a thread");
+        let module = Module {
+            name: "k",
+            api: Api::OpenCl,
+            source: "",
+            kernels: &[],
+        };
+        [1, 2].map(|bits| {
+            let run = Run {
+                given: vec![Given::Number { bits, size: 8 }],
+                places: Places::default(),
+                groups: 1,
+            };
+            match answer(&works, &module, Some(run), Duration::from_secs(1)) {
+                Ok(given) => match given[..] {
+                    [Given::Number { bits, .. }] => Ok(bits),
+                    _ => panic!("other arguments"),
+                },
+                Err(Trouble::Device(why)) => Err(why),
+                Err(Trouble::Call(_) | Trouble::Module(_)) => panic!("another trouble"),
+            }
+        })
+    }
+
+    #[test]
+    fn a_driver_may_do_what_it_likes() {
+        assert_eq!(said("nothing"), [Ok(7), Ok(7)]);
+        for when in ["start", "load", "run"] {
+            let hangs: &str = format!("{when} hangs").leak();
+            assert_eq!(
+                said(hangs),
+                ["no answer within 1 s"; 2].map(|why| Err(why.into()))
+            );
+            let panics: &str = format!("{when} panics").leak();
+            assert_eq!(
+                said(panics),
+                ["its driver has failed"; 2].map(|why| Err(why.into()))
+            );
+        }
+        assert_eq!(
+            said("start fails"),
+            ["there is none"; 2].map(|why| Err(why.into()))
+        );
     }
 }

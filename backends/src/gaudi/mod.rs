@@ -22,7 +22,7 @@ use crate::cpu::lower::lower;
 use crate::cut::{Computed, Wanted, part};
 use crate::index::c_index;
 use crate::layout::{Place, Shape, matrix_shape, place};
-use crate::names::{C_WORDS, CPP_WORDS, Names};
+use crate::names::CPP_WORDS;
 use crate::rows::Tables;
 use crate::{Generated, Kernel, Target, Unsupported};
 use kernel::{Body, held, scalar_name};
@@ -68,10 +68,9 @@ const WORDS: &[&str] = &[
     "inputs",
     "outputs",
     "abs",
-    "restrict",
 ];
 
-/// What the C of the whole file is, which a compiler for C++ reads.
+/// The C around the kernels, which a compiler for C++ reads.
 static CPP: c::Dialect = c::Dialect {
     words: &[CPP_WORDS],
     ..c::C
@@ -300,7 +299,8 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(kernel: &'a Kernel, plan: &'a Plan) -> Writer<'a> {
-        let mut taken = Names::new(C_WORDS.iter().chain(CPP_WORDS).chain(WORDS).copied());
+        let mut taken = CPP.names();
+        WORDS.iter().for_each(|word| taken.reserve(word));
         // Names of the function's own variables.
         for at in 0..plan.scalars.len() {
             taken.reserve(&scalar_name(at));

@@ -6,7 +6,6 @@ use super::schedule::{Part, Schedule, parameters};
 use super::tile::{self, SIDE, Shared};
 use crate::Kernel;
 use crate::cpu::{c, header_with};
-use crate::names::{C_WORDS, Names};
 use std::fmt::Write as _;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::{Function, Param};
@@ -90,12 +89,7 @@ fn entry(
     part: &Part,
     shared: &[Shared],
 ) -> String {
-    let mut names = Names::new(
-        C_WORDS
-            .iter()
-            .chain(dialect.c.words.iter().copied().flatten())
-            .copied(),
-    );
+    let mut names = dialect.c.names();
     names.reserve(name);
     names.reserve(by_item);
     let hidden = &schedule.names;

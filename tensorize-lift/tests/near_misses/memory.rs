@@ -109,3 +109,25 @@ fn code_that_looks_beyond_is_not_proven() {
         }
     }
 }
+
+/// How far a place reaches that rounds have found is only known where its last conversion, or sum, keeps what it is.
+#[test]
+fn a_place_that_was_found_stays_in_its_type() {
+    let search = "b = 0; for (long i = 1; i < n; i++) if (x[i] > x[b]) b = i;";
+    for (source, expected) in [
+        ("int", "x[(signed char)b]", "n - 1 fits i8"),
+        ("unsigned", "x[b + off]", "n + off - 1 fits ui32"),
+        ("unsigned long", "x[b + off]", "n + off - 1 fits ui64"),
+    ]
+    .map(|(ty, read, guard)| {
+        let found = search.replace("long", ty);
+        (
+            format!("float f(const float *x, {ty} n, {ty} off) {{ {ty} {found} return {read}; }}"),
+            guard,
+        )
+    }) {
+        let guards = Original::new(&kernel(&source)).proof.guards;
+        let guards: Vec<String> = guards.iter().map(ToString::to_string).collect();
+        assert!(guards.contains(&expected.into()), "{source}: {guards:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Languages like C that code is printed in, and what each has different.
 
+use crate::names::{C_WORDS, Names};
 use crate::rows::Tables;
 
 /// A language like C.
@@ -23,6 +24,14 @@ pub struct Dialect {
     pub openmp: bool,
     /// What a variable must not be called, besides C's words.
     pub words: &'static [&'static [&'static str]],
+}
+
+impl Dialect {
+    /// The names that nothing printed may have.
+    pub(crate) fn names(&self) -> Names {
+        let own = self.words.iter().copied().flatten();
+        Names::new(C_WORDS.iter().chain(own).copied())
+    }
 }
 
 /// What languages like C have in common.

@@ -19,7 +19,7 @@ pub(crate) mod vector_math;
 mod walk;
 
 use super::contraction::Contraction;
-use crate::names::{C_WORDS, Names};
+use crate::names::Names;
 pub use dialect::{C, Dialect};
 pub(crate) use dialect::{CAREFUL, ROWS};
 use expr::ExprPrinter;
@@ -180,10 +180,7 @@ fn adds_and_subtracts_products(body: &[Stmt]) -> bool {
 
 impl<'a> Printer<'a> {
     fn new(function: &'a Function, style: Style, contractions: &'a [Contraction]) -> Printer<'a> {
-        let words = C_WORDS
-            .iter()
-            .chain(style.dialect.words.iter().copied().flatten());
-        let mut names = Names::new(words.copied());
+        let mut names = style.dialect.names();
         names.reserve(&function.name);
         let mut p = Printer {
             function,
