@@ -8,7 +8,22 @@ use tensorize_prove::Verdict;
 type Change = (&'static str, &'static str, &'static str);
 
 /// Of each original, code that is proven, and changes after which it isn't.
-const CASES: [(&str, &str, &[Change]); 2] = [
+const CASES: [(&str, &str, &[Change]); 3] = [
+    // In 64 bits the place cannot wrap, as it is one that the original has; in fewer it can.
+    (
+        "float f(const float *x, int n, int off) { int b = 0; for (int i = 1; i < n; i++) if (x[i] > x[b]) b = i; return x[(long)b + off]; }",
+        "f32 f(const f32 *x, i32 n, i32 off) wraps {
+           i32 b = 0;
+           for #1 (i64 k = 0; k < (i64)n - 1; k = k + 1) { b = x[(i64)b] < x[k + 1] ? (i32)(k + 1) : b; }
+           return x[(i64)b + (i64)off];
+         }",
+        &[
+            ("(i64)b + (i64)off", "(i64)(b + off)", "what the summary says"),
+            ("(i64)b + (i64)off", "(i64)b - (i64)off", "what the summary says"),
+            ("(i64)b + (i64)off", "(i64)b + (i64)off + 1", "what the summary says"),
+            ("x[(i64)b + (i64)off]", "x[(i64)b]", "what the summary says"),
+        ],
+    ),
     (
         "void f(float *a, int n) { for (int i = 0; i < n - 1; i++) a[i] = a[i + 1]; }",
         "void f(f32 *a, i32 n) wraps {
