@@ -122,9 +122,20 @@ pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
     Some(Ty::Class(class))
 }
 
-/// `5` of `std::array<float, 5>`.
+/// `5` of `std::array<float, 5>`: the last argument, if it is a number, and not one of an argument's own (a
+/// `std::span<std::array<float, 4>>` has any number of elements).
 fn last_number(spelling: &str) -> Option<u64> {
-    let (_, last) = spelling.trim_end_matches('>').rsplit_once(',')?;
+    let arguments = spelling.trim_end().strip_suffix('>')?;
+    let mut depth = 0usize;
+    let comma = arguments.char_indices().rev().find(|(_, c)| {
+        match c {
+            '>' | ')' => depth += 1,
+            '<' | '(' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        *c == ',' && depth == 0
+    });
+    let last = &arguments[comma?.0 + 1..];
     last.trim()
         .trim_end_matches(|c: char| c.is_ascii_alphabetic())
         .parse()
@@ -143,5 +154,8 @@ mod tests {
             Some(u64::MAX)
         );
         assert_eq!(last_number("std::vector<float>"), None);
+        assert_eq!(last_number("std::span<std::array<float, 4>>"), None);
+        assert_eq!(last_number("std::span<const std::array<const float, 4> >"), None);
+        assert_eq!(last_number("std::array<std::array<float, 4>, 3UL>"), Some(3));
     }
 }
