@@ -75,6 +75,44 @@ impl Builder {
         Ok(result)
     }
 
+    /// A loop over the rounds of an accumulation that stands in memory, of which `body` does one. The accumulators that it
+    /// looks at are variables, and step after it has seen them.
+    pub(super) fn rounds_beside(
+        &mut self,
+        f: &Fold,
+        body: impl FnOnce(&mut Self) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        let mut accs: Vec<(Sym, Expr)> = Vec::new();
+        for lane in &f.others {
+            let value = self.value(&lane.init)?;
+            let (var, ty) = (self.fresh(&lane.acc), value.ty());
+            accs.push((lane.acc.clone(), Expr::Var(var.clone(), ty)));
+            self.push(Stmt::Assign { var, ty, value });
+        }
+        self.rounds(f, |b| {
+            let level = b.scopes.len() - 1;
+            for (acc, value) in &accs {
+                b.bound.insert(acc.clone(), (level, value.clone()));
+            }
+            let steps: Vec<&ElemRef> = f.others.iter().map(|lane| &lane.step).collect();
+            b.bind_repeated(&steps)?;
+            let mut next = Vec::new();
+            for step in steps {
+                let value = b.value(step)?;
+                next.push(b.bind("next", value));
+            }
+            body(b)?;
+            for ((acc, var), value) in accs.iter().zip(next) {
+                b.bound.remove(acc);
+                if let Expr::Var(var, ty) = var {
+                    let (var, ty) = (var.clone(), *ty);
+                    b.push(Stmt::Assign { var, ty, value });
+                }
+            }
+            Ok(())
+        })
+    }
+
     fn fold_mode(&mut self, f: &Fold, ty: ScalarType, nested: bool, acc: Sym) -> LoopMode {
         let extreme = f.as_extreme().filter(|_| self.extremes);
         let Some(op) = f.as_reduction().map(|(op, _)| op).or(extreme) else {

@@ -507,7 +507,7 @@ impl Builder {
             }
             nest::Stored::Rounds(fold, begins, round) => {
                 self.store(r, begins)?;
-                self.rounds(fold, |b| b.store(r, round))?;
+                self.rounds_beside(fold, |b| b.store(r, round))?;
             }
         }
         Ok(())

@@ -68,7 +68,8 @@ pub(super) enum Stored {
     Changed(ElemRef),
     /// One or the other.
     If(ElemRef, Box<Stored>, Box<Stored>),
-    /// What an accumulation begins with, and what each round of it makes of what stands there.
+    /// What an accumulation begins with, and what each round of it makes of what stands there. Others that it looks at are
+    /// variables beside it.
     Rounds(Arc<Fold>, Box<Stored>, Box<Stored>),
 }
 
@@ -86,7 +87,7 @@ impl Stored {
         // An accumulation without rounds leaves what stands there, and the original may not even read it.
         if let Elem::Fold(f) = &**value
             && *f.init == *old
-            && f.others.is_empty()
+            && is_by_itself(f)
         {
             let runs = Elem::index_compare(CmpOp::Gt, f.extent.clone(), Idx::default());
             let all = Stored::Always(value.clone());
@@ -102,7 +103,7 @@ impl Stored {
                 if let (Stored::Always(value), Stored::Never) = (&**t, &**f)
                     && let Elem::Fold(fold) = &**value
                     && fold.init == *old
-                    && fold.others.is_empty()
+                    && is_by_itself(fold)
                 {
                     let step = fold
                         .step
@@ -129,7 +130,7 @@ impl Stored {
                     .replace_accs(&[(fold.acc.clone(), old.clone())].into());
                 let round = Stored::new(&step, old).sparing(old);
                 let spares = |s: &Stored| !matches!(s, Stored::Always(_));
-                if spares(&begins) && spares(&round) && fold.others.is_empty() {
+                if spares(&begins) && spares(&round) && is_by_itself(fold) {
                     return Stored::Rounds(fold.clone(), Box::new(begins), Box::new(round));
                 }
                 self.clone()
@@ -234,6 +235,11 @@ impl Target {
     pub(super) fn term(&self) -> ElemRef {
         self.store.term(&self.value)
     }
+}
+
+/// Whether the accumulators beside an accumulation's own go on without it, so that it can stand in memory.
+fn is_by_itself(fold: &Fold) -> bool {
+    !fold.others.iter().any(|lane| lane.step.mentions(&fold.acc))
 }
 
 pub(super) const STEMS: [&str; 6] = ["i", "j", "k", "l", "m", "o"];
