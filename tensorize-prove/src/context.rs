@@ -24,6 +24,8 @@ pub struct Context<'s> {
     guards: Vec<Guard>,
     /// What the guards say about indices; it holds everywhere.
     guard_facts: Vec<ElemRef>,
+    /// These and those, encoded, as they were at some times.
+    known: Vec<Known>,
     /// The types of the kernel's integer parameters.
     params: BTreeMap<Sym, ScalarType>,
     /// Arithmetic of the original that does not overflow.
@@ -42,6 +44,17 @@ pub struct Context<'s> {
     /// Whether what is known about elements is being encoded: the folds in it are compared without it, or that
     /// would never end.
     pub encodes_facts: bool,
+}
+
+/// How many lists of facts are kept encoded.
+const KEPT: usize = 16;
+
+/// Facts, encoded.
+#[derive(Clone, Default)]
+struct Known {
+    facts: Vec<ElemRef>,
+    encoder: Encoder,
+    assertions: Vec<String>,
 }
 
 /// Two folds, at a tier.
@@ -63,6 +76,7 @@ impl<'s> Context<'s> {
             facts: Vec::new(),
             guards: Vec::new(),
             guard_facts: Vec::new(),
+            known: Vec::new(),
             params,
             defined: Vec::new(),
             asked: Vec::new(),
@@ -310,9 +324,14 @@ impl<'s> Context<'s> {
     }
 
     fn follows(&mut self, goal: &ElemRef) -> bool {
-        let mut encoder = Encoder::default();
+        let Known {
+            mut encoder,
+            mut assertions,
+            ..
+        } = self.encoded();
         let goal = encode_condition(&mut encoder, goal);
-        let script = self.script(&mut encoder, &[format!("(not {goal})")]);
+        assertions.push(format!("(not {goal})"));
+        let script = self.script(&mut encoder, &assertions);
         self.solver.check(&script) == Answer::Unsat
     }
 
@@ -341,11 +360,6 @@ impl<'s> Context<'s> {
 
     /// Asks the solver whether `formulas`, encoded by `encoder`, can hold here.
     pub fn check(&mut self, encoder: &mut Encoder, formulas: &[String]) -> Answer {
-        let script = self.script(encoder, formulas);
-        self.solver.check(&script)
-    }
-
-    fn script(&mut self, encoder: &mut Encoder, formulas: &[String]) -> String {
         let mut assertions: Vec<String> = Vec::new();
         for fact in self.guard_facts.iter().chain(&self.facts) {
             if is_index_condition(fact) {
@@ -353,6 +367,42 @@ impl<'s> Context<'s> {
             }
         }
         assertions.extend(formulas.iter().cloned());
+        let script = self.script(encoder, &assertions);
+        self.solver.check(&script)
+    }
+
+    /// What is known here, encoded. Where facts are added and forgotten again, what those before them became is kept.
+    fn encoded(&mut self) -> Known {
+        let facts = || self.guard_facts.iter().chain(&self.facts);
+        let begins = |known: &&Known| {
+            let mut here = facts();
+            (known.facts.iter()).all(|f| here.next().is_some_and(|g| Arc::ptr_eq(f, g)))
+        };
+        let longest = self
+            .known
+            .iter()
+            .filter(begins)
+            .max_by_key(|known| known.facts.len());
+        let mut known = longest.cloned().unwrap_or_default();
+        let news: Vec<ElemRef> = facts().skip(known.facts.len()).cloned().collect();
+        if news.is_empty() {
+            return known;
+        }
+        for fact in news {
+            if is_index_condition(&fact) {
+                let text = encode_condition(&mut known.encoder, &fact);
+                known.assertions.push(text);
+            }
+            known.facts.push(fact);
+        }
+        if self.known.len() == KEPT {
+            self.known.remove(0);
+        }
+        self.known.push(known.clone());
+        known
+    }
+
+    fn script(&mut self, encoder: &mut Encoder, assertions: &[String]) -> String {
         let ranges = self.ranges(encoder);
         let mut lemmas = encoder.take_lemmas();
         // Lemma instances can name new terms; their instances would add nothing new to decide.
@@ -369,7 +419,7 @@ impl<'s> Context<'s> {
                 .map(str::to_string),
         );
         let mut script = declarations;
-        for line in ranges.iter().chain(&lemmas).chain(&assertions) {
+        for line in ranges.iter().chain(&lemmas).chain(assertions) {
             script.push_str(&format!("(assert {line})\n"));
         }
         script

@@ -56,7 +56,7 @@ pub fn theorem(lemma: &str) -> String {
 }
 
 /// Declarations and lemma instances that a formula needs.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Encoder {
     decls: BTreeMap<String, String>,
     lemmas: BTreeSet<String>,
@@ -120,31 +120,25 @@ impl Encoder {
     /// The lemma instances for everything encoded so far.
     pub fn take_lemmas(&mut self) -> BTreeSet<String> {
         // Each pair of products with a common factor: monotony, both ways.
-        let products: Vec<_> = self.products.clone().into_iter().collect();
+        let products = self.products.clone();
+        let products: Vec<_> = products
+            .iter()
+            .map(|(name, (a, b))| (&**name, [a, b], [self.linear(a), self.linear(b)]))
+            .collect();
         let mut instances = BTreeSet::new();
-        for (i, (m, (a, b))) in products.iter().enumerate() {
-            for (n, (c, d)) in &products[..i] {
-                for (common, x, y) in [
-                    (a == c, b, d),
-                    (a == d, b, c),
-                    (b == c, a, d),
-                    (b == d, a, c),
-                ] {
-                    if !common {
+        for (i, (m, p, p_text)) in products.iter().enumerate() {
+            for (n, q, q_text) in &products[..i] {
+                for (own, its) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                    if p[own] != q[its] {
                         continue;
                     }
-                    let factor = if a == c || a == d { a } else { b };
-                    let f = self.linear(factor);
-                    let (x, y) = (self.linear(x), self.linear(y));
+                    let f = &*p_text[own];
+                    let (x, y) = (&*p_text[1 - own], &*q_text[1 - its]);
                     for lemma in [PRODUCT_MONOTONE, PRODUCT_STEPS] {
-                        instances.insert(instantiate(
-                            lemma,
-                            &[("CX", m), ("CY", n), ("C", &f), ("X", &x), ("Y", &y)],
-                        ));
-                        instances.insert(instantiate(
-                            lemma,
-                            &[("CX", n), ("CY", m), ("C", &f), ("X", &y), ("Y", &x)],
-                        ));
+                        for (cx, x, cy, y) in [(*m, x, *n, y), (*n, y, *m, x)] {
+                            let terms = [("CX", cx), ("CY", cy), ("C", f), ("X", x), ("Y", y)];
+                            instances.insert(instantiate(lemma, &terms));
+                        }
                     }
                 }
             }
@@ -352,19 +346,14 @@ impl Encoder {
 
 /// Puts terms in the place of a lemma's variables.
 fn instantiate(lemma: &str, terms: &[(&str, &str)]) -> String {
-    lemma
-        .split_inclusive([' ', ')', '('])
-        .map(|piece| {
-            let (word, end) = match piece.char_indices().last() {
-                Some((i, ' ' | ')' | '(')) => piece.split_at(i),
-                _ => (piece, ""),
-            };
-            match terms.iter().find(|(name, _)| *name == word) {
-                Some((_, term)) => format!("{term}{end}"),
-                None => piece.to_string(),
-            }
-        })
-        .collect()
+    let mut instance = String::with_capacity(8 * lemma.len());
+    for piece in lemma.split_inclusive([' ', ')', '(']) {
+        let word = piece.trim_end_matches([' ', ')', '(']);
+        let term = terms.iter().find(|(name, _)| *name == word);
+        instance.push_str(term.map_or(word, |(_, term)| term));
+        instance.push_str(&piece[word.len()..]);
+    }
+    instance
 }
 
 #[cfg(test)]

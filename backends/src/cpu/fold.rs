@@ -3,7 +3,8 @@
 use super::lower::{Builder, I64, Kind, Machine, Scope, has_loop};
 use super::{search, term};
 use crate::Unsupported;
-use tensorize_ir::element::{ElemRef, Fold, Order};
+use std::sync::Arc;
+use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, LoopMode, Stmt};
@@ -30,6 +31,7 @@ impl Builder {
                 value,
             });
         }
+        let results = accs.clone();
         let var = self.fresh(&f.var);
         let (acc, result) = accs[0].clone();
         let mut extent = self.index(&f.extent)?;
@@ -72,6 +74,11 @@ impl Builder {
         }
         let mode = self.fold_mode(f, result.ty(), nested, acc);
         self.close_loop(starts, var, extent, mode)?;
+        for (i, (_, value)) in results.into_iter().enumerate().skip(1) {
+            // What the loop has left in the other accumulators is computed, too: a maximum, next to its place.
+            let other = Arc::new(Elem::Fold(Arc::new(f.led_by(i))));
+            self.top().memo.insert(term::canonical(&other), value);
+        }
         Ok(result)
     }
 

@@ -190,13 +190,16 @@ fn rename_idx(idx: &Idx, bound: &BTreeMap<Sym, Sym>) -> Idx {
 
 /// The terms that are evaluated whichever branches are taken, and that occur more than once:
 /// worth a variable. Smaller ones first. Folds are left aside, as they get one anyhow.
-pub(super) fn repeated(roots: &[&ElemRef]) -> Vec<ElemRef> {
+pub(super) fn repeated(
+    roots: &[&ElemRef],
+    is_lazy: &dyn Fn(&ElemRef, &ElemRef) -> bool,
+) -> Vec<ElemRef> {
     let mut counts: BTreeMap<&ElemRef, usize> = BTreeMap::new();
     let mut postorder = Vec::new();
     let mut definite = BTreeSet::new();
     for root in roots {
         count(root, &mut counts, &mut postorder);
-        definite.append(&mut always(root));
+        definite.append(&mut always(root, is_lazy));
     }
     postorder
         .into_iter()
@@ -227,13 +230,19 @@ fn count<'a>(
     postorder.push(e);
 }
 
-fn always(e: &ElemRef) -> BTreeSet<&ElemRef> {
+/// What is evaluated whenever this is.
+fn always<'a>(
+    e: &'a ElemRef,
+    is_lazy: &dyn Fn(&ElemRef, &ElemRef) -> bool,
+) -> BTreeSet<&'a ElemRef> {
+    let always = |e: &'a ElemRef| always(e, is_lazy);
     let mut set = BTreeSet::new();
     match &**e {
         Elem::Select(c, t, f) => {
             set = always(c);
             set.extend(always(t).intersection(&always(f)).copied());
         }
+        Elem::Binary(BinOp::And | BinOp::Or, a, b) if is_lazy(a, b) => set = always(a),
         Elem::Fold(f) => f
             .lanes()
             .for_each(|lane| set.append(&mut always(lane.init))),

@@ -17,10 +17,9 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 impl Builder {
     /// Gives names to what is evaluated more than once.
     pub(super) fn bind_repeated(&mut self, roots: &[&ElemRef]) -> Result<(), Unsupported> {
-        for e in term::repeated(roots) {
+        for e in term::repeated(roots, &|a, b| self.decides_what_is_read(a, b)) {
             let key = term::canonical(&e);
-            // What only some data has the original read is left where it is: the C compiler sees that it is the same.
-            if self.known(&key).is_some() || self.is_read_by_data(&e) && !term::contains_fold(&e) {
+            if self.known(&key).is_some() {
                 continue;
             }
             let value = self.value(&e)?;

@@ -124,6 +124,17 @@ impl Fold {
         self.step.replace(&self.var, steps).replace_accs(&values)
     }
 
+    /// The value of lane number `lane`, as a fold of its own.
+    pub fn led_by(&self, lane: usize) -> Fold {
+        let mut fold = self.clone();
+        if let Some(other) = lane.checked_sub(1).and_then(|i| fold.others.get_mut(i)) {
+            std::mem::swap(&mut fold.acc, &mut other.acc);
+            std::mem::swap(&mut fold.init, &mut other.init);
+            std::mem::swap(&mut fold.step, &mut other.step);
+        }
+        fold.without_idle_lanes()
+    }
+
     /// The same value from the lanes that the first one depends on, in the order in which a walk over the steps
     /// meets them.
     pub fn without_idle_lanes(mut self) -> Fold {

@@ -155,7 +155,13 @@ mod tests {
         );
         assert_eq!(last_number("std::vector<float>"), None);
         assert_eq!(last_number("std::span<std::array<float, 4>>"), None);
-        assert_eq!(last_number("std::span<const std::array<const float, 4> >"), None);
-        assert_eq!(last_number("std::array<std::array<float, 4>, 3UL>"), Some(3));
+        assert_eq!(
+            last_number("std::span<const std::array<const float, 4> >"),
+            None
+        );
+        assert_eq!(
+            last_number("std::array<std::array<float, 4>, 3UL>"),
+            Some(3)
+        );
     }
 }
