@@ -1,6 +1,7 @@
 //! C++ on the left, LoopIR on the right; and what is refused.
 
 mod algorithms;
+mod strings;
 
 use tensorize_ir::signature::{Language, Shape};
 use tensorize_lift::c::{Parsed, parse};

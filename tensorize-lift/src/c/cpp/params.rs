@@ -65,6 +65,30 @@ impl<'u> Lower<'u, '_> {
             Ty::Class(Class::Vector(element)) => {
                 self.vector_parameter(p, &name, &element, by_reference, is_const)?
             }
+            // Its own end is part of what a string is, and a change of either is not seen here.
+            Ty::Class(Class::Text(_)) if by_reference && !is_const => {
+                let message = format!("'{name}' is a string that may be changed");
+                let mut p = problem(codes::TYPE, message, p);
+                p.help = Some(
+                    "take a string that is only read by const reference, and write to a span or a vector"
+                        .into(),
+                );
+                return Err(p);
+            }
+            Ty::Class(Class::Text(element)) => {
+                let owned = !by_reference;
+                let (seq, params, shape) = self.vector_form(&name, &element, true, owned, p)?;
+                if owned {
+                    self.must_not_change(p, &seq.start.target);
+                }
+                self.bindings.insert(p, Binding::Seq(seq));
+                (params, shape)
+            }
+            Ty::Class(Class::TextView(element)) => {
+                let (seq, params, shape) = self.span_form(&name, &element, None, true, p)?;
+                self.bindings.insert(p, Binding::Seq(seq));
+                (params, shape)
+            }
             Ty::Class(Class::Span(element, extent)) => {
                 let is_const = referred_const(referred, 0);
                 let (seq, params, shape) = self.span_form(&name, &element, extent, is_const, p)?;

@@ -42,6 +42,12 @@ impl<'u> Lower<'u, '_> {
                 Ok(())
             }
             Class::Vector(element) => self.vector_declaration(d, element, init),
+            Class::Text(_) | Class::TextView(_) => {
+                let e = init.ok_or_else(|| problem(codes::TYPE, "an empty string", d))?;
+                let seq = self.full(e, |s| s.seq(e))?;
+                let seq = self.settled_seq(seq)?;
+                self.borrow_copy(d, seq)
+            }
             Class::Array(element, len) => {
                 let dest = match self.role(d) {
                     Some(Role::Result) => self.result_seq(d)?,
