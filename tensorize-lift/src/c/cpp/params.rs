@@ -186,8 +186,11 @@ impl<'u> Lower<'u, '_> {
         let owned = !by_reference;
         let (mut seq, mut params, shape) =
             self.vector_form(name, element, is_const || owned, owned, p)?;
-        if owned {
+        if owned && self.cpp.own.contains(&p) {
+            seq = self.own_copy(name, element, seq, p)?;
+        } else if owned {
             self.must_not_change(p, &seq.start.target);
+            self.cpp.lent.push((seq.start.target.array.clone(), p));
         }
         let nested = matches!(shape, Shape::Nested { .. });
         let mut resized = None;
@@ -511,6 +514,13 @@ impl<'u> Lower<'u, '_> {
             })
             .collect();
         stores.into_iter().try_for_each(|s| self.emit(s))
+    }
+
+    /// A vector that is passed by value and changed, so that a copy of it has to be made.
+    pub fn changed_parameter(&self) -> Option<Cursor<'u>> {
+        let mut lent = self.cpp.lent.iter();
+        lent.find(|(array, _)| self.written.contains(array))
+            .map(|(_, p)| *p)
     }
 
     /// Refuses copies that would have had to be made.

@@ -183,6 +183,41 @@ impl<'u> Lower<'u, '_> {
                     return self.borrow_copy(d, seq);
                 }
             }
+            Made::Range(first, last) if !is_reverse(*first) => {
+                let seq = self.full(e, |s| {
+                    let (start, end) = (s.pointer(*first)?, s.pointer(*last)?);
+                    let len = s.distance(&start, &end, e)?;
+                    let seq = Seq {
+                        start,
+                        len,
+                        size: None,
+                        rows: None,
+                    };
+                    s.settled_seq(seq)
+                })?;
+                if !matches!(seq.len, Expr::Const(_)) {
+                    self.require_length(&seq.len)?;
+                    let dest = self.local_seq(&name, element, &seq.len, d)?;
+                    self.bindings.insert(d, Binding::Seq(dest.clone()));
+                    return self.copy(&dest, int(0), &seq, d);
+                }
+                seq.len
+            }
+            Made::Returned(call, f) => {
+                let (call, f) = (*call, *f);
+                let size = self.fresh(format!("{name}.size"));
+                self.assign_var(size.clone(), int(0))?;
+                let len = Expr::Var(size.clone(), ScalarType::I64);
+                let dest = Seq {
+                    size: Some(size),
+                    ..self.local_seq(&name, element, &len, d)?
+                };
+                let home = Home::Vector(dest.clone());
+                self.full(e, |s| s.inline_into(call, f, Some(home)).map(|_| ()))?;
+                let seq = self.settled_seq(dest)?;
+                self.bindings.insert(d, Binding::Seq(seq));
+                return Ok(());
+            }
             _ => return Err(refused("whose length is not a constant")),
         };
         if let (Made::Filled(_, value), false) = (&made, matches!(len, Expr::Const(_))) {
@@ -238,6 +273,26 @@ impl<'u> Lower<'u, '_> {
             }
             made => self.construct_made(&dest, made, e)?,
         }
+        Ok(dest)
+    }
+
+    /// A copy of a vector, which only this function sees.
+    pub(super) fn own_copy(
+        &mut self,
+        name: &str,
+        element: &Ty,
+        seq: Seq,
+        at: Cursor<'u>,
+    ) -> Result<Seq> {
+        let seq = self.settled_seq(seq)?;
+        let dest = match (element, &seq.start.dims[..]) {
+            (Ty::Class(Class::Vector(inner)), [pitch]) if let Ty::Scalar(elem) = **inner => Seq {
+                len: seq.len.clone(),
+                ..self.table_of(name, elem, int(0), pitch.clone())
+            },
+            _ => self.local_seq(name, element, &seq.len, at)?,
+        };
+        self.copy(&dest, int(0), &seq, at)?;
         Ok(dest)
     }
 
