@@ -9,6 +9,7 @@ mod between;
 mod call;
 mod checked;
 pub(super) mod class;
+mod copies;
 mod effect;
 mod find;
 mod instances;

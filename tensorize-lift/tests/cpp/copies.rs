@@ -116,3 +116,20 @@ fn copies_of_other_kinds_are_refused() {
         refuses(source, code, "");
     }
 }
+
+#[test]
+fn elements_start_as_copies_of_a_struct() {
+    lowers(
+        "struct P { int x, y; }; void f(int *o, int n) { std::vector<P> a(n, P{o[0], 2}); o[1] = a[0].y; }",
+        "void f(i32 *o, i32 n) {
+           local i32 a[];
+           i64 n.2 = (i64)n;
+           if (0:i64 > n.2) { trap; }
+           i32 member = o[0];
+           i32 value = member;
+           i64 k = 0;
+           while (k < n.2) { a[k * 2] = value; a[k * 2 + 1] = 2; k = k + 1; }
+           o[1] = a[1];
+         }",
+    );
+}

@@ -161,14 +161,6 @@ impl<'u> Lower<'u, '_> {
         )
     }
 
-    /// A parameter by value is a copy, and a copy is not made.
-    fn must_not_change(&mut self, p: Cursor<'u>, target: &Target) {
-        let at = super::super::lower::span(p);
-        self.cpp
-            .copies
-            .push((target.array.clone(), p.spelling(), at));
-    }
-
     fn vector_parameter(
         &mut self,
         p: Cursor<'u>,
@@ -514,28 +506,6 @@ impl<'u> Lower<'u, '_> {
             })
             .collect();
         stores.into_iter().try_for_each(|s| self.emit(s))
-    }
-
-    /// A vector that is passed by value and changed, so that a copy of it has to be made.
-    pub fn changed_parameter(&self) -> Option<Cursor<'u>> {
-        let mut lent = self.cpp.lent.iter();
-        lent.find(|(array, _)| self.written.contains(array))
-            .map(|(_, p)| *p)
-    }
-
-    /// Refuses copies that would have had to be made.
-    pub fn check_copies(&self) -> Result<()> {
-        for (array, name, at) in &self.cpp.copies {
-            if self.written.contains(array) {
-                return Err(super::super::Problem {
-                    code: codes::ALLOCATION,
-                    message: format!("'{name}' is a copy, and one of the two is changed"),
-                    span: at.clone(),
-                    help: Some("take it by reference, or build a new vector and return it".into()),
-                });
-            }
-        }
-        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::call::Home;
 use super::super::codes;
 use super::super::ffi::Cursor;
 use super::super::flatten::{is_of_numbers, is_zero_at_first};
-use super::super::lower::{Binding, Lower, Result, peeled, problem, span};
+use super::super::lower::{Binding, Lower, Result, peeled, problem};
 use super::super::place::Place;
 use super::super::types::Ty;
 use super::Role;
@@ -230,6 +230,10 @@ impl<'u> Lower<'u, '_> {
             let dest = self.local_seq(&name, element, &len, d)?;
             self.bindings.insert(d, Binding::Seq(dest.clone()));
             let value = match value {
+                Some(v) if is_of_numbers(*v) => {
+                    let v = *v;
+                    return self.full(v, |s| s.fill_with_struct(&dest, len, v));
+                }
                 Some(v) => self.full(*v, |s| s.value(*v))?,
                 None => self.zero_of(&dest),
             };
@@ -274,34 +278,6 @@ impl<'u> Lower<'u, '_> {
             made => self.construct_made(&dest, made, e)?,
         }
         Ok(dest)
-    }
-
-    /// A copy of a vector, which only this function sees.
-    pub(super) fn own_copy(
-        &mut self,
-        name: &str,
-        element: &Ty,
-        seq: Seq,
-        at: Cursor<'u>,
-    ) -> Result<Seq> {
-        let seq = self.settled_seq(seq)?;
-        let dest = match (element, &seq.start.dims[..]) {
-            (Ty::Class(Class::Vector(inner)), [pitch]) if let Ty::Scalar(elem) = **inner => Seq {
-                len: seq.len.clone(),
-                ..self.table_of(name, elem, int(0), pitch.clone())
-            },
-            _ => self.local_seq(name, element, &seq.len, at)?,
-        };
-        self.copy(&dest, int(0), &seq, at)?;
-        Ok(dest)
-    }
-
-    /// Binds a copy to the original, which must not be written then.
-    pub fn borrow_copy(&mut self, d: Cursor<'u>, seq: Seq) -> Result<()> {
-        let array = seq.start.target.array.clone();
-        self.cpp.copies.push((array, d.spelling(), span(d)));
-        self.bindings.insert(d, Binding::Seq(seq));
-        Ok(())
     }
 
     /// Makes a vector's elements, in storage that is there already.
@@ -406,6 +382,10 @@ impl<'u> Lower<'u, '_> {
         let n = self.settled("n", n)?;
         self.require_length(&n)?;
         let Some(rows) = dest.rows.clone() else {
+            if let Some(v) = value.filter(|v| is_of_numbers(*v)) {
+                self.set_len(dest, n.clone(), at)?;
+                return self.fill_with_struct(dest, n, v);
+            }
             let value = match value {
                 Some(v) => self.value(v)?,
                 None => self.zero_of(dest),
@@ -446,6 +426,18 @@ impl<'u> Lower<'u, '_> {
         self.count_to(n, at, move |s, i| match Seq::of_row(dest.at(i)) {
             Some(row) => s.fill(&row, int(0), m, value, at),
             None => Ok(()),
+        })
+    }
+
+    /// So many elements that are structs of these numbers.
+    fn fill_with_struct(&mut self, dest: &Seq, len: Expr, value: Cursor<'u>) -> Result<()> {
+        let mut numbers = Vec::new();
+        for number in self.struct_value(value)? {
+            numbers.push(self.settled("value", number)?);
+        }
+        let dest = dest.clone();
+        self.count_to(len, value, move |s, k| {
+            s.put_numbers(dest.at(k), numbers, value)
         })
     }
 
