@@ -79,6 +79,11 @@ template <class V, class T> void assign(V &v, const T *from, __INT64_TYPE__ size
     const typename V::value_type *first = (const typename V::value_type *)from;
     v.assign(first, first + size);
 }
+/* So many elements. A string is not made of their number alone. */
+template <class V> typename std::enable_if<std::is_constructible<V, std::size_t>::value, V>::type sized(std::size_t n) { return V(n); }
+template <class V> typename std::enable_if<!std::is_constructible<V, std::size_t>::value, V>::type sized(std::size_t n) {
+    return V(n, typename V::value_type());
+}
 template <class V> bool even(const V &rows) {
     for (const auto &row : rows) if (row.size() != rows[0].size()) return false;
     return true;
@@ -204,7 +209,11 @@ impl Adaptor<'_> {
                 let size = size.as_ref().map_or("0".into(), |s| local(s));
                 let (array, ends) = (local(to), extents(to));
                 let (numbers, count) = numbers(&v, c_type(self.find(to)?.scalar, Language::Cpp));
-                writeln!(before, "    {bare} {v}({size} > 0 ? {size} : 0);").ok();
+                writeln!(
+                    before,
+                    "    {bare} {v} = tensorize::sized<{bare}>({size} > 0 ? {size} : 0);"
+                )
+                .ok();
                 writeln!(
                     before,
                     "    tensorize::copy({numbers}, {array}, {ends}, {count});"

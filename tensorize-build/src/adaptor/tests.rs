@@ -276,3 +276,89 @@ int main()
     );
     assert_eq!(ran("cpp", "c++", &text), "2 3, 2 3 7\n1 of 1\n3\nfreed\n");
 }
+
+#[test]
+fn strings_are_taken_apart_and_made() {
+    let source = Source {
+        language: Language::Cpp,
+        call: "shared".into(),
+        symbol: "_Z6sharedRKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESt17basic_string_viewIcS2_E".into(),
+        returns: "int".into(),
+        result: None,
+        params: vec![
+            Param {
+                name: "a".into(),
+                ty: "const std::basic_string<char> &".into(),
+                shape: Shape::Vector {
+                    to: "a".into(),
+                    size: Some("a_size".into()),
+                    each: 1,
+                    resized: None,
+                },
+            },
+            Param {
+                name: "b".into(),
+                ty: "std::basic_string_view<char>".into(),
+                shape: Shape::Span {
+                    to: "b".into(),
+                    size: Some("b_size".into()),
+                    each: 1,
+                },
+            },
+        ],
+        globals: vec![],
+        shared: None,
+    };
+    let constant = |name: &str| Flat {
+        is_const: true,
+        ..flat(name, ScalarType::I8, true)
+    };
+    let flats = vec![
+        constant("a"),
+        flat("a_size", ScalarType::I64, false),
+        constant("b"),
+        flat("b_size", ScalarType::I64, false),
+    ];
+    let adaptor = Adaptor {
+        source: &source,
+        flat: &flats,
+        ret: Some(ScalarType::I32),
+    };
+    let text = format!(
+        r#"
+#include <cstdio>
+#include <string>
+#include <string_view>
+int shared(const std::string &a, std::string_view b)
+{{
+    int n = 0;
+    for (std::size_t i = 0; i < a.size() && i < b.size(); i++) n += a[i] == b[i];
+    return 100 * (int)a.size() + 10 * (int)b.size() + n;
+}}
+{}{}{}
+/* the dispatcher is here: it takes what is flat, and leaves what it was made of alone */
+extern "C" int flat(const tensorize_call *call, signed char *a, long a_size, signed char *b, long b_size)
+{{
+    __INT64_TYPE__ extents[] = {{ 0, a_size, 0, b_size }};
+    std::printf("%.*s %.*s\n", (int)a_size, (char *)a, (int)b_size, (char *)b);
+    return thunk(call->refused ? call->arguments : nullptr, extents, a, a_size, b, b_size);
+}}
+int main()
+{{
+    std::string text = "a string that is longer than what fits into its object";
+    std::printf("%d\n", shim("ACGT", std::string_view("ACTTxx").substr(0, 4)));
+    std::printf("%d\n", shim(text, text) == shared(text, text));
+    std::printf("%d\n", shim("", std::string_view()));
+    return 0;
+}}
+"#,
+        prelude(Language::Cpp),
+        adaptor.thunk("thunk", "shared").unwrap(),
+        adaptor.shim("shim", "flat").unwrap(),
+    );
+    let text_twice = "a string that is longer than what fits into its object";
+    assert_eq!(
+        ran("cpp", "c++", &text),
+        format!("ACGT ACTT\n443\n{text_twice} {text_twice}\n1\n \n0\n")
+    );
+}

@@ -4,10 +4,12 @@
 //! algorithm is the loop that the standard describes. Functions, templates' instances and lambdas are inlined.
 
 mod algorithm;
+mod assigned;
 mod between;
 mod call;
 mod checked;
 pub(super) mod class;
+mod copies;
 mod effect;
 mod find;
 mod instances;
@@ -55,6 +57,10 @@ pub(super) struct State<'u> {
     pub fixed: HashSet<Sym>,
     /// Arrays that must not be written, because a copy of them is not made.
     copies: Vec<(Sym, String, Option<Span>)>,
+    /// The arrays of vectors that are passed by value, without a copy of the function's own.
+    lent: Vec<(Sym, Cursor<'u>)>,
+    /// The vectors passed by value of which the function has such a copy.
+    own: HashSet<Cursor<'u>>,
     /// What is stored when the kernel ends: the sizes of vectors.
     at_exit: Vec<params::Resized>,
     /// Vectors of vectors that can grow.
@@ -64,6 +70,14 @@ pub(super) struct State<'u> {
 }
 
 impl<'u> State<'u> {
+    /// With copies of these parameters.
+    pub fn with_own(own: HashSet<Cursor<'u>>) -> Self {
+        State {
+            own,
+            ..State::default()
+        }
+    }
+
     /// Whether this variable is what the function returns.
     pub fn is_result(&self, d: Cursor<'u>) -> bool {
         self.roles.get(&d) == Some(&Role::Result)

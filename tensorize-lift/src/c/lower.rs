@@ -286,6 +286,26 @@ impl<'u, 's> Lower<'u, 's> {
         f: Cursor<'u>,
         name: &str,
     ) -> Result<(Function, Option<super::cpp::Described>)> {
+        // A vector that is passed by value is only read, until it is seen that it is changed.
+        let mut own = HashSet::new();
+        loop {
+            let mut changed = None;
+            let lowered = Self::with_own(source, f, name, &own, &mut changed);
+            match changed {
+                Some(p) if own.insert(p) => {}
+                _ => return lowered,
+            }
+        }
+    }
+
+    /// The same, where the function has copies of its `own` of these parameters. Another one that needs it is `changed`.
+    fn with_own(
+        source: &'s super::source::Source<'u>,
+        f: Cursor<'u>,
+        name: &str,
+        own: &HashSet<Cursor<'u>>,
+        changed: &mut Option<Cursor<'u>>,
+    ) -> Result<(Function, Option<super::cpp::Described>)> {
         if f.ty().is_variadic() {
             return Err(problem(
                 codes::VARIADIC,
@@ -316,7 +336,7 @@ impl<'u, 's> Lower<'u, 's> {
             flat: Default::default(),
             picks: HashMap::new(),
             turns: HashMap::new(),
-            cpp: Default::default(),
+            cpp: super::cpp::State::with_own(own.clone()),
             temporaries: HashSet::new(),
             returned_vector: None,
             returned_struct: None,
@@ -373,6 +393,7 @@ impl<'u, 's> Lower<'u, 's> {
         lower.end_structured_returns()?;
         let mut body = std::mem::take(&mut lower.block);
         lower.resolve_picks(&mut body);
+        *changed = lower.changed_parameter();
         lower.check_copies()?;
         lower.discharge_checks(&mut body);
         lower.expect_rows(&mut body, f)?;

@@ -128,6 +128,15 @@ pub(super) fn integer(bits: u64, signed: bool) -> Option<ScalarType> {
 }
 
 impl Ty {
+    /// Whether it is an array, or an object whose elements lie side by side.
+    pub fn is_sequence(&self) -> bool {
+        match self {
+            Ty::Array(..) => true,
+            Ty::Class(class) => class.is_sequence(),
+            _ => false,
+        }
+    }
+
     /// The scalar type below all array layers, and their lengths, outermost first.
     pub fn flatten(&self) -> (&Ty, Vec<Option<u64>>) {
         let (mut t, mut dims) = (self, Vec::new());

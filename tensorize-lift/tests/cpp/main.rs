@@ -1,6 +1,8 @@
 //! C++ on the left, LoopIR on the right; and what is refused.
 
 mod algorithms;
+mod copies;
+mod strings;
 
 use tensorize_ir::signature::{Language, Shape};
 use tensorize_lift::c::{Parsed, parse};
@@ -175,11 +177,6 @@ fn captures_are_copies_where_they_are_made() {
 
 #[test]
 fn copies_that_would_have_to_be_made_are_refused() {
-    refuses(
-        "void f(std::vector<float> a, std::vector<float> &b) { for (auto &x : a) x += 1; for (std::size_t i = 0; i < b.size(); ++i) b[i] = a[i]; }",
-        "TZ0230",
-        "'a' is a copy",
-    );
     refuses(
         "void f(std::vector<std::vector<float>> &m) { for (auto row : m) for (auto &x : row) x = 0; }",
         "TZ0230",

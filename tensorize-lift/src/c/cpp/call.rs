@@ -403,12 +403,21 @@ impl<'u> Lower<'u, '_> {
         };
         let callee = c.referenced().ok_or_else(unsupported)?;
         if callee.kind() == CXCursor_Constructor {
+            let of_text =
+                |e: Cursor<'u>| matches!(types::of(e).referred(), Ty::Class(t) if t.is_text());
             return match c.arguments()[..] {
+                // Of characters that end with a zero nobody knows how many there are.
+                [one] if of_text(c) && !of_text(one) => Err(unsupported()),
                 [one] => match types::of(one).referred() {
                     Ty::Class(Class::Allocator) => Err(unsupported()),
                     _ => self.seq(one),
                 },
-                [first, second] if matches!(types::of(c), Ty::Class(Class::Span(..))) => {
+                [first, second]
+                    if matches!(
+                        types::of(c),
+                        Ty::Class(Class::Span(..) | Class::TextView(_))
+                    ) =>
+                {
                     let start = self.pointer(first)?;
                     let len = match types::of(second).referred() {
                         Ty::Pointer(_) => {
@@ -429,6 +438,14 @@ impl<'u> Lower<'u, '_> {
         }
         if let Some(row) = self.current_row(c) {
             return Ok(row);
+        }
+        // A string as a view of it.
+        if callee.kind() == CXCursor_ConversionFunction
+            && in_std(callee)
+            && matches!(types::of(c), Ty::Class(Class::TextView(_)))
+            && let Some(text) = object(c)
+        {
+            return self.seq(text);
         }
         if let Some(place) = self.returned_place(c)? {
             return self.row_of(place).ok_or_else(unsupported);

@@ -13,6 +13,10 @@ pub(in super::super) enum Class {
     /// The number of elements where the type says it.
     Span(Box<Ty>, Option<u64>),
     Array(Box<Ty>, u64),
+    /// A `std::basic_string`, which is only read.
+    Text(Box<Ty>),
+    /// A `std::basic_string_view`.
+    TextView(Box<Ty>),
     /// `std::initializer_list`
     List(Box<Ty>),
     /// An iterator that appends: of `std::back_inserter`.
@@ -24,6 +28,25 @@ pub(in super::super) enum Class {
     /// `std::plus<int>`, which converts to that type first.
     Functor(String, Option<ScalarType>),
     Allocator,
+}
+
+impl Class {
+    /// Whether its elements lie side by side.
+    pub fn is_sequence(&self) -> bool {
+        matches!(
+            self,
+            Class::Vector(_)
+                | Class::Span(..)
+                | Class::Array(..)
+                | Class::Text(_)
+                | Class::TextView(_)
+        )
+    }
+
+    /// Whether it is a string, or a view of one.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Class::Text(_) | Class::TextView(_))
+    }
 }
 
 /// The namespaces and classes around a declaration, innermost first.
@@ -79,11 +102,7 @@ pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
         "vector" => {
             let element = element()?;
             // It says what elements hold that nobody gave a value.
-            let own_allocator = argument(1).is_some_and(|a| {
-                let a = a.declaration();
-                a.spelling() != "allocator" || !in_std(a)
-            });
-            if own_allocator {
+            if is_own(argument(1), "allocator") {
                 let what = "std::vector with an allocator of its own".to_string();
                 return Some(Ty::Other(codes::TYPE, what));
             }
@@ -93,6 +112,14 @@ pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
             }
             Class::Vector(element)
         }
+        "basic_string" if is_own(argument(2), "allocator") => return None,
+        // Its own traits may compare characters in their own way.
+        "basic_string" | "basic_string_view" if is_own(argument(1), "char_traits") => return None,
+        "basic_string" | "basic_string_view" => match *element()? {
+            Ty::Scalar(ty) if name == "basic_string" => Class::Text(Box::new(Ty::Scalar(ty))),
+            Ty::Scalar(ty) => Class::TextView(Box::new(Ty::Scalar(ty))),
+            _ => return None,
+        },
         "span" => {
             let extent = last_number(&t.spelling()).filter(|&n| n != u64::MAX);
             Class::Span(element()?, extent)
@@ -120,6 +147,14 @@ pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
         _ => return None,
     };
     Some(Ty::Class(class))
+}
+
+/// Whether this argument of a template's instance is another class than the library's own.
+fn is_own(argument: Option<Type<'_>>, library: &str) -> bool {
+    argument.is_some_and(|a| {
+        let a = a.declaration();
+        a.spelling() != library || !in_std(a)
+    })
 }
 
 /// `5` of `std::array<float, 5>`: the last argument, if it is a number, and not one of an argument's own (a

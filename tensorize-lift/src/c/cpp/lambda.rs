@@ -365,7 +365,10 @@ impl<'u> Lower<'u, '_> {
                 Ok(())
             }
             Arg::Seq(s) => {
-                let by_value = matches!(t, Ty::Class(Class::Vector(_) | Class::Array(..)));
+                let by_value = matches!(
+                    t,
+                    Ty::Class(Class::Vector(_) | Class::Array(..) | Class::Text(_))
+                );
                 if by_value && !self.cpp.roles.contains_key(&p) {
                     return self.borrow_copy(p, s);
                 }

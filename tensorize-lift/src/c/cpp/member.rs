@@ -98,7 +98,7 @@ impl<'u> Lower<'u, '_> {
                 match types::of(l).referred() {
                     Ty::Class(Class::Vector(_) | Class::Array(..)) => {
                         let dest = self.seq(l)?;
-                        self.construct(&dest, r)?;
+                        self.assign_vector(&dest, r, c)?;
                     }
                     Ty::Pointer(_) => self.pointer(c).map(|_| ())?,
                     _ => {

@@ -266,7 +266,12 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Stores the numbers of a struct in an array.
-    fn put_numbers(&mut self, to: Place, values: Vec<Expr>, at: Cursor<'u>) -> Result<()> {
+    pub(super) fn put_numbers(
+        &mut self,
+        to: Place,
+        values: Vec<Expr>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
         let places = match &to {
             Place::Array(to) => self.numbers_of_element(to, at)?,
             _ => vec![],

@@ -65,6 +65,30 @@ impl<'u> Lower<'u, '_> {
             Ty::Class(Class::Vector(element)) => {
                 self.vector_parameter(p, &name, &element, by_reference, is_const)?
             }
+            // Its own end is part of what a string is, and a change of either is not seen here.
+            Ty::Class(Class::Text(_)) if by_reference && !is_const => {
+                let message = format!("'{name}' is a string that may be changed");
+                let mut p = problem(codes::TYPE, message, p);
+                p.help = Some(
+                    "take a string that is only read by const reference, and write to a span or a vector"
+                        .into(),
+                );
+                return Err(p);
+            }
+            Ty::Class(Class::Text(element)) => {
+                let owned = !by_reference;
+                let (seq, params, shape) = self.vector_form(&name, &element, true, owned, p)?;
+                if owned {
+                    self.must_not_change(p, &seq.start.target);
+                }
+                self.bindings.insert(p, Binding::Seq(seq));
+                (params, shape)
+            }
+            Ty::Class(Class::TextView(element)) => {
+                let (seq, params, shape) = self.span_form(&name, &element, None, true, p)?;
+                self.bindings.insert(p, Binding::Seq(seq));
+                (params, shape)
+            }
             Ty::Class(Class::Span(element, extent)) => {
                 let is_const = referred_const(referred, 0);
                 let (seq, params, shape) = self.span_form(&name, &element, extent, is_const, p)?;
@@ -137,14 +161,6 @@ impl<'u> Lower<'u, '_> {
         )
     }
 
-    /// A parameter by value is a copy, and a copy is not made.
-    fn must_not_change(&mut self, p: Cursor<'u>, target: &Target) {
-        let at = super::super::lower::span(p);
-        self.cpp
-            .copies
-            .push((target.array.clone(), p.spelling(), at));
-    }
-
     fn vector_parameter(
         &mut self,
         p: Cursor<'u>,
@@ -162,8 +178,11 @@ impl<'u> Lower<'u, '_> {
         let owned = !by_reference;
         let (mut seq, mut params, shape) =
             self.vector_form(name, element, is_const || owned, owned, p)?;
-        if owned {
+        if owned && self.cpp.own.contains(&p) {
+            seq = self.own_copy(name, element, seq, p)?;
+        } else if owned {
             self.must_not_change(p, &seq.start.target);
+            self.cpp.lent.push((seq.start.target.array.clone(), p));
         }
         let nested = matches!(shape, Shape::Nested { .. });
         let mut resized = None;
@@ -487,21 +506,6 @@ impl<'u> Lower<'u, '_> {
             })
             .collect();
         stores.into_iter().try_for_each(|s| self.emit(s))
-    }
-
-    /// Refuses copies that would have had to be made.
-    pub fn check_copies(&self) -> Result<()> {
-        for (array, name, at) in &self.cpp.copies {
-            if self.written.contains(array) {
-                return Err(super::super::Problem {
-                    code: codes::ALLOCATION,
-                    message: format!("'{name}' is a copy, and one of the two is changed"),
-                    span: at.clone(),
-                    help: Some("take it by reference, or build a new vector and return it".into()),
-                });
-            }
-        }
-        Ok(())
     }
 }
 

@@ -179,7 +179,7 @@ impl<'u> Lower<'u, '_> {
                 let value = self.full(e, |s| s.value(e))?;
                 self.bind_copy(d, value)
             }
-            Ty::Class(Class::Vector(_) | Class::Span(..) | Class::Array(..)) | Ty::Array(..) => {
+            t @ (Ty::Class(_) | Ty::Array(..)) if t.is_sequence() => {
                 let seq = self.full(e, |s| s.seq(e))?;
                 // A vector that can grow keeps its name for the length.
                 let seq = if seq.size.is_some() {

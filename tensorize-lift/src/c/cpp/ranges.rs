@@ -82,11 +82,7 @@ fn is_default(a: Cursor<'_>) -> bool {
 /// Whether a parameter of an algorithm is for a range: a reference to what has elements.
 fn is_range(p: Cursor<'_>) -> bool {
     match types::of(p) {
-        Ty::Reference(t) => matches!(
-            *t,
-            Ty::Array(..)
-                | Ty::Class(Class::Vector(_) | Class::Span(..) | Class::Array(..) | Class::List(_))
-        ),
+        Ty::Reference(t) => matches!(*t, Ty::Class(Class::List(_))) || t.is_sequence(),
         _ => false,
     }
 }

@@ -8,7 +8,7 @@ use super::super::lower::{Frame, Lower, Result, operands, peeled};
 use super::super::operator::{self, Unary};
 use super::super::place::{Place, Pointer};
 use super::super::types::{self, Ty};
-use super::class::{Class, in_std};
+use super::class::in_std;
 use super::effect::{Effect, effect_of};
 use super::method;
 use clang_sys::*;
@@ -66,10 +66,7 @@ fn returned_pointer<'u>(call: Cursor<'u>, depth: usize) -> Option<(Cursor<'u>, C
 
 /// Whether a type is one of the library whose elements lie side by side.
 fn is_object(t: &Ty) -> bool {
-    matches!(
-        t,
-        Ty::Class(Class::Vector(_) | Class::Span(..) | Class::Array(..))
-    )
+    matches!(t, Ty::Class(class) if class.is_sequence())
 }
 
 fn changes_nothing(c: Cursor<'_>, depth: usize) -> bool {

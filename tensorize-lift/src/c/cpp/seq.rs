@@ -240,9 +240,7 @@ impl<'u> Lower<'u, '_> {
             CXCursor_CallExpr => self.call_seq(c),
             _ => match types::of(c) {
                 Ty::Array(..) => self.seq_of_c_array(c),
-                Ty::Class(Class::Vector(_) | Class::Span(..) | Class::Array(..))
-                    if c.kind() == CXCursor_MemberRefExpr =>
-                {
+                Ty::Class(class) if class.is_sequence() && c.kind() == CXCursor_MemberRefExpr => {
                     match self.held_vector(c)? {
                         Some(seq) => Ok(seq),
                         None => self.seq_of_c_array(c),

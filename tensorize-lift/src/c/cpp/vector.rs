@@ -4,7 +4,7 @@ use super::super::call::Home;
 use super::super::codes;
 use super::super::ffi::Cursor;
 use super::super::flatten::{is_of_numbers, is_zero_at_first};
-use super::super::lower::{Binding, Lower, Result, peeled, problem, span};
+use super::super::lower::{Binding, Lower, Result, peeled, problem};
 use super::super::place::Place;
 use super::super::types::Ty;
 use super::Role;
@@ -42,6 +42,12 @@ impl<'u> Lower<'u, '_> {
                 Ok(())
             }
             Class::Vector(element) => self.vector_declaration(d, element, init),
+            Class::Text(_) | Class::TextView(_) => {
+                let e = init.ok_or_else(|| problem(codes::TYPE, "an empty string", d))?;
+                let seq = self.full(e, |s| s.seq(e))?;
+                let seq = self.settled_seq(seq)?;
+                self.borrow_copy(d, seq)
+            }
             Class::Array(element, len) => {
                 let dest = match self.role(d) {
                     Some(Role::Result) => self.result_seq(d)?,
@@ -177,6 +183,41 @@ impl<'u> Lower<'u, '_> {
                     return self.borrow_copy(d, seq);
                 }
             }
+            Made::Range(first, last) if !is_reverse(*first) => {
+                let seq = self.full(e, |s| {
+                    let (start, end) = (s.pointer(*first)?, s.pointer(*last)?);
+                    let len = s.distance(&start, &end, e)?;
+                    let seq = Seq {
+                        start,
+                        len,
+                        size: None,
+                        rows: None,
+                    };
+                    s.settled_seq(seq)
+                })?;
+                if !matches!(seq.len, Expr::Const(_)) {
+                    self.require_length(&seq.len)?;
+                    let dest = self.local_seq(&name, element, &seq.len, d)?;
+                    self.bindings.insert(d, Binding::Seq(dest.clone()));
+                    return self.copy(&dest, int(0), &seq, d);
+                }
+                seq.len
+            }
+            Made::Returned(call, f) => {
+                let (call, f) = (*call, *f);
+                let size = self.fresh(format!("{name}.size"));
+                self.assign_var(size.clone(), int(0))?;
+                let len = Expr::Var(size.clone(), ScalarType::I64);
+                let dest = Seq {
+                    size: Some(size),
+                    ..self.local_seq(&name, element, &len, d)?
+                };
+                let home = Home::Vector(dest.clone());
+                self.full(e, |s| s.inline_into(call, f, Some(home)).map(|_| ()))?;
+                let seq = self.settled_seq(dest)?;
+                self.bindings.insert(d, Binding::Seq(seq));
+                return Ok(());
+            }
             _ => return Err(refused("whose length is not a constant")),
         };
         if let (Made::Filled(_, value), false) = (&made, matches!(len, Expr::Const(_))) {
@@ -189,6 +230,10 @@ impl<'u> Lower<'u, '_> {
             let dest = self.local_seq(&name, element, &len, d)?;
             self.bindings.insert(d, Binding::Seq(dest.clone()));
             let value = match value {
+                Some(v) if is_of_numbers(*v) => {
+                    let v = *v;
+                    return self.full(v, |s| s.fill_with_struct(&dest, len, v));
+                }
                 Some(v) => self.full(*v, |s| s.value(*v))?,
                 None => self.zero_of(&dest),
             };
@@ -233,14 +278,6 @@ impl<'u> Lower<'u, '_> {
             made => self.construct_made(&dest, made, e)?,
         }
         Ok(dest)
-    }
-
-    /// Binds a copy to the original, which must not be written then.
-    pub fn borrow_copy(&mut self, d: Cursor<'u>, seq: Seq) -> Result<()> {
-        let array = seq.start.target.array.clone();
-        self.cpp.copies.push((array, d.spelling(), span(d)));
-        self.bindings.insert(d, Binding::Seq(seq));
-        Ok(())
     }
 
     /// Makes a vector's elements, in storage that is there already.
@@ -345,6 +382,10 @@ impl<'u> Lower<'u, '_> {
         let n = self.settled("n", n)?;
         self.require_length(&n)?;
         let Some(rows) = dest.rows.clone() else {
+            if let Some(v) = value.filter(|v| is_of_numbers(*v)) {
+                self.set_len(dest, n.clone(), at)?;
+                return self.fill_with_struct(dest, n, v);
+            }
             let value = match value {
                 Some(v) => self.value(v)?,
                 None => self.zero_of(dest),
@@ -385,6 +426,18 @@ impl<'u> Lower<'u, '_> {
         self.count_to(n, at, move |s, i| match Seq::of_row(dest.at(i)) {
             Some(row) => s.fill(&row, int(0), m, value, at),
             None => Ok(()),
+        })
+    }
+
+    /// So many elements that are structs of these numbers.
+    fn fill_with_struct(&mut self, dest: &Seq, len: Expr, value: Cursor<'u>) -> Result<()> {
+        let mut numbers = Vec::new();
+        for number in self.struct_value(value)? {
+            numbers.push(self.settled("value", number)?);
+        }
+        let dest = dest.clone();
+        self.count_to(len, value, move |s, k| {
+            s.put_numbers(dest.at(k), numbers, value)
         })
     }
 

@@ -247,7 +247,17 @@ impl<'u> Lower<'u, '_> {
                     .collect());
             }
             [one] => self.struct_value(one)?,
-            [first, second] => vec![self.value(first)?, self.value(second)?],
+            // Each may be a struct itself.
+            [first, second] => {
+                let mut both = Vec::new();
+                for part in [first, second] {
+                    match is_of_numbers(part) {
+                        true => both.extend(self.struct_value(part)?),
+                        false => both.push(self.value(part)?),
+                    }
+                }
+                both
+            }
             _ => return Err(unsupported(e)),
         };
         if values.len() != leaves.len() {

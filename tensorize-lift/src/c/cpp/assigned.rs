@@ -1,0 +1,132 @@
+//! `v = …` of a vector: what is assigned is made first, and may be made of what the vector holds until then.
+
+use super::super::ffi::Cursor;
+use super::super::lower::{Lower, Result};
+use super::seq::{Seq, int};
+use tensorize_ir::index::Sym;
+use tensorize_ir::loopir::{
+    Expr, Len, LocalArray, Stmt, Visited, each_expr_mut, each_stmt_mut, visit,
+};
+use tensorize_ir::scalar::ScalarType;
+
+impl<'u> Lower<'u, '_> {
+    /// Makes the new elements apart from the old ones. Where nothing looks at the old ones meanwhile, the new ones are made
+    /// in their place.
+    pub(super) fn assign_vector(
+        &mut self,
+        dest: &Seq,
+        value: Cursor<'u>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
+        let old = dest.start.target.array.clone();
+        let array = self.fresh(format!("{old}.new"));
+        let size = dest.size.as_ref().map(|s| self.fresh(s));
+        let mut new = dest.clone();
+        new.start.target.array = array.clone();
+        if let Some(size) = &size {
+            new.len = Expr::Var(size.clone(), ScalarType::I64);
+            new.size = Some(size.clone());
+        }
+        let (mut block, ()) = self.in_block(|s| s.construct(&new, value))?;
+        let apart = reads(&block, &old);
+        if apart && dest.rows.is_some() {
+            let message = "a vector of vectors is assigned what is made of it";
+            let mut p = super::super::lower::problem(super::super::codes::TYPE, message, at);
+            p.help = Some("build a new vector of vectors and return it".into());
+            return Err(p);
+        }
+        if !apart {
+            rename(&mut block, &array, &old);
+            if self.written.remove(&array) {
+                self.written.insert(old.clone());
+            }
+            for (copied, ..) in &mut self.cpp.copies {
+                if *copied == array {
+                    *copied = old.clone();
+                }
+            }
+        } else {
+            self.arrays.push(LocalArray {
+                name: array,
+                elem: new.start.target.elem,
+                len: Len::Touched,
+                init: None,
+            });
+        }
+        let whole = match (&dest.size, &size) {
+            (Some(own), Some(size)) if !apart && !reads_size(&block, own) => {
+                rename_size(&mut block, size, own);
+                true
+            }
+            _ => dest.size.is_none(),
+        };
+        block.into_iter().try_for_each(|s| self.emit(s))?;
+        if !whole {
+            self.set_len(dest, new.len.clone(), at)?;
+        }
+        match apart {
+            true => self.copy(dest, int(0), &new, at),
+            false => Ok(()),
+        }
+    }
+}
+
+fn reads(block: &[Stmt], array: &Sym) -> bool {
+    let mut found = false;
+    visit(block, &mut |part| {
+        if let Visited::Expr(Expr::Load { array: a, .. }) = part {
+            found |= a == array;
+        }
+        // What else writes there can't be told from what is made.
+        if let Visited::Stmt(Stmt::Store { array: a, .. }) = part {
+            found |= a == array;
+        }
+    });
+    found
+}
+
+fn reads_size(block: &[Stmt], size: &Sym) -> bool {
+    let mut found = false;
+    visit(block, &mut |part| {
+        found |= match part {
+            Visited::Expr(Expr::Var(v, _)) => v == size,
+            Visited::Stmt(Stmt::Assign { var, .. }) => var == size,
+            _ => false,
+        };
+    });
+    found
+}
+
+fn rename(block: &mut [Stmt], from: &Sym, to: &Sym) {
+    each_expr_mut(block, &mut |e| {
+        if let Expr::Load { array, .. } = e
+            && array == from
+        {
+            *array = to.clone();
+        }
+    });
+    each_stmt_mut(block, &mut |s| {
+        if let Stmt::Store { array, .. } = s
+            && array == from
+        {
+            *array = to.clone();
+        }
+    });
+}
+
+fn rename_size(block: &mut [Stmt], from: &Sym, to: &Sym) {
+    each_expr_mut(block, &mut |e| {
+        if let Expr::Var(v, _) = e
+            && v == from
+        {
+            *v = to.clone();
+        }
+    });
+    each_stmt_mut(block, &mut |s| {
+        if let Stmt::Assign { var, .. } = s
+            && var == from
+        {
+            *var = to.clone();
+        }
+    });
+}
