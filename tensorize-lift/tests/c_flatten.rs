@@ -132,8 +132,36 @@ fn numbers_behind_pointers() {
 fn what_is_not_used() {
     becomes(
         "struct s; float f(void *user, struct s *s, float x, int (*g)(int)) { return x; }",
-        "float f(void * user: unused, struct s * s: *{ }, float x: x, int (*)(int) g: unused)",
+        "float f(void * user: unused, struct s * s: unused, float x: x, int (*)(int) g: unused)",
         "float x",
+    );
+    // To say that nothing is done with it is to do nothing with it.
+    becomes(
+        "struct s { int n; double d; }; typedef void (*log_t)(char *);\n\
+         int f(void *user, struct s *s, char **names, log_t log, int x) { (void)user; (void)(s); (void)log; return x; }",
+        "int f(void * user: unused, struct s * s: unused, char ** names: unused, log_t log: unused, int x: x)",
+        "int32_t x",
+    );
+    // A null pointer is the original's where the function asks, and where another parameter's type does.
+    becomes(
+        "struct s { int n; double d; }; int f(struct s *s, int x) { return s ? x : 0; }",
+        "int f(struct s * s: *{ }, int x: x)",
+        "int32_t x",
+    );
+    becomes(
+        "struct s { int n; }; int f(struct s *s, int a[][s->n]) { return a[1][0]; }",
+        "int f(struct s * s: *{ n: s_n }, int * a: *a)",
+        "int32_t s_n, int32_t *a",
+    );
+}
+
+#[test]
+fn what_is_void_is_what_it_is_cast_to() {
+    becomes(
+        "double f(void *v, const void *w, int n, int m) { double (*a)[n][m] = (double (*)[n][m])v, (*b)[m] = (void *)a;\n\
+         const float *x = w; return a[1][2][3] + b[1][1] + x[n]; }",
+        "double f(void * v: *v, const void * w: *w, int n: n, int m: m)",
+        "double *v, const float *w, int32_t n, int32_t m",
     );
 }
 

@@ -385,6 +385,35 @@ fn constructs_without_a_counterpart() {
 }
 
 #[test]
+fn what_is_not_used_but_is_looked_at() {
+    refuses(
+        "void *last; int f(\n void *p, int n) { last = p; return n; }",
+        "TZ0217",
+        "void *p",
+        "points to void",
+    );
+    refuses(
+        "int f(\n void *volatile p, int n) { (void)p; return n; }",
+        "TZ0206",
+        "void *volatile",
+        "volatile",
+    );
+    // A struct that nobody here can make.
+    refuses(
+        "struct s; int f(\n struct s *p, int n) { return p ? n : 0; }",
+        "TZ0213",
+        "struct s *p",
+        "struct s",
+    );
+    refuses(
+        "int f(\n int (*p)(int), int n) { return p ? n : 0; }",
+        "TZ0209",
+        "int (*p)",
+        "function pointer",
+    );
+}
+
+#[test]
 fn a_pointer_whose_assignment_may_be_skipped() {
     refuses(
         "void f(int *a, int *b, int n) { int *p = a; do { if (n > 1) { if (n > 2) break; n++; } p = b; } while (0);\n *p = n; }",

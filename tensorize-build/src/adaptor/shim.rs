@@ -237,9 +237,6 @@ impl Adaptor<'_> {
                 fields,
             } => {
                 let object = if *pointer {
-                    if fields.is_empty() {
-                        return Ok(());
-                    }
                     parts.not_null(value, called);
                     format!("(({ty} *)({value}))")
                 } else {

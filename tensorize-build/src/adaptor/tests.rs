@@ -164,6 +164,81 @@ int main(void)
 }
 
 #[test]
+fn what_is_not_used_is_passed_on_and_else_null() {
+    let unused = |name: &str, ty: &str, shape| Param {
+        name: name.into(),
+        ty: ty.into(),
+        shape,
+    };
+    let asked = Shape::Struct {
+        pointer: true,
+        ty: "struct asked".into(),
+        fields: vec![],
+    };
+    let source = Source {
+        language: Language::C,
+        call: "f".into(),
+        symbol: "f".into(),
+        returns: "int".into(),
+        result: None,
+        globals: vec![],
+        shared: None,
+        params: vec![
+            unused("v", "void *", Shape::Unused),
+            unused("c", "const struct unknown *", Shape::Unused),
+            unused("g", "int (*)(int)", Shape::Unused),
+            unused("log", "log_t", Shape::Unused),
+            // Whether it is null is all that the function asks.
+            unused("s", "struct asked *", asked),
+            unused("x", "int", Shape::Scalar { to: "x".into() }),
+        ],
+    };
+    let flats = vec![flat("x", ScalarType::I32, false)];
+    let adaptor = Adaptor {
+        source: &source,
+        flat: &flats,
+        ret: Some(ScalarType::I32),
+    };
+    let text = format!(
+        r#"
+#include <stdio.h>
+struct unknown;
+int v_there;
+struct asked {{ int n; }};
+typedef void (*log_t)(const char *);
+static int g_of(int x) {{ return x; }}
+static int f(void *v, const struct unknown *c, int (*g)(int), log_t log, struct asked *s, int x)
+{{
+    printf("%d %d %d %d %d\n", v == &v_there, (void *)c == &v_there, g == g_of, log == 0, s != 0);
+    return x;
+}}
+{}{}{}
+/* the dispatcher is here: it calls the original, by its arguments */
+int flat(const struct tensorize_call *call, int x)
+{{
+    printf("%s\n", call->refused ? call->refused : "fits");
+    return thunk(call->arguments, 0, x);
+}}
+int main(void)
+{{
+    struct asked s;
+    printf("%d\n", shim(&v_there, &v_there, (void *)g_of, 0, &s, 1));
+    printf("%d\n", shim(&v_there, &v_there, (void *)g_of, 0, 0, 2));
+    printf("%d\n", thunk(0, 0, 3));
+    return 0;
+}}
+"#,
+        prelude(Language::C),
+        adaptor.thunk("thunk", "f").unwrap(),
+        adaptor.shim("shim", "flat").unwrap(),
+    );
+    assert_eq!(
+        ran("c", "cc", &text),
+        "fits\n1 1 1 1 1\n1\n`s` is null\n1 1 1 1 0\n2\n0 0 0 1 1\n3\n"
+    );
+}
+
+#[test]
 fn an_object_that_is_built_is_not_ended() {
     let field = |name: &str, ty: Option<&str>, shape| Field {
         name: name.into(),

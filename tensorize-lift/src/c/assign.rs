@@ -65,6 +65,7 @@ impl<'u> Lower<'u, '_> {
         }
         match c.kind() {
             CXCursor_ParenExpr => return self.effect(operand(c)?),
+            CXCursor_CStyleCastExpr if super::flatten::is_dropped(c) => return Ok(()),
             // Clean-ups and copies that C++ puts around a call.
             CXCursor_UnexposedExpr if self.source.cpp && operands(c).len() == 1 => {
                 return self.effect(operand(c)?);

@@ -412,7 +412,9 @@ impl<'u> Lower<'u, '_> {
                     let mut dims = v.dims;
                     if let Ty::Pointer(t) = types::of(p) {
                         let (_, lens) = t.flatten();
-                        if lens.len() != dims.len() {
+                        // A table of rows stays one.
+                        let table = dims.iter().any(|d| self.is_pitch(d));
+                        if lens.len() != dims.len() && !table {
                             dims = self.dimensions(p, &lens)?;
                         }
                     }

@@ -85,7 +85,7 @@ impl<'u> Lower<'u, '_> {
                     return self.bind_pointer(d, None);
                 };
                 self.full(e, |s| {
-                    let p = s.pointer(braced(e)?)?;
+                    let p = s.first_pointer(d, braced(e)?)?;
                     s.bind_pointer(d, Some((p.target, p.dims, p.offset)))
                 })
             }

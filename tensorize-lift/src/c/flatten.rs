@@ -12,6 +12,7 @@ mod numbers;
 mod object;
 mod record;
 mod result;
+mod unused;
 
 pub(super) use apart::taken_apart;
 pub(super) use element::{StructArgument, uniform};
@@ -20,6 +21,7 @@ pub(super) use global::is_reached;
 pub(super) use local::is_of_numbers;
 pub(super) use object::is_object;
 pub(super) use record::{Part, is_private};
+pub(super) use unused::is_dropped;
 
 use super::codes;
 use super::cpp::Described;
@@ -190,7 +192,7 @@ impl<'u> Lower<'u, '_> {
             } else {
                 super::source::parameter_spelling(p)
             },
-            plain: !matches!(types::of(p), Ty::Pointer(t) if !t.flatten().1.is_empty()),
+            plain: !matches!(types::of(p), Ty::Pointer(t) if *t == Ty::Void || !t.flatten().1.is_empty()),
             global: None,
             node,
         });
@@ -205,7 +207,12 @@ impl<'u> Lower<'u, '_> {
         if element::walks(self, code, p) {
             return Ok(false);
         }
-        if let Some((declaration, t, pointer)) = struct_type(p.ty()) {
+        if self.unused_parameter(p, name) {
+            return Ok(true);
+        }
+        // A pointer to what nobody here knows can be passed on, and that is all.
+        let complete = |(_, t, _): &(_, Type<'_>, _)| t.canonical().size().is_some();
+        if let Some((declaration, t, pointer)) = struct_type(p.ty()).filter(complete) {
             let by_value = !pointer && p.ty().canonical().kind() == CXType_Record;
             if by_value && self.source.cpp && !element::is_copied_plainly(t) {
                 let mut refused = problem(
@@ -239,15 +246,6 @@ impl<'u> Lower<'u, '_> {
             return Ok(true);
         }
         if self.numbers_behind(p, name) {
-            return Ok(true);
-        }
-        let has_no_type = match types::of(p) {
-            Ty::Pointer(t) => !matches!(t.flatten().0, Ty::Scalar(_)),
-            t => t.as_scalar().is_none(),
-        };
-        let volatile = matches!(types::of(p), Ty::Other(codes::VOLATILE, _));
-        if has_no_type && !volatile && !self.is_mentioned(p) {
-            self.add_parameter(p, name, Node::Leaf(Shape::Unused, vec![]));
             return Ok(true);
         }
         Ok(false)
@@ -285,12 +283,6 @@ impl<'u> Lower<'u, '_> {
             frame.this = Some(This::Named((Owner::Parameter(root), vec![])));
         }
         Ok(())
-    }
-
-    /// Whether the kernel's text names a variable.
-    fn is_mentioned(&self, d: Cursor<'u>) -> bool {
-        let function = self.frames[0].function;
-        super::source::body(function).is_none_or(|body| body.mentions(d))
     }
 
     /// A name of a parameter, which has to be one in C.

@@ -224,7 +224,7 @@ impl<'u> Lower<'u, '_> {
 
     /// Casts, and the implicit conversions that libclang shows.
     fn pointer_cast(&mut self, c: Cursor<'u>) -> Result<Pointer> {
-        let inner = operand(c)?;
+        let (sizes, inner) = cast_parts(c)?;
         if let Ty::Pointer(to) = types::of(c)
             && *to != Ty::Void
             && super::scratch::allocating_call(inner).is_some()
@@ -249,8 +249,11 @@ impl<'u> Lower<'u, '_> {
         let Ty::Pointer(to) = types::of(c) else {
             return Ok(p);
         };
+        let table = p.dims.iter().any(|d| self.is_pitch(d));
         match to.flatten() {
-            (Ty::Void, _) => Ok(p),
+            (Ty::Void, _) if table => Ok(p),
+            // Its steps are not those of what it came from.
+            (Ty::Void, _) => Ok(Pointer { dims: vec![], ..p }),
             (Ty::Scalar(lane), lens) if matches!(*to, Ty::Vector(..)) => {
                 // As many elements as fill a register.
                 let bits = lens[0].unwrap_or(0) * u64::from(lane.bits());
@@ -261,42 +264,32 @@ impl<'u> Lower<'u, '_> {
                     ..p
                 })
             }
+            (Ty::Scalar(_), _) if table => Err(problem(
+                codes::POINTER_CAST,
+                "a table of row pointers is cast to a pointer to numbers",
+                c,
+            )),
             (Ty::Scalar(view), lens) => {
-                let booleans = [*view, p.target.elem].contains(&ScalarType::I1);
-                let same_bits = view.bits() == p.target.elem.bits() && !booleans;
-                if *view != p.target.elem && !same_bits {
-                    let message = format!(
-                        "{} elements are read through a pointer to {view}",
-                        p.target.elem
-                    );
-                    return Err(problem(codes::POINTER_CAST, message, c));
-                }
-                let constant: Option<Vec<Expr>> = lens
-                    .iter()
-                    .map(|l| l.map(|l| Expr::int(ScalarType::I64, l.into())))
-                    .collect();
-                // Lengths that vary are known from where the pointer comes from, if their number fits.
-                let dims = match constant {
-                    Some(dims) => dims,
-                    None if lens.len() == p.dims.len() => p.dims.clone(),
-                    None => {
-                        let message = "a cast to a pointer to arrays of variable length";
-                        return Err(problem(codes::POINTER_CAST, message, c));
-                    }
+                let varies = lens.contains(&None);
+                let is_implicit = c.kind() == CXCursor_UnexposedExpr;
+                let from = match types::of(inner) {
+                    Ty::Pointer(from) => from.flatten().1.len(),
+                    from => from.flatten().1.len().saturating_sub(1),
                 };
-                Ok(Pointer {
-                    dims,
-                    view: *view,
-                    ..p
-                })
+                let dims = if varies && is_implicit && from == lens.len() && from == p.dims.len() {
+                    // C asks that they are those of where the pointer comes from.
+                    p.dims.clone()
+                } else if varies && is_implicit {
+                    let message = "a cast to a pointer to arrays of variable length";
+                    return Err(problem(codes::POINTER_CAST, message, c));
+                } else {
+                    self.lengths(c, &lens, sizes)?
+                };
+                self.seen_through(p, *view, dims, c)
             }
             (Ty::Other(code, what), _) => Err(problem(code, format!("{what} is not supported"), c)),
             // A table of rows stays one.
-            (Ty::Pointer(row), _)
-                if p.dims.iter().any(|d| self.is_pitch(d)) && row.as_scalar() == Some(p.view) =>
-            {
-                Ok(p)
-            }
+            (Ty::Pointer(row), _) if table && row.as_scalar() == Some(p.view) => Ok(p),
             _ => Err(problem(
                 codes::POINTER_CAST,
                 "this pointer cast is not supported",
@@ -305,10 +298,50 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
+    /// A pointer to arrays of these lengths, whose elements are seen as of another type if that has as many bits.
+    fn seen_through(
+        &self,
+        p: Pointer,
+        view: ScalarType,
+        dims: Vec<Expr>,
+        at: Cursor<'u>,
+    ) -> Result<Pointer> {
+        let elem = p.target.elem;
+        let booleans = [view, elem].contains(&ScalarType::I1);
+        if view != elem && (view.bits() != elem.bits() || booleans) {
+            let message = format!("{elem} elements are read through a pointer to {view}");
+            return Err(problem(codes::POINTER_CAST, message, at));
+        }
+        Ok(Pointer { dims, view, ..p })
+    }
+
+    /// The first value of a pointer to arrays whose lengths vary. What is void says nothing of them, the declaration does.
+    pub fn first_pointer(&mut self, d: Cursor<'u>, init: Cursor<'u>) -> Result<Pointer> {
+        let Ty::Pointer(to) = types::of(d) else {
+            return self.pointer(init);
+        };
+        let (Ty::Scalar(view), lens) = to.flatten() else {
+            return self.pointer(init);
+        };
+        let from = peeled(init);
+        let is_void = matches!(types::of(from), Ty::Pointer(t) if *t == Ty::Void);
+        if !is_void || !lens.contains(&None) || super::scratch::allocating_call(from).is_some() {
+            return self.pointer(init);
+        }
+        let dims = self.dimensions(d, &lens)?;
+        let p = self.pointer(from)?;
+        if p.dims.iter().any(|d| self.is_pitch(d)) {
+            let message = "a table of row pointers is cast to a pointer to numbers";
+            return Err(problem(codes::POINTER_CAST, message, init));
+        }
+        self.seen_through(p, *view, dims, init)
+    }
+
     /// Steps of a `void *` are bytes; all others are elements.
     pub fn check_step(&self, at: Cursor<'u>, p: &Pointer, c: Cursor<'u>) -> Result<()> {
+        let in_bytes = p.target.elem.bytes() == 1 && p.dims.is_empty();
         match types::of(c) {
-            Ty::Pointer(t) if *t == Ty::Void && p.target.elem.bytes() != 1 => Err(problem(
+            Ty::Pointer(t) if *t == Ty::Void && !in_bytes => Err(problem(
                 codes::POINTER_USE,
                 "a pointer to void is moved",
                 at,
@@ -390,9 +423,23 @@ impl<'u> Lower<'u, '_> {
         Ok(convert(ty, count))
     }
 
-    /// The lengths of the arrays that a parameter points to, outermost first. Those that are not
+    /// The lengths of the arrays that a parameter or a variable points to, outermost first. Those that are not
     /// constant are evaluated here, as C does on entry.
     pub fn dimensions(&mut self, p: Cursor<'u>, lens: &[Option<u64>]) -> Result<Vec<Expr>> {
+        let mut sizes = operands(p);
+        if p.kind() == CXCursor_VarDecl && p.initializer().is_some() {
+            sizes.pop();
+        }
+        self.lengths(p, lens, sizes)
+    }
+
+    /// The lengths of the arrays that the type points to that is written here, from the expressions that are.
+    fn lengths(
+        &mut self,
+        at: Cursor<'u>,
+        lens: &[Option<u64>],
+        sizes: Vec<Cursor<'u>>,
+    ) -> Result<Vec<Expr>> {
         if lens.iter().all(Option::is_some) {
             return Ok(lens
                 .iter()
@@ -400,15 +447,20 @@ impl<'u> Lower<'u, '_> {
                 .map(|&l| Expr::int(ScalarType::I64, l.into()))
                 .collect());
         }
-        // libclang lists the sizes as written, the innermost first, after the names of types.
-        let children = p.children();
-        let sizes = operands(p);
+        // libclang lists the sizes as written, the innermost first, after the names of types. What a parameter is declared
+        // as an array of has one more, which means nothing.
+        let children = at.children();
         let named = children
             .iter()
             .any(|c| c.kind() == CXCursor_TypeRef && matches!(types::of(*c), Ty::Array(..)));
-        if named || sizes.len() < lens.len() || sizes.len() > lens.len() + 1 {
-            let message = format!("the shape of '{}' is not understood", p.spelling());
-            return Err(problem(codes::TYPE, message, p));
+        let more = usize::from(at.kind() == CXCursor_ParmDecl);
+        if named || sizes.len() < lens.len() || sizes.len() > lens.len() + more {
+            let what = match at.kind() {
+                CXCursor_CStyleCastExpr => "this type".into(),
+                _ => format!("'{}'", at.spelling()),
+            };
+            let message = format!("the shape of {what} is not understood");
+            return Err(problem(codes::TYPE, message, at));
         }
         let mut dims = Vec::new();
         for (len, size) in lens.iter().rev().zip(sizes) {
@@ -422,7 +474,7 @@ impl<'u> Lower<'u, '_> {
                     if fixed {
                         e
                     } else {
-                        self.hold(&format!("{}.dim", p.spelling()), e)?
+                        self.hold(&format!("{}.dim", at.spelling()), e)?
                     }
                 }
             };
@@ -430,6 +482,17 @@ impl<'u> Lower<'u, '_> {
         }
         dims.reverse();
         Ok(dims)
+    }
+}
+
+/// What a cast converts, and the lengths that are written in its type before it.
+fn cast_parts<'u>(c: Cursor<'u>) -> Result<(Vec<Cursor<'u>>, Cursor<'u>)> {
+    let mut sizes = operands(c);
+    match sizes.pop() {
+        Some(inner) if sizes.is_empty() || c.kind() == CXCursor_CStyleCastExpr => {
+            Ok((sizes, inner))
+        }
+        _ => operand(c).map(|inner| (vec![], inner)),
     }
 }
 
@@ -463,8 +526,11 @@ fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<Sc
         while matches!(
             inner.kind(),
             CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr
-        ) && let [next] = operands(inner)[..]
+        ) && let Ok((sizes, next)) = cast_parts(inner)
         {
+            if sizes.iter().any(|s| s.mentions(p)) {
+                break;
+            }
             inner = next;
         }
         if inner.kind() != CXCursor_DeclRefExpr || inner.referenced() != Some(p) {
@@ -472,7 +538,7 @@ fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<Sc
             return;
         }
         found.push(match types::of(c) {
-            Ty::Pointer(to) => to.as_scalar(),
+            Ty::Pointer(to) => to.flatten().0.as_scalar(),
             _ => None,
         });
     }
