@@ -232,9 +232,16 @@ fn original(plan: &Plan<'_>) -> Result<String, Error> {
             plan.file.display()
         ))
     })?;
-    let mut c = format!("#define main tensorize_original_main\n#include \"{file}\"\n#undef main\n");
-    let mut entries = String::new();
     let language = plan.language();
+    // C++'s library then ends a call that reads beside a vector's elements, which no program may (`Checker::calls`).
+    let checked = match language {
+        Language::Cpp => "#define _GLIBCXX_ASSERTIONS 1\n",
+        Language::C => "",
+    };
+    let mut c = format!(
+        "{checked}#define main tensorize_original_main\n#include \"{file}\"\n#undef main\n"
+    );
+    let mut entries = String::new();
     if plan.functions.iter().any(|(_, s)| s.source.is_some()) {
         c += adaptor::prelude(language);
     }

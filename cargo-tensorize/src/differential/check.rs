@@ -9,6 +9,7 @@ use tensorize_ir::guard::Tier;
 use tensorize_ir::inputs::{Case, Palette, Spec};
 use tensorize_ir::loopir::interp::{Program, Stop};
 use tensorize_ir::memory::{Inputs, Outputs};
+use tensorize_ir::signature::Language;
 use tensorize_ir::{loopir, tensir};
 use tensorize_prove::Proof;
 
@@ -178,14 +179,14 @@ impl Differential {
             large: None,
         };
         let (tried, too_large) = checker.interpreters(effort)?;
-        let originals = checker.original(&tried)?;
+        let (tried, originals) = checker.original(tried)?;
         // A round starts from all that the one before has left, so that there is no evaluating it at some places.
         if too_large && kernel.summary.rounds.is_none() {
             checker.at_places(effort)?;
         }
         let edges = match too_large {
             true => Vec::new(),
-            false => checker.edges(effort),
+            false => checker.edges(effort)?,
         };
         checker.faultless(kernel.function, ORIGINAL, &edges)?;
         for (function, name) in self.variants_of(kernel.function) {
@@ -236,6 +237,9 @@ impl Differential {
         }
     }
 }
+
+/// The number of the signal that `abort` sends.
+const SIGABRT: i32 = 6;
 
 pub(super) struct Checker<'a> {
     pub(super) all: &'a Differential,
@@ -358,13 +362,35 @@ impl Checker<'_> {
         }
     }
 
-    /// The compiled original against the summary, and against the loop. What it leaves behind.
-    fn original(&mut self, tried: &[Tried]) -> Result<Vec<Outputs>, Failure> {
+    /// Calls of the original. There is nothing of one that C++'s library has ended, as it asked for an element that a vector
+    /// does not have: rows that lie in one array have no ends there, and what C++ leaves undefined shows nothing.
+    pub(super) fn calls(
+        &self,
+        inputs: &[&Inputs],
+    ) -> Result<Vec<Option<Result<Outputs, String>>>, Error> {
+        let (function, params) = (self.kernel.function, &self.kernel.lifted.params);
+        let source = (self.all.signature(function)).and_then(|s| s.source.as_ref());
+        let is_cpp = source.is_some_and(|s| s.language == Language::Cpp);
+        let calls = self.all.outcomes(function, params, inputs, CALL_SECONDS)?;
+        let of_call = |outcome| match outcome {
+            Outcome::Crashed { signal: SIGABRT } if is_cpp => None,
+            outcome => Some(outcome.outputs(params)),
+        };
+        Ok(calls.into_iter().map(of_call).collect())
+    }
+
+    /// The compiled original against the summary, and against the loop. Where it is defined, and what it leaves behind there.
+    fn original(&mut self, tried: Vec<Tried>) -> Result<(Vec<Tried>, Vec<Outputs>), Failure> {
         let params = &self.kernel.lifted.params;
         let inputs: Vec<&Inputs> = tried.iter().map(|t| &t.inputs).collect();
-        let results = self.all.run_inputs(self.kernel.function, params, &inputs)?;
+        let results = self.calls(&inputs)?;
         let mut originals = Vec::new();
-        for (t, result) in tried.iter().zip(results) {
+        let mut defined = Vec::new();
+        for (t, result) in tried.into_iter().zip(results) {
+            let Some(result) = result else {
+                self.evidence.skipped += 1;
+                continue;
+            };
             let mut side = self.all.side(self.kernel.function, params);
             let original = match result {
                 Ok(outputs) => outputs,
@@ -394,8 +420,9 @@ impl Checker<'_> {
             self.evidence.tried += 1;
             self.evidence.compared += usize::from(shows_something(&t.inputs));
             originals.push(original);
+            defined.push(t);
         }
-        Ok(originals)
+        Ok((defined, originals))
     }
 
     /// The difference on this case, made smaller.

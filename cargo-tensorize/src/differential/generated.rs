@@ -100,17 +100,20 @@ impl Checker<'_> {
 
     /// At tier *real*, inputs with the edges of float types: what they give may differ, but nothing may
     /// crash or leave its arrays. (At tier *exact* such inputs are compared, too.)
-    pub(super) fn edges(&self, effort: &Effort) -> Vec<Inputs> {
+    pub(super) fn edges(&self, effort: &Effort) -> Result<Vec<Inputs>, Error> {
         if self.kernel.proof.tier == Tier::Exact {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let cases = self
             .spec
             .sample(effort.seed ^ 0xed6e, effort.inputs / 3, Palette::All);
         let settled = cases.map(|c| check::settle(&self.program, &self.spec, &c, &self.how));
-        settled
+        let inputs: Vec<Inputs> = settled
             .filter_map(|run| run.ok().map(|(inputs, _)| inputs))
-            .collect()
+            .collect();
+        let calls = self.calls(&inputs.iter().collect::<Vec<_>>())?;
+        let defined = inputs.into_iter().zip(calls).filter(|(_, c)| c.is_some());
+        Ok(defined.map(|(inputs, _)| inputs).collect())
     }
 
     /// Every run comes to its end.

@@ -100,6 +100,39 @@ fn what_is_assigned_is_made_first() {
 }
 
 #[test]
+fn what_elements_are_set_to_is_computed_first() {
+    lowers(
+        "void f(std::vector<int> &a) { a.resize(3, (int)a.size()); }",
+        "void f(i32 *a, i64 a_size, i64 *restrict a_resized) {
+           i64 a.size = a_size;
+           i32 value = (i32)(ui64)a.size;
+           i64 old = a.size;
+           a.size = 3;
+           i64 k = 0;
+           while (k < 3:i64 - old) { a[old + k] = value; k = k + 1; }
+           a_resized[0] = a.size;
+         }",
+    );
+    lowers(
+        "void f(std::vector<int> &a) { a.assign({a[1], a[0]}); }",
+        "void f(i32 *a, i64 a_size, i64 *restrict a_resized) {
+           local i32 a.new[];
+           i64 a.size = a_size;
+           i64 a.size.2 = 0;
+           a.new[a.size.2] = a[1];
+           a.size.2 = a.size.2 + 1;
+           a.new[a.size.2] = a[0];
+           a.size.2 = a.size.2 + 1;
+           a.size = a.size.2;
+           i64 n = a.size.2;
+           i64 k = 0;
+           while (k < n) { a[k] = a.new[k]; k = k + 1; }
+           a_resized[0] = a.size;
+         }",
+    );
+}
+
+#[test]
 fn copies_of_other_kinds_are_refused() {
     for (source, code) in [
         ("int f(std::vector<int> a) { a.push_back(1); return a[0]; }", "TZ0230"),

@@ -1,4 +1,5 @@
-//! `v = …` of a vector: what is assigned is made first, and may be made of what the vector holds until then.
+//! `v = …` and `v.assign(…)` of a vector: what is assigned is made first, and may be made of what the vector holds until
+//! then.
 
 use super::super::ffi::Cursor;
 use super::super::lower::{Lower, Result};
@@ -15,8 +16,8 @@ impl<'u> Lower<'u, '_> {
     pub(super) fn assign_vector(
         &mut self,
         dest: &Seq,
-        value: Cursor<'u>,
         at: Cursor<'u>,
+        make: impl FnOnce(&mut Self, &Seq) -> Result<()>,
     ) -> Result<()> {
         let old = dest.start.target.array.clone();
         let array = self.fresh(format!("{old}.new"));
@@ -27,7 +28,7 @@ impl<'u> Lower<'u, '_> {
             new.len = Expr::Var(size.clone(), ScalarType::I64);
             new.size = Some(size.clone());
         }
-        let (mut block, ()) = self.in_block(|s| s.construct(&new, value))?;
+        let (mut block, ()) = self.in_block(|s| make(s, &new))?;
         let apart = reads(&block, &old);
         if apart && dest.rows.is_some() {
             let message = "a vector of vectors is assigned what is made of it";

@@ -72,7 +72,7 @@ impl<'u> Lower<'u, '_> {
             }
             ("assign", 2 | 3) if on_vector => {
                 let dest = self.seq(call.arg(0)?)?;
-                self.construct_from(&dest, &call.args[1..], c)?;
+                self.assign_vector(&dest, c, |s, new| s.construct_from(new, &call.args[1..], c))?;
             }
             ("insert", 4) if on_vector => self.append(call)?,
             ("fill", 2) => {
@@ -98,7 +98,7 @@ impl<'u> Lower<'u, '_> {
                 match types::of(l).referred() {
                     Ty::Class(Class::Vector(_) | Class::Array(..)) => {
                         let dest = self.seq(l)?;
-                        self.assign_vector(&dest, r, c)?;
+                        self.assign_vector(&dest, c, |s, new| s.construct(new, r))?;
                     }
                     Ty::Pointer(_) => self.pointer(c).map(|_| ())?,
                     _ => {
@@ -209,7 +209,11 @@ impl<'u> Lower<'u, '_> {
         }
         let len = index_of(self.value(len)?);
         let value = match value {
-            Some(v) => self.value(v)?,
+            // It may be computed from the length until now.
+            Some(v) => {
+                let value = self.value(v)?;
+                self.settled("value", value)?
+            }
             None => self.zero_of(dest),
         };
         let len = self.settled("n", len)?;
