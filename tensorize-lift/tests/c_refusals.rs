@@ -299,6 +299,18 @@ fn constructs_without_a_counterpart() {
         "f32",
     );
     refuses(
+        "void f(float **rows, int n) {\n float *x = (float *)rows; for (int i = 0; i < n; i++) x[i] = 0; }",
+        "TZ0219",
+        "(float *)rows",
+        "a table of row pointers",
+    );
+    refuses(
+        "void f(void *p, int n) {\n float *a = (float *)p; int *b = (int *)p; for (int i = 0; i < n; i++) { a[i] = 1; b[i] = 2; } }",
+        "TZ0217",
+        "void f(",
+        "points to void",
+    );
+    refuses(
         "struct s { int n : 4; float *x; };\nvoid f(const struct s *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }",
         "TZ0213",
         "p->n",
