@@ -1,7 +1,7 @@
 //! Folds as accumulation loops: the accumulators start before the loop, and step together in it.
 
 use super::lower::{Builder, I64, Kind, Machine, Scope, has_loop};
-use super::{search, term};
+use super::{between, search, term};
 use crate::Unsupported;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
@@ -18,6 +18,9 @@ impl Builder {
         }
         if let Some(value) = self.running(f)? {
             return Ok(value);
+        }
+        if let Some(between) = between::between(f) {
+            return self.fold_between(f, &between);
         }
         let mut starts = Vec::new();
         let mut accs: Vec<(Sym, Expr)> = Vec::new();

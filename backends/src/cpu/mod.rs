@@ -15,6 +15,7 @@
 //! * `term`: facts about index notation that decide what may be moved where.
 //! * [`c`]: LoopIR, printed as C. It prints any LoopIR function, also a front end's.
 
+mod between;
 pub mod c;
 pub mod contraction;
 mod fold;
