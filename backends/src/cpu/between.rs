@@ -3,12 +3,12 @@
 
 use super::lower::{Builder, Kind, Scope};
 use crate::Unsupported;
+use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Atom, Idx};
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
-use std::sync::Arc;
 
 const U64: ScalarType = ScalarType::U64;
 

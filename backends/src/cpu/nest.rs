@@ -87,7 +87,6 @@ impl Stored {
         // An accumulation without rounds leaves what stands there, and the original may not even read it.
         if let Elem::Fold(f) = &**value
             && *f.init == *old
-            && is_by_itself(f)
         {
             let runs = Elem::index_compare(CmpOp::Gt, f.extent.clone(), Idx::default());
             let all = Stored::Always(value.clone());

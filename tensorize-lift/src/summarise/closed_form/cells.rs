@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::op::CmpOp;
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Effect};
 use tensorize_prove::exec::{State, Stuck};
@@ -14,6 +15,8 @@ use tensorize_prove::exec::{State, Stuck};
 pub(super) struct Cell {
     place: Idx,
     acc: Sym,
+    /// What a round leaves there, if that looks at no accumulator: the element before (`f->x1 = x[i]`).
+    anew: Option<ElemRef>,
 }
 
 /// By the arrays that they are in.
@@ -62,6 +65,7 @@ impl Guess<'_, '_, '_> {
                 let named = places.into_iter().map(|place| Cell {
                     place,
                     acc: self.exec.ctx.fresh.name(array),
+                    anew: None,
                 });
                 cells.insert(array.clone(), named.collect());
             }
@@ -103,7 +107,42 @@ impl Guess<'_, '_, '_> {
             };
             self.lanes.push(lane);
         }
+        self.set_anew(&mut cells, end);
         Ok(cells)
+    }
+
+    /// Those that each round sets to what looks at no accumulator are none: the next round finds what the last one has left,
+    /// and the first one what was there.
+    fn set_anew(&mut self, cells: &mut Cells, end: &mut State) {
+        let by_itself = |lane: &Lane| {
+            let mut carries = false;
+            lane.step
+                .visit(&mut |x| carries |= matches!(&**x, Elem::Acc(..)));
+            !carries
+        };
+        let this = Idx::sym(self.k.clone());
+        let before = &this - &Idx::constant(1);
+        while let Some(at) = self.lanes.iter().position(by_itself) {
+            let lane = self.lanes.remove(at);
+            let begins = Elem::index_compare(CmpOp::Eq, this.clone(), Idx::default());
+            let found = Elem::select(begins, lane.init, lane.step.replace(self.k, &before));
+            let found = BTreeMap::from([(lane.acc.clone(), found)]);
+            for lane in &mut self.lanes {
+                lane.step = lane.step.replace_accs(&found);
+            }
+            end.scalars
+                .values_mut()
+                .for_each(|v| *v = v.replace_accs(&found));
+            for contents in end.arrays.values_mut() {
+                for e in &mut contents.effects {
+                    *e = e.replace_accs(&found);
+                }
+            }
+            let mut all = cells.values_mut().flatten();
+            if let Some(cell) = all.find(|cell| cell.acc == lane.acc) {
+                cell.anew = Some(lane.step);
+            }
+        }
     }
 
     /// The places of an array of which each round writes the same ones.
@@ -141,6 +180,14 @@ impl Guess<'_, '_, '_> {
     /// What they hold after the first `k` rounds.
     pub(super) fn held(&self, cells: &[Cell]) -> Vec<Effect> {
         let held = cells.iter().filter_map(|cell| {
+            if let Some(anew) = &cell.anew {
+                let this = Idx::sym(self.k.clone());
+                return Some(Effect::Point {
+                    cond: Elem::index_compare(CmpOp::Gt, this.clone(), Idx::default()),
+                    index: cell.place.clone(),
+                    value: anew.replace(self.k, &(&this - &Idx::constant(1))),
+                });
+            }
             let i = self.lanes.iter().position(|l| l.acc == cell.acc)?;
             let rounds = Idx::sym(self.k.clone());
             let fold = Fold::of_lane(&self.lanes, i, self.k.clone(), rounds);
