@@ -17,7 +17,7 @@ mod text;
 mod validate;
 mod visit;
 
-pub use visit::{Visited, each_expr_mut, each_stmt_mut, visit};
+pub use visit::{Visited, each_expr_mut, each_stmt_mut, rename_arrays, rename_variables, visit};
 
 #[cfg(test)]
 mod tests;

@@ -24,7 +24,7 @@ pub struct Context<'s> {
     guards: Vec<Guard>,
     /// What the guards say about indices; it holds everywhere.
     guard_facts: Vec<ElemRef>,
-    /// These and those, encoded, as they were at some times.
+    /// The guards' facts and what else holds, encoded: for those of the last few questions.
     known: Vec<Known>,
     /// The types of the kernel's integer parameters.
     params: BTreeMap<Sym, ScalarType>,
@@ -49,7 +49,7 @@ pub struct Context<'s> {
 /// How many lists of facts are kept encoded.
 const KEPT: usize = 16;
 
-/// Facts, encoded.
+/// A list of facts, encoded.
 #[derive(Clone, Default)]
 struct Known {
     facts: Vec<ElemRef>,
@@ -360,18 +360,15 @@ impl<'s> Context<'s> {
 
     /// Asks the solver whether `formulas`, encoded by `encoder`, can hold here.
     pub fn check(&mut self, encoder: &mut Encoder, formulas: &[String]) -> Answer {
-        let mut assertions: Vec<String> = Vec::new();
-        for fact in self.guard_facts.iter().chain(&self.facts) {
-            if is_index_condition(fact) {
-                assertions.push(encode_condition(encoder, fact));
-            }
-        }
+        let facts = self.guard_facts.iter().chain(&self.facts);
+        let mut assertions = encode_facts(encoder, facts);
         assertions.extend(formulas.iter().cloned());
         let script = self.script(encoder, &assertions);
         self.solver.check(&script)
     }
 
-    /// What is known here, encoded. Where facts are added and forgotten again, what those before them became is kept.
+    /// What is known here, encoded. Facts come and go at the end of their list, and most of them are those of an earlier question,
+    /// so that only what is new is put into words.
     fn encoded(&mut self) -> Known {
         let facts = || self.guard_facts.iter().chain(&self.facts);
         let begins = |known: &&Known| {
@@ -388,13 +385,9 @@ impl<'s> Context<'s> {
         if news.is_empty() {
             return known;
         }
-        for fact in news {
-            if is_index_condition(&fact) {
-                let text = encode_condition(&mut known.encoder, &fact);
-                known.assertions.push(text);
-            }
-            known.facts.push(fact);
-        }
+        let texts = encode_facts(&mut known.encoder, &news);
+        known.assertions.extend(texts);
+        known.facts.extend(news);
         if self.known.len() == KEPT {
             self.known.remove(0);
         }
@@ -579,6 +572,18 @@ pub fn encode_condition(encoder: &mut Encoder, e: &ElemRef) -> String {
     }
 }
 
+/// What the solver is told of facts: those on indices.
+fn encode_facts<'a>(
+    encoder: &mut Encoder,
+    facts: impl IntoIterator<Item = &'a ElemRef>,
+) -> Vec<String> {
+    let facts = facts.into_iter().filter(|f| is_index_condition(f));
+    facts.map(|f| encode_condition(encoder, f)).collect()
+}
+
 fn is_reduction(e: &ElemRef) -> bool {
     matches!(&**e, Elem::Fold(f) if f.as_reduction().is_some())
 }
+
+#[cfg(test)]
+mod tests;

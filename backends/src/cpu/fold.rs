@@ -1,13 +1,14 @@
 //! Folds as accumulation loops: the accumulators start before the loop, and step together in it.
 
-use super::lower::{Builder, I64, Kind, Machine, Scope, has_loop};
+use super::loops::{Counter, has_loop, set};
+use super::lower::{Builder, Kind, Machine, Scope};
 use super::{between, search, term};
 use crate::Unsupported;
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
+use tensorize_ir::element::{Elem, ElemRef, Fold, Lane, LaneRef, Order};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, LoopMode, Stmt};
+use tensorize_ir::loopir::{Expr, LoopMode};
 use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType;
 
@@ -19,70 +20,82 @@ impl Builder {
         if let Some(value) = self.running(f)? {
             return Ok(value);
         }
-        if let Some(between) = between::between(f) {
-            return self.fold_between(f, &between);
-        }
-        let mut starts = Vec::new();
-        let mut accs: Vec<(Sym, Expr)> = Vec::new();
+        let between = between::between(f);
+        let (mut accs, mut starts) = (Vec::new(), Vec::new());
         for lane in f.lanes() {
             let value = self.value(lane.init)?;
-            let (acc, ty) = (self.fresh(lane.acc), value.ty());
-            accs.push((acc.clone(), Expr::Var(acc.clone(), ty)));
-            starts.push(Stmt::Assign {
-                var: acc,
-                ty,
-                value,
-            });
+            let acc = self.fresh(lane.acc);
+            accs.push((acc.clone(), Expr::Var(acc.clone(), value.ty())));
+            starts.push(set(&acc, value));
         }
-        let results = accs.clone();
         let var = self.fresh(&f.var);
-        let (acc, result) = accs[0].clone();
-        let mut extent = self.index(&f.extent)?;
-        if !term::values_in(&f.extent).is_empty() {
-            extent = self.bind("rounds", extent);
-        }
-        let kind = Kind::FoldRound(f.extent.clone());
+        let counter = match &between {
+            Some(b) => {
+                let (first, end) = (self.value(&b.first)?, self.value(&b.end)?);
+                let end = self.bind("end", end);
+                Counter { var, first, end }
+            }
+            None => {
+                let mut rounds = self.index(&f.extent)?;
+                if !term::values_in(&f.extent).is_empty() {
+                    rounds = self.bind("rounds", rounds);
+                }
+                Counter::of_rounds(var, rounds)
+            }
+        };
         self.scopes.push(Scope {
-            kind,
+            kind: Kind::FoldRound(f.extent.clone()),
             ..Scope::default()
         });
         let level = self.scopes.len() - 1;
-        for (lane, (_, value)) in f.lanes().zip(&accs) {
+        let (counted, counting) = match &between {
+            Some(b) => (&b.place, &b.fold),
+            None => (&f.var, f),
+        };
+        self.bound.insert(counted.clone(), (level, counter.here()));
+        let lanes: Vec<_> = counting.lanes().zip(&accs).collect();
+        for (lane, (_, value)) in &lanes {
             self.bound.insert(lane.acc.clone(), (level, value.clone()));
         }
-        self.bound
-            .insert(f.var.clone(), (level, Expr::Var(var.clone(), I64)));
-        let steps: Vec<&ElemRef> = f.lanes().map(|lane| lane.step).collect();
-        self.bind_repeated(&steps)?;
-        let mut values = Vec::new();
-        for step in &steps {
-            let value = self.value(step)?;
-            // All lanes step at once: a new value waits until the last one is known.
-            values.push(match steps.len() {
-                1 => value,
-                _ => self.bind("next", value),
-            });
-        }
-        for lane in f.lanes() {
+        let steps: Vec<&ElemRef> = counting.lanes().map(|lane| lane.step).collect();
+        let next = self.stepped(&steps, steps.len() > 1)?;
+        for (lane, _) in &lanes {
             self.bound.remove(lane.acc);
         }
-        self.bound.remove(&f.var);
+        self.bound.remove(counted);
         let nested = has_loop(&self.top().stmts);
-        for ((acc, _), value) in accs.into_iter().zip(values) {
-            self.push(Stmt::Assign {
-                var: acc,
-                ty: value.ty(),
-                value,
-            });
+        for ((acc, _), value) in accs.iter().zip(next) {
+            self.push(set(acc, value));
         }
-        let mode = self.fold_mode(f, result.ty(), nested, acc);
-        self.close_loop(starts, var, extent, mode)?;
-        for (i, (_, value)) in results.into_iter().enumerate().skip(1) {
-            // What the loop has left in the other accumulators is computed, too: a maximum, next to its place.
-            let other = Arc::new(Elem::Fold(Arc::new(f.led_by(i))));
-            self.top().memo.insert(term::canonical(&other), value);
+        let (acc, result) = accs[0].clone();
+        let mode = match between {
+            Some(_) => LoopMode::Sequential,
+            None => self.fold_mode(f, result.ty(), nested, acc),
+        };
+        self.close_loop(starts, counter, mode)?;
+        // What the loop has left in the other accumulators is computed, too: a maximum, next to its place.
+        let lanes: Vec<Lane> = f.lanes().map(LaneRef::to_lane).collect();
+        for (i, (_, value)) in accs.into_iter().enumerate().skip(1) {
+            let other = Fold::of_lane(&lanes, i, f.var.clone(), f.extent.clone());
+            let key = term::canonical(&Arc::new(Elem::Fold(Arc::new(other))));
+            self.top().memo.insert(key, value);
         }
         Ok(result)
+    }
+
+    /// What accumulators are after a round. All step at once: if they `wait`, each new value is in a variable until the others
+    /// are known.
+    fn stepped(&mut self, steps: &[&ElemRef], wait: bool) -> Result<Vec<Expr>, Unsupported> {
+        self.bind_repeated(steps)?;
+        let mut values = Vec::new();
+        for step in steps {
+            let value = self.value(step)?;
+            values.push(match wait {
+                true => self.bind("next", value),
+                false => value,
+            });
+        }
+        Ok(values)
     }
 
     /// A loop over the rounds of an accumulation that stands in memory, of which `body` does one. The accumulators that it
@@ -92,32 +105,24 @@ impl Builder {
         f: &Fold,
         body: impl FnOnce(&mut Self) -> Result<(), Unsupported>,
     ) -> Result<(), Unsupported> {
-        let mut accs: Vec<(Sym, Expr)> = Vec::new();
+        let mut accs = Vec::new();
         for lane in &f.others {
             let value = self.value(&lane.init)?;
-            let (var, ty) = (self.fresh(&lane.acc), value.ty());
-            accs.push((lane.acc.clone(), Expr::Var(var.clone(), ty)));
-            self.push(Stmt::Assign { var, ty, value });
+            let acc = self.fresh(&lane.acc);
+            accs.push((acc.clone(), Expr::Var(acc.clone(), value.ty())));
+            self.push(set(&acc, value));
         }
         self.rounds(f, |b| {
             let level = b.scopes.len() - 1;
-            for (acc, value) in &accs {
-                b.bound.insert(acc.clone(), (level, value.clone()));
+            for (lane, (_, value)) in f.others.iter().zip(&accs) {
+                b.bound.insert(lane.acc.clone(), (level, value.clone()));
             }
             let steps: Vec<&ElemRef> = f.others.iter().map(|lane| &lane.step).collect();
-            b.bind_repeated(&steps)?;
-            let mut next = Vec::new();
-            for step in steps {
-                let value = b.value(step)?;
-                next.push(b.bind("next", value));
-            }
+            let next = b.stepped(&steps, true)?;
             body(b)?;
-            for ((acc, var), value) in accs.iter().zip(next) {
-                b.bound.remove(acc);
-                if let Expr::Var(var, ty) = var {
-                    let (var, ty) = (var.clone(), *ty);
-                    b.push(Stmt::Assign { var, ty, value });
-                }
+            for ((lane, (acc, _)), value) in f.others.iter().zip(&accs).zip(next) {
+                b.bound.remove(&lane.acc);
+                b.push(set(acc, value));
             }
             Ok(())
         })

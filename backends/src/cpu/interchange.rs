@@ -4,6 +4,7 @@
 //! inner loops interchanged, the row of `c` takes up one row of `b` after the other, side by side in memory, and each
 //! element still gets its rounds one after the other in their order: the same bits, in vectors, also in tier `exact`.
 
+use super::loops::Counter;
 use super::lower::{Builder, Kind, Scope};
 use super::nest::{Nest, Stored, Target, for_each_read};
 use super::term::contains_fold;
@@ -132,6 +133,7 @@ impl Builder {
         self.bound.insert(fold.var.clone(), (level, counter));
         body(self)?;
         self.bound.remove(&fold.var);
-        self.close_loop(vec![], var, extent, LoopMode::Sequential)
+        let counter = Counter::of_rounds(var, extent);
+        self.close_loop(vec![], counter, LoopMode::Sequential)
     }
 }

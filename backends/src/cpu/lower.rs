@@ -4,6 +4,7 @@
 //! terms, and `fold` the accumulations.
 
 use super::contraction::{self, Contraction};
+use super::loops::{Counter, has_loop};
 use super::wait::Memory;
 use super::{interchange, nest, rounds, scatter};
 use crate::Unsupported;
@@ -13,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::{self, Expr, Len, LocalArray, Loop, LoopMode, Overflow, Param, Stmt};
-use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::loopir::{self, Expr, Len, LocalArray, LoopMode, Overflow, Param, Stmt};
+use tensorize_ir::op::{CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{self, Rounds};
 
@@ -386,7 +387,7 @@ impl Builder {
             (_, false) => LoopMode::Simd { reductions: vec![] },
             _ => LoopMode::Sequential,
         };
-        self.close_loop(vec![], var, extent, mode)?;
+        self.close_loop(vec![], Counter::of_rounds(var, extent), mode)?;
         if self.machine == Machine::Cores
             && d + 2 == nest.extents.len()
             && let Some(product) = contraction::product(nest, self.allowed)
@@ -525,75 +526,4 @@ impl Builder {
         let scope = self.scopes.pop().unwrap_or_default();
         Ok((scope.stmts, out))
     }
-
-    /// Ends the loop whose body is the topmost scope, and puts it into the scope below, after `before`.
-    pub(super) fn close_loop(
-        &mut self,
-        before: Vec<Stmt>,
-        var: Sym,
-        extent: Expr,
-        mode: LoopMode,
-    ) -> Result<(), Unsupported> {
-        let scope = self.scopes.pop().unwrap_or_default();
-        let mut body = scope.stmts;
-        body.extend(scope.at_end);
-        let counter = || Expr::Var(var.clone(), I64);
-        let next = Expr::binary(BinOp::Add, counter(), Expr::int(I64, 1));
-        body.push(Stmt::Assign {
-            var: var.clone(),
-            ty: I64,
-            value: next,
-        });
-        let id = self.next_loop;
-        self.next_loop += 1;
-        let start = Stmt::Assign {
-            var: var.clone(),
-            ty: I64,
-            value: Expr::int(I64, 0),
-        };
-        let cond = Expr::compare(CmpOp::Lt, counter(), extent);
-        let looped = Loop {
-            id,
-            cond,
-            test_first: true,
-            body,
-            mode,
-            line: 0,
-        };
-        let mut stmts = scope.preheader;
-        stmts.extend([start, Stmt::Loop(looped)]);
-        self.top().stmts.extend(before);
-        self.guarded(&scope.guards, stmts)
-    }
-
-    /// The statements, only if these extents are positive.
-    pub(super) fn guarded(&mut self, extents: &[Idx], stmts: Vec<Stmt>) -> Result<(), Unsupported> {
-        let mut guard: Option<Expr> = None;
-        for extent in extents {
-            let positive = Expr::compare(CmpOp::Gt, self.index(extent)?, Expr::int(I64, 0));
-            guard = Some(match guard {
-                Some(g) => Expr::binary(BinOp::And, g, positive),
-                None => positive,
-            });
-        }
-        match guard {
-            Some(cond) => self.push(Stmt::If {
-                cond,
-                then: stmts,
-                otherwise: vec![],
-            }),
-            None => self.top().stmts.extend(stmts),
-        }
-        Ok(())
-    }
-}
-
-pub(super) fn has_loop(stmts: &[Stmt]) -> bool {
-    stmts.iter().any(|s| match s {
-        Stmt::Loop(_) => true,
-        Stmt::If {
-            then, otherwise, ..
-        } => has_loop(then) || has_loop(otherwise),
-        _ => false,
-    })
 }

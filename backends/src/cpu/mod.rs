@@ -2,6 +2,8 @@
 //!
 //! * [`lower`]: TensIR to loops, by way of the element view. The result is proven by the caller.
 //! * `value`, `fold`, `search`: a term's value, accumulations, and loops that look for an index.
+//! * `between`: accumulations that count in unsigned numbers, from one place to another.
+//! * `loops`: loops and their counters.
 //! * `indices`: index polynomials as machine arithmetic.
 //! * `nest`: which loops, in what order.
 //! * `interchange`: accumulations whose innermost loop runs over the results.
@@ -22,6 +24,7 @@ mod fold;
 mod indices;
 mod interchange;
 mod kept;
+mod loops;
 pub mod lower;
 mod nest;
 mod rounds;

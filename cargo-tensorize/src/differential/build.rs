@@ -233,7 +233,7 @@ fn original(plan: &Plan<'_>) -> Result<String, Error> {
         ))
     })?;
     let language = plan.language();
-    // C++'s library then ends a call that reads beside a vector's elements, which no program may (`Checker::calls`).
+    // C++'s library then ends a call that reads beside a vector's elements, which no program may (`Checker::is_undefined`).
     let checked = match language {
         Language::Cpp => "#define _GLIBCXX_ASSERTIONS 1\n",
         Language::C => "",

@@ -100,7 +100,7 @@ impl Checker<'_> {
 
     /// At tier *real*, inputs with the edges of float types: what they give may differ, but nothing may
     /// crash or leave its arrays. (At tier *exact* such inputs are compared, too.)
-    pub(super) fn edges(&self, effort: &Effort) -> Result<Vec<Inputs>, Error> {
+    pub(super) fn edges(&mut self, effort: &Effort) -> Result<Vec<Inputs>, Failure> {
         if self.kernel.proof.tier == Tier::Exact {
             return Ok(Vec::new());
         }
@@ -112,17 +112,23 @@ impl Checker<'_> {
             .filter_map(|run| run.ok().map(|(inputs, _)| inputs))
             .collect();
         let calls = self.calls(&inputs.iter().collect::<Vec<_>>())?;
-        let defined = inputs.into_iter().zip(calls).filter(|(_, c)| c.is_some());
-        Ok(defined.map(|(inputs, _)| inputs).collect())
+        let mut defined = Vec::new();
+        for (inputs, call) in inputs.into_iter().zip(calls) {
+            match call {
+                Some(Ok(_)) => defined.push(inputs),
+                Some(Err(why)) => return Err(self.fails(ORIGINAL, &inputs, &why)),
+                None => {}
+            }
+        }
+        Ok(defined)
     }
 
-    /// Every run comes to its end.
-    pub(super) fn faultless(
-        &self,
-        function: usize,
-        who: &'static str,
-        inputs: &[Inputs],
-    ) -> Result<(), Failure> {
+    fn fails(&self, who: &'static str, inputs: &Inputs, why: &str) -> Failure {
+        self.plain((LOOP, who), inputs, &format!("{who} fails: {why}"))
+    }
+
+    /// Every run of generated code comes to its end.
+    pub(super) fn faultless(&self, function: usize, inputs: &[Inputs]) -> Result<(), Failure> {
         let params = &self.kernel.lifted.params;
         let (inputs, _) = self.admitted(function, inputs.iter().map(|i| (i, ())));
         let results = self.all.run_inputs(function, params, &inputs)?;
@@ -131,9 +137,7 @@ impl Checker<'_> {
             .zip(results)
             .find_map(|(i, r)| r.err().map(|why| (i, why)))
         {
-            Some((inputs, why)) => {
-                Err(self.plain((LOOP, who), inputs, &format!("{who} fails: {why}")))
-            }
+            Some((inputs, why)) => Err(self.fails(GENERATED, inputs, &why)),
             None => Ok(()),
         }
     }

@@ -140,7 +140,8 @@ impl Checker<'_> {
         Ok(Some((case.inputs, original, sampled.steps_for_all)))
     }
 
-    /// What the original leaves behind. That it crashes says nothing if nobody knows whether C defines what it does.
+    /// What the original leaves behind. That it crashes says nothing if nobody knows whether C defines what it does, or if it is
+    /// known that C++ does not.
     fn original_of(&self, inputs: &Inputs, is_defined: bool) -> Result<Option<Outputs>, Failure> {
         let params = &self.kernel.lifted.params;
         let function = self.kernel.function;
@@ -154,6 +155,7 @@ impl Checker<'_> {
                 Err(Error::Program(why).into())
             }
             Outcome::Crashed { .. } if !is_defined => Ok(None),
+            outcome if self.is_undefined(&outcome) => Ok(None),
             outcome => match outcome.outputs(params) {
                 Ok(outputs) => Ok(Some(outputs)),
                 Err(why) => Err(self.plain((LOOP, ORIGINAL), inputs, &why)),

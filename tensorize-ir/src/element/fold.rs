@@ -16,6 +16,17 @@ pub struct LaneRef<'a> {
     pub step: &'a ElemRef,
 }
 
+impl LaneRef<'_> {
+    /// The lane by itself.
+    pub fn to_lane(self) -> Lane {
+        Lane {
+            acc: self.acc.clone(),
+            init: self.init.clone(),
+            step: self.step.clone(),
+        }
+    }
+}
+
 impl Elem {
     /// Whether there is a fold in it of which the data says which result a step goes into: what is read is compared with a
     /// counter outside of the fold, as in `out[j] = fold(…, if (a[i] == j) …)`. As operators on arrays such a fold takes an
@@ -122,17 +133,6 @@ impl Fold {
             })
             .collect();
         self.step.replace(&self.var, steps).replace_accs(&values)
-    }
-
-    /// The value of lane number `lane`, as a fold of its own.
-    pub fn led_by(&self, lane: usize) -> Fold {
-        let mut fold = self.clone();
-        if let Some(other) = lane.checked_sub(1).and_then(|i| fold.others.get_mut(i)) {
-            std::mem::swap(&mut fold.acc, &mut other.acc);
-            std::mem::swap(&mut fold.init, &mut other.init);
-            std::mem::swap(&mut fold.step, &mut other.step);
-        }
-        fold.without_idle_lanes()
     }
 
     /// The same value from the lanes that the first one depends on, in the order in which a walk over the steps

@@ -1,6 +1,8 @@
 //! Walks over statements and what they compute.
 
 use super::{Expr, Stmt};
+use crate::index::Sym;
+use std::collections::BTreeMap;
 
 /// What a walk meets.
 #[derive(Clone, Copy, Debug)]
@@ -88,4 +90,34 @@ pub fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
         }
         f(stmt);
     }
+}
+
+/// Gives variables other names, wherever they are read or assigned.
+pub fn rename_variables(stmts: &mut [Stmt], to: &BTreeMap<Sym, Sym>) {
+    let renamed = |name: &mut Sym| *name = to.get(name).unwrap_or(name).clone();
+    each_expr_mut(stmts, &mut |e| {
+        if let Expr::Var(v, _) = e {
+            renamed(v);
+        }
+    });
+    each_stmt_mut(stmts, &mut |stmt| {
+        if let Stmt::Assign { var, .. } = stmt {
+            renamed(var);
+        }
+    });
+}
+
+/// Gives arrays other names, wherever elements are read or stored.
+pub fn rename_arrays(stmts: &mut [Stmt], to: &BTreeMap<Sym, Sym>) {
+    let renamed = |name: &mut Sym| *name = to.get(name).unwrap_or(name).clone();
+    each_expr_mut(stmts, &mut |e| {
+        if let Expr::Load { array, .. } = e {
+            renamed(array);
+        }
+    });
+    each_stmt_mut(stmts, &mut |stmt| {
+        if let Stmt::Store { array, .. } = stmt {
+            renamed(array);
+        }
+    });
 }

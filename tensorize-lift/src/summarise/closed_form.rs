@@ -265,10 +265,7 @@ impl Guess<'_, '_, '_> {
                 }
                 let looked_at = ends.values().any(|e| e.mentions(&own))
                     || effects.iter().any(|e| effect_mentions(e, &own));
-                let begins =
-                    Elem::index_compare(CmpOp::Eq, Idx::sym(self.k.clone()), Idx::default());
-                (!carried && looked_at)
-                    .then(|| (var.clone(), Elem::select(begins, first.clone(), at)))
+                (!carried && looked_at).then(|| (var.clone(), self.handed_on(first, e)))
             });
             let Some((var, at)) = found else {
                 return known;
@@ -279,6 +276,25 @@ impl Guess<'_, '_, '_> {
                 *e = e.replace_accs(&value);
             }
             known.insert(var, at);
+        }
+    }
+
+    /// What a round finds where each leaves `left`: that of the one before, and the first one what was there.
+    fn handed_on(&self, first: &ElemRef, left: &ElemRef) -> ElemRef {
+        let this = Idx::sym(self.k.clone());
+        let before = left.replace(self.k, &(&this - &Idx::constant(1)));
+        let begins = Elem::index_compare(CmpOp::Eq, this, Idx::default());
+        Elem::select(begins, first.clone(), before)
+    }
+
+    /// What stands at a place that each round sets anew, if it writes, once there was a round.
+    fn left_by_the_last(&self, writes: ElemRef, index: &Idx, left: &ElemRef) -> Effect {
+        let this = Idx::sym(self.k.clone());
+        let begun = Elem::index_compare(CmpOp::Gt, this.clone(), Idx::default());
+        Effect::Point {
+            cond: chain::and(begun, writes),
+            index: index.clone(),
+            value: left.replace(self.k, &(&this - &Idx::constant(1))),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::names::Names;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{
-    Expr, Function, Loop, LoopMode, Param, Stmt, Visited, each_expr_mut, each_stmt_mut, visit,
+    Expr, Function, Loop, LoopMode, Param, Stmt, Visited, rename_variables, visit,
 };
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::tensir::Rounds;
@@ -311,7 +311,7 @@ fn counted(sets: &[Stmt], l: &Loop, step: &Step, n: &Sym, fresh: &mut Names) -> 
         body: vec![step.stmt.clone()],
         ..l.clone()
     }));
-    rename(&mut stmts, &own);
+    rename_variables(&mut stmts, &own);
     if let Some(Stmt::Loop(l)) = stmts.last_mut() {
         l.body.insert(0, assign(n, plus(number(n), int(1))));
     }
@@ -329,24 +329,6 @@ fn looks_at(e: &Expr, vars: &BTreeSet<Sym>, arrays: &BTreeSet<Sym>) -> bool {
         };
     });
     found
-}
-
-fn rename(stmts: &mut [Stmt], to: &BTreeMap<Sym, Sym>) {
-    let renamed = |name: &mut Sym| {
-        if let Some(new) = to.get(name) {
-            *name = new.clone();
-        }
-    };
-    each_expr_mut(stmts, &mut |e| {
-        if let Expr::Var(v, _) = e {
-            renamed(v);
-        }
-    });
-    each_stmt_mut(stmts, &mut |stmt| {
-        if let Stmt::Assign { var, .. } = stmt {
-            renamed(var);
-        }
-    });
 }
 
 fn no_loop(l: &Loop) -> Stuck {

@@ -1,12 +1,14 @@
 //! `v = …` and `v.assign(…)` of a vector: what is assigned is made first, and may be made of what the vector holds until
 //! then.
 
+use super::super::codes;
 use super::super::ffi::Cursor;
-use super::super::lower::{Lower, Result};
+use super::super::lower::{Lower, Result, problem};
 use super::seq::{Seq, int};
+use std::collections::BTreeMap;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{
-    Expr, Len, LocalArray, Stmt, Visited, each_expr_mut, each_stmt_mut, visit,
+    Expr, Len, LocalArray, Stmt, Visited, rename_arrays, rename_variables, visit,
 };
 use tensorize_ir::scalar::ScalarType;
 
@@ -29,15 +31,15 @@ impl<'u> Lower<'u, '_> {
             new.size = Some(size.clone());
         }
         let (mut block, ()) = self.in_block(|s| make(s, &new))?;
-        let apart = reads(&block, &old);
+        let apart = touches(&block, &old);
         if apart && dest.rows.is_some() {
             let message = "a vector of vectors is assigned what is made of it";
-            let mut p = super::super::lower::problem(super::super::codes::TYPE, message, at);
+            let mut p = problem(codes::TYPE, message, at);
             p.help = Some("build a new vector of vectors and return it".into());
             return Err(p);
         }
         if !apart {
-            rename(&mut block, &array, &old);
+            rename_arrays(&mut block, &BTreeMap::from([(array.clone(), old.clone())]));
             if self.written.remove(&array) {
                 self.written.insert(old.clone());
             }
@@ -55,8 +57,8 @@ impl<'u> Lower<'u, '_> {
             });
         }
         let whole = match (&dest.size, &size) {
-            (Some(own), Some(size)) if !apart && !reads_size(&block, own) => {
-                rename_size(&mut block, size, own);
+            (Some(own), Some(size)) if !apart && !uses_size(&block, own) => {
+                rename_variables(&mut block, &BTreeMap::from([(size.clone(), own.clone())]));
                 true
             }
             _ => dest.size.is_none(),
@@ -72,21 +74,21 @@ impl<'u> Lower<'u, '_> {
     }
 }
 
-fn reads(block: &[Stmt], array: &Sym) -> bool {
+/// Whether statements look at an array's elements, or store some of their own, which those made in its place would meet.
+fn touches(block: &[Stmt], array: &Sym) -> bool {
     let mut found = false;
     visit(block, &mut |part| {
-        if let Visited::Expr(Expr::Load { array: a, .. }) = part {
-            found |= a == array;
-        }
-        // What else writes there can't be told from what is made.
-        if let Visited::Stmt(Stmt::Store { array: a, .. }) = part {
-            found |= a == array;
-        }
+        found |= match part {
+            Visited::Expr(Expr::Load { array: a, .. })
+            | Visited::Stmt(Stmt::Store { array: a, .. }) => a == array,
+            _ => false,
+        };
     });
     found
 }
 
-fn reads_size(block: &[Stmt], size: &Sym) -> bool {
+/// Whether statements read a vector's length, or set it.
+fn uses_size(block: &[Stmt], size: &Sym) -> bool {
     let mut found = false;
     visit(block, &mut |part| {
         found |= match part {
@@ -96,38 +98,4 @@ fn reads_size(block: &[Stmt], size: &Sym) -> bool {
         };
     });
     found
-}
-
-fn rename(block: &mut [Stmt], from: &Sym, to: &Sym) {
-    each_expr_mut(block, &mut |e| {
-        if let Expr::Load { array, .. } = e
-            && array == from
-        {
-            *array = to.clone();
-        }
-    });
-    each_stmt_mut(block, &mut |s| {
-        if let Stmt::Store { array, .. } = s
-            && array == from
-        {
-            *array = to.clone();
-        }
-    });
-}
-
-fn rename_size(block: &mut [Stmt], from: &Sym, to: &Sym) {
-    each_expr_mut(block, &mut |e| {
-        if let Expr::Var(v, _) = e
-            && v == from
-        {
-            *v = to.clone();
-        }
-    });
-    each_stmt_mut(block, &mut |s| {
-        if let Stmt::Assign { var, .. } = s
-            && var == from
-        {
-            *var = to.clone();
-        }
-    });
 }

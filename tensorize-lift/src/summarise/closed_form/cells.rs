@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::op::CmpOp;
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Effect};
 use tensorize_prove::exec::{State, Stuck};
@@ -100,47 +99,42 @@ impl Guess<'_, '_, '_> {
                 *e = e.map(&on_idx, &mut |v| self.in_lanes(&cells, v));
             }
         }
-        for mut lane in lanes {
-            lane.step = {
-                let step = lane.step;
-                self.in_round(|g| g.resolve(&step))?
-            };
-            self.lanes.push(lane);
+        for lane in &mut lanes {
+            lane.step = self.in_round(|g| g.resolve(&lane.step))?;
         }
-        self.set_anew(&mut cells, end);
+        self.set_anew(&mut lanes, &mut cells, end);
+        self.lanes.extend(lanes);
         Ok(cells)
     }
 
     /// Those that each round sets to what looks at no accumulator are none: the next round finds what the last one has left,
     /// and the first one what was there.
-    fn set_anew(&mut self, cells: &mut Cells, end: &mut State) {
+    fn set_anew(&self, lanes: &mut Vec<Lane>, cells: &mut Cells, end: &mut State) {
         let by_itself = |lane: &Lane| {
             let mut carries = false;
-            lane.step
-                .visit(&mut |x| carries |= matches!(&**x, Elem::Acc(..)));
+            let mut look = |x: &ElemRef| carries |= matches!(&**x, Elem::Acc(..));
+            lane.step.visit(&mut look);
             !carries
         };
-        let this = Idx::sym(self.k.clone());
-        let before = &this - &Idx::constant(1);
-        while let Some(at) = self.lanes.iter().position(by_itself) {
-            let lane = self.lanes.remove(at);
-            let begins = Elem::index_compare(CmpOp::Eq, this.clone(), Idx::default());
-            let found = Elem::select(begins, lane.init, lane.step.replace(self.k, &before));
+        while let Some(at) = lanes.iter().position(by_itself) {
+            let lane = lanes.remove(at);
+            let found = self.handed_on(&lane.init, &lane.step);
             let found = BTreeMap::from([(lane.acc.clone(), found)]);
-            for lane in &mut self.lanes {
+            for lane in &mut *lanes {
                 lane.step = lane.step.replace_accs(&found);
             }
-            end.scalars
-                .values_mut()
-                .for_each(|v| *v = v.replace_accs(&found));
+            for v in end.scalars.values_mut() {
+                *v = v.replace_accs(&found);
+            }
             for contents in end.arrays.values_mut() {
                 for e in &mut contents.effects {
                     *e = e.replace_accs(&found);
                 }
             }
-            let mut all = cells.values_mut().flatten();
-            if let Some(cell) = all.find(|cell| cell.acc == lane.acc) {
-                cell.anew = Some(lane.step);
+            for cell in cells.values_mut().flatten() {
+                if cell.acc == lane.acc {
+                    cell.anew = Some(lane.step.clone());
+                }
             }
         }
     }
@@ -181,12 +175,7 @@ impl Guess<'_, '_, '_> {
     pub(super) fn held(&self, cells: &[Cell]) -> Vec<Effect> {
         let held = cells.iter().filter_map(|cell| {
             if let Some(anew) = &cell.anew {
-                let this = Idx::sym(self.k.clone());
-                return Some(Effect::Point {
-                    cond: Elem::index_compare(CmpOp::Gt, this.clone(), Idx::default()),
-                    index: cell.place.clone(),
-                    value: anew.replace(self.k, &(&this - &Idx::constant(1))),
-                });
+                return Some(self.left_by_the_last(chain::truth(true), &cell.place, anew));
             }
             let i = self.lanes.iter().position(|l| l.acc == cell.acc)?;
             let rounds = Idx::sym(self.k.clone());

@@ -4,7 +4,6 @@ use super::Guess;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Lane};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::op::CmpOp;
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Effect};
 use tensorize_prove::exec::Stuck;
@@ -144,13 +143,7 @@ impl Guess<'_, '_, '_> {
                     _ => (chain::truth(true), &resolved),
                 };
                 if !last.mentions(&acc) && !writes.mentions(&acc) {
-                    let this = Idx::sym(self.k.clone());
-                    let begun = Elem::index_compare(CmpOp::Gt, this.clone(), Idx::default());
-                    return Ok(Effect::Point {
-                        cond: chain::and(begun, writes),
-                        index: index.clone(),
-                        value: last.replace(self.k, &(&this - &Idx::constant(1))),
-                    });
+                    return Ok(self.left_by_the_last(writes, index, last));
                 }
                 let init =
                     chain::read(&mut self.exec.ctx, array, before, index).map_err(|why| Stuck {
