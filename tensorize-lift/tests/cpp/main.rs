@@ -578,3 +578,22 @@ fn first_values_that_are_more_than_zeros_are_refused() {
         "",
     );
 }
+
+#[test]
+fn an_object_is_not_passed_as_nothing() {
+    let body = "{ for (int i = 0; i < n; i++) x[i] = 1; }";
+    for ty in [
+        "std::function<void(int)> g",
+        "const std::function<void(int)> &g",
+    ] {
+        refuses(
+            &format!("void f({ty}, float *x, int n) {body}"),
+            "TZ0213",
+            "std::function",
+        );
+    }
+    lowers(
+        "void f(std::function<void(int)> *g, float *x) { x[0] = 1; }",
+        "void f(f32 *x) { x[0] = 1.0; }",
+    );
+}

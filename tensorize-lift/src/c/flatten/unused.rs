@@ -13,9 +13,19 @@ use tensorize_ir::signature::Shape;
 impl<'u> Lower<'u, '_> {
     /// A parameter without a counterpart in LoopIR, if the function does nothing with it; `false` if it is none.
     pub(super) fn unused_parameter(&mut self, p: Cursor<'u>, name: &str) -> bool {
-        // An object that is passed by value, or by reference, is one; nobody can pass it as nothing.
+        let kind = p.ty().canonical().kind();
         let has_no_type = match (types::of(p), struct_type(p.ty())) {
-            (_, Some((_, _, pointer))) => pointer,
+            // An object that is passed by value, or by reference, is one; nobody can pass it as nothing.
+            _ if [
+                CXType_Record,
+                CXType_LValueReference,
+                CXType_RValueReference,
+            ]
+            .contains(&kind) =>
+            {
+                false
+            }
+            (_, Some(_)) => true,
             (Ty::Other(codes::VOLATILE, _), _) => false,
             (Ty::Pointer(t), _) => !matches!(t.flatten().0, Ty::Scalar(_)),
             (t, _) => t.as_scalar().is_none(),
