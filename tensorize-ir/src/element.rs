@@ -112,6 +112,10 @@ pub trait Env {
     fn param(&self, name: &Sym) -> Option<Scalar>;
     /// The array's initial element.
     fn read(&mut self, array: &Sym, index: i128) -> Option<Scalar>;
+    /// Asked before a fold is taken so many steps: `None` if nobody waits for that.
+    fn rounds(&mut self, _steps: i128) -> Option<()> {
+        Some(())
+    }
 }
 
 impl Elem {
@@ -511,6 +515,7 @@ impl Elem {
                     .iter()
                     .map(|lane| bound.accs.get(lane.acc).copied())
                     .collect();
+                env.rounds(extent.max(0))?;
                 for i in 0..extent.max(0) {
                     bound.syms.insert(f.var.clone(), i);
                     for (lane, value) in lanes.iter().zip(&values) {

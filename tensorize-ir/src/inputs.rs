@@ -452,8 +452,13 @@ fn for_each_array<'a>(e: &'a ElemRef, f: &mut dyn FnMut(&'a Sym)) {
     e.children().into_iter().for_each(|c| for_each_array(c, f));
 }
 
+/// How many steps of folds in an extent or a guard are taken. What the data says may be any number, such as the end of a row,
+/// and arrays that take more steps are too large.
+const MAX_STEPS: i128 = 1 << 22;
+
 /// Arguments, and a way to look into memory.
 struct Arguments<'a> {
+    steps: i128,
     scalars: &'a BTreeMap<Sym, Scalar>,
     read: &'a dyn Fn(&Sym, i128) -> Option<Scalar>,
 }
@@ -471,6 +476,11 @@ impl Env for Arguments<'_> {
     fn read(&mut self, array: &Sym, index: i128) -> Option<Scalar> {
         (self.read)(array, index)
     }
+
+    fn rounds(&mut self, steps: i128) -> Option<()> {
+        self.steps = self.steps.checked_sub(steps)?;
+        (self.steps >= 0).then_some(())
+    }
 }
 
 fn eval(
@@ -478,7 +488,15 @@ fn eval(
     scalars: &BTreeMap<Sym, Scalar>,
     read: &dyn Fn(&Sym, i128) -> Option<Scalar>,
 ) -> Option<i128> {
-    eval_index(idx, &mut Arguments { scalars, read })
+    let steps = MAX_STEPS;
+    eval_index(
+        idx,
+        &mut Arguments {
+            steps,
+            scalars,
+            read,
+        },
+    )
 }
 
 #[cfg(test)]

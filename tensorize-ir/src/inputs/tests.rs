@@ -1,6 +1,9 @@
 use super::*;
+use crate::element::{Elem, Fold};
 use crate::guard::Extent;
 use crate::index::Idx;
+use crate::op::BinOp;
+use std::sync::Arc;
 
 fn spec(guards: &[Guard]) -> Spec {
     let params = [
@@ -139,4 +142,48 @@ fn arrays_of_unknown_length_get_several_contents() {
     // n is 0 or 1; m is -1, 0 or 1.
     assert_eq!(seeds.len(), 2 * 3 * 24);
     assert!(!run.is_complete());
+}
+
+/// The end of a row that the data says may be any number.
+#[test]
+fn an_extent_that_takes_too_many_steps_gives_no_input() {
+    let array = |name: &str, elem| Param::Array {
+        name: name.into(),
+        elem,
+        is_const: true,
+        restrict: false,
+    };
+    let params = [array("end", ScalarType::U64), array("x", ScalarType::F32)];
+    let touched = |array: &str, hi: Idx| Footprint {
+        extent: Extent {
+            array: array.into(),
+            lo: Idx::default(),
+            hi,
+        },
+        reads: true,
+        writes: false,
+        reads_depend_on_data: false,
+        writes_depend_on_data: false,
+    };
+    let i64 = ScalarType::I64;
+    let far = Arc::new(Elem::Acc("far".into(), i64));
+    let here = Elem::of_idx(i64, &Idx::sym("k") + &Idx::constant(1));
+    let furthest = Elem::Fold(Arc::new(Fold::new(
+        "far".into(),
+        "k".into(),
+        Idx::value(Elem::read("end", ScalarType::U64, Idx::default())),
+        Elem::constant(Scalar::zero(i64)),
+        Elem::binary(BinOp::Maximum, far, here),
+    )));
+    let furthest = Idx::value(Arc::new(furthest));
+    let touched = [touched("end", Idx::constant(1)), touched("x", furthest)];
+    let spec = Spec::known(&params, &[], &touched);
+    let made = |end: u64| {
+        spec.with_arrays(BTreeMap::new(), &mut |_, ty, _| match ty {
+            ScalarType::U64 => Scalar::int(ty, end.into()),
+            _ => Scalar::zero(ty),
+        })
+    };
+    assert_eq!(made(3).unwrap().arrays["x"].data.len(), 3);
+    assert_eq!(made(u64::MAX), None);
 }
