@@ -20,7 +20,7 @@ fn results(printed: &str) -> Vec<&str> {
         .collect()
 }
 
-const RESULTS: [&str; 24] = [
+const RESULTS: [&str; 27] = [
     "within: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "nothing: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "beyond: ",
@@ -41,6 +41,9 @@ const RESULTS: [&str; 24] = [
     "binned, too large a number: [3, 3, 2] Err(",
     "csr: [60.0, 0.0, 30.0] Ok(())",
     "csr, rows that end before they begin: [0.0, 60.0, 30.0] Ok(())",
+    "csr by size: [60.0, 0.0, 30.0] Ok(())",
+    "csr by size, a row that ends beyond all addresses: [0.0, 0.0, 0.0] Err(",
+    "csr by size, a row that ends at the last number: [0.0, 0.0, 0.0] Err(",
     "before the pointer: [2.0, 5.0, 4.0]",
     "counted beyond the cleared ones: [1.0, 0.0, 11.0]",
     "up to the output: [0.0, 1.0, 2.0, 3.0, 4.0, 4.0, 1.0, 0.0, 8.0, 9.0, 10.0, 11.0]",
@@ -78,6 +81,7 @@ fn generated_c_answers_where_the_indices_allow_it() {
         "twice",
         "rows",
         "csr",
+        "csr by size",
         "counted",
         "binned",
         "up to the output",

@@ -69,7 +69,12 @@ fn atom(atom: &Atom, names: &Names<'_>) -> Result<String, String> {
         Atom::Mod(a, b) => two(a, b).map(|(a, b)| format!("rt::modulo({a}, {b})?")),
         Atom::Max(a, b) => two(a, b).map(|(a, b)| format!("{a}.max({b})")),
         Atom::Min(a, b) => two(a, b).map(|(a, b)| format!("{a}.min({b})")),
-        // Beyond 2^63 there are no addresses; what wraps to less than 0 fails a guard.
+        // The proof is about the number. One that is no `i64` must not count as another: where a row ends there, it would have
+        // no elements.
+        Atom::Value(e) if e.ty() == ScalarType::U64 => {
+            let value = memory::value(e, names)?;
+            Ok(format!("i64::try_from({value}).ok()?"))
+        }
         Atom::Value(e) => Ok(format!("(({}) as i64)", memory::value(e, names)?)),
     }
 }
@@ -198,6 +203,26 @@ mod tests {
         let itself = tensorize_ir::text::parse_idx("value(idx[0])", &params).unwrap();
         let again = |_: &str| Some((Idx::default(), itself.clone()));
         assert_eq!(depth(&itself, &again), MOST_STEPS);
+    }
+
+    #[test]
+    fn a_number_that_is_no_i64_is_none() {
+        let params = [tensorize_ir::loopir::Param::Array {
+            name: "end".into(),
+            elem: ScalarType::U64,
+            is_const: true,
+            restrict: false,
+        }];
+        let names = Names {
+            integer: &|_| None,
+            float: &|_| None,
+            pointer: &|n| (n == "end").then(|| "end".into()),
+        };
+        let idx = tensorize_ir::text::parse_idx("value(end[0]) - 1", &params).unwrap();
+        assert_eq!(
+            polynomial(&idx, &names).unwrap(),
+            "i64::try_from(unsafe { end.cast::<u64>().wrapping_offset(0i64 as isize).read() }).ok()?.checked_sub(1i64)?"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
 #include "tensorize.h"
+#include <stddef.h>
 #include <stdint.h>
 
 TENSORIZE_KERNEL
@@ -51,4 +52,16 @@ void binned(int n, const double *x, double low, double width, int bins, int *cou
 {
     for (int j = 0; j < bins; j++) counts[j] = 0;
     for (int i = 0; i < n; i++) counts[(int)((x[i] - low) / width)]++;
+}
+
+/* The same with places as wide as addresses. */
+TENSORIZE_KERNEL
+void csr_by_size(size_t n, const size_t *start, const int *column, const double *a, const double *x, double *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t k = start[i]; k < start[i + 1]; k++)
+            sum += a[k] * x[column[k]];
+        y[i] = sum;
+    }
 }

@@ -107,6 +107,19 @@ fn safe() {
         let result = kernels::csr(3, &start, &column, &[1., 2., 3.], &table, &mut y);
         format!("{y:?} {:?}", result.map_err(|e| e.to_string()))
     });
+
+    for (call, end) in [
+        ("csr by size", 3),
+        ("csr by size, a row that ends beyond all addresses", 1 << 63),
+        ("csr by size, a row that ends at the last number", usize::MAX),
+    ] {
+        let mut y = [0f64; 3];
+        show(call, || {
+            let (start, column) = ([0, 2, 2, end], [0, 3, 1]);
+            let result = kernels::csr_by_size(3, &start, &column, &[1., 2., 3.], &table, &mut y);
+            format!("{y:?} {:?}", result.map_err(|e| e.to_string()))
+        });
+    }
 }
 
 /// As C calls them: pointers into the middle, and memory that overlaps or nearly does.
