@@ -20,7 +20,7 @@ fn results(printed: &str) -> Vec<&str> {
         .collect()
 }
 
-const RESULTS: [&str; 27] = [
+const RESULTS: [&str; 28] = [
     "within: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "nothing: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "beyond: ",
@@ -42,6 +42,7 @@ const RESULTS: [&str; 27] = [
     "csr: [60.0, 0.0, 30.0] Ok(())",
     "csr, rows that end before they begin: [0.0, 60.0, 30.0] Ok(())",
     "csr by size: [60.0, 0.0, 30.0] Ok(())",
+    "csr by size, a row that takes for ever: [0.0, 0.0, 0.0] Err(",
     "csr by size, a row that ends beyond all addresses: [0.0, 0.0, 0.0] Err(",
     "csr by size, a row that ends at the last number: [0.0, 0.0, 0.0] Err(",
     "before the pointer: [2.0, 5.0, 4.0]",

@@ -100,11 +100,16 @@ fn furthest(ctx: &mut Context, access: &Access, all: &[Access], largest: bool) -
     while let Some((var, extent)) = access.loops[..outer].last() {
         let decides = access.path.iter().any(|c| c.mentions(var))
             || access.loops[outer..].iter().any(|(_, n)| n.mentions(var));
-        if decides || index.linear_in(var).is_none() {
+        if decides {
             break;
         }
         let last = [(var.clone(), extent.clone())];
-        let Some(end) = bound(ctx, &index, &last, largest) else {
+        let end = match address(ctx, &index, &access.loops[..outer]) {
+            Some(address) => end_of_addresses(ctx, &address, &last, largest),
+            None if index.linear_in(var).is_some() => bound(ctx, &index, &last, largest),
+            None => None,
+        };
+        let Some(end) = end else {
             break;
         };
         index = end;
@@ -127,6 +132,49 @@ fn furthest(ctx: &mut Context, access: &Access, all: &[Access], largest: bool) -
     let value = rounds.fold(ctx, none, |acc| Elem::binary(op, acc.clone(), place));
     Some(Idx::value(value))
 }
+
+/// The number that the index, counted in unsigned numbers as wide as addresses, is in every round of the loops if none
+/// is too large for an `i64`.
+fn address(ctx: &mut Context, index: &Idx, loops: &[(Sym, Idx)]) -> Option<Idx> {
+    let Elem::Convert(NUMBER, of) = &**index.as_value()? else {
+        return None;
+    };
+    let Elem::OfIdx(ADDRESS, address) = &**of else {
+        return None;
+    };
+    let mark = ctx.mark();
+    for (var, extent) in loops {
+        ctx.assume_in_range(var, extent);
+    }
+    let most = Idx::constant(ADDRESS.max_value());
+    // Then no round computes it modulo 2^64.
+    let is_itself = ctx.is_non_negative(address) && ctx.is_non_negative(&(&most - address));
+    ctx.forget(mark);
+    is_itself.then(|| address.clone())
+}
+
+/// As [`bound`] of an [`address`], as the machine has it: the last one is negative if any is, and else none differs
+/// from what it is as a number. So the smallest is either the first one or the last.
+fn end_of_addresses(
+    ctx: &mut Context,
+    address: &Idx,
+    loops: &[(Sym, Idx)],
+    largest: bool,
+) -> Option<Idx> {
+    let mut end = |upper| {
+        let end = bound(ctx, address, loops, upper)?;
+        let machine = Elem::convert(NUMBER, Elem::of_idx(ADDRESS, end));
+        Some(Idx::value(machine))
+    };
+    let last = end(true)?;
+    match largest {
+        true => Some(last),
+        false => Some(end(false)?.minimum(&last)),
+    }
+}
+
+/// The type in which C counts what memory holds.
+const ADDRESS: ScalarType = ScalarType::U64;
 
 /// The type of what is computed before a call.
 const NUMBER: ScalarType = ScalarType::I64;

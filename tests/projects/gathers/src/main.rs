@@ -110,6 +110,7 @@ fn safe() {
 
     for (call, end) in [
         ("csr by size", 3),
+        ("csr by size, a row that takes for ever", 1 << 62),
         ("csr by size, a row that ends beyond all addresses", 1 << 63),
         ("csr by size, a row that ends at the last number", usize::MAX),
     ] {
