@@ -390,7 +390,7 @@ impl Executor<'_, '_> {
         if self.is_guarded(ty, p, true) || self.ctx.proves(CmpOp::Le, p, &max) {
             return true;
         }
-        if wraps(&mut self.ctx, CmpOp::Gt, &max) {
+        if wraps(&mut self.ctx, CmpOp::Gt, &max) || is_mixed(ty, p) {
             return false;
         }
         match self.bound(p, true).filter(|u| self.ctx.is_over_params(u)) {
@@ -486,4 +486,10 @@ pub(crate) fn larger_or_smaller(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Option
     } else {
         None
     }
+}
+
+/// Whether this is a number times one that nobody has as many elements of: hashes multiply like that, and mean to wrap.
+fn is_mixed(ty: ScalarType, p: &Idx) -> bool {
+    let large = |c: i128| c.unsigned_abs() >> (ty.bits() / 2) != 0;
+    !ty.is_signed() && p.terms().any(|(m, c)| !m.is_empty() && large(c))
 }

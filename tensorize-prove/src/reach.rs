@@ -281,6 +281,19 @@ fn has_values(c: &ElemRef) -> bool {
 }
 
 impl Rounds<'_> {
+    /// The conditions that hold in all rounds or in none, by the sizes alone, and the others.
+    fn conditions(&self) -> (Vec<&ElemRef>, Vec<&ElemRef>) {
+        let around = || self.loops.iter().chain(self.entered);
+        let before_all = |c: &&ElemRef| {
+            let mut from_memory = false;
+            c.visit(&mut |x| {
+                from_memory |= matches!(&**x, Elem::Read { .. } | Elem::Fold(_) | Elem::Acc(..))
+            });
+            !from_memory && !around().any(|(v, _)| c.mentions(v))
+        };
+        self.path.iter().partition(before_all)
+    }
+
     /// What `step` makes of `init` in all rounds, one after the other.
     fn fold(
         &self,
@@ -298,11 +311,12 @@ impl Rounds<'_> {
         let mut value = step(&so_far);
         // One after the other, as in the kernel: what a condition guards is read only where it holds.
         let runs = |(_, n): &(Sym, Idx)| Elem::index_compare(CmpOp::Gt, n.clone(), Idx::default());
+        let (before_all, others) = self.conditions();
         let conditions: Vec<ElemRef> = self
             .entered
             .iter()
             .map(runs)
-            .chain(self.path.iter().cloned())
+            .chain(others.into_iter().cloned())
             .collect();
         for condition in conditions.into_iter().rev() {
             value = Elem::select(condition, value, so_far.clone());
@@ -311,6 +325,9 @@ impl Rounds<'_> {
             let init = holds(i.checked_sub(1).map(|outer| &accs[outer]));
             let fold = Fold::new(accs[i].clone(), var.clone(), extent.clone(), init, value);
             value = Arc::new(Elem::Fold(Arc::new(fold)));
+        }
+        for condition in before_all.into_iter().rev() {
+            value = Elem::select(condition.clone(), value, init.clone());
         }
         value
     }
@@ -342,6 +359,7 @@ impl Rounds<'_> {
             let as_often = |(_, n): &&(Sym, Idx)| !index.mentions(&l.0) && *n == l.1;
             around[..depth].contains(&l) || around[..depth].iter().any(as_often)
         };
+        let (before_all, others) = self.conditions();
         let is_made = |e: &ElemRef, depth: usize, conditions: usize| {
             let mut ok = true;
             e.visit(&mut |x| match &**x {
@@ -351,7 +369,9 @@ impl Rounds<'_> {
                             && a.index == *index
                             && !a.write
                             && a.loops.iter().all(|l| is_around(l, index, depth))
-                            && a.path.iter().all(|c| self.path[..conditions].contains(c))
+                            && a.path.iter().all(|c| {
+                                before_all.contains(&c) || others[..conditions].contains(&c)
+                            })
                     });
                 }
                 // Its own rounds are not among the loops; and what is accumulated is known in a round only.
@@ -365,10 +385,10 @@ impl Rounds<'_> {
             i.for_each_value(&mut |e| ok &= is_made(e, depth, conditions));
             ok
         };
-        let (depth, conditions) = (around.len(), self.path.len());
+        let (depth, conditions) = (around.len(), others.len());
         is_made(value, depth, conditions)
             && (0..depth).all(|i| idx(&around[i].1, i, 0))
-            && (0..conditions).all(|i| is_made(&self.path[i], depth, i))
+            && (0..conditions).all(|i| is_made(others[i], depth, i))
     }
 }
 
