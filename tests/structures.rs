@@ -25,7 +25,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 50, "{printed}");
+    assert_eq!(calls.count(), 51, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -92,6 +92,7 @@ fn generated_c_answers_where_it_can() {
     answers(&lines, "C 15", "daxpy_ original 1 target 0");
     answers(&lines, "C 16", "mean_over original 0 target 1");
     answers(&lines, "C++ 16", "scale_by original 1 target 1");
+    answers(&lines, "C++ 22", "encode original 1 target 3");
     // What throws is the original.
     answers(&lines, "C++ 18", "product original 0 target 1");
     answers(

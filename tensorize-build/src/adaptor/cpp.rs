@@ -8,6 +8,7 @@ use tensorize_ir::signature::{Language, Shape};
 pub(super) const PRELUDE: &str = r#"
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -83,6 +84,23 @@ template <class V, class T> void assign(V &v, const T *from, __INT64_TYPE__ size
 template <class V> typename std::enable_if<std::is_constructible<V, std::size_t>::value, V>::type sized(std::size_t n) { return V(n); }
 template <class V> typename std::enable_if<!std::is_constructible<V, std::size_t>::value, V>::type sized(std::size_t n) {
     return V(n, typename V::value_type());
+}
+/* Where elements lie that are written. A string may share its own with others until somebody asks for one to change. */
+template <class V, class = typename V::traits_type> auto written(V &v, int) -> decltype(&v[0]) { return &v[0]; }
+template <class V> auto written(V &v, long) -> decltype(v.data()) { return v.data(); }
+/* What an object is besides its elements, which a short string holds: so many bytes before them, and all from this one on. */
+template <class V> const char *first(const V &v) { return &reinterpret_cast<const char &>(v); }
+template <class V> const char *within(const V &v, const void *element) {
+    const char *at = (const char *)element;
+    return std::less<const char *>()(at, first(v)) || std::less<const char *>()(first(v) + sizeof v, at) ? nullptr : at;
+}
+template <class V> std::size_t before(const V &v) {
+    const char *at = within(v, v.data());
+    return at ? at - first(v) : sizeof v;
+}
+template <class V> const char *after(const V &v) {
+    const char *at = within(v, v.data() + v.size());
+    return at && before(v) != sizeof v ? at : first(v) + sizeof v;
 }
 template <class V> bool even(const V &rows) {
     for (const auto &row : rows) if (row.size() != rows[0].size()) return false;

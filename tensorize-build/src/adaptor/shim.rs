@@ -167,6 +167,15 @@ impl Adaptor<'_> {
         parts.fixed.push(fixed);
     }
 
+    /// The same of one whose elements are written, which a short string has inside of itself.
+    fn fix_around_elements(&self, value: &str, parts: &mut Parts) {
+        let before = format!("tensorize::before({value})");
+        parts.fixed.push((first_byte(value), before));
+        let after = format!("tensorize::after({value})");
+        let left = format!("({} + sizeof({value}) - {after})", first_byte(value));
+        parts.fixed.push((after, left));
+    }
+
     /// The flat arguments that a value becomes.
     pub(super) fn take_apart(
         &self,
@@ -261,7 +270,12 @@ impl Adaptor<'_> {
             Shape::Vector {
                 to, size, resized, ..
             } => {
-                parts.flat.push(array(to, format!("{value}.data()"))?);
+                let is_const = self.find(to)?.is_const;
+                let start = match is_const {
+                    true => format!("{value}.data()"),
+                    false => format!("tensorize::written({value}, 0)"),
+                };
+                parts.flat.push(array(to, start)?);
                 if let Some(size) = size {
                     parts
                         .flat
@@ -270,7 +284,10 @@ impl Adaptor<'_> {
                 if let Some(r) = resized {
                     parts.flat.push((r.clone(), "0".into()));
                 }
-                self.fix_object(value, parts);
+                match is_const {
+                    true => self.fix_object(value, parts),
+                    false => self.fix_around_elements(value, parts),
+                }
             }
             Shape::Span { to, size, .. } => {
                 parts.flat.push(array(to, format!("{value}.data()"))?);

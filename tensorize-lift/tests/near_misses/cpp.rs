@@ -27,9 +27,22 @@ fn structs_that_are_returned() {
     refuses_them("returned", "cpp", HEADERS, RETURNED);
 }
 
-pub(super) const HEADERS: &str = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n#include <functional>\n#include <iterator>\n#include <numeric>\n#include <span>\n#include <utility>\n#include <vector>\n";
+pub(super) const HEADERS: &str = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n#include <functional>\n#include <iterator>\n#include <numeric>\n#include <span>\n#include <string>\n#include <utility>\n#include <vector>\n";
 
 const CONTAINERS: &[Case] = &[
+    // Characters that change.
+    (
+        "void f(std::string &s, const std::string &k) { for (std::size_t i = 0; i < s.size(); i++) s[i] = s[i] >= 'a' ? s[i] ^ k[i % k.size()] : '.'; }",
+        &[
+            ("s[i] ^ k", "s[0] ^ k"),
+            ("s[i] ^ k", "s[i] | k"),
+            (">= 'a'", "> 'a'"),
+            ("i % k.size()", "i % s.size()"),
+            ("'.'", "','"),
+            ("i = 0", "i = 1"),
+            ("s[i] = s", "s.back() = s"),
+        ],
+    ),
     // Rows that get their length later.
     (
         "std::vector<std::vector<int>> f(const std::vector<int> &a, int m) { std::vector<std::vector<int>> r(a.size()); for (std::size_t i = 0; i < a.size(); i++) { r[i].resize(m); for (int j = 0; j < m; j++) r[i][j] = a[i] + j; } return r; }",

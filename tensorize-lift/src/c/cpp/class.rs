@@ -13,7 +13,7 @@ pub(in super::super) enum Class {
     /// The number of elements where the type says it.
     Span(Box<Ty>, Option<u64>),
     Array(Box<Ty>, u64),
-    /// A `std::basic_string`, which is only read.
+    /// A `std::basic_string`, whose length stays what it is.
     Text(Box<Ty>),
     /// A `std::basic_string_view`.
     TextView(Box<Ty>),

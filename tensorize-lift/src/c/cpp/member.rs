@@ -44,6 +44,8 @@ impl<'u> Lower<'u, '_> {
             .args
             .first()
             .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Class(Class::Vector(_))));
+        let on_text = (call.args.first())
+            .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Class(Class::Text(_))));
         match (call.name.as_str(), call.args.len()) {
             ("push_back", 2) if on_vector => {
                 let dest = self.seq(call.arg(0)?)?;
@@ -117,6 +119,10 @@ impl<'u> Lower<'u, '_> {
                 let d = self.pointer_decl(call.arg(0)?)?;
                 let old = self.pointer_variable(d)?;
                 self.set_pointer(d, old.moved(int(by)), false)?;
+            }
+            ("operator+=", 2) if on_text => {
+                let message = "a string grows here, which is not supported";
+                return Err(problem(codes::ALLOCATION, message, c));
             }
             ("operator+=" | "operator-=", 2) => self.pointer(c).map(|_| ())?,
             ("advance", 2) => {

@@ -65,19 +65,19 @@ impl<'u> Lower<'u, '_> {
             Ty::Class(Class::Vector(element)) => {
                 self.vector_parameter(p, &name, &element, by_reference, is_const)?
             }
-            // Its own end is part of what a string is, and a change of either is not seen here.
-            Ty::Class(Class::Text(_)) if by_reference && !is_const => {
-                let message = format!("'{name}' is a string that may be changed");
-                let mut p = problem(codes::TYPE, message, p);
-                p.help = Some(
-                    "take a string that is only read by const reference, and write to a span or a vector"
-                        .into(),
-                );
+            // Its own end is part of what a string is: the characters may change, and not how many there are.
+            Ty::Class(Class::Text(_))
+                if by_reference && !is_const && self.cpp.grown.contains(&p) =>
+            {
+                let message = format!("the length of '{name}' changes, which is a string");
+                let mut p = problem(codes::ALLOCATION, message, p);
+                p.help = Some("take a vector, or change the characters that are there".into());
                 return Err(p);
             }
             Ty::Class(Class::Text(element)) => {
                 let owned = !by_reference;
-                let (seq, params, shape) = self.vector_form(&name, &element, true, owned, p)?;
+                let is_const = is_const || owned;
+                let (seq, params, shape) = self.vector_form(&name, &element, is_const, owned, p)?;
                 if owned {
                     self.must_not_change(p, &seq.start.target);
                 }

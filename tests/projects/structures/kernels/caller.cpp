@@ -111,6 +111,16 @@ extern "C" int calls_from_cpp(int which)
             return u(1, 1) != 10;
         }
     }
+    case 22: {
+        // What is short lies within the string itself.
+        std::string shorter = "abc", longer(100, 'a'), none;
+        encode(shorter, 1);
+        encode(longer, 1);
+        encode(none, 1);
+        bool fine = shorter == "`cb" && longer == std::string(100, '`') && none.empty();
+        encode(shorter, shorter[0]); // the first of them changes what the others are changed by
+        return !fine || shorter != std::string("\0cb", 3);
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

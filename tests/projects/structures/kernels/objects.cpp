@@ -107,6 +107,12 @@ float product(const std::vector<float> &a, const float *__restrict b, std::size_
 }
 
 TENSORIZE_KERNEL
+void encode(std::string &text, const char &key)
+{
+    for (char &c : text) c ^= key;
+}
+
+TENSORIZE_KERNEL
 void scale_by(std::vector<float> &v, const float &by)
 {
     for (float &x : v) x *= by;

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@ std::vector<std::vector<unsigned char>> burn(std::vector<std::vector<unsigned ch
 void scale(std::vector<std::vector<float>> &m, float by);
 void scale_by(std::vector<float> &v, const float &by);
 void add_to(const std::vector<std::vector<float>> &from, std::vector<std::vector<float>> &to);
+void encode(std::string &text, const char &key);
 void halve(std::span<float> x);
 void squares(const std::vector<int> &x, std::vector<int> &out);
 float sum(const float *first, const float *last);
