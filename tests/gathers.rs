@@ -20,7 +20,7 @@ fn results(printed: &str) -> Vec<&str> {
         .collect()
 }
 
-const RESULTS: [&str; 28] = [
+const RESULTS: [&str; 30] = [
     "within: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "nothing: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "beyond: ",
@@ -45,6 +45,8 @@ const RESULTS: [&str; 28] = [
     "csr by size, a row that takes for ever: [0.0, 0.0, 0.0] Err(",
     "csr by size, a row that ends beyond all addresses: [0.0, 0.0, 0.0] Err(",
     "csr by size, a row that ends at the last number: [0.0, 0.0, 0.0] Err(",
+    "turned: [0.0, 0.0, 0.0, 0.0, 4.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0] Ok(())",
+    "turned, by too many: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0] Err(",
     "before the pointer: [2.0, 5.0, 4.0]",
     "counted beyond the cleared ones: [1.0, 0.0, 11.0]",
     "up to the output: [0.0, 1.0, 2.0, 3.0, 4.0, 4.0, 1.0, 0.0, 8.0, 9.0, 10.0, 11.0]",

@@ -75,3 +75,37 @@ fn the_data_decides() {
         "{found:?}"
     );
 }
+
+/// An index that has wrapped and is then cut to what there is would be another one than the proof speaks of.
+#[test]
+fn arithmetic_before_an_index_is_cut_to_size_does_not_overflow() {
+    for (name, body, asked) in [
+        ("ring", "y[(i + k) % n] = x[i];", "k + n - 1 fits i32"),
+        (
+            "clamped",
+            "y[i] = x[i + k < n ? i + k : n - 1];",
+            "k + n - 1 fits i32",
+        ),
+        ("resampled", "y[i] = x[i * k / n];", "k*n - k fits i32"),
+        (
+            "tested",
+            "if (i + k < n) y[i] = x[i + k];",
+            "k + n - 1 fits i32",
+        ),
+    ] {
+        let found = conditions(
+            name,
+            &format!(
+                "void f(const float *x, float *y, int n, int k) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
+            ),
+        );
+        let found = found.unwrap();
+        assert!(found.iter().any(|c| c == asked), "{name}: {found:?}");
+    }
+    // Of a sum alone the end of what is touched tells.
+    let found = conditions(
+        "offset",
+        "void f(const float *x, float *y, int n, int k) { for (int i = 0; i < n; i++) y[i] = x[i + k]; }",
+    );
+    assert!(found.unwrap().is_empty());
+}

@@ -12,6 +12,7 @@ use tensorize_ir::guard::{Extent, Footprint, Guard};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::Param;
 use tensorize_ir::op::CmpOp;
+use tensorize_ir::scalar::ScalarType;
 
 /// What happens to one array parameter.
 pub struct Touched {
@@ -70,6 +71,52 @@ pub fn within_locals(exec: &mut Executor) -> Option<Vec<Guard>> {
                 if !holds && !guards.contains(&guard) {
                     guards.push(guard);
                 }
+            }
+        }
+    }
+    let fits = arithmetic_fits(exec)?;
+    let new = |g: &Guard| !guards.contains(g);
+    let fits: Vec<Guard> = fits.into_iter().filter(new).collect();
+    guards.extend(fits);
+    Some(guards)
+}
+
+/// Under which conditions the arithmetic behind an index does not overflow, where an index that has wrapped would be
+/// seen as another one: it is cut to what there is, goes round, is divided, or decides what is done. (Of sums and products
+/// alone, the end of what is touched tells.)
+fn arithmetic_fits(exec: &mut Executor) -> Option<Vec<Guard>> {
+    let is_plain = |i: &Idx| {
+        let mut atoms = i.terms().flat_map(|(m, _)| m);
+        atoms.all(|x| matches!(x, Atom::Sym(_) | Atom::Value(_)))
+    };
+    let kept = |a: &Access| {
+        let decides = a.path.iter().any(|c| !c.indices().is_empty());
+        decides || !is_plain(&a.index)
+    };
+    if !exec.accesses.iter().any(kept) {
+        return Some(vec![]);
+    }
+    let params = &exec.kernel.params;
+    let is_param = |i: &Idx, ty: ScalarType| {
+        let named = |p: &&Param| i.as_sym() == Some(p.name());
+        let of = params.iter().find(named);
+        of.is_some_and(|p| matches!(p, Param::Scalar { ty: of, .. } if of.fits_in(ty)))
+    };
+    let mut guards: Vec<Guard> = Vec::new();
+    for ((_, ty), place) in std::mem::take(&mut exec.index_arithmetic) {
+        let ctx = &mut exec.ctx;
+        let saved = ctx.save();
+        let before = ctx.guards().len();
+        let ends = interval(ctx, &place, None, None);
+        guards.extend(ctx.guards()[before..].iter().cloned());
+        ctx.restore(saved);
+        let (low, high) = ends?;
+        for end in [low, &high - &Idx::constant(1)] {
+            let inside = |v: i128| ty.min_value() <= v && v <= ty.max_value();
+            let holds = end.as_constant().is_some_and(inside) || is_param(&end, ty);
+            let guard = Guard::Fits(end, ty);
+            if !holds && !guards.contains(&guard) {
+                guards.push(guard);
             }
         }
     }

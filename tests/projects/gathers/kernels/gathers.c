@@ -65,3 +65,11 @@ void csr_by_size(size_t n, const size_t *start, const int *column, const double 
         y[i] = sum;
     }
 }
+
+/* Which place is written is cut to what there is only after a sum that may overflow. */
+TENSORIZE_KERNEL
+void turned(const float *x, float *y, int n, int by)
+{
+    for (int i = 0; i < n; i++)
+        y[(i + by) % n] = x[i];
+}

@@ -123,6 +123,17 @@ fn safe() {
     }
 }
 
+/// Sizes alone that make an index wrap.
+fn wrapped() {
+    for (call, by) in [("turned", 1), ("turned, by too many", i32::MAX - 1)] {
+        let mut memory = [0f32; 12];
+        show(call, || {
+            let result = kernels::turned(&[1., 2., 3., 4.], &mut memory[4..8], 4, by);
+            format!("{memory:?} {:?}", result.map_err(|e| e.to_string()))
+        });
+    }
+}
+
 /// As C calls them: pointers into the middle, and memory that overlaps or nearly does.
 fn raw() {
     let mut memory: Vec<f64> = (0..12).map(f64::from).collect();
@@ -155,5 +166,6 @@ fn raw() {
 
 fn main() {
     safe();
+    wrapped();
     raw();
 }
