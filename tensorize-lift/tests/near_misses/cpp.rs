@@ -30,6 +30,18 @@ fn structs_that_are_returned() {
 pub(super) const HEADERS: &str = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n#include <functional>\n#include <iterator>\n#include <numeric>\n#include <span>\n#include <string>\n#include <utility>\n#include <vector>\n";
 
 const CONTAINERS: &[Case] = &[
+    // What functions return goes to another one at once.
+    (
+        "static std::array<int, 2> sub(const std::array<int, 2> &a, const std::array<int, 2> &b) { return {a[0] - b[0], a[1] - b[1]}; } static int cross(const std::array<int, 2> &a, const std::array<int, 2> &b) { return a[0] * b[1] - a[1] * b[0]; } void f(const std::vector<std::array<int, 2>> &p, const std::array<int, 2> &q, const std::array<int, 2> &r, std::vector<int> &o) { for (std::size_t i = 0; i < p.size(); i++) o[i] = cross(sub(p[i], q), sub(p[i], r)); }",
+        &[
+            ("sub(p[i], q), sub(p[i], r)", "sub(p[i], r), sub(p[i], q)"),
+            ("sub(p[i], q)", "sub(q, p[i])"),
+            ("sub(p[i], q)", "p[i]"),
+            ("sub(p[i], r)", "sub(p[0], r)"),
+            ("sub(p[i], r)", "sub(sub(p[i], r), q)"),
+            ("a[1] - b[1]}", "a[1]}"),
+        ],
+    ),
     // Characters that change.
     (
         "void f(std::string &s, const std::string &k) { for (std::size_t i = 0; i < s.size(); i++) s[i] = s[i] >= 'a' ? s[i] ^ k[i % k.size()] : '.'; }",

@@ -510,6 +510,12 @@ impl<'u> Lower<'u, '_> {
             Ty::Class(Class::Lambda | Class::Functor(..)) | Ty::Function => {
                 Arg::Callable(self.callable(a)?)
             }
+            // What a function returns by value has a place of its own.
+            Ty::Class(Class::Array(element, len)) if returns_array(a) => {
+                let dest = self.local_seq("given", &element, &int(len.into()), a)?;
+                self.construct(&dest, a)?;
+                Arg::Seq(dest)
+            }
             Ty::Class(_) => {
                 let seq = self.seq(a)?;
                 Arg::Seq(if seq.size.is_some() {
@@ -578,6 +584,18 @@ impl<'u> Lower<'u, '_> {
             _ => false,
         }
     }
+}
+
+/// Whether an expression calls a function, one that is known, that returns a `std::array` by value.
+fn returns_array(e: Cursor<'_>) -> bool {
+    let e = peeled(e);
+    let callee = (e.kind() == CXCursor_CallExpr).then(|| e.referenced());
+    callee.flatten().is_some_and(|f| {
+        f.kind() != CXCursor_Constructor
+            && !in_std(f)
+            && matches!(types::read(f.ty().result()), Ty::Class(Class::Array(..)))
+            && super::super::call::helper(f).is_some()
+    })
 }
 
 /// `std::max` and `std::min` of two: the first one where they are equal.
