@@ -52,7 +52,11 @@ impl<'u> Lower<'u, '_> {
                     let message = format!("memcpy from {s} elements to {d} elements");
                     return Err(problem(codes::POINTER_CAST, message, c));
                 }
-                let count = self.elements(bytes, d)?;
+                let mut count = self.elements(bytes, d)?;
+                if src.target.array == dst.target.array && d == s {
+                    let ahead = offset_op(BinOp::Subtract, dst.offset.clone(), src.offset.clone());
+                    count = self.not_onto_itself(ahead, count)?;
+                }
                 self.each(c, dst, count, |k| {
                     let index = offset_op(BinOp::Add, src.offset.clone(), k);
                     let v = Expr::load(src.target.array.clone(), s, index);
@@ -79,6 +83,33 @@ impl<'u> Lower<'u, '_> {
                 self.each(c, dst, count, |_| value.clone())
             }
         }
+    }
+
+    /// Leaves a copy of so many elements to the original where it goes `ahead` in the same array: element by element it may
+    /// read what it has written, as no library does. Gives the number of elements.
+    pub(super) fn not_onto_itself(&mut self, ahead: Expr, count: Expr) -> Result<Expr> {
+        let beyond = offset_op(BinOp::Subtract, ahead.clone(), count.clone());
+        let is = |e: &Expr, test: fn(i128) -> bool| matches!(e, Expr::Const(v) if test(v.as_int()));
+        if is(&ahead, |v| v <= 0) || is(&beyond, |v| v >= 0) || ahead == count {
+            return Ok(count);
+        }
+        let (count, cond) = match ahead {
+            Expr::Const(_) => {
+                let count = self.hold("count", count)?;
+                (count.clone(), Expr::compare(CmpOp::Lt, ahead, count))
+            }
+            // Which of the two it is where it goes ahead, on to itself or beyond, is not worth a case of its own.
+            _ => {
+                let zero = Expr::int(ScalarType::I64, 0);
+                (count, Expr::compare(CmpOp::Lt, zero, ahead))
+            }
+        };
+        self.emit(Stmt::If {
+            cond,
+            then: vec![Stmt::Trap],
+            otherwise: vec![],
+        })?;
+        Ok(count)
     }
 
     /// How many elements these bytes are, as an `i64`.

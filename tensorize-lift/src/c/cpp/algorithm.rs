@@ -85,7 +85,11 @@ impl<'u> Lower<'u, '_> {
                 let back = match (range.walk.start(), to) {
                     (Some(from), Some(to)) if to.target.array == from.target.array => {
                         let ahead = self.distance(from, to, c)?;
-                        matches!(ahead, Expr::Const(v) if v.as_int() > 0)
+                        let back = matches!(&ahead, Expr::Const(v) if v.as_int() > 0);
+                        if !back {
+                            self.not_onto_itself(ahead, range.len.clone())?;
+                        }
+                        back
                     }
                     _ => false,
                 };
@@ -103,6 +107,17 @@ impl<'u> Lower<'u, '_> {
                 let from = self.settled_pointer(from)?;
                 let len = index_of(self.value(call.arg(1)?)?);
                 let dest = self.dest(call.arg(2)?)?;
+                let to = match &dest {
+                    Dest::At(walk) => walk.start(),
+                    Dest::Push(_) => None,
+                };
+                let len = match to {
+                    Some(to) if to.target.array == from.target.array => {
+                        let ahead = self.distance(&from, to, c)?;
+                        self.not_onto_itself(ahead, len)?
+                    }
+                    _ => len,
+                };
                 self.count_to(len, c, |s, k| {
                     s.put_copy(&dest, k.clone(), from.moved(k).deref(), c)
                 })?;

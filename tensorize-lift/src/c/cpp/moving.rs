@@ -57,7 +57,14 @@ impl<'u> Lower<'u, '_> {
                 let range = self.range(call, 0)?;
                 let end = self.pointer(call.arg(2)?)?;
                 let start = end.moved(offset_op(BinOp::Subtract, int(0), range.len.clone()));
-                let dest = Dest::At(Walk::ahead(self.settled_pointer(start)?));
+                let start = self.settled_pointer(start)?;
+                if let Some(from) = range.walk.start()
+                    && from.target.array == start.target.array
+                {
+                    let behind = self.distance(&start, from, c)?;
+                    self.not_onto_itself(behind, range.len.clone())?;
+                }
+                let dest = Dest::At(Walk::ahead(start));
                 let last = offset_op(BinOp::Subtract, range.len.clone(), int(1));
                 self.count_to(range.len.clone(), c, |s, k| {
                     let k = offset_op(BinOp::Subtract, last, k);
