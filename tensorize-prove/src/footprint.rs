@@ -7,6 +7,7 @@ use crate::exec::{Access, Executor, Hazard, Stuck};
 use crate::interval::{by_types, covering, interval};
 use crate::matching::{assume, matched, matched_in_cases};
 use crate::reach;
+use std::collections::BTreeMap;
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::{Extent, Footprint, Guard};
 use tensorize_ir::index::{Atom, Idx, Sym};
@@ -103,19 +104,39 @@ fn arithmetic_fits(exec: &mut Executor) -> Option<Vec<Guard>> {
         of.is_some_and(|p| matches!(p, Param::Scalar { ty: of, .. } if of.fits_in(ty)))
     };
     let mut guards: Vec<Guard> = Vec::new();
+    // Of ends that are constants apart, the least and the largest say it all.
+    let mut ends: BTreeMap<(Idx, ScalarType), (i128, i128)> = BTreeMap::new();
     for ((_, ty), place) in std::mem::take(&mut exec.index_arithmetic) {
         let ctx = &mut exec.ctx;
         let saved = ctx.save();
         let before = ctx.guards().len();
-        let ends = interval(ctx, &place, None, None);
+        let found = interval(ctx, &place, None, None);
         guards.extend(ctx.guards()[before..].iter().cloned());
         ctx.restore(saved);
-        let (low, high) = ends?;
+        let (low, high) = found?;
         for end in [low, &high - &Idx::constant(1)] {
-            let inside = |v: i128| ty.min_value() <= v && v <= ty.max_value();
-            let holds = end.as_constant().is_some_and(inside) || is_param(&end, ty);
-            let guard = Guard::Fits(end, ty);
-            if !holds && !guards.contains(&guard) {
+            if is_param(&end, ty) {
+                continue;
+            }
+            let (constant, others): (Vec<_>, Vec<_>) = end.terms().partition(|(m, _)| m.is_empty());
+            let constant = constant.first().map_or(0, |(_, c)| *c);
+            let others = Idx::from_terms(others.into_iter().map(|(m, c)| (m.to_vec(), c)));
+            let known = ends.entry((others, ty)).or_insert((constant, constant));
+            *known = (known.0.min(constant), known.1.max(constant));
+        }
+    }
+    for ((others, ty), (least, most)) in &ends {
+        let narrower = |((i, of), (l, m)): (&(Idx, ScalarType), &(i128, i128))| {
+            i == others && of != ty && of.fits_in(*ty) && l <= least && most <= m
+        };
+        let inside = |v: &i128| ty.min_value() <= *v && *v <= ty.max_value();
+        let holds = others.is_zero() && inside(least) && inside(most);
+        if holds || ends.iter().any(narrower) {
+            continue;
+        }
+        for constant in [least, most] {
+            let guard = Guard::Fits(others + &Idx::constant(*constant), *ty);
+            if !guards.contains(&guard) {
                 guards.push(guard);
             }
         }
