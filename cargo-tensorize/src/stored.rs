@@ -41,7 +41,7 @@ pub fn record(
     if let Some(proven) = &kernel.proven {
         // What holds never, where there is no telling: then nobody calls it with slices.
         let never = || vec![Guard::NonNegative(Idx::constant(-1))];
-        let mut conditions = proven.proof.within_locals.clone().unwrap_or_else(never);
+        let mut conditions = proven.proof.asked_of_slices.clone().unwrap_or_else(never);
         if let Some(source) = source {
             conditions.extend(within_objects(source, &proven.summary, &proven.proof));
         }

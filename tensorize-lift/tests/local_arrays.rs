@@ -1,5 +1,5 @@
-//! Where accesses to local arrays and tables lie inside of them: C takes it for granted, and a wrapper with slices has
-//! to check it.
+//! Where accesses to local arrays and tables lie inside of them, and arithmetic on indices does not overflow: C takes both
+//! for granted, and a wrapper with slices has to check them.
 
 use std::path::PathBuf;
 use tensorize_lift::summarise::summarise;
@@ -17,7 +17,7 @@ fn conditions(name: &str, source: &str) -> Option<Vec<String>> {
     let proposal = summarise(&kernel, &mut solver).unwrap_or_else(|r| panic!("{}", r.message));
     match proposal.prove(&kernel, &mut solver, &Options::default()).1 {
         Verdict::Proven(proof) => {
-            let conditions = proof.within_locals?;
+            let conditions = proof.asked_of_slices?;
             Some(conditions.iter().map(ToString::to_string).collect())
         }
         other => panic!("{name}: {other:?}"),
@@ -92,11 +92,28 @@ fn arithmetic_before_an_index_is_cut_to_size_does_not_overflow() {
             "if (i + k < n) y[i] = x[i + k];",
             "k + n - 1 fits i32",
         ),
+        // What decides how often something is done.
+        (
+            "rounds",
+            "for (int j = 0; j < 100 - (i + k); j++) y[i] += x[j];",
+            "k + n - 1 fits i32",
+        ),
+        (
+            "table",
+            "y[i] = x[(unsigned char)(i + k)];",
+            "k + n - 1 fits i32",
+        ),
+        // Under a condition first, which says more of it than is so everywhere.
+        (
+            "narrowed",
+            "if (i + k >= m) z[i] = i + k - m; y[i] = x[i + k - m < n ? i + k - m : n - 1];",
+            "k - m fits i32",
+        ),
     ] {
         let found = conditions(
             name,
             &format!(
-                "void f(const float *x, float *y, int n, int k) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
+                "void f(const float *x, float *y, float *z, int n, int m, int k) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
             ),
         );
         let found = found.unwrap();

@@ -15,7 +15,7 @@ impl Proof {
         let extents = self.footprints.iter().map(|f| &f.extent);
         let guards = (self.guards.iter())
             .chain(self.eager_guards.iter().map(|(_, guard)| guard))
-            .chain(self.within_locals.iter().flatten());
+            .chain(self.asked_of_slices.iter().flatten());
         fn ends(e: &Extent) -> [&Idx; 2] {
             [&e.lo, &e.hi]
         }

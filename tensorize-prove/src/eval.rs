@@ -4,7 +4,7 @@ use crate::bound::bound;
 use crate::canon;
 use crate::chain::{self, truth};
 use crate::context::{Context, has_many_terms, is_index_condition};
-use crate::exec::{Access, Executor, State, Stuck};
+use crate::exec::{Executor, State, Stuck};
 use crate::remainders::rounded_down;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
@@ -356,27 +356,12 @@ impl Executor<'_, '_> {
     /// Whether the result `p` of arithmetic in the type `ty` is a value of that type.
     fn keeps(&mut self, ty: ScalarType, p: &Idx) -> bool {
         if ty.is_signed() && self.kernel.overflow == Overflow::Undefined {
-            self.record_index_arithmetic(ty, p);
+            if self.checking {
+                self.index_arithmetic.record(ty, p, &self.loops, &self.path);
+            }
             return true;
         }
         self.fits(ty, p)
-    }
-
-    /// What callers with slices are asked for: see [`crate::footprint::within_locals`].
-    fn record_index_arithmetic(&mut self, ty: ScalarType, p: &Idx) {
-        let key = (p.clone(), ty);
-        let known = p.has_values() || p.as_constant().is_some();
-        if !self.checking || known || self.index_arithmetic.contains_key(&key) {
-            return;
-        }
-        let place = Access {
-            array: "".into(),
-            index: p.clone(),
-            loops: self.loops.clone(),
-            path: self.path.clone(),
-            write: false,
-        };
-        self.index_arithmetic.insert(key, place);
     }
 
     /// Whether `p` is a value of the type: shown, or made a guard.
@@ -509,8 +494,9 @@ pub(crate) fn larger_or_smaller(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Option
     }
 }
 
-/// Whether this is a number times one that nobody has as many elements of: hashes multiply like that, and mean to wrap.
+/// Whether this is a number times one that nobody has as many elements of, by far: hashes multiply like that, and mean to
+/// wrap. Rows of a 100,000 elements, counted in 32 bits, are none of that.
 fn is_mixed(ty: ScalarType, p: &Idx) -> bool {
-    let large = |c: i128| c.unsigned_abs() >> (ty.bits() / 2) != 0;
+    let large = |c: i128| c.unsigned_abs() >> (ty.bits().max(48) / 2) != 0;
     !ty.is_signed() && p.terms().any(|(m, c)| !m.is_empty() && large(c))
 }

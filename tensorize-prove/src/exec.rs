@@ -13,13 +13,13 @@ use crate::eval::larger_or_smaller;
 use crate::loops::Oracle;
 use crate::loosened::Loosened;
 use crate::overflow::{Defined, is_usable, may_overflow};
+use crate::slices::IndexArithmetic;
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Len, Overflow, Param, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
-use tensorize_ir::scalar::ScalarType;
 
 /// Places of an array: counters with their extents, and an index.
 pub type Places = (Vec<(Sym, Idx)>, Idx);
@@ -108,8 +108,8 @@ pub struct Executor<'c, 's> {
     pub accesses: Vec<Access>,
     /// Recorded while checking.
     pub hazards: Vec<Hazard>,
-    /// Signed arithmetic on indices, of which C says that it does not overflow. Recorded while checking.
-    pub(crate) index_arithmetic: BTreeMap<(Idx, ScalarType), Access>,
+    /// Recorded while checking.
+    pub(crate) index_arithmetic: IndexArithmetic,
     pub(crate) loops: Vec<(Sym, Idx)>,
     pub(crate) path: Vec<ElemRef>,
     /// How many conditions of the path say no more than that the function has not returned early.
@@ -139,7 +139,7 @@ impl<'c, 's> Executor<'c, 's> {
             written: BTreeMap::new(),
             accesses: vec![],
             hazards: vec![],
-            index_arithmetic: BTreeMap::new(),
+            index_arithmetic: IndexArithmetic::default(),
             loops: vec![],
             path: vec![],
             returns: 0,

@@ -7,13 +7,11 @@ use crate::exec::{Access, Executor, Hazard, Stuck};
 use crate::interval::{by_types, covering, interval};
 use crate::matching::{assume, matched, matched_in_cases};
 use crate::reach;
-use std::collections::BTreeMap;
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::{Extent, Footprint, Guard};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::Param;
 use tensorize_ir::op::CmpOp;
-use tensorize_ir::scalar::ScalarType;
 
 /// What happens to one array parameter.
 pub struct Touched {
@@ -47,101 +45,6 @@ pub fn touched(exec: &mut Executor, original: Option<&Proof>) -> Result<Vec<Touc
         }
     }
     Ok(out)
-}
-
-/// Under which conditions on the arguments every access to a local array or table lies inside of it, where C
-/// takes that for granted; `None` if there is no telling.
-pub fn within_locals(exec: &mut Executor) -> Option<Vec<Guard>> {
-    let mut guards = Vec::new();
-    for local in &exec.kernel.arrays {
-        for a in exec.accesses.iter().filter(|a| a.array == local.name) {
-            let len = Idx::constant(local.len.fixed()? as i128);
-            let ctx = &mut exec.ctx;
-            let mark = ctx.mark();
-            assume(ctx, a);
-            let inside = ctx.proves(CmpOp::Ge, &a.index, &Idx::default())
-                && ctx.proves(CmpOp::Lt, &a.index, &len);
-            ctx.forget(mark);
-            if inside {
-                continue;
-            }
-            let (low, high) =
-                interval(ctx, a, None, None).or_else(|| reach::ends(ctx, a, &exec.accesses))?;
-            for guard in [low, &len - &high].map(Guard::NonNegative) {
-                let holds = matches!(&guard, Guard::NonNegative(i) if i.as_constant() >= Some(0));
-                if !holds && !guards.contains(&guard) {
-                    guards.push(guard);
-                }
-            }
-        }
-    }
-    let fits = arithmetic_fits(exec)?;
-    let new = |g: &Guard| !guards.contains(g);
-    let fits: Vec<Guard> = fits.into_iter().filter(new).collect();
-    guards.extend(fits);
-    Some(guards)
-}
-
-/// Under which conditions the arithmetic behind an index does not overflow, where an index that has wrapped would be
-/// seen as another one: it is cut to what there is, goes round, is divided, or decides what is done. (Of sums and products
-/// alone, the end of what is touched tells.)
-fn arithmetic_fits(exec: &mut Executor) -> Option<Vec<Guard>> {
-    let is_plain = |i: &Idx| {
-        let mut atoms = i.terms().flat_map(|(m, _)| m);
-        atoms.all(|x| matches!(x, Atom::Sym(_) | Atom::Value(_)))
-    };
-    let kept = |a: &Access| {
-        let decides = a.path.iter().any(|c| !c.indices().is_empty());
-        decides || !is_plain(&a.index)
-    };
-    if !exec.accesses.iter().any(kept) {
-        return Some(vec![]);
-    }
-    let params = &exec.kernel.params;
-    let is_param = |i: &Idx, ty: ScalarType| {
-        let named = |p: &&Param| i.as_sym() == Some(p.name());
-        let of = params.iter().find(named);
-        of.is_some_and(|p| matches!(p, Param::Scalar { ty: of, .. } if of.fits_in(ty)))
-    };
-    let mut guards: Vec<Guard> = Vec::new();
-    // Of ends that are constants apart, the least and the largest say it all.
-    let mut ends: BTreeMap<(Idx, ScalarType), (i128, i128)> = BTreeMap::new();
-    for ((_, ty), place) in std::mem::take(&mut exec.index_arithmetic) {
-        let ctx = &mut exec.ctx;
-        let saved = ctx.save();
-        let before = ctx.guards().len();
-        let found = interval(ctx, &place, None, None);
-        guards.extend(ctx.guards()[before..].iter().cloned());
-        ctx.restore(saved);
-        let (low, high) = found?;
-        for end in [low, &high - &Idx::constant(1)] {
-            if is_param(&end, ty) {
-                continue;
-            }
-            let (constant, others): (Vec<_>, Vec<_>) = end.terms().partition(|(m, _)| m.is_empty());
-            let constant = constant.first().map_or(0, |(_, c)| *c);
-            let others = Idx::from_terms(others.into_iter().map(|(m, c)| (m.to_vec(), c)));
-            let known = ends.entry((others, ty)).or_insert((constant, constant));
-            *known = (known.0.min(constant), known.1.max(constant));
-        }
-    }
-    for ((others, ty), (least, most)) in &ends {
-        let narrower = |((i, of), (l, m)): (&(Idx, ScalarType), &(i128, i128))| {
-            i == others && of != ty && of.fits_in(*ty) && l <= least && most <= m
-        };
-        let inside = |v: &i128| ty.min_value() <= *v && *v <= ty.max_value();
-        let holds = others.is_zero() && inside(least) && inside(most);
-        if holds || ends.iter().any(narrower) {
-            continue;
-        }
-        for constant in [least, most] {
-            let guard = Guard::Fits(others + &Idx::constant(*constant), *ty);
-            if !guards.contains(&guard) {
-                guards.push(guard);
-            }
-        }
-    }
-    Some(guards)
 }
 
 fn one(

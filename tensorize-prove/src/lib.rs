@@ -45,6 +45,7 @@ pub mod rounds;
 mod search;
 mod settle;
 pub mod signs;
+mod slices;
 pub mod smt;
 pub mod solver;
 pub mod state;
@@ -68,9 +69,10 @@ pub struct Proof {
     pub eager_guards: Vec<(Sym, Guard)>,
     /// Every access, for arbitrary rounds of the loops around it.
     pub accesses: Vec<exec::Access>,
-    /// Under which conditions on the arguments all accesses to local arrays and tables lie inside of them, which C
-    /// takes for granted and callers with slices can't be trusted with; `None` if there is no telling.
-    pub within_locals: Option<Vec<Guard>>,
+    /// What has to hold for callers with slices, who can't be trusted with what C takes for granted: all accesses to local
+    /// arrays and tables lie inside of them, and arithmetic on sizes does not overflow where that decides what is touched.
+    /// `None` if there is no telling.
+    pub asked_of_slices: Option<Vec<Guard>>,
     /// How far what lasts over all rounds is touched.
     pub state: Vec<Extent>,
     /// Every integer division and shift that C may leave undefined.

@@ -13,6 +13,7 @@ use crate::loops::Oracle;
 use crate::loosened::{Cause, Loosened};
 use crate::reads;
 use crate::rounds::{self, Split};
+use crate::slices;
 use crate::solver::{Answer, Solver};
 use crate::state;
 use crate::status::without_status;
@@ -367,7 +368,7 @@ impl Once<'_> {
             reads::within(&mut exec.ctx, summary, &touched)?;
             keep_apart(&mut exec.ctx, kernel, &touched);
         }
-        let within_locals = footprint::within_locals(&mut exec);
+        let asked_of_slices = slices::asked(&mut exec);
         *guards = exec.ctx.guards().to_vec();
         // Nothing was proven from a contradiction.
         match exec.ctx.assumptions_are_satisfiable() {
@@ -386,7 +387,7 @@ impl Once<'_> {
                     .collect(),
                 accesses: exec.accesses,
                 hazards: exec.hazards,
-                within_locals,
+                asked_of_slices,
                 state: vec![],
             }),
             Answer::Unsat => {

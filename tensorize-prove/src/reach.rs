@@ -444,4 +444,62 @@ mod tests {
         assert!(may_be_read(&first, &[], conditions, &[]));
         assert!(!may_be_read(&first, &[], &[], conditions));
     }
+    /// How often is read, too, and under a condition on the sizes: that comes first.
+    #[test]
+    fn how_often_is_read_under_the_conditions_on_sizes() {
+        let often = Elem::read("often", ScalarType::I32, Idx::default());
+        let around = [(sym("j"), Idx::value(often.clone()))];
+        let c = Elem::index_compare(CmpOp::Gt, Idx::sym(sym("flag")), Idx::default());
+        let data = Elem::compare(
+            CmpOp::Gt,
+            often.clone(),
+            Elem::constant(Scalar::int(ScalarType::I32, 7)),
+        );
+        let under = |kernels: &[ElemRef], path: &[ElemRef]| {
+            let read = |array: &str, index: Idx, loops: &[(Sym, Idx)]| Access {
+                array: sym(array),
+                index,
+                loops: loops.to_vec(),
+                path: kernels.to_vec(),
+                write: false,
+            };
+            let j = Idx::sym(sym("j"));
+            let all = [
+                read("often", Idx::default(), &[]),
+                read("k", j.clone(), &around),
+            ];
+            let own = Rounds {
+                loops: &around,
+                entered: &[],
+                path,
+            };
+            own.read_what_the_kernel_reads(&Elem::read("k", ScalarType::I32, j), &all)
+        };
+        let one = std::slice::from_ref;
+        assert!(under(&[], &[]));
+        assert!(under(one(&c), one(&c)));
+        assert!(!under(one(&c), &[]));
+        // What memory says stands within the rounds.
+        assert!(!under(one(&data), one(&data)));
+    }
+
+    #[test]
+    fn an_address_is_a_number_unless_it_wraps() {
+        let mut solver = crate::solver::Solver::new(crate::solver::find())
+            .expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
+        let sizes = [(sym("n"), ScalarType::U64)];
+        let mut ctx = Context::new(&mut solver, sizes.into(), vec![]);
+        let loops = [(sym("k"), Idx::sym(sym("n")))];
+        let mut of = |p: &str| {
+            let p: Idx = p.parse().unwrap();
+            let machine = Elem::convert(NUMBER, Elem::of_idx(ADDRESS, p.clone()));
+            let found = address(&mut ctx, &Idx::value(machine), &loops);
+            assert!(found.is_none() || found == Some(p));
+            found.is_some()
+        };
+        assert!(of("k"));
+        assert!(of("n - k - 1"));
+        assert!(!of("n + k"), "beyond the last of them");
+        assert!(!of("k - 1"), "before the first");
+    }
 }

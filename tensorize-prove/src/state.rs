@@ -218,7 +218,7 @@ pub(crate) fn hidden(mut proof: Proof, kernel: &Function, state: &[State]) -> Re
         }
         let local = kernel.arrays.iter().find(|a| a.name == s.name);
         let fixed = local.map(|a| a.len.fixed());
-        proof.within_locals = match (proof.within_locals, fixed) {
+        proof.asked_of_slices = match (proof.asked_of_slices, fixed) {
             (Some(mut guards), Some(Some(len))) => {
                 let len = Idx::constant(len as i128);
                 ask(&mut guards, &extent.lo)?;

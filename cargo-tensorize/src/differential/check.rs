@@ -150,7 +150,7 @@ impl Differential {
             Error::Source(format!("{} is not well-formed: {stop}", kernel.lifted.name))
         })?;
         let mut guards = kernel.proof.guards.clone();
-        guards.extend(kernel.proof.within_locals.iter().flatten().cloned());
+        guards.extend(kernel.proof.asked_of_slices.iter().flatten().cloned());
         guards.extend(few_rounds(kernel.summary, kernel.proof.tier));
         if let Some(source) = self
             .signature(kernel.function)

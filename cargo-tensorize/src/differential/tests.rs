@@ -137,7 +137,7 @@ fn proof(tier: Tier) -> Proof {
         eager_guards: vec![],
         accesses: vec![],
         hazards: vec![],
-        within_locals: Some(vec![]),
+        asked_of_slices: Some(vec![]),
         state: vec![],
     }
 }

@@ -4,6 +4,7 @@
 //! algorithm is the loop that the standard describes. Functions, templates' instances and lambdas are inlined.
 
 mod algorithm;
+mod argument;
 mod assigned;
 mod between;
 mod call;

@@ -55,7 +55,7 @@ impl<'u> Lower<'u, '_> {
                 let mut count = self.elements(bytes, d)?;
                 if src.target.array == dst.target.array && d == s {
                     let ahead = offset_op(BinOp::Subtract, dst.offset.clone(), src.offset.clone());
-                    count = self.not_onto_itself(ahead, count)?;
+                    count = self.not_onto_itself(ahead, count, c)?;
                 }
                 self.each(c, dst, count, |k| {
                     let index = offset_op(BinOp::Add, src.offset.clone(), k);
@@ -87,19 +87,33 @@ impl<'u> Lower<'u, '_> {
 
     /// Leaves a copy of so many elements to the original where it goes `ahead` in the same array: element by element it may
     /// read what it has written, as no library does. Gives the number of elements.
-    pub(super) fn not_onto_itself(&mut self, ahead: Expr, count: Expr) -> Result<Expr> {
-        let beyond = offset_op(BinOp::Subtract, ahead.clone(), count.clone());
-        let is = |e: &Expr, test: fn(i128) -> bool| matches!(e, Expr::Const(v) if test(v.as_int()));
-        if is(&ahead, |v| v <= 0) || is(&beyond, |v| v >= 0) || ahead == count {
-            return Ok(count);
-        }
-        let (count, cond) = match ahead {
-            Expr::Const(_) => {
+    pub(super) fn not_onto_itself(
+        &mut self,
+        ahead: Expr,
+        count: Expr,
+        at: Cursor<'u>,
+    ) -> Result<Expr> {
+        let number = |e: &Expr| match e {
+            Expr::Const(v) => Some(v.as_int()),
+            _ => None,
+        };
+        let (count, cond) = match (number(&ahead), number(&count)) {
+            (Some(by), _) if by <= 0 => return Ok(count),
+            (Some(by), Some(n)) if by >= n => return Ok(count),
+            _ if ahead == count => return Ok(count),
+            (Some(by), n) if by == 1 || n.is_some() => {
+                let message =
+                    "a copy onto elements that it has still to read, which is not defined";
+                let mut p = problem(codes::EXPRESSION, message, at);
+                p.help = Some("copy in a loop that says in which order".into());
+                return Err(p);
+            }
+            (Some(_), _) => {
                 let count = self.hold("count", count)?;
                 (count.clone(), Expr::compare(CmpOp::Lt, ahead, count))
             }
             // Which of the two it is where it goes ahead, on to itself or beyond, is not worth a case of its own.
-            _ => {
+            (None, _) => {
                 let zero = Expr::int(ScalarType::I64, 0);
                 (count, Expr::compare(CmpOp::Lt, zero, ahead))
             }

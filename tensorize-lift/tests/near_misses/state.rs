@@ -168,7 +168,7 @@ fn an_array_that_lasts_is_long_enough() {
         assert!(text.iter().any(|g| g == what), "{what}: {text:?}");
     };
     asks(&proof.guards, "-m + 63 >= 0");
-    asks(proof.within_locals.as_deref().unwrap(), "-m + 63 >= 0");
+    asks(proof.asked_of_slices.as_deref().unwrap(), "-m + 63 >= 0");
     let mut shorter = summary.clone();
     let row = shorter.state.iter_mut().find(|s| &*s.name == "row");
     row.unwrap().len = Some(Idx::constant(10));

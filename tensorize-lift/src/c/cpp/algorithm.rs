@@ -4,7 +4,7 @@ use super::super::call::Arg;
 use super::super::expr::{Arith, arithmetic, as_truth};
 use super::super::ffi::Cursor;
 use super::super::lower::{Lower, Result, convert, offset_op};
-use super::super::place::Place;
+use super::super::place::{Place, Pointer};
 use super::super::types::{self, Ty, promote, usual};
 use super::call::Call;
 use super::class::Class;
@@ -49,6 +49,16 @@ pub(super) enum Dest {
     Push(Seq),
 }
 
+impl Dest {
+    /// Where it starts, if what is there is written from the first element to the last.
+    pub fn start(&self) -> Option<&Pointer> {
+        match self {
+            Dest::At(walk) => walk.start(),
+            Dest::Push(_) => None,
+        }
+    }
+}
+
 impl<'u> Lower<'u, '_> {
     /// The algorithms that are statements, or that give a number. `None` if the call is none of them.
     pub(super) fn algorithm(&mut self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
@@ -77,50 +87,16 @@ impl<'u> Lower<'u, '_> {
             ("copy", 3) => {
                 let range = self.range(call, 0)?;
                 let dest = self.dest(call.arg(2)?)?;
-                // Onto itself, further back: not defined, and done as `memmove` does it.
-                let to = match &dest {
-                    Dest::At(walk) => walk.start(),
-                    Dest::Push(_) => None,
-                };
-                let back = match (range.walk.start(), to) {
-                    (Some(from), Some(to)) if to.target.array == from.target.array => {
-                        let ahead = self.distance(from, to, c)?;
-                        let back = matches!(&ahead, Expr::Const(v) if v.as_int() > 0);
-                        if !back {
-                            self.not_onto_itself(ahead, range.len.clone())?;
-                        }
-                        back
-                    }
-                    _ => false,
-                };
-                let last = offset_op(BinOp::Subtract, range.len.clone(), int(1));
-                self.count_to(range.len.clone(), c, |s, k| {
-                    let k = match back {
-                        true => offset_op(BinOp::Subtract, last, k),
-                        false => k,
-                    };
-                    s.put_copy(&dest, k.clone(), range.at(k), c)
-                })?;
+                self.copy_range(&range, &dest, c)?;
             }
             ("copy_n", 3) => {
                 let from = self.pointer(call.arg(0)?)?;
-                let from = self.settled_pointer(from)?;
-                let len = index_of(self.value(call.arg(1)?)?);
+                let range = Range {
+                    walk: Walk::ahead(self.settled_pointer(from)?),
+                    len: index_of(self.value(call.arg(1)?)?),
+                };
                 let dest = self.dest(call.arg(2)?)?;
-                let to = match &dest {
-                    Dest::At(walk) => walk.start(),
-                    Dest::Push(_) => None,
-                };
-                let len = match to {
-                    Some(to) if to.target.array == from.target.array => {
-                        let ahead = self.distance(&from, to, c)?;
-                        self.not_onto_itself(ahead, len)?
-                    }
-                    _ => len,
-                };
-                self.count_to(len, c, |s, k| {
-                    s.put_copy(&dest, k.clone(), from.moved(k).deref(), c)
-                })?;
+                self.copy_range(&range, &dest, c)?;
             }
             ("transform", 4) => {
                 let range = self.range(call, 0)?;

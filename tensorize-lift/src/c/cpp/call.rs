@@ -1,14 +1,10 @@
 //! Calls into the standard library, by name: what each one means as a value, a place, a pointer or a
 //! sequence.
 
-use super::super::call::Arg;
 use super::super::codes;
-use super::super::expr::{as_truth, select};
+use super::super::expr::select;
 use super::super::ffi::{Constant, Cursor};
-use super::super::flatten::is_reached;
-use super::super::lower::{
-    Binding, Lower, Result, convert, offset_op, operands, peeled, problem, scalar_type,
-};
+use super::super::lower::{Lower, Result, convert, offset_op, operands, peeled, problem};
 use super::super::math;
 use super::super::place::Place;
 use super::super::types::{self, Ty};
@@ -498,104 +494,6 @@ impl<'u> Lower<'u, '_> {
             _ => Err(call.unsupported()),
         }
     }
-
-    /// What an argument passes on.
-    pub fn argument(&mut self, a: Cursor<'u>, param: Option<Cursor<'u>>) -> Result<Arg<'u>> {
-        Ok(match types::of(a).referred() {
-            Ty::Pointer(_) => Arg::Pointer(self.pointer(a)?),
-            Ty::Array(..) => match param.map(types::of) {
-                Some(Ty::Reference(_)) => Arg::Place(self.place(a)?),
-                _ => Arg::Pointer(self.pointer(a)?),
-            },
-            Ty::Class(Class::Lambda | Class::Functor(..)) | Ty::Function => {
-                Arg::Callable(self.callable(a)?)
-            }
-            // What a function returns by value has a place of its own.
-            Ty::Class(Class::Array(element, len)) if returns_array(a) => {
-                let dest = self.local_seq("given", &element, &int(len.into()), a)?;
-                self.construct(&dest, a)?;
-                Arg::Seq(dest)
-            }
-            Ty::Class(_) => {
-                let seq = self.seq(a)?;
-                Arg::Seq(if seq.size.is_some() {
-                    seq
-                } else {
-                    self.settled_seq(seq)?
-                })
-            }
-            _ => {
-                let by_reference = matches!(param.map(types::of), Some(Ty::Reference(_)));
-                if by_reference && self.is_place(a) {
-                    Arg::Place(self.place(a)?)
-                } else if operands(a).is_empty() && a.kind() == CXCursor_UnexposedExpr {
-                    Arg::Value(self.default_argument(a, param)?)
-                } else {
-                    Arg::Value(self.value(a)?)
-                }
-            }
-        })
-    }
-
-    /// The value of a parameter that the call leaves to its default.
-    fn default_argument(&mut self, a: Cursor<'u>, param: Option<Cursor<'u>>) -> Result<Expr> {
-        let ty = scalar_type(&types::of(a).referred(), a)?;
-        let default = param.and_then(|p| operands(p).last().copied());
-        match default {
-            Some(e) => {
-                let v = self.value(e)?;
-                Ok(if ty == ScalarType::I1 {
-                    as_truth(v)
-                } else {
-                    convert(ty, v)
-                })
-            }
-            None => self.value(a),
-        }
-    }
-
-    /// Whether an expression names something that stays where it is, as its own type.
-    pub fn is_place(&self, c: Cursor<'u>) -> bool {
-        match c.kind() {
-            CXCursor_DeclRefExpr => c.referenced().is_some_and(|d| {
-                match self.bindings.get(&d) {
-                    Some(Binding::Scalar(..) | Binding::Alias(_) | Binding::Array(..)) => true,
-                    // A variable of the file that has not been used so far.
-                    None => d.kind() == CXCursor_VarDecl && is_reached(d),
-                    Some(_) => false,
-                }
-            }),
-            CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => true,
-            CXCursor_UnaryOperator => matches!(
-                super::super::operator::unary(c),
-                Ok(super::super::operator::Unary::Deref)
-            ),
-            CXCursor_ParenExpr | CXCursor_UnexposedExpr => match operands(c)[..] {
-                [inner] => types::of(inner) == types::of(c) && self.is_place(inner),
-                _ => false,
-            },
-            CXCursor_CallExpr if super::reference::is_element(c) => true,
-            CXCursor_CallExpr => Call::of(c).is_some_and(|call| {
-                matches!(
-                    call.name.as_str(),
-                    "operator[]" | "operator*" | "at" | "front" | "back" | "get"
-                )
-            }),
-            _ => false,
-        }
-    }
-}
-
-/// Whether an expression calls a function, one that is known, that returns a `std::array` by value.
-fn returns_array(e: Cursor<'_>) -> bool {
-    let e = peeled(e);
-    let callee = (e.kind() == CXCursor_CallExpr).then(|| e.referenced());
-    callee.flatten().is_some_and(|f| {
-        f.kind() != CXCursor_Constructor
-            && !in_std(f)
-            && matches!(types::read(f.ty().result()), Ty::Class(Class::Array(..)))
-            && super::super::call::helper(f).is_some()
-    })
 }
 
 /// `std::max` and `std::min` of two: the first one where they are equal.

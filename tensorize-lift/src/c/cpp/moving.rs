@@ -9,7 +9,7 @@ use super::algorithm::Dest;
 use super::call::Call;
 use super::lambda::Callable;
 use super::seq::{index_of, int};
-use super::walk::{Walk, is_iterator};
+use super::walk::{Range, Walk, is_iterator};
 use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -39,6 +39,39 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
+    /// How far the second of two places is ahead of the first, if both are in one array.
+    fn ahead(
+        &mut self,
+        from: Option<&Pointer>,
+        to: Option<&Pointer>,
+        at: Cursor<'u>,
+    ) -> Result<Option<Expr>> {
+        match (from, to) {
+            (Some(from), Some(to)) if to.target.array == from.target.array => {
+                self.distance(from, to, at).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// `std::copy` and `std::copy_n`
+    pub(super) fn copy_range(&mut self, range: &Range, dest: &Dest, at: Cursor<'u>) -> Result<()> {
+        let ahead = self.ahead(range.walk.start(), dest.start(), at)?;
+        // Onto itself, further back: not defined, and done as `memmove` does it.
+        let back = matches!(&ahead, Some(Expr::Const(v)) if v.as_int() > 0);
+        if let (Some(ahead), false) = (ahead, back) {
+            self.not_onto_itself(ahead, range.len.clone(), at)?;
+        }
+        let last = offset_op(BinOp::Subtract, range.len.clone(), int(1));
+        self.count_to(range.len.clone(), at, |s, k| {
+            let k = match back {
+                true => offset_op(BinOp::Subtract, last, k),
+                false => k,
+            };
+            s.put_copy(dest, k.clone(), range.at(k), at)
+        })
+    }
+
     /// The algorithms that move elements or make new ones.
     pub(super) fn moving(&mut self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
         let c = call.at;
@@ -58,11 +91,8 @@ impl<'u> Lower<'u, '_> {
                 let end = self.pointer(call.arg(2)?)?;
                 let start = end.moved(offset_op(BinOp::Subtract, int(0), range.len.clone()));
                 let start = self.settled_pointer(start)?;
-                if let Some(from) = range.walk.start()
-                    && from.target.array == start.target.array
-                {
-                    let behind = self.distance(&start, from, c)?;
-                    self.not_onto_itself(behind, range.len.clone())?;
+                if let Some(behind) = self.ahead(Some(&start), range.walk.start(), c)? {
+                    self.not_onto_itself(behind, range.len.clone(), c)?;
                 }
                 let dest = Dest::At(Walk::ahead(start));
                 let last = offset_op(BinOp::Subtract, range.len.clone(), int(1));
