@@ -54,10 +54,15 @@ fn within_locals(exec: &mut Executor, guards: &mut Vec<Guard>) -> Option<()> {
     Some(())
 }
 
-/// Signed arithmetic on sizes and counters in which C has no overflow: in which type, and what comes out of it, with the
-/// loops and conditions around it.
+/// Signed arithmetic on sizes and counters in which C has no overflow: what comes out of it, in which type, and where.
 #[derive(Default)]
-pub(crate) struct IndexArithmetic(BTreeMap<(Idx, ScalarType), (Vec<(Sym, Idx)>, Vec<ElemRef>)>);
+pub(crate) struct IndexArithmetic(BTreeMap<(Idx, ScalarType), Around>);
+
+/// The loops and conditions around a place of the code.
+struct Around {
+    loops: Vec<(Sym, Idx)>,
+    path: Vec<ElemRef>,
+}
 
 impl IndexArithmetic {
     /// What is computed in several places is said once, of the rounds and conditions that these have in common. (What
@@ -72,10 +77,13 @@ impl IndexArithmetic {
         if p.has_values() || p.as_constant().is_some() {
             return;
         }
-        let new = || (loops.to_vec(), path.to_vec());
+        let new = || Around {
+            loops: loops.to_vec(),
+            path: path.to_vec(),
+        };
         let known = self.0.entry((p.clone(), ty)).or_insert_with(new);
-        known.0.retain(|l| loops.contains(l));
-        known.1.retain(|c| path.contains(c));
+        known.loops.retain(|l| loops.contains(l));
+        known.path.retain(|c| path.contains(c));
     }
 }
 
@@ -97,7 +105,7 @@ fn arithmetic_fits(exec: &mut Executor, guards: &mut Vec<Guard>) -> Option<()> {
         of.is_some_and(|p| matches!(p, Param::Scalar { ty: of, .. } if of.fits_in(ty)))
     };
     let mut found: BTreeMap<(Idx, ScalarType), Constants> = BTreeMap::new();
-    for ((p, ty), (loops, path)) in std::mem::take(&mut exec.index_arithmetic).0 {
+    for ((p, ty), Around { loops, path }) in std::mem::take(&mut exec.index_arithmetic).0 {
         let place = Access {
             array: "".into(),
             index: p,
