@@ -99,6 +99,11 @@ fn arithmetic_before_an_index_is_cut_to_size_does_not_overflow() {
             "k + n - 1 fits i32",
         ),
         (
+            "shorter",
+            "for (int j = 0; j < k - 1; j++) y[j] = x[i];",
+            "k - 1 fits i32",
+        ),
+        (
             "table",
             "y[i] = x[(unsigned char)(i + k)];",
             "k + n - 1 fits i32",
@@ -119,10 +124,20 @@ fn arithmetic_before_an_index_is_cut_to_size_does_not_overflow() {
         let found = found.unwrap();
         assert!(found.iter().any(|c| c == asked), "{name}: {found:?}");
     }
-    // Of a sum alone the end of what is touched tells.
-    let found = conditions(
-        "offset",
-        "void f(const float *x, float *y, int n, int k) { for (int i = 0; i < n; i++) y[i] = x[i + k]; }",
-    );
-    assert!(found.unwrap().is_empty());
+    // Of a sum alone the end of what is touched tells, whatever it is that says how many rounds there are.
+    for (name, body) in [
+        ("offset", "y[i] = x[i + k];"),
+        (
+            "rows",
+            "for (int j = 0; j < length[i]; j++) y[i] += x[i * k + j];",
+        ),
+    ] {
+        let found = conditions(
+            name,
+            &format!(
+                "void f(const float *x, const int *length, float *y, int n, int k) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
+            ),
+        );
+        assert!(found.unwrap().is_empty());
+    }
 }

@@ -1,6 +1,7 @@
 //! What a caller with slices is asked for besides the guards. C takes it for granted of its callers, and one that is called
 //! otherwise may touch anything.
 
+use crate::bound::of_rounds;
 use crate::context::Context;
 use crate::exec::{Access, Executor};
 use crate::interval::interval;
@@ -93,7 +94,7 @@ impl IndexArithmetic {
 fn arithmetic_fits(exec: &mut Executor, guards: &mut Vec<Guard>) -> Option<()> {
     let decides = |a: &Access| {
         !is_plain(&a.index)
-            || a.loops.iter().any(|(_, n)| !is_plain(n))
+            || a.loops.iter().any(|(_, n)| !is_given(n))
             || a.path.iter().any(|c| !c.indices().is_empty())
     };
     if !exec.accesses.iter().any(decides) {
@@ -113,7 +114,7 @@ fn arithmetic_fits(exec: &mut Executor, guards: &mut Vec<Guard>) -> Option<()> {
             path,
             write: false,
         };
-        for end in ends(&mut exec.ctx, &place, guards)? {
+        for end in ends(&mut exec.ctx, &place, &exec.accesses, guards)? {
             if !is_param(&end, ty) {
                 let (others, constant) = apart(&end);
                 let known = found.entry((others, ty)).or_insert((constant, constant));
@@ -141,10 +142,15 @@ fn arithmetic_fits(exec: &mut Executor, guards: &mut Vec<Guard>) -> Option<()> {
 type Constants = (i128, i128);
 
 /// The least and the largest number that this is in any round. What is asked of sizes to know them is asked here alone.
-fn ends(ctx: &mut Context, place: &Access, guards: &mut Vec<Guard>) -> Option<[Idx; 2]> {
+fn ends(
+    ctx: &mut Context,
+    place: &Access,
+    all: &[Access],
+    guards: &mut Vec<Guard>,
+) -> Option<[Idx; 2]> {
     let saved = ctx.save();
     let before = ctx.guards().len();
-    let found = interval(ctx, place, None, None);
+    let found = interval(ctx, place, None, None).or_else(|| reach::ends(ctx, place, all));
     for guard in &ctx.guards()[before..] {
         add(guards, guard.clone());
     }
@@ -166,6 +172,14 @@ fn is_plain(i: &Idx) -> bool {
         Atom::Value(e) => is_read(e),
         _ => false,
     })
+}
+
+/// Whether a number of rounds is a size as it is, or the distance of two numbers that are read from memory.
+fn is_given(n: &Idx) -> bool {
+    let rounds = of_rounds(n);
+    let is_read = |atom: &Atom| matches!(atom, Atom::Value(e) if is_read(e));
+    let mut atoms = rounds.terms().flat_map(|(m, _)| m);
+    rounds.as_sym().is_some() || atoms.all(is_read)
 }
 
 /// Whether it is read from memory, in whatever type. (Where from is an access of its own.)
