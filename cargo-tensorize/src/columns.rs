@@ -63,6 +63,20 @@ pub fn within_objects(source: &Source, summary: &tensir::Function, proof: &Proof
                     hold(&numbers(size, *each) - &hi);
                 }
             }
+            Shape::Records {
+                views,
+                size: Some(size),
+                ..
+            } => {
+                let size = Idx::sym(size.as_str());
+                hold(size.clone());
+                for view in views {
+                    if let Some((lo, hi)) = extent(&view.to) {
+                        hold(lo);
+                        hold(&numbers(size.clone(), view.stride) - &hi);
+                    }
+                }
+            }
             Shape::Place { to, len } => {
                 if let Some((lo, hi)) = extent(to) {
                     hold(lo);

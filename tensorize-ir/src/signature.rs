@@ -98,6 +98,30 @@ pub struct Number {
     pub to: String,
 }
 
+/// The memory of structs, seen as an array of the numbers of one type that are in them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct View {
+    /// The array.
+    pub to: String,
+    /// How many of its elements fill a struct.
+    pub stride: u64,
+    /// Which of these the function looks at, in ascending order.
+    pub at: Vec<u64>,
+}
+
+/// What structs lie in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Holder {
+    /// Behind a pointer.
+    Pointer,
+    /// In a `std::vector` that is passed by reference.
+    Vector,
+    /// In a `std::span`.
+    Span,
+}
+
 /// How one value of the source is flattened. All strings but spelled types are names of LoopIR parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -185,6 +209,19 @@ pub enum Shape {
         #[serde(default = "one", skip_serializing_if = "is_one")]
         each: u64,
     },
+    /// Structs with members of several types that are only read: an array for each type, all of which are the structs'
+    /// memory, so that none of them may be written.
+    Records {
+        /// What they lie in.
+        holder: Holder,
+        /// The struct's type alone.
+        ty: String,
+        /// One for each type, in the order of their first use.
+        views: Vec<View>,
+        /// How many structs there are, an `i64`, where the holder says it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<String>,
+    },
     /// A vector of vectors of one length.
     Nested {
         /// Element *j* of row *i* is element `i*pitch + j` of this array.
@@ -252,6 +289,10 @@ impl Shape {
             }
             Shape::Span { to, size, .. } => {
                 names.push(to);
+                names.extend(size.as_deref());
+            }
+            Shape::Records { views, size, .. } => {
+                names.extend(views.iter().map(|v| v.to.as_str()));
                 names.extend(size.as_deref());
             }
             Shape::Nested {
@@ -354,6 +395,14 @@ impl fmt::Display for Shape {
             }
             Shape::Span { to, size, each } => {
                 write!(f, "span {to}, {}{}", or_none(size), by(each))
+            }
+            Shape::Records { views, size, .. } => {
+                write!(f, "structs")?;
+                for View { to, stride, at } in views {
+                    let at: Vec<String> = at.iter().map(u64::to_string).collect();
+                    write!(f, " {to}[{} of {stride}]", at.join(" "))?;
+                }
+                size.iter().try_for_each(|s| write!(f, ", {s}"))
             }
             Shape::Nested {
                 to,

@@ -1,9 +1,9 @@
 //! What C++ adds: objects of the standard library, and exceptions, which must not unwind through the
 //! dispatcher.
 
-use super::{Adaptor, I64, c_type, local};
+use super::{Adaptor, Around, I64, c_type, local};
 use std::fmt::Write as _;
-use tensorize_ir::signature::{Language, Shape};
+use tensorize_ir::signature::{Holder, Language, Shape};
 
 pub(super) const PRELUDE: &str = r#"
 #include <cstddef>
@@ -255,6 +255,27 @@ impl Adaptor<'_> {
                 let p = format!("(typename tensorize::same<{bare}>::pointer)({})", local(to));
                 let p = p.replace("typename ", "");
                 return Ok(format!("{bare}({p}, {size})"));
+            }
+            Shape::Records { holder, .. } => {
+                let mut around = Around {
+                    count: *count,
+                    ..Around::default()
+                };
+                let (start, n) = self.structs(shape, &mut around)?;
+                *count = around.count;
+                *before += &around.before;
+                *after += &around.after;
+                match holder {
+                    Holder::Pointer => return Ok(format!("tensorize::pointer<{bare}>({start})")),
+                    Holder::Span => {
+                        let p = format!("(tensorize::same<{bare}>::pointer)({start})");
+                        return Ok(format!("{bare}({p}, {n})"));
+                    }
+                    Holder::Vector => {
+                        let first = format!("(const {bare}::value_type *)({start})");
+                        writeln!(before, "    {bare} {v}({first}, {first} + {n});").ok();
+                    }
+                }
             }
             Shape::Nested {
                 to,

@@ -2,7 +2,7 @@
 
 use super::{Adaptor, I64, c_type};
 use std::fmt::Write as _;
-use tensorize_ir::signature::{Language, Number, Shape};
+use tensorize_ir::signature::{Holder, Language, Number, Shape};
 
 /// What taking the arguments apart comes to.
 #[derive(Default)]
@@ -295,6 +295,29 @@ impl Adaptor<'_> {
                     parts
                         .flat
                         .push((size.clone(), format!("({I64}){value}.size()")));
+                }
+            }
+            Shape::Records {
+                holder,
+                ty,
+                views,
+                size,
+            } => {
+                let start = match holder {
+                    Holder::Pointer => self.address(value),
+                    Holder::Vector | Holder::Span => format!("{value}.data()"),
+                };
+                parts.before += &self.same_size(ty, views)?;
+                for view in views {
+                    parts.flat.push(array(&view.to, start.clone())?);
+                }
+                if let Some(size) = size {
+                    parts
+                        .flat
+                        .push((size.clone(), format!("({I64}){value}.size()")));
+                }
+                if *holder == Holder::Vector {
+                    self.fix_object(value, parts);
                 }
             }
             Shape::Nested {

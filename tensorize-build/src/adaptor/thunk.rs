@@ -2,7 +2,7 @@
 
 use super::{Adaptor, Around, I64, c_type, local};
 use std::fmt::Write as _;
-use tensorize_ir::signature::{Language, Number, Shape};
+use tensorize_ir::signature::{Holder, Language, Number, Shape, View};
 
 impl Adaptor<'_> {
     /// A declaration of the original under a name of our own, which stays when its name leads elsewhere.
@@ -190,7 +190,14 @@ impl Adaptor<'_> {
                 self.fill(shape, &v, around)?;
                 if *pointer { format!("&{v}") } else { v }
             }
-            Shape::Vector { .. } | Shape::Span { .. } | Shape::Nested { .. } => {
+            Shape::Records {
+                holder: Holder::Pointer,
+                ..
+            } => self.structs(shape, around)?.0,
+            Shape::Vector { .. }
+            | Shape::Span { .. }
+            | Shape::Nested { .. }
+            | Shape::Records { .. } => {
                 return Err("C has no vectors".into());
             }
         })
@@ -234,6 +241,96 @@ impl Adaptor<'_> {
         .ok();
         writeln!(around.after, "    __builtin_free({t});").ok();
         format!("({t} - {t}_lo)")
+    }
+
+    /// Structs with the members that the flat arrays have, in memory of our own: expressions for where the struct of
+    /// number 0 is, and for how many there are.
+    pub(super) fn structs(
+        &self,
+        shape: &Shape,
+        around: &mut Around,
+    ) -> Result<(String, String), String> {
+        let Shape::Records {
+            ty, views, size, ..
+        } = shape
+        else {
+            return Err("only structs lie in such an array".into());
+        };
+        around.count += 1;
+        let v = format!("tensorize_v{}", around.count);
+        let mut c = self.same_size(ty, views)?;
+        // Those whose members are there, or as many as the holder says.
+        write!(c, "    {I64} {v}_lo = 0, {v}_hi = 0;").ok();
+        if let Some(size) = size {
+            write!(c, " {v}_hi = {0} > 0 ? {0} : 0;", local(size)).ok();
+        } else {
+            for (k, View { to, stride, .. }) in views.iter().enumerate() {
+                let (a, b) = self.ends(to);
+                let floor = |e: &str| format!("({e}) / {stride} - (({e}) % {stride} < 0)");
+                let end = format!("{b} + {}", stride - 1);
+                write!(
+                    c,
+                    "\n    if ({a} < {b}) {{ {I64} lo = {}, hi = {}; \
+                     if ({v}_lo == {v}_hi) {{ {v}_lo = lo; {v}_hi = hi; }} \
+                     if (lo < {v}_lo) {v}_lo = lo; if (hi > {v}_hi) {v}_hi = hi; }} /* {k} */",
+                    floor(&a),
+                    floor(&end),
+                )
+                .ok();
+            }
+        }
+        write!(
+            c,
+            "\n    char *{v} = (char *)__builtin_calloc({v}_hi - {v}_lo + 1, sizeof({ty}));\n"
+        )
+        .ok();
+        for View { to, stride, at } in views {
+            let ((a, b), number, array) = (self.ends(to), self.type_of(to)?, local(to));
+            writeln!(
+                c,
+                "    for ({I64} tensorize_i = {v}_lo; tensorize_i < {v}_hi; tensorize_i++) {{"
+            )
+            .ok();
+            for k in at {
+                writeln!(
+                    c,
+                    "        {{ {I64} at = tensorize_i * {stride} + {k}; if ({a} <= at && at < {b}) \
+                     __builtin_memcpy({v} + (tensorize_i - {v}_lo) * ({I64})sizeof({ty}) + {k} * sizeof({number}), \
+                     (const void *)({array} + at), sizeof({number})); }}"
+                )
+                .ok();
+            }
+            c += "    }\n";
+        }
+        around.before += &c;
+        writeln!(around.after, "    __builtin_free({v});").ok();
+        Ok((
+            format!("(void *)({v} - {v}_lo * ({I64})sizeof({ty}))"),
+            format!("({v}_hi - {v}_lo)"),
+        ))
+    }
+
+    /// A check by the compiler: so many numbers fill a struct.
+    pub(super) fn same_size(&self, ty: &str, views: &[View]) -> Result<String, String> {
+        let mut c = String::new();
+        for View { to, stride, .. } in views {
+            let number = self.type_of(to)?;
+            writeln!(
+                c,
+                "    (void)sizeof(char[sizeof({ty}) == {stride} * sizeof({number}) ? 1 : -1]);"
+            )
+            .ok();
+        }
+        Ok(c)
+    }
+
+    /// The first element of an array that is there, and one past the last.
+    fn ends(&self, to: &str) -> (String, String) {
+        let n = self.array_number(to);
+        (
+            format!("extents[{}]", 2 * n),
+            format!("extents[{}]", 2 * n + 1),
+        )
     }
 
     /// Sets the fields of a struct that has been zeroed.
@@ -308,6 +405,10 @@ impl Adaptor<'_> {
                 format!("&{inner}")
             }
             Shape::Pointer { to, given } => pointer(to, given.as_deref()),
+            Shape::Records {
+                holder: Holder::Pointer,
+                ..
+            } => self.structs(shape, around)?.0,
             Shape::Rows { to, pitch, given } => {
                 let table = self.table(to, pitch, around);
                 match given {

@@ -75,7 +75,7 @@ impl<'u> Lower<'u, '_> {
                 };
                 self.bind_scalar_named(d, name, ty, value)
             }
-            Ty::Pointer(_) | Ty::Other(codes::RECORD, _) | Ty::Record(..)
+            Ty::Pointer(_) | Ty::Other(codes::RECORD, _) | Ty::Record(..) | Ty::Mixed(..)
                 if init.is_some_and(|e| self.is_record(d, e)) =>
             {
                 self.bind_record(d, init.expect("just looked"))
@@ -304,8 +304,8 @@ impl<'u> Lower<'u, '_> {
             }
         }
         let t = types::of(definition);
-        if let Ty::Other(code, what) = &t {
-            return Err(problem(code, format!("{what} is not supported"), at));
+        if let Ty::Other(..) | Ty::Mixed(..) = &t {
+            scalar_type(&t, at)?;
         }
         let Some(init) = definition
             .initializer()

@@ -8,6 +8,7 @@ mod ends;
 mod first_value;
 mod global;
 mod local;
+mod mixed;
 mod numbers;
 mod object;
 mod record;
@@ -19,6 +20,7 @@ pub(super) use element::{StructArgument, uniform};
 pub(super) use first_value::is_zero_at_first;
 pub(super) use global::is_reached;
 pub(super) use local::is_of_numbers;
+pub(super) use mixed::mixed;
 pub(super) use object::is_object;
 pub(super) use record::{Part, is_private};
 pub(super) use unused::is_dropped;
@@ -63,6 +65,8 @@ pub(super) struct Flat<'u> {
     vectors: HashMap<Path<'u>, super::cpp::seq::Seq>,
     /// The numbers of the object that the kernel returns, and the arrays that they go to.
     object_numbers: Vec<(Place, Target)>,
+    /// Arrays of structs with members of several types, which LoopIR does not have, by the names that they would have there.
+    mixed: HashMap<Sym, mixed::Mixed>,
     /// How many local structs there are.
     locals: usize,
 }
@@ -204,6 +208,9 @@ impl<'u> Lower<'u, '_> {
             return self.end_parameter(p, name, begin).map(|()| true);
         }
         let code = self.frames[0].function;
+        if self.mixed_parameter(p, name)? {
+            return Ok(true);
+        }
         if element::walks(self, code, p) {
             return Ok(false);
         }
@@ -404,7 +411,7 @@ impl<'u> Lower<'u, '_> {
         };
         let mut plain = result.is_none() && described.shared.is_none();
         for root in std::mem::take(&mut self.flat.roots) {
-            let shape = shape_of(root.node, &mut params);
+            let shape = shape_of(root.node, &self.flat.mixed, &mut params);
             plain &= root.plain
                 && root.global.is_none()
                 && matches!(
@@ -444,8 +451,11 @@ fn array_param(name: &Sym, elem: ScalarType, is_const: bool, restrict: bool) -> 
 }
 
 /// A part's shape; its parameters are added to `params` in the struct's order.
-fn shape_of(node: Node<'_>, params: &mut Vec<Param>) -> Shape {
+fn shape_of(node: Node<'_>, mixed: &HashMap<Sym, mixed::Mixed>, params: &mut Vec<Param>) -> Shape {
     match node {
+        Node::Leaf(shape @ Shape::Records { .. }, own) => {
+            mixed::shape_of(shape, own, mixed, params)
+        }
         Node::Leaf(shape, own) => {
             params.extend(own);
             shape
@@ -465,7 +475,7 @@ fn shape_of(node: Node<'_>, params: &mut Vec<Param>) -> Shape {
                     name: f.spelling(),
                     base: record::base_of(declaration, f),
                     hidden: record::hidden(f),
-                    shape: shape_of(n, params),
+                    shape: shape_of(n, mixed, params),
                 })
                 .collect();
             Shape::Struct {

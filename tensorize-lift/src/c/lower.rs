@@ -186,6 +186,11 @@ pub(super) fn scalar_type(t: &Ty, at: Cursor<'_>) -> Result<ScalarType> {
             "a struct where a number is needed",
             at,
         )),
+        Ty::Mixed(name, _) => Err(problem(
+            codes::RECORD,
+            format!("a struct or union ('{name}') is not supported"),
+            at,
+        )),
         Ty::Void => Err(problem(
             codes::TYPE,
             "a void value where a number is needed",
@@ -196,7 +201,9 @@ pub(super) fn scalar_type(t: &Ty, at: Cursor<'_>) -> Result<ScalarType> {
             "a function where a number is needed",
             at,
         )),
-        Ty::Reference(t) if matches!(**t, Ty::Other(..) | Ty::Record(..)) => scalar_type(t, at),
+        Ty::Reference(t) if matches!(**t, Ty::Other(..) | Ty::Record(..) | Ty::Mixed(..)) => {
+            scalar_type(t, at)
+        }
         Ty::Reference(_) | Ty::Class(_) => Err(problem(
             codes::TYPE,
             "an object of a class where a number is needed",
@@ -400,6 +407,7 @@ impl<'u, 's> Lower<'u, 's> {
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
         super::scalars::replace(&mut lower.arrays, &mut body);
+        lower.check_mixed(f)?;
         let (params, described) = lower.flat_signature(result)?;
         for p in &params {
             // A cast can take `const` away, and callers go by the type.

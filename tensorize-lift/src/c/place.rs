@@ -237,6 +237,7 @@ impl<'u> Lower<'u, '_> {
             Place::Var(name, ty) => Ok(Expr::Var(name, ty)),
             Place::Constant(v) => Ok(Expr::Const(v)),
             Place::Element(target, index, ty) => {
+                self.check_no_struct(&target.array, c)?;
                 Ok(seen_as(ty, Expr::load(target.array, target.elem, index)))
             }
             Place::Array(_) => Err(scalar_type(&Ty::Array(Box::new(Ty::Void), None), c)
@@ -264,6 +265,7 @@ impl<'u> Lower<'u, '_> {
                 self.emit(Stmt::Assign { var, ty, value })
             }
             Place::Element(Target { array, elem }, index, ty) if value.ty() == ty => {
+                self.check_no_struct(&array, at)?;
                 self.written.insert(array.clone());
                 self.emit(Stmt::Store {
                     array,

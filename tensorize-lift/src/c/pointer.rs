@@ -249,6 +249,19 @@ impl<'u> Lower<'u, '_> {
         let Ty::Pointer(to) = types::of(c) else {
             return Ok(p);
         };
+        if self.is_of_mixed(&p.target.array) {
+            // Its steps are structs, and nothing but members can be read there.
+            return match (*to, types::of(inner)) {
+                (Ty::Mixed(a, _), Ty::Pointer(from) | Ty::Array(from, _)) if matches!(&*from, Ty::Mixed(b, _) if a == *b) => {
+                    Ok(p)
+                }
+                _ => Err(problem(
+                    codes::POINTER_CAST,
+                    "a pointer to structs with members of several types is cast to another type",
+                    c,
+                )),
+            };
+        }
         let table = p.dims.iter().any(|d| self.is_pitch(d));
         match to.flatten() {
             (Ty::Void, _) if table => Ok(p),

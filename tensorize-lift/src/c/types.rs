@@ -20,6 +20,9 @@ pub(super) enum Ty {
     Vector(Box<Ty>, u64),
     /// A struct of nothing but so many numbers of one type, without gaps: in memory, an array of them.
     Record(Box<Ty>, u64),
+    /// A struct with members of several types, by its name and its size in bytes. There is no flat array of them: where they
+    /// are parameters, there is one for each type (`flatten/mixed.rs`).
+    Mixed(String, u64),
     Function,
     /// A C++ reference.
     Reference(Box<Ty>),
@@ -52,7 +55,9 @@ pub(super) fn read(t: Type<'_>) -> Ty {
         CXType_Record => {
             let numbers = super::flatten::uniform(c);
             let numbers = numbers.map(|(s, n)| Ty::Record(Box::new(Ty::Scalar(s)), n));
-            super::cpp::class::of(c).or(numbers).unwrap_or_else(|| {
+            let known = super::cpp::class::of(c).or(numbers);
+            let known = known.or_else(|| super::flatten::mixed(c));
+            known.unwrap_or_else(|| {
                 let what = format!("a struct or union ('{}')", t.spelling());
                 Ty::Other(codes::RECORD, what)
             })
@@ -151,6 +156,11 @@ impl Ty {
                     dims.push(Some(*n));
                     t = inner;
                 }
+                // One step is one struct.
+                Ty::Mixed(..) => {
+                    dims.push(Some(1));
+                    break;
+                }
                 _ => break,
             }
         }
@@ -163,6 +173,11 @@ impl Ty {
             Ty::Reference(t) => *t,
             t => t,
         }
+    }
+
+    /// Whether it is a struct that may be an element of an array.
+    pub fn is_record(&self) -> bool {
+        matches!(self, Ty::Record(..) | Ty::Mixed(..))
     }
 
     pub fn as_scalar(&self) -> Option<ScalarType> {

@@ -402,7 +402,7 @@ impl<'u> Lower<'u, '_> {
                 }
                 self.bind_pointer(p, Some((v.target, dims, v.offset)))
             }
-            Arg::Place(Place::Array(of)) if matches!(t.clone().referred(), Ty::Record(..)) => {
+            Arg::Place(Place::Array(of)) if t.clone().referred().is_record() => {
                 self.element_parameter(p, of)
             }
             Arg::Place(place) => {

@@ -14,7 +14,7 @@ use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Param, Stmt};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::signature::{self, Shape};
+use tensorize_ir::signature::{self, Holder, Shape};
 
 /// What the kernel says about a vector when it ends: these variables go to the elements of an array.
 pub(super) struct Resized {
@@ -46,6 +46,9 @@ impl<'u> Lower<'u, '_> {
         };
         let t = types::of(p);
         let by_reference = matches!(t, Ty::Reference(_));
+        if let Some(flattened) = self.mixed_sequence(p, &name, t.clone())? {
+            return Ok(Some(flattened));
+        }
         let referred = match p.ty().canonical() {
             t if by_reference => t.pointee(),
             t => t,
@@ -146,6 +149,38 @@ impl<'u> Lower<'u, '_> {
             restrict,
         };
         (param, Target { array, elem })
+    }
+
+    /// A vector of structs with members of several types that is passed by reference, or a span of such.
+    fn mixed_sequence(&mut self, p: Cursor<'u>, name: &str, t: Ty) -> Result<Option<Flattened>> {
+        let by_reference = matches!(t, Ty::Reference(_));
+        let (element, extent, holder) = match t.referred() {
+            Ty::Class(Class::Vector(element)) => (element, None, Holder::Vector),
+            Ty::Class(Class::Span(element, extent)) => (element, extent, Holder::Span),
+            _ => return Ok(None),
+        };
+        let Ty::Mixed(ty, bytes) = *element else {
+            return Ok(None);
+        };
+        if holder == Holder::Vector && (!by_reference || self.cpp.grown.contains(&p)) {
+            let message = format!("'{name}' is a vector of structs that is copied or grows");
+            return Err(problem(codes::RECORD, message, p));
+        }
+        if extent.is_some() {
+            let message = format!("'{name}' is a span of structs whose type has its length");
+            return Err(problem(codes::RECORD, message, p));
+        }
+        let (param, len) = self.size_param(name, "size");
+        let size = Some(param.name().to_string());
+        let (start, shape) = self.mixed_array(name, &ty, bytes, holder, size);
+        let seq = Seq {
+            start,
+            len,
+            size: None,
+            rows: None,
+        };
+        self.bindings.insert(p, Binding::Seq(seq));
+        Ok(Some((vec![param], shape)))
     }
 
     fn size_param(&mut self, of: &str, what: &str) -> (Param, Expr) {

@@ -96,7 +96,8 @@ impl<'u> Lower<'u, '_> {
             return self.take_element_apart(d, element);
         }
         let t = types::of(d);
-        if let (Ty::Record(..), Place::Array(of)) = (t.clone().referred(), &element) {
+        if let (Ty::Record(..) | Ty::Mixed(..), Place::Array(of)) = (t.clone().referred(), &element)
+        {
             return self.element_parameter(d, of.clone());
         }
         if matches!(t, Ty::Reference(_)) {
@@ -155,7 +156,7 @@ impl<'u> Lower<'u, '_> {
     /// `T &x = e;`
     pub fn reference_declaration(&mut self, d: Cursor<'u>, e: Cursor<'u>) -> Result<()> {
         match types::of(d).referred() {
-            Ty::Record(..) if self.is_in_array(e) => {
+            Ty::Record(..) | Ty::Mixed(..) if self.is_in_array(e) => {
                 let of = self.full(e, |s| s.element(e))?;
                 self.element_parameter(d, of)
             }
@@ -196,7 +197,9 @@ impl<'u> Lower<'u, '_> {
                 Ok(())
             }
             // One that is more than numbers of one type.
-            Ty::Other(codes::RECORD, _) if is_struct(d.ty()) && !self.is_temporary(e) => {
+            Ty::Other(codes::RECORD, _) | Ty::Mixed(..)
+                if is_struct(d.ty()) && !self.is_temporary(e) =>
+            {
                 self.bind_record(d, e)
             }
             _ => Err(problem(

@@ -43,8 +43,7 @@ fn returned_element<'u>(call: Cursor<'u>, depth: usize) -> Option<(Cursor<'u>, C
         return None;
     };
     let is_object = is_object(&result);
-    (is_object || result.as_scalar().is_some() || matches!(*result, Ty::Record(..)))
-        .then_some(())?;
+    (is_object || result.as_scalar().is_some() || result.is_record()).then_some(())?;
     let (definition, value) = returned(call, depth)?;
     let element = peeled(value);
     // A member that is a number may be a copy of the caller's; elements of arrays are the caller's own.

@@ -89,6 +89,8 @@ api! {
         fn clang_getSpecializedCursorTemplate(CXCursor) -> CXCursor;
         fn clang_getTypeDeclaration(CXType) -> CXCursor;
         fn clang_Type_getSizeOf(CXType) -> c_longlong;
+        fn clang_Type_getAlignOf(CXType) -> c_longlong;
+        fn clang_Cursor_getOffsetOfField(CXCursor) -> c_longlong;
         fn clang_getPointeeType(CXType) -> CXType;
         fn clang_getArrayElementType(CXType) -> CXType;
         fn clang_getArraySize(CXType) -> c_longlong;

@@ -122,6 +122,13 @@ impl<'u> Cursor<'u> {
         unsafe { (api().clang_Cursor_isBitField)(self.raw) != 0 }
     }
 
+    /// How many bytes of its struct come before this field; `None` for one that doesn't begin with a byte.
+    pub fn offset_in_struct(&self) -> Option<u64> {
+        let bits =
+            u64::try_from(unsafe { (api().clang_Cursor_getOffsetOfField)(self.raw) }).ok()?;
+        (bits % 8 == 0).then_some(bits / 8)
+    }
+
     pub fn in_main_file(&self) -> bool {
         unsafe {
             let location = (api().clang_getCursorLocation)(self.raw);

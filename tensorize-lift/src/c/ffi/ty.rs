@@ -39,6 +39,11 @@ impl<'u> Type<'u> {
         u64::try_from(unsafe { (api().clang_Type_getSizeOf)(self.raw) }).ok()
     }
 
+    /// In bytes.
+    pub fn alignment(&self) -> Option<u64> {
+        u64::try_from(unsafe { (api().clang_Type_getAlignOf)(self.raw) }).ok()
+    }
+
     pub fn pointee(&self) -> Type<'u> {
         self.with(unsafe { (api().clang_getPointeeType)(self.raw) })
     }

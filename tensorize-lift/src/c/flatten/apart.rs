@@ -127,10 +127,7 @@ impl<'u> Lower<'u, '_> {
         let whole = match (struct_declaration(t).is_some(), element) {
             (true, Place::Array(of)) if by_reference => Whole::Element(of),
             (true, Place::Array(of)) => {
-                let mut values = Vec::new();
-                for place in self.numbers_of_element(&of, d)? {
-                    values.push(self.load(place, d)?);
-                }
+                let values = self.values_of_element(&of, t, d)?;
                 Whole::Named(self.new_struct(d, "parts", Some(values))?)
             }
             (false, place) => {

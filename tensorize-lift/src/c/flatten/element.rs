@@ -96,7 +96,7 @@ pub(super) fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
 
 /// What a type consists of, if that is so many numbers of one type without gaps. Pointers are not followed,
 /// so that a struct which points to its like comes to an end.
-fn parts(t: Type<'_>) -> Option<(ScalarType, u64)> {
+pub(super) fn parts(t: Type<'_>) -> Option<(ScalarType, u64)> {
     let t = t.canonical();
     match t.kind() {
         CXType_ConstantArray => {
@@ -134,7 +134,7 @@ pub(in crate::c) fn uniform(t: Type<'_>) -> Option<(ScalarType, u64)> {
 
 /// Whether a pointer is one to a struct that may be an element of an array of numbers.
 fn points_to_uniform(t: Type<'_>) -> bool {
-    matches!(types::read(t), Ty::Pointer(to) if matches!(*to, Ty::Record(..)))
+    matches!(types::read(t), Ty::Pointer(to) if to.is_record())
 }
 
 /// Whether a pointer to a struct is one into an array: it is moved, subscripted or compared in this code,
@@ -210,8 +210,8 @@ impl<'u> Lower<'u, '_> {
     pub fn is_in_array(&self, c: Cursor<'u>) -> bool {
         let c = peeled(c);
         let to_struct = match types::of(c).referred() {
-            Ty::Record(..) => true,
-            Ty::Pointer(to) => matches!(*to, Ty::Record(..)),
+            t if t.is_record() => true,
+            Ty::Pointer(to) => to.is_record(),
             _ => false,
         };
         let first = || operands(c).first().copied();
@@ -246,7 +246,7 @@ impl<'u> Lower<'u, '_> {
                 CXCursor_CStyleCastExpr => {
                     first().is_some_and(|inner| {
                         self.is_in_array(inner)
-                            || matches!(types::of(inner), Ty::Pointer(to) if to.flatten().0.as_scalar().is_some() && !matches!(*to, Ty::Record(..)))
+                            || matches!(types::of(inner), Ty::Pointer(to) if to.flatten().0.as_scalar().is_some() && !to.is_record())
                     })
                 }
                 CXCursor_BinaryOperator | CXCursor_CompoundAssignOperator => true,
@@ -296,7 +296,12 @@ impl<'u> Lower<'u, '_> {
         field: Cursor<'u>,
         at: Cursor<'u>,
     ) -> Result<Place> {
-        let (before, dims) = member_at(field).ok_or_else(|| {
+        if self.is_of_mixed(&of.target.array) {
+            return self.mixed_member(of, field, at);
+        }
+        // Of another struct, numbers of other types may come before it.
+        let whole = field.semantic_parent().and_then(|s| uniform(s.ty()));
+        let (before, dims) = whole.and_then(|_| member_at(field)).ok_or_else(|| {
             let message = format!("the member '{}' is not supported", field.spelling());
             problem(codes::RECORD, message, at)
         })?;
@@ -369,12 +374,7 @@ impl<'u> Lower<'u, '_> {
             self.bindings.insert(p, Binding::Alias(Place::Array(of)));
             return Ok(());
         }
-        let (_, count) = uniform(p.ty())
-            .ok_or_else(|| problem(codes::RECORD, "this use of a struct is not supported", p))?;
-        let mut values = Vec::new();
-        for place in self.element_numbers(&of, count) {
-            values.push(self.load(place, p)?);
-        }
+        let values = self.values_of_element(&of, p.ty(), p)?;
         self.bind_struct(p, Some(values))
     }
 }

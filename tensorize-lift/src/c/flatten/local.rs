@@ -183,10 +183,8 @@ impl<'u> Lower<'u, '_> {
             }
             CXCursor_ConditionalOperator => self.chosen(e),
             _ if self.is_in_array(e) => {
-                let leaves = numbers(e.ty()).ok_or_else(|| unsupported(e))?;
                 let of = self.element(e)?;
-                let places = self.element_numbers(&of, leaves.len() as u64);
-                places.into_iter().map(|p| self.load(p, e)).collect()
+                self.values_of_element(&of, e.ty(), e)
             }
             CXCursor_CXXFunctionalCastExpr
             | CXCursor_CXXStaticCastExpr

@@ -17,7 +17,7 @@ use clang_sys::*;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Param};
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::signature::Shape;
+use tensorize_ir::signature::{Holder, Shape};
 
 /// A member, or a variable of the file, that is no struct.
 pub(in crate::c) struct Part<'a, 'u> {
@@ -323,6 +323,12 @@ impl<'u> Lower<'u, '_> {
                 if let Some((elem, is_const)) = row_table(&t, part.spelled) {
                     let (target, dims, node) = self.rows(part.name, elem, is_const);
                     return Ok((member_pointer(target, dims), node));
+                }
+                if let Ty::Mixed(name, bytes) = &**to {
+                    let holder = Holder::Pointer;
+                    let (start, shape) = self.mixed_array(part.name, name, *bytes, holder, None);
+                    let place = member_pointer(start.target, start.dims);
+                    return Ok((place, Node::Leaf(shape, vec![])));
                 }
                 let (elem, lens) = to.flatten();
                 let elem = scalar_type(elem, at)?;

@@ -1,0 +1,293 @@
+//! Arrays of structs whose members are numbers of several types.
+//!
+//! LoopIR has no such arrays. Those that are parameters and only read become several: for each type of the members that
+//! are used, the structs' memory seen as an array of that type, so that a member is every so manieth element of it.
+//! While the kernel is lowered, a pointer to such a struct counts in structs, and points into an array that is known
+//! here alone; what is not a member can't be read there.
+
+use super::element::{fields, parts, uniform};
+use super::{bare, element, is_private, local, struct_declaration};
+use crate::c::codes;
+use crate::c::ffi::{Cursor, Type};
+use crate::c::lower::{Lower, Result, Target, offset_op, problem, zero_offset};
+use crate::c::place::{Place, Pointer};
+use crate::c::types::{self, Ty};
+use clang_sys::*;
+use std::collections::{BTreeSet, HashMap};
+use tensorize_ir::index::Sym;
+use tensorize_ir::loopir::{Expr, Param};
+use tensorize_ir::op::BinOp;
+use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::signature::{Holder, Shape, View};
+
+/// An array of structs.
+pub(super) struct Mixed {
+    /// The struct's type.
+    ty: String,
+    /// Its size.
+    bytes: u64,
+    /// What arrays of numbers are called begins with this.
+    name: String,
+    views: Vec<Numbers>,
+}
+
+/// All members of one type.
+struct Numbers {
+    array: Sym,
+    elem: ScalarType,
+    at: BTreeSet<u64>,
+}
+
+/// A struct of numbers of several types, and of pointers, which nobody can look at here.
+pub(in crate::c) fn mixed(t: Type<'_>) -> Option<Ty> {
+    let (ty, bytes) = (bare(t), t.size()?);
+    let declaration = struct_declaration(t)?;
+    let members = fields(declaration)?;
+    // Code at the end of the file has to name it.
+    let named = !ty.contains('(') && !is_private(declaration) && !members.is_empty();
+    let known = named && members.iter().all(|f| is_known(f.ty()));
+    known.then_some(Ty::Mixed(ty, bytes))
+}
+
+fn is_known(t: Type<'_>) -> bool {
+    let t = t.canonical();
+    match t.kind() {
+        CXType_ConstantArray => is_known(t.array_element()),
+        CXType_Record => uniform(t).is_some() || mixed(t).is_some(),
+        CXType_Pointer => true,
+        _ => types::read(t).as_scalar().is_some(),
+    }
+}
+
+impl<'u> Lower<'u, '_> {
+    /// Whether this is an array of structs, which is none of numbers.
+    pub fn is_of_mixed(&self, array: &Sym) -> bool {
+        self.flat.mixed.contains_key(array)
+    }
+
+    /// Refuses to use a whole struct as a number.
+    pub fn check_no_struct(&self, array: &Sym, at: Cursor<'u>) -> Result<()> {
+        if !self.is_of_mixed(array) {
+            return Ok(());
+        }
+        let message = "a struct with members of several types is used as a whole";
+        Err(problem(codes::RECORD, message, at))
+    }
+
+    /// A new array of structs, and its shape as far as it is known before its members are used.
+    pub fn mixed_array(
+        &mut self,
+        name: &str,
+        ty: &str,
+        bytes: u64,
+        holder: Holder,
+        size: Option<String>,
+    ) -> (Pointer, Shape) {
+        let array = self.flat_name(name);
+        let known = Mixed {
+            ty: ty.into(),
+            bytes,
+            name: array.to_string(),
+            views: vec![],
+        };
+        self.flat.mixed.insert(array.clone(), known);
+        let shape = Shape::Records {
+            holder,
+            ty: ty.into(),
+            // Until the members are known, this says where they will be.
+            views: vec![View {
+                to: array.to_string(),
+                stride: 0,
+                at: vec![],
+            }],
+            size,
+        };
+        // Nothing is a number of that type.
+        let elem = ScalarType::I1;
+        let start = Pointer {
+            target: Target { array, elem },
+            offset: zero_offset(),
+            dims: vec![Expr::int(ScalarType::I64, 1)],
+            view: elem,
+        };
+        (start, shape)
+    }
+
+    /// A parameter that points to an array of structs.
+    pub(super) fn mixed_parameter(&mut self, p: Cursor<'u>, name: &str) -> Result<bool> {
+        let Ty::Pointer(to) = types::of(p) else {
+            return Ok(false);
+        };
+        let Ty::Mixed(ty, bytes) = &*to else {
+            return Ok(false);
+        };
+        let code = self.frames[0].function;
+        // What was declared as an array is one.
+        let declared = p.ty().canonical().kind() != CXType_Pointer;
+        if !declared && !element::walks(self, code, p) {
+            return Ok(false);
+        }
+        let (start, shape) = self.mixed_array(name, ty, *bytes, Holder::Pointer, None);
+        self.add_parameter(p, name, super::Node::Leaf(shape, vec![]));
+        self.bind_pointer(p, Some((start.target, start.dims, start.offset)))?;
+        Ok(true)
+    }
+
+    /// A member of a struct in such an array.
+    pub(super) fn mixed_member(
+        &mut self,
+        of: Pointer,
+        field: Cursor<'u>,
+        at: Cursor<'u>,
+    ) -> Result<Place> {
+        let refused = |why: &str| {
+            let message = format!("the member '{}' {why}", field.spelling());
+            problem(codes::RECORD, message, at)
+        };
+        let parent = field.semantic_parent().map(|s| s.ty());
+        let (elem, count) = parts(field.ty()).ok_or_else(|| {
+            refused("of a struct in an array is no number, and not several of one type")
+        })?;
+        let lens = types::read(field.ty()).flatten().1.into_iter();
+        let dims: Option<Vec<Expr>> = lens
+            .map(|l| Some(Expr::int(ScalarType::I64, l?.into())))
+            .collect();
+        let known = self.flat.mixed.get(&of.target.array);
+        let known = known.filter(|m| parent.is_some_and(|p| bare(p) == m.ty));
+        let (Some(known), Some(parent), Some(dims)) = (known, parent, dims) else {
+            return Err(refused("is not supported here"));
+        };
+        let (width, bytes) = (elem.bytes() as u64, known.bytes);
+        let offset = field.offset_in_struct();
+        let aligned = parent.alignment().is_some_and(|a| a % width == 0);
+        // In a packed struct, numbers lie anywhere.
+        let offset = offset.filter(|o| {
+            let end = count.checked_mul(width).and_then(|n| n.checked_add(*o));
+            aligned && o % width == 0 && bytes % width == 0 && end.is_some_and(|e| e <= bytes)
+        });
+        let offset = offset
+            .ok_or_else(|| refused("does not lie where an array of its type has elements"))?;
+        let (stride, first) = (bytes / width, offset / width);
+        let name = format!("{}_{elem}", known.name);
+        let found = known.views.iter().position(|v| v.elem == elem);
+        let place = match found {
+            Some(place) => place,
+            None => {
+                let array = self.flat_name(&name);
+                let views = &mut self.mixed_at(&of.target.array).views;
+                views.push(Numbers {
+                    array,
+                    elem,
+                    at: BTreeSet::new(),
+                });
+                views.len() - 1
+            }
+        };
+        let view = &mut self.mixed_at(&of.target.array).views[place];
+        view.at.extend(first..first + count);
+        let target = Target {
+            array: view.array.clone(),
+            elem,
+        };
+        let int = |n: u64| Expr::int(ScalarType::I64, n.into());
+        let start = offset_op(BinOp::Multiply, of.offset, int(stride));
+        let member = Pointer {
+            target,
+            offset: offset_op(BinOp::Add, start, int(first)),
+            dims,
+            view: elem,
+        };
+        Ok(member.deref())
+    }
+
+    fn mixed_at(&mut self, array: &Sym) -> &mut Mixed {
+        self.flat.mixed.get_mut(array).expect("it was just there")
+    }
+
+    /// The numbers of a struct of type `t` in an array.
+    pub(super) fn values_of_element(
+        &mut self,
+        of: &Pointer,
+        t: Type<'u>,
+        at: Cursor<'u>,
+    ) -> Result<Vec<Expr>> {
+        let refused = || problem(codes::RECORD, "this use of a struct is not supported", at);
+        // What the struct is that a reference or a pointer leads to.
+        let inner = match t.canonical().kind() {
+            CXType_LValueReference | CXType_RValueReference => t.canonical().pointee(),
+            _ => t,
+        };
+        let leaves = local::numbers(inner);
+        if !self.is_of_mixed(&of.target.array) {
+            let (_, count) = uniform(inner).ok_or_else(refused)?;
+            let places = self.element_numbers(of, count);
+            return places.into_iter().map(|p| self.load(p, at)).collect();
+        }
+        let mut values = Vec::new();
+        for (path, _) in leaves.ok_or_else(refused)? {
+            let mut place = Place::Array(of.clone());
+            for field in path {
+                let Place::Array(whole) = place else {
+                    return Err(refused());
+                };
+                place = self.element_member(whole, field, at)?;
+            }
+            values.push(self.load(place, at)?);
+        }
+        Ok(values)
+    }
+
+    /// Refuses to change members: two arrays of one kernel are taken to lie apart where one is written, and these don't.
+    pub fn check_mixed(&self, at: Cursor<'u>) -> Result<()> {
+        for known in self.flat.mixed.values() {
+            let changed = known.views.iter().any(|v| self.written.contains(&v.array));
+            if changed || self.written.contains(known.name.as_str()) {
+                let message = format!(
+                    "'{}' is an array of structs with members of several types, and is written to",
+                    known.name
+                );
+                let mut p = problem(codes::RECORD, message, at);
+                p.help =
+                    Some("arrays of such structs can be read; write to an array of numbers".into());
+                return Err(p);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The shape of an array of structs, all of whose uses were seen.
+pub(super) fn shape_of(
+    shape: Shape,
+    own: Vec<Param>,
+    mixed: &HashMap<Sym, Mixed>,
+    params: &mut Vec<Param>,
+) -> Shape {
+    let Shape::Records {
+        holder,
+        ty,
+        views,
+        size,
+    } = shape
+    else {
+        return shape;
+    };
+    let known = views.first().and_then(|v| mixed.get(v.to.as_str()));
+    let mut out = Vec::new();
+    for view in known.into_iter().flat_map(|m| &m.views) {
+        let stride = known.map_or(0, |m| m.bytes / view.elem.bytes() as u64);
+        params.push(super::array_param(&view.array, view.elem, true, false));
+        out.push(View {
+            to: view.array.to_string(),
+            stride,
+            at: view.at.iter().copied().collect(),
+        });
+    }
+    params.extend(own);
+    Shape::Records {
+        holder,
+        ty,
+        views: out,
+        size,
+    }
+}
