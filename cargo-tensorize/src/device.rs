@@ -243,6 +243,7 @@ fn array(buffer: &Buffer, words: &mut [u64], footprint: Option<&Footprint>) -> A
         hi: buffer.data.len() as i64 - buffer.origin,
         writes: footprint.is_some_and(|f| f.writes),
         depends_on_data: false,
+        members: None,
     }
 }
 

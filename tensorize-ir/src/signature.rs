@@ -209,8 +209,7 @@ pub enum Shape {
         #[serde(default = "one", skip_serializing_if = "is_one")]
         each: u64,
     },
-    /// Structs with members of several types that are only read: an array for each type, all of which are the structs'
-    /// memory, so that none of them may be written.
+    /// Structs with members of several types: an array for each type, all of which are the structs' memory.
     Records {
         /// What they lie in.
         holder: Holder,
@@ -257,6 +256,14 @@ impl Shape {
         match self {
             Shape::Struct { fields, .. } => fields.iter().flat_map(|f| f.shape.leaves()).collect(),
             leaf => vec![leaf],
+        }
+    }
+
+    /// The arrays that an array of structs with members of several types becomes; of all else, there are none.
+    pub fn views(&self) -> &[View] {
+        match self {
+            Shape::Records { views, .. } => views,
+            _ => &[],
         }
     }
 
@@ -323,6 +330,12 @@ impl Source {
     /// The parts of the parameters that are no structs.
     pub fn leaves(&self) -> Vec<&Shape> {
         self.given().flat_map(Shape::leaves).collect()
+    }
+
+    /// The array of this name, if it is members of structs that have members of other types, too.
+    pub fn view(&self, array: &str) -> Option<&View> {
+        let leaves = self.leaves().into_iter();
+        leaves.flat_map(Shape::views).find(|v| v.to == array)
     }
 
     /// The pitch of a table of row pointers, by the name of its flat array.

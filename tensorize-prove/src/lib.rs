@@ -28,6 +28,7 @@ pub mod interval;
 pub mod loops;
 mod loosened;
 mod matching;
+mod members;
 pub mod names;
 pub mod narrowed;
 pub mod overflow;

@@ -11,6 +11,7 @@ use crate::footprint::{self, Touched};
 use crate::hazard;
 use crate::loops::Oracle;
 use crate::loosened::{Cause, Loosened};
+use crate::members;
 use crate::reads;
 use crate::rounds::{self, Split};
 use crate::slices;
@@ -26,6 +27,7 @@ use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::signature;
 use tensorize_ir::tensir::{self, Output, Rounds, State as Lasting, View, at, dim};
 
 /// What a proof starts from.
@@ -41,6 +43,8 @@ pub struct Options {
     /// Conditions on the sizes under which the two are to be compared: they become guards, and elsewhere the
     /// original runs.
     pub assume: Vec<Guard>,
+    /// Arrays that are the same memory: of structs, the members of each type.
+    pub structs: Vec<Vec<signature::View>>,
     /// Formulas in SMT-LIB that are assumed besides. Only tests that plant a false one have any.
     pub planted_lemmas: Vec<String>,
 }
@@ -52,6 +56,7 @@ impl Default for Options {
             worst: Tier::Real,
             refute: true,
             assume: vec![],
+            structs: vec![],
             planted_lemmas: vec![],
         }
     }
@@ -366,7 +371,8 @@ impl Once<'_> {
             hazard::no_new_hazards(&mut exec.ctx, &exec.hazards, &original.hazards)?;
         } else {
             reads::within(&mut exec.ctx, summary, &touched)?;
-            keep_apart(&mut exec.ctx, kernel, &touched);
+            let apart = members::apart(&mut exec, &options.structs)?;
+            keep_apart(&mut exec.ctx, kernel, &apart, &touched);
         }
         let asked_of_slices = slices::asked(&mut exec);
         *guards = exec.ctx.guards().to_vec();
@@ -581,8 +587,14 @@ fn covers(ctx: &mut Context, view: &View, shape: &[Idx], location: &Idx) -> bool
     decode::is_among(ctx, &dims, &view.index, location).is_some_and(|inside| ctx.holds(&inside))
 }
 
-/// What a write could change under another name has to be kept from it: by `restrict`, or by a guard.
-fn keep_apart(ctx: &mut Context, kernel: &loopir::Function, touched: &[Touched]) {
+/// What a write could change under another name has to be kept from it: by `restrict`, by being another
+/// member, or by a guard.
+fn keep_apart(
+    ctx: &mut Context,
+    kernel: &loopir::Function,
+    apart: &[(Sym, Sym)],
+    touched: &[Touched],
+) {
     let restricted = |name: &Sym| {
         kernel
             .params
@@ -595,7 +607,14 @@ fn keep_apart(ctx: &mut Context, kernel: &loopir::Function, touched: &[Touched])
         .collect();
     for (i, (a, a_writes)) in extents.iter().enumerate() {
         for (b, b_writes) in &extents[i + 1..] {
-            if (*a_writes || *b_writes) && !restricted(&a.array) && !restricted(&b.array) {
+            let by_member = apart
+                .iter()
+                .any(|(x, y)| [(&a.array, &b.array), (&b.array, &a.array)].contains(&(x, y)));
+            if (*a_writes || *b_writes)
+                && !by_member
+                && !restricted(&a.array)
+                && !restricted(&b.array)
+            {
                 let (first, second) = if *a_writes { (a, b) } else { (b, a) };
                 ctx.guard(Guard::Disjoint(first.clone(), second.clone()));
             }

@@ -40,7 +40,7 @@ pub use device::Api;
 pub use elsewhere::{Extent, run_elsewhere};
 pub use error::Error;
 pub use kernel::{Code, Kernel, Library, Route, Target, Tier, warm_up};
-pub use memory::{Array, Elem};
+pub use memory::{Array, Elem, Members};
 pub use report::{KernelReport, print_report, report};
 pub use slices::{AnySlice, AtAGlance, Check, InFull, apart, convertible, floor_div, int, modulo};
 pub use value::{Argument, Value};

@@ -87,9 +87,29 @@ pub struct Array {
     pub writes: bool,
     /// Whether it depends on the data which ones are touched.
     pub depends_on_data: bool,
+    /// Which ones are the array's, if others between them are not.
+    pub members: Option<Members>,
+}
+
+/// The elements of an array that are members of one type in structs that have other members, too.
+#[derive(Clone, Copy, Debug)]
+pub struct Members {
+    /// How many elements fill a struct.
+    pub stride: i64,
+    /// Which of these are members.
+    pub at: &'static [i64],
 }
 
 impl Array {
+    /// Whether element `i` from `lo` on is the array's own.
+    pub(crate) fn has(&self, i: usize) -> bool {
+        self.members.is_none_or(|m| {
+            let place = i128::from(self.lo) + i as i128;
+            let in_struct = place.rem_euclid(i128::from(m.stride.max(1)));
+            m.at.iter().any(|at| i128::from(*at) == in_struct)
+        })
+    }
+
     /// How many elements may be touched; `None` if it doesn't fit.
     pub(crate) fn len(&self) -> Option<usize> {
         let len = usize::try_from(self.hi.checked_sub(self.lo)?.max(0)).ok()?;
@@ -145,7 +165,7 @@ impl Array {
     /// The original writes those elements in this call.
     pub(crate) unsafe fn write_changed(&self, old: &[u8], new: &[u8]) {
         let size = self.elem.size();
-        let differs = |i: usize| old[i..i + size] != new[i..i + size];
+        let differs = |i: usize| old[i..i + size] != new[i..i + size] && self.has(i / size);
         let mut at = 0;
         while at < new.len() {
             if !differs(at) {
@@ -244,6 +264,7 @@ mod tests {
             hi,
             writes: true,
             depends_on_data: true,
+            members: None,
         }
     }
 
@@ -273,6 +294,24 @@ mod tests {
         // SAFETY: `x` is there.
         unsafe { a.write_changed(&old, &new) };
         assert_eq!(x, [10, 99, 31, 40, 50]);
+    }
+
+    #[test]
+    fn of_structs_only_the_members_are_stored() {
+        let mut x = [10i16, 20, 30, 40, 50, 60];
+        let members = Some(Members {
+            stride: 3,
+            at: &[1],
+        });
+        let a = Array {
+            members,
+            ..array(x[3..].as_mut_ptr(), Elem::I16, -3, 3)
+        };
+        let old = [0; 12];
+        let new = [1; 12];
+        // SAFETY: `x` is there.
+        unsafe { a.write_changed(&old, &new) };
+        assert_eq!(x, [10, 257, 30, 40, 257, 60]);
     }
 
     #[test]

@@ -67,6 +67,7 @@ fn call(kernel: &'static Kernel, x: *mut u8, len: i64, depends_on_data: bool) ->
         hi: len,
         writes: true,
         depends_on_data,
+        members: None,
     };
     let f = |p: &[*mut c_void]| original(p[0].cast(), 4, 10);
     unsafe {

@@ -151,7 +151,8 @@ impl Stored {
         match self {
             Stored::Never => Elem::constant(Scalar::zero(value.ty())),
             Stored::Always(e) | Stored::Changed(e) => e.clone(),
-            Stored::If(c, t, f) => Elem::select(c.clone(), t.term(value), f.term(value)),
+            // Not simplified: the condition is looked at also where both sides are alike.
+            Stored::If(c, t, f) => Arc::new(Elem::Select(c.clone(), t.term(value), f.term(value))),
             Stored::Rounds(fold, ..) => Arc::new(Elem::Fold(fold.clone())),
         }
     }

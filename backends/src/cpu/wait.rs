@@ -26,12 +26,14 @@ pub(super) fn waiting(
 ) -> Result<(Vec<Nest>, Vec<Memory>), Unsupported> {
     let mut memory = Vec::new();
     let mut nests = Vec::new();
+    let results = single.iter().flat_map(|n| &n.results);
+    let stored: Vec<Sym> = results.map(|t| t.array.clone()).collect();
     for nest in single {
         let mut alone = nest.clone();
         running::arrange(&mut alone);
         match check_alone(&mut alone) {
             Ok(()) => nests.push(nest),
-            Err(why) => nests.extend(split(&nest, &mut names, &mut memory).ok_or(why)?),
+            Err(why) => nests.extend(split(&nest, &stored, &mut names, &mut memory).ok_or(why)?),
         }
     }
     loop {
@@ -46,13 +48,18 @@ pub(super) fn waiting(
             !n.results.iter().any(|t| reads(t) || writes(t))
         };
         let at = nests.iter().position(theirs).ok_or_else(|| why.clone())?;
-        let two = split(&nests[at], &mut names, &mut memory).ok_or(why)?;
+        let two = split(&nests[at], &stored, &mut names, &mut memory).ok_or(why)?;
         nests.splice(at..=at, two);
     }
 }
 
-/// A nest that computes the values, and one that stores them.
-fn split(nest: &Nest, names: &mut Names, memory: &mut Vec<Memory>) -> Option<[Nest; 2]> {
+/// A nest that computes the values, and one that stores them. (`stored` are all arrays that the kernel stores to.)
+fn split(
+    nest: &Nest,
+    stored: &[Sym],
+    names: &mut Names,
+    memory: &mut Vec<Memory>,
+) -> Option<[Nest; 2]> {
     let [result] = nest.results.as_slice() else {
         return None;
     };
@@ -67,6 +74,7 @@ fn split(nest: &Nest, names: &mut Names, memory: &mut Vec<Memory>) -> Option<[Ne
     let mut room = Room {
         names,
         array: &result.array,
+        stored: stored.iter().collect(),
         index,
         len,
         memory: Vec::new(),
@@ -74,7 +82,7 @@ fn split(nest: &Nest, names: &mut Names, memory: &mut Vec<Memory>) -> Option<[Ne
     };
     let there = room.keep("new", &result.value, result.store.clone());
     let store = Target {
-        store: room.taken_from(&result.store, &there)?,
+        store: room.taken_from(&result.store, &there, &|s| s)?,
         value: there,
         ..result.clone()
     };
@@ -89,6 +97,8 @@ fn split(nest: &Nest, names: &mut Names, memory: &mut Vec<Memory>) -> Option<[Ne
 struct Room<'a> {
     names: &'a mut Names,
     array: &'a Sym,
+    /// All arrays that are stored to.
+    stored: Vec<&'a Sym>,
     index: Idx,
     len: Idx,
     memory: Vec<Memory>,
@@ -113,25 +123,35 @@ impl Room<'_> {
     }
 
     /// The same store of a value that stands there, under conditions that are kept as well if they look at what is
-    /// overwritten.
-    fn taken_from(&mut self, store: &Stored, there: &ElemRef) -> Option<Stored> {
+    /// overwritten, here or elsewhere.
+    /// (`within` says where: what is looked at under a condition is kept under that, too.)
+    fn taken_from(
+        &mut self,
+        store: &Stored,
+        there: &ElemRef,
+        within: &dyn Fn(Stored) -> Stored,
+    ) -> Option<Stored> {
         Some(match store {
             Stored::Never => Stored::Never,
             Stored::Always(_) => Stored::Always(there.clone()),
             Stored::Changed(_) => Stored::Changed(there.clone()),
             Stored::If(c, t, f) => {
-                let c = match reads_any(c, &[self.array]) {
+                let kept = match reads_any(c, &self.stored) {
                     true => {
                         let kept = Elem::convert(ScalarType::U8, c.clone());
-                        let kept = self.keep("whether", &kept, Stored::Always(kept.clone()));
+                        let kept =
+                            self.keep("whether", &kept, within(Stored::Always(kept.clone())));
                         let zero = Elem::constant(Scalar::zero(ScalarType::U8));
                         Elem::compare(CmpOp::Ne, kept, zero)
                     }
                     false => c.clone(),
                 };
-                let t = self.taken_from(t, there)?;
-                let f = self.taken_from(f, there)?;
-                Stored::If(c, Box::new(t), Box::new(f))
+                let never = || Box::new(Stored::Never);
+                let then = |s| within(Stored::If(c.clone(), Box::new(s), never()));
+                let t = self.taken_from(t, there, &then)?;
+                let otherwise = |s| within(Stored::If(c.clone(), never(), Box::new(s)));
+                let f = self.taken_from(f, there, &otherwise)?;
+                Stored::If(kept, Box::new(t), Box::new(f))
             }
             Stored::Rounds(..) => return None,
         })

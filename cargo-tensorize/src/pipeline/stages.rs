@@ -256,15 +256,18 @@ impl Stages<'_> {
         Some((summary, proof))
     }
 
-    /// The strongest tier that the compiler's flags leave room for.
+    /// The strongest tier that the compiler's flags leave room for, and what is known of the arguments.
     fn options(&self, function: &loopir::Function) -> Options {
         let best = if function.computes_with_floats() {
             self.kernel.source.float_tier()
         } else {
             Tier::Exact
         };
+        let source = self.kernel.signature.iter().flat_map(|s| &s.source);
+        let views = source.flat_map(|s| s.leaves()).map(|l| l.views().to_vec());
         Options {
             best,
+            structs: views.filter(|v| v.len() > 1).collect(),
             ..Options::default()
         }
     }

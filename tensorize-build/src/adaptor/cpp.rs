@@ -264,6 +264,9 @@ impl Adaptor<'_> {
                 let (start, n) = self.structs(shape, &mut around)?;
                 *count = around.count;
                 *before += &around.before;
+                if *holder == Holder::Vector {
+                    writeln!(after, "    __builtin_memcpy({start}, (const void *){v}.data(), {n} * sizeof({bare}::value_type));").ok();
+                }
                 *after += &around.after;
                 match holder {
                     Holder::Pointer => return Ok(format!("tensorize::pointer<{bare}>({start})")),

@@ -285,22 +285,35 @@ impl Adaptor<'_> {
         )
         .ok();
         for View { to, stride, at } in views {
-            let ((a, b), number, array) = (self.ends(to), self.type_of(to)?, local(to));
-            writeln!(
-                c,
-                "    for ({I64} tensorize_i = {v}_lo; tensorize_i < {v}_hi; tensorize_i++) {{"
-            )
-            .ok();
+            let ((a, b), flat, array) = (self.ends(to), self.find(to)?, local(to));
+            let number = self.type_of(to)?;
+            let open = format!(
+                "    for ({I64} tensorize_i = {v}_lo; tensorize_i < {v}_hi; tensorize_i++) {{\n"
+            );
+            let (mut there, mut back) = (open.clone(), open);
             for k in at {
-                writeln!(
-                    c,
-                    "        {{ {I64} at = tensorize_i * {stride} + {k}; if ({a} <= at && at < {b}) \
-                     __builtin_memcpy({v} + (tensorize_i - {v}_lo) * ({I64})sizeof({ty}) + {k} * sizeof({number}), \
-                     (const void *)({array} + at), sizeof({number})); }}"
-                )
-                .ok();
+                let place = format!(
+                    "        {{ {I64} at = tensorize_i * {stride} + {k}; if ({a} <= at && at < {b})"
+                );
+                let member = format!(
+                    "{v} + (tensorize_i - {v}_lo) * ({I64})sizeof({ty}) + {k} * sizeof({number})"
+                );
+                let element = format!("{array} + at");
+                for (text, to, from) in [
+                    (&mut there, &member, &element),
+                    (&mut back, &element, &member),
+                ] {
+                    writeln!(
+                        text,
+                        "{place} __builtin_memcpy((void *)({to}), (const void *)({from}), sizeof({number})); }}"
+                    )
+                    .ok();
+                }
             }
-            c += "    }\n";
+            writeln!(c, "{there}    }}").ok();
+            if !flat.is_const {
+                writeln!(around.after, "{back}    }}").ok();
+            }
         }
         around.before += &c;
         writeln!(around.after, "    __builtin_free({v});").ok();

@@ -278,12 +278,19 @@ impl<'a> Writer<'a> {
                 None => ("0".into(), "0".into()),
             };
             let writes = footprint.is_some_and(|f| f.writes);
+            let view = self.described().and_then(|s| s.view(&p.c.name));
+            let members = view.map_or("None".into(), |v| {
+                format!(
+                    "Some(rt::Members {{ stride: {}, at: &{:?} }})",
+                    v.stride, v.at
+                )
+            });
             let depends =
                 footprint.is_some_and(|f| f.reads_depend_on_data || f.writes_depend_on_data);
             write!(
                 body,
                 "\nrt::Array {{ name: {:?}, pointer: {}.cast(), elem: rt::Elem::{}, lo: {lo}, hi: {hi}, writes: {writes}, \
-                 depends_on_data: {depends} }},",
+                 depends_on_data: {depends}, members: {members} }},",
                 p.c.name,
                 p.name_as_mut(),
                 elem(p.scalar),

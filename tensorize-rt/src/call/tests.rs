@@ -118,6 +118,7 @@ fn copied_rows_that_share_memory_with_writes_are_refused() {
         hi: 4,
         writes,
         depends_on_data: false,
+        members: None,
     };
     let (written, read) = (block(&[row(0), row(4)], true), block(&[row(2)], false));
     assert!(rows_apart(&[&written], &[]).is_ok());

@@ -172,7 +172,17 @@ impl<'u> Lower<'u, '_> {
         }
         let (param, len) = self.size_param(name, "size");
         let size = Some(param.name().to_string());
-        let (start, shape) = self.mixed_array(name, &ty, bytes, holder, size);
+        let spelled = p.ty().canonical();
+        let referred = if by_reference {
+            spelled.pointee()
+        } else {
+            spelled
+        };
+        let is_const = match holder {
+            Holder::Span => referred_const(referred, 0),
+            _ => const_elements(referred),
+        };
+        let (start, shape) = self.mixed_array(name, &ty, bytes, is_const, (holder, size));
         let seq = Seq {
             start,
             len,

@@ -162,7 +162,10 @@ impl<'u> Lower<'u, '_> {
             .into_iter()
             .map(|v| self.hold("member", v))
             .collect::<Result<_>>()?;
-        let places = self.element_numbers(to, held.len() as u64);
+        let places = self.places_of_element(to, value.ty(), at)?;
+        if places.len() != held.len() {
+            return Err(unsupported(at));
+        }
         for (place, value) in places.into_iter().zip(held) {
             self.write(place, value, at)?;
         }

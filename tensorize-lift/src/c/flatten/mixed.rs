@@ -1,15 +1,15 @@
 //! Arrays of structs whose members are numbers of several types.
 //!
-//! LoopIR has no such arrays. Those that are parameters and only read become several: for each type of the members that
-//! are used, the structs' memory seen as an array of that type, so that a member is every so manieth element of it.
-//! While the kernel is lowered, a pointer to such a struct counts in structs, and points into an array that is known
-//! here alone; what is not a member can't be read there.
+//! LoopIR has no such arrays. Those that are parameters become several: for each type of the members that are used, the
+//! structs' memory seen as an array of that type, so that a member is every so manieth element of it. (The prover shows
+//! that an access is to such an element where members are written, and so that these arrays lie apart.) While the kernel is lowered, a pointer to such a struct counts in structs, and points into
+//! an array that is known here alone; what is not a member can't be read there.
 
 use super::element::{fields, parts, uniform};
 use super::{bare, element, is_private, local, struct_declaration};
 use crate::c::codes;
 use crate::c::ffi::{Cursor, Type};
-use crate::c::lower::{Lower, Result, Target, offset_op, problem, zero_offset};
+use crate::c::lower::{Lower, Result, Target, const_elements, offset_op, problem, zero_offset};
 use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
@@ -28,6 +28,8 @@ pub(super) struct Mixed {
     bytes: u64,
     /// What arrays of numbers are called begins with this.
     name: String,
+    /// Whether they may not be written through this.
+    is_const: bool,
     views: Vec<Numbers>,
 }
 
@@ -35,6 +37,7 @@ pub(super) struct Mixed {
 struct Numbers {
     array: Sym,
     elem: ScalarType,
+    is_written: bool,
     at: BTreeSet<u64>,
 }
 
@@ -80,14 +83,15 @@ impl<'u> Lower<'u, '_> {
         name: &str,
         ty: &str,
         bytes: u64,
-        holder: Holder,
-        size: Option<String>,
+        is_const: bool,
+        (holder, size): (Holder, Option<String>),
     ) -> (Pointer, Shape) {
         let array = self.flat_name(name);
         let known = Mixed {
             ty: ty.into(),
             bytes,
             name: array.to_string(),
+            is_const,
             views: vec![],
         };
         self.flat.mixed.insert(array.clone(), known);
@@ -123,11 +127,15 @@ impl<'u> Lower<'u, '_> {
         };
         let code = self.frames[0].function;
         // What was declared as an array is one.
-        let declared = p.ty().canonical().kind() != CXType_Pointer;
+        let spelled = p.ty().canonical();
+        let declared = spelled.kind() != CXType_Pointer;
         if !declared && !element::walks(self, code, p) {
             return Ok(false);
         }
-        let (start, shape) = self.mixed_array(name, ty, *bytes, Holder::Pointer, None);
+        let element = if declared { spelled } else { spelled.pointee() };
+        let is_const = const_elements(element);
+        let holder = (Holder::Pointer, None);
+        let (start, shape) = self.mixed_array(name, ty, *bytes, is_const, holder);
         self.add_parameter(p, name, super::Node::Leaf(shape, vec![]));
         self.bind_pointer(p, Some((start.target, start.dims, start.offset)))?;
         Ok(true)
@@ -178,6 +186,7 @@ impl<'u> Lower<'u, '_> {
                 views.push(Numbers {
                     array,
                     elem,
+                    is_written: false,
                     at: BTreeSet::new(),
                 });
                 views.len() - 1
@@ -211,45 +220,51 @@ impl<'u> Lower<'u, '_> {
         t: Type<'u>,
         at: Cursor<'u>,
     ) -> Result<Vec<Expr>> {
+        let places = self.places_of_element(of, t, at)?;
+        places.into_iter().map(|p| self.load(p, at)).collect()
+    }
+
+    /// The same, as places.
+    pub(super) fn places_of_element(
+        &mut self,
+        of: &Pointer,
+        t: Type<'u>,
+        at: Cursor<'u>,
+    ) -> Result<Vec<Place>> {
         let refused = || problem(codes::RECORD, "this use of a struct is not supported", at);
         // What the struct is that a reference or a pointer leads to.
         let inner = match t.canonical().kind() {
             CXType_LValueReference | CXType_RValueReference => t.canonical().pointee(),
             _ => t,
         };
-        let leaves = local::numbers(inner);
         if !self.is_of_mixed(&of.target.array) {
             let (_, count) = uniform(inner).ok_or_else(refused)?;
-            let places = self.element_numbers(of, count);
-            return places.into_iter().map(|p| self.load(p, at)).collect();
+            return Ok(self.element_numbers(of, count));
         }
-        let mut values = Vec::new();
-        for (path, _) in leaves.ok_or_else(refused)? {
-            let mut place = Place::Array(of.clone());
-            for field in path {
-                let Place::Array(whole) = place else {
-                    return Err(refused());
-                };
-                place = self.element_member(whole, field, at)?;
-            }
-            values.push(self.load(place, at)?);
-        }
-        Ok(values)
+        let leaves = local::numbers(inner).ok_or_else(refused)?;
+        let place = |(path, _): (Vec<Cursor<'u>>, _)| {
+            path.into_iter()
+                .try_fold(Place::Array(of.clone()), |place, field| match place {
+                    Place::Array(whole) => self.element_member(whole, field, at),
+                    _ => Err(refused()),
+                })
+        };
+        leaves.into_iter().map(place).collect()
     }
 
-    /// Refuses to change members: two arrays of one kernel are taken to lie apart where one is written, and these don't.
-    pub fn check_mixed(&self, at: Cursor<'u>) -> Result<()> {
-        for known in self.flat.mixed.values() {
-            let changed = known.views.iter().any(|v| self.written.contains(&v.array));
-            if changed || self.written.contains(known.name.as_str()) {
+    /// Notes which members are written, when all has been seen.
+    pub fn note_written_members(&mut self, at: Cursor<'u>) -> Result<()> {
+        for known in self.flat.mixed.values_mut() {
+            for view in &mut known.views {
+                view.is_written = self.written.contains(&view.array);
+            }
+            let is_written = known.views.iter().any(|v| v.is_written);
+            if is_written && known.is_const {
                 let message = format!(
-                    "'{}' is an array of structs with members of several types, and is written to",
+                    "what '{}' points to is const, and is written to",
                     known.name
                 );
-                let mut p = problem(codes::RECORD, message, at);
-                p.help =
-                    Some("arrays of such structs can be read; write to an array of numbers".into());
-                return Err(p);
+                return Err(problem(codes::POINTER_USE, message, at));
             }
         }
         Ok(())
@@ -276,7 +291,8 @@ pub(super) fn shape_of(
     let mut out = Vec::new();
     for view in known.into_iter().flat_map(|m| &m.views) {
         let stride = known.map_or(0, |m| m.bytes / view.elem.bytes() as u64);
-        params.push(super::array_param(&view.array, view.elem, true, false));
+        let param = super::array_param(&view.array, view.elem, !view.is_written, false);
+        params.push(param);
         out.push(View {
             to: view.array.to_string(),
             stride,

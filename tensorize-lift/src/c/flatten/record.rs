@@ -325,8 +325,10 @@ impl<'u> Lower<'u, '_> {
                     return Ok((member_pointer(target, dims), node));
                 }
                 if let Ty::Mixed(name, bytes) = &**to {
-                    let holder = Holder::Pointer;
-                    let (start, shape) = self.mixed_array(part.name, name, *bytes, holder, None);
+                    let holder = (Holder::Pointer, None);
+                    let is_const = const_elements(part.spelled.canonical().pointee());
+                    let (start, shape) =
+                        self.mixed_array(part.name, name, *bytes, is_const, holder);
                     let place = member_pointer(start.target, start.dims);
                     return Ok((place, Node::Leaf(shape, vec![])));
                 }
