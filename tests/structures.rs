@@ -25,7 +25,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 51, "{printed}");
+    assert_eq!(calls.count(), 55, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -43,6 +43,8 @@ fn run(mode: &str) -> Vec<String> {
             "[1.0] [3.0] [3]",
             "[5, 7, 9] [3]",
             "true",
+            "Ok(())",
+            "0 3 ([-36.0, -33.0, -30.0], [0.0, 3.0, 6.0]) [2.0, 2.0, 2.0, 2.0, 1.5, 2.0, 2.0, 2.0, 2.0, 2.0, 1.5, 2.0]",
         ],
         "{mode}"
     );
@@ -91,6 +93,13 @@ fn generated_c_answers_where_it_can() {
     answers(&lines, "C 14", "daxpy_ original 0 target 1");
     answers(&lines, "C 15", "daxpy_ original 1 target 0");
     answers(&lines, "C 16", "mean_over original 0 target 1");
+    // Structs with members of several types: in place, into others, and each into the next one.
+    answers(&lines, "C 17", "advance original 0 target 1");
+    answers(&lines, "C 18", "shifted original 0 target 1");
+    answers(&lines, "C 19", "shifted original 1 target 0");
+    for kernel in ["worth", "close_all"] {
+        answers(&lines, "C++ 23", &format!("{kernel} original 0 target 2"));
+    }
     answers(&lines, "C++ 16", "scale_by original 1 target 1");
     answers(&lines, "C++ 22", "encode original 1 target 3");
     // What throws is the original.
@@ -148,6 +157,8 @@ fn numpy_answers_alike() {
     let lines = run("numpy");
     answers(&lines, "C 0", "scale_matrix original 0 target 1");
     answers(&lines, "C++ 3", "scale original 0 target 1");
+    answers(&lines, "C 17", "advance original 0 target 1");
+    answers(&lines, "C++ 23", "close_all original 0 target 2");
 }
 
 #[test]
@@ -158,6 +169,8 @@ fn both_run_in_shadow_mode_and_agree() {
             "C 0",
             "C 3",
             "C 13",
+            "C 17",
+            "C 18",
             "C state 4",
             "C state 9",
             "C++ 0",

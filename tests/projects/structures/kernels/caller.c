@@ -1,5 +1,6 @@
 /* Calls the kernels as C does, and says what came of it. */
 #include "matrix.h"
+#include "particles.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,26 @@ int calls_from_c(int which)
     case 16: {
         long dims[] = {4, -1, 2};
         return mean_over(dims, x) != 4.5f;
+    }
+    case 17: {
+        struct particle other, p[] = {
+            {{0, 1, 2}, {1, -4, 3}, 1, 9, &other},
+            {{5, 6, 7}, {1, 1, 1}, 0, 8, NULL},
+            {{0, 9, 2}, {2, 2, 2}, 7, 7, &p[1]},
+        };
+        advance(p, 3, 0.5f);
+        if (p[0].at[0] != 0.5f || p[0].at[1] != -1 || p[0].alive || p[0].weight != 8.5) return 1;
+        if (p[0].next != &other || p[0].by[2] != 3 || p[1].at[0] != 5 || p[1].weight != 8) return 1;
+        return p[2].at[2] != 3 || p[2].alive != 7 || p[2].weight != 6.5 || p[2].next != &p[1];
+    }
+    case 18:
+    case 19: {
+        /* apart, and each to the next one */
+        struct particle p[8] = {{{1}, {0}, 2, 3, NULL}, {{4}, {5}, 6, 7, NULL}};
+        int by = which == 18 ? 4 : 1;
+        shifted(p + by, p, 2);
+        if (by == 4) return p[4].at[0] != 2 || p[4].weight != 6 || p[5].at[0] != 5 || p[5].weight != 42 || p[5].alive;
+        return p[1].at[0] != 2 || p[1].weight != 6 || p[1].alive != 6 || p[2].at[0] != 3 || p[2].weight != 36;
     }
     }
     return -1;

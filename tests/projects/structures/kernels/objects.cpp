@@ -156,4 +156,22 @@ table total_of(const table &a, const table &b)
     return t;
 }
 
+TENSORIZE_KERNEL
+double worth(std::span<const order> all)
+{
+    double sum = 0;
+    for (const auto &o : all)
+        if (o.open) sum += o.price * o.amount;
+    return sum;
+}
+
+TENSORIZE_KERNEL
+void close_all(std::vector<order> &all, double above)
+{
+    for (auto &o : all) {
+        if (o.price > above) o.open = false;
+        o.amount = o.amount / 2;
+    }
+}
+
 }

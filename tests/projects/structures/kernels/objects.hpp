@@ -41,4 +41,12 @@ public:
 };
 table transposed(const table &from);
 table total_of(const table &a, const table &b);
+struct order {
+    int id;
+    double price;
+    short amount;
+    bool open;
+};
+double worth(std::span<const order> all);
+void close_all(std::vector<order> &all, double above);
 }

@@ -39,9 +39,9 @@ fn calls(language: &str, count: i32, call: unsafe extern "C" fn(i32) -> i32) {
 }
 
 fn main() {
-    calls("C", 17, calls_from_c);
+    calls("C", 20, calls_from_c);
     calls("C state", 11, calls_on_state);
-    calls("C++", 23, calls_from_cpp);
+    calls("C++", 24, calls_from_cpp);
     println!("rust {}", kernels::age(2., &mut [1.; 5]).expect_err("others may use it"));
     let mut m = vec![1f32, 2., 3., 4., 5., 6.];
     kernels::scale_matrix(2, 2, &mut m, 3, 2.).expect("two rows of three");
@@ -70,4 +70,15 @@ fn main() {
         "rust {:?}",
         kernels::add(&[1, 2, 3], 3, &[4, 5, 6], 2, &mut r, &mut n).is_err()
     );
+    // The members of one type of two structs of 48 bytes each.
+    let mut alive = [0i8; 48 * 2];
+    (alive[24], alive[24 + 48]) = (1, 3);
+    let mut floats: Vec<f32> = (0..24).map(|i| i as f32 - 14.).collect();
+    let mut weights = [2f64; 6 * 2];
+    println!(
+        "rust {:?}",
+        kernels::advance(&mut alive, &mut floats, &mut weights, 2, 2.)
+    );
+    let moved = (&floats[..3], &floats[12..15]);
+    println!("rust {} {} {moved:?} {weights:?}", alive[24], alive[24 + 48]);
 }

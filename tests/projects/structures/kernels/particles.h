@@ -1,0 +1,14 @@
+#ifndef PARTICLES_H
+#define PARTICLES_H
+
+struct particle {
+    float at[3], by[3];
+    char alive;
+    double weight;
+    struct particle *next;
+};
+
+void advance(struct particle *p, int n, float dt);
+void shifted(struct particle *to, const struct particle *from, int n);
+
+#endif
