@@ -8,6 +8,7 @@ mod convolutions;
 mod cpp;
 mod edges;
 mod hazards;
+mod members;
 mod memory;
 mod nested_rounds;
 mod over_time;

@@ -216,7 +216,11 @@ impl<'u> Lower<'u, '_> {
                 let f = call.args.get(3).map(|&f| self.callable(f)).transpose()?;
                 let init = self.value(call.arg(2)?)?;
                 return self.folded(call, init, range.len.clone(), f, |s, k| {
-                    s.load(range.at(k), c)
+                    match range.at(k) {
+                        // A struct, or a row.
+                        whole @ Place::Array(_) => Ok(Arg::Place(whole)),
+                        number => s.load(number, c).map(Arg::Value),
+                    }
                 });
             }
             ("reduce", 2..=4) => {
@@ -245,7 +249,9 @@ impl<'u> Lower<'u, '_> {
                 };
                 let len = range.len.clone();
                 return match call.name.as_str() {
-                    "inner_product" => self.folded(call, init, len, f, term),
+                    "inner_product" => {
+                        self.folded(call, init, len, f, |s, k| term(s, k).map(Arg::Value))
+                    }
                     _ => self.reduced(call, init, len, f, term),
                 };
             }
@@ -432,7 +438,7 @@ impl<'u> Lower<'u, '_> {
         init: Expr,
         len: Expr,
         f: Option<Callable<'u>>,
-        element: impl FnOnce(&mut Self, Expr) -> Result<Expr>,
+        element: impl FnOnce(&mut Self, Expr) -> Result<Arg<'u>>,
     ) -> Result<Option<Option<Expr>>> {
         let (var, ty) = (self.fresh("acc"), init.ty());
         self.assign_var(var.clone(), init)?;
@@ -440,7 +446,7 @@ impl<'u> Lower<'u, '_> {
         let result = acc.clone();
         self.count_to(len, call.at, move |s, k| {
             let v = element(s, k)?;
-            let next = s.accumulated(&f, acc, v, call)?;
+            let next = s.joined(&f, acc, v, ty, call)?;
             s.assign_var(var, next)
         })?;
         Ok(Some(Some(result)))
@@ -455,7 +461,7 @@ impl<'u> Lower<'u, '_> {
         call: &Call<'u>,
     ) -> Result<Expr> {
         let ty = acc.ty();
-        self.joined(f, acc, v, ty, call)
+        self.joined(f, acc, Arg::Value(v), ty, call)
     }
 
     /// `a + b`, or `f(a, b)`, as this type.
@@ -463,20 +469,15 @@ impl<'u> Lower<'u, '_> {
         &mut self,
         f: &Option<Callable<'u>>,
         a: Expr,
-        b: Expr,
+        b: Arg<'u>,
         ty: ScalarType,
         call: &Call<'u>,
     ) -> Result<Expr> {
-        let next = match f {
-            Some(f) => self
-                .apply(
-                    f,
-                    vec![Arg::Value(a), Arg::Value(b)],
-                    call.at.referenced(),
-                    call.at,
-                )?
+        let next = match (f, b) {
+            (Some(f), b) => self
+                .apply(f, vec![Arg::Value(a), b], call.at.referenced(), call.at)?
                 .ok_or_else(|| call.unsupported())?,
-            None => {
+            (None, Arg::Value(b)) => {
                 let wide = usual(a.ty(), b.ty());
                 arithmetic(
                     Arith::Plain(BinOp::Add),
@@ -485,6 +486,7 @@ impl<'u> Lower<'u, '_> {
                     call.at,
                 )?
             }
+            (None, _) => return Err(call.unsupported()),
         };
         Ok(if ty == ScalarType::I1 {
             as_truth(next)
@@ -508,7 +510,7 @@ impl<'u> Lower<'u, '_> {
         let (probe, of) = self.in_block(|s| element(s, int(0)).map(|e| promote(e.ty())))?;
         drop(probe);
         if ty.is_int() && f.is_none() && of.is_int() && of.bits() >= ty.bits() {
-            return self.folded(call, init, len, f, element);
+            return self.folded(call, init, len, f, |s, k| element(s, k).map(Arg::Value));
         }
         let (var, len) = (self.fresh("acc"), self.settled("n", len)?);
         self.assign_var(var.clone(), init)?;
@@ -522,8 +524,8 @@ impl<'u> Lower<'u, '_> {
                 v.push(element(s, offset_op(BinOp::Add, base.clone(), int(i)))?);
             }
             let [a, b, c, d] = <[Expr; 4]>::try_from(v).map_err(|_| call.unsupported())?;
-            let left = s.joined(&f, a, b, ty, call)?;
-            let right = s.joined(&f, c, d, ty, call)?;
+            let left = s.joined(&f, a, Arg::Value(b), ty, call)?;
+            let right = s.joined(&f, c, Arg::Value(d), ty, call)?;
             let both = s.accumulated(&f, left, right, call)?;
             let next = s.accumulated(&f, acc.clone(), both, call)?;
             s.assign_var(var.clone(), next)
