@@ -510,7 +510,7 @@ fn cast_parts<'u>(c: Cursor<'u>) -> Result<(Vec<Cursor<'u>>, Cursor<'u>)> {
 }
 
 /// `NULL`, `0`, `nullptr`
-fn is_null(c: Cursor<'_>) -> bool {
+pub(super) fn is_null(c: Cursor<'_>) -> bool {
     let mut c = c;
     loop {
         match c.kind() {

@@ -8,8 +8,9 @@ use crate::c::cpp::class::{self, Class, in_std, is_pair};
 use crate::c::cpp::method::This;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Binding, Lower, Result, operands, peeled, problem};
-use crate::c::operator::{self, Unary};
+use crate::c::operator::{self, Binary, Unary};
 use crate::c::place::{Place, Pointer};
+use crate::c::pointer::is_null;
 use crate::c::types::{self, Ty};
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
@@ -157,7 +158,11 @@ fn walked<'u>(
     };
     let here = match c.kind() {
         CXCursor_ArraySubscriptExpr | CXCursor_BinaryOperator | CXCursor_CompoundAssignOperator => {
-            operands(c).iter().any(names)
+            let parts = operands(c);
+            // A check whether there is one is nothing of that kind.
+            let is_check = matches!(operator::binary(c), Ok(Binary::Compare(_)))
+                && parts.iter().any(|e| is_null(*e));
+            parts.iter().any(names) && !is_check
         }
         CXCursor_UnaryOperator => {
             matches!(operator::unary(c), Ok(Unary::Step { .. })) && operands(c).iter().any(names)
