@@ -76,6 +76,7 @@ fn call(kernel: &'static Kernel, x: *mut u8, len: i64) -> u8 {
         hi: len,
         writes: true,
         depends_on_data: false,
+        members: None,
     };
     let f = |p: &[*mut c_void]| original(p[0].cast(), 4, 10);
     // SAFETY: `x` has as many elements.

@@ -105,6 +105,7 @@ fn call_with(kernel: &'static Kernel, len: i64, also: &dyn Fn()) {
                 hi: len,
                 writes: true,
                 depends_on_data: false,
+                members: None,
             };
             let f = |p: &[*mut c_void]| {
                 also();

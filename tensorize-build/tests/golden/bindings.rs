@@ -40,8 +40,8 @@ mod generated {
         let cols = rt::int(cols)?;
         let rows = rt::int(rows)?;
         Some([
-            rt::Array { name: "in", pointer: r#in.cast_mut().cast(), elem: rt::Elem::U8, lo: 0i64, hi: cols.checked_mul(rows)?, writes: false, depends_on_data: false },
-            rt::Array { name: "out", pointer: out.cast(), elem: rt::Elem::U8, lo: 0i64, hi: cols.checked_mul(rows)?, writes: true, depends_on_data: false },
+            rt::Array { name: "in", pointer: r#in.cast_mut().cast(), elem: rt::Elem::U8, lo: 0i64, hi: cols.checked_mul(rows)?, writes: false, depends_on_data: false, members: None },
+            rt::Array { name: "out", pointer: out.cast(), elem: rt::Elem::U8, lo: 0i64, hi: cols.checked_mul(rows)?, writes: true, depends_on_data: false, members: None },
         ])
     }
 
