@@ -64,16 +64,16 @@ pub fn within_objects(source: &Source, summary: &tensir::Function, proof: &Proof
                 }
             }
             Shape::Records {
-                views,
+                members,
                 size: Some(size),
                 ..
             } => {
                 let size = Idx::sym(size.as_str());
                 hold(size.clone());
-                for view in views {
-                    if let Some((lo, hi)) = extent(&view.to) {
+                for m in members {
+                    if let Some((lo, hi)) = extent(&m.to) {
                         hold(lo);
-                        hold(&numbers(size.clone(), view.stride) - &hi);
+                        hold(&numbers(size.clone(), m.stride) - &hi);
                     }
                 }
             }

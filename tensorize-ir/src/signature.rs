@@ -98,16 +98,17 @@ pub struct Number {
     pub to: String,
 }
 
-/// The memory of structs, seen as an array of the numbers of one type that are in them.
+/// The members of one type of structs in an array: the structs' memory, seen as an array of that type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct View {
+pub struct Members {
     /// The array.
     pub to: String,
     /// How many of its elements fill a struct.
     pub stride: u64,
-    /// Which of these the function looks at, in ascending order.
-    pub at: Vec<u64>,
+    /// Which of these are members that the function looks at: the first of each range and one past its last, in ascending
+    /// order.
+    pub at: Vec<(u64, u64)>,
 }
 
 /// What structs lie in.
@@ -216,7 +217,7 @@ pub enum Shape {
         /// The struct's type alone.
         ty: String,
         /// One for each type, in the order of their first use.
-        views: Vec<View>,
+        members: Vec<Members>,
         /// How many structs there are, an `i64`, where the holder says it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<String>,
@@ -260,9 +261,9 @@ impl Shape {
     }
 
     /// The arrays that an array of structs with members of several types becomes; of all else, there are none.
-    pub fn views(&self) -> &[View] {
+    pub fn members(&self) -> &[Members] {
         match self {
-            Shape::Records { views, .. } => views,
+            Shape::Records { members, .. } => members,
             _ => &[],
         }
     }
@@ -298,8 +299,8 @@ impl Shape {
                 names.push(to);
                 names.extend(size.as_deref());
             }
-            Shape::Records { views, size, .. } => {
-                names.extend(views.iter().map(|v| v.to.as_str()));
+            Shape::Records { members, size, .. } => {
+                names.extend(members.iter().map(|m| m.to.as_str()));
                 names.extend(size.as_deref());
             }
             Shape::Nested {
@@ -333,9 +334,9 @@ impl Source {
     }
 
     /// The array of this name, if it is members of structs that have members of other types, too.
-    pub fn view(&self, array: &str) -> Option<&View> {
+    pub fn members(&self, array: &str) -> Option<&Members> {
         let leaves = self.leaves().into_iter();
-        leaves.flat_map(Shape::views).find(|v| v.to == array)
+        leaves.flat_map(Shape::members).find(|m| m.to == array)
     }
 
     /// The pitch of a table of row pointers, by the name of its flat array.
@@ -409,11 +410,11 @@ impl fmt::Display for Shape {
             Shape::Span { to, size, each } => {
                 write!(f, "span {to}, {}{}", or_none(size), by(each))
             }
-            Shape::Records { views, size, .. } => {
+            Shape::Records { members, size, .. } => {
                 write!(f, "structs")?;
-                for View { to, stride, at } in views {
-                    let at: Vec<String> = at.iter().map(u64::to_string).collect();
-                    write!(f, " {to}[{} of {stride}]", at.join(" "))?;
+                for Members { to, stride, at } in members {
+                    let at: Vec<String> = at.iter().map(|(a, b)| format!("{a} .. {b}")).collect();
+                    write!(f, " {to}[{} of {stride}]", at.join(", "))?;
                 }
                 size.iter().try_for_each(|s| write!(f, ", {s}"))
             }

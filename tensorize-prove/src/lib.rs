@@ -9,6 +9,7 @@ pub use prove::{Options, integer_params, prove, prove_generated, same_params};
 use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
 use tensorize_ir::index::Sym;
 
+mod apart;
 mod asked;
 mod bits;
 pub mod bound;
@@ -28,7 +29,6 @@ pub mod interval;
 pub mod loops;
 mod loosened;
 mod matching;
-mod members;
 pub mod names;
 pub mod narrowed;
 pub mod overflow;

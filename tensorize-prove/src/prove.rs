@@ -1,5 +1,6 @@
 //! From a kernel and a summary to a verdict.
 
+use crate::apart;
 use crate::asked::{holds_for_all, known_at_a_call};
 use crate::cases::same_in_cases;
 use crate::chain::{self, Contents};
@@ -11,7 +12,6 @@ use crate::footprint::{self, Touched};
 use crate::hazard;
 use crate::loops::Oracle;
 use crate::loosened::{Cause, Loosened};
-use crate::members;
 use crate::reads;
 use crate::rounds::{self, Split};
 use crate::slices;
@@ -21,13 +21,13 @@ use crate::status::without_status;
 use crate::{Proof, Verdict};
 use std::collections::BTreeMap;
 use tensorize_ir::element::ElemRef;
-use tensorize_ir::guard::{Extent, Guard, Tier};
+use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Param};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::signature;
+use tensorize_ir::signature::Members;
 use tensorize_ir::tensir::{self, Output, Rounds, State as Lasting, View, at, dim};
 
 /// What a proof starts from.
@@ -44,7 +44,7 @@ pub struct Options {
     /// original runs.
     pub assume: Vec<Guard>,
     /// Arrays that are the same memory: of structs, the members of each type.
-    pub structs: Vec<Vec<signature::View>>,
+    pub structs: Vec<Vec<Members>>,
     /// Formulas in SMT-LIB that are assumed besides. Only tests that plant a false one have any.
     pub planted_lemmas: Vec<String>,
 }
@@ -371,10 +371,10 @@ impl Once<'_> {
             hazard::no_new_hazards(&mut exec.ctx, &exec.hazards, &original.hazards)?;
         } else {
             reads::within(&mut exec.ctx, summary, &touched)?;
-            let apart = members::apart(&mut exec, &options.structs)?;
-            keep_apart(&mut exec.ctx, kernel, &apart, &touched);
+            apart::keep_apart(&mut exec, &options.structs, &touched);
         }
-        let asked_of_slices = slices::asked(&mut exec);
+        let within = apart::within_members(&mut exec, &options.structs)?;
+        let asked_of_slices = slices::asked(&mut exec).map(|asked| [asked, within].concat());
         *guards = exec.ctx.guards().to_vec();
         // Nothing was proven from a contradiction.
         match exec.ctx.assumptions_are_satisfiable() {
@@ -585,39 +585,4 @@ fn covers(ctx: &mut Context, view: &View, shape: &[Idx], location: &Idx) -> bool
         .map(|(i, n)| (dim(i), n.clone()))
         .collect();
     decode::is_among(ctx, &dims, &view.index, location).is_some_and(|inside| ctx.holds(&inside))
-}
-
-/// What a write could change under another name has to be kept from it: by `restrict`, by being another
-/// member, or by a guard.
-fn keep_apart(
-    ctx: &mut Context,
-    kernel: &loopir::Function,
-    apart: &[(Sym, Sym)],
-    touched: &[Touched],
-) {
-    let restricted = |name: &Sym| {
-        kernel
-            .params
-            .iter()
-            .any(|p| matches!(p, Param::Array { name: n, restrict: true, .. } if n == name))
-    };
-    let extents: Vec<(Extent, bool)> = touched
-        .iter()
-        .map(|t| (t.footprint.extent.clone(), t.footprint.writes))
-        .collect();
-    for (i, (a, a_writes)) in extents.iter().enumerate() {
-        for (b, b_writes) in &extents[i + 1..] {
-            let by_member = apart
-                .iter()
-                .any(|(x, y)| [(&a.array, &b.array), (&b.array, &a.array)].contains(&(x, y)));
-            if (*a_writes || *b_writes)
-                && !by_member
-                && !restricted(&a.array)
-                && !restricted(&b.array)
-            {
-                let (first, second) = if *a_writes { (a, b) } else { (b, a) };
-                ctx.guard(Guard::Disjoint(first.clone(), second.clone()));
-            }
-        }
-    }
 }

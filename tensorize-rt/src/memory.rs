@@ -96,8 +96,8 @@ pub struct Array {
 pub struct Members {
     /// How many elements fill a struct.
     pub stride: i64,
-    /// Which of these are members.
-    pub at: &'static [i64],
+    /// Which of these are members: the first of each range and one past its last.
+    pub at: &'static [(i64, i64)],
 }
 
 impl Array {
@@ -106,7 +106,12 @@ impl Array {
         self.members.is_none_or(|m| {
             let place = i128::from(self.lo) + i as i128;
             let in_struct = place.rem_euclid(i128::from(m.stride.max(1)));
-            m.at.iter().any(|at| i128::from(*at) == in_struct)
+            let (from, to) = (
+                |at: &(i64, i64)| i128::from(at.0),
+                |at: &(i64, i64)| i128::from(at.1),
+            );
+            m.at.iter()
+                .any(|at| (from(at)..to(at)).contains(&in_struct))
         })
     }
 
@@ -301,7 +306,7 @@ mod tests {
         let mut x = [10i16, 20, 30, 40, 50, 60];
         let members = Some(Members {
             stride: 3,
-            at: &[1],
+            at: &[(1, 2)],
         });
         let a = Array {
             members,

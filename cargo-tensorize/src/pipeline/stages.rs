@@ -264,10 +264,12 @@ impl Stages<'_> {
             Tier::Exact
         };
         let source = self.kernel.signature.iter().flat_map(|s| &s.source);
-        let views = source.flat_map(|s| s.leaves()).map(|l| l.views().to_vec());
+        let structs = source
+            .flat_map(|s| s.leaves())
+            .map(|l| l.members().to_vec());
         Options {
             best,
-            structs: views.filter(|v| v.len() > 1).collect(),
+            structs: structs.filter(|members| !members.is_empty()).collect(),
             ..Options::default()
         }
     }

@@ -256,7 +256,9 @@ impl Adaptor<'_> {
                 let p = p.replace("typename ", "");
                 return Ok(format!("{bare}({p}, {size})"));
             }
-            Shape::Records { holder, .. } => {
+            Shape::Records {
+                holder, members, ..
+            } => {
                 let mut around = Around {
                     count: *count,
                     ..Around::default()
@@ -264,7 +266,8 @@ impl Adaptor<'_> {
                 let (start, n) = self.structs(shape, &mut around)?;
                 *count = around.count;
                 *before += &around.before;
-                if *holder == Holder::Vector {
+                let is_written = members.iter().any(|m| written(&m.to).is_ok_and(|w| w));
+                if *holder == Holder::Vector && is_written {
                     writeln!(after, "    __builtin_memcpy({start}, (const void *){v}.data(), {n} * sizeof({bare}::value_type));").ok();
                 }
                 *after += &around.after;

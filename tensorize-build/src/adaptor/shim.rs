@@ -300,16 +300,16 @@ impl Adaptor<'_> {
             Shape::Records {
                 holder,
                 ty,
-                views,
+                members,
                 size,
             } => {
                 let start = match holder {
                     Holder::Pointer => self.address(value),
                     Holder::Vector | Holder::Span => format!("{value}.data()"),
                 };
-                parts.before += &self.same_size(ty, views)?;
-                for view in views {
-                    parts.flat.push(array(&view.to, start.clone())?);
+                parts.before += &self.same_size(ty, members)?;
+                for m in members {
+                    parts.flat.push(array(&m.to, start.clone())?);
                 }
                 if let Some(size) = size {
                     parts

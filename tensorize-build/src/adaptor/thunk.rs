@@ -2,7 +2,7 @@
 
 use super::{Adaptor, Around, I64, c_type, local};
 use std::fmt::Write as _;
-use tensorize_ir::signature::{Holder, Language, Number, Shape, View};
+use tensorize_ir::signature::{Holder, Language, Members, Number, Shape};
 
 impl Adaptor<'_> {
     /// A declaration of the original under a name of our own, which stays when its name leads elsewhere.
@@ -232,6 +232,7 @@ impl Adaptor<'_> {
             around.before,
             "    {I64} {t}_lo = extents[{a}], {t}_n = extents[{b}] > {t}_lo ? extents[{b}] - {t}_lo : 0;\n\
              \x20   void **{t} = (void **)__builtin_malloc(({t}_n + 1) * sizeof(void *));\n\
+             \x20   if (!{t}) __builtin_trap();\n\
              \x20   for ({I64} i = 0; i < {t}_n; i++) {t}[i] = (void *)({to} + ({t}_lo + i) * {pitch});\n",
             a = 2 * n,
             b = 2 * n + 1,
@@ -251,68 +252,57 @@ impl Adaptor<'_> {
         around: &mut Around,
     ) -> Result<(String, String), String> {
         let Shape::Records {
-            ty, views, size, ..
+            ty, members, size, ..
         } = shape
         else {
             return Err("only structs lie in such an array".into());
         };
         around.count += 1;
         let v = format!("tensorize_v{}", around.count);
-        let mut c = self.same_size(ty, views)?;
+        let mut c = self.same_size(ty, members)?;
         // Those whose members are there, or as many as the holder says.
         write!(c, "    {I64} {v}_lo = 0, {v}_hi = 0;").ok();
         if let Some(size) = size {
             write!(c, " {v}_hi = {0} > 0 ? {0} : 0;", local(size)).ok();
         } else {
-            for (k, View { to, stride, .. }) in views.iter().enumerate() {
+            for Members { to, stride, .. } in members {
                 let (a, b) = self.ends(to);
                 let floor = |e: &str| format!("({e}) / {stride} - (({e}) % {stride} < 0)");
-                let end = format!("{b} + {}", stride - 1);
                 write!(
                     c,
-                    "\n    if ({a} < {b}) {{ {I64} lo = {}, hi = {}; \
+                    "\n    if ({a} < {b}) {{ {I64} lo = {}, hi = {} + 1; \
                      if ({v}_lo == {v}_hi) {{ {v}_lo = lo; {v}_hi = hi; }} \
-                     if (lo < {v}_lo) {v}_lo = lo; if (hi > {v}_hi) {v}_hi = hi; }} /* {k} */",
+                     if (lo < {v}_lo) {v}_lo = lo; if (hi > {v}_hi) {v}_hi = hi; }}",
                     floor(&a),
-                    floor(&end),
+                    floor(&format!("{b} - 1")),
                 )
                 .ok();
             }
         }
         write!(
             c,
-            "\n    char *{v} = (char *)__builtin_calloc({v}_hi - {v}_lo + 1, sizeof({ty}));\n"
+            "\n    char *{v} = (char *)__builtin_calloc((__SIZE_TYPE__)({v}_hi - {v}_lo) + 1, sizeof({ty}));\n\
+             \x20   if (!{v}) __builtin_trap();\n"
         )
         .ok();
-        for View { to, stride, at } in views {
+        for Members { to, stride, at } in members {
             let ((a, b), flat, array) = (self.ends(to), self.find(to)?, local(to));
             let number = self.type_of(to)?;
-            let open = format!(
-                "    for ({I64} tensorize_i = {v}_lo; tensorize_i < {v}_hi; tensorize_i++) {{\n"
-            );
-            let (mut there, mut back) = (open.clone(), open);
-            for k in at {
-                let place = format!(
-                    "        {{ {I64} at = tensorize_i * {stride} + {k}; if ({a} <= at && at < {b})"
-                );
-                let member = format!(
-                    "{v} + (tensorize_i - {v}_lo) * ({I64})sizeof({ty}) + {k} * sizeof({number})"
-                );
-                let element = format!("{array} + at");
-                for (text, to, from) in [
-                    (&mut there, &member, &element),
-                    (&mut back, &element, &member),
-                ] {
-                    writeln!(
-                        text,
-                        "{place} __builtin_memcpy((void *)({to}), (const void *)({from}), sizeof({number})); }}"
+            for (first, end) in at {
+                // The same walk over the members before the call and, with what the call has written, after it.
+                let walk = |to: &str, from: &str| {
+                    format!(
+                        "    for ({I64} tensorize_i = {v}_lo; tensorize_i < {v}_hi; tensorize_i++) \
+                         for ({I64} k = {first}, at = tensorize_i * {stride} + k; k < {end}; k++, at++) {{\n\
+                         \x20       char *member = {v} + (tensorize_i - {v}_lo) * ({I64})sizeof({ty}) + k * ({I64})sizeof({number});\n\
+                         \x20       if ({a} <= at && at < {b}) __builtin_memcpy({to}, {from}, sizeof({number}));\n    }}\n"
                     )
-                    .ok();
+                };
+                let element = format!("(void *)({array} + at)");
+                c += &walk("member", &element);
+                if !flat.is_const {
+                    around.after += &walk(&element, "member");
                 }
-            }
-            writeln!(c, "{there}    }}").ok();
-            if !flat.is_const {
-                writeln!(around.after, "{back}    }}").ok();
             }
         }
         around.before += &c;
@@ -324,9 +314,9 @@ impl Adaptor<'_> {
     }
 
     /// A check by the compiler: so many numbers fill a struct.
-    pub(super) fn same_size(&self, ty: &str, views: &[View]) -> Result<String, String> {
+    pub(super) fn same_size(&self, ty: &str, members: &[Members]) -> Result<String, String> {
         let mut c = String::new();
-        for View { to, stride, .. } in views {
+        for Members { to, stride, .. } in members {
             let number = self.type_of(to)?;
             writeln!(
                 c,

@@ -278,11 +278,11 @@ impl<'a> Writer<'a> {
                 None => ("0".into(), "0".into()),
             };
             let writes = footprint.is_some_and(|f| f.writes);
-            let view = self.described().and_then(|s| s.view(&p.c.name));
-            let members = view.map_or("None".into(), |v| {
+            let members = self.described().and_then(|s| s.members(&p.c.name));
+            let members = members.map_or("None".into(), |m| {
                 format!(
                     "Some(rt::Members {{ stride: {}, at: &{:?} }})",
-                    v.stride, v.at
+                    m.stride, m.at
                 )
             });
             let depends =

@@ -29,6 +29,7 @@ mod rows;
 mod running;
 mod scan;
 pub(super) mod seq;
+mod structs;
 mod tables;
 mod vector;
 mod walk;

@@ -411,7 +411,7 @@ impl<'u> Lower<'u, '_> {
         };
         let mut plain = result.is_none() && described.shared.is_none();
         for root in std::mem::take(&mut self.flat.roots) {
-            let shape = shape_of(root.node, &self.flat.mixed, &mut params);
+            let shape = self.shape_of(root.node, &mut params);
             plain &= root.plain
                 && root.global.is_none()
                 && matches!(
@@ -439,6 +439,43 @@ impl<'u> Lower<'u, '_> {
         }
         Ok((params, (!plain || self.source.cpp).then_some(described)))
     }
+
+    /// A part's shape; its parameters are added to `params` in the struct's order.
+    fn shape_of(&self, node: Node<'_>, params: &mut Vec<Param>) -> Shape {
+        match node {
+            Node::Leaf(shape @ Shape::Records { .. }, own) => {
+                self.shape_of_mixed(shape, own, params)
+            }
+            Node::Leaf(shape, own) => {
+                params.extend(own);
+                shape
+            }
+            Node::Struct {
+                pointer,
+                declaration,
+                ty,
+                mut fields,
+                ..
+            } => {
+                let order = declaration.children();
+                fields.sort_by_key(|(f, _)| order.iter().position(|o| o == f));
+                let fields = fields
+                    .into_iter()
+                    .map(|(f, n)| signature::Field {
+                        name: f.spelling(),
+                        base: record::base_of(declaration, f),
+                        hidden: record::hidden(f),
+                        shape: self.shape_of(n, params),
+                    })
+                    .collect();
+                Shape::Struct {
+                    pointer,
+                    ty,
+                    fields,
+                }
+            }
+        }
+    }
 }
 
 fn array_param(name: &Sym, elem: ScalarType, is_const: bool, restrict: bool) -> Param {
@@ -447,42 +484,5 @@ fn array_param(name: &Sym, elem: ScalarType, is_const: bool, restrict: bool) -> 
         elem,
         is_const,
         restrict,
-    }
-}
-
-/// A part's shape; its parameters are added to `params` in the struct's order.
-fn shape_of(node: Node<'_>, mixed: &HashMap<Sym, mixed::Mixed>, params: &mut Vec<Param>) -> Shape {
-    match node {
-        Node::Leaf(shape @ Shape::Records { .. }, own) => {
-            mixed::shape_of(shape, own, mixed, params)
-        }
-        Node::Leaf(shape, own) => {
-            params.extend(own);
-            shape
-        }
-        Node::Struct {
-            pointer,
-            declaration,
-            ty,
-            mut fields,
-            ..
-        } => {
-            let order = declaration.children();
-            fields.sort_by_key(|(f, _)| order.iter().position(|o| o == f));
-            let fields = fields
-                .into_iter()
-                .map(|(f, n)| signature::Field {
-                    name: f.spelling(),
-                    base: record::base_of(declaration, f),
-                    hidden: record::hidden(f),
-                    shape: shape_of(n, mixed, params),
-                })
-                .collect();
-            Shape::Struct {
-                pointer,
-                ty,
-                fields,
-            }
-        }
     }
 }

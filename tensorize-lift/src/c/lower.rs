@@ -407,7 +407,6 @@ impl<'u, 's> Lower<'u, 's> {
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
         super::scalars::replace(&mut lower.arrays, &mut body);
-        lower.note_written_members(f)?;
         let (params, described) = lower.flat_signature(result)?;
         for p in &params {
             // A cast can take `const` away, and callers go by the type.

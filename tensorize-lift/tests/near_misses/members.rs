@@ -4,7 +4,7 @@ use super::{Case, proofs_only, refuses_them, solver};
 use std::path::PathBuf;
 use tensorize_ir::guard::Guard;
 use tensorize_ir::loopir::Function;
-use tensorize_ir::signature::View;
+use tensorize_ir::signature::Members;
 use tensorize_lift::summarise::summarise;
 use tensorize_prove::{Options, Proof, Verdict};
 
@@ -51,20 +51,20 @@ const MEMBERS: &[Case] = &[
     ),
 ];
 
-fn lifted(source: &str, name: &str) -> (Function, Vec<View>) {
+fn lifted(source: &str, name: &str) -> (Function, Vec<Members>) {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("members_{name}.c"));
     std::fs::write(&file, format!("{STRUCTS}{source}")).unwrap();
     let parsed = tensorize_lift::c::parse(&file, &[]).unwrap_or_else(|p| panic!("{}", p.message));
     let [f] = <[_; 1]>::try_from(parsed).ok().unwrap();
     let signature = f.signature.and_then(|s| s.source).unwrap();
-    let views = signature
+    let members = signature
         .leaves()
         .into_iter()
-        .flat_map(|l| l.views().to_vec());
-    (f.lowered.unwrap(), views.collect())
+        .flat_map(|l| l.members().to_vec());
+    (f.lowered.unwrap(), members.collect())
 }
 
-fn proof(kernel: &Function, structs: Vec<Vec<View>>) -> Result<Proof, String> {
+fn proof(kernel: &Function, structs: Vec<Vec<Members>>) -> Result<Proof, String> {
     let mut solver = solver();
     let options = Options {
         structs,
@@ -83,8 +83,8 @@ const WRITTEN: &str = "void f(p_t *p, int n, int m) { for (int i = 0; i < n; i++
 /// What lies in the same memory needs no guard where each access is to a member, and only there.
 #[test]
 fn members_lie_apart_where_no_access_strays() {
-    let (kernel, views) = lifted(WRITTEN, "written");
-    let proven = proof(&kernel, vec![views.clone()]).unwrap();
+    let (kernel, members) = lifted(WRITTEN, "written");
+    let proven = proof(&kernel, vec![members.clone()]).unwrap();
     assert!(!(proven.guards.iter()).any(|g| matches!(g, Guard::Disjoint(..))));
     let nothing_known = proof(&kernel, vec![]).unwrap();
     assert!((nothing_known.guards.iter()).any(|g| matches!(g, Guard::Disjoint(..))));
@@ -101,21 +101,52 @@ fn members_lie_apart_where_no_access_strays() {
     .into_iter()
     .enumerate()
     {
-        let (strays, views) = lifted(&WRITTEN.replacen(from, to, 1), &format!("strays_{number}"));
-        let why = proof(&strays, vec![views]).expect_err(to);
-        assert!(why.contains("is a member of that type"), "{to}: {why}");
+        let (strays, members) = lifted(&WRITTEN.replacen(from, to, 1), &format!("strays_{number}"));
+        let why = proof(&strays, vec![members]).expect_err(to);
+        assert!(
+            why.contains("is a member of that type in each struct"),
+            "{to}: {why}"
+        );
     }
 
     // Other members than there are.
     for change in [
-        (|v: &mut View| v.at.clear()) as fn(&mut View),
-        |v| v.at.iter_mut().for_each(|at| *at += 1),
-        |v| v.stride += 1,
+        (|m: &mut Members| m.at.clear()) as fn(&mut Members),
+        |m| m.at.iter_mut().for_each(|at| at.0 += 1),
+        |m| {
+            m.at.iter_mut()
+                .for_each(|at| (at.0, at.1) = (at.0 - 1, at.1 - 1))
+        },
+        |m| m.stride += 1,
+        |m| m.stride = 0,
     ] {
-        for i in 0..views.len() {
-            let mut others = views.clone();
+        for i in 0..members.len() {
+            let mut others = members.clone();
             change(&mut others[i]);
             assert!(proof(&kernel, vec![others]).is_err());
         }
     }
+}
+
+/// Where members are read alone, callers with slices say that a subscript stays in its array, and C needs no telling.
+#[test]
+fn subscripts_of_callers_stay_in_the_array() {
+    let read = "void f(const p_t *p, int n, int m, float *o) { for (int i = 0; i < n; i++) o[i] = p[i].to[m] * p[i].id; }";
+    let (kernel, members) = lifted(read, "subscript");
+    let proven = proof(&kernel, vec![members]).unwrap();
+    let asked: Vec<String> = (proven.asked_of_slices.iter().flatten())
+        .map(Guard::to_string)
+        .collect();
+    for condition in ["m >= 0", "-m + 1 >= 0"] {
+        assert!(asked.iter().any(|a| a == condition), "{asked:?}");
+        assert!(proven.guards.iter().all(|g| g.to_string() != condition));
+    }
+
+    // Of data, nobody knows it before.
+    let (kernel, members) = lifted(&read.replacen("to[m]", "to[p[i].id]", 1), "by_data");
+    let why = proof(&kernel, vec![members]).unwrap_err();
+    assert!(
+        why.contains("is a member of that type in each struct"),
+        "{why}"
+    );
 }

@@ -14,7 +14,7 @@ use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Param, Stmt};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::signature::{self, Holder, Shape};
+use tensorize_ir::signature::{self, Shape};
 
 /// What the kernel says about a vector when it ends: these variables go to the elements of an array.
 pub(super) struct Resized {
@@ -33,7 +33,7 @@ pub(in super::super) struct Described {
 }
 
 /// A parameter in both forms.
-type Flattened = (Vec<Param>, Shape);
+pub(super) type Flattened = (Vec<Param>, Shape);
 
 impl<'u> Lower<'u, '_> {
     /// A parameter of a C++ function. `None` for the plain numbers and pointers of C.
@@ -151,49 +151,7 @@ impl<'u> Lower<'u, '_> {
         (param, Target { array, elem })
     }
 
-    /// A vector of structs with members of several types that is passed by reference, or a span of such.
-    fn mixed_sequence(&mut self, p: Cursor<'u>, name: &str, t: Ty) -> Result<Option<Flattened>> {
-        let by_reference = matches!(t, Ty::Reference(_));
-        let (element, extent, holder) = match t.referred() {
-            Ty::Class(Class::Vector(element)) => (element, None, Holder::Vector),
-            Ty::Class(Class::Span(element, extent)) => (element, extent, Holder::Span),
-            _ => return Ok(None),
-        };
-        let Ty::Mixed(ty, bytes) = *element else {
-            return Ok(None);
-        };
-        if holder == Holder::Vector && (!by_reference || self.cpp.grown.contains(&p)) {
-            let message = format!("'{name}' is a vector of structs that is copied or grows");
-            return Err(problem(codes::RECORD, message, p));
-        }
-        if extent.is_some() {
-            let message = format!("'{name}' is a span of structs whose type has its length");
-            return Err(problem(codes::RECORD, message, p));
-        }
-        let (param, len) = self.size_param(name, "size");
-        let size = Some(param.name().to_string());
-        let spelled = p.ty().canonical();
-        let referred = if by_reference {
-            spelled.pointee()
-        } else {
-            spelled
-        };
-        let is_const = match holder {
-            Holder::Span => referred_const(referred, 0),
-            _ => const_elements(referred),
-        };
-        let (start, shape) = self.mixed_array(name, &ty, bytes, is_const, (holder, size));
-        let seq = Seq {
-            start,
-            len,
-            size: None,
-            rows: None,
-        };
-        self.bindings.insert(p, Binding::Seq(seq));
-        Ok(Some((vec![param], shape)))
-    }
-
-    fn size_param(&mut self, of: &str, what: &str) -> (Param, Expr) {
+    pub(super) fn size_param(&mut self, of: &str, what: &str) -> (Param, Expr) {
         let name = self.flat_name(&format!("{of}_{what}"));
         self.cpp.fixed.insert(name.clone());
         let ty = ScalarType::I64;
@@ -592,7 +550,7 @@ fn constant_dims(dims: &[Option<u64>]) -> Option<Vec<u64>> {
 }
 
 /// Whether the first argument of a template's instance is const.
-fn referred_const(t: super::super::ffi::Type<'_>, argument: usize) -> bool {
+pub(super) fn referred_const(t: super::super::ffi::Type<'_>, argument: usize) -> bool {
     t.template_arguments()
         .get(argument)
         .copied()

@@ -1,9 +1,9 @@
 //! Arrays of structs whose members are numbers of several types.
 //!
 //! LoopIR has no such arrays. Those that are parameters become several: for each type of the members that are used, the
-//! structs' memory seen as an array of that type, so that a member is every so manieth element of it. (The prover shows
-//! that an access is to such an element where members are written, and so that these arrays lie apart.) While the kernel is lowered, a pointer to such a struct counts in structs, and points into
-//! an array that is known here alone; what is not a member can't be read there.
+//! structs' memory seen as an array of that type, so that a member is every so manieth element of it. (That these arrays
+//! lie apart, although their memory is the same, the prover shows.) While the kernel is lowered, a pointer to such a
+//! struct counts in structs, and points into an array that is known here alone; what is not a member can't be read there.
 
 use super::element::{fields, parts, uniform};
 use super::{bare, element, is_private, local, struct_declaration};
@@ -13,12 +13,12 @@ use crate::c::lower::{Lower, Result, Target, const_elements, offset_op, problem,
 use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Param};
 use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::signature::{Holder, Shape, View};
+use tensorize_ir::signature::{Holder, Members, Shape};
 
 /// An array of structs.
 pub(super) struct Mixed {
@@ -26,19 +26,17 @@ pub(super) struct Mixed {
     ty: String,
     /// Its size.
     bytes: u64,
-    /// What arrays of numbers are called begins with this.
-    name: String,
     /// Whether they may not be written through this.
     is_const: bool,
-    views: Vec<Numbers>,
+    members: Vec<Numbers>,
 }
 
-/// All members of one type.
+/// The members of one type.
 struct Numbers {
     array: Sym,
     elem: ScalarType,
-    is_written: bool,
-    at: BTreeSet<u64>,
+    /// The first of each member and one past its last, in elements of this type.
+    at: BTreeSet<(u64, u64)>,
 }
 
 /// A struct of numbers of several types, and of pointers, which nobody can look at here.
@@ -90,16 +88,15 @@ impl<'u> Lower<'u, '_> {
         let known = Mixed {
             ty: ty.into(),
             bytes,
-            name: array.to_string(),
             is_const,
-            views: vec![],
+            members: vec![],
         };
         self.flat.mixed.insert(array.clone(), known);
         let shape = Shape::Records {
             holder,
             ty: ty.into(),
             // Until the members are known, this says where they will be.
-            views: vec![View {
+            members: vec![Members {
                 to: array.to_string(),
                 stride: 0,
                 at: vec![],
@@ -176,26 +173,24 @@ impl<'u> Lower<'u, '_> {
         let offset = offset
             .ok_or_else(|| refused("does not lie where an array of its type has elements"))?;
         let (stride, first) = (bytes / width, offset / width);
-        let name = format!("{}_{elem}", known.name);
-        let found = known.views.iter().position(|v| v.elem == elem);
+        let found = known.members.iter().position(|m| m.elem == elem);
         let place = match found {
             Some(place) => place,
             None => {
-                let array = self.flat_name(&name);
-                let views = &mut self.mixed_at(&of.target.array).views;
-                views.push(Numbers {
+                let array = self.flat_name(&format!("{}_{elem}", of.target.array));
+                let members = &mut self.mixed_at(&of.target.array).members;
+                members.push(Numbers {
                     array,
                     elem,
-                    is_written: false,
                     at: BTreeSet::new(),
                 });
-                views.len() - 1
+                members.len() - 1
             }
         };
-        let view = &mut self.mixed_at(&of.target.array).views[place];
-        view.at.extend(first..first + count);
+        let members = &mut self.mixed_at(&of.target.array).members[place];
+        members.at.insert((first, first + count));
         let target = Target {
-            array: view.array.clone(),
+            array: members.array.clone(),
             elem,
         };
         let int = |n: u64| Expr::int(ScalarType::I64, n.into());
@@ -252,58 +247,55 @@ impl<'u> Lower<'u, '_> {
         leaves.into_iter().map(place).collect()
     }
 
-    /// Notes which members are written, when all has been seen.
-    pub fn note_written_members(&mut self, at: Cursor<'u>) -> Result<()> {
-        for known in self.flat.mixed.values_mut() {
-            for view in &mut known.views {
-                view.is_written = self.written.contains(&view.array);
-            }
-            let is_written = known.views.iter().any(|v| v.is_written);
-            if is_written && known.is_const {
-                let message = format!(
-                    "what '{}' points to is const, and is written to",
-                    known.name
-                );
-                return Err(problem(codes::POINTER_USE, message, at));
+    /// The shape of an array of structs, all of whose uses were seen.
+    pub(super) fn shape_of_mixed(
+        &self,
+        shape: Shape,
+        own: Vec<Param>,
+        params: &mut Vec<Param>,
+    ) -> Shape {
+        let Shape::Records {
+            holder,
+            ty,
+            members,
+            size,
+        } = shape
+        else {
+            return shape;
+        };
+        let known = members
+            .first()
+            .and_then(|m| self.flat.mixed.get(m.to.as_str()));
+        let mut out = Vec::new();
+        if let Some(known) = known {
+            for m in &known.members {
+                let is_const = known.is_const || !self.written.contains(&m.array);
+                params.push(super::array_param(&m.array, m.elem, is_const, false));
+                out.push(Members {
+                    to: m.array.to_string(),
+                    stride: known.bytes / m.elem.bytes() as u64,
+                    at: joined(&m.at),
+                });
             }
         }
-        Ok(())
+        params.extend(own);
+        Shape::Records {
+            holder,
+            ty,
+            members: out,
+            size,
+        }
     }
 }
 
-/// The shape of an array of structs, all of whose uses were seen.
-pub(super) fn shape_of(
-    shape: Shape,
-    own: Vec<Param>,
-    mixed: &HashMap<Sym, Mixed>,
-    params: &mut Vec<Param>,
-) -> Shape {
-    let Shape::Records {
-        holder,
-        ty,
-        views,
-        size,
-    } = shape
-    else {
-        return shape;
-    };
-    let known = views.first().and_then(|v| mixed.get(v.to.as_str()));
-    let mut out = Vec::new();
-    for view in known.into_iter().flat_map(|m| &m.views) {
-        let stride = known.map_or(0, |m| m.bytes / view.elem.bytes() as u64);
-        let param = super::array_param(&view.array, view.elem, !view.is_written, false);
-        params.push(param);
-        out.push(View {
-            to: view.array.to_string(),
-            stride,
-            at: view.at.iter().copied().collect(),
-        });
+/// The same places, in as few ranges as it takes.
+fn joined(ranges: &BTreeSet<(u64, u64)>) -> Vec<(u64, u64)> {
+    let mut out: Vec<(u64, u64)> = Vec::new();
+    for &(first, end) in ranges {
+        match out.last_mut() {
+            Some(last) if first <= last.1 => last.1 = last.1.max(end),
+            _ => out.push((first, end)),
+        }
     }
-    params.extend(own);
-    Shape::Records {
-        holder,
-        ty,
-        views: out,
-        size,
-    }
+    out
 }

@@ -82,12 +82,10 @@ impl<'u> Lower<'u, '_> {
             },
             CXCursor_CStyleCastExpr => self.record(operand(inner)?),
             CXCursor_ArraySubscriptExpr => {
-                let mut p =
-                    unsupported("an array of structs that are more than numbers of one type");
-                p.help = Some(
-                    "give all members the type of the first, or keep an array for each member"
-                        .into(),
+                let mut p = unsupported(
+                    "an array of structs with members that are no numbers, arrays of these or pointers",
                 );
+                p.help = Some("keep an array for each member that is used".into());
                 Err(p)
             }
             _ => Err(unsupported("this use of a struct is not supported")),

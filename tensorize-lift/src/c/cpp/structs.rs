@@ -1,0 +1,59 @@
+//! Vectors and spans of structs with members of several types (`flatten/mixed.rs` has what is said of these).
+
+use super::super::codes;
+use super::super::ffi::Cursor;
+use super::super::lower::{Binding, Lower, Result, const_elements, problem};
+use super::super::types::Ty;
+use super::class::Class;
+use super::params::{Flattened, referred_const};
+use super::seq::Seq;
+use tensorize_ir::signature::Holder;
+
+impl<'u> Lower<'u, '_> {
+    /// A vector of structs with members of several types that is passed by reference, or a span of such.
+    pub(super) fn mixed_sequence(
+        &mut self,
+        p: Cursor<'u>,
+        name: &str,
+        t: Ty,
+    ) -> Result<Option<Flattened>> {
+        let by_reference = matches!(t, Ty::Reference(_));
+        let (element, extent, holder) = match t.referred() {
+            Ty::Class(Class::Vector(element)) => (element, None, Holder::Vector),
+            Ty::Class(Class::Span(element, extent)) => (element, extent, Holder::Span),
+            _ => return Ok(None),
+        };
+        let Ty::Mixed(ty, bytes) = *element else {
+            return Ok(None);
+        };
+        if holder == Holder::Vector && (!by_reference || self.cpp.grown.contains(&p)) {
+            let message = format!("'{name}' is a vector of structs that is copied or grows");
+            return Err(problem(codes::RECORD, message, p));
+        }
+        if extent.is_some() {
+            let message = format!("'{name}' is a span of structs whose type has its length");
+            return Err(problem(codes::RECORD, message, p));
+        }
+        let (param, len) = self.size_param(name, "size");
+        let size = Some(param.name().to_string());
+        let spelled = p.ty().canonical();
+        let referred = if by_reference {
+            spelled.pointee()
+        } else {
+            spelled
+        };
+        let is_const = match holder {
+            Holder::Span => referred_const(referred, 0),
+            _ => const_elements(referred),
+        };
+        let (start, shape) = self.mixed_array(name, &ty, bytes, is_const, (holder, size));
+        let seq = Seq {
+            start,
+            len,
+            size: None,
+            rows: None,
+        };
+        self.bindings.insert(p, Binding::Seq(seq));
+        Ok(Some((vec![param], shape)))
+    }
+}
