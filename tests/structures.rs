@@ -45,6 +45,11 @@ fn run(mode: &str) -> Vec<String> {
             "true",
             "Ok(())",
             "0 3 ([-36.0, -33.0, -30.0], [0.0, 3.0, 6.0]) [2.0, 2.0, 2.0, 2.0, 1.5, 2.0, 2.0, 2.0, 2.0, 2.0, 1.5, 2.0]",
+            "Ok(30.0)",
+            "Ok(())",
+            "false true [5, 2, 5]",
+            "Err(\"worth: `all_i1` has 48 elements and needs 67 at these sizes\")",
+            "Ok(4.0) Err(\"gain: with these sizes, `3*all_size - 5 >= 0` does not hold, so that it is not known what it touches; call it by way of `sys`\")",
         ],
         "{mode}"
     );
@@ -97,8 +102,12 @@ fn generated_c_answers_where_it_can() {
     answers(&lines, "C 17", "advance original 0 target 1");
     answers(&lines, "C 18", "shifted original 0 target 1");
     answers(&lines, "C 19", "shifted original 1 target 0");
-    for kernel in ["worth", "close_all"] {
-        answers(&lines, "C++ 23", &format!("{kernel} original 0 target 2"));
+    for who in [
+        "worth original 0 target 2",
+        "close_all original 0 target 2",
+        "gain original 0 target 1",
+    ] {
+        answers(&lines, "C++ 23", who);
     }
     answers(&lines, "C++ 16", "scale_by original 1 target 1");
     answers(&lines, "C++ 22", "encode original 1 target 3");

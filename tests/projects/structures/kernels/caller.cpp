@@ -123,7 +123,7 @@ extern "C" int calls_from_cpp(int which)
     }
     case 23: {
         std::vector<order> all{{1, 2.5, 4, true}, {2, 100, 7, false}, {3, 8, 5, true}}, none;
-        if (worth(all) != 50 || worth(none) != 0) return 1;
+        if (worth(all) != 50 || worth(none) != 0 || gain(all) != 97.5) return 1;
         close_all(all, 3);
         close_all(none, 3);
         return !all[0].open || all[0].amount != 2 || all[0].price != 2.5 || all[2].open || all[2].amount != 2 || all[2].id != 3;

@@ -166,6 +166,12 @@ double worth(std::span<const order> all)
 }
 
 TENSORIZE_KERNEL
+double gain(const std::vector<order> &all)
+{
+    return all[1].price - all[0].price;
+}
+
+TENSORIZE_KERNEL
 void close_all(std::vector<order> &all, double above)
 {
     for (auto &o : all) {

@@ -48,5 +48,6 @@ struct order {
     bool open;
 };
 double worth(std::span<const order> all);
+double gain(const std::vector<order> &all);
 void close_all(std::vector<order> &all, double above);
 }

@@ -81,4 +81,19 @@ fn main() {
     );
     let moved = (&floats[..3], &floats[12..15]);
     println!("rust {} {} {moved:?} {weights:?}", alive[24], alive[24 + 48]);
+    // Orders of 24 bytes, in a span and in a vector.
+    let (mut prices, mut amounts, mut open) = ([3.; 6], [5i16; 24], [true; 48]);
+    println!("rust {:?}", kernels::worth(&open, &prices, &amounts, 2));
+    println!(
+        "rust {:?}",
+        kernels::close_all(&mut prices, &mut open, &mut amounts, 2, 1.)
+    );
+    println!("rust {} {} {:?}", open[18], open[19], &amounts[7..10]);
+    println!(
+        "rust {:?}",
+        kernels::worth(&open, &prices, &amounts, 3).map_err(|e| e.to_string())
+    );
+    prices[4] = 7.;
+    let gain = |many| kernels::gain(&prices, many).map_err(|e| e.to_string());
+    println!("rust {:?} {:?}", gain(2), gain(1));
 }
