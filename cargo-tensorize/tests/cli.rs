@@ -569,3 +569,22 @@ fn cost_against_size() {
     let peak = last["peak_rss_bytes"].as_u64().unwrap();
     assert!(peak < 2 << 30, "{peak}");
 }
+
+/// Results of which each overwrites what decides about another one: they wait for each other, with the conditions.
+#[test]
+fn what_decides_is_overwritten_last() {
+    let file = "proven/mixed_structs.c";
+    let out = tensorize(&[
+        "lift",
+        file,
+        "--target",
+        "cpu",
+        "--message-format",
+        "json",
+        "--no-differential",
+    ]);
+    for name in ["drift", "step", "fall"] {
+        let k = kernel(&json(&out), name).clone();
+        assert_eq!(k["targets"]["cpu"]["status"], "generated", "{k}");
+    }
+}

@@ -4,7 +4,7 @@ use super::{Proven, RustParam, Writer, function_name};
 use crate::arithmetic::{self, Names};
 use std::fmt::Write as _;
 use tensorize_ir::guard::{Footprint, Guard};
-use tensorize_ir::signature::Shape;
+use tensorize_ir::signature::{Members, Shape, Source};
 
 impl Writer<'_> {
     /// The safe wrapper.
@@ -83,7 +83,7 @@ impl Writer<'_> {
                 );
                 format!(
                     "/// `{name}` on slices, whose lengths are checked against what is proven that it touches.\n\
-                     #[inline]\n\
+                     {structs}#[inline]\n\
                      pub fn {rust}({params}) -> Result<{ret}, rt::Error> {{\n\
                      if {name}__tensorize_check::<rt::AtAGlance>({shown}).is_err() {{\n\
                      return {in_full}({passed_on});\n}}\n\
@@ -96,6 +96,7 @@ impl Writer<'_> {
                      #[inline(always)]\n\
                      fn {name}__tensorize_check<C: rt::Check>({checked}) -> Result<(), C::Error> {{\n\
                      {checks}Ok(())\n}}\n\n",
+                    structs = self.described().map(of_structs).unwrap_or_default(),
                     in_full = format_args!("{name}__tensorize_in_full"),
                     passed_on = passed_on.join(", "),
                 )
@@ -222,4 +223,25 @@ impl Writer<'_> {
             p.name
         ))
     }
+}
+
+/// What slices hold that are members of structs, as documentation.
+fn of_structs(source: &Source) -> String {
+    let mut text = String::new();
+    for leaf in source.leaves() {
+        let Shape::Records { ty, members, .. } = leaf else {
+            continue;
+        };
+        for Members { to, stride, at } in members {
+            let at: Vec<String> = at.iter().map(|(a, b)| format!("{a} .. {b}")).collect();
+            let at = at.join(", ");
+            writeln!(
+                text,
+                "///\n/// `{to}` is the memory of structs `{ty}`, seen as numbers of one type: of every {stride} elements, {at} are \
+                 members that it uses."
+            )
+            .ok();
+        }
+    }
+    text
 }

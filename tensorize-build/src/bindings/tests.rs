@@ -1,5 +1,6 @@
 use super::*;
 use crate::prototype::guess;
+use tensorize_ir::signature::{Holder, Language, Members, Param, Shape, Source};
 
 /// `tensorize-rt` measures the dispatch of this one.
 #[test]
@@ -91,4 +92,75 @@ fn rust_keywords_are_names_in_c() {
         written.contains("self_: ::core::ffi::c_int, p_:"),
         "{written}"
     );
+}
+
+/// Whoever calls it on slices is told what they are.
+#[test]
+fn members_of_structs_are_explained() {
+    let members = |to: &str, stride, at| Members {
+        to: to.into(),
+        stride,
+        at,
+    };
+    let source = Source {
+        language: Language::C,
+        call: "f".into(),
+        symbol: "f".into(),
+        returns: "void".into(),
+        result: None,
+        params: vec![Param {
+            name: "p".into(),
+            ty: "struct item *".into(),
+            shape: Shape::Records {
+                holder: Holder::Pointer,
+                ty: "struct item".into(),
+                members: vec![
+                    members("p_f64", 2, vec![(0, 1)]),
+                    members("p_i8", 16, vec![(8, 9), (12, 15)]),
+                ],
+                size: None,
+            },
+        }],
+        globals: vec![],
+        shared: None,
+    };
+    let binding = Binding {
+        name: "f".into(),
+        file: "f.c".into(),
+        line: 1,
+        hash: "-".into(),
+        prototype: guess("void f(double *p_f64, int8_t *p_i8) {}", "f").map(|p| {
+            crate::record::Prototype {
+                source: Some(source),
+                ..p
+            }
+        }),
+        proven: Ok(Proven {
+            tier: "exact".into(),
+            guards: vec![],
+            footprints: ["p_f64[0 .. 1]: writes", "p_i8[8 .. 15]: reads, writes"]
+                .map(|f| f.parse().unwrap())
+                .into(),
+            columns: Default::default(),
+            within_objects: vec![],
+        }),
+        targets: vec![TargetCode {
+            target: "cpu".into(),
+            tier: "exact".into(),
+            guards: vec![],
+            code: Code::Native {
+                entry: "f__cpu".into(),
+                products: false,
+                memory: false,
+            },
+        }],
+    };
+    let written = write(&[binding]);
+    for part in [
+        "of every 2 elements, 0 .. 1 are members",
+        "/// `p_i8` is the memory of structs `struct item`, seen as numbers of one type: of every 16 elements, 8 .. 9, 12 .. 15 are",
+        "members: Some(rt::Members { stride: 16, at: &[(8, 9), (12, 15)] })",
+    ] {
+        assert!(written.contains(part), "{part}\n{written}");
+    }
 }

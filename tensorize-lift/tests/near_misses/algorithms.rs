@@ -111,6 +111,17 @@ const WALKS: &[Case] = &[
             ("a.rend()", "a.rend() - 1"),
         ],
     ),
+    // Of structs with members of several types.
+    (
+        "struct t { double p; int n; }; double f(const std::vector<t> &a) { return std::accumulate(a.begin(), a.end(), 0.0, [](double s, const t &e) { return s + e.p * e.n; }); }",
+        &[
+            ("e.p * e.n", "e.p"),
+            ("s + e.p", "s - e.p"),
+            ("0.0", "0"),
+            ("a.begin(),", "a.begin() + 1,"),
+            ("double s,", "float s,"),
+        ],
+    ),
     (
         "unsigned f(const std::vector<unsigned> &a, unsigned b) { return std::accumulate(a.rbegin(), a.rend(), 0u, [b](unsigned v, unsigned d) { return v * b + d; }); }",
         &[

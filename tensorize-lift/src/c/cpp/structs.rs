@@ -28,11 +28,15 @@ impl<'u> Lower<'u, '_> {
         };
         if holder == Holder::Vector && (!by_reference || self.cpp.grown.contains(&p)) {
             let message = format!("'{name}' is a vector of structs that is copied or grows");
-            return Err(problem(codes::RECORD, message, p));
+            let mut problem = problem(codes::RECORD, message, p);
+            problem.help = Some("take it by reference, and leave its length as it is".into());
+            return Err(problem);
         }
         if extent.is_some() {
             let message = format!("'{name}' is a span of structs whose type has its length");
-            return Err(problem(codes::RECORD, message, p));
+            let mut problem = problem(codes::RECORD, message, p);
+            problem.help = Some("take a span of any length".into());
+            return Err(problem);
         }
         let (param, len) = self.size_param(name, "size");
         let size = Some(param.name().to_string());
