@@ -19,6 +19,7 @@ mod ffi;
 mod flags;
 mod flatten;
 mod goto;
+mod initializer;
 mod jump;
 mod library;
 mod lower;

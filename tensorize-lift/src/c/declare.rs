@@ -3,8 +3,9 @@
 use super::cpp::class::Class;
 use super::ffi::{Constant, Cursor};
 use super::flatten::{is_zero_at_first, taken_apart};
+use super::initializer::{Item, braced, constant_table, initialised, text};
 use super::lower::{
-    Binding, Lower, Result, Target, const_elements, convert, operands, peeled, problem, scalar_type,
+    Binding, Lower, Result, Target, const_elements, convert, problem, scalar_type,
 };
 use super::place::Pointer;
 use super::types::{self, Ty};
@@ -129,7 +130,7 @@ impl<'u> Lower<'u, '_> {
         let constant = const_elements(d.ty().canonical());
         if constant
             && let Some(init) = init
-            && let Ok(table) = constant_table(init, elem, &lens)
+            && let Ok(table) = constant_table(init, d.ty(), elem)
         {
             self.arrays.push(LocalArray {
                 name,
@@ -150,8 +151,7 @@ impl<'u> Lower<'u, '_> {
             let message = "a list of structs whose members have first values of their own";
             return Err(problem(codes::INITIALIZER, message, init));
         }
-        let mut slots: Vec<Option<Cursor<'u>>> = vec![None; len];
-        place_initialisers(init, &lens, &mut slots)?;
+        let slots = initialised(init, d.ty())?;
         let zero = Expr::Const(Scalar::zero(elem));
         let given = slots.iter().rposition(Option::is_some).map_or(0, |i| i + 1);
         let mut filled = len;
@@ -160,14 +160,20 @@ impl<'u> Lower<'u, '_> {
             let literal_zeros = slots
                 .iter()
                 .flatten()
-                .all(|&e| effects::is_pure(e) && matches!(e.evaluate(), Some(Constant::Int(0))));
+                .all(|item| match item {
+                    Item::Value(e) => {
+                        effects::is_pure(*e) && matches!(e.evaluate(), Some(Constant::Int(0)))
+                    }
+                    Item::Character(b) => *b == 0,
+                });
             let from = if literal_zeros { 0 } else { given };
             filled = from;
             self.zero_fill(&name, from, len, zero.clone(), d)?;
         }
         for (i, slot) in slots.into_iter().enumerate().take(filled) {
             let value = match slot {
-                Some(e) => {
+                Some(Item::Character(b)) => Expr::Const(Scalar::int(elem, b.into())),
+                Some(Item::Value(e)) => {
                     let v = self.full_value(e, |s| s.value(e))?;
                     self.sequence_point()?;
                     if elem == ScalarType::I1 {
@@ -317,7 +323,7 @@ impl<'u> Lower<'u, '_> {
         match &t {
             Ty::Array(..) | Ty::Class(Class::Array(..)) => {
                 let (elem, lens) = self.array_shape(definition, &t)?;
-                let table = constant_table(init, elem, &lens)?;
+                let table = constant_table(init, definition.ty(), elem)?;
                 let array = self.fresh(&name);
                 let len = table.len();
                 self.arrays.push(LocalArray {
@@ -334,7 +340,7 @@ impl<'u> Lower<'u, '_> {
                     .insert(definition, Binding::Array(Target { array, elem }, dims));
             }
             Ty::Scalar(ty) => {
-                let table = constant_table(init, *ty, &[])?;
+                let table = constant_table(init, definition.ty(), *ty)?;
                 self.bindings
                     .insert(definition, Binding::Constant(table[0]));
             }
@@ -345,148 +351,4 @@ impl<'u> Lower<'u, '_> {
         }
         Ok(definition)
     }
-}
-
-/// `{ 1 }` as the initialiser of a scalar.
-pub(super) fn braced<'u>(e: Cursor<'u>) -> Result<Cursor<'u>> {
-    if e.kind() != CXCursor_InitListExpr {
-        return Ok(e);
-    }
-    match operands(e)[..] {
-        [one] => Ok(one),
-        // `int n{};`
-        [] => Ok(e),
-        _ => Err(problem(
-            codes::INITIALIZER,
-            "this initialiser is not supported",
-            e,
-        )),
-    }
-}
-
-/// The values of a constant initialiser, zeros where there are none.
-fn constant_table(init: Cursor<'_>, elem: ScalarType, lens: &[u64]) -> Result<Vec<Scalar>> {
-    let mut slots = vec![None; lens.iter().product::<u64>() as usize];
-    if let (Some(text), [len]) = (text(init), lens) {
-        // Of `char t[3] = "abc"`, the zero at the end has no place.
-        let values = text.into_iter().map(|b| Scalar::int(elem, b.into()));
-        let values = values.chain(std::iter::repeat(Scalar::zero(elem)));
-        return Ok(values.take(*len as usize).collect());
-    }
-    if lens.is_empty() {
-        slots[0] = Some(braced(init)?);
-    } else {
-        place_initialisers(init, lens, &mut slots)?;
-    }
-    let zero = Scalar::zero(elem);
-    slots
-        .into_iter()
-        .map(|s| s.map_or(Ok(zero), |e| constant(e, elem)))
-        .collect()
-}
-
-/// The characters of a string literal, where they are plain ASCII or the usual escapes.
-fn text(c: Cursor<'_>) -> Option<Vec<u8>> {
-    let c = peeled(c);
-    if c.kind() != CXCursor_StringLiteral {
-        return None;
-    }
-    let mut out = Vec::new();
-    // What a macro hides, and wide characters, are no such tokens.
-    for (_, token, _) in c.tokens() {
-        let inner = token.strip_prefix('"')?.strip_suffix('"')?;
-        // `??/` is one character to a compiler that is asked for trigraphs.
-        if inner.contains("??") {
-            return None;
-        }
-        let mut bytes = inner.bytes();
-        while let Some(b) = bytes.next() {
-            out.push(match b {
-                b'\\' => match bytes.next()? {
-                    b'n' => b'\n',
-                    b't' => b'\t',
-                    b'r' => b'\r',
-                    same @ (b'\\' | b'"' | b'\'') => same,
-                    _ => return None,
-                },
-                _ => b.is_ascii().then_some(b)?,
-            });
-        }
-    }
-    Some(out)
-}
-
-fn constant(e: Cursor<'_>, elem: ScalarType) -> Result<Scalar> {
-    // Clang has the value in the type of the expression; the conversion to the element is ours.
-    let from = scalar_type(&types::of(e), e)?;
-    let value = match (e.evaluate().filter(|_| effects::is_pure(e)), from) {
-        (Some(Constant::Int(v)), t) if t.is_int() => Scalar::int(t, v),
-        (Some(Constant::Float(v)), ScalarType::F32) => Scalar::f32(v as f32),
-        (Some(Constant::Float(v)), ScalarType::F64) => Scalar::f64(v),
-        _ => {
-            return Err(problem(
-                codes::INITIALIZER,
-                "this initialiser is not a constant",
-                e,
-            ));
-        }
-    };
-    Ok(tensorize_ir::op::eval_convert(elem, value))
-}
-
-/// Of the initialiser of a `std::array`, that of the array in it, if its braces are written or implied.
-fn array_inside(init: Cursor<'_>) -> Cursor<'_> {
-    match init.children()[..] {
-        [one]
-            if matches!(types::of(init), Ty::Class(Class::Array(..)))
-                && one.kind() == CXCursor_InitListExpr
-                && matches!(types::of(one), Ty::Array(..)) =>
-        {
-            one
-        }
-        _ => init,
-    }
-}
-
-/// Assigns the expressions of an initialiser list to elements, in row-major order.
-fn place_initialisers<'u>(
-    init: Cursor<'u>,
-    lens: &[u64],
-    slots: &mut [Option<Cursor<'u>>],
-) -> Result<()> {
-    let unsupported = |c| problem(codes::INITIALIZER, "this initialiser is not supported", c);
-    let init = array_inside(init);
-    if init.kind() == CXCursor_StringLiteral || peeled(init).kind() == CXCursor_StringLiteral {
-        return Err(problem(
-            codes::STRING,
-            "a string literal is not supported",
-            init,
-        ));
-    }
-    if init.kind() != CXCursor_InitListExpr {
-        return Err(unsupported(init));
-    }
-    let items = init.children();
-    let row = lens[1..].iter().product::<u64>() as usize;
-    // Nested lists are rows; a flat list fills the elements one after the other.
-    let nested = items.iter().all(|i| i.kind() == CXCursor_InitListExpr);
-    if lens.len() > 1 && nested {
-        for (i, item) in items.into_iter().enumerate() {
-            let slots = slots
-                .get_mut(i * row..(i + 1) * row)
-                .ok_or_else(|| unsupported(item))?;
-            place_initialisers(item, &lens[1..], slots)?;
-        }
-        return Ok(());
-    }
-    for (i, item) in items.into_iter().enumerate() {
-        // A designator is a node of no kind with several children.
-        let plain = item.kind() != CXCursor_InitListExpr
-            && (item.kind() != CXCursor_UnexposedExpr || item.children().len() == 1);
-        if !plain || matches!(types::of(item), Ty::Array(..) | Ty::Pointer(_)) {
-            return Err(unsupported(item));
-        }
-        *slots.get_mut(i).ok_or_else(|| unsupported(item))? = Some(item);
-    }
-    Ok(())
 }

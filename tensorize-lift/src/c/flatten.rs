@@ -16,7 +16,7 @@ mod result;
 mod unused;
 
 pub(super) use apart::taken_apart;
-pub(super) use element::{StructArgument, uniform};
+pub(super) use element::{StructArgument, parts, uniform};
 pub(super) use first_value::is_zero_at_first;
 pub(super) use global::is_reached;
 pub(super) use local::is_of_numbers;

@@ -97,7 +97,7 @@ pub(super) fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
 
 /// What a type consists of, if that is so many numbers of one type without gaps. Pointers are not followed,
 /// so that a struct which points to its like comes to an end.
-pub(super) fn parts(t: Type<'_>) -> Option<(ScalarType, u64)> {
+pub(in crate::c) fn parts(t: Type<'_>) -> Option<(ScalarType, u64)> {
     let t = t.canonical();
     match t.kind() {
         CXType_ConstantArray => {

@@ -329,7 +329,7 @@ impl<'u> Lower<'u, '_> {
         }
         match (types::read(field.ty()), own) {
             (Ty::Scalar(ty), First::Value(e)) => {
-                let v = self.value(crate::c::declare::braced(e)?)?;
+                let v = self.value(crate::c::initializer::braced(e)?)?;
                 self.sequence_point()?;
                 if ty == ScalarType::I1 && v.ty() != ty {
                     return Err(unsupported(list));

@@ -1,0 +1,335 @@
+//! What the initialiser of an array says of its numbers: C11 6.7.9, with designators, braces that are left out, strings, and
+//! GCC's ranges.
+
+use super::ffi::{Constant, Cursor, Type};
+use super::flatten::parts;
+use super::lower::{Result, operands, peeled, problem, scalar_type};
+use super::types;
+use super::{Problem, codes, effects};
+use clang_sys::*;
+use tensorize_ir::scalar::{Scalar, ScalarType};
+
+/// What is said of one number.
+#[derive(Clone, Copy)]
+pub(super) enum Item<'u> {
+    Value(Cursor<'u>),
+    /// A character of a string.
+    Character(u8),
+}
+
+/// `{ 1 }` as the initialiser of a scalar.
+pub(super) fn braced<'u>(e: Cursor<'u>) -> Result<Cursor<'u>> {
+    if e.kind() != CXCursor_InitListExpr {
+        return Ok(e);
+    }
+    match operands(e)[..] {
+        [one] => Ok(one),
+        // `int n{};`
+        [] => Ok(e),
+        _ => Err(unsupported(e)),
+    }
+}
+
+/// The values of a constant initialiser of `t`, zeros where there are none.
+pub(super) fn constant_table(
+    init: Cursor<'_>,
+    t: Type<'_>,
+    elem: ScalarType,
+) -> Result<Vec<Scalar>> {
+    let zero = Scalar::zero(elem);
+    let value = |item: Option<Item<'_>>| match item {
+        None => Ok(zero),
+        Some(Item::Character(b)) => Ok(Scalar::int(elem, b.into())),
+        Some(Item::Value(e)) => constant(e, elem),
+    };
+    initialised(init, t)?.into_iter().map(value).collect()
+}
+
+/// What an initialiser says of each number of an array or a struct of numbers, in their order.
+pub(super) fn initialised<'u>(init: Cursor<'u>, t: Type<'u>) -> Result<Vec<Option<Item<'u>>>> {
+    let count = parts(t).ok_or_else(|| unsupported(init))?.1;
+    let mut items = vec![None; count as usize];
+    Fill { items: &mut items }.object(init, t, 0)?;
+    Ok(items)
+}
+
+/// The characters of a string literal, where they are plain ASCII or the usual escapes.
+pub(super) fn text(c: Cursor<'_>) -> Option<Vec<u8>> {
+    let c = peeled(c);
+    if c.kind() != CXCursor_StringLiteral {
+        return None;
+    }
+    let mut out = Vec::new();
+    // What a macro hides, and wide characters, are no such tokens.
+    for (_, token, _) in c.tokens() {
+        let inner = token.strip_prefix('"')?.strip_suffix('"')?;
+        // `??/` is one character to a compiler that is asked for trigraphs.
+        if inner.contains("??") {
+            return None;
+        }
+        let mut bytes = inner.bytes();
+        while let Some(b) = bytes.next() {
+            out.push(match b {
+                b'\\' => match bytes.next()? {
+                    b'n' => b'\n',
+                    b't' => b'\t',
+                    b'r' => b'\r',
+                    same @ (b'\\' | b'"' | b'\'') => same,
+                    _ => return None,
+                },
+                _ => b.is_ascii().then_some(b)?,
+            });
+        }
+    }
+    Some(out)
+}
+
+fn unsupported(c: Cursor<'_>) -> Problem {
+    problem(codes::INITIALIZER, "this initialiser is not supported", c)
+}
+
+fn constant(e: Cursor<'_>, elem: ScalarType) -> Result<Scalar> {
+    // Clang has the value in the type of the expression; the conversion to the element is ours.
+    let from = scalar_type(&types::of(e), e)?;
+    let value = match (e.evaluate().filter(|_| effects::is_pure(e)), from) {
+        (Some(Constant::Int(v)), t) if t.is_int() => Scalar::int(t, v),
+        (Some(Constant::Float(v)), ScalarType::F32) => Scalar::f32(v as f32),
+        (Some(Constant::Float(v)), ScalarType::F64) => Scalar::f64(v),
+        _ => {
+            return Err(problem(
+                codes::INITIALIZER,
+                "this initialiser is not a constant",
+                e,
+            ));
+        }
+    };
+    Ok(tensorize_ir::op::eval_convert(elem, value))
+}
+
+/// An array, a struct or a number inside of what is initialised, by its type and by where its numbers begin.
+type Inside<'u> = (Type<'u>, usize);
+
+/// The elements of an array or the members of a struct, each with the number of its numbers.
+enum Inner<'u> {
+    Elements(Type<'u>, usize, usize),
+    Members(Vec<(Cursor<'u>, usize)>),
+}
+
+impl<'u> Inner<'u> {
+    fn of(t: Type<'u>, at: Cursor<'u>) -> Result<Option<Inner<'u>>> {
+        let t = t.canonical();
+        let count = |t| parts(t).map(|p| p.1 as usize).ok_or_else(|| unsupported(at));
+        Ok(match t.kind() {
+            CXType_ConstantArray => {
+                let element = t.array_element();
+                let len = t.array_size().ok_or_else(|| unsupported(at))?;
+                Some(Inner::Elements(element, count(element)?, len as usize))
+            }
+            CXType_Record => {
+                let fields = t.fields().into_iter();
+                let members = fields.map(|f| Ok((f, count(f.ty())?)));
+                Some(Inner::Members(members.collect::<Result<_>>()?))
+            }
+            _ => None,
+        })
+    }
+
+    /// The part in which number `at` is, counted from the first one.
+    fn with(&self, at: usize) -> Option<Inside<'u>> {
+        match self {
+            &Inner::Elements(t, size, len) => {
+                let i = at.checked_div(size).filter(|&i| i < len)?;
+                Some((t, i * size))
+            }
+            Inner::Members(members) => {
+                let mut start = 0;
+                members.iter().find_map(|&(field, size)| {
+                    let is_it = at < start + size;
+                    start += size;
+                    is_it.then(|| (field.ty(), start - size))
+                })
+            }
+        }
+    }
+}
+
+struct Fill<'u, 'a> {
+    items: &'a mut [Option<Item<'u>>],
+}
+
+impl<'u> Fill<'u, '_> {
+    /// All of an object, by an initialiser of its own. What has been said of it before does not count.
+    fn object(&mut self, init: Cursor<'u>, t: Type<'u>, start: usize) -> Result<()> {
+        let count = parts(t).ok_or_else(|| unsupported(init))?.1 as usize;
+        let inner = Inner::of(t, init)?;
+        if let (Some(Inner::Elements(_, 1, len)), Some(text)) = (&inner, text(string_in(init))) {
+            // Of `char t[3] = "abc"`, the zero at the end has no place.
+            let items = text.into_iter().map(Item::Character).take(*len);
+            return self.set(start, count, items, init);
+        }
+        let Some(inner) = inner else {
+            return self.set(start, 1, std::iter::once(Item::Value(braced(init)?)), init);
+        };
+        if peeled(init).kind() == CXCursor_StringLiteral {
+            return Err(problem(codes::STRING, "a string literal is not supported", init));
+        }
+        let init = listed(init).ok_or_else(|| unsupported(init))?;
+        self.set(start, count, std::iter::empty(), init)?;
+        let mut at = 0;
+        for item in init.children() {
+            at = match designators(item)? {
+                Some((path, value)) => self.designated(&path, value, (t, start))? - start,
+                None => self.next(item, &inner, at, start)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// The next item of a list without a designator, and where the one after it goes.
+    fn next(
+        &mut self,
+        item: Cursor<'u>,
+        inner: &Inner<'u>,
+        at: usize,
+        start: usize,
+    ) -> Result<usize> {
+        let (t, from) = inner.with(at).ok_or_else(|| unsupported(item))?;
+        let whole = at == from
+            && (listed(item).is_some() || text(item).is_some_and(|_| is_text(t)));
+        match Inner::of(t, item)? {
+            Some(deeper) if !whole => {
+                Ok(from + self.next(item, &deeper, at - from, start + from)?)
+            }
+            _ => {
+                self.object(item, t, start + from)?;
+                Ok(from + parts(t).ok_or_else(|| unsupported(item))?.1 as usize)
+            }
+        }
+    }
+
+    /// `[2].x = value`, and where the next item goes.
+    fn designated(
+        &mut self,
+        path: &[Designator<'u>],
+        value: Cursor<'u>,
+        (t, start): Inside<'u>,
+    ) -> Result<usize> {
+        let Some((first, rest)) = path.split_first() else {
+            self.object(value, t, start)?;
+            return Ok(start + parts(t).ok_or_else(|| unsupported(value))?.1 as usize);
+        };
+        match (first, Inner::of(t, value)?) {
+            (&Designator::Elements(first, last), Some(Inner::Elements(element, size, len)))
+                if first <= last && last < len =>
+            {
+                if first < last && !effects::is_pure(value) {
+                    return Err(unsupported(value));
+                }
+                let mut end = start;
+                for i in first..=last {
+                    end = self.designated(rest, value, (element, start + i * size))?;
+                }
+                Ok(end)
+            }
+            (Designator::Member(field), Some(Inner::Members(members))) => {
+                let before = members.iter().take_while(|(f, _)| f != field);
+                let from: usize = before.map(|(_, size)| size).sum();
+                self.designated(rest, value, (field.ty(), start + from))
+            }
+            _ => Err(unsupported(value)),
+        }
+    }
+
+    fn set(
+        &mut self,
+        start: usize,
+        count: usize,
+        items: impl Iterator<Item = Item<'u>>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
+        let range = start..start + count;
+        let slots = self.items.get_mut(range).ok_or_else(|| unsupported(at))?;
+        let mut items = items.fuse();
+        for slot in slots {
+            // Whether what is overridden is evaluated is the compiler's choice.
+            if let Some(Item::Value(e)) = *slot
+                && !effects::is_pure(e)
+            {
+                return Err(unsupported(e));
+            }
+            *slot = items.next();
+        }
+        match items.next() {
+            Some(_) => Err(unsupported(at)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The list of `{ 1, 2 }`, `P{1, 2}` or `(P){ 1, 2 }`.
+fn listed(item: Cursor<'_>) -> Option<Cursor<'_>> {
+    match item.kind() {
+        CXCursor_InitListExpr => Some(item),
+        CXCursor_CXXFunctionalCastExpr | CXCursor_CompoundLiteralExpr => {
+            listed(*operands(item).last()?)
+        }
+        _ => None,
+    }
+}
+
+/// The string in `{ "abc" }`.
+fn string_in(init: Cursor<'_>) -> Cursor<'_> {
+    match operands(init)[..] {
+        [one] if init.kind() == CXCursor_InitListExpr => one,
+        _ => init,
+    }
+}
+
+fn is_text(t: Type<'_>) -> bool {
+    let t = t.canonical();
+    t.kind() == CXType_ConstantArray && t.array_element().size() == Some(1)
+}
+
+enum Designator<'u> {
+    /// From the one to the other.
+    Elements(usize, usize),
+    Member(Cursor<'u>),
+}
+
+/// What an item designates, and its value; `None` if it designates nothing.
+fn designators<'u>(item: Cursor<'u>) -> Result<Option<(Vec<Designator<'u>>, Cursor<'u>)>> {
+    let children = item.children();
+    // A designator is a node of no kind with several children.
+    if item.kind() != CXCursor_UnexposedExpr || children.len() < 2 {
+        return Ok(None);
+    }
+    let (value, named) = children.split_last().ok_or_else(|| unsupported(item))?;
+    let tokens = item.tokens();
+    let told = || tokens.iter().map(|t| &t.1).take_while(|t| *t != "=");
+    let ranges = told().filter(|t| *t == "...").count();
+    // What a macro makes of them is not among the tokens.
+    let is_plain = named.len() == 1 || {
+        let marks = told().filter(|t| matches!(t.as_str(), "[" | "." | "..."));
+        marks.count() == named.len()
+    };
+    if !is_plain {
+        return Err(unsupported(item));
+    }
+    let index = |c: Cursor<'u>| match c.evaluate() {
+        Some(Constant::Int(v)) => usize::try_from(v).map_err(|_| unsupported(item)),
+        _ => Err(unsupported(item)),
+    };
+    let path = match named {
+        [first, last] if ranges == 1 => vec![Designator::Elements(index(*first)?, index(*last)?)],
+        _ if ranges > 0 => return Err(unsupported(item)),
+        _ => named
+            .iter()
+            .map(|&c| match (c.kind(), c.referenced()) {
+                (CXCursor_MemberRef, Some(field)) => Ok(Designator::Member(field)),
+                (CXCursor_MemberRef, None) => Err(unsupported(item)),
+                _ => index(c).map(|i| Designator::Elements(i, i)),
+            })
+            .collect::<Result<_>>()?,
+    };
+    Ok(Some((path, *value)))
+}
