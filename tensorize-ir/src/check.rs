@@ -42,6 +42,28 @@ pub struct Comparison {
     pub limit_steps: u64,
     /// How many more runs may be spent on making a difference smaller.
     pub shrink_runs: usize,
+    /// Vectors that get a length at the end: what lies past it is nobody's.
+    pub resized: Vec<Resized>,
+}
+
+/// A vector that gets a length at the end, from [`crate::signature::Shape::Vector`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resized {
+    /// The array of its elements.
+    pub array: Sym,
+    /// The array of one `i64` that gets its length, in elements of the vector.
+    pub size: Sym,
+    /// How many numbers each of these is.
+    pub each: i64,
+}
+
+impl Resized {
+    /// The first place of `array` that nobody looks at after a call, if it is one of `all`.
+    fn end_of(all: &[Resized], array: &Sym, outputs: &Outputs) -> Option<i64> {
+        let vector = all.iter().find(|r| r.array == *array)?;
+        let size = outputs.arrays.get(&vector.size)?.get(0)?;
+        i64::try_from(size.as_int()).ok()?.checked_mul(vector.each)
+    }
 }
 
 impl Default for Comparison {
@@ -53,6 +75,7 @@ impl Default for Comparison {
             other_may_fail: false,
             limit_steps: 1_000_000,
             shrink_runs: 2000,
+            resized: Vec::new(),
         }
     }
 }
@@ -242,7 +265,11 @@ pub fn first_difference(
     }
     for (name, a) in &expected.arrays {
         let b = found.arrays.get(name);
+        let end = Resized::end_of(&how.resized, name, expected);
         for (i, x) in (-a.origin..).zip(&a.data) {
+            if end.is_some_and(|end| i >= end) {
+                break;
+            }
             match b.and_then(|b| b.get(i.into())) {
                 Some(y) if same(*x, y, how.same, tally) => {}
                 y => {
@@ -278,7 +305,11 @@ pub fn difference_at_places(
     {
         return report("the returned value", Some(a), found.returned);
     }
+    let end = |name: &Sym| Resized::end_of(&how.resized, name, found).map_or(i128::MAX, i128::from);
     for (name, i, a) in &sampled.stored {
+        if *i >= end(name) {
+            continue;
+        }
         let b = found.arrays.get(name).and_then(|b| b.get(*i));
         if !b.is_some_and(|b| same(*a, b, how.same, tally)) {
             return report(&format!("{name}[{i}]"), Some(*a), b);
@@ -294,8 +325,8 @@ pub fn difference_at_places(
         for (offset, a) in before.data.iter().enumerate() {
             let b = after.and_then(|b| b.data.get(offset)).copied();
             let stays = || !covered.is_some_and(|c| c[offset]);
-            if b.is_none_or(|b| !b.same(*a)) && stays() {
-                let i = offset as i64 - before.origin;
+            let i = offset as i64 - before.origin;
+            if b.is_none_or(|b| !b.same(*a)) && stays() && i128::from(i) < end(name) {
                 return report(&format!("{name}[{i}]"), Some(*a), b);
             }
         }

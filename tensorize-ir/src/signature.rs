@@ -8,6 +8,7 @@
 //! So are the variables outside of the function that it works on. A function without any, whose parameters are numbers
 //! and pointers as they stand, needs no description.
 
+use crate::check::Resized;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -345,6 +346,25 @@ impl Source {
             Shape::Rows { to, pitch, .. } if to == array => Some(pitch.as_str()),
             _ => None,
         })
+    }
+
+    /// The vectors that get a length at the end.
+    pub fn resized(&self) -> Vec<Resized> {
+        let made = self.given().chain(&self.result).flat_map(Shape::leaves);
+        let resized = made.filter_map(|s| match s {
+            Shape::Vector {
+                to,
+                resized: Some(size),
+                each,
+                ..
+            } => Some(Resized {
+                array: to.as_str().into(),
+                size: size.as_str().into(),
+                each: i64::try_from(*each).ok()?,
+            }),
+            _ => None,
+        });
+        resized.collect()
     }
 
     /// What becomes of the parameters, then of the variables.

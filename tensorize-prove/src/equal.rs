@@ -5,7 +5,7 @@
 //! exact) or the real numbers (tier real). Reads of memory, conversions between integers and floats, and
 //! reductions are opaque there, so an answer "equal" holds for whatever they are.
 
-use crate::bits::on_bits;
+use crate::bits::{near_zero, on_bits, sum_on_bits};
 use crate::canon;
 use crate::context::{Context, encode_condition, is_index_condition};
 use crate::induction::{same_fold, same_step};
@@ -325,6 +325,8 @@ impl Theory {
                 if let Some(on_bits) = on_bits(*op, a, b) {
                     let on_bits = self.encode(ctx, &on_bits);
                     self.links.push(format!("(= {on_integers} {on_bits})"));
+                } else {
+                    self.link_sums(ctx, *op, (a, b), &on_integers);
                 }
                 on_integers
             }
@@ -353,6 +355,23 @@ impl Theory {
                 format!("(ite {c} {t} {f})")
             }
             Elem::Fold(f) => self.fold(ctx, f, ty),
+        }
+    }
+
+    /// Says that a comparison is the same of integers as of bits, from either side.
+    fn link_sums(&mut self, ctx: &mut Context, op: CmpOp, (a, b): (&Idx, &Idx), of_integers: &str) {
+        for told in [sum_on_bits(op, a, b), sum_on_bits(op.swapped(), b, a)] {
+            let Some((sum, counters)) = told else { return };
+            let near = near_zero(&counters);
+            if !near.iter().all(|(on_integers, _)| ctx.holds(on_integers)) {
+                return;
+            }
+            for (_, on_bits) in near {
+                let on_bits = self.encode(ctx, &on_bits);
+                self.links.push(on_bits);
+            }
+            let sum = self.encode(ctx, &sum);
+            self.links.push(format!("(= {of_integers} {sum})"));
         }
     }
 

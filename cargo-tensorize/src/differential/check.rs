@@ -152,10 +152,8 @@ impl Differential {
         let mut guards = kernel.proof.guards.clone();
         guards.extend(kernel.proof.asked_of_slices.iter().flatten().cloned());
         guards.extend(few_rounds(kernel.summary, kernel.proof.tier));
-        if let Some(source) = self
-            .signature(kernel.function)
-            .and_then(|s| s.source.as_ref())
-        {
+        let source = (self.signature(kernel.function)).and_then(|s| s.source.as_ref());
+        if let Some(source) = source {
             guards.extend(within_objects(source, kernel.summary, kernel.proof));
         }
         let spec =
@@ -173,6 +171,7 @@ impl Differential {
                 },
                 limit_steps: STEPS,
                 shrink_runs: effort.shrink_runs,
+                resized: source.map_or(Vec::new(), |s| s.resized()),
                 ..Comparison::default()
             },
             evidence: Evidence::default(),

@@ -51,7 +51,7 @@ impl Checker<'_> {
                 // Infinities and huge numbers show only that it ends.
                 let own = match &result {
                     Ok(_) if !t.tame => None,
-                    _ => differs(original, &result, same, &mut tally),
+                    _ => self.differs(original, &result, same, &mut tally),
                 };
                 if let Some(text) = own {
                     let failure = self.plain((ORIGINAL, GENERATED), &t.inputs, &text);
@@ -59,7 +59,7 @@ impl Checker<'_> {
                 }
                 continue;
             }
-            if let Some(text) = differs(original, &result, same, &mut tally) {
+            if let Some(text) = self.differs(original, &result, same, &mut tally) {
                 let mut side = self.all.side(function, params);
                 let failure = self.mismatch((LOOP, GENERATED), &t.case, &mut side, &text);
                 return Err(named(failure, name));
@@ -75,7 +75,7 @@ impl Checker<'_> {
         for ((inputs, original), result) in inputs.into_iter().zip(originals).zip(results) {
             tally.compared += usize::from(shows_something(inputs));
             let same = for_sums(same, inputs);
-            if let Some(text) = differs(original, &result, same, &mut tally) {
+            if let Some(text) = self.differs(original, &result, same, &mut tally) {
                 return Err(named(
                     self.plain((ORIGINAL, GENERATED), inputs, &text),
                     name,
@@ -165,6 +165,25 @@ impl Checker<'_> {
         let both = inputs.iter().cloned().zip(results);
         Ok(both.filter_map(|(i, r)| r.ok().map(|o| (i, o))).unzip())
     }
+
+    /// What the generated code does unlike the original.
+    fn differs(
+        &self,
+        original: &Outputs,
+        result: &Result<Outputs, String>,
+        same: Same,
+        tally: &mut Tally,
+    ) -> Option<String> {
+        let how = Comparison {
+            names: (ORIGINAL, GENERATED),
+            same,
+            ..self.how.clone()
+        };
+        match result {
+            Ok(outputs) => check::first_difference(original, outputs, &how, tally),
+            Err(why) => Some(format!("{GENERATED} fails: {why}")),
+        }
+    }
 }
 
 /// The rounding errors of a long sum add up like a random walk.
@@ -172,24 +191,6 @@ pub(super) fn for_sums(same: Same, inputs: &Inputs) -> Same {
     match same {
         Same::Within(t) => Same::Within(t * (elements(inputs) as f64).sqrt().max(16.0) / 16.0),
         Same::Exactly => Same::Exactly,
-    }
-}
-
-/// What the generated code does unlike the original.
-fn differs(
-    original: &Outputs,
-    result: &Result<Outputs, String>,
-    same: Same,
-    tally: &mut Tally,
-) -> Option<String> {
-    let how = Comparison {
-        names: (ORIGINAL, GENERATED),
-        same,
-        ..Comparison::default()
-    };
-    match result {
-        Ok(outputs) => check::first_difference(original, outputs, &how, tally),
-        Err(why) => Some(format!("{GENERATED} fails: {why}")),
     }
 }
 

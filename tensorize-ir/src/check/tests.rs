@@ -216,3 +216,34 @@ fn an_input_without_a_result_may_say_nothing() {
     .unwrap();
     assert_eq!((tally.compared, tally.skipped), (0, 20));
 }
+
+#[test]
+fn nobody_looks_past_the_end_of_a_vector_that_gets_a_length() {
+    let end = |v: [i128; 3], size: i128| Outputs {
+        arrays: [("x", v.to_vec()), ("x_resized", vec![size])]
+            .map(|(name, data)| {
+                let ty = crate::scalar::ScalarType::I64;
+                let data = data.into_iter().map(|v| Scalar::int(ty, v)).collect();
+                let (elem, origin) = (ty, 0);
+                (name.into(), Buffer { elem, origin, data })
+            })
+            .into(),
+        returned: None,
+    };
+    let how = Comparison {
+        resized: vec![Resized {
+            array: "x".into(),
+            size: "x_resized".into(),
+            each: 2,
+        }],
+        ..Comparison::default()
+    };
+    let seen = |a, b, how| first_difference(&a, &b, how, &mut Tally::default());
+    assert_eq!(seen(end([1, 2, 3], 1), end([1, 2, 9], 1), &how), None);
+    let differs = |a, b| seen(a, b, &how).is_some();
+    assert!(differs(end([1, 2, 3], 1), end([1, 9, 3], 1)));
+    assert!(differs(end([1, 2, 3], 2), end([1, 2, 9], 2)));
+    assert!(differs(end([1, 2, 3], 1), end([1, 2, 3], 2)));
+    let all = Comparison::default();
+    assert!(seen(end([1, 2, 3], 1), end([1, 2, 9], 1), &all).is_some());
+}
