@@ -383,7 +383,7 @@ impl<'u> Lower<'u, '_> {
         }
         self.scan_variables(definition)?;
         if self.source.cpp {
-            self.scan_objects(definition);
+            self.scan_objects(definition)?;
         }
         self.sequence_point()?;
         for (&p, value) in params.iter().zip(values) {

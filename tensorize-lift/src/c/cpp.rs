@@ -12,6 +12,7 @@ mod checked;
 pub(super) mod class;
 mod copies;
 mod effect;
+mod exchanged;
 mod find;
 mod instances;
 mod iterator;
@@ -20,6 +21,7 @@ mod late_rows;
 mod made;
 mod member;
 pub(super) mod method;
+mod moved_from;
 mod moving;
 mod params;
 mod range_for;
@@ -53,6 +55,8 @@ pub(super) struct State<'u> {
     roles: HashMap<Cursor<'u>, Role<'u>>,
     /// Vectors whose length may change after their declaration.
     grown: HashSet<Cursor<'u>>,
+    /// Those of them that are not only replaced by one of the same length.
+    resized: HashSet<Cursor<'u>>,
     /// Variables that are made of what `std::minmax_element` finds.
     pairs: HashMap<Cursor<'u>, [super::place::Pointer; 2]>,
     /// Names that are assigned once.

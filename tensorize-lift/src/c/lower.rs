@@ -373,7 +373,7 @@ impl<'u, 's> Lower<'u, 's> {
         lower.scan_variables(f)?;
         lower.scan_ends(f);
         if source.cpp {
-            lower.scan_objects(f);
+            lower.scan_objects(f)?;
         }
         if super::cpp::method::is_method(f) {
             lower.this_parameter(f)?;

@@ -98,7 +98,7 @@ impl<'u> Lower<'u, '_> {
             None => !matches!(peeled(from).kind(), CXCursor_MemberRefExpr),
         };
         if own || from.ty().is_const() || !matches!(types::of(from).referred(), Ty::Class(_)) {
-            return Ok(());
+            return self.check_not_reached(from);
         }
         let mut p = problem(
             codes::ALLOCATION,

@@ -73,7 +73,9 @@ impl<'u> Lower<'u, '_> {
                 self.resize(&dest, call.arg(1)?, call.args.get(2).copied(), call)?;
             }
             ("assign", 2 | 3) if on_vector => {
+                let made = self.made_from(&call.args[1..], c)?;
                 let dest = self.seq(call.arg(0)?)?;
+                let dest = self.assigned(dest, &made, c)?;
                 self.assign_vector(&dest, c, |s, new| s.construct_from(new, &call.args[1..], c))?;
             }
             ("insert", 4) if on_vector => self.append(call)?,
@@ -85,6 +87,10 @@ impl<'u> Lower<'u, '_> {
             }
             ("swap", 2) if matches!(types::of(call.arg(0)?).referred(), Ty::Pointer(_)) => {
                 self.exchange_pointers(call.arg(0)?, call.arg(1)?)?;
+            }
+            ("swap", 2) if on_vector => {
+                let (a, b) = (self.seq(call.arg(0)?)?, self.seq(call.arg(1)?)?);
+                self.exchange_vectors(&a, &b, c)?;
             }
             ("swap", 2) => {
                 let (a, b) = (call.arg(0)?, call.arg(1)?);
@@ -99,7 +105,11 @@ impl<'u> Lower<'u, '_> {
                 let (l, r) = (call.arg(0)?, call.arg(1)?);
                 match types::of(l).referred() {
                     Ty::Class(Class::Vector(_) | Class::Array(..)) => {
-                        let dest = self.seq(l)?;
+                        let mut dest = self.seq(l)?;
+                        if on_vector {
+                            let made = self.made(r)?;
+                            dest = self.assigned(dest, &made, c)?;
+                        }
                         self.assign_vector(&dest, c, |s, new| s.construct(new, r))?;
                     }
                     Ty::Pointer(_) => self.pointer(c).map(|_| ())?,

@@ -3,7 +3,7 @@
 use super::super::call;
 use super::super::ffi::Cursor;
 use super::super::flatten::is_object;
-use super::super::lower::{Lower, operands, peeled};
+use super::super::lower::{Lower, Result, operands, peeled};
 use super::super::types::{self, Ty};
 use super::Role;
 use super::class::{Class, in_std};
@@ -24,6 +24,9 @@ pub(super) const GROWING: &[&str] = &[
     "swap",
     "operator=",
 ];
+
+/// Those of them that a vector of a length which does not change may get, where it has that length afterwards.
+const REPLACING: &[&str] = &["assign", "swap", "operator="];
 
 /// Helpers within helpers that are looked into.
 const MAX_DEPTH: usize = 16;
@@ -53,6 +56,22 @@ pub(super) fn named<'u>(e: Cursor<'u>) -> Option<Cursor<'u>> {
     }
 }
 
+/// The variable that an expression names a part of, or all.
+pub(super) fn root<'u>(e: Cursor<'u>) -> Option<Cursor<'u>> {
+    let e = peeled(e);
+    match e.kind() {
+        CXCursor_DeclRefExpr => e.referenced(),
+        CXCursor_MemberRefExpr | CXCursor_ArraySubscriptExpr => root(*operands(e).first()?),
+        CXCursor_CallExpr => {
+            // `rows[i]`
+            let callee = e.referenced()?;
+            let subscripts = callee.spelling() == "operator[]";
+            root(*operands(e).first().filter(|_| subscripts)?)
+        }
+        _ => None,
+    }
+}
+
 fn is_vector(t: &Ty) -> bool {
     matches!(t, Ty::Class(Class::Vector(_) | Class::Array(..)))
 }
@@ -72,15 +91,18 @@ pub(super) fn object<'u>(call: Cursor<'u>) -> Option<Cursor<'u>> {
 
 impl<'u> Lower<'u, '_> {
     /// Looks through a function that is about to be lowered.
-    pub fn scan_objects(&mut self, f: Cursor<'u>) {
+    pub fn scan_objects(&mut self, f: Cursor<'u>) -> Result<()> {
         let Some(body) = super::super::source::body(f) else {
-            return;
+            return Ok(());
         };
+        self.check_moves(f)?;
         self.returned(body);
         self.row_roles(body);
-        let mut grown = HashSet::new();
+        let mut grown = Grown::default();
         growing(f, &mut grown, 0);
-        self.cpp.grown.extend(grown);
+        self.cpp.grown.extend(grown.all);
+        self.cpp.resized.extend(grown.resized);
+        Ok(())
     }
 
     /// The one variable that all `return`s return, if it is a vector or an object that holds arrays.
@@ -151,20 +173,35 @@ fn pushed<'u>(s: Cursor<'u>) -> Option<(Cursor<'u>, Cursor<'u>)> {
 
 /// Whether anything changes the length of a vector.
 fn pushes<'u>(c: Cursor<'u>, d: Cursor<'u>) -> bool {
-    let mut grown = HashSet::new();
+    let mut grown = Grown::default();
     growing(c, &mut grown, 0);
-    grown.contains(&d)
+    grown.all.contains(&d)
+}
+
+#[derive(Default)]
+struct Grown<'u> {
+    all: HashSet<Cursor<'u>>,
+    /// Those that are not only replaced.
+    resized: HashSet<Cursor<'u>>,
+}
+
+impl<'u> Grown<'u> {
+    fn add(&mut self, d: Option<Cursor<'u>>, resized: bool) {
+        self.all.extend(d);
+        self.resized.extend(d.filter(|_| resized));
+    }
 }
 
 /// Collects the vectors whose length may change.
-fn growing<'u>(c: Cursor<'u>, grown: &mut HashSet<Cursor<'u>>, depth: usize) {
+fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, depth: usize) {
     if c.kind() == CXCursor_CallExpr
         && let Some(callee) = c.referenced()
     {
         let name = callee.spelling();
+        let resized = !REPLACING.contains(&name.as_str());
         if in_std(callee) && GROWING.contains(&name.as_str()) {
             let target = object(c).or_else(|| c.arguments().first().copied());
-            grown.extend(target.and_then(named));
+            grown.add(target.and_then(named), resized);
         }
         if in_std(callee)
             && matches!(
@@ -172,18 +209,19 @@ fn growing<'u>(c: Cursor<'u>, grown: &mut HashSet<Cursor<'u>>, depth: usize) {
                 "back_inserter" | "swap" | "exchange" | "erase"
             )
         {
-            grown.extend(c.arguments().into_iter().filter_map(named));
+            let arguments = c.arguments().into_iter();
+            arguments.for_each(|a| grown.add(named(a), resized));
         }
         if !in_std(callee)
             && let Some(definition) = call::helper(callee)
         {
-            let mut inside = HashSet::new();
+            let mut inside = Grown::default();
             if depth < MAX_DEPTH {
                 growing(definition, &mut inside, depth + 1);
             }
             for (p, a) in definition.arguments().into_iter().zip(c.arguments()) {
-                if depth >= MAX_DEPTH || inside.contains(&p) {
-                    grown.extend(named(a));
+                if depth >= MAX_DEPTH || inside.all.contains(&p) {
+                    grown.add(named(a), depth >= MAX_DEPTH || inside.resized.contains(&p));
                 }
             }
         }
