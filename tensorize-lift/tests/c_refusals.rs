@@ -365,9 +365,9 @@ fn constructs_without_a_counterpart() {
         "inside of another",
     );
     refuses(
-        "void f(int n) { int t[4] = { [2] = n };\n t[0]++; }",
+        "int f(int n) { int t[2] = { [0] = n++, [0] = 1 };\n return t[0]; }",
         "TZ0227",
-        "void f(",
+        "int f(int n) { int t",
         "initialiser",
     );
     refuses(

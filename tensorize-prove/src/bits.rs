@@ -153,7 +153,10 @@ mod tests {
     /// Of sums, the one in 64 bits says the same.
     #[test]
     fn sums_of_bytes_say_the_same_in_64_bits() {
-        let (x, i) = (Elem::read("x", ScalarType::I8, Idx::default()), Idx::sym("i"));
+        let (x, i) = (
+            Elem::read("x", ScalarType::I8, Idx::default()),
+            Idx::sym("i"),
+        );
         let sum = &(&Idx::value(x.clone()) * &Idx::constant(-3)) + &i;
         fn at(e: &ElemRef, x: i128, i: i128) -> Scalar {
             match &**e {

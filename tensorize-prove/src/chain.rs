@@ -250,6 +250,8 @@ fn read_before(
             Ok(v) => Some(v),
             // Nobody asks for them if this effect surely wrote, under this condition or that.
             Err(_) if one_holds(ctx, &hits) => None,
+            // A call that reads what was never written has no meaning: those of such sizes are the original's.
+            Err(_) if contents.base.is_none() && asked_of_sizes(ctx, &hits) => None,
             Err(e) => return Err(e),
         }
     };
@@ -280,6 +282,39 @@ fn one_holds(ctx: &mut Context, hits: &[(ElemRef, ElemRef)]) -> bool {
     let holds = holds(ctx, oldest);
     ctx.forget(mark);
     holds
+}
+
+/// Makes guards of the condition under which the oldest write was, where it is one on sizes.
+fn asked_of_sizes(ctx: &mut Context, hits: &[(ElemRef, ElemRef)]) -> bool {
+    let Some(((oldest, _), newer)) = hits.split_last() else {
+        return false;
+    };
+    let mark = ctx.mark();
+    for (c, _) in newer {
+        ctx.assume(Elem::not(c.clone()));
+    }
+    let mut asked = Vec::new();
+    let mut conditions = vec![oldest.clone()];
+    let mut possible = true;
+    while let Some(c) = conditions.pop() {
+        match &*canon::elem(&c) {
+            Elem::Binary(BinOp::And, a, b) => conditions.extend([a.clone(), b.clone()]),
+            _ if ctx.holds(&c) => {}
+            Elem::IndexCompare(CmpOp::Ge, p, zero)
+                if zero.is_zero() && ctx.is_over_params(p) && ctx.decide(&c).is_none() =>
+            {
+                asked.push(p.clone());
+            }
+            _ => possible = false,
+        }
+    }
+    ctx.forget(mark);
+    if possible {
+        asked
+            .into_iter()
+            .for_each(|p| ctx.guard(Guard::NonNegative(p)));
+    }
+    possible
 }
 
 /// Whether these rounds are the same one wherever both conditions hold, by what they say of indices; so also if at most one

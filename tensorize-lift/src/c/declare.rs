@@ -4,9 +4,7 @@ use super::cpp::class::Class;
 use super::ffi::{Constant, Cursor};
 use super::flatten::{is_zero_at_first, taken_apart};
 use super::initializer::{Item, braced, constant_table, initialised, text};
-use super::lower::{
-    Binding, Lower, Result, Target, const_elements, convert, problem, scalar_type,
-};
+use super::lower::{Binding, Lower, Result, Target, const_elements, convert, problem, scalar_type};
 use super::place::Pointer;
 use super::types::{self, Ty};
 use super::{codes, effects};
@@ -157,15 +155,12 @@ impl<'u> Lower<'u, '_> {
         let mut filled = len;
         if len - given > UNROLLED {
             // The tail, or all of it.
-            let literal_zeros = slots
-                .iter()
-                .flatten()
-                .all(|item| match item {
-                    Item::Value(e) => {
-                        effects::is_pure(*e) && matches!(e.evaluate(), Some(Constant::Int(0)))
-                    }
-                    Item::Character(b) => *b == 0,
-                });
+            let literal_zeros = slots.iter().flatten().all(|item| match item {
+                Item::Value(e) => {
+                    effects::is_pure(*e) && matches!(e.evaluate(), Some(Constant::Int(0)))
+                }
+                Item::Character(b) => *b == 0,
+            });
             let from = if literal_zeros { 0 } else { given };
             filled = from;
             self.zero_fill(&name, from, len, zero.clone(), d)?;

@@ -118,7 +118,11 @@ enum Inner<'u> {
 impl<'u> Inner<'u> {
     fn of(t: Type<'u>, at: Cursor<'u>) -> Result<Option<Inner<'u>>> {
         let t = t.canonical();
-        let count = |t| parts(t).map(|p| p.1 as usize).ok_or_else(|| unsupported(at));
+        let count = |t| {
+            parts(t)
+                .map(|p| p.1 as usize)
+                .ok_or_else(|| unsupported(at))
+        };
         Ok(match t.kind() {
             CXType_ConstantArray => {
                 let element = t.array_element();
@@ -171,7 +175,11 @@ impl<'u> Fill<'u, '_> {
             return self.set(start, 1, std::iter::once(Item::Value(braced(init)?)), init);
         };
         if peeled(init).kind() == CXCursor_StringLiteral {
-            return Err(problem(codes::STRING, "a string literal is not supported", init));
+            return Err(problem(
+                codes::STRING,
+                "a string literal is not supported",
+                init,
+            ));
         }
         let init = listed(init).ok_or_else(|| unsupported(init))?;
         self.set(start, count, std::iter::empty(), init)?;
@@ -194,12 +202,10 @@ impl<'u> Fill<'u, '_> {
         start: usize,
     ) -> Result<usize> {
         let (t, from) = inner.with(at).ok_or_else(|| unsupported(item))?;
-        let whole = at == from
-            && (listed(item).is_some() || text(item).is_some_and(|_| is_text(t)));
+        let whole =
+            at == from && (listed(item).is_some() || text(item).is_some_and(|_| is_text(t)));
         match Inner::of(t, item)? {
-            Some(deeper) if !whole => {
-                Ok(from + self.next(item, &deeper, at - from, start + from)?)
-            }
+            Some(deeper) if !whole => Ok(from + self.next(item, &deeper, at - from, start + from)?),
             _ => {
                 self.object(item, t, start + from)?;
                 Ok(from + parts(t).ok_or_else(|| unsupported(item))?.1 as usize)

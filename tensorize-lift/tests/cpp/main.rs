@@ -427,9 +427,9 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
         ("void f(image &m) { m.d.push_back(1); }", "TZ0230", "grows"),
         ("void f(image &m) { m.d.clear(); }", "TZ0230", "length"),
         (
-            "void f(image &m, const image &o) { m.d = o.d; }",
+            "void f(image &m, image &o) { m.d = std::move(o.d); }",
             "TZ0230",
-            "length",
+            "emptied",
         ),
         (
             "float f(image m) { return m.d[0]; }",

@@ -119,7 +119,7 @@ fn strings_whose_length_changes_are_refused() {
             "TZ0230",
             "'c' is a copy",
         ),
-        ("std::string c = std::move(a);", "TZ0230", "emptied"),
+        ("std::string c = std::move(a);", "TZ0230", "moved from"),
     ] {
         let source = format!(
             "int f(std::string &a, const std::string &b) {{ {first} return a[0] + b[0]; }}"

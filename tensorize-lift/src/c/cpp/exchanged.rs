@@ -30,13 +30,13 @@ impl<'u> Lower<'u, '_> {
         }
         if arrays.iter().all(|a| self.is_of_the_caller(a)) {
             let message = "two vectors of the caller change places, and with them the storage that it may have pointers to";
-            return Err(problem(codes::TYPE, message, at));
+            return Err(storage(message, at));
         }
-        if let Some(name) = self.reached_otherwise(&arrays, at) {
+        if let Some(who) = self.reached_otherwise(&arrays, at) {
             let message = format!(
-                "these vectors change places, and '{name}' goes on with the elements of one of them"
+                "these vectors change places, and {who} goes on with the elements of one of them"
             );
-            return Err(problem(codes::TYPE, message, at));
+            return Err(storage(message, at));
         }
         self.of_one_length(&a.len, &b.len, at)?;
         self.count_to(a.len.clone(), at, |s, k| {
@@ -96,9 +96,9 @@ impl<'u> Lower<'u, '_> {
         }
         let array = s.start.target.array.clone();
         match self.reached_otherwise(&[array.clone(), array], from) {
-            Some(name) => {
-                let message = format!("'{name}' goes on with elements that are moved here");
-                Err(problem(codes::TYPE, message, from))
+            Some(who) => {
+                let message = format!("{who} goes on with elements that are moved here");
+                Err(storage(message, from))
             }
             None => Ok(()),
         }
@@ -110,7 +110,7 @@ impl<'u> Lower<'u, '_> {
             let function = frame.function;
             // An algorithm that calls it has iterators of its own.
             if function.kind() == CXCursor_LambdaExpr || function.spelling() == "operator()" {
-                return Some(function.spelling());
+                return Some("an algorithm".to_owned());
             }
             let body = super::super::source::body(function)?;
             let mut declared = function.arguments();
@@ -119,7 +119,10 @@ impl<'u> Lower<'u, '_> {
                 false => all_declared(body, &mut declared),
             }
             if let Some(d) = declared.into_iter().find(|d| self.reaches(*d, arrays)) {
-                return Some(d.spelling());
+                return Some(match d.kind() {
+                    CXCursor_CXXForRangeStmt => "a loop".to_owned(),
+                    _ => format!("'{}'", d.spelling()),
+                });
             }
         }
         None
@@ -163,6 +166,13 @@ fn is_constant(dims: &[Expr]) -> bool {
     dims.iter().all(|d| matches!(d, Expr::Const(_)))
 }
 
+fn storage(message: impl Into<String>, at: Cursor<'_>) -> super::super::Problem {
+    let mut p = problem(codes::ALLOCATION, message, at);
+    p.help =
+        Some("copy the elements one by one, or get at them by the vectors' names alone".into());
+    p
+}
+
 fn other_length(at: Cursor<'_>) -> super::super::Problem {
     let message = "the length of a temporary vector may change here";
     let mut p = problem(codes::VLA, message, at);
@@ -178,7 +188,11 @@ fn seen_from<'u>(c: Cursor<'u>, at: Cursor<'u>, declared: &mut Vec<Cursor<'u>>) 
     match c.kind() {
         CXCursor_CXXForRangeStmt => {
             declared.push(c);
-            declared.extend(c.children().into_iter().filter(|c| c.kind() == CXCursor_VarDecl));
+            declared.extend(
+                c.children()
+                    .into_iter()
+                    .filter(|c| c.kind() == CXCursor_VarDecl),
+            );
         }
         _ => {
             let children = c.children().into_iter();
@@ -186,14 +200,18 @@ fn seen_from<'u>(c: Cursor<'u>, at: Cursor<'u>, declared: &mut Vec<Cursor<'u>>) 
             declared.extend(statements.flat_map(|s| s.children()));
         }
     }
-    c.children().into_iter().for_each(|inner| seen_from(inner, at, declared));
+    c.children()
+        .into_iter()
+        .for_each(|inner| seen_from(inner, at, declared));
 }
 
 fn all_declared<'u>(c: Cursor<'u>, declared: &mut Vec<Cursor<'u>>) {
     if matches!(c.kind(), CXCursor_VarDecl | CXCursor_CXXForRangeStmt) {
         declared.push(c);
     }
-    c.children().into_iter().for_each(|inner| all_declared(inner, declared));
+    c.children()
+        .into_iter()
+        .for_each(|inner| all_declared(inner, declared));
 }
 
 /// Whether an object of the type can get at elements that are not its own. (What a function object has captured by reference

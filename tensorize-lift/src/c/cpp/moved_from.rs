@@ -2,6 +2,7 @@
 
 use super::super::codes;
 use super::super::ffi::Cursor;
+use super::super::flatten::is_of_numbers;
 use super::super::lower::{Lower, Result, operands, peeled, problem};
 use super::super::source;
 use super::super::types::{self, Ty};
@@ -56,7 +57,8 @@ fn moved_from(c: Cursor<'_>) -> Option<Cursor<'_>> {
     let callee = c.referenced().filter(|_| c.kind() == CXCursor_CallExpr)?;
     let moves = in_std(callee) && matches!(callee.spelling().as_str(), "move" | "forward");
     let [of] = c.arguments()[..] else { return None };
-    let holds = !matches!(types::of(of).referred(), Ty::Scalar(_) | Ty::Pointer(_));
+    let holds =
+        !is_of_numbers(of) && !matches!(types::of(of).referred(), Ty::Scalar(_) | Ty::Pointer(_));
     root(of).filter(|_| moves && holds && !of.ty().is_const())
 }
 
@@ -88,7 +90,9 @@ fn used_again<'u>(moving: Cursor<'u>, d: Cursor<'u>, around: &[Cursor<'u>]) -> O
         return named(*around).or(Some(moving));
     }
     // Within one statement, nobody knows the order.
-    let blocks = around.iter().rposition(|c| c.kind() == CXCursor_CompoundStmt)?;
+    let blocks = around
+        .iter()
+        .rposition(|c| c.kind() == CXCursor_CompoundStmt)?;
     if let Some(statement) = around.get(blocks + 1)
         && let Some(again) = named(*statement)
         && !assigns_to(*statement, again)
