@@ -27,6 +27,7 @@ mod kept;
 mod loops;
 pub mod lower;
 mod nest;
+mod overwritten;
 mod rounds;
 mod running;
 mod scatter;

@@ -6,6 +6,7 @@
 
 use super::kept::kept;
 use super::lower::Locals;
+use super::overwritten::left_to_later;
 use super::stages::in_stages;
 use super::wait::{Memory, waiting};
 use super::{running, scatter, term};
@@ -290,6 +291,7 @@ pub(super) fn plan(
             }
         }
     }
+    left_to_later(&mut single);
     plan.ordered(single, locals, names)?;
     plan.nests = (plan.nests.into_iter())
         .flat_map(running::in_passes)
