@@ -196,7 +196,6 @@ fn prove(
             "the solver does not confirm what its code rests on:\n{theorem}"
         ));
     }
-    if std::env::var_os("TZ_DBG").is_some() { eprintln!("{}", generated.loopir.as_ref().map_or(String::new(), |c| c.to_string())); }
     let Some(code) = &generated.loopir else {
         return Ok((tier, Vec::new()));
     };

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Fresh, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp};
-use tensorize_ir::scalar::Scalar;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::{self, Output};
 
 /// What has to be computed.
@@ -105,9 +105,7 @@ impl Stored {
                     && fold.init == *old
                     && is_by_itself(fold)
                 {
-                    let step = fold
-                        .step
-                        .replace_accs(&[(fold.acc.clone(), old.clone())].into());
+                    let step = round_of(fold, old);
                     return match Stored::new(&step, old).sparing(old) {
                         Stored::Always(_) => self.clone(),
                         round => {
@@ -125,9 +123,7 @@ impl Stored {
                     return self.clone();
                 };
                 let begins = Stored::new(&fold.init, old).sparing(old);
-                let step = fold
-                    .step
-                    .replace_accs(&[(fold.acc.clone(), old.clone())].into());
+                let step = round_of(fold, old);
                 let round = Stored::new(&step, old).sparing(old);
                 let spares = |s: &Stored| !matches!(s, Stored::Always(_));
                 if spares(&begins) && spares(&round) && is_by_itself(fold) {
@@ -235,6 +231,49 @@ impl Target {
     /// What is evaluated for it.
     pub(super) fn term(&self) -> ElemRef {
         self.store.term(&self.value)
+    }
+}
+
+/// What a round of an accumulation makes of what stands there. An integer to which nothing is added is left alone.
+fn round_of(fold: &Fold, old: &ElemRef) -> ElemRef {
+    let step = fold
+        .step
+        .replace_accs(&[(fold.acc.clone(), old.clone())].into());
+    let Elem::Binary(op @ (BinOp::Add | BinOp::Or | BinOp::Xor), a, b) = &*step else {
+        return step;
+    };
+    let added = match (a == old, b == old) {
+        (true, false) => b,
+        (false, true) => a,
+        _ => return step,
+    };
+    let number = added.ty().is_int() && added.ty() != ScalarType::I1;
+    let looks = match &**old {
+        Elem::Read { array, .. } => reads_any(added, &[array]),
+        _ => true,
+    };
+    if !number || looks {
+        return step;
+    }
+    let changed = Elem::binary(*op, old.clone(), added.clone());
+    Elem::select(is_nonzero(added), changed, old.clone())
+}
+
+/// Whether an integer is not zero, by the conditions that choose it.
+fn is_nonzero(e: &ElemRef) -> ElemRef {
+    match &**e {
+        Elem::Const(v) => Elem::constant(Scalar::bool(v.bits != 0)),
+        Elem::Select(c, t, f) => {
+            let (t, f) = (is_nonzero(t), is_nonzero(f));
+            match (&*t, &*f) {
+                (Elem::Const(t), Elem::Const(f)) if t.is_true() && !f.is_true() => c.clone(),
+                (Elem::Const(t), Elem::Const(f)) if !t.is_true() && f.is_true() => {
+                    Elem::not(c.clone())
+                }
+                _ => Elem::select(c.clone(), t, f),
+            }
+        }
+        _ => Elem::compare(CmpOp::Ne, e.clone(), Elem::constant(Scalar::zero(e.ty()))),
     }
 }
 
