@@ -6,7 +6,7 @@
 use super::contraction::{self, Contraction};
 use super::loops::{Counter, has_loop};
 use super::wait::Memory;
-use super::{interchange, nest, rounds, scatter};
+use super::{branches, interchange, nest, rounds, scatter};
 use crate::Unsupported;
 use crate::names::{C_WORDS, Names};
 use crate::scatter::refuse_in;
@@ -401,12 +401,13 @@ impl Builder {
     fn results(&mut self, nest: &nest::Nest) -> Result<bool, Unsupported> {
         let roots: Vec<ElemRef> = nest.results.iter().map(nest::Target::term).collect();
         self.bind_repeated(&roots.iter().collect::<Vec<_>>())?;
-        if nest.results.len() > 1 && !nest.independent {
-            let stores: Vec<_> = nest.results.iter().map(|r| r.store.clone()).collect();
-            self.store_all(&nest.results, &stores)?;
-        } else {
-            for r in &nest.results {
-                self.store(r, &r.store)?;
+        for together in branches::groups(&nest.results) {
+            match together[..] {
+                [one] => self.store(one, &one.store)?,
+                _ => {
+                    let stores: Vec<_> = together.iter().map(|r| r.store.clone()).collect();
+                    self.store_all(&together, &stores)?;
+                }
             }
         }
         Ok(self.scopes.last().is_some_and(|s| has_loop(&s.stmts)))
@@ -415,10 +416,11 @@ impl Builder {
     /// Stores to each result what there is for it. All values come first: a result may read what another one overwrites.
     fn store_all(
         &mut self,
-        results: &[nest::Target],
+        results: &[&nest::Target],
         stores: &[nest::Stored],
     ) -> Result<(), Unsupported> {
-        if let Some((cond, then, otherwise)) = nest::in_both_branches(stores) {
+        let split = branches::on_one(stores).or_else(|| branches::on_any(stores));
+        if let Some((cond, then, otherwise)) = split {
             let cond = self.value(&cond)?;
             let then = self.in_branch(|b| b.store_all(results, &then))?.0;
             let otherwise = self.in_branch(|b| b.store_all(results, &otherwise))?.0;

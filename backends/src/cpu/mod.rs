@@ -3,6 +3,7 @@
 //! * [`lower`]: TensIR to loops, by way of the element view. The result is proven by the caller.
 //! * `value`, `fold`, `search`: a term's value, accumulations, and loops that look for an index.
 //! * `between`: accumulations that count in unsigned numbers, from one place to another.
+//! * `branches`: stores under conditions that read what others of the same round overwrite.
 //! * `loops`: loops and their counters.
 //! * `indices`: index polynomials as machine arithmetic.
 //! * `nest`: which loops, in what order.
@@ -10,6 +11,7 @@
 //! * `kept`: what is computed once into memory, and not in each round of a loop.
 //! * [`contraction`]: products of matrices, which a library computes.
 //! * `scatter`: results of which the data says where each round goes.
+//! * `overwritten`: results of which a later one writes a part again.
 //! * `wait`: results that are computed into memory before they are stored.
 //! * `rounds`: loops over time.
 //! * `stages`: results that others are computed from.
@@ -18,6 +20,7 @@
 //! * [`c`]: LoopIR, printed as C. It prints any LoopIR function, also a front end's.
 
 mod between;
+mod branches;
 pub mod c;
 pub mod contraction;
 mod fold;

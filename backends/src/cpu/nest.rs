@@ -4,6 +4,7 @@
 //! after the other, so what is read must not have been overwritten yet. Where that can't be arranged,
 //! the kernel is refused. (The prover checks it again.)
 
+use super::branches;
 use super::kept::kept;
 use super::lower::Locals;
 use super::overwritten::left_to_later;
@@ -226,6 +227,11 @@ impl Target {
     /// Whether it is computed from what stands in that array.
     pub(super) fn reads(&self, array: &Sym) -> bool {
         reads_any(&self.term(), &[array])
+    }
+
+    /// Whether a place may be the one that is stored to, in the same round or another one.
+    pub(super) fn meets(&self, array: &Sym, index: &Idx) -> bool {
+        *array == self.array && !apart(index, &self.index)
     }
 
     /// What is evaluated for it.
@@ -473,54 +479,21 @@ pub(super) fn check_alone(nest: &mut Nest) -> Result<(), Unsupported> {
         for (k, reader) in nest.results.iter().enumerate() {
             let term = reader.term();
             for_each_read(&term, &mut |array, index| {
-                let meets = *array == writer.array && !apart(index, &writer.index);
-                nest.independent &= i == k || !meets;
+                nest.independent &= i == k || !writer.meets(array, index);
             });
             check_reads(nest, &term, writer, true)?;
         }
     }
-    let stores: Vec<Stored> = nest.results.iter().map(|t| t.store.clone()).collect();
-    if !nest.independent && !are_told_apart_alike(&stores) {
+    if !nest.independent
+        && !branches::groups(&nest.results)
+            .iter()
+            .all(|g| branches::end(g))
+    {
         return Err(Unsupported::new(
             "results that are stored under different conditions read each other's arrays",
         ));
     }
     Ok(())
-}
-
-/// Whether all values can be computed before any is stored: in each branch, something is stored in any case.
-fn are_told_apart_alike(stores: &[Stored]) -> bool {
-    match in_both_branches(stores) {
-        Some((_, then, otherwise)) => {
-            are_told_apart_alike(&then) && are_told_apart_alike(&otherwise)
-        }
-        None => !(stores.iter()).any(|s| matches!(s, Stored::If(..) | Stored::Rounds(..))),
-    }
-}
-
-/// What is stored where a condition holds and where it does not, if all stores ask for the same one first.
-pub(super) fn in_both_branches(stores: &[Stored]) -> Option<(ElemRef, Vec<Stored>, Vec<Stored>)> {
-    let first = stores.iter().find_map(|s| match s {
-        Stored::If(cond, ..) => Some(cond.clone()),
-        _ => None,
-    })?;
-    let branch = |s: &Stored| match s {
-        Stored::Never => Some((Stored::Never, Stored::Never)),
-        Stored::If(cond, then, otherwise) if *cond == first => {
-            Some(((**then).clone(), (**otherwise).clone()))
-        }
-        Stored::Always(value) => match &**value {
-            Elem::Select(cond, then, otherwise) if *cond == first => Some((
-                Stored::Always(then.clone()),
-                Stored::Always(otherwise.clone()),
-            )),
-            _ => None,
-        },
-        _ => None,
-    };
-    let branches: Option<Vec<_>> = stores.iter().map(branch).collect();
-    let (then, otherwise) = branches?.into_iter().unzip();
-    Some((first, then, otherwise))
 }
 
 /// Whether two indices never meet, in any rounds: members of structs in an array, as in `7*i + 3` and `7*j`.

@@ -17,9 +17,8 @@ pub(super) fn left_to_later(single: &mut [Nest]) {
                 continue;
             };
             let sketch = sketched(then);
-            let writes = |other: &&Target| {
-                other.array == result.array && sketched(&other.value) == sketch
-            };
+            let writes =
+                |other: &&Target| other.array == result.array && sketched(&other.value) == sketch;
             let mut others = later.iter().flat_map(|n| &n.results).filter(writes);
             if others.next().is_some() {
                 let left = otherwise.clone();
