@@ -3,7 +3,7 @@
 //! that part anyway, and the first is left with the zeros. (It is a guess what the second writes; the prover checks it.)
 
 use super::nest::{Nest, Target};
-use std::sync::Arc;
+use std::mem::discriminant;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::Idx;
 
@@ -16,11 +16,11 @@ pub(super) fn left_to_later(single: &mut [Nest]) {
             let Elem::Select(_, then, otherwise) = &*result.value else {
                 continue;
             };
-            let sketch = sketched(then);
+            let part = later.iter().filter(|n| n.extents != nest.extents);
+            let mut others = part.flat_map(|n| &n.results);
             let writes =
-                |other: &&Target| other.array == result.array && sketched(&other.value) == sketch;
-            let mut others = later.iter().flat_map(|n| &n.results).filter(writes);
-            if others.next().is_some() {
+                |other: &Target| other.array == result.array && are_alike(then, &other.value);
+            if others.any(writes) {
                 let left = otherwise.clone();
                 *result = Target::new(result.array.clone(), result.index.clone(), left);
             }
@@ -28,13 +28,17 @@ pub(super) fn left_to_later(single: &mut [Nest]) {
     }
 }
 
-/// What is computed, wherever it is read.
-fn sketched(e: &ElemRef) -> ElemRef {
-    let children: Vec<ElemRef> = e.children().into_iter().map(sketched).collect();
-    let places = vec![Idx::default(); e.indices().len()];
-    match &**e {
-        // What names its own counters is compared as it is.
-        Elem::Fold(_) => Arc::clone(e),
-        _ => e.rebuild(&children, &places),
+/// Whether the same is computed, wherever it is read.
+fn are_alike(a: &ElemRef, b: &ElemRef) -> bool {
+    // What names its own counters is compared as it is.
+    if let (Elem::Fold(_), _) | (_, Elem::Fold(_)) = (&**a, &**b) {
+        return a == b;
     }
+    let places: Vec<Idx> = b.indices().into_iter().cloned().collect();
+    let children: Vec<ElemRef> = b.children().into_iter().cloned().collect();
+    discriminant(&**a) == discriminant(&**b)
+        && a.indices().len() == places.len()
+        && a.children().len() == children.len()
+        && a.rebuild(&children, &places) == b.rebuild(&children, &places)
+        && (a.children().into_iter().zip(&children)).all(|(a, b)| are_alike(a, b))
 }
