@@ -292,7 +292,7 @@ impl<'s> Context<'s> {
             return true;
         }
         if !is_index_condition(&goal) {
-            return false;
+            return self.holds_by_parts(&goal);
         }
         if self.is_made_of_facts(&goal) {
             return true;
@@ -308,6 +308,31 @@ impl<'s> Context<'s> {
             shown = shown || self.follows(&goal);
         }
         shown
+    }
+
+    /// Shows a condition that others are put together to: `a && b` holds if both do.
+    fn holds_by_parts(&mut self, goal: &ElemRef) -> bool {
+        let (e, truth) = match &**goal {
+            Elem::Unary(UnOp::Not, inner) => (inner, false),
+            _ => (goal, true),
+        };
+        let is = |e: &ElemRef, v: bool| matches!(&**e, Elem::Const(x) if x.is_true() == v);
+        // Both parts are needed, or one is enough.
+        let (a, b, both) = match &**e {
+            Elem::Binary(BinOp::And, a, b) => (a, b, truth),
+            Elem::Binary(BinOp::Or, a, b) => (a, b, !truth),
+            Elem::Select(a, b, f) if is(f, false) => (a, b, truth),
+            Elem::Select(a, t, b) if is(t, true) => (a, b, !truth),
+            _ => return false,
+        };
+        let of = |e: &ElemRef| match truth {
+            true => e.clone(),
+            false => Elem::not(e.clone()),
+        };
+        match both {
+            true => self.holds(&of(a)) && self.holds(&of(b)),
+            false => self.holds(&of(a)) || self.holds(&of(b)),
+        }
     }
 
     /// Whether what is to be shown not to be negative is a sum of products of what is known not to be.

@@ -232,30 +232,8 @@ pub(super) fn operator(name: &str, args: &[Expr]) -> Option<Expr> {
         (Function::PopulationCount, [a]) if a.ty().is_int() => {
             super::lower::convert(ScalarType::I32, ones(a.clone()))
         }
-        (Function::LeadingZeros, [a]) if a.ty().is_int() => {
-            // All bits below the first one set; what is left over is above it.
-            let ty = a.ty();
-            let mut e = a.clone();
-            let mut by = 1;
-            while by < ty.bits() {
-                let shifted = Expr::binary(
-                    BinOp::ShiftRightLogical,
-                    e.clone(),
-                    Expr::int(ty, by.into()),
-                );
-                e = Expr::binary(BinOp::Or, e, shifted);
-                by *= 2;
-            }
-            let free = Expr::Unary(UnOp::Not, Box::new(e));
-            super::lower::convert(ScalarType::I32, ones(free))
-        }
-        (Function::TrailingZeros, [a]) if a.ty().is_int() => {
-            let one = Expr::int(a.ty(), 1);
-            let below = Expr::binary(BinOp::Subtract, a.clone(), one);
-            let above = Expr::Unary(UnOp::Not, Box::new(a.clone()));
-            let zeros = Expr::binary(BinOp::And, above, below);
-            super::lower::convert(ScalarType::I32, ones(zeros))
-        }
+        (Function::LeadingZeros, [a]) if a.ty().is_int() => leading_zeros(a),
+        (Function::TrailingZeros, [a]) if a.ty().is_int() => trailing_zeros(a),
         (Function::SwapBytes(ty), [a]) if a.ty() == ty => bytes_swapped(a),
         (Function::Constant(v), []) => {
             let single = name.ends_with('f') && !name.ends_with("inf") || name.ends_with("inff");
@@ -292,6 +270,72 @@ fn bytes_swapped(e: &Expr) -> Expr {
         by *= 2;
     }
     e
+}
+
+/// How many bits above the first one set there are; all of them if none is.
+fn leading_zeros(a: &Expr) -> Expr {
+    // All bits below the first one set; what is left over is above it.
+    let ty = a.ty();
+    let mut e = a.clone();
+    let mut by = 1;
+    while by < ty.bits() {
+        let shifted = Expr::binary(
+            BinOp::ShiftRightLogical,
+            e.clone(),
+            Expr::int(ty, by.into()),
+        );
+        e = Expr::binary(BinOp::Or, e, shifted);
+        by *= 2;
+    }
+    let free = Expr::Unary(UnOp::Not, Box::new(e));
+    super::lower::convert(ScalarType::I32, ones(free))
+}
+
+/// How many bits below the last one set there are; all of them if none is.
+fn trailing_zeros(a: &Expr) -> Expr {
+    let one = Expr::int(a.ty(), 1);
+    let below = Expr::binary(BinOp::Subtract, a.clone(), one);
+    let above = Expr::Unary(UnOp::Not, Box::new(a.clone()));
+    let zeros = Expr::binary(BinOp::And, above, below);
+    super::lower::convert(ScalarType::I32, ones(zeros))
+}
+
+/// A function of C++20's `<bit>` on an unsigned integer, as an integer of its own type or an `int`.
+pub(super) fn of_bits(name: &str, a: &Expr, by: Option<&Expr>) -> Option<Expr> {
+    let ty = a.ty();
+    let width = |ty| Expr::int(ty, ty_bits(a));
+    Some(match (name, by) {
+        ("popcount", None) => super::lower::convert(ScalarType::I32, ones(a.clone())),
+        ("countl_zero", None) => leading_zeros(a),
+        ("countr_zero", None) => trailing_zeros(a),
+        ("bit_width", None) => {
+            Expr::binary(BinOp::Subtract, width(ScalarType::I32), leading_zeros(a))
+        }
+        ("has_single_bit", None) => {
+            Expr::compare(CmpOp::Eq, ones(a.clone()), Expr::int(ty, 1))
+        }
+        // By so many places modulo the width, which is a power of two; below zero, the other way.
+        ("rotl" | "rotr", Some(by)) if by.ty() == ScalarType::I32 => {
+            let most = Expr::int(ScalarType::I32, ty_bits(a) - 1);
+            let back = Expr::Unary(UnOp::Negate, Box::new(by.clone()));
+            let places = |by: &Expr| {
+                let by = Expr::binary(BinOp::And, by.clone(), most.clone());
+                super::lower::convert(ty, by)
+            };
+            let (left, right) = match name {
+                "rotl" => (places(by), places(&back)),
+                _ => (places(&back), places(by)),
+            };
+            let left = Expr::binary(BinOp::ShiftLeft, a.clone(), left);
+            let right = Expr::binary(BinOp::ShiftRightLogical, a.clone(), right);
+            Expr::binary(BinOp::Or, left, right)
+        }
+        _ => return None,
+    })
+}
+
+fn ty_bits(a: &Expr) -> i128 {
+    a.ty().bits().into()
 }
 
 /// How many bits of an unsigned integer are set, counted in pairs, fours, and bytes.

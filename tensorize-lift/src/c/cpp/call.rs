@@ -247,6 +247,23 @@ impl<'u> Lower<'u, '_> {
             ("midpoint" | "gcd" | "lcm" | "lerp" | "hypot", _) => {
                 return Err(call.unsupported());
             }
+            (
+                "popcount" | "countl_zero" | "countr_zero" | "bit_width" | "has_single_bit"
+                | "rotl" | "rotr",
+                1 | 2,
+            ) => {
+                let a = self.value(call.arg(0)?)?;
+                let a = self.hold("bits", a)?;
+                let by = match call.args.get(1) {
+                    Some(&by) => {
+                        let by = self.value(by)?;
+                        Some(self.hold("by", by)?)
+                    }
+                    None => None,
+                };
+                let value = math::of_bits(&call.name, &a, by.as_ref());
+                convert(ty, value.ok_or_else(|| call.unsupported())?)
+            }
             (name, _) => return self.math_value(call, name, ty),
         }))
     }

@@ -262,9 +262,10 @@ impl<'u> Lower<'u, '_> {
             )
         };
         self.first_where(range.len.clone(), c, |s, k| {
-            let element = s.load(range.at(k), c)?;
+            let element = range.at(k);
             match test {
                 Test::Equal(v) => {
+                    let element = s.load(element, c)?;
                     let ty = types::usual(element.ty(), v.ty());
                     Ok(Expr::compare(
                         CmpOp::Eq,
@@ -273,8 +274,16 @@ impl<'u> Lower<'u, '_> {
                     ))
                 }
                 Test::Holds(f, sense) => {
-                    let v = s.apply(&f, vec![Arg::Value(element)], c.referenced(), c)?;
-                    let v = as_truth(v.ok_or_else(|| call.unsupported())?);
+                    let v = match range.walk.is_of_numbers() {
+                        true => {
+                            let element = s.load(element, c)?;
+                            let v = s.apply(&f, vec![Arg::Value(element)], c.referenced(), c)?;
+                            v.ok_or_else(|| call.unsupported())?
+                        }
+                        // An element that is a struct.
+                        false => s.called(&f, vec![element], call)?,
+                    };
+                    let v = as_truth(v);
                     Ok(if sense { v } else { negation(v) })
                 }
             }

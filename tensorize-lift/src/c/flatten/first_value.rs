@@ -3,7 +3,8 @@
 use super::element;
 use crate::c::codes;
 use crate::c::cpp::class::{in_std, is_pair};
-use crate::c::ffi::{Cursor, Type};
+use crate::c::effects::is_pure;
+use crate::c::ffi::{Constant, Cursor, Type};
 use crate::c::lower::{Result, operands, problem};
 use clang_sys::*;
 
@@ -53,8 +54,23 @@ pub(in crate::c) fn is_zero_at_first(t: Type<'_>) -> bool {
     !is_constructed(class)
         && t.fields().iter().all(|f| {
             is_zero_at_first(f.ty())
-                && (is_pair(class) || matches!(first_value(*f), Ok(First::Nothing | First::Zero)))
+                && (is_pair(class)
+                    || match first_value(*f) {
+                        Ok(First::Nothing | First::Zero) => true,
+                        Ok(First::Value(e)) => is_zero(e),
+                        Err(_) => false,
+                    })
         })
+}
+
+/// Whether an expression is a number of which all bits are zero.
+fn is_zero(e: Cursor<'_>) -> bool {
+    is_pure(e)
+        && match e.evaluate() {
+            Some(Constant::Int(v)) => v == 0,
+            Some(Constant::Float(v)) => v.to_bits() == 0,
+            _ => false,
+        }
 }
 
 /// Whether a class says by constructors of its own how an object is made.
