@@ -19,6 +19,9 @@ struct Effects<'u> {
     writes: HashSet<Cursor<'u>>,
     reads_memory: bool,
     writes_memory: bool,
+    /// Members of structs that are numbers, besides.
+    reads_members: HashSet<Cursor<'u>>,
+    writes_members: HashSet<Cursor<'u>>,
     /// Maybe more than numbers.
     writes_rows: bool,
 }
@@ -29,6 +32,8 @@ impl<'u> Effects<'u> {
         self.writes.extend(&other.writes);
         self.reads_memory |= other.reads_memory;
         self.writes_memory |= other.writes_memory;
+        self.reads_members.extend(&other.reads_members);
+        self.writes_members.extend(&other.writes_members);
         self.writes_rows |= other.writes_rows;
     }
 
@@ -37,6 +42,7 @@ impl<'u> Effects<'u> {
         Effects {
             reads: self.reads.clone(),
             reads_memory: self.reads_memory,
+            reads_members: self.reads_members.clone(),
             ..Effects::default()
         }
     }
@@ -45,12 +51,41 @@ impl<'u> Effects<'u> {
         self.writes
             .iter()
             .any(|w| other.reads.contains(w) || other.writes.contains(w))
-            || self.writes_memory && (other.reads_memory || other.writes_memory)
+            || self.writes_memory && other.is_in_memory()
+            || !self.writes_members.is_empty() && (other.reads_memory || other.writes_memory)
+            || (self.writes_members.iter()).any(|w| {
+                let mut others = other.reads_members.iter().chain(&other.writes_members);
+                others.any(|o| may_be_one(*w, *o))
+            })
+    }
+
+    fn is_in_memory(&self) -> bool {
+        self.reads_memory
+            || self.writes_memory
+            || !self.reads_members.is_empty()
+            || !self.writes_members.is_empty()
     }
 
     fn conflicts(&self, other: &Effects<'u>) -> bool {
         self.writes_what(other) || other.writes_what(self)
     }
+}
+
+/// Whether two members can be the same number. Two of one struct can't, whichever objects they are in.
+fn may_be_one(a: Cursor<'_>, b: Cursor<'_>) -> bool {
+    fn of(m: Cursor<'_>) -> Option<Cursor<'_>> {
+        m.semantic_parent().map(|p| p.canonical())
+    }
+    a == b || of(a) != of(b) || of(a).is_none_or(|s| s.kind() == CXCursor_UnionDecl)
+}
+
+/// The member that is named, if it is a number.
+fn member_number(c: Cursor<'_>) -> Option<Cursor<'_>> {
+    let field = c
+        .referenced()
+        .filter(|_| c.kind() == CXCursor_MemberRefExpr)?;
+    let is_number = matches!(types::of(c), Ty::Scalar(_)) && !field.is_bit_field();
+    (field.kind() == CXCursor_FieldDecl && is_number).then_some(field)
 }
 
 /// Refuses a full expression in which something is written and used without an order.
@@ -164,7 +199,10 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
         }
         CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => {
             all = unordered(lower, c, &operands(c), depth)?;
-            all.reads_memory = true;
+            match member_number(c) {
+                Some(field) => _ = all.reads_members.insert(field),
+                None => all.reads_memory = true,
+            }
         }
         CXCursor_ConditionalOperator => {
             for o in operands(c) {
@@ -313,7 +351,10 @@ fn write<'u>(
     if variable.is_none() {
         // The address, not the contents.
         inner = unordered(lower, at, &operands(place), depth)?;
-        inner.reads_memory |= reads_target;
+        match member_number(place) {
+            Some(field) if reads_target => _ = inner.reads_members.insert(field),
+            _ => inner.reads_memory |= reads_target,
+        }
     }
     let conflict = match variable {
         Some(d) => value.writes.contains(&d),
@@ -333,7 +374,10 @@ fn write<'u>(
             }
         }
         None => {
-            all.writes_memory = true;
+            match member_number(place) {
+                Some(field) => _ = all.writes_members.insert(field),
+                None => all.writes_memory = true,
+            }
             all.writes_rows |= !matches!(types::of(target).referred(), Ty::Scalar(_));
         }
     }

@@ -311,9 +311,7 @@ pub(super) fn of_bits(name: &str, a: &Expr, by: Option<&Expr>) -> Option<Expr> {
         ("bit_width", None) => {
             Expr::binary(BinOp::Subtract, width(ScalarType::I32), leading_zeros(a))
         }
-        ("has_single_bit", None) => {
-            Expr::compare(CmpOp::Eq, ones(a.clone()), Expr::int(ty, 1))
-        }
+        ("has_single_bit", None) => Expr::compare(CmpOp::Eq, ones(a.clone()), Expr::int(ty, 1)),
         // By so many places modulo the width, which is a power of two; below zero, the other way.
         ("rotl" | "rotr", Some(by)) if by.ty() == ScalarType::I32 => {
             let most = Expr::int(ScalarType::I32, ty_bits(a) - 1);

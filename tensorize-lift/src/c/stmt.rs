@@ -6,7 +6,7 @@ use super::ffi::{Constant, Cursor};
 use super::goto::last_label;
 use super::jump::{Leaves, all_end_program, always_jumps, ends_program, gives_up, leaves};
 use super::lower::{ExitKind, Lower, Result, is_expression, operand, operands, problem};
-use super::{codes, effects};
+use super::{codes, counted_down, effects};
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
 use tensorize_ir::scalar::Scalar;
@@ -456,6 +456,7 @@ impl<'u> Lower<'u, '_> {
             }
             Ok((cond, vec![]))
         })?;
+        let (before, cond) = counted_down::by_the_new_value(before, cond);
         Ok(Test {
             before,
             cond: if sense { cond } else { negation(cond) },
