@@ -73,19 +73,18 @@ impl<'u> Effects<'u> {
 
 /// Whether two members can be the same number. Two of one struct can't, whichever objects they are in.
 fn may_be_one(a: Cursor<'_>, b: Cursor<'_>) -> bool {
-    fn of(m: Cursor<'_>) -> Option<Cursor<'_>> {
-        m.semantic_parent().map(|p| p.canonical())
-    }
-    a == b || of(a) != of(b) || of(a).is_none_or(|s| s.kind() == CXCursor_UnionDecl)
+    let (of_a, of_b) = (a.semantic_parent(), b.semantic_parent());
+    a == b || of_a != of_b || of_a.is_none_or(|s| s.kind() == CXCursor_UnionDecl)
 }
 
 /// The member that is named, if it is a number.
 fn member_number(c: Cursor<'_>) -> Option<Cursor<'_>> {
-    let field = c
-        .referenced()
-        .filter(|_| c.kind() == CXCursor_MemberRefExpr)?;
-    let is_number = matches!(types::of(c), Ty::Scalar(_)) && !field.is_bit_field();
-    (field.kind() == CXCursor_FieldDecl && is_number).then_some(field)
+    if c.kind() != CXCursor_MemberRefExpr {
+        return None;
+    }
+    let field = c.referenced().filter(|f| f.kind() == CXCursor_FieldDecl)?;
+    let is_number = matches!(types::of(field), Ty::Scalar(_)) && !field.is_bit_field();
+    is_number.then_some(field)
 }
 
 /// Refuses a full expression in which something is written and used without an order.

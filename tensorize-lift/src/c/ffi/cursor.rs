@@ -119,7 +119,9 @@ impl<'u> Cursor<'u> {
     }
 
     pub fn is_bit_field(&self) -> bool {
-        unsafe { (api().clang_Cursor_isBitField)(self.raw) != 0 }
+        // libclang looks into anything else as if it were a field.
+        self.kind() == CXCursor_FieldDecl
+            && unsafe { (api().clang_Cursor_isBitField)(self.raw) != 0 }
     }
 
     /// How many bytes of its struct come before this field; `None` for one that doesn't begin with a byte.
