@@ -2,7 +2,7 @@
 //! something written over a part of them come as two stores, of which the first says "that, or zero". The second writes
 //! that part anyway, and the first is left with the zeros. (It is a guess what the second writes; the prover checks it.)
 
-use super::nest::{Nest, Target};
+use super::nest::{Nest, Target, for_each_read};
 use std::mem::discriminant;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::Idx;
@@ -20,12 +20,19 @@ pub(super) fn left_to_later(single: &mut [Nest]) {
             let mut others = part.flat_map(|n| &n.results);
             let writes =
                 |other: &Target| other.array == result.array && are_alike(then, &other.value);
-            if others.any(writes) {
+            // What a condition keeps from being read is read by nobody.
+            if !reads(otherwise) && others.any(writes) {
                 let left = otherwise.clone();
                 *result = Target::new(result.array.clone(), result.index.clone(), left);
             }
         }
     }
+}
+
+fn reads(e: &ElemRef) -> bool {
+    let mut found = false;
+    for_each_read(e, &mut |_, _| found = true);
+    found
 }
 
 /// Whether the same is computed, wherever it is read.
