@@ -58,6 +58,7 @@ impl Builder {
         });
         let level = self.scopes.len() - 1;
         self.bound.insert(f.var.clone(), (level, here.clone()));
+        self.bind_repeated(&[condition])?;
         let cond = self.value(condition)?;
         self.bound.remove(&f.var);
         let next = Expr::binary(BinOp::Add, here.clone(), Expr::int(I64, 1));
