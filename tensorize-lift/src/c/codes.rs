@@ -61,7 +61,7 @@ codes! {
     SWITCH = "TZ0226", "a switch with labels inside of its statements",
         "Put each `case` into the switch itself, not into a loop or branch of it (Duff's device).";
     INITIALIZER = "TZ0227", "an unsupported initialiser",
-        "Use a plain list of constants, or assign the elements.";
+        "Use a list of which it can be seen what it sets (no ranges in macros, nothing that is set twice with effects), or assign the elements.";
     FLOAT_ENV = "TZ0228", "the floating-point environment",
         "Rounding modes, exception flags and errno are not kept.";
     ALLOCATION = "TZ0230", "memory allocation",
