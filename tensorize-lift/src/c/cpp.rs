@@ -57,6 +57,8 @@ pub(super) struct State<'u> {
     grown: HashSet<Cursor<'u>>,
     /// Those of them that are not only replaced by one of the same length.
     resized: HashSet<Cursor<'u>>,
+    /// The arrays of vectors that have changed places, or of which one was moved to the other.
+    exchanged: Vec<[Sym; 2]>,
     /// Variables that are made of what `std::minmax_element` finds.
     pairs: HashMap<Cursor<'u>, [super::place::Pointer; 2]>,
     /// Names that are assigned once.

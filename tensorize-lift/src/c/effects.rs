@@ -357,7 +357,7 @@ fn write<'u>(
     }
     let conflict = match variable {
         Some(d) => value.writes.contains(&d),
-        None => inner.conflicts(value) && !is_chain(lower, place, value),
+        None => inner.conflicts(value) && !is_chain(lower, place, value) || steps_alike(at, place),
     };
     if conflict {
         let message = "what is assigned here is also changed on the right side, in no order";
@@ -381,6 +381,27 @@ fn write<'u>(
         }
     }
     Ok(all)
+}
+
+/// Whether the right side counts what is assigned: `x[i] = x[i]++ + 3`, `s->a = s->b = s->a++`.
+fn steps_alike(at: Cursor<'_>, place: Cursor<'_>) -> bool {
+    let text = |c: Cursor<'_>| {
+        let tokens = c.tokens().into_iter();
+        tokens.map(|t| t.1).collect::<Vec<String>>()
+    };
+    let Some(value) = operands(at).get(1).copied() else {
+        return false;
+    };
+    let member = member_number(place);
+    let mut is_it = |c: Cursor<'_>| {
+        let steps = c.kind() == CXCursor_UnaryOperator
+            && matches!(operator::unary(c), Ok(Unary::Step { .. }));
+        let Some(stepped) = operands(c).first().map(|o| peeled(*o)).filter(|_| steps) else {
+            return false;
+        };
+        member.is_some() && member_number(stepped) == member || text(stepped) == text(place)
+    };
+    value.contains(&mut is_it)
 }
 
 /// Whether nothing is open in `a[j][i] = a[i][j] = …`: the address reads rows, and what the right side changes is no row.

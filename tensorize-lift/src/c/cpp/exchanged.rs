@@ -28,10 +28,7 @@ impl<'u> Lower<'u, '_> {
             let message = "vectors of vectors that change places";
             return Err(problem(codes::TYPE, message, at));
         }
-        if arrays.iter().all(|a| self.is_of_the_caller(a)) {
-            let message = "two vectors of the caller change places, and with them the storage that it may have pointers to";
-            return Err(storage(message, at));
-        }
+        self.pass_storage(&arrays, at)?;
         if let Some(who) = self.reached_otherwise(&arrays, at) {
             let message = format!(
                 "these vectors change places, and {who} goes on with the elements of one of them"
@@ -69,7 +66,34 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
-    /// Whether the storage is there before and after the call.
+    /// What one of two vectors had as its storage may be the other one's from here on. Of all that storage goes around between,
+    /// one may be the caller's: it may have pointers to it, and sees where it comes to be.
+    pub(super) fn pass_storage(&mut self, arrays: &[Sym; 2], at: Cursor<'u>) -> Result<()> {
+        self.cpp.exchanged.push(arrays.clone());
+        let mut all = arrays.to_vec();
+        loop {
+            let pairs = self.cpp.exchanged.iter();
+            let tied = pairs.filter(|pair| pair.iter().any(|a| all.contains(a)));
+            let more: Vec<Sym> = tied
+                .flatten()
+                .filter(|a| !all.contains(a))
+                .cloned()
+                .collect();
+            match more.into_iter().next() {
+                Some(array) => all.push(array),
+                None => break,
+            }
+        }
+        match all.iter().filter(|a| self.is_of_the_caller(a)).count() {
+            0 | 1 => Ok(()),
+            _ => {
+                let message = "storage of one vector of the caller becomes that of another one, and it may have pointers to it";
+                Err(storage(message, at))
+            }
+        }
+    }
+
+    /// Whether a caller gets at the storage before or after the call.
     fn is_of_the_caller(&self, array: &Sym) -> bool {
         let Some(kernel) = self.frames.first() else {
             return true;
@@ -77,11 +101,8 @@ impl<'u> Lower<'u, '_> {
         let is_it = |b: Option<&Binding<'u>>| matches!(b, Some(Binding::Seq(s)) if s.start.target.array == *array);
         let by_value = |d: &Cursor<'u>| matches!(types::of(*d), Ty::Class(Class::Vector(_)));
         let mut own = kernel.function.arguments().into_iter().filter(by_value);
-        let is_returned = (kernel.dest.as_ref()).is_some_and(|d| d.start.target.array == *array);
-        let is_own = is_returned
-            || self.arrays.iter().any(|a| a.name == *array)
-            || own.any(|d| is_it(self.bindings.get(&d)));
-        !is_own
+        let is_local = self.arrays.iter().any(|a| a.name == *array);
+        !is_local && !own.any(|d| is_it(self.bindings.get(&d)))
     }
 
     /// Refuses to move the elements of a vector that something else goes on to look at. It would see them where they were.
@@ -129,7 +150,10 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn reaches(&self, d: Cursor<'u>, arrays: &[Sym; 2]) -> bool {
-        let within = |array: &Sym| arrays.contains(array);
+        let within = |array: &Sym| {
+            let behind = self.places_behind(array);
+            behind.iter().any(|a| arrays.contains(a))
+        };
         if d.kind() == CXCursor_CXXForRangeStmt {
             let over = |c: Cursor<'u>| {
                 let named = c.referenced().filter(|_| c.kind() == CXCursor_DeclRefExpr);

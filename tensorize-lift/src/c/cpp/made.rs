@@ -91,7 +91,10 @@ impl<'u> Lower<'u, '_> {
     pub(super) fn check_moved(&self, from: Cursor<'u>) -> Result<()> {
         let own = match scan::named(from).filter(|_| peeled(from).kind() == CXCursor_DeclRefExpr) {
             Some(d) => {
-                let by_reference = d.ty().canonical().kind() == CXType_LValueReference;
+                let by_reference = matches!(
+                    d.ty().canonical().kind(),
+                    CXType_LValueReference | CXType_RValueReference
+                );
                 d.kind() == CXCursor_ParmDecl && !by_reference
                     || d.kind() == CXCursor_VarDecl && !by_reference && !is_reached(d)
             }

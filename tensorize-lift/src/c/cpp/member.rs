@@ -107,6 +107,7 @@ impl<'u> Lower<'u, '_> {
                     Ty::Class(Class::Vector(_) | Class::Array(..)) => {
                         let mut dest = self.seq(l)?;
                         if on_vector {
+                            self.pass_moved(&dest, r)?;
                             let made = self.made(r)?;
                             dest = self.assigned(dest, &made, c)?;
                         }

@@ -4,17 +4,32 @@ use super::super::codes;
 use super::super::ffi::Cursor;
 use super::super::flatten::is_of_numbers;
 use super::super::lower::{Lower, Result, operands, peeled, problem};
+use super::super::operator;
 use super::super::source;
 use super::super::types::{self, Ty};
 use super::class::in_std;
 use super::scan::root;
+use super::seq::Seq;
 use clang_sys::*;
 
 impl<'u> Lower<'u, '_> {
+    /// Notes that a vector gets the storage of another one, if that is how the expression makes it.
+    pub(super) fn pass_moved(&mut self, to: &Seq, e: Cursor<'u>) -> Result<()> {
+        let Some(from) = moved_into(e) else {
+            return Ok(());
+        };
+        let from = self.seq(from)?;
+        let arrays = [to, &from].map(|v| v.start.target.array.clone());
+        self.pass_storage(&arrays, e)
+    }
+
     /// Refuses functions that look at what they have moved from.
     pub(super) fn check_moves(&self, f: Cursor<'u>) -> Result<()> {
         match source::body(f) {
-            Some(body) => each_move(body, &mut vec![body]),
+            Some(body) => {
+                each_cast(body)?;
+                each_move(body, &mut vec![body])
+            }
             None => Ok(()),
         }
     }
@@ -30,6 +45,48 @@ pub(super) fn is_within(inner: Cursor<'_>, outer: Cursor<'_>) -> bool {
     match (inner.extent(), outer.extent()) {
         (Some(i), Some(o)) => o.0.offset <= i.0.offset && i.1.offset <= o.1.offset,
         _ => true,
+    }
+}
+
+/// Refuses `static_cast<V &&>(v)` and the like, which `std::move` says in a way that is understood here.
+fn each_cast(c: Cursor<'_>) -> Result<()> {
+    let casts = matches!(
+        c.kind(),
+        CXCursor_CXXStaticCastExpr | CXCursor_CStyleCastExpr | CXCursor_CXXFunctionalCastExpr
+    );
+    if casts
+        && holds_more(c)
+        && let Some(of) = operands(c).last().map(|o| peeled(*o))
+        && of.kind() != CXCursor_CallExpr
+        && root(of).is_some()
+    {
+        let message = "a vector, or an object that holds some, is cast";
+        let mut p = problem(codes::ALLOCATION, message, c);
+        p.help = Some("use std::move".into());
+        return Err(p);
+    }
+    c.children().into_iter().try_for_each(each_cast)
+}
+
+/// Whether more than numbers are moved or copied.
+fn holds_more(c: Cursor<'_>) -> bool {
+    let t = types::of(c);
+    !is_of_numbers(c)
+        && !matches!(t.referred(), Ty::Scalar(_) | Ty::Pointer(_))
+        && matches!(
+            c.ty().canonical().kind(),
+            CXType_Record | CXType_RValueReference
+        )
+}
+
+/// What `std::move` is called on, if an expression makes a vector of it.
+fn moved_into(e: Cursor<'_>) -> Option<Cursor<'_>> {
+    let e = peeled(e);
+    let callee = e.referenced().filter(|_| e.kind() == CXCursor_CallExpr)?;
+    let [of] = e.arguments()[..] else { return None };
+    match callee.kind() {
+        CXCursor_Constructor => moved_into(of),
+        _ => (in_std(callee) && callee.spelling() == "move").then_some(of),
     }
 }
 
@@ -72,6 +129,9 @@ fn used_again<'u>(moving: Cursor<'u>, d: Cursor<'u>, around: &[Cursor<'u>]) -> O
         first(c, &is_it)
     };
     let body = *around.first()?;
+    if let Some(other) = other_name(body, d, &own_move(moving)) {
+        return Some(other);
+    }
     let declared_in = |c: &Cursor<'u>| is_within(d, *c);
     // The next round of a loop may come to any place in it.
     let repeats = |c: &&Cursor<'u>| {
@@ -110,6 +170,50 @@ fn used_again<'u>(moving: Cursor<'u>, d: Cursor<'u>, around: &[Cursor<'u>]) -> O
         true => named(body),
         false => first(body, &later),
     }
+}
+
+fn own_move<'u>(moving: Cursor<'u>) -> impl Fn(Cursor<'u>) -> bool {
+    move |c| is_within(c, moving)
+}
+
+/// Something that gets at the variable by another name: a reference to it or to a part of it, a pointer, an iterator, a
+/// view, a function object.
+fn other_name<'u>(
+    c: Cursor<'u>,
+    d: Cursor<'u>,
+    own: &dyn Fn(Cursor<'u>) -> bool,
+) -> Option<Cursor<'u>> {
+    let names = |e: Cursor<'u>| {
+        let is_it = |c: Cursor<'u>| {
+            c.kind() == CXCursor_DeclRefExpr && c.referenced() == Some(d) && !own(c)
+        };
+        first(e, &is_it)
+    };
+    let found = match c.kind() {
+        CXCursor_VarDecl if c != d => {
+            let kept = match types::of(c) {
+                Ty::Scalar(_) | Ty::Class(super::class::Class::Vector(_)) => false,
+                _ => !is_of_numbers(c) || c.ty().canonical().kind() == CXType_LValueReference,
+            };
+            c.initializer().filter(|_| kept).and_then(names)
+        }
+        CXCursor_LambdaExpr => names(c),
+        // `p = v.data()`
+        CXCursor_BinaryOperator | CXCursor_CallExpr
+            if matches!(types::of(c).referred(), Ty::Pointer(_)) && assigns(c) =>
+        {
+            names(c)
+        }
+        CXCursor_UnaryOperator if matches!(types::of(c), Ty::Pointer(_)) => names(c),
+        _ => None,
+    };
+    found.or_else(|| c.children().into_iter().find_map(|c| other_name(c, d, own)))
+}
+
+fn assigns(c: Cursor<'_>) -> bool {
+    matches!(operator::binary(c), Ok(operator::Binary::Assign))
+        && c.kind() == CXCursor_BinaryOperator
+        || c.kind() == CXCursor_CallExpr && c.spelling() == "operator="
 }
 
 /// Whether the expression is the whole left side of an assignment to what has been moved from: `a = f(std::move(a))`.

@@ -163,6 +163,7 @@ impl<'u> Lower<'u, '_> {
                 } else if seq.start.dims.is_empty() {
                     let seq = self.settled_seq(seq)?;
                     let dest = self.local_seq(&name, element, &seq.len, d)?;
+                    self.pass_moved(&dest, e)?;
                     self.bindings.insert(d, Binding::Seq(dest.clone()));
                     return self.copy(&dest, int(0), &seq, d);
                 } else if let (Ty::Class(Class::Vector(inner)), [pitch], None) =
