@@ -107,8 +107,8 @@ impl<'u> Lower<'u, '_> {
                     Ty::Class(Class::Vector(_) | Class::Array(..)) => {
                         let mut dest = self.seq(l)?;
                         if on_vector {
-                            self.pass_moved(&dest, r)?;
                             let made = self.made(r)?;
+                            self.pass_moved(&dest, r)?;
                             dest = self.assigned(dest, &made, c)?;
                         }
                         self.assign_vector(&dest, c, |s, new| s.construct(new, r))?;
