@@ -133,7 +133,9 @@ impl<'u> Lower<'u, '_> {
             if function.kind() == CXCursor_LambdaExpr || function.spelling() == "operator()" {
                 return Some("an algorithm".to_owned());
             }
-            let body = super::super::source::body(function)?;
+            let Some(body) = super::super::source::body(function) else {
+                return Some(format!("'{}'", function.spelling()));
+            };
             let mut declared = function.arguments();
             match i + 1 == self.frames.len() {
                 true => seen_from(body, at, &mut declared),
