@@ -8,6 +8,7 @@ use crate::inputs::{Case, Spec};
 use crate::loopir::interp::{Program, Stop};
 use crate::memory::{Buffer, Inputs, Outputs};
 use crate::scalar::Scalar;
+use crate::signature::Resized;
 use crate::tensir::{self, Sampled};
 use std::fmt::Write;
 
@@ -44,26 +45,6 @@ pub struct Comparison {
     pub shrink_runs: usize,
     /// Vectors that get a length at the end: what lies past it is nobody's.
     pub resized: Vec<Resized>,
-}
-
-/// A vector that gets a length at the end, from [`crate::signature::Shape::Vector`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Resized {
-    /// The array of its elements.
-    pub array: Sym,
-    /// The array of one `i64` that gets its length, in elements of the vector.
-    pub size: Sym,
-    /// How many numbers each of these is.
-    pub each: i64,
-}
-
-impl Resized {
-    /// The first place of `array` that nobody looks at after a call, if it is one of `all`.
-    fn end_of(all: &[Resized], array: &Sym, outputs: &Outputs) -> Option<i64> {
-        let vector = all.iter().find(|r| r.array == *array)?;
-        let size = outputs.arrays.get(&vector.size)?.get(0)?;
-        i64::try_from(size.as_int()).ok()?.checked_mul(vector.each)
-    }
 }
 
 impl Default for Comparison {
@@ -245,6 +226,13 @@ fn try_case(
     }
 }
 
+/// The first place of an array that nobody looks at after a call, if it is that of a vector which gets a length.
+fn end_of(resized: &[Resized], array: &Sym, outputs: &Outputs) -> Option<i64> {
+    let vector = resized.iter().find(|r| *r.array == **array)?;
+    let size = outputs.arrays.get(vector.size.as_str())?.get(0)?;
+    i64::try_from(size.as_int()).ok()?.checked_mul(vector.each)
+}
+
 /// Where two results differ, in words.
 pub fn first_difference(
     expected: &Outputs,
@@ -265,7 +253,7 @@ pub fn first_difference(
     }
     for (name, a) in &expected.arrays {
         let b = found.arrays.get(name);
-        let end = Resized::end_of(&how.resized, name, expected);
+        let end = end_of(&how.resized, name, expected);
         for (i, x) in (-a.origin..).zip(&a.data) {
             if end.is_some_and(|end| i >= end) {
                 break;
@@ -305,7 +293,7 @@ pub fn difference_at_places(
     {
         return report("the returned value", Some(a), found.returned);
     }
-    let end = |name: &Sym| Resized::end_of(&how.resized, name, found).map_or(i128::MAX, i128::from);
+    let end = |name: &Sym| end_of(&how.resized, name, found).map_or(i128::MAX, i128::from);
     for (name, i, a) in &sampled.stored {
         if *i >= end(name) {
             continue;

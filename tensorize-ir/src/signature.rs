@@ -8,7 +8,6 @@
 //! So are the variables outside of the function that it works on. A function without any, whose parameters are numbers
 //! and pointers as they stand, needs no description.
 
-use crate::check::Resized;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -323,6 +322,17 @@ impl Shape {
 /// What the object of a member function is called, which no other parameter can be.
 pub const THIS: &str = "this";
 
+/// A vector that gets a length at the end ([`Shape::Vector`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resized {
+    /// The array of its elements.
+    pub array: String,
+    /// The array of one `i64` that gets its length, in elements of the vector.
+    pub size: String,
+    /// How many numbers each of these is.
+    pub each: i64,
+}
+
 impl Source {
     /// Whether it is a member function, called on its first parameter.
     pub fn is_method(&self) -> bool {
@@ -358,8 +368,8 @@ impl Source {
                 each,
                 ..
             } => Some(Resized {
-                array: to.as_str().into(),
-                size: size.as_str().into(),
+                array: to.clone(),
+                size: size.clone(),
                 each: i64::try_from(*each).ok()?,
             }),
             _ => None,

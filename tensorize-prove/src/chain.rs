@@ -249,9 +249,7 @@ fn read_before(
         match older {
             Ok(v) => Some(v),
             // Nobody asks for them if this effect surely wrote, under this condition or that.
-            Err(_) if one_holds(ctx, &hits) => None,
-            // A call that reads what was never written has no meaning: those of such sizes are the original's.
-            Err(_) if contents.base.is_none() && asked_of_sizes(ctx, &hits) => None,
+            Err(_) if is_written(ctx, &hits, contents.base.is_none()) => None,
             Err(e) => return Err(e),
         }
     };
@@ -264,57 +262,38 @@ fn read_before(
     value.ok_or_else(|| Unresolved(format!("{array}[{at}] has no value")))
 }
 
-/// Whether one of the conditions holds: the oldest where the newer ones don't.
-fn one_holds(ctx: &mut Context, hits: &[(ElemRef, ElemRef)]) -> bool {
-    fn holds(ctx: &mut Context, e: &ElemRef) -> bool {
-        match &**e {
-            Elem::Binary(BinOp::And, a, b) => holds(ctx, a) && holds(ctx, b),
-            _ => ctx.holds(e),
+/// Whether one of the conditions holds: the oldest where the newer ones don't. Where nothing was written before, those of its
+/// parts that are about sizes may become guards: a call that reads what was never written has no meaning.
+fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) -> bool {
+    let Some(((oldest, _), newer)) = hits.split_last() else {
+        return false;
+    };
+    let mark = ctx.mark();
+    for (c, _) in newer {
+        ctx.assume(Elem::not(c.clone()));
+    }
+    let mut sizes = Vec::new();
+    let oldest = canon::elem(oldest);
+    let all = oldest.conjuncts().into_iter().all(|c| {
+        if ctx.holds(c) {
+            return true;
         }
-    }
-    let Some(((oldest, _), newer)) = hits.split_last() else {
-        return false;
-    };
-    let mark = ctx.mark();
-    for (c, _) in newer {
-        ctx.assume(Elem::not(c.clone()));
-    }
-    let holds = holds(ctx, oldest);
-    ctx.forget(mark);
-    holds
-}
-
-/// Makes guards of the condition under which the oldest write was, where it is one on sizes.
-fn asked_of_sizes(ctx: &mut Context, hits: &[(ElemRef, ElemRef)]) -> bool {
-    let Some(((oldest, _), newer)) = hits.split_last() else {
-        return false;
-    };
-    let mark = ctx.mark();
-    for (c, _) in newer {
-        ctx.assume(Elem::not(c.clone()));
-    }
-    let mut asked = Vec::new();
-    let mut conditions = vec![oldest.clone()];
-    let mut possible = true;
-    while let Some(c) = conditions.pop() {
-        match &*canon::elem(&c) {
-            Elem::Binary(BinOp::And, a, b) => conditions.extend([a.clone(), b.clone()]),
-            _ if ctx.holds(&c) => {}
+        match &**c {
             Elem::IndexCompare(CmpOp::Ge, p, zero)
-                if zero.is_zero() && ctx.is_over_params(p) && ctx.decide(&c).is_none() =>
+                if is_first && zero.is_zero() && ctx.is_over_params(p) && ctx.decide(c).is_none() =>
             {
-                asked.push(p.clone());
+                sizes.push(p.clone());
+                true
             }
-            _ => possible = false,
+            _ => false,
         }
-    }
+    });
     ctx.forget(mark);
-    if possible {
-        asked
-            .into_iter()
-            .for_each(|p| ctx.guard(Guard::NonNegative(p)));
+    if all {
+        let guards = sizes.into_iter().map(Guard::NonNegative);
+        guards.for_each(|g| ctx.guard(g));
     }
-    possible
+    all
 }
 
 /// Whether these rounds are the same one wherever both conditions hold, by what they say of indices; so also if at most one

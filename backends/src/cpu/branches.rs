@@ -47,7 +47,7 @@ fn count(stores: &[Stored], most: usize) -> Option<usize> {
     if most == 0 {
         return None;
     }
-    match on_one(stores).or_else(|| on_any(stores)) {
+    match split(stores) {
         Some((_, then, otherwise)) => {
             let n = count(&then, most)?;
             Some(n + count(&otherwise, most - n)?)
@@ -59,42 +59,20 @@ fn count(stores: &[Stored], most: usize) -> Option<usize> {
     }
 }
 
-/// What is stored where a condition holds and where it does not, if all stores ask for the same one first.
-pub(super) fn on_one(stores: &[Stored]) -> Option<Branches> {
-    let first = stores.iter().find_map(|s| match s {
-        Stored::If(cond, ..) => Some(cond.clone()),
+/// What is stored where a condition holds and where it does not: one that all ask for, or else what one of them looks at first.
+/// Those that don't ask for it are in both branches.
+pub(super) fn split(stores: &[Stored]) -> Option<Branches> {
+    let mut conditions = stores.iter().filter_map(|s| match s {
+        Stored::If(cond, ..) => Some(cond),
         _ => None,
-    })?;
-    let branch = |s: &Stored| match s {
-        Stored::Never => Some((Stored::Never, Stored::Never)),
-        Stored::If(cond, then, otherwise) if *cond == first => {
-            Some(((**then).clone(), (**otherwise).clone()))
-        }
-        Stored::Always(value) => match &**value {
-            Elem::Select(cond, then, otherwise) if *cond == first => Some((
-                Stored::Always(then.clone()),
-                Stored::Always(otherwise.clone()),
-            )),
-            _ => None,
-        },
-        _ => None,
-    };
-    let branches: Option<Vec<_>> = stores.iter().map(branch).collect();
-    let (then, otherwise) = branches?.into_iter().unzip();
-    Some((first, then, otherwise))
-}
-
-/// The same of a condition that one of them asks for first. The others are in both branches, without it.
-pub(super) fn on_any(stores: &[Stored]) -> Option<Branches> {
-    let first = stores.iter().find_map(|s| match s {
-        Stored::If(cond, ..) => Some(first_of(cond).clone()),
-        _ => None,
-    })?;
-    let [then, otherwise] = [true, false].map(|holds| {
-        let all = stores.iter().map(|s| stored(s, &first, holds));
-        all.collect::<Vec<_>>()
     });
-    Some((first, then, otherwise))
+    let first = conditions.next()?;
+    let known = match conditions.all(|c| c == first) {
+        true => first,
+        false => first_of(first),
+    };
+    let branch = |holds| stores.iter().map(|s| stored(s, known, holds)).collect();
+    Some((known.clone(), branch(true), branch(false)))
 }
 
 /// What is looked at first in `a && b`.

@@ -461,7 +461,6 @@ impl Value {
             dims,
             extents,
             results: vec![Target::new(name.clone(), index, self.term.clone())],
-            independent: true,
         };
         let memory = Memory {
             name,

@@ -5,6 +5,7 @@
 
 use super::contraction::{self, Contraction};
 use super::loops::{Counter, has_loop};
+use super::sparing::spare;
 use super::wait::Memory;
 use super::{branches, interchange, nest, rounds, scatter};
 use crate::Unsupported;
@@ -114,12 +115,13 @@ fn lower_with(
     }
     let arrays = plan.memory.iter().map(|m| b.local_array(m));
     let arrays = arrays.collect::<Result<_, _>>()?;
-    let by_data = |t: &&mut nest::Target| {
+    let by_data = |t: &nest::Target| {
         let mut footprints = footprints.iter();
         footprints.any(|f| f.writes_depend_on_data && f.extent.array == t.array)
     };
-    let targets = plan.nests.iter_mut().flat_map(|nest| &mut nest.results);
-    targets.filter(by_data).for_each(nest::Target::sparing);
+    for nest in &mut plan.nests {
+        spare(&mut nest.results, by_data);
+    }
     let ret = plan.ret.as_ref().map(|e| e.ty());
     // What is returned may look at memory, and at nothing that is stored.
     let is_memory = |t: &nest::Target| plan.memory.iter().any(|m| m.name == t.array);
@@ -419,8 +421,7 @@ impl Builder {
         results: &[&nest::Target],
         stores: &[nest::Stored],
     ) -> Result<(), Unsupported> {
-        let split = branches::on_one(stores).or_else(|| branches::on_any(stores));
-        if let Some((cond, then, otherwise)) = split {
+        if let Some((cond, then, otherwise)) = branches::split(stores) {
             let cond = self.value(&cond)?;
             let then = self.in_branch(|b| b.store_all(results, &then))?.0;
             let otherwise = self.in_branch(|b| b.store_all(results, &otherwise))?.0;

@@ -12,6 +12,7 @@
 //! * [`contraction`]: products of matrices, which a library computes.
 //! * `scatter`: results of which the data says where each round goes.
 //! * `overwritten`: results of which a later one writes a part again.
+//! * `sparing`: places that the original touches on some data only.
 //! * `wait`: results that are computed into memory before they are stored.
 //! * `rounds`: loops over time.
 //! * `stages`: results that others are computed from.
@@ -35,6 +36,7 @@ mod rounds;
 mod running;
 mod scatter;
 mod search;
+mod sparing;
 mod stages;
 mod term;
 mod value;

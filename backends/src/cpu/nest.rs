@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Fresh, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp};
-use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::scalar::Scalar;
 use tensorize_ir::tensir::{self, Output};
 
 /// What has to be computed.
@@ -42,8 +42,6 @@ pub(super) struct Nest {
     pub stems: Vec<String>,
     /// What is stored at a position.
     pub results: Vec<Target>,
-    /// No result reads an array that another one writes.
-    pub independent: bool,
 }
 
 /// One store.
@@ -76,7 +74,7 @@ pub(super) enum Stored {
 }
 
 impl Stored {
-    fn new(value: &ElemRef, old: &Elem) -> Stored {
+    pub(super) fn new(value: &ElemRef, old: &Elem) -> Stored {
         if **value == *old {
             return Stored::Never;
         }
@@ -95,45 +93,6 @@ impl Stored {
             return Stored::If(runs, Box::new(all), Box::new(Stored::Never));
         }
         Stored::Always(value.clone())
-    }
-
-    /// The same, where accumulations touch the place in those rounds only that change it.
-    fn sparing(&self, old: &ElemRef) -> Stored {
-        match self {
-            Stored::If(c, t, f) => {
-                if let (Stored::Always(value), Stored::Never) = (&**t, &**f)
-                    && let Elem::Fold(fold) = &**value
-                    && fold.init == *old
-                    && is_by_itself(fold)
-                {
-                    let step = round_of(fold, old);
-                    return match Stored::new(&step, old).sparing(old) {
-                        Stored::Always(_) => self.clone(),
-                        round => {
-                            Stored::Rounds(fold.clone(), Box::new(Stored::Never), Box::new(round))
-                        }
-                    };
-                }
-                let [t, f] = [t, f].map(|s| Box::new(s.sparing(old)));
-                Stored::If(c.clone(), t, f)
-            }
-            // `if (beta == 0) c = 0; else if (beta != 1) c *= beta;` and then sums, of data that may say that there is nothing
-            // to add: with a beta of 1 nobody looks at `c` there.
-            Stored::Always(value) => {
-                let Elem::Fold(fold) = &**value else {
-                    return self.clone();
-                };
-                let begins = Stored::new(&fold.init, old).sparing(old);
-                let step = round_of(fold, old);
-                let round = Stored::new(&step, old).sparing(old);
-                let spares = |s: &Stored| !matches!(s, Stored::Always(_));
-                if spares(&begins) && spares(&round) && is_by_itself(fold) {
-                    return Stored::Rounds(fold.clone(), Box::new(begins), Box::new(round));
-                }
-                self.clone()
-            }
-            _ => self.clone(),
-        }
     }
 
     /// The condition without which nothing is stored.
@@ -211,14 +170,6 @@ impl Target {
         }
     }
 
-    /// The same store, touching its place where that changes it only, and in those rounds of an accumulation only.
-    pub(super) fn sparing(&mut self) {
-        self.store = match self.store.sparing(&self.old()) {
-            Stored::Always(value) if value.ty().is_int() => Stored::Changed(value),
-            store => store,
-        };
-    }
-
     /// What stands there before.
     pub(super) fn old(&self) -> ElemRef {
         Elem::read(self.array.clone(), self.value.ty(), self.index.clone())
@@ -238,54 +189,6 @@ impl Target {
     pub(super) fn term(&self) -> ElemRef {
         self.store.term(&self.value)
     }
-}
-
-/// What a round of an accumulation makes of what stands there. An integer to which nothing is added is left alone.
-fn round_of(fold: &Fold, old: &ElemRef) -> ElemRef {
-    let step = fold
-        .step
-        .replace_accs(&[(fold.acc.clone(), old.clone())].into());
-    let Elem::Binary(op @ (BinOp::Add | BinOp::Or | BinOp::Xor), a, b) = &*step else {
-        return step;
-    };
-    let added = match (a == old, b == old) {
-        (true, false) => b,
-        (false, true) => a,
-        _ => return step,
-    };
-    let number = added.ty().is_int() && added.ty() != ScalarType::I1;
-    let looks = match &**old {
-        Elem::Read { array, .. } => reads_any(added, &[array]),
-        _ => true,
-    };
-    if !number || looks {
-        return step;
-    }
-    let changed = Elem::binary(*op, old.clone(), added.clone());
-    Elem::select(is_nonzero(added), changed, old.clone())
-}
-
-/// Whether an integer is not zero, by the conditions that choose it.
-fn is_nonzero(e: &ElemRef) -> ElemRef {
-    match &**e {
-        Elem::Const(v) => Elem::constant(Scalar::bool(v.bits != 0)),
-        Elem::Select(c, t, f) => {
-            let (t, f) = (is_nonzero(t), is_nonzero(f));
-            match (&*t, &*f) {
-                (Elem::Const(t), Elem::Const(f)) if t.is_true() && !f.is_true() => c.clone(),
-                (Elem::Const(t), Elem::Const(f)) if !t.is_true() && f.is_true() => {
-                    Elem::not(c.clone())
-                }
-                _ => Elem::select(c.clone(), t, f),
-            }
-        }
-        _ => Elem::compare(CmpOp::Ne, e.clone(), Elem::constant(Scalar::zero(e.ty()))),
-    }
-}
-
-/// Whether the accumulators beside an accumulation's own go on without it, so that it can stand in memory.
-fn is_by_itself(fold: &Fold) -> bool {
-    !fold.others.iter().any(|lane| lane.step.mentions(&fold.acc))
 }
 
 pub(super) const STEMS: [&str; 6] = ["i", "j", "k", "l", "m", "o"];
@@ -331,7 +234,6 @@ pub(super) fn plan(
                     dims,
                     stems,
                     results: vec![target],
-                    independent: true,
                 });
             }
         }
@@ -473,22 +375,14 @@ pub(super) fn reads_any(e: &ElemRef, arrays: &[&Sym]) -> bool {
     found
 }
 
-pub(super) fn check_alone(nest: &mut Nest) -> Result<(), Unsupported> {
-    nest.independent = true;
-    for (i, writer) in nest.results.iter().enumerate() {
-        for (k, reader) in nest.results.iter().enumerate() {
-            let term = reader.term();
-            for_each_read(&term, &mut |array, index| {
-                nest.independent &= i == k || !writer.meets(array, index);
-            });
-            check_reads(nest, &term, writer, true)?;
+/// Whether each result finds what it reads, with all of them stored in the same loops.
+pub(super) fn check_alone(nest: &Nest) -> Result<(), Unsupported> {
+    for writer in &nest.results {
+        for reader in &nest.results {
+            check_reads(nest, &reader.term(), writer, true)?;
         }
     }
-    if !nest.independent
-        && !branches::groups(&nest.results)
-            .iter()
-            .all(|g| branches::end(g))
-    {
+    if !branches::groups(&nest.results).iter().all(|g| branches::end(g)) {
         return Err(Unsupported::new(
             "results that are stored under different conditions read each other's arrays",
         ));

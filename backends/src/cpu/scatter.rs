@@ -147,7 +147,6 @@ impl Builder {
                         dims: dims.clone().map(|d| nest.dims[d].clone()).collect(),
                         stems: dims.map(|d| nest.stems[d].clone()).collect(),
                         results: vec![stored(target, fold, write)],
-                        independent: true,
                     };
                     let others = (write.conditions.iter()).filter(|c| !c.mentions(&fold.acc));
                     let others: Vec<ElemRef> = others.cloned().collect();

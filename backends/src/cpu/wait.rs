@@ -31,7 +31,7 @@ pub(super) fn waiting(
     for nest in single {
         let mut alone = nest.clone();
         running::arrange(&mut alone);
-        match check_alone(&mut alone) {
+        match check_alone(&alone) {
             Ok(()) => nests.push(nest),
             Err(why) => nests.extend(split(&nest, &stored, &mut names, &mut memory).ok_or(why)?),
         }

@@ -56,7 +56,7 @@ pub(super) struct State<'u> {
     /// Vectors whose length may change after their declaration.
     grown: HashSet<Cursor<'u>>,
     /// Those of them that are not only replaced by one of the same length.
-    resized: HashSet<Cursor<'u>>,
+    to_any_length: HashSet<Cursor<'u>>,
     /// The arrays of vectors that have changed places, or of which one was moved to the other.
     exchanged: Vec<[Sym; 2]>,
     /// Variables that are made of what `std::minmax_element` finds.

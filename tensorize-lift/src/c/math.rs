@@ -303,18 +303,22 @@ fn trailing_zeros(a: &Expr) -> Expr {
 /// A function of C++20's `<bit>` on an unsigned integer, as an integer of its own type or an `int`.
 pub(super) fn of_bits(name: &str, a: &Expr, by: Option<&Expr>) -> Option<Expr> {
     let ty = a.ty();
-    let width = |ty| Expr::int(ty, ty_bits(a));
+    let bits = i128::from(ty.bits());
     Some(match (name, by) {
         ("popcount", None) => super::lower::convert(ScalarType::I32, ones(a.clone())),
         ("countl_zero", None) => leading_zeros(a),
         ("countr_zero", None) => trailing_zeros(a),
         ("bit_width", None) => {
-            Expr::binary(BinOp::Subtract, width(ScalarType::I32), leading_zeros(a))
+            Expr::binary(
+                BinOp::Subtract,
+                Expr::int(ScalarType::I32, bits),
+                leading_zeros(a),
+            )
         }
         ("has_single_bit", None) => Expr::compare(CmpOp::Eq, ones(a.clone()), Expr::int(ty, 1)),
         // By so many places modulo the width, which is a power of two; below zero, the other way.
         ("rotl" | "rotr", Some(by)) if by.ty() == ScalarType::I32 => {
-            let most = Expr::int(ScalarType::I32, ty_bits(a) - 1);
+            let most = Expr::int(ScalarType::I32, bits - 1);
             let back = Expr::Unary(UnOp::Negate, Box::new(by.clone()));
             let places = |by: &Expr| {
                 let by = Expr::binary(BinOp::And, by.clone(), most.clone());
@@ -330,10 +334,6 @@ pub(super) fn of_bits(name: &str, a: &Expr, by: Option<&Expr>) -> Option<Expr> {
         }
         _ => return None,
     })
-}
-
-fn ty_bits(a: &Expr) -> i128 {
-    a.ty().bits().into()
 }
 
 /// How many bits of an unsigned integer are set, counted in pairs, fours, and bytes.

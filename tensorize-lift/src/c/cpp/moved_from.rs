@@ -121,15 +121,9 @@ fn moved_from(c: Cursor<'_>) -> Option<Cursor<'_>> {
 
 /// Where the variable is named when the move has been, or may have been.
 fn used_again<'u>(moving: Cursor<'u>, d: Cursor<'u>, around: &[Cursor<'u>]) -> Option<Cursor<'u>> {
-    let named = |c: Cursor<'u>| {
-        let own = |c: Cursor<'u>| is_within(c, moving);
-        let is_it = |c: Cursor<'u>| {
-            c.kind() == CXCursor_DeclRefExpr && c.referenced() == Some(d) && !own(c)
-        };
-        first(c, &is_it)
-    };
+    let named = |c: Cursor<'u>| first(c, &|c| names(c, d) && !is_within(c, moving));
     let body = *around.first()?;
-    if let Some(other) = other_name(body, d, &own_move(moving)) {
+    if let Some(other) = other_name(body, d, &named) {
         return Some(other);
     }
     let declared_in = |c: &Cursor<'u>| is_within(d, *c);
@@ -160,11 +154,7 @@ fn used_again<'u>(moving: Cursor<'u>, d: Cursor<'u>, around: &[Cursor<'u>]) -> O
         return Some(again);
     }
     let end = moving.extent()?.1.offset;
-    let later = |c: Cursor<'u>| {
-        c.kind() == CXCursor_DeclRefExpr
-            && c.referenced() == Some(d)
-            && c.extent().is_none_or(|e| e.0.offset >= end)
-    };
+    let later = |c: Cursor<'u>| names(c, d) && c.extent().is_none_or(|e| e.0.offset >= end);
     let jumps = body.contains(&mut |c| c.kind() == CXCursor_GotoStmt);
     match jumps {
         true => named(body),
@@ -172,42 +162,37 @@ fn used_again<'u>(moving: Cursor<'u>, d: Cursor<'u>, around: &[Cursor<'u>]) -> O
     }
 }
 
-fn own_move<'u>(moving: Cursor<'u>) -> impl Fn(Cursor<'u>) -> bool {
-    move |c| is_within(c, moving)
+fn names<'u>(c: Cursor<'u>, d: Cursor<'u>) -> bool {
+    c.kind() == CXCursor_DeclRefExpr && c.referenced() == Some(d)
 }
 
-/// Something that gets at the variable by another name: a reference to it or to a part of it, a pointer, an iterator, a
-/// view, a function object.
+/// Something that gets at the variable by another name, where it is `named`: a reference to it or to a part of it, a pointer,
+/// an iterator, a view, a function object. (What pointers are set to by helpers, only their lowering says:
+/// [`Lower::check_not_reached`].)
 fn other_name<'u>(
     c: Cursor<'u>,
     d: Cursor<'u>,
-    own: &dyn Fn(Cursor<'u>) -> bool,
+    named: &dyn Fn(Cursor<'u>) -> Option<Cursor<'u>>,
 ) -> Option<Cursor<'u>> {
-    let names = |e: Cursor<'u>| {
-        let is_it = |c: Cursor<'u>| {
-            c.kind() == CXCursor_DeclRefExpr && c.referenced() == Some(d) && !own(c)
-        };
-        first(e, &is_it)
-    };
     let found = match c.kind() {
         CXCursor_VarDecl if c != d => {
             let kept = match types::of(c) {
                 Ty::Scalar(_) | Ty::Class(super::class::Class::Vector(_)) => false,
                 _ => !is_of_numbers(c) || c.ty().canonical().kind() == CXType_LValueReference,
             };
-            c.initializer().filter(|_| kept).and_then(names)
+            c.initializer().filter(|_| kept).and_then(named)
         }
-        CXCursor_LambdaExpr => names(c),
+        CXCursor_LambdaExpr => named(c),
         // `p = v.data()`
         CXCursor_BinaryOperator | CXCursor_CallExpr
             if matches!(types::of(c).referred(), Ty::Pointer(_)) && assigns(c) =>
         {
-            names(c)
+            named(c)
         }
-        CXCursor_UnaryOperator if matches!(types::of(c), Ty::Pointer(_)) => names(c),
+        CXCursor_UnaryOperator if matches!(types::of(c), Ty::Pointer(_)) => named(c),
         _ => None,
     };
-    found.or_else(|| c.children().into_iter().find_map(|c| other_name(c, d, own)))
+    found.or_else(|| c.children().into_iter().find_map(|c| other_name(c, d, named)))
 }
 
 fn assigns(c: Cursor<'_>) -> bool {

@@ -101,7 +101,7 @@ impl<'u> Lower<'u, '_> {
         let mut grown = Grown::default();
         growing(f, &mut grown, 0);
         self.cpp.grown.extend(grown.all);
-        self.cpp.resized.extend(grown.resized);
+        self.cpp.to_any_length.extend(grown.to_any_length);
         Ok(())
     }
 
@@ -182,13 +182,13 @@ fn pushes<'u>(c: Cursor<'u>, d: Cursor<'u>) -> bool {
 struct Grown<'u> {
     all: HashSet<Cursor<'u>>,
     /// Those that are not only replaced.
-    resized: HashSet<Cursor<'u>>,
+    to_any_length: HashSet<Cursor<'u>>,
 }
 
 impl<'u> Grown<'u> {
-    fn add(&mut self, d: Option<Cursor<'u>>, resized: bool) {
+    fn add(&mut self, d: Option<Cursor<'u>>, to_any_length: bool) {
         self.all.extend(d);
-        self.resized.extend(d.filter(|_| resized));
+        self.to_any_length.extend(d.filter(|_| to_any_length));
     }
 }
 
@@ -198,10 +198,10 @@ fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, depth: usize) {
         && let Some(callee) = c.referenced()
     {
         let name = callee.spelling();
-        let resized = !REPLACING.contains(&name.as_str());
+        let to_any_length = !REPLACING.contains(&name.as_str());
         if in_std(callee) && GROWING.contains(&name.as_str()) {
             let target = object(c).or_else(|| c.arguments().first().copied());
-            grown.add(target.and_then(named), resized);
+            grown.add(target.and_then(named), to_any_length);
         }
         if in_std(callee)
             && matches!(
@@ -210,7 +210,7 @@ fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, depth: usize) {
             )
         {
             let arguments = c.arguments().into_iter();
-            arguments.for_each(|a| grown.add(named(a), resized));
+            arguments.for_each(|a| grown.add(named(a), to_any_length));
         }
         if !in_std(callee)
             && let Some(definition) = call::helper(callee)
@@ -221,7 +221,7 @@ fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, depth: usize) {
             }
             for (p, a) in definition.arguments().into_iter().zip(c.arguments()) {
                 if depth >= MAX_DEPTH || inside.all.contains(&p) {
-                    grown.add(named(a), depth >= MAX_DEPTH || inside.resized.contains(&p));
+                    grown.add(named(a), depth >= MAX_DEPTH || inside.to_any_length.contains(&p));
                 }
             }
         }

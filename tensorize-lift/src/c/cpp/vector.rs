@@ -145,7 +145,7 @@ impl<'u> Lower<'u, '_> {
             );
             p
         };
-        if self.cpp.resized.contains(&d) {
+        if self.cpp.to_any_length.contains(&d) {
             return Err(refused("whose length changes"));
         }
         let Some(e) = init else {
