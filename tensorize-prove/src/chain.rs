@@ -280,7 +280,10 @@ fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) ->
         }
         match &**c {
             Elem::IndexCompare(CmpOp::Ge, p, zero)
-                if is_first && zero.is_zero() && ctx.is_over_params(p) && ctx.decide(c).is_none() =>
+                if is_first
+                    && zero.is_zero()
+                    && ctx.is_over_params(p)
+                    && ctx.decide(c).is_none() =>
             {
                 sizes.push(p.clone());
                 true

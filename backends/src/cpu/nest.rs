@@ -382,7 +382,10 @@ pub(super) fn check_alone(nest: &Nest) -> Result<(), Unsupported> {
             check_reads(nest, &reader.term(), writer, true)?;
         }
     }
-    if !branches::groups(&nest.results).iter().all(|g| branches::end(g)) {
+    if !branches::groups(&nest.results)
+        .iter()
+        .all(|g| branches::end(g))
+    {
         return Err(Unsupported::new(
             "results that are stored under different conditions read each other's arrays",
         ));
@@ -401,7 +404,10 @@ fn apart(a: &Idx, b: &Idx) -> bool {
             }
         }
     }
-    unit > 1 && distance % unit != 0
+    match unit {
+        0 => distance != 0,
+        unit => distance % unit != 0,
+    }
 }
 
 fn gcd(a: i128, b: i128) -> i128 {

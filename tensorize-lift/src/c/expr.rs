@@ -370,18 +370,9 @@ impl<'u> Lower<'u, '_> {
 }
 
 fn literal(c: Cursor<'_>, ty: ScalarType) -> Result<Expr> {
-    let value = match (c.evaluate(), ty) {
-        (Some(Constant::Int(v)), ty) if ty.is_int() => Scalar::int(ty, v),
-        (Some(Constant::Float(v)), ScalarType::F32) => Scalar::f32(v as f32),
-        (Some(Constant::Float(v)), ScalarType::F64) => Scalar::f64(v),
-        _ => {
-            return Err(problem(
-                codes::EXPRESSION,
-                "a literal that is not supported",
-                c,
-            ));
-        }
-    };
+    let value = c.evaluate().and_then(|v| v.scalar(ty));
+    let value =
+        value.ok_or_else(|| problem(codes::EXPRESSION, "a literal that is not supported", c))?;
     Ok(Expr::Const(value))
 }
 

@@ -91,18 +91,11 @@ fn unsupported(c: Cursor<'_>) -> Problem {
 fn constant(e: Cursor<'_>, elem: ScalarType) -> Result<Scalar> {
     // Clang has the value in the type of the expression; the conversion to the element is ours.
     let from = scalar_type(&types::of(e), e)?;
-    let value = match (e.evaluate().filter(|_| effects::is_pure(e)), from) {
-        (Some(Constant::Int(v)), t) if t.is_int() => Scalar::int(t, v),
-        (Some(Constant::Float(v)), ScalarType::F32) => Scalar::f32(v as f32),
-        (Some(Constant::Float(v)), ScalarType::F64) => Scalar::f64(v),
-        _ => {
-            return Err(problem(
-                codes::INITIALIZER,
-                "this initialiser is not a constant",
-                e,
-            ));
-        }
-    };
+    let value = e.evaluate().filter(|_| effects::is_pure(e));
+    let value = value.and_then(|v| v.scalar(from)).ok_or_else(|| {
+        let message = "this initialiser is not a constant";
+        problem(codes::INITIALIZER, message, e)
+    })?;
     Ok(tensorize_ir::op::eval_convert(elem, value))
 }
 

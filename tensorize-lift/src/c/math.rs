@@ -308,13 +308,11 @@ pub(super) fn of_bits(name: &str, a: &Expr, by: Option<&Expr>) -> Option<Expr> {
         ("popcount", None) => super::lower::convert(ScalarType::I32, ones(a.clone())),
         ("countl_zero", None) => leading_zeros(a),
         ("countr_zero", None) => trailing_zeros(a),
-        ("bit_width", None) => {
-            Expr::binary(
-                BinOp::Subtract,
-                Expr::int(ScalarType::I32, bits),
-                leading_zeros(a),
-            )
-        }
+        ("bit_width", None) => Expr::binary(
+            BinOp::Subtract,
+            Expr::int(ScalarType::I32, bits),
+            leading_zeros(a),
+        ),
         ("has_single_bit", None) => Expr::compare(CmpOp::Eq, ones(a.clone()), Expr::int(ty, 1)),
         // By so many places modulo the width, which is a power of two; below zero, the other way.
         ("rotl" | "rotr", Some(by)) if by.ty() == ScalarType::I32 => {

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::solver;
+use tensorize_ir::guard::Tier;
+use tensorize_ir::scalar::Scalar;
 
 fn with_context(test: impl FnOnce(&mut Context<'_>)) {
     let mut solver =
@@ -58,5 +60,83 @@ fn a_new_guard_is_known_to_questions_asked_before() {
         assert!(knows(ctx, "i", 7));
         ctx.restore(before);
         assert!(!knows(ctx, "i", 7));
+    });
+}
+
+/// A condition that others are put together to holds where what is known of them says so, and nowhere else.
+#[test]
+fn conditions_are_shown_by_their_parts() {
+    let part = |name: &str| {
+        let x = Elem::read(name, ScalarType::F32, Idx::default());
+        let zero = Elem::constant(Scalar::f32(0.0));
+        Elem::compare(CmpOp::Lt, zero, x)
+    };
+    let (a, b) = (part("a"), part("b"));
+    let constant = |v| Elem::constant(Scalar::bool(v));
+    type Truth = fn(bool, bool) -> bool;
+    let forms: [(ElemRef, Truth); 4] = [
+        (Elem::binary(BinOp::And, a.clone(), b.clone()), |a, b| {
+            a && b
+        }),
+        (Elem::binary(BinOp::Or, a.clone(), b.clone()), |a, b| a || b),
+        (
+            Elem::select(a.clone(), b.clone(), constant(false)),
+            |a, b| a && b,
+        ),
+        (
+            Elem::select(a.clone(), constant(true), b.clone()),
+            |a, b| a || b,
+        ),
+    ];
+    for (form, truth) in &forms {
+        for (knows_a, knows_b) in [None, Some(true), Some(false)]
+            .into_iter()
+            .flat_map(|x| [None, Some(true), Some(false)].map(|y| (x, y)))
+        {
+            let all = |known: Option<bool>| known.map_or(vec![true, false], |k| vec![k]);
+            let of_b = || all(knows_b).into_iter();
+            let can = |wanted: bool| {
+                let mut of_a = all(knows_a).into_iter();
+                of_a.any(|x| of_b().any(|y| truth(x, y) == wanted))
+            };
+            with_context(|ctx| {
+                for (e, known) in [(&a, knows_a), (&b, knows_b)] {
+                    match known {
+                        Some(true) => ctx.assume(e.clone()),
+                        Some(false) => ctx.assume(Elem::not(e.clone())),
+                        None => {}
+                    }
+                }
+                let case = format!("{form}, {knows_a:?}, {knows_b:?}");
+                assert_eq!(ctx.holds(form), !can(false), "{case}");
+                assert_eq!(ctx.holds(&Elem::not(form.clone())), !can(true), "{case}");
+            });
+        }
+    }
+}
+
+/// On bits, a sum is what it is on integers where nothing wraps, and that has to be known.
+#[test]
+fn sums_are_the_same_on_bits_where_they_do_not_wrap() {
+    let x = Elem::read("x", ScalarType::U8, Idx::default());
+    let int = |v| Elem::constant(Scalar::int(ScalarType::I64, v));
+    let wide = Elem::convert(ScalarType::I64, x.clone());
+    let on_bits = Elem::binary(
+        BinOp::Add,
+        Elem::of_idx(ScalarType::I64, idx("k")),
+        Elem::binary(BinOp::Multiply, wide, int(3)),
+    );
+    let sum = &idx("k") + &(&Idx::value(x) * &Idx::constant(3));
+    let choose = |c: ElemRef| Elem::select(c, int(7), int(8));
+    let [integers, bits] = [
+        Elem::index_compare(CmpOp::Lt, sum, Idx::constant(4)),
+        Elem::compare(CmpOp::Lt, on_bits, int(4)),
+    ]
+    .map(choose);
+    let same = |ctx: &mut Context<'_>| crate::equal::same(ctx, &integers, &bits, Tier::Exact);
+    with_context(|ctx| {
+        assert!(!same(ctx));
+        ctx.assume_in_range(&"k".into(), &idx("n"));
+        assert!(same(ctx));
     });
 }

@@ -3,7 +3,7 @@
 
 use super::super::codes;
 use super::super::expr::select;
-use super::super::ffi::{Constant, Cursor};
+use super::super::ffi::Cursor;
 use super::super::lower::{Lower, Result, convert, offset_op, operands, peeled, problem};
 use super::super::math;
 use super::super::place::Place;
@@ -178,17 +178,8 @@ impl<'u> Lower<'u, '_> {
         let truth = |e: Expr| convert(ty, e);
         if call.args.is_empty() {
             // `std::numeric_limits<int>::max()`
-            let value = match (c.evaluate(), ty) {
-                (Some(Constant::Int(v)), ty) if ty.is_int() => Expr::int(ty, v),
-                (Some(Constant::Float(v)), ScalarType::F32) => {
-                    Expr::Const(tensorize_ir::scalar::Scalar::f32(v as f32))
-                }
-                (Some(Constant::Float(v)), ScalarType::F64) => {
-                    Expr::Const(tensorize_ir::scalar::Scalar::f64(v))
-                }
-                _ => return Ok(None),
-            };
-            return Ok(Some(value));
+            let value = c.evaluate().and_then(|v| v.scalar(ty));
+            return Ok(value.map(Expr::Const));
         }
         let n = call.args.len();
         Ok(Some(match (call.name.as_str(), n) {

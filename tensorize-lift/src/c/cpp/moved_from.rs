@@ -192,7 +192,11 @@ fn other_name<'u>(
         CXCursor_UnaryOperator if matches!(types::of(c), Ty::Pointer(_)) => named(c),
         _ => None,
     };
-    found.or_else(|| c.children().into_iter().find_map(|c| other_name(c, d, named)))
+    found.or_else(|| {
+        c.children()
+            .into_iter()
+            .find_map(|c| other_name(c, d, named))
+    })
 }
 
 fn assigns(c: Cursor<'_>) -> bool {

@@ -221,7 +221,10 @@ fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, depth: usize) {
             }
             for (p, a) in definition.arguments().into_iter().zip(c.arguments()) {
                 if depth >= MAX_DEPTH || inside.all.contains(&p) {
-                    grown.add(named(a), depth >= MAX_DEPTH || inside.to_any_length.contains(&p));
+                    grown.add(
+                        named(a),
+                        depth >= MAX_DEPTH || inside.to_any_length.contains(&p),
+                    );
                 }
             }
         }

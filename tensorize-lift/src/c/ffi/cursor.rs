@@ -5,6 +5,7 @@ use super::{Place, Type, Unit, locate, place};
 use clang_sys::*;
 use std::ffi::c_uint;
 use std::hash::{Hash, Hasher};
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// A node of the syntax tree.
 #[derive(Clone, Copy)]
@@ -34,6 +35,18 @@ impl Hash for Cursor<'_> {
 pub(in crate::c) enum Constant {
     Int(i128),
     Float(f64),
+}
+
+impl Constant {
+    /// As a number of the type that clang has evaluated it in.
+    pub fn scalar(self, ty: ScalarType) -> Option<Scalar> {
+        Some(match (self, ty) {
+            (Constant::Int(v), ty) if ty.is_int() => Scalar::int(ty, v),
+            (Constant::Float(v), ScalarType::F32) => Scalar::f32(v as f32),
+            (Constant::Float(v), ScalarType::F64) => Scalar::f64(v),
+            _ => return None,
+        })
+    }
 }
 
 // Safety, for every call below: the cursor belongs to `self.unit`, which is alive.
