@@ -13,15 +13,15 @@ pub(super) fn left_to_later(single: &mut [Nest]) {
         let (until, later) = single.split_at_mut(i + 1);
         let Some(nest) = until.last_mut() else { return };
         for result in &mut nest.results {
-            let Elem::Select(_, then, otherwise) = &*result.value else {
+            let Elem::Select(cond, then, otherwise) = &*result.value else {
                 continue;
             };
             let part = later.iter().filter(|n| n.extents != nest.extents);
             let mut others = part.flat_map(|n| &n.results);
             let writes =
                 |other: &Target| other.array == result.array && are_alike(then, &other.value);
-            // What a condition keeps from being read is read by nobody.
-            if !reads(otherwise) && others.any(writes) {
+            // Where another store writes is a matter of indices. What a condition keeps from being read is read by nobody.
+            if !reads(cond) && !reads(otherwise) && others.any(writes) {
                 let left = otherwise.clone();
                 *result = Target::new(result.array.clone(), result.index.clone(), left);
             }

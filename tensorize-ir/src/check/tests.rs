@@ -4,6 +4,7 @@ use crate::index::Idx;
 use crate::inputs::Limits;
 use crate::inputs::Palette;
 use crate::loopir::Function;
+use crate::scalar::ScalarType;
 
 const SUM: &str = "void f(i32 n, const i32 *x, i32 *out) {
     for (i32 i = 0; i < n; i = i + 1) { out[i] = x[i] + 1; }
@@ -217,33 +218,80 @@ fn an_input_without_a_result_may_say_nothing() {
     assert_eq!((tally.compared, tally.skipped), (0, 20));
 }
 
-#[test]
-fn nobody_looks_past_the_end_of_a_vector_that_gets_a_length() {
-    let end = |v: [i128; 3], size: i128| Outputs {
-        arrays: [("x", v.to_vec()), ("x_resized", vec![size])]
-            .map(|(name, data)| {
-                let ty = crate::scalar::ScalarType::I64;
-                let data = data.into_iter().map(|v| Scalar::int(ty, v)).collect();
-                let (elem, origin) = (ty, 0);
-                (name.into(), Buffer { elem, origin, data })
-            })
-            .into(),
-        returned: None,
+/// Three numbers, and how many pairs of them a vector has in the end.
+fn pairs(v: [i128; 3], size: i128) -> Outputs {
+    let buffer = |data: &[i128]| Buffer {
+        elem: ScalarType::I64,
+        origin: 0,
+        data: data
+            .iter()
+            .map(|&v| Scalar::int(ScalarType::I64, v))
+            .collect(),
     };
-    let how = Comparison {
+    Outputs {
+        arrays: [
+            ("x".into(), buffer(&v)),
+            ("x_resized".into(), buffer(&[size])),
+        ]
+        .into(),
+        returned: None,
+    }
+}
+
+fn of_pairs() -> Comparison {
+    Comparison {
         resized: vec![Resized {
             array: "x".into(),
             size: "x_resized".into(),
             each: 2,
         }],
         ..Comparison::default()
-    };
+    }
+}
+
+#[test]
+fn nobody_looks_past_the_end_of_a_vector_that_gets_a_length() {
     let seen = |a, b, how| first_difference(&a, &b, how, &mut Tally::default());
-    assert_eq!(seen(end([1, 2, 3], 1), end([1, 2, 9], 1), &how), None);
+    let how = of_pairs();
+    assert_eq!(seen(pairs([1, 2, 3], 1), pairs([1, 2, 9], 1), &how), None);
     let differs = |a, b| seen(a, b, &how).is_some();
-    assert!(differs(end([1, 2, 3], 1), end([1, 9, 3], 1)));
-    assert!(differs(end([1, 2, 3], 2), end([1, 2, 9], 2)));
-    assert!(differs(end([1, 2, 3], 1), end([1, 2, 3], 2)));
+    assert!(differs(pairs([1, 2, 3], 1), pairs([1, 9, 3], 1)));
+    assert!(differs(pairs([1, 2, 3], 2), pairs([1, 2, 9], 2)));
+    assert!(differs(pairs([1, 2, 3], 1), pairs([1, 2, 3], 2)));
     let all = Comparison::default();
-    assert!(seen(end([1, 2, 3], 1), end([1, 2, 9], 1), &all).is_some());
+    assert!(seen(pairs([1, 2, 3], 1), pairs([1, 2, 9], 1), &all).is_some());
+}
+
+/// The same where some places are looked at: of what is stored, and of what is not.
+#[test]
+fn nobody_looks_at_places_past_the_end_of_a_vector_that_gets_a_length() {
+    let summary: tensir::Function = "func @f(n: i64, x: ptr<i64>, x_resized: ptr<i64>) {
+        %0 = size n : tensor<i64>
+        store x_resized[0] = %0
+    }"
+    .parse()
+    .unwrap();
+    let differs = |size: i128, last: i128, how: &Comparison| {
+        let inputs = Inputs {
+            scalars: [("n".into(), Scalar::int(ScalarType::I64, size))].into(),
+            arrays: pairs([1, 2, 3], size).arrays,
+        };
+        let sampled = |stored| Sampled {
+            stored,
+            returned: None,
+            all: 1,
+            steps_for_all: 1,
+        };
+        let three = Scalar::int(ScalarType::I64, 3);
+        let of_stored = sampled(vec![("x".into(), 2, three)]);
+        [of_stored, sampled(vec![])].map(|sampled| {
+            let found = pairs([1, 2, last], size);
+            let mut tally = Tally::default();
+            difference_at_places(&summary, &sampled, &inputs, &found, how, &mut tally).is_some()
+        })
+    };
+    assert_eq!(differs(1, 9, &of_pairs()), [false, false]);
+    assert_eq!(differs(2, 9, &of_pairs()), [true, true]);
+    assert_eq!(differs(1, 9, &Comparison::default()), [true, true]);
+    assert_eq!(differs(2, 3, &of_pairs()), [false, false]);
 }
