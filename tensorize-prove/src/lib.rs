@@ -51,6 +51,7 @@ pub mod smt;
 pub mod solver;
 pub mod state;
 pub mod status;
+mod theory;
 mod trap;
 mod turns;
 
