@@ -155,6 +155,7 @@ fn fixtures_do_what_the_compiled_original_does() {
         "first_values.cpp",
         "initialisers.c",
         "replaced.cpp",
+        "shrinking.c",
         "under_conditions.c",
         "written_over.cpp",
     ];

@@ -35,6 +35,7 @@ mod pointer;
 mod pragmas;
 mod scalars;
 mod scratch;
+mod shrinking;
 mod simd;
 mod source;
 mod statics;

@@ -6,10 +6,10 @@ use super::ffi::{Constant, Cursor};
 use super::goto::last_label;
 use super::jump::{Leaves, all_end_program, always_jumps, ends_program, gives_up, leaves};
 use super::lower::{ExitKind, Lower, Result, is_expression, operand, operands, problem};
-use super::{codes, counted_down, effects};
+use super::{codes, counted_down, effects, shrinking};
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
-use tensorize_ir::scalar::Scalar;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// A loop's condition, and its effects before and after its value is known.
 #[derive(Clone)]
@@ -416,15 +416,20 @@ impl<'u> Lower<'u, '_> {
         }
         self.check_loop_pointers(&entry, c)?;
         let line = c.extent().map_or(0, |e| e.0.line);
-        let mode = LoopMode::Sequential;
-        self.emit(Stmt::Loop(Loop {
+        let mut rounds = Loop {
             id,
             cond,
             test_first,
             body: block,
-            mode,
+            mode: LoopMode::Sequential,
             line,
-        }))?;
+        };
+        if let Some(most) = shrinking::most_rounds(&rounds) {
+            let counter = self.fresh("round");
+            self.assign_var(counter.clone(), Expr::int(ScalarType::I64, 0))?;
+            rounds = shrinking::with_rounds(rounds, most, counter);
+        }
+        self.emit(Stmt::Loop(rounds))?;
         // The test that failed had its effects, too.
         self.renumber(&mut head.after);
         let after = head.after;

@@ -137,6 +137,7 @@ impl Gen {
                 }]
             }
             17 => vec![self.scratch()],
+            18 if depth > 0 && self.loops < 4 && self.chance(2) => vec![self.shrinking(depth - 1)],
             18.. if depth > 0 && self.loops < 4 => self.some_loop(depth - 1),
             _ => vec![self.store()],
         }
@@ -393,6 +394,56 @@ impl Gen {
             out.push(Stmt::new("{} = {};", vec![place, value.ex]));
         }
         out
+    }
+
+    /// A loop that ends because a number gets smaller by a factor in each round.
+    fn shrinking(&mut self, depth: usize) -> Stmt {
+        self.loops += 1;
+        let ty = *self.rng.pick(&[U32, U32, I32, U8, I16, U64, I64]);
+        let (t, v) = (spelled(ty, &mut self.rng), self.fresh("v"));
+        let first = self.expr(1);
+        let first = self.convertible(first, ty).ex;
+        let least = self.rng.below(3);
+        let step = match self.rng.below(3) {
+            0 if !ty.is_signed() => format!("{v} &= {v} - 1"),
+            1 => format!("{v} >>= {}", 1 + self.rng.below(4)),
+            _ => format!("{v} /= {}", 2 + self.rng.below(9)),
+        };
+        let shifts = step.contains(">>");
+        let goes_on = match self.rng.below(3) {
+            0 if !(shifts && ty.is_signed()) => v.clone(),
+            1 => format!("{least} < {v}"),
+            _ => format!("{v} > {least}"),
+        };
+        let own = |name: &String| (name.clone(), ty);
+        let round = |g: &mut Gen, jumps| {
+            g.scope(|g| {
+                let (name, ty) = own(&v);
+                g.declare(name, ty, false);
+                (0..1 + g.rng.below(2))
+                    .flat_map(|_| g.stmt(depth, jumps))
+                    .collect::<Vec<_>>()
+            })
+        };
+        let declared = Stmt::new(&format!("{t} {v} = {{}};"), vec![first.clone()]);
+        let body = match self.rng.below(3) {
+            0 => {
+                let head = format!("for ({t} {v} = {{}}; {goes_on}; {step})");
+                let body = round(self, Jumps::Both);
+                return Stmt::new(&head, vec![first]).block(body, "", vec![]);
+            }
+            1 => {
+                let mut body = round(self, Jumps::Break);
+                body.push(Stmt::new(&format!("{step};"), vec![]));
+                Stmt::new(&format!("while ({goes_on})"), vec![]).block(body, "", vec![])
+            }
+            _ => {
+                let mut body = round(self, Jumps::Break);
+                body.push(Stmt::new(&format!("{step};"), vec![]));
+                Stmt::new("do", vec![]).block(body, &format!(" while ({goes_on});"), vec![])
+            }
+        };
+        Stmt::new("if (1)", vec![]).block(vec![declared, body], "", vec![])
     }
 
     /// How far a loop runs: a size, an outer counter, or a number.
