@@ -1,8 +1,9 @@
-//! What the C library computes and Rust's has no function for.
+//! What the C library computes and Rust's has no function for, or another one.
 
 #![allow(unsafe_code)]
 
 use std::ffi::{c_double, c_float};
+use std::sync::LazyLock;
 
 // Safety: these take and return numbers, and have no conditions.
 unsafe extern "C" {
@@ -36,4 +37,43 @@ impl ErrorFunction for f64 {
     fn complementary_error_function(self) -> f64 {
         erfc(self)
     }
+}
+
+/// `cbrt` as the machine's C library has it, and so the original. Rust links one of its own under that name, which may round
+/// otherwise; the library's is looked for where the program is loaded. Where it is not found (on Windows, in a program
+/// without shared libraries), it is Rust's.
+pub(crate) trait CubeRoot {
+    fn cube_root(self) -> Self;
+}
+
+macro_rules! cube_root {
+    ($float:ty, $c:ty, $name:literal) => {
+        impl CubeRoot for $float {
+            fn cube_root(self) -> $float {
+                static FUNCTION: LazyLock<Option<extern "C" fn($c) -> $c>> =
+                    LazyLock::new(|| shared($name));
+                match *FUNCTION {
+                    Some(f) => f(self),
+                    None => self.cbrt(),
+                }
+            }
+        }
+    };
+}
+
+cube_root!(f32, c_float, "cbrtf");
+cube_root!(f64, c_double, "cbrt");
+
+#[cfg(unix)]
+fn shared<F: Copy>(name: &str) -> Option<F> {
+    let program = libloading::os::unix::Library::this();
+    // Safety: the names above are those of C's functions, whose types the macro's uses give. What they are in stays loaded.
+    unsafe { program.get::<F>(name.as_bytes()) }
+        .ok()
+        .map(|f| *f)
+}
+
+#[cfg(not(unix))]
+fn shared<F: Copy>(_name: &str) -> Option<F> {
+    None
 }

@@ -7,7 +7,7 @@
 //! [`convert_undefined`] say where C's behaviour is undefined; a proof speaks
 //! only of inputs on which it isn't.
 
-use crate::libm::ErrorFunction;
+use crate::libm::{CubeRoot, ErrorFunction};
 use crate::scalar::{Scalar, ScalarType};
 
 macro_rules! named_enum {
@@ -260,7 +260,7 @@ macro_rules! float_unary {
             UnOp::Not => x,
             UnOp::Abs => x.abs(),
             UnOp::Sqrt => x.sqrt(),
-            UnOp::Cbrt => x.cbrt(),
+            UnOp::Cbrt => x.cube_root(),
             UnOp::Exponential => x.exp(),
             UnOp::Exponential2 => x.exp2(),
             UnOp::ExponentialMinusOne => x.exp_m1(),

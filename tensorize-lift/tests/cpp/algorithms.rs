@@ -108,6 +108,7 @@ fn reverse_iterators_walk_back() {
         "void f(const std::vector<int> &a, std::vector<int> &b, int k) { std::copy(a.rbegin() + 1, a.rend() - k, b.rbegin()); }",
         "void f(const i32 *a, i64 a_size, i32 *b, i64 b_size, i32 k) {
            i64 n = a_size - 1 - (i64)k;
+           if (n < 0) { trap; }
            i64 k.2 = 0;
            while (k.2 < n) { b[b_size + (-1:i64 - k.2)] = a[a_size - 1 + (-1:i64 - k.2)]; k.2 = k.2 + 1; }
          }",

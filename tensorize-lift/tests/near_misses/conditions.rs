@@ -135,7 +135,7 @@ const CASES: &[Case] = &[
     ),
     // Sizes and modes that are compared as machine integers.
     (
-        "int f(int *v, unsigned n, int k, int mode) { for (unsigned i = 0; i < n; i++) v[i] = mode == 2 ? v[i] * k : mode > k ? v[i] - 1 : 7; return n != 0; }",
+        "int f(int *v, unsigned n, int k, int mode) { for (unsigned i = 0; i < n; i++) v[i] = mode == 2 ? v[i] ^ k : mode > k ? v[i] - 1 : 7; return n != 0; }",
         &[
             ("mode == 2", "mode == -2"),
             ("mode > k", "mode >= k"),

@@ -32,7 +32,7 @@ pub(super) const HEADERS: &str = "#include <algorithm>\n#include <array>\n#inclu
 const CONTAINERS: &[Case] = &[
     // What functions return goes to another one at once.
     (
-        "static std::array<int, 2> sub(const std::array<int, 2> &a, const std::array<int, 2> &b) { return {a[0] - b[0], a[1] - b[1]}; } static int cross(const std::array<int, 2> &a, const std::array<int, 2> &b) { return a[0] * b[1] - a[1] * b[0]; } void f(const std::vector<std::array<int, 2>> &p, const std::array<int, 2> &q, const std::array<int, 2> &r, std::vector<int> &o) { for (std::size_t i = 0; i < p.size(); i++) o[i] = cross(sub(p[i], q), sub(p[i], r)); }",
+        "static std::array<float, 2> sub(const std::array<float, 2> &a, const std::array<float, 2> &b) { return {a[0] - b[0], a[1] - b[1]}; } static float cross(const std::array<float, 2> &a, const std::array<float, 2> &b) { return a[0] * b[1] - a[1] * b[0]; } void f(const std::vector<std::array<float, 2>> &p, const std::array<float, 2> &q, const std::array<float, 2> &r, std::vector<float> &o) { for (std::size_t i = 0; i < p.size(); i++) o[i] = cross(sub(p[i], q), sub(p[i], r)); }",
         &[
             ("sub(p[i], q), sub(p[i], r)", "sub(p[i], r), sub(p[i], q)"),
             ("sub(p[i], q)", "sub(q, p[i])"),
@@ -72,9 +72,9 @@ const CONTAINERS: &[Case] = &[
     ),
     // A vector of vectors of the function's own.
     (
-        "int f(const std::vector<std::vector<int>> &m, int w) { std::vector<std::vector<int>> t(m.size(), std::vector<int>(w, 1)); for (std::size_t i = 0; i < m.size(); i++) for (int j = 0; j + 1 < w; j++) t[i][j] = m[i][j] * 2; int s = 0; for (std::size_t i = 0; i < m.size(); i++) for (int j = 0; j < w; j++) s += t[i][j] * j; return s; }",
+        "float f(const std::vector<std::vector<float>> &m, int w) { std::vector<std::vector<float>> t(m.size(), std::vector<float>(w, 1)); for (std::size_t i = 0; i < m.size(); i++) for (int j = 0; j + 1 < w; j++) t[i][j] = m[i][j] * 2; float s = 0; for (std::size_t i = 0; i < m.size(); i++) for (int j = 0; j < w; j++) s += t[i][j] * j; return s; }",
         &[
-            ("std::vector<int>(w, 1)", "std::vector<int>(w)"),
+            ("std::vector<float>(w, 1)", "std::vector<float>(w)"),
             ("j + 1 < w", "j < w"),
             ("* 2", "* 3"),
             ("t[i][j] * j", "t[0][j] * j"),
@@ -254,7 +254,7 @@ const CLASSES: &[Case] = &[
         ],
     ),
     (
-        "struct V { int x, y; int dot(const V &o) const { return x * o.x + y * o.y; } };\nint f(const std::vector<V> &v) { int s = 0; for (const auto &e : v) s += e.dot(e); return s; }",
+        "struct V { float x, y; float dot(const V &o) const { return x * o.x + y * o.y; } };\nfloat f(const std::vector<V> &v) { float s = 0; for (const auto &e : v) s += e.dot(e); return s; }",
         &[
             ("y * o.y", "x * o.y"),
             ("e.dot(e)", "e.dot(v[0])"),
@@ -571,7 +571,7 @@ const RETURNED: &[Case] = &[
     ),
     // Objects of the function's own.
     (
-        "struct V { std::vector<int> d; V(int n) : d(n) {} }; V twice(const std::vector<int> &x) { V r(x.size()); for (std::size_t i = 0; i < x.size(); i++) r.d[i] = 2 * x[i]; return r; } int f(const std::vector<int> &x) { V a = twice(x); V b = a; a.d[0] = 1; int s = 0; for (std::size_t i = 0; i < b.d.size(); i++) s += b.d[i] * ((int)i + 1); return s; }",
+        "struct V { std::vector<float> d; V(int n) : d(n) {} }; V twice(const std::vector<float> &x) { V r(x.size()); for (std::size_t i = 0; i < x.size(); i++) r.d[i] = 2 * x[i]; return r; } float f(const std::vector<float> &x) { V a = twice(x); V b = a; a.d[0] = 1; float s = 0; for (std::size_t i = 0; i < b.d.size(); i++) s += b.d[i] * (float)(i + 1); return s; }",
         &[
             ("2 * x[i]", "x[i]"),
             ("V b = a;", "V &b = a;"),

@@ -43,7 +43,7 @@ const CASES: &[Case] = &[
     // Rounds that return the same number, whatever they do.
     (
         "int f(int *x, const int *a, int n) { for (int j = 0; j < n; j++) { if (x[j] != 0) { int by = x[j];
-         for (int i = 0; i < j; i++) x[i] += by * a[i + j * n]; x[j] *= a[j + j * n]; } } return 0; }",
+         for (int i = 0; i < j; i++) x[i] += by & a[i + j * n]; x[j] ^= a[j + j * n]; } } return 0; }",
         &[
             ("return 0;", "return 1;"),
             ("return 0;", "return n;"),
@@ -55,7 +55,7 @@ const CASES: &[Case] = &[
             ("j = 0", "j = 1"),
             ("i < j", "i <= j"),
             ("int by = x[j]", "int by = x[0]"),
-            ("x[j] *= a[j + j * n]; } }", "} x[j] += a[j + j * n]; }"),
+            ("x[j] ^= a[j + j * n]; } }", "} x[j] += a[j + j * n]; }"),
             ("x[j] != 0", "x[j] > 0"),
         ],
     ),

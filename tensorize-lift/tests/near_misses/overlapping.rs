@@ -35,7 +35,7 @@ const CASES: &[Case] = &[
     ),
     (
         "void f(const int *x, const int *w, int *y) { for (int k = 0; k < 20; k++) y[k] = 0; for (int i = 0; i < 9; i++)
-         for (int j = 0; j < 4; j++) y[2 * i + j] += x[i] * w[j]; }",
+         for (int j = 0; j < 4; j++) y[2 * i + j] += x[i] ^ w[j]; }",
         &[
             ("k < 20", "k < 19"),
             ("int k = 0", "int k = 1"),

@@ -277,7 +277,7 @@ const CASES: &[Case] = &[
         ],
     ),
     (
-        "void f(int n, int g, const int *a, const int *s, int *c) { for (int i = 0; i < n; i++) c[i] = a[i] * s[i / g]; }",
+        "void f(int n, int g, const float *a, const float *s, float *c) { for (int i = 0; i < n; i++) c[i] = a[i] * s[i / g]; }",
         &[
             ("i / g", "i % g"),
             ("i / g", "(i + 1) / g"),

@@ -10,8 +10,8 @@ use super::call::Call;
 use super::class::Class;
 use super::seq::{index_of, int};
 use clang_sys::*;
-use tensorize_ir::loopir::Expr;
-use tensorize_ir::op::BinOp;
+use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 
 /// From an element on, or from the one before it and back: a reverse iterator is made of an iterator (its `base()`) and names
@@ -109,13 +109,20 @@ impl<'u> Lower<'u, '_> {
             true => self.distance(&b, &a, at)?,
             false => self.distance(&a, &b, at)?,
         };
-        Ok(Range {
-            len: self.settled("n", len)?,
-            walk: Walk {
-                base: self.settled_pointer(a)?,
-                back,
-            },
-        })
+        let may_be_negative = matches!(len, Expr::Binary(..));
+        let len = self.settled("n", len)?;
+        if may_be_negative {
+            // What would not end before it is outside of all elements, and nothing that is done then is meant.
+            let cond = Expr::compare(CmpOp::Lt, len.clone(), int(0));
+            self.emit(Stmt::If {
+                cond,
+                then: vec![Stmt::Trap],
+                otherwise: vec![],
+            })?;
+        }
+        let base = self.settled_pointer(a)?;
+        let walk = Walk { base, back };
+        Ok(Range { walk, len })
     }
 
     /// What an iterator walks along.
