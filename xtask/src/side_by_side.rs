@@ -17,15 +17,17 @@ use crate::process::{cargo, output};
 const AT_ONCE: usize = 2;
 
 /// These take longest, and so begin first: nothing short waits for them at the end. Others come as cargo names them.
-const LONGEST: [&str; 8] = [
-    "tensorize-e2e mutants",
+const LONGEST: [&str; 10] = [
     "tensorize-backends frameworks",
-    "tensorize-backends rows",
-    "tensorize-lift near_misses",
+    "tensorize-e2e mutants",
+    "tensorize-e2e everyday",
     "cargo-tensorize remote",
-    "cargo-tensorize store",
+    "tensorize-backends operators",
+    "tensorize-backends rows",
     "tensorize-e2e calls",
+    "cargo-tensorize store",
     "cargo-tensorize init",
+    "tensorize-lift near_misses",
 ];
 
 /// A compiled test program.
