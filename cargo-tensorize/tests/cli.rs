@@ -155,6 +155,7 @@ fn fixtures_do_what_the_compiled_original_does() {
         "elementary.c",
         "first_values.cpp",
         "initialisers.c",
+        "nested_search.c",
         "ranges.cpp",
         "replaced.cpp",
         "shrinking.c",

@@ -224,6 +224,7 @@ fn read_before(
                 let mut rounds = position.iter().zip(&hit.position).take(shared);
                 rounds.clone().all(|(a, b)| canon::idx(&(a - b)).is_zero())
                     || meet_in_one_round(ctx, (cond, &hit.cond), &mut rounds)
+                    || never_meet(ctx, (cond, &hit.cond))
             });
         if !in_order {
             return Err(Unresolved(format!(
@@ -306,18 +307,29 @@ fn meet_in_one_round<'a>(
     (a, b): (&ElemRef, &ElemRef),
     rounds: &mut impl Iterator<Item = (&'a Idx, &'a Idx)>,
 ) -> bool {
-    fn on_indices(e: &ElemRef) -> ElemRef {
-        match &**e {
-            Elem::Binary(BinOp::And, a, b) => and(on_indices(a), on_indices(b)),
-            _ if is_index_condition(e) => e.clone(),
-            _ => truth(true),
-        }
-    }
     let mark = ctx.mark();
     ctx.assume(and(on_indices(a), on_indices(b)));
     let meet = rounds.all(|(a, b)| ctx.proves(CmpOp::Eq, a, b));
     ctx.forget(mark);
     meet
+}
+
+/// Whether no place is reached by both of two writes, under these conditions: of `t[k]` and `t[8 + k]` for `k` below 8.
+fn never_meet(ctx: &mut Context, (a, b): (&ElemRef, &ElemRef)) -> bool {
+    let mark = ctx.mark();
+    ctx.assume(on_indices(a));
+    let never = ctx.holds(&Elem::not(on_indices(b)));
+    ctx.forget(mark);
+    never
+}
+
+/// What a condition says of indices.
+fn on_indices(e: &ElemRef) -> ElemRef {
+    match &**e {
+        Elem::Binary(BinOp::And, a, b) => and(on_indices(a), on_indices(b)),
+        _ if is_index_condition(e) => e.clone(),
+        _ => truth(true),
+    }
 }
 
 /// A write that may have hit a location: in which round, under which condition, and what it left.

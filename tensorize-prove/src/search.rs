@@ -47,8 +47,12 @@ pub(crate) fn search(l: &Loop, state: &State) -> Option<Search> {
     let mut parts = Vec::new();
     conjuncts(&l.cond, &mut parts);
     let found = |part: &&Expr| flag(part, l, state);
-    let flags: BTreeMap<Sym, Scalar> = parts.iter().filter_map(found).collect();
-    let body = going_on(&l.body, &flags)?;
+    let (set, never): (Vec<_>, Vec<_>) = parts.iter().filter_map(found).partition(|f| f.is_set);
+    let value = |f: Flag| (f.name, f.first);
+    let flags: BTreeMap<Sym, Scalar> = set.into_iter().map(value).collect();
+    // What is never set stops no round, but rounds look at it.
+    let known = never.into_iter().map(value).chain(flags.clone()).collect();
+    let body = going_on(&l.body, &known)?;
     parts.retain(|part| flag(part, l, state).is_none());
     let (data, counts): (Vec<&Expr>, Vec<&Expr>) = parts
         .into_iter()
@@ -129,9 +133,15 @@ fn variables<'e>(e: &'e Expr, out: &mut Vec<&'e Sym>) {
     e.children().into_iter().for_each(|c| variables(c, out));
 }
 
-/// The flag that a part of the condition tests: a variable that is known when the loop begins, and that the
-/// body sets to nothing but values that end the loop.
-fn flag(part: &Expr, l: &Loop, state: &State) -> Option<(Sym, Scalar)> {
+/// A variable that is known when the loop begins, and that the body sets to nothing but values that end the loop.
+struct Flag {
+    name: Sym,
+    first: Scalar,
+    is_set: bool,
+}
+
+/// The flag that a part of the condition tests.
+fn flag(part: &Expr, l: &Loop, state: &State) -> Option<Flag> {
     let mut names = Vec::new();
     variables(part, &mut names);
     names.dedup();
@@ -145,8 +155,12 @@ fn flag(part: &Expr, l: &Loop, state: &State) -> Option<(Sym, Scalar)> {
     };
     let mut values = Vec::new();
     let constant = assigned(&l.body, name, &mut values);
-    let ends = !values.is_empty() && values.iter().all(|v| goes_on(*v) == Some(false));
-    (constant && ends && goes_on(*first) == Some(true)).then(|| (name.clone(), *first))
+    let ends = values.iter().all(|v| goes_on(*v) == Some(false));
+    (constant && ends && goes_on(*first) == Some(true)).then(|| Flag {
+        name: name.clone(),
+        first: *first,
+        is_set: !values.is_empty(),
+    })
 }
 
 /// The values that a variable is set to; `false` if one of them is no literal.

@@ -8,6 +8,34 @@ fn the_meaning_of_one_is_not_proven_of_the_other() {
 }
 
 const CASES: &[Case] = &[
+    // Several writes of one round, of which each reaches other places in another one. (Fewer rounds would be written out.)
+    (
+        "void f(const int *x, const int *y, int *o) { int t[600]; for (int k = 0; k < 300; k++) { t[k] = x[k]; t[300 + k] = y[k]; } o[0] = t[300]; }",
+        &[
+            // The first write of the last round comes after the second one of the first.
+            (
+                "t[300 + k] = y[k]; } o[0] = t[300]",
+                "t[299 + k] = y[k]; } o[0] = t[299]",
+            ),
+            ("o[0] = t[300]", "o[0] = t[299]"),
+            ("o[0] = t[300]", "o[0] = t[301]"),
+        ],
+    ),
+    (
+        "void f(const int *x, int *y) { int t[90] = {0}; for (int k = 0; k < 30; k++) { t[k] = x[k]; t[30 + k] = x[30 + k] - x[k]; t[60 + k] = x[60 + k] ^ x[k]; } for (int k = 0; k < 3; k++) { const int *w = t + 30 * k; y[k] = w[0] + w[2]; } }",
+        &[
+            ("t[30 + k]", "t[2 + k]"),
+            ("t[30 + k]", "t[31 + k]"),
+            ("t[60 + k]", "t[58 + k]"),
+            ("t[60 + k]", "t[30 + k]"),
+            ("t[k] =", "t[k + 1] ="),
+            ("t[k] =", "t[89 - k] ="),
+            ("t + 30 * k", "t + 20 * k"),
+            ("t + 30 * k", "t + k"),
+            ("w[0] + w[2]", "w[0] + w[1]"),
+            ("k < 30; k++) { t[k]", "k < 2; k++) { t[k]"),
+        ],
+    ),
     (
         "void f(const int *a, int *o, int n) { int s = 0; for (int i = 0; i < n; i++) { s += a[i]; o[i] = s; } }",
         &[

@@ -32,6 +32,17 @@ const CASES: &[Case] = &[
         ],
     ),
     (
+        "int f(const float *a, int n, int m) { int found = 0; for (int i = 0; i < n && !found; i++) for (int j = 0; j < m; j++) if (a[i*m+j] < 0) { found = 1; break; } return found; }",
+        &[
+            ("found = 1; break", "found = 2; break"),
+            ("i < n && !found", "i < n"),
+            ("i < n && !found", "i < n && found"),
+            ("j < m", "j < m - 1"),
+            ("found = 1; break;", "found = 1; i++;"),
+            ("found = 1; break;", "break;"),
+        ],
+    ),
+    (
         "int f(const int *a, int n, int m, int v) { int found = 0; for (int i = 0; i < n && !found; i++) for (int j = 0; j < m && !found; j++) if (a[i*m+j] == v) found = 1; return found; }",
         &[
             ("== v) found = 1", "!= v) found = 1"),
