@@ -152,6 +152,7 @@ fn fixtures_do_what_the_compiled_original_does() {
         "copies_within.cpp",
         "counted_down.c",
         "cut.cpp",
+        "declared_first.c",
         "elementary.c",
         "first_values.cpp",
         "initialisers.c",
@@ -159,6 +160,7 @@ fn fixtures_do_what_the_compiled_original_does() {
         "ranges.cpp",
         "replaced.cpp",
         "shrinking.c",
+        "two_passes.c",
         "under_conditions.c",
         "written_over.cpp",
     ];

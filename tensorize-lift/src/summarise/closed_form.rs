@@ -402,8 +402,11 @@ impl Guess<'_, '_, '_> {
     }
 
     /// What the rounds make of an accumulator is its fold of one round more. In conditions it stands in canonical form.
+    /// What a round sets without a look at any is what it is.
     fn rolled_up(&self, e: &Effect, next: &BTreeMap<Sym, ElemRef>) -> Effect {
+        let accumulates = |lane: &&Lane| self.lanes.iter().any(|of| lane.step.mentions(&of.acc));
         let steps: Vec<(&Lane, ElemRef)> = (self.lanes.iter())
+            .filter(accumulates)
             .map(|lane| (lane, canon::elem(&lane.step)))
             .collect();
         let is_step = |x: &ElemRef, (lane, step): &(&Lane, ElemRef)| {
