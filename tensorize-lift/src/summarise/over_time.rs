@@ -138,7 +138,31 @@ fn taken_apart(
         trip,
         inner: None,
     };
-    in_rounds(round, &rounds, how.worth)
+    let found = in_rounds(round, &rounds, how.worth)?;
+    let some = at_least_one(&found.raised, &within);
+    if some.is_empty() {
+        return Some(found);
+    }
+    let mut under = found.clone();
+    under.assume.extend(some);
+    Some(found.or_else(under))
+}
+
+/// That what a round computes has elements. In another round, what is written beside may be an element of that, and so be
+/// there to be read.
+fn at_least_one(function: &tensir::Function, within: &[(Sym, Idx)]) -> Vec<Guard> {
+    let function = function.innermost();
+    let shapes = function
+        .outputs
+        .iter()
+        .map(|o| &function.nodes[o.value()].ty.shape);
+    let extents: BTreeSet<&Idx> = shapes
+        .flatten()
+        .filter(|n| n.as_constant().is_none() && !n.has_values())
+        .filter(|n| within.iter().all(|(counter, _)| !n.mentions(counter)))
+        .collect();
+    let some = extents.into_iter().map(|n| n - &Idx::constant(1));
+    some.map(Guard::NonNegative).collect()
 }
 
 /// Looks for something that says of a kernel as a whole what it does, and leaves time for a round of it where that is the
