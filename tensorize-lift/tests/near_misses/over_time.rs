@@ -59,6 +59,22 @@ const CASES: &[Case] = &[
             ("x[j] != 0", "x[j] > 0"),
         ],
     ),
+    // The first round does many things at once, of which later ones go on.
+    (
+        "void f(unsigned char *x, const unsigned char *y, int n, int m) { for (int i = 0; i < m; i++) x[i] += y[i];
+         for (int i = m; i < n; i++) x[i] += y[i] ^ x[i - m]; }",
+        &[
+            ("i < m", "i < m - 1"),
+            ("i < m", "i <= m"),
+            ("int i = m", "int i = m + 1"),
+            ("int i = m", "int i = 2 * m"),
+            ("x[i - m]", "x[i - m + 1]"),
+            ("x[i - m]", "x[i - 1]"),
+            ("x[i] += y[i];", "x[i] = y[i];"),
+            ("x[i] += y[i] ^", "x[i] = y[i] ^"),
+            ("i < n", "i < n - 1"),
+        ],
+    ),
     // Rounds that read nothing of what others write, and go over it all the same: the last one counts.
     (
         "void f(const int *x, int *y, int frames, int len) { for (int f = 0; f < frames; f++)
