@@ -308,7 +308,12 @@ impl Guess<'_, '_, '_> {
         let mut last = Vec::new();
         for (var, e) in ends {
             let carries = ends.keys().any(|v| e.mentions(&token(v, self.k)));
+            let of_the_round = !carries && self.lanes.iter().all(|lane| !e.mentions(&lane.acc));
             match self.entry.scalars.get(var) {
+                Some(init) if of_the_round && !at_least_once => {
+                    let at = ScalarForm::At(self.handed_on(init, e));
+                    form.scalars.insert(var.clone(), at);
+                }
                 Some(init) if carries || !at_least_once => {
                     let acc = token(var, self.k);
                     self.lanes.push(Lane {
