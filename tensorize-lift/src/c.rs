@@ -23,6 +23,7 @@ mod goto;
 mod initializer;
 mod jump;
 mod library;
+mod loops;
 mod lower;
 mod math;
 mod memory;

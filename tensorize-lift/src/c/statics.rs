@@ -8,9 +8,9 @@
 
 use super::ffi::Cursor;
 use super::goto::{number, target};
+use super::loops::header_parts;
 use super::lower::{Binding, Frame, Lower, Result, operands, peeled, problem};
 use super::operator::{self, Binary, Unary};
-use super::stmt::header_parts;
 use super::types::{self, Ty};
 use super::{codes, math};
 use clang_sys::*;
