@@ -399,19 +399,25 @@ impl Gen {
     /// A loop that ends because a number gets smaller by a factor in each round.
     fn shrinking(&mut self, depth: usize) -> Stmt {
         self.loops += 1;
-        let ty = *self.rng.pick(&[U32, U32, I32, U8, I16, U64, I64]);
+        let ty = *self.rng.pick(&[U32, U32, I32, U8, I16, U64, I64, F32, F64]);
         let (t, v) = (spelled(ty, &mut self.rng), self.fresh("v"));
         let first = self.expr(1);
-        let first = self.convertible(first, ty).ex;
+        // An infinity would never get smaller.
+        let finite = if ty.is_float() { I16 } else { ty };
+        let first = self.convertible(first, finite).ex;
+        let first = Ex::new(
+            &format!("({}){{}}", spelled(finite, &mut self.rng)),
+            vec![first],
+        );
         let least = self.rng.below(3);
         let step = match self.rng.below(3) {
-            0 if !ty.is_signed() => format!("{v} &= {v} - 1"),
-            1 => format!("{v} >>= {}", 1 + self.rng.below(4)),
+            0 if ty.is_int() && !ty.is_signed() => format!("{v} &= {v} - 1"),
+            1 if ty.is_int() => format!("{v} >>= {}", 1 + self.rng.below(4)),
             _ => format!("{v} /= {}", 2 + self.rng.below(9)),
         };
         let shifts = step.contains(">>");
         let goes_on = match self.rng.below(3) {
-            0 if !(shifts && ty.is_signed()) => v.clone(),
+            0 if ty.is_int() && !(shifts && ty.is_signed()) => v.clone(),
             1 => format!("{least} < {v}"),
             _ => format!("{v} > {least}"),
         };
