@@ -61,19 +61,19 @@ macro_rules! cube_root {
     };
 }
 
-cube_root!(f32, c_float, "cbrtf");
-cube_root!(f64, c_double, "cbrt");
+cube_root!(f32, c_float, c"cbrtf");
+cube_root!(f64, c_double, c"cbrt");
 
 #[cfg(unix)]
-fn shared<F: Copy>(name: &str) -> Option<F> {
-    let program = libloading::os::unix::Library::this();
+fn shared<F: Copy>(name: &std::ffi::CStr) -> Option<F> {
+    const { assert!(size_of::<F>() == size_of::<*mut std::ffi::c_void>()) };
+    // Safety: the name ends with a zero.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     // Safety: the names above are those of C's functions, whose types the macro's uses give. What they are in stays loaded.
-    unsafe { program.get::<F>(name.as_bytes()) }
-        .ok()
-        .map(|f| *f)
+    (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
 }
 
 #[cfg(not(unix))]
-fn shared<F: Copy>(_name: &str) -> Option<F> {
+fn shared<F: Copy>(_name: &std::ffi::CStr) -> Option<F> {
     None
 }
