@@ -171,11 +171,11 @@ fn killed_at_any_time() {
     p.finishes("at last");
 }
 
-/// Whether a process of the group is there, and not only waited for.
-fn runs_in(group: i32) -> bool {
+/// A process of the group that is there, and not only waited for, as the system tells of it.
+fn runs_in(group: i32) -> Option<String> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let stats = all.filter_map(|e| fs::read_to_string(e.path().join("stat")).ok());
-    stats.into_iter().any(|stat| {
+    stats.into_iter().find(|stat| {
         // State, parent and group follow the name, which may hold anything.
         let after = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
         let mut fields = after.split(' ');
@@ -206,10 +206,10 @@ fn interrupted_at_any_time() {
         interrupted += usize::from(status.signal() == Some(2));
         p.is_whole(&format!("round {round}"));
         let start = Instant::now();
-        while runs_in(group.as_raw()) {
+        while let Some(process) = runs_in(group.as_raw()) {
             assert!(
                 start.elapsed() < Duration::from_secs(20),
-                "something runs on"
+                "something runs on: {process}"
             );
             std::thread::sleep(Duration::from_millis(10));
         }
