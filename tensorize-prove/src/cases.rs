@@ -2,7 +2,8 @@
 
 use crate::canon;
 use crate::chain::{and, truth};
-use crate::context::{Context, is_index_condition};
+use crate::conditions::is_index_condition;
+use crate::context::Context;
 use crate::equal::same;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Tier;

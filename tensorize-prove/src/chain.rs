@@ -5,7 +5,8 @@
 //! hits it, of which there is at most one combination.
 
 use crate::canon;
-use crate::context::{Context, is_index_condition};
+use crate::conditions::said_of_indices;
+use crate::context::Context;
 use crate::decode::{self, decode, in_other_columns};
 use crate::ring;
 use std::collections::BTreeMap;
@@ -224,7 +225,6 @@ fn read_before(
                 let mut rounds = position.iter().zip(&hit.position).take(shared);
                 rounds.clone().all(|(a, b)| canon::idx(&(a - b)).is_zero())
                     || meet_in_one_round(ctx, (cond, &hit.cond), &mut rounds)
-                    || never_meet(ctx, (cond, &hit.cond))
             });
         if !in_order {
             return Err(Unresolved(format!(
@@ -300,36 +300,26 @@ fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) ->
     all
 }
 
-/// Whether these rounds are the same one wherever both conditions hold, by what they say of indices; so also if at most one
-/// of them ever does.
+/// Whether these rounds are the same one wherever both conditions hold, by what they say of indices; so also if they never do,
+/// as where `t[k]` and `t[8 + k]` would be one place, for `k` below 8.
 fn meet_in_one_round<'a>(
     ctx: &mut Context,
     (a, b): (&ElemRef, &ElemRef),
     rounds: &mut impl Iterator<Item = (&'a Idx, &'a Idx)>,
 ) -> bool {
     let mark = ctx.mark();
-    ctx.assume(and(on_indices(a), on_indices(b)));
-    let meet = rounds.all(|(a, b)| ctx.proves(CmpOp::Eq, a, b));
+    let mut said = Vec::new();
+    for condition in [a, b] {
+        said_of_indices(condition, &mut said);
+    }
+    let never = said.into_iter().any(|c| {
+        let never = ctx.holds(&Elem::not(c.clone()));
+        ctx.assume(c);
+        never
+    });
+    let meet = never || rounds.all(|(a, b)| ctx.proves(CmpOp::Eq, a, b));
     ctx.forget(mark);
     meet
-}
-
-/// Whether no place is reached by both of two writes, under these conditions: of `t[k]` and `t[8 + k]` for `k` below 8.
-fn never_meet(ctx: &mut Context, (a, b): (&ElemRef, &ElemRef)) -> bool {
-    let mark = ctx.mark();
-    ctx.assume(on_indices(a));
-    let never = ctx.holds(&Elem::not(on_indices(b)));
-    ctx.forget(mark);
-    never
-}
-
-/// What a condition says of indices.
-fn on_indices(e: &ElemRef) -> ElemRef {
-    match &**e {
-        Elem::Binary(BinOp::And, a, b) => and(on_indices(a), on_indices(b)),
-        _ if is_index_condition(e) => e.clone(),
-        _ => truth(true),
-    }
 }
 
 /// A write that may have hit a location: in which round, under which condition, and what it left.

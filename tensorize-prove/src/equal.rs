@@ -4,7 +4,8 @@
 //! solver in the theory of its type.
 
 use crate::canon;
-use crate::context::{Context, is_index_condition};
+use crate::conditions::is_index_condition;
+use crate::context::Context;
 use crate::induction::same_fold;
 use crate::narrowed::narrowed;
 use crate::overflow;

@@ -3,7 +3,8 @@
 use crate::bound::bound;
 use crate::canon;
 use crate::chain::{self, truth};
-use crate::context::{Context, has_many_terms, is_index_condition};
+use crate::conditions::is_index_condition;
+use crate::context::{Context, has_many_terms};
 use crate::exec::{Executor, State, Stuck};
 use crate::remainders::rounded_down;
 use tensorize_ir::element::{Elem, ElemRef};

@@ -3,7 +3,8 @@
 use crate::bound::bound;
 use crate::canon;
 use crate::clamp;
-use crate::context::{Context, is_index_condition, said_of_indices};
+use crate::conditions::{is_index_condition, said_of_indices};
+use crate::context::Context;
 use crate::decode::divide;
 use crate::eval::{as_idx, index_like};
 use crate::exec::Access;

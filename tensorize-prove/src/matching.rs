@@ -3,7 +3,8 @@
 use crate::canon;
 use crate::cases;
 use crate::chain::{self, Leaf, Retold, truth};
-use crate::context::{Context, is_index_condition};
+use crate::conditions::is_index_condition;
+use crate::context::Context;
 use crate::decode;
 use crate::equal::same;
 use crate::exec::Access;

@@ -3,7 +3,8 @@
 //! reductions are opaque, so that an answer "equal" holds for whatever they are.
 
 use crate::bits::{near_zero, on_bits, sum_on_bits};
-use crate::context::{Context, encode_condition};
+use crate::conditions::encode_condition;
+use crate::context::Context;
 use crate::equal::{in_their_ranges, same_idx};
 use crate::induction::{same_fold, same_step};
 use crate::smt::Encoder;

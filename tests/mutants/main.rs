@@ -116,7 +116,7 @@ fn proven_in(file: &Path, all: bool, solver: &mut Solver) -> Vec<Proven> {
     out
 }
 
-/// How many times as many mutants as usual were asked for, by `TENSORIZE_MUTANTS`. All of them, from 100 on, take
+/// How many times as many mutants as usual were asked for, by `TENSORIZE_MUTANTS`. All of them, from 320 on, take
 /// hours.
 fn times() -> usize {
     let asked = std::env::var("TENSORIZE_MUTANTS").ok();

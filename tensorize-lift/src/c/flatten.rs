@@ -9,6 +9,7 @@ mod first_value;
 mod global;
 mod local;
 mod mixed;
+mod noted;
 mod numbers;
 mod object;
 mod record;

@@ -218,7 +218,8 @@ impl Shrinks {
         }
     }
 
-    /// After how many rounds there is nothing above `end`, if the number is never negative. If it is, nothing else than zero.
+    /// How many rounds it takes to bring any number of the type down to `end`, which is no less than zero, or up to zero from
+    /// below.
     fn rounds(self, ty: ScalarType, end: i128) -> i128 {
         let (Shrinks::Down(by) | Shrinks::ToZero(by)) = self else {
             return ty.bits().into();

@@ -238,7 +238,8 @@ impl Guess<'_, '_, '_> {
     /// Scalars that hold at the start of each round what a function of the round says: those that never
     /// change, those that a round leaves as `e(k)` and that were `e(-1)` when the loop began (a value
     /// loaded one round ahead, a window that slides), and those that were something else then, but that a round looks at
-    /// (the element before). They are taken out of `ends`. What the round writes is in `effects`.
+    /// (the element before), or that stay what they were where there is no round. They are taken out of `ends`. What the round
+    /// writes is in `effects`.
     fn followers(
         &mut self,
         l: &Loop,
@@ -246,6 +247,7 @@ impl Guess<'_, '_, '_> {
         effects: &[Effect],
     ) -> BTreeMap<Sym, ElemRef> {
         let mut known = BTreeMap::new();
+        let may_stay = !self.runs_at_least_once();
         let before = &Idx::sym(self.k.clone()) - &Idx::constant(1);
         loop {
             let mut open = ends.iter().filter(|(var, _)| !is_reduction(l, var));
@@ -265,7 +267,8 @@ impl Guess<'_, '_, '_> {
                 }
                 let looked_at = ends.values().any(|e| e.mentions(&own))
                     || effects.iter().any(|e| effect_mentions(e, &own));
-                (!carried && looked_at).then(|| (var.clone(), self.handed_on(first, e)))
+                let handed_on = !carried && (looked_at || may_stay);
+                handed_on.then(|| (var.clone(), self.handed_on(first, e)))
             });
             let Some((var, at)) = found else {
                 return known;
@@ -277,6 +280,11 @@ impl Guess<'_, '_, '_> {
             }
             known.insert(var, at);
         }
+    }
+
+    fn runs_at_least_once(&mut self) -> bool {
+        let one = Idx::constant(1);
+        self.exec.ctx.proves(CmpOp::Ge, self.trip, &one)
     }
 
     /// What a round finds where each leaves `left`: that of the one before, and the first one what was there.
@@ -301,19 +309,11 @@ impl Guess<'_, '_, '_> {
     /// The forms of the other scalars, which a round leaves as `ends` says: folds where they depend on what
     /// was accumulated before, or else what the last round left.
     fn accumulators(&mut self, ends: &BTreeMap<Sym, ElemRef>, form: &mut ClosedForm) {
-        let at_least_once = self
-            .exec
-            .ctx
-            .proves(CmpOp::Ge, self.trip, &Idx::constant(1));
+        let at_least_once = self.runs_at_least_once();
         let mut last = Vec::new();
         for (var, e) in ends {
             let carries = ends.keys().any(|v| e.mentions(&token(v, self.k)));
-            let of_the_round = !carries && self.lanes.iter().all(|lane| !e.mentions(&lane.acc));
             match self.entry.scalars.get(var) {
-                Some(init) if of_the_round && !at_least_once => {
-                    let at = ScalarForm::At(self.handed_on(init, e));
-                    form.scalars.insert(var.clone(), at);
-                }
                 Some(init) if carries || !at_least_once => {
                     let acc = token(var, self.k);
                     self.lanes.push(Lane {

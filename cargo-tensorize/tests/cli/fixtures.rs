@@ -1,0 +1,191 @@
+//! Kernels of which it is known what becomes of them, in `fixtures/`: each says so in its first lines.
+
+use super::{code, fixtures, json, kernel, stderr, tensorize};
+use serde_json::Value;
+
+/// The words after `// expect:`, one list for each such line.
+type Expected = Vec<Vec<String>>;
+
+/// The files of a folder with the words of their lines `// expect: …`, the first of which comes first.
+fn expectations(folder: &str) -> Vec<(String, Expected)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(fixtures().join(folder))
+        .unwrap()
+        .flatten()
+    {
+        let path = entry.path();
+        if path.extension().is_some_and(|e| e == "c" || e == "cpp") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let expect: Expected = text
+                .lines()
+                .filter_map(|l| l.strip_prefix("// expect: "))
+                .map(|l| {
+                    l.split_whitespace()
+                        .map(|w| w.trim_matches('"').to_owned())
+                        .collect()
+                })
+                .collect();
+            assert!(text.starts_with("// expect: "), "{path:?}");
+            let name = entry.file_name().into_string().unwrap();
+            found.push((format!("{folder}/{name}"), expect));
+        }
+    }
+    assert!(!found.is_empty(), "{folder} is empty");
+    found.sort();
+    found
+}
+
+/// What is said of a kernel of one of these files.
+fn kernel_of<'a>(lines: &'a [Value], file: &str, name: &str) -> &'a Value {
+    let of_file: Vec<&Value> = lines.iter().filter(|l| l["file"] == file).collect();
+    let mut kernels = of_file.iter().filter(|l| l["reason"] == "kernel");
+    kernels
+        .find(|l| l["name"] == name)
+        .unwrap_or_else(|| panic!("no kernel {name} in {of_file:?}"))
+}
+
+/// All are proven as they say, and do what the compiled original does.
+#[test]
+fn fixtures_that_are_proven() {
+    let all = expectations("proven");
+    let mut args = vec!["lift", "--message-format", "json"];
+    args.extend(all.iter().map(|(file, _)| file.as_str()));
+    let lines = json(&tensorize(&args));
+    let mut wrong = Vec::new();
+    for (file, expect) in all
+        .iter()
+        .flat_map(|(f, all)| all.iter().map(move |e| (f, e)))
+    {
+        let k = kernel_of(&lines, file, &expect[0]);
+        let operator = expect.get(2).map_or("", |o| o.as_str());
+        let right = k["status"] == "proven"
+            && k["tier"] == expect[1].as_str()
+            && k["summary"].as_str().is_some_and(|s| s.contains(operator))
+            && k["evidence"]["inputs"].as_u64() > Some(0);
+        if !right {
+            wrong.push(format!("{file}: {k}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn fixtures_that_are_unsupported_say_what_where_and_how_the_others_go_on() {
+    for (file, expect) in expectations("unsupported") {
+        let out = tensorize(&[
+            "lift",
+            &file,
+            "--message-format",
+            "json",
+            "--no-differential",
+        ]);
+        // For people: the line of the construct.
+        let human = tensorize(&["lift", &file, "--no-differential"]);
+        let text = stderr(&human);
+        assert!(text.contains(&format!("{file}:")), "{file}: {text}");
+        let lines = json(&out);
+        assert_eq!(kernel(&lines, "fine")["status"], "proven", "{file}");
+        for expect in expect {
+            let k = kernel(&lines, &expect[0]);
+            assert_eq!(k["code"], expect[1].as_str(), "{file}: {k}");
+            let why = k["why"].as_str().unwrap().to_lowercase();
+            assert!(
+                why.contains(&expect[2..].join(" ").to_lowercase()),
+                "{file}: {k}"
+            );
+            let (status, exit) = if expect[1] == "TZ0203" {
+                ("error", 101)
+            } else {
+                ("unsupported", 103)
+            };
+            assert_eq!(k["status"], status, "{file}: {k}");
+            assert_eq!(code(&out), exit, "{file}");
+            assert!(
+                text.contains(&format!("error[{}]", expect[1])),
+                "{file}: {text}"
+            );
+        }
+    }
+}
+
+/// Code for fixtures that have some with a shape of its own, run beside the compiled original: stores under conditions, what
+/// a later store writes again, counts in memory, loops in an order of their own.
+#[test]
+fn code_for_fixtures_does_what_the_compiled_original_does() {
+    let all = [
+        "bits.cpp",
+        "both.cpp",
+        "copies_within.cpp",
+        "counted_down.c",
+        "cut.cpp",
+        "declared_first.c",
+        "elementary.c",
+        "first_values.cpp",
+        "initialisers.c",
+        "nested_search.c",
+        "over_time.c",
+        "ranges.cpp",
+        "replaced.cpp",
+        "shrinking.c",
+        "two_passes.c",
+        "under_conditions.c",
+        "written_over.cpp",
+    ];
+    let files = all.map(|f| format!("proven/{f}"));
+    let mut args = vec!["lift", "--target", "cpu", "--message-format", "json"];
+    args.extend(files.iter().map(String::as_str));
+    let lines = json(&tensorize(&args));
+    let listed = std::fs::read_to_string(fixtures().join("proven/without_code.golden")).unwrap();
+    let has_none = |file: &str, name: &str| {
+        let file = file.trim_start_matches("proven/");
+        listed.contains(&format!("{file}: {name}: "))
+    };
+    let all = expectations("proven").into_iter();
+    for (file, expect) in all.filter(|(file, _)| files.contains(file)) {
+        let mut ran = 0;
+        for name in expect.iter().map(|e| &e[0]) {
+            let k = kernel_of(&lines, &file, name);
+            let code = &k["targets"]["cpu"]["status"];
+            assert_eq!(code == "generated", !has_none(&file, name), "{k}");
+            ran += usize::from(code == "generated");
+        }
+        assert!(ran > 0, "{file}");
+    }
+}
+
+#[test]
+fn summaries_of_somebody_else_are_proven_or_refuted() {
+    for folder in ["proven", "refuted"] {
+        let mut tried = 0;
+        for (file, expect) in expectations(folder) {
+            let summary = file.replace(".c", ".tir");
+            if !fixtures().join(&summary).exists() {
+                continue;
+            }
+            tried += 1;
+            let expect = &expect[0];
+            let function = format!("{file}::{}", expect[0]);
+            let out = tensorize(&[
+                "prove",
+                &function,
+                "--summary",
+                &summary,
+                "--message-format",
+                "json",
+            ]);
+            let lines = json(&out);
+            assert_eq!(
+                kernel(&lines, &expect[0])["status"],
+                folder,
+                "{file}: {}",
+                stderr(&out)
+            );
+            assert_eq!(
+                code(&out),
+                if folder == "proven" { 0 } else { 100 },
+                "{file}"
+            );
+        }
+        assert!(tried > 0, "{folder} has no summary");
+    }
+}
