@@ -112,7 +112,8 @@ impl<'u> Lower<'u, '_> {
         let may_be_negative = matches!(len, Expr::Binary(..));
         let len = self.settled("n", len)?;
         if may_be_negative {
-            // What would not end before it is outside of all elements, and nothing that is done then is meant.
+            // No step meets an end that lies behind. A number of sizes alone becomes a guard where it counts rounds; one of an
+            // outer loop's counter would count none.
             let cond = Expr::compare(CmpOp::Lt, len.clone(), int(0));
             self.emit(Stmt::If {
                 cond,
