@@ -28,6 +28,8 @@ mod wire;
 
 pub use build::Variant;
 pub use check::{Effort, Evidence, Failure, Kernel, Mismatch};
+pub(crate) use generated::for_sums;
+pub(crate) use places::{large_cases, sampling};
 
 /// Why nothing could be run. (What a run shows is an [`Outcome`].)
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! The compiled original against summaries and generated code, for all proven kernels of one file.
 
+use crate::cases::Verdict;
 use crate::device;
 use crate::diagnostics::Diagnostic;
 use crate::differential::{self, Differential, Effort, Failure, Mismatch, Variant};
@@ -44,18 +45,24 @@ fn on_device(kernel: &mut Kernel, target: &str) {
     let outcome = device::check(proven, artefact, target);
     kernel.report.times_us.differential += micros(start.elapsed());
     match outcome {
-        device::Outcome::Ran(Ok(tally)) => {
-            kernel.passed(
-                target,
-                tally.max_relative_error,
-                &format!("{target} device"),
-            );
-        }
-        device::Outcome::Ran(Err(why)) => bad_code(kernel, target, &why),
+        device::Outcome::Ran(verdict) => ran(kernel, target, &verdict, &format!("{target} device")),
         device::Outcome::NotRun(why) => {
             let help = "code is stored where it has been run: see docs/gpus.md for the drivers";
             could_not_run(kernel, target, &why, help);
         }
+    }
+}
+
+/// What comes of a run of generated code beside the original.
+fn ran(kernel: &mut Kernel, target: &str, verdict: &Verdict, on: &str) {
+    match verdict {
+        Ok(tally) if tally.compared == 0 => {
+            let why = "its arrays are too large, or too small, for any input to be tried";
+            let help = "calls stay the original's; where sizes are constants in the source, smaller ones can be run";
+            could_not_run(kernel, target, why, help);
+        }
+        Ok(tally) => kernel.passed(target, tally.max_relative_error, on),
+        Err(why) => bad_code(kernel, target, why),
     }
 }
 
@@ -93,8 +100,7 @@ fn in_framework(kernels: &mut [Kernel], target: &str, package: &str) {
         let kernel = &mut kernels[*i];
         kernel.report.times_us.differential += share;
         match verdicts.as_ref().map(|v| &v[n]) {
-            Ok(Ok(tally)) => kernel.passed(target, tally.max_relative_error, &ran_on),
-            Ok(Err(why)) => bad_code(kernel, target, why),
+            Ok(verdict) => ran(kernel, target, verdict, &ran_on),
             Err(why) => {
                 let help = format!(
                     "`cargo tensorize doctor` names the command that installs {package}; without `{target}` among `targets` in \

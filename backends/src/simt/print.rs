@@ -113,7 +113,13 @@ fn entry(
                     format!("{}{qualifier}{} *{own}", dialect.c.space, ty(*elem))
                 }
             });
-            own
+            match &p {
+                // The result's. C++ does not take one pointer for the other.
+                Param::Array { elem, .. } if passed(*elem) != *elem => {
+                    format!("({}{} *){own}", dialect.c.space, elem.c_name())
+                }
+                _ => own,
+            }
         };
         if used {
             arguments.push(argument);

@@ -187,7 +187,7 @@ impl Checker<'_> {
 }
 
 /// The rounding errors of a long sum add up like a random walk.
-pub(super) fn for_sums(same: Same, inputs: &Inputs) -> Same {
+pub fn for_sums(same: Same, inputs: &Inputs) -> Same {
     match same {
         Same::Within(t) => Same::Within(t * (elements(inputs) as f64).sqrt().max(16.0) / 16.0),
         Same::Exactly => Same::Exactly,

@@ -28,12 +28,48 @@ const STEPS_OF_LOOP: u64 = 1_000_000;
 /// Steps of all runs together, after which there are no more.
 const STEPS_OF_RUNS: u64 = 400_000_000;
 
+/// Inputs with as few elements as give the kernel something to do, and no more than `most`.
+pub fn large_cases(
+    spec: &Spec,
+    most: usize,
+    seed: u64,
+    count: usize,
+) -> impl Iterator<Item = Case> + use<> {
+    let up_to = |max_elements| {
+        let mut spec = spec.clone();
+        spec.max_elements = max_elements;
+        spec
+    };
+    let works = |spec: &Spec| {
+        let mut few = spec.sample(seed, 8, Palette::Tame);
+        few.any(|case| elements(&case.inputs) > 0)
+    };
+    let mut spec = up_to(most);
+    if !spec.is_fixed() {
+        let smaller = (14..23).step_by(2).map(|bits| up_to(1 << bits));
+        spec = smaller.into_iter().find(works).unwrap_or(spec);
+    }
+    let cases = (0..).map_while(move |i| spec.sample(seed ^ i << 32, 1, Palette::Tame).next());
+    let is_something = |case: &Case| elements(&case.inputs) > 0;
+    cases.take(count * 4).filter(is_something).take(count)
+}
+
+/// How much of the summary is evaluated on one of them.
+pub fn sampling(seed: u64) -> Sampling {
+    Sampling {
+        seed,
+        places: PLACES,
+        steps: STEPS,
+        patience: PATIENCE,
+    }
+}
+
 impl Checker<'_> {
     /// The compiled original against the summary on large inputs, which are kept for generated code.
     pub(super) fn at_places(&mut self, effort: &Effort) -> Result<(), Failure> {
         let (mut inputs, mut originals) = (Vec::new(), Vec::new());
         let (mut seen, mut steps) = (0, 0u64);
-        for case in self.large_cases(effort) {
+        for case in large_cases(&self.spec, MOST_ELEMENTS, effort.seed, effort.large_inputs) {
             let Some((case, original, taken)) = self.at_places_of(case)? else {
                 self.evidence.skipped += 1;
                 continue;
@@ -57,39 +93,11 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Inputs with as few elements as give the kernel something to do.
-    fn large_cases(&self, effort: &Effort) -> impl Iterator<Item = Case> + use<> {
-        let up_to = |max_elements| {
-            let mut spec = self.spec.clone();
-            spec.max_elements = max_elements;
-            spec
-        };
-        let works = |spec: &Spec| {
-            let mut few = spec.sample(effort.seed, 8, Palette::Tame);
-            few.any(|case| elements(&case.inputs) > 0)
-        };
-        let mut spec = up_to(MOST_ELEMENTS);
-        if !spec.is_fixed() {
-            let smaller = (14..23).step_by(2).map(|bits| up_to(1 << bits));
-            spec = smaller.into_iter().find(works).unwrap_or(spec);
-        }
-        let (seed, count) = (effort.seed, effort.large_inputs);
-        let cases = (0..).map_while(move |i| spec.sample(seed ^ i << 32, 1, Palette::Tame).next());
-        let is_something = |case: &Case| elements(&case.inputs) > 0;
-        cases.take(count * 4).filter(is_something).take(count)
-    }
-
     /// One input, what the original makes of it, and about how many steps that takes; nothing where C may leave it
     /// undefined.
     fn at_places_of(&mut self, case: Case) -> Result<Option<(Inputs, Outputs, u64)>, Failure> {
         let summary = self.kernel.summary;
-        let sampling = Sampling {
-            seed: case.seed,
-            places: PLACES,
-            steps: STEPS,
-            patience: PATIENCE,
-        };
-        let sampled = match tensir::sample(summary, &case.inputs, &sampling) {
+        let sampled = match tensir::sample(summary, &case.inputs, &sampling(case.seed)) {
             Ok(sampled) => sampled,
             Err(why) => return Err(self.plain((ORIGINAL, SUMMARY), &case.inputs, &why)),
         };

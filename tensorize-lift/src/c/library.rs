@@ -162,15 +162,29 @@ pub(super) fn resource_headers(library: &Path, args: &[String]) -> Vec<String> {
         .collect()
 }
 
+/// The first of the folders that the compiler itself looks into for `<stddef.h>`. It is asked for them as a whole, since a
+/// compiler behind a wrapper may not answer `-print-file-name`.
 fn gcc_headers() -> Option<String> {
     ["gcc", "cc"].iter().find_map(|cc| {
         let out = Command::new(cc)
-            .arg("-print-file-name=include")
+            .args(["-E", "-v", "-x", "c", "/dev/null"])
+            .env("LC_ALL", "C")
             .output()
             .ok()?;
-        let dir = String::from_utf8(out.stdout).ok()?.trim().to_string();
-        Path::new(&dir).join("stddef.h").is_file().then_some(dir)
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        let mut dirs = searched(&said);
+        dirs.find(|dir| Path::new(dir).join("stddef.h").is_file())
+            .map(str::to_owned)
     })
+}
+
+/// The folders for `#include <…>` in what a compiler says with `-v`.
+fn searched(said: &str) -> impl Iterator<Item = &str> {
+    let lines = said
+        .lines()
+        .skip_while(|l| !l.starts_with("#include <...>"));
+    let dirs = lines.skip(1).take_while(|l| l.starts_with(' '));
+    dirs.map(str::trim)
 }
 
 #[cfg(test)]
@@ -182,6 +196,19 @@ mod tests {
         assert_eq!(major_version("Debian clang version 14.0.6"), Some(14));
         assert_eq!(major_version("clang version 18.1.1 (https://…)"), Some(18));
         assert_eq!(major_version("Apple clang"), None);
+    }
+
+    #[test]
+    fn folders_that_a_compiler_names() {
+        let said = "Using built-in specs.\nignoring nonexistent directory \"/x\"\n#include \"...\" search starts here:\n\
+                    #include <...> search starts here:\n /usr/lib/gcc/x86_64-linux-gnu/13/include\n /usr/include\n\
+                    End of search list.\n /none\n";
+        let found: Vec<&str> = searched(said).collect();
+        assert_eq!(
+            found,
+            ["/usr/lib/gcc/x86_64-linux-gnu/13/include", "/usr/include"]
+        );
+        assert!(gcc_headers().is_some());
     }
 
     #[test]

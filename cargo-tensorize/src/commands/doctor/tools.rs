@@ -264,7 +264,7 @@ pub(super) fn devices() -> Vec<Check> {
     let cpu = Check::new("processor", "the target cpu");
     let mut all = vec![cpu.found(format!("{cores} cores"), model)];
     let query = ["--query-gpu=name,driver_version", "--format=csv,noheader"];
-    let nvidia = Check::new("NVIDIA GPU", "frameworks that use one");
+    let nvidia = Check::new("NVIDIA GPU", "the target cuda, and frameworks that use one");
     all.push(match lines("nvidia-smi".as_ref(), &query) {
         Some(gpus) if !gpus.is_empty() => {
             nvidia.found(format!("{} found", gpus.len()), gpus.join("; "))
