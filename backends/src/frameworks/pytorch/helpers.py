@@ -51,6 +51,18 @@ def _product(x, axes):
     return x
 
 
+def _matmul(a, b):
+    """a @ b of integers: on a GPU, which has no such product, products and then their sums."""
+    if not a.is_cuda:
+        return a @ b
+    return _sum(a * b, (-1,)) if b.ndim == 1 else _sum(a[..., None] * b, (-2,))
+
+
+def _contraction(spec, a, b):
+    """einsum of integers, likewise."""
+    return _einsum(spec, a, b) if a.is_cuda else torch.einsum(spec, a, b)
+
+
 def _transpose(x, order):
     return torch.permute(x, order)
 
