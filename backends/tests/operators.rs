@@ -69,7 +69,7 @@ fn on_tensor_processor_cores() {
     });
 }
 
-/// What NVIDIA's compiler takes of it is tested in the workspace's `tests/gpus.rs`; no GPU runs it in any test.
+/// What NVIDIA's compiler and a GPU make of it is tested in `tests/gpus` of the workspace, the latter where there is one.
 #[test]
 fn in_cuda_on_this_machine() {
     let (mut tries, _) = tries::operators(&CUDA);

@@ -169,6 +169,8 @@ pub fn lint() -> Result<()> {
         "clippy",
         "--workspace",
         "--all-targets",
+        "--features",
+        "tensorize-e2e/nvidia",
         "--quiet",
         "--",
         "-D",

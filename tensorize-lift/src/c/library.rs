@@ -140,7 +140,8 @@ pub(super) fn resource_headers(library: &Path, args: &[String]) -> Vec<String> {
     {
         return vec![];
     }
-    // libclang looks for `../lib/clang/VERSION/include` beside itself.
+    // libclang looks for `../lib/clang/VERSION/include` beside itself; those of another version are none of its.
+    let major = major_version(&ffi::version());
     let real = library
         .canonicalize()
         .unwrap_or_else(|_| library.to_path_buf());
@@ -149,7 +150,7 @@ pub(super) fn resource_headers(library: &Path, args: &[String]) -> Vec<String> {
         [p.join("lib/clang"), p.join("clang")].iter().any(|d| {
             sorted(d)
                 .iter()
-                .any(|v| v.join("include/stddef.h").is_file())
+                .any(|v| is_of(major, v) && v.join("include/stddef.h").is_file())
         })
     });
     if has_own {
@@ -162,29 +163,22 @@ pub(super) fn resource_headers(library: &Path, args: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The first of the folders that the compiler itself looks into for `<stddef.h>`. It is asked for them as a whole, since a
-/// compiler behind a wrapper may not answer `-print-file-name`.
+/// Whether a folder such as `18` or `15.0.6` is this version's; where that is not known, any may be.
+fn is_of(major: Option<u32>, folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let first = name.split('.').next().and_then(|n| n.parse::<u32>().ok());
+    major.is_none() || first == major
+}
+
 fn gcc_headers() -> Option<String> {
     ["gcc", "cc"].iter().find_map(|cc| {
         let out = Command::new(cc)
-            .args(["-E", "-v", "-x", "c", "/dev/null"])
-            .env("LC_ALL", "C")
+            .arg("-print-file-name=include")
             .output()
             .ok()?;
-        let said = String::from_utf8_lossy(&out.stderr).into_owned();
-        let mut dirs = searched(&said);
-        dirs.find(|dir| Path::new(dir).join("stddef.h").is_file())
-            .map(str::to_owned)
+        let dir = String::from_utf8(out.stdout).ok()?.trim().to_string();
+        Path::new(&dir).join("stddef.h").is_file().then_some(dir)
     })
-}
-
-/// The folders for `#include <…>` in what a compiler says with `-v`.
-fn searched(said: &str) -> impl Iterator<Item = &str> {
-    let lines = said
-        .lines()
-        .skip_while(|l| !l.starts_with("#include <...>"));
-    let dirs = lines.skip(1).take_while(|l| l.starts_with(' '));
-    dirs.map(str::trim)
 }
 
 #[cfg(test)]
@@ -199,16 +193,11 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_a_compiler_names() {
-        let said = "Using built-in specs.\nignoring nonexistent directory \"/x\"\n#include \"...\" search starts here:\n\
-                    #include <...> search starts here:\n /usr/lib/gcc/x86_64-linux-gnu/13/include\n /usr/include\n\
-                    End of search list.\n /none\n";
-        let found: Vec<&str> = searched(said).collect();
-        assert_eq!(
-            found,
-            ["/usr/lib/gcc/x86_64-linux-gnu/13/include", "/usr/include"]
-        );
-        assert!(gcc_headers().is_some());
+    fn headers_of_another_version_are_not_its_own() {
+        assert!(is_of(Some(18), Path::new("/usr/lib/clang/18")));
+        assert!(is_of(Some(15), Path::new("/usr/lib/clang/15.0.6")));
+        assert!(!is_of(Some(18), Path::new("/usr/lib/clang/16")));
+        assert!(is_of(None, Path::new("/usr/lib/clang/16")));
     }
 
     #[test]
