@@ -48,11 +48,13 @@ pub(in super::super) fn plain_assignment<'u>(c: Cursor<'u>) -> Option<[Cursor<'u
     (plain && is_struct(sides[0].ty())).then_some(sides)
 }
 
-/// Whether a member is one that nobody has written, but the language has made.
+/// Whether a member is one that nobody has written, but the language has made. Of a class that is made of a template nothing
+/// is shown; what is written of it has been made of the template's member.
 pub(in super::super) fn is_implied(member: Cursor<'_>) -> bool {
-    member
-        .semantic_parent()
-        .is_some_and(|class| !class.children().contains(&member.canonical()))
+    member.template().is_none()
+        && member
+            .semantic_parent()
+            .is_some_and(|class| !class.children().contains(&member.canonical()))
 }
 
 impl<'u> Lower<'u, '_> {
