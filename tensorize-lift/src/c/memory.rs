@@ -147,10 +147,18 @@ impl<'u> Lower<'u, '_> {
                     let size = Expr::int(e.ty(), size);
                     convert(ScalarType::I64, Expr::binary(BinOp::Divide, e, size))
                 }
+                // `size_t bytes = n * sizeof(float);` and the like. A part of an element is the original's.
                 _ => {
-                    let message =
-                        format!("a number of bytes that is not 'n * sizeof' of {elem} elements");
-                    return Err(problem(codes::EXPRESSION, message, bytes));
+                    let bytes = self.hold("bytes", convert(ScalarType::U64, e))?;
+                    let size = Expr::int(ScalarType::U64, size);
+                    let rest = Expr::binary(BinOp::Remainder, bytes.clone(), size.clone());
+                    let zero = Expr::int(ScalarType::U64, 0);
+                    self.emit(Stmt::If {
+                        cond: Expr::compare(CmpOp::Ne, rest, zero),
+                        then: vec![Stmt::Trap],
+                        otherwise: vec![],
+                    })?;
+                    convert(ScalarType::I64, Expr::binary(BinOp::Divide, bytes, size))
                 }
             },
         };
