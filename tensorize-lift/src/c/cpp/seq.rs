@@ -367,7 +367,7 @@ impl<'u> Lower<'u, '_> {
                 (Some(to), Some(row)) => s.copy(&to, int(0), &row, at),
                 _ => {
                     let value = s.load(element, at)?;
-                    s.write(to, value, at)
+                    s.store_element(to, value, at)
                 }
             }
         })
