@@ -246,13 +246,23 @@ impl Executor<'_, '_> {
     fn binary(&mut self, op: BinOp, a: ElemRef, b: ElemRef) -> ElemRef {
         let ty = a.ty();
         let (Some(p), Some(q)) = (index_like(&a), index_like(&b)) else {
-            return Elem::binary(op, a, b);
+            let whole = Elem::binary(op, a, b);
+            // `(row + i) * width`, of which `i` is negative: what wraps on the way need not in the end.
+            return match modulo_its_type(&whole) {
+                Some(p) if self.fits(ty, &p) => Elem::of_idx(ty, p),
+                _ => whole,
+            };
         };
         if matches!((&*a, &*b), (Elem::Const(_), Elem::Const(_))) {
             return Elem::binary(op, a, b);
         }
         let small = q.as_constant().filter(|c| (0..63).contains(c));
         let result = match op {
+            // `i + -2` of an unsigned `i` that is no smaller.
+            BinOp::Add if self.is_sum_with_negative(ty, &p, &q) => {
+                let wrapped = Idx::constant(1 << ty.bits());
+                return Elem::of_idx(ty, &(&p + &q) - &wrapped);
+            }
             BinOp::Add => &p + &q,
             BinOp::Subtract => &p - &q,
             BinOp::Multiply => &p * &q,
@@ -307,12 +317,27 @@ impl Executor<'_, '_> {
         }
     }
 
+    /// Whether one of them is a negative number as its type has it, and their sum wraps for sure.
+    fn is_sum_with_negative(&mut self, ty: ScalarType, p: &Idx, q: &Idx) -> bool {
+        let all = 1 << ty.bits();
+        let negative = |i: &Idx| i.as_constant().is_some_and(|c| c > ty.max_value() / 2);
+        !ty.is_signed()
+            && (negative(p) || negative(q))
+            && self.ctx.is_non_negative(&(&(p + q) - &Idx::constant(all)))
+    }
+
     fn convert(&mut self, to: ScalarType, a: ElemRef) -> ElemRef {
         let from = a.ty();
         match index_like(&a) {
             Some(p) if to == ScalarType::I1 => Elem::index_compare(CmpOp::Ne, p, Idx::default()),
             Some(p) if to.is_int() && (from.fits_in(to) || self.fits(to, &p)) => {
                 Elem::of_idx(to, p)
+            }
+            None if to.is_int() && to != ScalarType::I1 && to.bits() <= from.bits() => {
+                match modulo_its_type(&a) {
+                    Some(p) if self.fits(to, &p) => Elem::of_idx(to, p),
+                    _ => Elem::convert(to, a),
+                }
             }
             _ => Elem::convert(to, a),
         }
@@ -449,6 +474,24 @@ fn chooses(e: &Elem) -> bool {
             literal(t) && chooses(f) || chooses(t) && literal(f)
         }
         _ => false,
+    }
+}
+
+/// A polynomial that an unsigned number is equal to up to multiples of 2^bits: sums, differences, products and conversions
+/// of numbers that are no larger keep to that, whatever wraps.
+fn modulo_its_type(e: &ElemRef) -> Option<Idx> {
+    let ty = e.ty();
+    if !ty.is_int() || ty.is_signed() || ty == ScalarType::I1 {
+        return None;
+    }
+    let part = |e: &ElemRef| index_like(e).or_else(|| modulo_its_type(e));
+    match &**e {
+        Elem::Binary(op @ (BinOp::Add | BinOp::Subtract | BinOp::Multiply), a, b) => {
+            Some(arithmetic(*op, &part(a)?, &part(b)?))
+        }
+        // (A number of fewer bits has to be that number, not one up to multiples.)
+        Elem::Convert(_, inner) if inner.ty().is_int() => index_like(inner),
+        _ => None,
     }
 }
 
