@@ -333,12 +333,6 @@ impl Executor<'_, '_> {
             Some(p) if to.is_int() && (from.fits_in(to) || self.fits(to, &p)) => {
                 Elem::of_idx(to, p)
             }
-            None if to.is_int() && to != ScalarType::I1 && to.bits() <= from.bits() => {
-                match modulo_its_type(&a) {
-                    Some(p) if self.fits(to, &p) => Elem::of_idx(to, p),
-                    _ => Elem::convert(to, a),
-                }
-            }
             _ => Elem::convert(to, a),
         }
     }
@@ -478,21 +472,32 @@ fn chooses(e: &Elem) -> bool {
 }
 
 /// A polynomial that an unsigned number is equal to up to multiples of 2^bits: sums, differences, products and conversions
-/// of numbers that are no larger keep to that, whatever wraps.
+/// of numbers that are no larger keep to that, whatever wraps. Numbers in memory are none of an index, and so deep an index
+/// nobody writes.
 fn modulo_its_type(e: &ElemRef) -> Option<Idx> {
-    let ty = e.ty();
-    if !ty.is_int() || ty.is_signed() || ty == ScalarType::I1 {
-        return None;
+    fn part(e: &ElemRef, depth: usize) -> Option<Idx> {
+        let known = index_like(e).filter(|p| !p.has_values());
+        known.or_else(|| modulo(e, depth.checked_sub(1)?))
     }
-    let part = |e: &ElemRef| index_like(e).or_else(|| modulo_its_type(e));
-    match &**e {
-        Elem::Binary(op @ (BinOp::Add | BinOp::Subtract | BinOp::Multiply), a, b) => {
-            Some(arithmetic(*op, &part(a)?, &part(b)?))
+    fn modulo(e: &ElemRef, depth: usize) -> Option<Idx> {
+        let ty = e.ty();
+        if !ty.is_int() || ty.is_signed() || ty == ScalarType::I1 {
+            return None;
         }
-        // (A number of fewer bits has to be that number, not one up to multiples.)
-        Elem::Convert(_, inner) if inner.ty().is_int() => index_like(inner),
-        _ => None,
+        match &**e {
+            Elem::Binary(op @ (BinOp::Add | BinOp::Subtract | BinOp::Multiply), a, b) => {
+                let b = part(b, depth)?;
+                Some(arithmetic(*op, &part(a, depth)?, &b))
+            }
+            // (A number of fewer bits has to be that number, not one up to multiples.)
+            Elem::Convert(_, inner) if inner.ty().is_int() => {
+                index_like(inner).filter(|p| !p.has_values())
+            }
+            _ => None,
+        }
     }
+    const DEEP: usize = 4;
+    modulo(e, DEEP)
 }
 
 /// A sum, a difference or a product.
