@@ -63,6 +63,8 @@ pub(super) struct State<'u> {
     pairs: HashMap<Cursor<'u>, [super::place::Pointer; 2]>,
     /// Names that are assigned once.
     pub fixed: HashSet<Sym>,
+    /// The lambdas that are being called, with the variables of which they have copies.
+    copied_now: Vec<(Cursor<'u>, Cursor<'u>)>,
     /// Arrays that must not be written, because a copy of them is not made.
     copies: Vec<(Sym, String, Option<Span>)>,
     /// The arrays of vectors that are passed by value, without a copy of the function's own.

@@ -3,6 +3,7 @@
 //! what [`Lower::flat_signature`] says in the end.
 
 mod apart;
+mod captured;
 mod element;
 mod ends;
 mod first_value;
@@ -17,6 +18,7 @@ mod result;
 mod unused;
 
 pub(super) use apart::taken_apart;
+pub(super) use captured::{may_change, stays};
 pub(super) use element::{StructArgument, parts, uniform};
 pub(super) use first_value::is_zero_at_first;
 pub(super) use global::is_reached;

@@ -149,6 +149,28 @@ fn copies_of_other_kinds_are_refused() {
     }
 }
 
+/// What a lambda has copied is not what becomes of it later, and is nothing that a lambda which it calls sees.
+#[test]
+fn copies_in_lambdas_that_are_not_made_are_refused() {
+    for (source, code) in [
+        (
+            "struct M { int r; std::vector<int> d; };
+             void f(int *y, int n) { M a{n, std::vector<int>(n)}; auto g = [=](int i) { return a.d[i]; }; a.d[0] = 1; y[0] = g(0); }",
+            "TZ0224",
+        ),
+        ("void f(const int *x, int *y) { auto g = [x](int i) { return x[i]; }; x++; y[0] = g(0); }", "TZ0224"),
+        ("void f(std::vector<int> &v, int *y) { auto it = v.begin(); auto g = [it] { return *it; }; ++it; y[0] = g(); }", "TZ0224"),
+        (
+            "void f(int z, int *y) { auto g = [&](int k) { return z + k; };
+               auto h = [z, &g](int k) { return g(k) * 2 + z; }; z = 5; y[0] = h(1); }",
+            "TZ0209",
+        ),
+        ("struct L { int d[3]; }; int f(L l, int k) { l.d[0] += k; return l.d[0]; }", "TZ0230"),
+    ] {
+        refuses(source, code, "");
+    }
+}
+
 #[test]
 fn elements_of_another_type_are_converted() {
     lowers(

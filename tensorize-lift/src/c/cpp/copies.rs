@@ -9,7 +9,7 @@ use super::seq::{Seq, int};
 
 impl<'u> Lower<'u, '_> {
     /// A parameter by value is a copy, and a copy is not made.
-    pub(super) fn must_not_change(&mut self, p: Cursor<'u>, target: &Target) {
+    pub(in super::super) fn must_not_change(&mut self, p: Cursor<'u>, target: &Target) {
         let at = super::super::lower::span(p);
         self.cpp
             .copies

@@ -4,6 +4,7 @@ use super::super::call::{self, Arg};
 use super::super::codes;
 use super::super::expr::{Arith, arithmetic, as_truth, negation};
 use super::super::ffi::{Cursor, Type};
+use super::super::flatten::{Path, may_change, stays};
 use super::super::lower::{Binding, Lower, Result, convert, operands, problem, scalar_type};
 use super::super::place::Place;
 use super::super::types::{self, Ty, usual};
@@ -18,12 +19,20 @@ use tensorize_ir::scalar::ScalarType;
 #[derive(Clone)]
 pub(in super::super) enum Callable<'u> {
     /// The expression, and what it copied when it was made.
-    Lambda(Cursor<'u>, Vec<(Cursor<'u>, Binding<'u>)>),
+    Lambda(Cursor<'u>, Vec<(Cursor<'u>, Copied<'u>)>),
     Function(Cursor<'u>),
     /// Of `<functional>`.
     Functor(String, Option<ScalarType>),
     /// Of a class of the file's own, and its `operator()`.
     Object(This<'u>, Cursor<'u>),
+}
+
+/// What a name stands for in a lambda that has copied it.
+#[derive(Clone)]
+pub(in super::super) enum Copied<'u> {
+    Bound(Binding<'u>),
+    /// A struct of numbers.
+    Record(Path<'u>),
 }
 
 impl<'u> Callable<'u> {
@@ -138,7 +147,7 @@ impl<'u> Lower<'u, '_> {
                 .enumerate()
                 .any(|(i, t)| t == name && (i > 0 && captures[i - 1] == "&") == by_reference)
         };
-        let mut copied: Vec<(Cursor<'u>, Binding<'u>)> = Vec::new();
+        let mut copied: Vec<(Cursor<'u>, Copied<'u>)> = Vec::new();
         let mut pending = e.children();
         while let Some(c) = pending.pop() {
             pending.extend(c.children());
@@ -149,6 +158,11 @@ impl<'u> Lower<'u, '_> {
             let name = d.spelling();
             let copies = listed(&name, false) || by_default && !listed(&name, true);
             if !copies || copied.iter().any(|(known, _)| *known == d) {
+                continue;
+            }
+            if self.names_a_record(d) {
+                let copy = self.captured_record(d, c)?;
+                copied.extend(copy.map(|path| (d, Copied::Record(path))));
                 continue;
             }
             let Some(binding) = self.bindings.get(&d).cloned() else {
@@ -180,9 +194,15 @@ impl<'u> Lower<'u, '_> {
                         e,
                     ));
                 }
+                Binding::Pointer(_) | Binding::VectorVariable(..) if self.assigned.contains(&d) => {
+                    return Err(may_change(&name, e));
+                }
+                Binding::Callable(Callable::Object(This::Named(_), _)) if !stays(d) => {
+                    return Err(may_change(&name, e));
+                }
                 other => other,
             };
-            copied.push((d, binding));
+            copied.push((d, Copied::Bound(binding)));
         }
         Ok(Callable::Lambda(e, copied))
     }
@@ -241,18 +261,55 @@ impl<'u> Lower<'u, '_> {
                 } else {
                     *e
                 };
-                let saved: Vec<_> = copied
-                    .iter()
-                    .map(|(d, b)| (*d, self.bindings.insert(*d, b.clone())))
-                    .collect();
-                let result = self.enter(at, definition, args, None, None);
-                for (d, b) in saved {
-                    match b {
-                        Some(b) => self.bindings.insert(d, b),
-                        None => self.bindings.remove(&d),
-                    };
+                // One that is called by another, and has not been made by it, knows nothing of the other's copies.
+                let foreign = |(by, d): &(Cursor<'u>, Cursor<'u>)| {
+                    let own = copied.iter().any(|(c, _)| c == d);
+                    !own && e.mentions(*d) && !by.contains(&mut |c| c == *e)
+                };
+                if self.cpp.copied_now.iter().any(foreign) {
+                    return Err(unsupported(
+                        "a lambda is called by one that has a copy of a variable which it names",
+                    ));
                 }
+                let saved = self.with_copies(*e, copied);
+                let result = self.enter(at, definition, args, None, None);
+                self.without_copies(saved);
                 result
+            }
+        }
+    }
+
+    /// Has names stand for a lambda's copies; what they stood for.
+    fn with_copies(
+        &mut self,
+        lambda: Cursor<'u>,
+        copied: &[(Cursor<'u>, Copied<'u>)],
+    ) -> Vec<(Cursor<'u>, Option<Copied<'u>>)> {
+        let mut saved = Vec::new();
+        for (d, copy) in copied {
+            self.cpp.copied_now.push((lambda, *d));
+            let before = match copy {
+                Copied::Bound(b) => self.bindings.insert(*d, b.clone()).map(Copied::Bound),
+                Copied::Record(path) => self.swap_record(*d, path.clone()).map(Copied::Record),
+            };
+            saved.push((*d, before));
+        }
+        saved
+    }
+
+    fn without_copies(&mut self, saved: Vec<(Cursor<'u>, Option<Copied<'u>>)>) {
+        for (d, before) in saved {
+            self.cpp.copied_now.pop();
+            match before {
+                Some(Copied::Bound(b)) => {
+                    self.bindings.insert(d, b);
+                }
+                Some(Copied::Record(path)) => {
+                    self.swap_record(d, path);
+                }
+                None => {
+                    self.bindings.remove(&d);
+                }
             }
         }
     }

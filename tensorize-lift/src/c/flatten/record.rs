@@ -230,10 +230,15 @@ impl<'u> Lower<'u, '_> {
             is_const,
         };
         let (place, node) = self.part(&part, c)?;
-        if let Place::Var(name, _) = &place
-            && by_pointer
-        {
-            self.flat.of_the_caller.insert(name.clone(), codes::RECORD);
+        match &place {
+            Place::Var(name, _) if by_pointer => {
+                self.flat.of_the_caller.insert(name.clone(), codes::RECORD);
+            }
+            // The caller's has been copied, which nobody sees as long as neither changes.
+            Place::Array(p) if !by_pointer && !matches!(t, Ty::Pointer(_)) => {
+                self.must_not_change(field, &p.target);
+            }
+            _ => {}
         }
         if let Node::Struct { fields, .. } = self.node(&owner, c)? {
             fields.push((field, node));
