@@ -251,10 +251,17 @@ fn original(plan: &Plan<'_>) -> Result<String, Error> {
         // Each call sets them.
         let _ = writeln!(c, "__typeof__({name}) {name} __attribute__((weak));");
     }
+    let named = |call: &str| {
+        let sources = plan.functions.iter().filter_map(|(_, s)| s.source.as_ref());
+        sources.filter(|s| s.call == call).count()
+    };
     for (i, (name, signature)) in plan.functions.iter().enumerate() {
         let entry = format!("tensorize_original_{i}");
         c += &match &signature.source {
-            Some(source) => described(&entry, i, signature, source)?,
+            Some(source) => {
+                let overloaded = named(&source.call) > 1;
+                described(&entry, i, signature, source, overloaded)?
+            }
             None => call(&entry, name, signature, language),
         };
         let _ = write!(entries, " tensorize_original_{i},");
@@ -313,6 +320,7 @@ fn described(
     i: usize,
     signature: &Signature,
     source: &signature::Source,
+    overloaded: bool,
 ) -> Result<String, Error> {
     let flat: Vec<Flat> = signature
         .params
@@ -332,6 +340,12 @@ fn described(
     let thunk = format!("tensorize_thunk_{i}");
     let mut c = adaptor.globals();
     let target = match (source.language, source.is_method()) {
+        // Which of them is called is not for the arguments to say.
+        (Language::Cpp, false) if overloaded => {
+            let types: Vec<&str> = source.params.iter().map(|p| p.ty.as_str()).collect();
+            let (returns, types) = (&source.returns, types.join(", "));
+            format!("static_cast<{returns} (*)({types})>(&::{})", source.call)
+        }
         // A name of the library that the file has made its own, as `using namespace std` does, is another one.
         (Language::Cpp, false) => format!("::{}", source.call),
         _ => source.call.clone(),
