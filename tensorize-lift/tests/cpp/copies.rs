@@ -158,6 +158,11 @@ fn copies_in_lambdas_that_are_not_made_are_refused() {
              void f(int *y, int n) { M a{n, std::vector<int>(n)}; auto g = [=](int i) { return a.d[i]; }; a.d[0] = 1; y[0] = g(0); }",
             "TZ0224",
         ),
+        (
+            "struct M { int r; mutable std::vector<int> d; void bump() const { d[0] = 1; } };
+             void f(int *y, int n) { const M a{n, std::vector<int>(n)}; auto g = [a](int i) { return a.d[i]; }; a.bump(); y[0] = g(0); }",
+            "TZ0224",
+        ),
         ("void f(const int *x, int *y) { auto g = [x](int i) { return x[i]; }; x++; y[0] = g(0); }", "TZ0224"),
         ("void f(std::vector<int> &v, int *y) { auto it = v.begin(); auto g = [it] { return *it; }; ++it; y[0] = g(); }", "TZ0224"),
         (

@@ -4,7 +4,7 @@ use super::super::call::{self, Arg};
 use super::super::codes;
 use super::super::expr::{Arith, arithmetic, as_truth, negation};
 use super::super::ffi::{Cursor, Type};
-use super::super::flatten::{Path, may_change, stays};
+use super::super::flatten::{Path, has_state, may_change};
 use super::super::lower::{Binding, Lower, Result, convert, operands, problem, scalar_type};
 use super::super::place::Place;
 use super::super::types::{self, Ty, usual};
@@ -197,7 +197,7 @@ impl<'u> Lower<'u, '_> {
                 Binding::Pointer(_) | Binding::VectorVariable(..) if self.assigned.contains(&d) => {
                     return Err(may_change(&name, e));
                 }
-                Binding::Callable(Callable::Object(This::Named(_), _)) if !stays(d) => {
+                Binding::Callable(Callable::Object(This::Named(_), _)) if has_state(d) => {
                     return Err(may_change(&name, e));
                 }
                 other => other,

@@ -2,9 +2,8 @@
 
 use super::{Path, local};
 use crate::c::codes;
-use crate::c::ffi::Cursor;
+use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, problem};
-use clang_sys::*;
 
 impl<'u> Lower<'u, '_> {
     /// Whether a variable stands for a struct.
@@ -17,28 +16,47 @@ impl<'u> Lower<'u, '_> {
         self.flat.records.insert(d, path)
     }
 
-    /// A copy of the struct that a variable stands for, named at `at`; none if it stays what it is.
+    /// A copy of the struct that a variable stands for, named at `at`; none if it has more than numbers, and stays what it is.
     pub fn captured_record(&mut self, d: Cursor<'u>, at: Cursor<'u>) -> Result<Option<Path<'u>>> {
         let Some(path) = self.flat.records.get(&d).cloned() else {
             return Ok(None);
         };
-        // What the kernel gets by reference to const is nobody's to change.
-        let given = d.kind() == CXCursor_ParmDecl && path.0.is_parameter();
-        if stays(d) || given && d.ty().canonical().pointee().is_const() {
-            return Ok(None);
+        if local::is_of_numbers(at) {
+            let numbers = self.numbers_of(&path, at)?;
+            self.bind_struct(d, Some(numbers))?;
+            return Ok(self.flat.records.insert(d, path));
         }
-        if !local::is_of_numbers(at) {
+        // What the kernel gets by reference to const is nobody's to change.
+        let given = self.frames[0].function.arguments().contains(&d);
+        let t = d.ty().canonical();
+        let stays = stays(d) || given && t.pointee().is_const();
+        if !stays || has_mutable(at.ty()) {
             return Err(may_change(&d.spelling(), at));
         }
-        let numbers = self.numbers_of(&path, at)?;
-        self.bind_struct(d, Some(numbers))?;
-        Ok(self.flat.records.insert(d, path))
+        Ok(None)
     }
 }
 
+/// Whether a struct has a member that also changes where it is const.
+fn has_mutable(t: Type<'_>) -> bool {
+    let Some(declaration) = super::struct_declaration(t) else {
+        return false;
+    };
+    declaration.ty().fields().into_iter().any(|f| {
+        let tokens = f.tokens();
+        tokens.iter().any(|(_, text, _)| text == "mutable") || has_mutable(f.ty())
+    })
+}
+
 /// Whether a variable is one that nothing changes.
-pub(in crate::c) fn stays(d: Cursor<'_>) -> bool {
+fn stays(d: Cursor<'_>) -> bool {
     d.ty().canonical().is_const()
+}
+
+/// Whether a function object may be another one later.
+pub(in crate::c) fn has_state(d: Cursor<'_>) -> bool {
+    let fields = super::struct_declaration(d.ty()).map(|s| s.ty().fields());
+    !fields.is_some_and(|f| f.is_empty()) && (!stays(d) || has_mutable(d.ty()))
 }
 
 pub(in crate::c) fn may_change(name: &str, at: Cursor<'_>) -> crate::c::Problem {
