@@ -8,6 +8,7 @@ mod argument;
 mod assigned;
 mod between;
 mod call;
+mod captures;
 mod checked;
 pub(super) mod class;
 mod copies;

@@ -18,7 +18,7 @@ mod result;
 mod unused;
 
 pub(super) use apart::taken_apart;
-pub(super) use captured::{has_state, may_change};
+pub(super) use captured::may_change;
 pub(super) use element::{StructArgument, parts, uniform};
 pub(super) use first_value::is_zero_at_first;
 pub(super) use global::is_reached;

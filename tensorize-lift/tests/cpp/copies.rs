@@ -166,6 +166,12 @@ fn copies_in_lambdas_that_are_not_made_are_refused() {
         ("void f(const int *x, int *y) { auto g = [x](int i) { return x[i]; }; x++; y[0] = g(0); }", "TZ0224"),
         ("void f(std::vector<int> &v, int *y) { auto it = v.begin(); auto g = [it] { return *it; }; ++it; y[0] = g(); }", "TZ0224"),
         (
+            "#include <immintrin.h>
+             void f(const float *x, float *y) { __m128 a = _mm_loadu_ps(x); auto g = [a]() { return a; };
+               a = _mm_add_ps(a, a); _mm_storeu_ps(y, g()); }",
+            "TZ0224",
+        ),
+        (
             "void f(int z, int *y) { auto g = [&](int k) { return z + k; };
                auto h = [z, &g](int k) { return g(k) * 2 + z; }; z = 5; y[0] = h(1); }",
             "TZ0209",

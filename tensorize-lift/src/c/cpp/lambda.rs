@@ -4,10 +4,10 @@ use super::super::call::{self, Arg};
 use super::super::codes;
 use super::super::expr::{Arith, arithmetic, as_truth, negation};
 use super::super::ffi::{Cursor, Type};
-use super::super::flatten::{Path, has_state, may_change};
 use super::super::lower::{Binding, Lower, Result, convert, operands, problem, scalar_type};
 use super::super::place::Place;
 use super::super::types::{self, Ty, usual};
+use super::captures::Copied;
 use super::class::{Class, in_std};
 use super::method::This;
 use clang_sys::*;
@@ -25,14 +25,6 @@ pub(in super::super) enum Callable<'u> {
     Functor(String, Option<ScalarType>),
     /// Of a class of the file's own, and its `operator()`.
     Object(This<'u>, Cursor<'u>),
-}
-
-/// What a name stands for in a lambda that has copied it.
-#[derive(Clone)]
-pub(in super::super) enum Copied<'u> {
-    Bound(Binding<'u>),
-    /// A struct of numbers.
-    Record(Path<'u>),
 }
 
 impl<'u> Callable<'u> {
@@ -111,114 +103,6 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
-    /// Takes the copies that a lambda takes when it is made.
-    fn lambda(&mut self, e: Cursor<'u>) -> Result<Callable<'u>> {
-        let tokens: Vec<String> = e.tokens().into_iter().map(|t| t.1).collect();
-        let close = closing(&tokens)
-            .ok_or_else(|| problem(codes::OPERATOR, "a lambda that is hidden in a macro", e))?;
-        let captures = &tokens[1..close];
-        let body = tokens.iter().position(|t| t == "{").unwrap_or(tokens.len());
-        if tokens[close..body].iter().any(|t| t == "mutable") {
-            return Err(problem(
-                codes::FUNCTION_POINTER,
-                "a mutable lambda keeps a state from call to call",
-                e,
-            ));
-        }
-        if captures.iter().any(|t| t == "=") && captures.first().is_none_or(|t| t != "=")
-            || captures
-                .iter()
-                .any(|t| t == "this" || t == "(" || t == "{" || t == "...")
-            || captures.first().is_some_and(|t| t == "=")
-                && captures.iter().skip(1).any(|t| t == "=")
-        {
-            let mut p = problem(
-                codes::EXPRESSION,
-                "this capture of a lambda is not supported",
-                e,
-            );
-            p.help = Some("capture variables by their names, or with [=] or [&]".into());
-            return Err(p);
-        }
-        let by_default = captures.first().is_some_and(|t| t == "=");
-        let listed = |name: &str, by_reference: bool| {
-            captures
-                .iter()
-                .enumerate()
-                .any(|(i, t)| t == name && (i > 0 && captures[i - 1] == "&") == by_reference)
-        };
-        let mut copied: Vec<(Cursor<'u>, Copied<'u>)> = Vec::new();
-        let mut pending = e.children();
-        while let Some(c) = pending.pop() {
-            pending.extend(c.children());
-            if c.kind() != CXCursor_DeclRefExpr {
-                continue;
-            }
-            let Some(d) = c.referenced() else { continue };
-            let name = d.spelling();
-            let copies = listed(&name, false) || by_default && !listed(&name, true);
-            if !copies || copied.iter().any(|(known, _)| *known == d) {
-                continue;
-            }
-            if self.names_a_record(d) {
-                let copy = self.captured_record(d, c)?;
-                copied.extend(copy.map(|path| (d, Copied::Record(path))));
-                continue;
-            }
-            let Some(binding) = self.bindings.get(&d).cloned() else {
-                continue;
-            };
-            // A reference is copied as what it refers to.
-            let binding = match binding {
-                Binding::Scalar(var, ty) => self.copied(Expr::Var(var, ty), ty)?,
-                Binding::Alias(place) => {
-                    let v = self.load(place, c)?;
-                    let ty = v.ty();
-                    self.copied(v, ty)?
-                }
-                Binding::Seq(s)
-                    if matches!(types::of(d).referred(), Ty::Class(Class::Span(..))) =>
-                {
-                    Binding::Seq(s)
-                }
-                Binding::Seq(s) => {
-                    let array = s.start.target.array.clone();
-                    let at = super::super::lower::span(e);
-                    self.cpp.copies.push((array, name, at));
-                    Binding::Seq(self.settled_seq(s)?)
-                }
-                Binding::Array(..) => {
-                    return Err(problem(
-                        codes::EXPRESSION,
-                        format!("the lambda copies the array '{name}'"),
-                        e,
-                    ));
-                }
-                Binding::Pointer(_) | Binding::VectorVariable(..) if self.assigned.contains(&d) => {
-                    return Err(may_change(&name, e));
-                }
-                Binding::Callable(Callable::Object(This::Named(_), _)) if has_state(d) => {
-                    return Err(may_change(&name, e));
-                }
-                other => other,
-            };
-            copied.push((d, Copied::Bound(binding)));
-        }
-        Ok(Callable::Lambda(e, copied))
-    }
-
-    fn copied(&mut self, value: Expr, ty: ScalarType) -> Result<Binding<'u>> {
-        Ok(match self.settled("copy", value)? {
-            Expr::Var(var, ty) => Binding::Scalar(var, ty),
-            Expr::Const(v) => Binding::Constant(v),
-            value => {
-                let var = self.fresh("copy");
-                self.assign_var(var.clone(), value)?;
-                Binding::Scalar(var, ty)
-            }
-        })
-    }
-
     /// Calls it. `within` is the algorithm's instance, where the type of a generic lambda's parameters is
     /// found.
     pub fn apply(
@@ -275,41 +159,6 @@ impl<'u> Lower<'u, '_> {
                 let result = self.enter(at, definition, args, None, None);
                 self.without_copies(saved);
                 result
-            }
-        }
-    }
-
-    /// Has names stand for a lambda's copies; what they stood for.
-    fn with_copies(
-        &mut self,
-        lambda: Cursor<'u>,
-        copied: &[(Cursor<'u>, Copied<'u>)],
-    ) -> Vec<(Cursor<'u>, Option<Copied<'u>>)> {
-        let mut saved = Vec::new();
-        for (d, copy) in copied {
-            self.cpp.copied_now.push((lambda, *d));
-            let before = match copy {
-                Copied::Bound(b) => self.bindings.insert(*d, b.clone()).map(Copied::Bound),
-                Copied::Record(path) => self.swap_record(*d, path.clone()).map(Copied::Record),
-            };
-            saved.push((*d, before));
-        }
-        saved
-    }
-
-    fn without_copies(&mut self, saved: Vec<(Cursor<'u>, Option<Copied<'u>>)>) {
-        for (d, before) in saved {
-            self.cpp.copied_now.pop();
-            match before {
-                Some(Copied::Bound(b)) => {
-                    self.bindings.insert(d, b);
-                }
-                Some(Copied::Record(path)) => {
-                    self.swap_record(d, path);
-                }
-                None => {
-                    self.bindings.remove(&d);
-                }
             }
         }
     }
@@ -523,12 +372,6 @@ fn is_generic(p: Cursor<'_>) -> bool {
         || p.children()
             .iter()
             .any(|c| c.kind() == CXCursor_TypeRef && c.spelling().contains("auto"))
-}
-
-/// Where the brackets of a lambda close.
-fn closing(tokens: &[String]) -> Option<usize> {
-    (tokens.first()? == "[").then_some(())?;
-    tokens.iter().position(|t| t == "]")
 }
 
 /// The call operator of this lambda, as an instance of an algorithm calls it.

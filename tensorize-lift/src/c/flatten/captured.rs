@@ -29,7 +29,7 @@ impl<'u> Lower<'u, '_> {
         // What the kernel gets by reference to const is nobody's to change.
         let given = self.frames[0].function.arguments().contains(&d);
         let t = d.ty().canonical();
-        let stays = stays(d) || given && t.pointee().is_const();
+        let stays = t.is_const() || given && t.pointee().is_const();
         if !stays || has_mutable(at.ty()) {
             return Err(may_change(&d.spelling(), at));
         }
@@ -48,17 +48,7 @@ fn has_mutable(t: Type<'_>) -> bool {
     })
 }
 
-/// Whether a variable is one that nothing changes.
-fn stays(d: Cursor<'_>) -> bool {
-    d.ty().canonical().is_const()
-}
-
-/// Whether a function object may be another one later.
-pub(in crate::c) fn has_state(d: Cursor<'_>) -> bool {
-    let fields = super::struct_declaration(d.ty()).map(|s| s.ty().fields());
-    !fields.is_some_and(|f| f.is_empty()) && (!stays(d) || has_mutable(d.ty()))
-}
-
+/// Why a lambda is refused.
 pub(in crate::c) fn may_change(name: &str, at: Cursor<'_>) -> crate::c::Problem {
     let message = format!("the lambda copies '{name}', which may change afterwards");
     let mut p = problem(codes::EXPRESSION, message, at);
