@@ -1,12 +1,11 @@
 //! A project whose kernels run on accelerators: lifted, generated, built and run. The devices are emulated.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use backends::magic::Magic;
-use tensorize_e2e::{build, cargo, copy, root, succeed, target_dir};
+use tensorize_e2e::{build, cargo, copy, lift, root, succeed};
 use tensorize_prove::solver::{self, Answer, Solver};
 
 /// The project built for `targets`.
@@ -20,17 +19,7 @@ fn program(name: &str, targets: &str) -> (tempfile::TempDir, PathBuf) {
         .replace("name = \"accelerators\"", &format!("name = \"{name}\""))
         .replace("[\"gemmini\"]", targets);
     fs::write(&manifest, text).expect("a writable copy");
-    // The first build tells the tool what there is.
-    let mut first = cargo();
-    first
-        .args(["build", "--release", "--manifest-path"])
-        .arg(&manifest)
-        .env("TENSORIZE_BIN", "")
-        .env("CARGO_TARGET_DIR", target_dir());
-    tensorize_e2e::run(&mut first);
-    let arguments = ["cargo-tensorize", "--manifest-path"].map(OsString::from);
-    let code = cargo_tensorize::main(arguments.into_iter().chain([manifest.into()]));
-    assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
+    lift(&manifest);
     let program = build(cargo().env("TENSORIZE_STRICT", "1"), folder.path(), name);
     (folder, program)
 }

@@ -2,13 +2,12 @@
 //! The tests of a framework are in a module of its name, so that one that is not there can be left out by name.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use tensorize_e2e::{build, cargo, copy, root, succeed, target_dir};
+use tensorize_e2e::{build, cargo, copy, lift, root, succeed};
 
 /// How many kernels the project has.
 const KERNELS: usize = 7;
@@ -62,18 +61,7 @@ fn program() -> &'static PathBuf {
         );
         assert!(text.contains("targets = [\"numpy\""), "{text}");
         fs::write(&manifest, text).expect("a writable copy");
-        // The first build tells the tool what there is.
-        let mut first = cargo();
-        first
-            .args(["build", "--release", "--manifest-path"])
-            .arg(&manifest)
-            .env("TENSORIZE_BIN", "")
-            .env("CARGO_TARGET_DIR", target_dir());
-        tensorize_e2e::run(&mut first);
-        let arguments = ["cargo-tensorize", "--manifest-path"].map(OsString::from);
-        let code = cargo_tensorize::main(arguments.into_iter().chain([manifest.into()]));
-        let clean = std::process::ExitCode::SUCCESS;
-        assert_eq!(format!("{code:?}"), format!("{clean:?}"));
+        lift(&manifest);
         let strict = &mut cargo();
         strict.env("TENSORIZE_STRICT", "1");
         let program = build(strict, folder.path(), "frameworks");

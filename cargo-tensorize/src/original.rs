@@ -57,7 +57,7 @@ fn on_device(kernel: &mut Kernel, target: &str) {
 fn ran(kernel: &mut Kernel, target: &str, verdict: &Verdict, on: &str) {
     match verdict {
         Ok(tally) if tally.compared == 0 => {
-            let why = "its arrays are too large, or too small, for any input to be tried";
+            let why = "no input that has elements is small enough to be tried";
             let help = "calls stay the original's; where sizes are constants in the source, smaller ones can be run";
             could_not_run(kernel, target, why, help);
         }
@@ -313,9 +313,10 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
     kernel.report.times_us.differential += micros(start.elapsed());
     match result {
         Ok(evidence) if evidence.compared == 0 => {
-            let why = match (evidence.tried, evidence.skipped) {
-                (0, 0) => "its arrays are too large for any input to be tried",
-                (0, _) => "C leaves its behaviour undefined on every input that was tried",
+            let why = match (evidence.tried, evidence.skipped, evidence.too_long) {
+                (0, 0, 0) => "its arrays are too large for any input to be tried",
+                (0, 0, _) => "it takes too many steps on every input that was tried",
+                (0, ..) => "C leaves its behaviour undefined on every input that was tried",
                 _ => "none of the inputs that were tried has an element",
             };
             not_run(kernel, why);

@@ -9,105 +9,70 @@ mod common;
 mod device;
 mod program;
 
+/// The tests of one target: `hidden` is the environment that hides its driver or device, `why` what is said then.
+macro_rules! on_a_device {
+    ($target:expr, hidden: $hidden:expr, why: $why:expr) => {
+        use super::device;
+        use super::program::Programs;
+        use backends::Target;
+        use std::sync::LazyLock;
+
+        static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| Programs::of($target.name()));
+
+        #[test]
+        fn a_program_computes_there() {
+            PROGRAMS.computes_there();
+        }
+
+        #[test]
+        fn a_program_without_it_says_so() {
+            PROGRAMS.says_that_it_was_built_without();
+        }
+
+        #[test]
+        fn a_machine_without_it_says_so() {
+            PROGRAMS.says_that_there_is_none($hidden, $why);
+        }
+
+        #[test]
+        fn operators() {
+            device::operators(&$target);
+        }
+
+        #[test]
+        fn wrong_tiles_and_wrong_sums_are_seen() {
+            device::wrong_tiles_and_wrong_sums_are_seen(&$target);
+        }
+
+        #[test]
+        fn wrong_code_is_not_stored() {
+            device::wrong_code_is_not_stored(&$target);
+        }
+
+        #[test]
+        fn fixtures_run() {
+            device::fixtures_run(&$target);
+        }
+
+        #[test]
+        fn all_benchmarks_run() {
+            device::all_benchmarks_run(&$target);
+        }
+    };
+}
+
 mod opencl {
-    use super::device;
-    use super::program::Programs;
     use backends::simt::OPENCL;
-    use std::sync::LazyLock;
 
-    static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| Programs::of("opencl"));
-
-    #[test]
-    fn a_program_computes_there() {
-        PROGRAMS.computes_there();
-    }
-
-    #[test]
-    fn a_program_without_it_says_so() {
-        PROGRAMS.says_that_it_was_built_without();
-    }
-
-    #[test]
-    fn a_machine_without_it_says_so() {
-        PROGRAMS
-            .says_that_there_is_none(("OCL_ICD_VENDORS", "/nowhere"), "there is no OpenCL driver");
-    }
-
-    #[test]
-    fn operators() {
-        device::operators(&OPENCL);
-    }
-
-    #[test]
-    fn wrong_tiles_and_wrong_sums_are_seen() {
-        device::wrong_tiles_and_wrong_sums_are_seen(&OPENCL);
-    }
-
-    #[test]
-    fn wrong_code_is_not_stored() {
-        device::wrong_code_is_not_stored(&OPENCL);
-    }
-
-    #[test]
-    fn fixtures_run() {
-        device::fixtures_run(&OPENCL);
-    }
-
-    #[test]
-    fn all_benchmarks_run() {
-        device::all_benchmarks_run(&OPENCL);
-    }
+    on_a_device!(OPENCL, hidden: ("OCL_ICD_VENDORS", "/nowhere"), why: "there is no OpenCL driver");
 }
 
 /// `cargo test -p tensorize-e2e --features nvidia --test gpus nvidia::`, on a machine with such a GPU.
 #[cfg(feature = "nvidia")]
 mod nvidia {
-    use super::device;
-    use super::program::Programs;
     use backends::simt::CUDA;
-    use std::sync::LazyLock;
 
-    static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| Programs::of("cuda"));
-
-    #[test]
-    fn a_program_computes_there() {
-        PROGRAMS.computes_there();
-    }
-
-    #[test]
-    fn a_program_without_it_says_so() {
-        PROGRAMS.says_that_it_was_built_without();
-    }
-
-    #[test]
-    fn a_machine_without_it_says_so() {
-        PROGRAMS.says_that_there_is_none(("CUDA_VISIBLE_DEVICES", ""), "there is no CUDA device");
-    }
-
-    #[test]
-    fn operators() {
-        device::operators(&CUDA);
-    }
-
-    #[test]
-    fn wrong_tiles_and_wrong_sums_are_seen() {
-        device::wrong_tiles_and_wrong_sums_are_seen(&CUDA);
-    }
-
-    #[test]
-    fn wrong_code_is_not_stored() {
-        device::wrong_code_is_not_stored(&CUDA);
-    }
-
-    #[test]
-    fn fixtures_run() {
-        device::fixtures_run(&CUDA);
-    }
-
-    #[test]
-    fn all_benchmarks_run() {
-        device::all_benchmarks_run(&CUDA);
-    }
+    on_a_device!(CUDA, hidden: ("CUDA_VISIBLE_DEVICES", ""), why: "there is no CUDA device");
 }
 
 /// Compiled by NVRTC, and not run: there is no emulation, and a test may not count on a GPU.

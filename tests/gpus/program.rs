@@ -1,11 +1,10 @@
 //! A project whose kernels a device computes: the project `gpus`, with code for one target.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use tensorize_e2e::{build, cargo, copy, root, succeed, target_dir};
+use tensorize_e2e::{build, cargo, copy, lift, root, succeed};
 
 const KERNELS: [&str; 5] = ["screen", "matmul", "softmax", "dot", "every_other"];
 
@@ -28,17 +27,7 @@ impl Programs {
         let text = text.replace("../../..", &root().to_string_lossy());
         let text = text.replace("\"opencl\"", &format!("{target:?}"));
         fs::write(&manifest, &text).expect("a writable copy");
-        // The first build tells the tool what there is.
-        let mut first = cargo();
-        first
-            .args(["build", "--release", "--manifest-path"])
-            .arg(&manifest)
-            .env("TENSORIZE_BIN", "")
-            .env("CARGO_TARGET_DIR", target_dir());
-        tensorize_e2e::run(&mut first);
-        let arguments = ["cargo-tensorize", "--manifest-path"].map(OsString::from);
-        let code = cargo_tensorize::main(arguments.into_iter().chain([manifest.clone().into()]));
-        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
+        lift(&manifest);
         let strict = || {
             let mut command = cargo();
             command.env("TENSORIZE_STRICT", "1");

@@ -117,26 +117,27 @@ pub fn lifted(project: &str) -> (tempfile::TempDir, PathBuf) {
     let text = fs::read_to_string(&manifest).expect("a manifest");
     let text = text.replace("../../..", &root().to_string_lossy());
     fs::write(&manifest, text).expect("a writable copy");
+    lift(&manifest);
+    let program = build(cargo().env("TENSORIZE_STRICT", "1"), folder.path(), project);
+    (folder, program)
+}
+
+/// Has the tool lift a project's kernels, and store code for them.
+pub fn lift(manifest: &Path) {
     // The first build tells the tool what there is. It may fail: what a kernel on structs is in Rust is not known
     // before it is lifted.
     let mut first = cargo();
     first
         .args(["build", "--release", "--manifest-path"])
-        .arg(&manifest);
-    first
+        .arg(manifest)
         .env("TENSORIZE_BIN", "")
         .env("CARGO_TARGET_DIR", target_dir());
     run(&mut first);
     let arguments = ["cargo-tensorize", "--manifest-path"].map(OsString::from);
     let code = cargo_tensorize::main(arguments.into_iter().chain([manifest.into()]));
     let success = std::process::ExitCode::SUCCESS;
-    assert_eq!(
-        format!("{code:?}"),
-        format!("{success:?}"),
-        "{project} is lifted"
-    );
-    let program = build(cargo().env("TENSORIZE_STRICT", "1"), folder.path(), project);
-    (folder, program)
+    let (code, success) = (format!("{code:?}"), format!("{success:?}"));
+    assert_eq!(code, success, "{} is lifted", manifest.display());
 }
 
 /// The cargo that runs these tests, without what it set for them.

@@ -60,8 +60,10 @@ pub struct Evidence {
     pub compared: usize,
     /// The same, with those that gave it nothing to do.
     pub tried: usize,
-    /// Inputs on which C leaves the original's behaviour undefined, or which take too long.
+    /// Inputs on which C leaves the original's behaviour undefined.
     pub skipped: usize,
+    /// Inputs on which the interpreters take too many steps.
+    pub too_long: usize,
     /// Where one run is too large for the interpreters: the summary was evaluated at so many elements of the results,
     /// of so many. All elements of generated code were compared, as ever.
     pub places: Option<(u64, u64)>,
@@ -179,8 +181,7 @@ impl Differential {
         };
         let (tried, too_large) = checker.interpreters(effort)?;
         let (tried, originals) = checker.original(tried)?;
-        // A round starts from all that the one before has left, so that there is no evaluating it at some places.
-        if too_large && kernel.summary.rounds.is_none() {
+        if too_large {
             checker.at_places(effort)?;
         }
         let edges = match too_large {
@@ -266,7 +267,7 @@ impl Checker<'_> {
             .sample(effort.seed, tame, Palette::Tame)
             .chain(spec.sample(effort.seed ^ 0x5eed, effort.inputs - tame, Palette::All));
         let mut tried: Vec<Tried> = Vec::new();
-        let (mut seen, mut too_long, mut undefined) = (0, 0, 0);
+        let (mut seen, mut undefined) = (0, 0);
         for (number, case) in cases.enumerate() {
             match self.interpreted(&case, &self.how, SUMMARY)? {
                 Ok(mut t) => {
@@ -274,30 +275,32 @@ impl Checker<'_> {
                     seen += elements(&t.inputs);
                     tried.push(t);
                 }
-                Err(skip) => {
+                Err(Skip::TooLong) => self.evidence.too_long += 1,
+                Err(Skip::Undefined) => {
                     self.evidence.skipped += 1;
-                    too_long += usize::from(matches!(skip, Skip::TooLong));
-                    undefined += usize::from(matches!(skip, Skip::Undefined) && number < tame);
+                    undefined += usize::from(number < tame);
                 }
             }
             // Where all inputs have one shape, the others take as long.
             if seen > MAX_ELEMENTS
-                || spec.is_fixed() && tried.is_empty() && too_long == ENOUGH_TOO_LONG
+                || spec.is_fixed() && tried.is_empty() && self.evidence.too_long == ENOUGH_TOO_LONG
             {
                 break;
             }
         }
-        // What is undefined on tame values is not run where no interpreter can tell.
-        if undefined == 0 && !tried.iter().any(Tried::does_something) {
+        // What is undefined on tame values is not run where no interpreter can tell. A round of a loop over time starts from
+        // all that the one before has left, so that there is no evaluating it at some places.
+        let in_rounds = self.kernel.summary.rounds.is_some();
+        if undefined == 0 && !in_rounds && !tried.iter().any(Tried::does_something) {
             return Ok((tried, true));
         }
-        // A kernel that works on large arrays only has one patient run.
+        // A kernel that works on large arrays only, or takes many rounds, has one patient run.
         let patient = Comparison {
             limit_steps: STEPS * 400,
             ..self.how.clone()
         };
         for case in spec.sample(effort.seed, 3, Palette::Tame) {
-            if !tried.is_empty() {
+            if tried.iter().any(Tried::does_something) {
                 break;
             }
             tried.extend(self.interpreted(&case, &patient, SUMMARY)?);

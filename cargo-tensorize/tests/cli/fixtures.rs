@@ -1,6 +1,6 @@
 //! Kernels of which it is known what becomes of them, in `fixtures/`: each says so in its first lines.
 
-use super::{code, fixtures, json, kernel, stderr, tensorize};
+use super::{code, fixtures, json, kernel, stderr, tensorize, tensorize_in};
 use serde_json::Value;
 
 /// The words after `// expect:`, one list for each such line.
@@ -188,4 +188,37 @@ fn summaries_of_somebody_else_are_proven_or_refuted() {
         }
         assert!(tried > 0, "{folder} has no summary");
     }
+}
+
+/// Where sizes are constants of the source, no input is small. Code for frameworks is compared at some places, or over one
+/// run of a loop over time; and what nobody can run has no code, which is no fault of the code's.
+#[test]
+fn code_for_constant_shapes_is_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = "void scale(const float *x, float *y)\n\
+             { for (int i = 0; i < 400000; i++) y[i] = 2 * x[i]; }\n\
+             void spread(float *x, float *y)\n\
+             { for (int t = 0; t < 40; t++) {\n\
+                 for (int i = 1; i < 999; i++) y[i] = (x[i - 1] + x[i + 1]) / 2;\n\
+                 for (int i = 1; i < 999; i++) x[i] = y[i]; } }\n\
+             void huge(const float *x, float *y)\n\
+             { for (long i = 0; i < 3000000; i++) y[i] = 2 * x[i]; }\n";
+    std::fs::write(dir.path().join("k.c"), c).unwrap();
+    let args = [
+        "lift",
+        "k.c",
+        "--target",
+        "numpy",
+        "--message-format",
+        "json",
+    ];
+    let lines = json(&tensorize_in(dir.path(), &args));
+    for name in ["scale", "spread"] {
+        let code = &kernel(&lines, name)["targets"]["numpy"];
+        assert_eq!(code["status"], "generated", "{name}: {code}");
+    }
+    let code = &kernel(&lines, "huge")["targets"]["numpy"];
+    assert_eq!(code["status"], "not-run", "{code}");
+    let why = code["why"].as_str().unwrap_or_default();
+    assert!(why.contains("small enough to be tried"), "{code}");
 }
