@@ -97,6 +97,11 @@ pub fn generate(
                    end, and this target has the caller's arrays only as yet";
         return report(TargetStatus::Unsupported, why.into());
     }
+    if summary.stores_where_data_says() && !target.has_state() {
+        let why =
+            "the data says where it stores something, and this target has no such stores as yet";
+        return report(TargetStatus::Unsupported, why.into());
+    }
     let make = |tier: Tier, plain: bool| {
         target.generate(&backends::Kernel {
             function: summary,

@@ -71,7 +71,7 @@ pub struct TensorType {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Output {
     /// `value` at index `(#0, #1, …)` is stored at `array[index]`. Different indices are different
-    /// locations.
+    /// locations. Which location one number is stored at may be read from the data.
     Store {
         /// The node.
         value: NodeId,
@@ -384,6 +384,13 @@ impl Function {
             Param::Array { name: n, elem, .. } if &**n == name => Some(*elem),
             _ => None,
         })
+    }
+
+    /// Whether the place of some result is read from the data.
+    pub fn stores_where_data_says(&self) -> bool {
+        let by_data =
+            |o: &Output| matches!(o, Output::Store { view, .. } if view.index.has_values());
+        self.outputs.iter().any(by_data)
     }
 
     /// Drops nodes that no output needs, and renumbers.

@@ -160,7 +160,7 @@ impl Function {
             })
         };
         match &node.op {
-            Op::View(view) => self.verify_view(view, ty).map(|_| ()),
+            Op::View(view) => self.verify_view(view, ty),
             Op::Param(name) => {
                 scalar()?;
                 let found = self.scalar_type(name);
@@ -237,13 +237,7 @@ impl Function {
                 ensure(e.ty() == ty.elem, || {
                     format!("makes {} of {}", ty.elem, e.ty())
                 })?;
-                Scope {
-                    function: self,
-                    rank: ty.rank(),
-                    vars: vec![],
-                    accs: vec![],
-                }
-                .elem(e)
+                self.scope(ty.rank()).elem(e)
             }
             op => {
                 let inferred = infer(op, &args)?;
@@ -262,7 +256,12 @@ impl Function {
             .ok_or_else(|| format!("there is no node %{value}"))?;
         match output {
             Output::Store { view, .. } => {
-                let is_const = self.verify_view(view, &node.ty)?;
+                let is_const = self.verify_array(view, &node.ty)?;
+                // The place of one number may be read from data; those of more would have to be different ones.
+                match node.ty.rank() {
+                    0 => self.scope(0).idx(&view.index)?,
+                    rank => self.over_sizes(&view.index, rank)?,
+                }
                 ensure(!is_const, || format!("'{}' points to const", view.array))
             }
             Output::Return { .. } => {
@@ -275,8 +274,13 @@ impl Function {
         }
     }
 
-    /// Whether the array that is viewed is one of constants.
-    fn verify_view(&self, view: &View, ty: &TensorType) -> Rule<bool> {
+    fn verify_view(&self, view: &View, ty: &TensorType) -> Rule {
+        self.verify_array(view, ty)?;
+        self.over_sizes(&view.index, ty.rank())
+    }
+
+    /// Whether the array that is viewed, and has to be of this type, is one of constants.
+    fn verify_array(&self, view: &View, ty: &TensorType) -> Rule<bool> {
         let array = self.params.iter().find_map(|p| match p {
             Param::Array {
                 name,
@@ -292,7 +296,6 @@ impl Function {
         ensure(elem == ty.elem, || {
             format!("'{name}' has elements {elem}, not {}", ty.elem)
         })?;
-        self.over_sizes(&view.index, ty.rank())?;
         Ok(is_const)
     }
 
@@ -308,13 +311,17 @@ impl Function {
         let message =
             || format!("'{idx}' depends on the contents of an array; use gather or generic");
         ensure(!idx.has_values(), message)?;
+        self.scope(rank).idx(idx)
+    }
+
+    /// Where the parameters and so many dimensions are known.
+    fn scope(&self, rank: usize) -> Scope<'_> {
         Scope {
             function: self,
             rank,
             vars: vec![],
             accs: vec![],
         }
-        .idx(idx)
     }
 }
 

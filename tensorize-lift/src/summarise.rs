@@ -18,6 +18,7 @@ use tensorize_prove::canon;
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::{Executor, Stuck};
 use tensorize_prove::loops::Oracle;
+use tensorize_prove::rising::Rising;
 use tensorize_prove::solver::Solver;
 use tensorize_prove::{Options, Proof, Verdict, integer_params, prove};
 
@@ -286,7 +287,7 @@ fn propose_once(
     oracle: &dyn Oracle,
     assume: &[Guard],
 ) -> Result<Proposal, Refusal> {
-    propose(kernel, &[], solver, oracle, assume)
+    propose(kernel, &[], &[], solver, oracle, assume)
 }
 
 /// The types of a kernel's integer parameters that are no numbers of rounds.
@@ -296,10 +297,12 @@ fn sizes(kernel: &loopir::Function, around: &[(Sym, Idx)]) -> BTreeMap<Sym, Scal
     params
 }
 
-/// The same of a kernel, or of one of so many rounds, which may lie in each other.
+/// The same of a kernel, or of one of so many rounds, which may lie in each other, with what is known of the numbers that
+/// these leave to each other.
 fn propose(
     kernel: &loopir::Function,
     around: &[(Sym, Idx)],
+    rising: &[Rising],
     solver: &mut Solver,
     oracle: &dyn Oracle,
     assume: &[Guard],
@@ -310,6 +313,9 @@ fn propose(
     exec.worst = Tier::Real;
     for (counter, trip) in around {
         exec.in_rounds(counter, trip);
+    }
+    for number in rising {
+        number.assume(&mut exec.ctx);
     }
     let found = results(&mut exec);
     let simpler = if assume.is_empty() {
@@ -364,7 +370,7 @@ fn propose(
             let sizes = hiding(&proposal.raised);
             let without = |p: &Proposal| p.raised.outputs.len() < proposal.raised.outputs.len();
             let special = (!sizes.is_empty())
-                .then(|| propose(kernel, around, solver, oracle, &sizes).ok())
+                .then(|| propose(kernel, around, rising, solver, oracle, &sizes).ok())
                 .flatten();
             Ok(match special.filter(without) {
                 Some(special) => special.or_else(proposal),
@@ -374,7 +380,7 @@ fn propose(
         (Some(proposal), _) => Ok(proposal),
         (None, refusal) => simpler
             .iter()
-            .filter_map(|assume| propose(kernel, around, solver, oracle, assume).ok())
+            .filter_map(|assume| propose(kernel, around, rising, solver, oracle, assume).ok())
             .find(|special| !gives_up(kernel, &special.raised))
             .ok_or_else(|| refusal.unwrap_or_else(nothing)),
     }

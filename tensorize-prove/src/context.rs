@@ -5,6 +5,7 @@ use crate::conditions::{encode_condition, is_index_condition, said_of_indices};
 use crate::overflow::Defined;
 use crate::ranges;
 use crate::reach::Asked;
+use crate::rising::Between;
 use crate::signs;
 use crate::smt::{Encoder, quoted};
 use crate::solver::{Answer, Solver};
@@ -32,6 +33,8 @@ pub struct Context<'s> {
     pub defined: Vec<Defined>,
     /// What guards say of every round of some loops.
     pub(crate) asked: Vec<Asked>,
+    /// What is known of numbers in memory where a round of a loop over time begins.
+    pub(crate) found_between: Vec<Between>,
     /// Folds that were shown to be equal, with how many facts there were then, all of which hold still.
     equal: Vec<(usize, EqualFolds)>,
     /// Names of bound variables.
@@ -80,6 +83,7 @@ impl<'s> Context<'s> {
             params,
             defined: Vec::new(),
             asked: Vec::new(),
+            found_between: Vec::new(),
             equal: Vec::new(),
             fresh: Fresh::default(),
             lemmas_used: BTreeSet::new(),
@@ -204,6 +208,13 @@ impl<'s> Context<'s> {
             defined: self.defined.len(),
             asked: self.asked.len(),
         }
+    }
+
+    /// Between what a number lies that a round of a loop over time finds in memory, if that is known here.
+    pub(crate) fn found_between(&mut self, e: &Elem) -> Option<(Idx, Idx)> {
+        let known = (self.found_between.iter()).find(|between| &*between.number == e);
+        let known = known?.clone();
+        self.holds(&known.if_).then_some((known.low, known.high))
     }
 
     /// Whether something is known here about a variable of this name.

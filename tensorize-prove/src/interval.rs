@@ -389,6 +389,9 @@ pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
 /// or by what is said of it.
 fn range(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
     let loops = &a.loops;
+    if let Some(ends) = ctx.found_between(e) {
+        return Some(ends);
+    }
     match &**e {
         Elem::Fold(f) => range_of_fold(ctx, f, loops),
         // What is a number of the other type, too, stays what it is.
@@ -398,12 +401,21 @@ fn range(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
         }
         // A place in a row, from where the row begins.
         Elem::Binary(BinOp::Add, x, y) if e.ty().is_int() => {
-            let mut ends = |x: &ElemRef| match index_like(x) {
-                Some(p) => Some((bound(ctx, &p, loops, false)?, bound(ctx, &p, loops, true)?)),
-                None => range(ctx, x, a),
-            };
-            let (x, y) = (ends(x)?, ends(y)?);
+            let (x, y) = (ends(ctx, x, a)?, ends(ctx, y, a)?);
             keeps_within(ctx, e.ty(), (&x.0 + &y.0, &x.1 + &y.1))
+        }
+        // One or the other.
+        Elem::Select(c, t, f) if e.ty().is_int() => {
+            let mut under = |c: ElemRef, x: &ElemRef| {
+                let mark = ctx.mark();
+                ctx.assume(c);
+                let found = ends(ctx, x, a);
+                ctx.forget(mark);
+                found
+            };
+            let (t, f) = (under(c.clone(), t)?, under(Elem::not(c.clone()), f)?);
+            let low = pick(ctx, Some(t.0), f.0, false);
+            Some((low, pick(ctx, Some(t.1), f.1, true)))
         }
         // No bit is set that is not set in the mask.
         Elem::Binary(BinOp::And, a, b) => {
@@ -421,6 +433,17 @@ fn range(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
         }
         _ if reach::is_beyond_sizes(e) => clamp::range(ctx, e, loops, &a.path),
         _ => None,
+    }
+}
+
+/// [`range`], also of what is a polynomial over counters and sizes.
+fn ends(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
+    match index_like(e) {
+        Some(p) => Some((
+            bound(ctx, &p, &a.loops, false)?,
+            bound(ctx, &p, &a.loops, true)?,
+        )),
+        None => range(ctx, e, a),
     }
 }
 

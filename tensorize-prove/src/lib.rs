@@ -43,6 +43,7 @@ mod refute;
 pub mod regroup;
 mod remainders;
 pub mod ring;
+pub mod rising;
 pub mod rounds;
 mod search;
 mod settle;

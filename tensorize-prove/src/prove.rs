@@ -13,6 +13,7 @@ use crate::hazard;
 use crate::loops::Oracle;
 use crate::loosened::{Cause, Loosened};
 use crate::reads;
+use crate::rising::Rising;
 use crate::rounds::{self, Split};
 use crate::slices;
 use crate::solver::{Answer, Solver};
@@ -195,6 +196,7 @@ fn attempt(
         summary: &summary.exposed(),
         state,
         around: &[],
+        is_round: false,
         original,
         oracle,
         options,
@@ -233,6 +235,7 @@ fn with_lengths(
             summary: &rounds::number_of_rounds(&code, len),
             state: &[],
             around: &[],
+            is_round: false,
             original: None,
             oracle,
             options: &exactly,
@@ -252,6 +255,8 @@ struct Once<'a> {
     state: &'a [Lasting],
     /// Counters and numbers of the rounds around it, outermost first.
     around: &'a [(Sym, Idx)],
+    /// Whether it is one of these rounds, and not what counts others.
+    is_round: bool,
     original: Option<&'a Proof>,
     oracle: &'a dyn Oracle,
     options: &'a Options,
@@ -297,6 +302,7 @@ impl Once<'_> {
         let count = Once {
             kernel: &split.count,
             summary: &rounds::number_of_rounds(self.kernel, &rounds.trip),
+            is_round: false,
             original: None,
             options: &exactly,
             ..self
@@ -312,6 +318,7 @@ impl Once<'_> {
             kernel: &split.round,
             summary,
             around: &around,
+            is_round: true,
             options: &options,
             ..self
         };
@@ -321,12 +328,37 @@ impl Once<'_> {
         Ok(proof)
     }
 
+    /// Shows it of what is done once, with what is likely to be known of numbers that rounds leave to the next ones; where
+    /// that turns out not to be so, without.
     fn attempt(self, solver: &mut Solver, guards: &mut Vec<Guard>) -> Result<Proof, Stuck> {
+        let mut rising = match self.is_round {
+            true => Rising::guesses(self.kernel, self.state, self.around),
+            false => vec![],
+        };
+        loop {
+            let mut lost = None;
+            let found = self.attempt_with(&rising, &mut lost, solver, guards);
+            match lost {
+                None => return found,
+                Some(at) => rising.remove(at),
+            };
+        }
+    }
+
+    /// The same with what is guessed of numbers, which is shown to go on to hold; if of one it does not, that is `lost`.
+    fn attempt_with(
+        self,
+        rising: &[Rising],
+        lost: &mut Option<usize>,
+        solver: &mut Solver,
+        guards: &mut Vec<Guard>,
+    ) -> Result<Proof, Stuck> {
         let Once {
             kernel,
             summary,
             state,
             around,
+            is_round: _,
             original,
             oracle,
             options,
@@ -348,9 +380,18 @@ impl Once<'_> {
         for (counter, trip) in around {
             exec.in_rounds(counter, trip);
         }
+        let known = rising.iter().map(|number| number.assume(&mut exec.ctx));
+        *lost = known.collect::<Vec<bool>>().iter().position(|known| !known);
+        if lost.is_some() {
+            return stuck("how far a number goes from round to round is no matter of the sizes");
+        }
         let ran = exec.run();
         *guards = exec.ctx.guards().to_vec();
         let (left, returned) = ran?;
+        *lost = (rising.iter()).position(|number| !number.is_kept(&mut exec.ctx, &left));
+        if lost.is_some() {
+            return stuck("a number does not stay where it was thought to");
+        }
         if kernel.fused {
             let cause = Cause::Open;
             exec.loosened.push(Loosened { line: 0, cause });

@@ -2,7 +2,7 @@
 //! of the element view.
 
 use super::{Function, Node, Op, Output, Reducer, Rounds, View, arg_reduce, dim, dim_number, scan};
-use crate::element::Evaluator;
+use crate::element::{Elem, Evaluator};
 use crate::index::{Atom, Idx, Sym};
 use crate::loopir::Param;
 use crate::memory::{Buffer, Inputs, Outputs};
@@ -265,6 +265,11 @@ impl<'a> Address<'a> {
     }
 
     pub(super) fn at(&self, position: &[i128]) -> Option<i128> {
+        if self.view.index.has_values() {
+            let place = Elem::OfIdx(Rounds::COUNTER, self.view.index.clone());
+            let mut evaluator = Evaluator::new(&place, &[], self.inputs);
+            return Some(evaluator.at(&[], &mut u64::MAX.clone()).ok()?.as_int());
+        }
         let Some(terms) = &self.terms else {
             return self.view.index.eval_sizes(&|s| match dim_number(s) {
                 Some(d) => position.get(d).copied(),

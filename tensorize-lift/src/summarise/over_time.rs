@@ -15,6 +15,7 @@ use tensorize_ir::tensir::{self, Op, Output, Rounds, State};
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::Executor;
 use tensorize_prove::loops::modified;
+use tensorize_prove::rising::Rising;
 use tensorize_prove::rounds::{Split, writes_again};
 use tensorize_prove::solver::Solver;
 use tensorize_prove::state::{exposed, in_variables};
@@ -125,7 +126,10 @@ fn taken_apart(
     let round = match levels {
         1 => {
             let round = in_variables(&split.round, how.state);
-            super::propose(&round, &within, solver, &Summariser, &assume).ok()?
+            let rising = Rising::guesses(&split.round, how.state, &within);
+            super::propose(&round, &within, &rising, solver, &Summariser, &assume)
+                .map_err(|e| eprintln!("ROUND {}", e.message))
+                .ok()?
         }
         _ => {
             let mut round = rounds_of(&split.round, levels - 1, &within, how, solver)?;

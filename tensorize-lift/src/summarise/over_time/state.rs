@@ -167,28 +167,48 @@ fn read_first(stmts: &[Stmt], assigned: &mut BTreeSet<Sym>, found: &mut BTreeSet
     }
 }
 
-/// Variables of which a value depends on memory, or on a float.
+/// Variables of which a value depends on memory, or on a float, or that are assigned where such a thing says so.
 fn changed_by_data(stmts: &[Stmt]) -> BTreeSet<Sym> {
     let (mut found, mut grown) = (BTreeSet::new(), true);
     while grown {
         let before = found.len();
-        visit(stmts, &mut |part| {
-            let Visited::Stmt(Stmt::Assign { var, value, ty }) = part else {
-                return;
-            };
-            let mut by_data = ty.is_float();
-            value.visit(&mut |e| {
-                by_data |= match e {
-                    Expr::Load { .. } => true,
-                    Expr::Var(v, ty) => ty.is_float() || found.contains(v),
-                    _ => false,
-                };
-            });
-            if by_data {
-                found.insert(var.clone());
-            }
-        });
+        assigned_by_data(stmts, false, &mut found);
         grown = found.len() > before;
     }
     found
+}
+
+/// Adds those of the statements, which the data says to do or not, by what is known of such variables so far.
+fn assigned_by_data(stmts: &[Stmt], said: bool, found: &mut BTreeSet<Sym>) {
+    let by_data = |e: &Expr, found: &BTreeSet<Sym>| {
+        let mut any = false;
+        e.visit(&mut |e| {
+            any |= match e {
+                Expr::Load { .. } => true,
+                Expr::Var(v, ty) => ty.is_float() || found.contains(v),
+                _ => false,
+            };
+        });
+        any
+    };
+    for stmt in stmts {
+        match stmt {
+            Stmt::Assign { var, value, ty } => {
+                if said || ty.is_float() || by_data(value, found) {
+                    found.insert(var.clone());
+                }
+            }
+            Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                let said = said || by_data(cond, found);
+                assigned_by_data(then, said, found);
+                assigned_by_data(otherwise, said, found);
+            }
+            Stmt::Loop(l) => assigned_by_data(&l.body, said || by_data(&l.cond, found), found),
+            Stmt::Store { .. } | Stmt::Return(_) | Stmt::Trap => {}
+        }
+    }
 }
