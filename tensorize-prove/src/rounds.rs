@@ -343,14 +343,20 @@ fn over_time(body: &[Stmt]) -> Option<(usize, &Loop)> {
     let again: Vec<(usize, &Loop)> = loops.clone().filter(|(_, l)| writes_again(l)).collect();
     match again[..] {
         [one] => Some(one),
-        // `while (i-- > 0)` sets its counter once more.
-        [] => loops.next_back().filter(|(i, _)| {
-            body[i + 1..]
-                .iter()
-                .all(|s| matches!(s, Stmt::Assign { .. }))
-        }),
+        // `while (i-- > 0)` sets its counter once more. The only loop may be followed by what stores what it has come to.
+        [] => {
+            let only = loops.clone().count() == 1;
+            loops.next_back().filter(|(i, _)| {
+                let mut rest = body[i + 1..].iter();
+                rest.all(|s| matches!(s, Stmt::Assign { .. }) || only && is_store(s))
+            })
+        }
         _ => None,
     }
+}
+
+fn is_store(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Store { .. })
 }
 
 /// A loop's step, which may also come first, and the rest of its body. Where several variables step in the end
