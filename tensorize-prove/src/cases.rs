@@ -102,9 +102,18 @@ pub fn given(e: &ElemRef, holds: &ElemRef, fails: &ElemRef) -> ElemRef {
             and(a.clone(), b.clone())
         }
         _ => {
-            let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+            let indices = e.indices().into_iter();
+            let indices: Vec<Idx> = indices.map(|i| index_given(i, holds, fails)).collect();
             e.rebuild(&children, &indices)
         }
+    }
+}
+
+/// The same of an index that is read from data.
+pub(crate) fn index_given(i: &Idx, holds: &ElemRef, fails: &ElemRef) -> Idx {
+    match i.has_values() {
+        true => i.map_values(&mut |v| given(v, holds, fails)),
+        false => i.clone(),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::decode;
 use crate::equal::same;
 use crate::exec::Access;
+use crate::places::is_zero_where;
 use crate::ring;
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
@@ -114,6 +115,13 @@ fn share_it(ctx: &mut Context, g: &Access, original: &[&Access]) -> bool {
     hits.len() > 1 && hits.into_iter().reduce(any).is_some_and(|c| ctx.holds(&c))
 }
 
+/// Whether a place, where the data says one of the two, is that of an access, wherever that is made.
+fn is_place_of(ctx: &mut Context, a: &Access, place: &Idx) -> bool {
+    let distance = place - &a.index;
+    let path = a.path.iter().cloned().reduce(chain::and);
+    distance.has_values() && is_zero_where(ctx, &distance, &path.unwrap_or_else(|| truth(true)))
+}
+
 /// When `o` hits the place of `g`, by what indices say; `None` if there is no telling.
 fn hit(ctx: &mut Context, g: &Access, o: &Access) -> Option<ElemRef> {
     let o = in_one_range(ctx, o);
@@ -181,7 +189,7 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
     };
     let mut rounds: Vec<Round> = Vec::new();
     if relevant.is_empty() {
-        if ctx.proves(CmpOp::Eq, &o.index, &g.index) {
+        if ctx.proves(CmpOp::Eq, &o.index, &g.index) || is_place_of(ctx, g, &o.index) {
             rounds.push(Round::new());
         }
     } else if let Some(position) = decode::decode(ctx, &relevant, &o.index, &g.index) {
@@ -208,9 +216,10 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
             rounds.collect::<Vec<_>>()
         });
         let tried = tried.chain(solved).chain(by_data);
-        rounds.extend(tried.filter(|r| {
+        let tried: Vec<Round> = tried.collect();
+        rounds.extend(tried.into_iter().filter(|r| {
             let there = o.index.substitute(&|s| r.get(s).cloned());
-            canon::idx(&(&there - &g.index)).is_zero()
+            canon::idx(&(&there - &g.index)).is_zero() || is_place_of(ctx, g, &there)
         }));
     }
     rounds.into_iter().any(|r| {
@@ -327,8 +336,9 @@ fn placements(count: usize, counters: &[&Sym]) -> Vec<Vec<Idx>> {
 fn implied_in(ctx: &mut Context, g: &Access, o: &Access, round: &Round) -> bool {
     let with = |s: &Sym| round.get(s).cloned();
     let there = o.index.substitute(&with);
-    let hits =
-        canon::idx(&(&there - &g.index)).is_zero() || ctx.proves(CmpOp::Eq, &there, &g.index);
+    let hits = canon::idx(&(&there - &g.index)).is_zero()
+        || ctx.proves(CmpOp::Eq, &there, &g.index)
+        || is_place_of(ctx, g, &there);
     let in_range = o.loops.iter().all(|(v, n)| {
         let (v, n) = (Idx::sym(v.clone()).substitute(&with), n.substitute(&with));
         ctx.is_non_negative(&v) && ctx.proves(CmpOp::Lt, &v, &n)

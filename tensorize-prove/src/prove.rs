@@ -2,8 +2,9 @@
 
 use crate::apart;
 use crate::asked::{holds_for_all, known_at_a_call};
+use crate::canon;
 use crate::cases::same_in_cases;
-use crate::chain::{self, Contents};
+use crate::chain::{self, Contents, Leaf};
 use crate::context::Context;
 use crate::decode;
 use crate::equal::{is_order_open, same};
@@ -12,6 +13,7 @@ use crate::footprint::{self, Touched};
 use crate::hazard;
 use crate::loops::Oracle;
 use crate::loosened::{Cause, Loosened};
+use crate::places::{Place, in_each_case, is_zero_where};
 use crate::reads;
 use crate::rising::Rising;
 use crate::rounds::{self, Split};
@@ -26,7 +28,6 @@ use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Param};
-use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::signature::Members;
 use tensorize_ir::tensir::{self, Output, Rounds, State as Lasting, View, at, dim};
@@ -493,14 +494,15 @@ fn compare(
             let mut fresh = std::mem::take(&mut exec.ctx.fresh);
             let expected = summary.element(node, &[], &mut fresh);
             exec.ctx.fresh = fresh;
-            tier = tier.max(same_at(
-                exec,
-                value,
-                &expected,
-                tier,
-                options,
-                "the returned value",
-            )?);
+            let what = "the returned value";
+            let Some(reached) = same_at(&mut exec.ctx, value, &expected, tier, options) else {
+                return stuck(not_shown(what));
+            };
+            if reached > tier {
+                let why = Loosened::order(what.into(), 0, value);
+                exec.loosened.push(why);
+            }
+            tier = reached;
         }
         (None, Some(_)) => return stuck("the summary leaves out the returned value"),
         (Some(_), None) => {
@@ -520,15 +522,37 @@ fn compare(
         let mark = exec.ctx.mark();
         let position = arbitrary_position(&mut exec.ctx, &shape);
         let index = at(&view.index, &position);
-        let found = match chain::read(&mut exec.ctx, &view.array, contents, &index) {
-            Ok(v) => v,
-            Err(why) => return stuck(why.0),
-        };
         let mut fresh = std::mem::take(&mut exec.ctx.fresh);
         let expected = summary.element(*node, &position, &mut fresh);
         exec.ctx.fresh = fresh;
         let what = format!("{}[{}]", view.array, view.index);
-        tier = tier.max(same_at(exec, &found, &expected, tier, options, &what)?);
+        let mut unread = None;
+        let Executor { ctx, loosened, .. } = exec;
+        let place = Place {
+            index,
+            value: expected,
+            contents,
+        };
+        let shown = in_each_case(ctx, &place, &mut |ctx, place| {
+            let found = match chain::read(ctx, &view.array, place.contents, &place.index) {
+                Ok(found) => found,
+                Err(why) => {
+                    unread = Some(why.0);
+                    return false;
+                }
+            };
+            let Some(reached) = same_at(ctx, &found, &place.value, tier, options) else {
+                return false;
+            };
+            if reached > tier {
+                loosened.push(Loosened::order(what.clone(), 0, &found));
+            }
+            tier = tier.max(reached);
+            true
+        });
+        if !shown {
+            return stuck(unread.unwrap_or_else(|| not_shown(&what)));
+        }
         exec.ctx.forget(mark);
     }
     let params: Vec<Sym> = exec
@@ -557,30 +581,24 @@ fn arbitrary_position(ctx: &mut Context, shape: &[Idx]) -> Vec<Idx> {
         .collect()
 }
 
+/// At which tier the two are the same, if they are at one that is no better than this.
 fn same_at(
-    exec: &mut Executor,
+    ctx: &mut Context,
     found: &ElemRef,
     expected: &ElemRef,
     tier: Tier,
     options: &Options,
-    what: &str,
-) -> Result<Tier, Stuck> {
-    let ctx = &mut exec.ctx;
+) -> Option<Tier> {
     let mut same =
         |tier| same(ctx, found, expected, tier) || same_in_cases(ctx, found, expected, tier);
     if tier == Tier::Exact && !is_order_open(found) && same(Tier::Exact) {
-        return Ok(Tier::Exact);
+        return Some(Tier::Exact);
     }
-    if options.worst == Tier::Real && same(Tier::Real) {
-        if tier == Tier::Exact {
-            let why = Loosened::order(what.into(), 0, found);
-            exec.loosened.push(why);
-        }
-        return Ok(Tier::Real);
-    }
-    stuck(format!(
-        "that {what} is what the summary says could not be shown"
-    ))
+    (options.worst == Tier::Real && same(Tier::Real)).then_some(Tier::Real)
+}
+
+fn not_shown(what: &str) -> String {
+    format!("that {what} is what the summary says could not be shown")
 }
 
 /// Shows that every write of the kernel is at a place that the summary covers.
@@ -597,11 +615,13 @@ fn nothing_else_changes(
             for (var, extent) in &leaf.loops {
                 exec.ctx.assume_in_range(var, extent);
             }
-            exec.ctx.assume(leaf.cond.clone());
+            for condition in canon::elem(leaf.cond).conjuncts() {
+                exec.ctx.assume(condition.clone());
+            }
             let mut covered = false;
             for (view, node) in stores.iter().filter(|(v, _)| v.array == *array) {
                 let shape = &summary.nodes[*node].ty.shape;
-                covered = covered || covers(&mut exec.ctx, view, shape, leaf.index);
+                covered = covered || covers(&mut exec.ctx, view, shape, &leaf);
             }
             exec.ctx.forget(mark);
             if !covered {
@@ -615,10 +635,11 @@ fn nothing_else_changes(
     Ok(())
 }
 
-/// Whether the location is one of the view's.
-fn covers(ctx: &mut Context, view: &View, shape: &[Idx], location: &Idx) -> bool {
+/// Whether the location is one of the view's, where the write happens.
+fn covers(ctx: &mut Context, view: &View, shape: &[Idx], leaf: &Leaf) -> bool {
+    let location = leaf.index;
     if shape.is_empty() {
-        return ctx.proves(CmpOp::Eq, &view.index, location);
+        return is_zero_where(ctx, &(&view.index - location), leaf.cond);
     }
     let dims: Vec<(Sym, Idx)> = shape
         .iter()

@@ -17,7 +17,7 @@ use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::State;
 
 /// Expressions that are made of more than so many others within each other are not looked into.
-const DEEPEST: usize = 16;
+const DEEPEST: usize = 8;
 
 /// Where a number among the state lies.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,11 +44,15 @@ impl Rising {
         let of = |s: &State| {
             let mut starts = Vec::new();
             let step = changes(round, &s.name, &round.body, &mut starts)?;
+            starts.dedup();
             let first = starts.pop()?;
-            let start = (starts.iter()).try_fold((first.clone(), first), |(low, high), next| {
-                let (a, b, c) = (low.as_constant()?, high.as_constant()?, next.as_constant()?);
-                Some((Idx::constant(a.min(c)), Idx::constant(b.max(c))))
-            })?;
+            let start = starts
+                .iter()
+                .try_fold((first.clone(), first), |(low, high), next| {
+                    let [a, b, c] = [&low, &high, next].map(Idx::as_constant);
+                    let (a, b, c) = (a?, b?, c?);
+                    Some((Idx::constant(a.min(c)), Idx::constant(b.max(c))))
+                })?;
             Some(Rising {
                 name: s.name.clone(),
                 elem: s.elem,
@@ -218,7 +222,11 @@ fn added(
             let so_far = of(a)?;
             Some((so_far.0 - by.1, so_far.1 - by.0))
         }
-        Expr::Var(v, _) if let Some(held) = only_value(round, v) => of(held),
+        Expr::Var(v, _) if !values_of(round, v).is_empty() => {
+            let mut held = values_of(round, v).into_iter().map(of);
+            let first = held.next()??;
+            held.try_fold(first, |a, b| b.map(|b| (a.0.min(b.0), a.1.max(b.1))))
+        }
         _ => {
             starts.push(over_sizes(round, value)?);
             Some((0, 0))
@@ -226,8 +234,8 @@ fn added(
     }
 }
 
-/// What a variable is assigned, if that happens at one place.
-fn only_value<'a>(round: &'a Function, var: &Sym) -> Option<&'a Expr> {
+/// What a variable is assigned.
+fn values_of<'a>(round: &'a Function, var: &Sym) -> Vec<&'a Expr> {
     let mut values = Vec::new();
     visit(&round.body, &mut |part| {
         if let Visited::Stmt(Stmt::Assign { var: v, value, .. }) = part
@@ -236,10 +244,7 @@ fn only_value<'a>(round: &'a Function, var: &Sym) -> Option<&'a Expr> {
             values.push(value);
         }
     });
-    match values[..] {
-        [one] => Some(one),
-        _ => None,
-    }
+    values
 }
 
 /// Between what a literal or a truth value lies.

@@ -70,7 +70,8 @@ impl Context<'_> {
         }
     }
 
-    fn is_value_of(&mut self, ty: ScalarType, p: &Idx) -> bool {
+    /// Whether it is a number of the type.
+    pub(crate) fn is_value_of(&mut self, ty: ScalarType, p: &Idx) -> bool {
         let (min, max) = (Idx::constant(ty.min_value()), Idx::constant(ty.max_value()));
         self.proves(CmpOp::Ge, p, &min) && self.proves(CmpOp::Le, p, &max)
     }

@@ -16,9 +16,9 @@ type Branches = (ElemRef, Vec<Stored>, Vec<Stored>);
 pub(super) fn groups(results: &[Target]) -> Vec<Vec<&Target>> {
     let reads = |reader: &Target, writer: &Target| {
         let mut meets = false;
-        for_each_read(&reader.term(), &mut |array, index| {
-            meets |= writer.meets(array, index);
-        });
+        for e in reader.terms() {
+            for_each_read(&e, &mut |array, index| meets |= writer.meets(array, index));
+        }
         meets
     };
     let mut groups: Vec<Vec<usize>> = Vec::new();

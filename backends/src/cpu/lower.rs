@@ -115,9 +115,11 @@ fn lower_with(
     }
     let arrays = plan.memory.iter().map(|m| b.local_array(m));
     let arrays = arrays.collect::<Result<_, _>>()?;
+    // What is stored where the data says is touched at just that place anyway.
     let by_data = |t: &nest::Target| {
         let mut footprints = footprints.iter();
-        footprints.any(|f| f.writes_depend_on_data && f.extent.array == t.array)
+        !t.index.has_values()
+            && footprints.any(|f| f.writes_depend_on_data && f.extent.array == t.array)
     };
     for nest in &mut plan.nests {
         spare(&mut nest.results, by_data);
@@ -415,7 +417,8 @@ impl Builder {
         Ok(self.scopes.last().is_some_and(|s| has_loop(&s.stmts)))
     }
 
-    /// Stores to each result what there is for it. All values come first: a result may read what another one overwrites.
+    /// Stores to each result what there is for it. All values come first, and places that are read: a result may read what
+    /// another one overwrites.
     fn store_all(
         &mut self,
         results: &[&nest::Target],
@@ -433,14 +436,22 @@ impl Builder {
             values.push(match store {
                 nest::Stored::Always(e) | nest::Stored::Changed(e) => {
                     let value = self.value(e)?;
-                    Some(self.bind(&format!("new_{}", r.array), value))
+                    let value = self.bind(&format!("new_{}", r.array), value);
+                    let place = self.index(&r.index)?;
+                    Some((
+                        value,
+                        match r.index.has_values() {
+                            true => self.bind(&format!("place_in_{}", r.array), place),
+                            false => place,
+                        },
+                    ))
                 }
                 _ => None,
             });
         }
         for ((r, store), value) in results.iter().zip(stores).zip(values) {
             match value {
-                Some(value) => self.store_value(r, store, value)?,
+                Some((value, place)) => self.store_value(r, store, value, place),
                 None => self.store(r, store)?,
             }
         }
@@ -448,13 +459,8 @@ impl Builder {
     }
 
     /// Stores what was computed.
-    fn store_value(
-        &mut self,
-        r: &nest::Target,
-        store: &nest::Stored,
-        value: Expr,
-    ) -> Result<(), Unsupported> {
-        let (array, index) = (r.array.clone(), self.index(&r.index)?);
+    fn store_value(&mut self, r: &nest::Target, store: &nest::Stored, value: Expr, index: Expr) {
+        let array = r.array.clone();
         let differs = || {
             let old = Expr::load(array.clone(), value.ty(), index.clone());
             Expr::compare(CmpOp::Ne, value.clone(), old)
@@ -469,7 +475,6 @@ impl Builder {
             Some(cond) => self.push_if(cond, vec![store], vec![]),
             None => self.push(store),
         }
-        Ok(())
     }
 
     /// A branch, if there is anything in one.
@@ -496,12 +501,14 @@ impl Builder {
             nest::Stored::Never => {}
             nest::Stored::Always(e) => {
                 let value = self.value(e)?;
-                self.store_value(r, stored, value)?;
+                let place = self.index(&r.index)?;
+                self.store_value(r, stored, value, place);
             }
             nest::Stored::Changed(e) => {
                 let value = self.value(e)?;
                 let value = self.bind(&format!("new_{}", r.array), value);
-                self.store_value(r, stored, value)?;
+                let place = self.index(&r.index)?;
+                self.store_value(r, stored, value, place);
             }
             nest::Stored::If(c, t, f) => {
                 let cond = self.value(c)?;

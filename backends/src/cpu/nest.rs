@@ -175,9 +175,16 @@ impl Target {
         Elem::read(self.array.clone(), self.value.ty(), self.index.clone())
     }
 
-    /// Whether it is computed from what stands in that array.
+    /// Whether it is computed from what stands in that array, or stored where that says.
     pub(super) fn reads(&self, array: &Sym) -> bool {
-        reads_any(&self.term(), &[array])
+        self.terms().iter().any(|e| reads_any(e, &[array]))
+    }
+
+    /// What is evaluated for it, its place included.
+    pub(super) fn terms(&self) -> Vec<ElemRef> {
+        let mut terms = vec![self.term()];
+        terms.extend(term::values_in(&self.index).into_iter().cloned());
+        terms
     }
 
     /// Whether a place may be the one that is stored to, in the same round or another one.
@@ -185,7 +192,7 @@ impl Target {
         *array == self.array && !apart(index, &self.index)
     }
 
-    /// What is evaluated for it.
+    /// What is evaluated for its value.
     pub(super) fn term(&self) -> ElemRef {
         self.store.term(&self.value)
     }
@@ -379,7 +386,9 @@ pub(super) fn reads_any(e: &ElemRef, arrays: &[&Sym]) -> bool {
 pub(super) fn check_alone(nest: &Nest) -> Result<(), Unsupported> {
     for writer in &nest.results {
         for reader in &nest.results {
-            check_reads(nest, &reader.term(), writer, true)?;
+            for e in reader.terms() {
+                check_reads(nest, &e, writer, true)?;
+            }
         }
     }
     if !branches::groups(&nest.results)
@@ -429,7 +438,7 @@ fn check_reads(
     };
     match &**e {
         // What this round overwrites, it has read before; whether another round does is for the prover to say.
-        Elem::Read { array, index, .. } if *array == writer.array => {
+        Elem::Read { array, index, .. } if *array == writer.array && !nest.dims.is_empty() => {
             let own = |t: &Target| t.array == *array && t.index == *index;
             if !nest.results.iter().any(own) && !apart(index, &writer.index) {
                 return refuse(index);

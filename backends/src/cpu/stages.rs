@@ -3,7 +3,7 @@
 //! stored, all that is read there, and not computed again.
 
 use super::nest::{Nest, Stored, Target, reads_any};
-use super::term::canonical;
+use super::term::{self, canonical};
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
@@ -71,7 +71,13 @@ pub(super) fn in_stages(nests: &[Nest]) -> Option<(Vec<Nest>, Vec<Sym>)> {
         let read: Vec<&Sym> = read.filter(|a| reads_any(&before.value, &[a])).collect();
         before.value == after.value && !read.is_empty()
     };
-    let mixed = nests.iter().zip(&staged).any(|(b, a)| looks_back(b, a));
+    // So would what says where to store something.
+    let says_where = |nest: &Nest| {
+        let mut values = (nest.results.iter()).flat_map(|t| term::values_in(&t.index));
+        values.any(|e| first.iter().any(|a| reads_any(e, &[a])))
+    };
+    let mut both = nests.iter().zip(&staged);
+    let mixed = both.any(|(b, a)| looks_back(b, a) || says_where(a));
     (!first.is_empty() && !mixed).then_some((staged, first))
 }
 

@@ -57,7 +57,9 @@ fn with_state(
     levels: RangeInclusive<usize>,
     solver: &mut Solver,
 ) -> Option<Proposal> {
-    let exposed = exposed(kernel, state).map_err(|e| eprintln!("EXPOSED {}", e.what)).ok()?;
+    let exposed = exposed(kernel, state)
+        .map_err(|e| eprintln!("EXPOSED {}", e.what))
+        .ok()?;
     let mut of = |worth: Worth| {
         let how = How { state, worth };
         let mut levels = levels.clone();
@@ -93,7 +95,9 @@ fn rounds_of(
     solver: &mut Solver,
 ) -> Option<Proposal> {
     let counter = Split::name(kernel);
-    let splits = Split::all(kernel, &counter).map_err(|e| eprintln!("SPLIT {}", e.what)).ok()?;
+    let splits = Split::all(kernel, &counter)
+        .map_err(|e| eprintln!("SPLIT {}", e.what))
+        .ok()?;
     let proposals = splits
         .iter()
         .filter_map(|split| taken_apart(split, &counter, levels, around, how, solver));
@@ -115,7 +119,10 @@ fn taken_apart(
     how: How,
     solver: &mut Solver,
 ) -> Option<Proposal> {
-    let Some(trip) = trip(&split.count, around, solver) else { eprintln!("NO TRIP"); return None };
+    let Some(trip) = trip(&split.count, around, solver) else {
+        eprintln!("NO TRIP");
+        return None;
+    };
     let one = Guard::NonNegative(&trip - &Idx::constant(1));
     let assume: Vec<Guard> = split.at_least_one.then_some(one).into_iter().collect();
     // No guard speaks of a round.

@@ -7,10 +7,10 @@ use std::cmp::Reverse;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::CmpOp;
-use tensorize_ir::tensir::{View, at, dim};
+use tensorize_ir::tensir::{Rounds, View, at, dim};
 use tensorize_prove::bound::{bound, of_rounds};
 use tensorize_prove::canon;
-use tensorize_prove::chain::{self, Contents, Leaf, Retold};
+use tensorize_prove::chain::{self, Contents, Effect, Leaf, Retold};
 use tensorize_prove::context::Context;
 use tensorize_prove::decode::{self, size_rank};
 use tensorize_prove::ring;
@@ -29,6 +29,7 @@ pub(super) fn stores(
             line: 0,
         })
     };
+    let contents = &one_or_the_other(contents);
     let mut found: Vec<Left> = Vec::new();
     for effect in contents.effects.iter().rev() {
         for leaf in effect.leaves().into_iter().rev() {
@@ -73,6 +74,41 @@ pub(super) fn stores(
     found.reverse();
     let store = |(shape, view, value)| Closed::Store { shape, view, value };
     Ok(found.into_iter().map(store).collect())
+}
+
+/// Writes one after the other of which a condition says which one is done, to places that the data says, as one: the
+/// condition says where, and what.
+fn one_or_the_other(contents: &Contents) -> Contents {
+    let mut effects: Vec<Effect> = Vec::new();
+    for effect in &contents.effects {
+        let both = effects.last().and_then(|before| chosen(before, effect));
+        if both.is_some() {
+            effects.pop();
+        }
+        effects.push(both.unwrap_or_else(|| effect.clone()));
+    }
+    Contents {
+        effects,
+        ..contents.clone()
+    }
+}
+
+fn chosen(a: &Effect, b: &Effect) -> Option<Effect> {
+    let point = |e: &Effect| match e {
+        Effect::Point { cond, index, value } => Some((cond.clone(), index.clone(), value.clone())),
+        Effect::Loop { .. } => None,
+    };
+    let (a, b) = (point(a)?, point(b)?);
+    let exclude = canon::elem(&Elem::not(a.0.clone())) == canon::elem(&b.0);
+    if !exclude || a.1 == b.1 || !(a.1.has_values() || b.1.has_values()) {
+        return None;
+    }
+    let place = |i: Idx| Elem::of_idx(Rounds::COUNTER, i);
+    Some(Effect::Point {
+        cond: chain::truth(true),
+        index: Idx::value(Elem::select(a.0.clone(), place(a.1), place(b.1))),
+        value: Elem::select(a.0, a.2, b.2),
+    })
 }
 
 /// The write as it is told, over and over, as long as there is something to tell.

@@ -1,0 +1,152 @@
+//! Places that the data says, case by case: of `out[c ? k + 1 : k]`, what stands there where `c` holds, and where it does not.
+
+use crate::canon;
+use crate::cases::{MOST, given, in_both_cases, index_given, parts};
+use crate::chain::{Contents, Effect};
+use crate::conditions::is_index_condition;
+use crate::context::Context;
+use crate::eval::as_idx;
+use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::index::{Atom, Idx};
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::ScalarType;
+
+/// A place, what is said of it, and the contents of its array.
+#[derive(Clone)]
+pub(crate) struct Place<'a> {
+    pub index: Idx,
+    pub value: ElemRef,
+    pub contents: &'a Contents,
+}
+
+/// Whether a number is zero in each case in which a condition holds.
+pub(crate) fn is_zero_where(ctx: &mut Context, number: &Idx, condition: &ElemRef) -> bool {
+    let number = Place {
+        index: number.clone(),
+        value: condition.clone(),
+        contents: &Contents {
+            base: None,
+            elem: ScalarType::I1,
+            effects: vec![],
+        },
+    };
+    in_each_case(ctx, &number, &mut |ctx, number| {
+        let never = matches!(&*canon::elem(&number.value), Elem::Const(v) if !v.is_true());
+        never || ctx.proves(CmpOp::Eq, &number.index, &Idx::default())
+    })
+}
+
+/// Whether something can be shown of a place in each case that conditions on data tell apart which choose between places.
+pub(crate) fn in_each_case(
+    ctx: &mut Context,
+    place: &Place,
+    shown: &mut dyn FnMut(&mut Context, &Place) -> bool,
+) -> bool {
+    if shown(ctx, place) {
+        return true;
+    }
+    let mut conditions = Vec::new();
+    place
+        .index
+        .for_each_value(&mut |v| chosen_by(v, &mut conditions));
+    let Some(condition) = conditions.first().filter(|_| conditions.len() <= MOST) else {
+        return false;
+    };
+    let is_known = [condition.clone(), Elem::not(condition.clone())].map(|c| ctx.holds(&c));
+    in_both_cases(ctx, condition, &mut |ctx, holds, fails| {
+        // What is known not to hold is no case.
+        if is_known[usize::from(holds == condition)] {
+            return true;
+        }
+        let with = |e: &ElemRef| given(e, holds, fails);
+        let effects = place.contents.effects.iter();
+        let effects = effects.filter_map(|effect| match effect {
+            Effect::Point { .. } => {
+                let one = effect.map(&|i| index_given(i, holds, fails), &mut |e| with(e));
+                straight_effect(ctx, one)
+            }
+            Effect::Loop { .. } => Some(effect.clone()),
+        });
+        let effects = effects.collect();
+        let contents = &Contents {
+            effects,
+            ..place.contents.clone()
+        };
+        let index = index_given(&place.index, holds, fails);
+        let place = Place {
+            index: straight(ctx, &index),
+            value: with(&place.value),
+            contents,
+        };
+        in_each_case(ctx, &place, shown)
+    })
+}
+
+/// The conditions that choose between the values of an integer.
+fn chosen_by(e: &ElemRef, out: &mut Vec<ElemRef>) {
+    if let Elem::Select(c, ..) = &**e {
+        match is_index_condition(c) {
+            true if !out.contains(c) => out.push(c.clone()),
+            true => {}
+            false => parts(c, out),
+        }
+    }
+    if !matches!(&**e, Elem::Fold(_)) {
+        e.children().into_iter().for_each(|x| chosen_by(x, out));
+    }
+}
+
+/// A write with its place and its condition made plain; nothing if it does not happen.
+fn straight_effect(ctx: &mut Context, effect: Effect) -> Option<Effect> {
+    let Effect::Point { cond, index, value } = effect else {
+        return Some(effect);
+    };
+    let cond = canon::elem(&straight_condition(ctx, &cond));
+    let never = matches!(&*cond, Elem::Const(v) if !v.is_true());
+    (!never).then(|| Effect::Point {
+        cond,
+        index: straight(ctx, &index),
+        value,
+    })
+}
+
+/// A condition with comparisons of integers as ones of what these are.
+fn straight_condition(ctx: &mut Context, e: &ElemRef) -> ElemRef {
+    match &**e {
+        Elem::Compare(op, a, b) if a.ty().is_int() && a.ty() != ScalarType::I1 => {
+            let (a, b) = (integer(ctx, a), integer(ctx, b));
+            Elem::index_compare(*op, a, b)
+        }
+        Elem::Fold(_) => e.clone(),
+        _ => {
+            let children = e.children().into_iter();
+            let children: Vec<ElemRef> = children.map(|c| straight_condition(ctx, c)).collect();
+            let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+            e.rebuild(&children, &indices)
+        }
+    }
+}
+
+/// The same place with sums of machine integers that do not overflow as sums.
+fn straight(ctx: &mut Context, place: &Idx) -> Idx {
+    canon::idx(&place.map_atoms(&mut |atom| match atom {
+        Atom::Value(e) => Some(integer(ctx, e)),
+        _ => None,
+    }))
+}
+
+/// The mathematical value of a machine integer, as a sum where it is one here.
+fn integer(ctx: &mut Context, e: &ElemRef) -> Idx {
+    let found = match &**e {
+        Elem::Convert(_, inner) if inner.ty().is_int() && inner.ty() != ScalarType::I1 => {
+            integer(ctx, inner)
+        }
+        Elem::Binary(BinOp::Add, a, b) => &integer(ctx, a) + &integer(ctx, b),
+        Elem::Binary(BinOp::Subtract, a, b) => &integer(ctx, a) - &integer(ctx, b),
+        _ => return as_idx(e),
+    };
+    match ctx.is_value_of(e.ty(), &found) {
+        true => found,
+        false => as_idx(e),
+    }
+}
