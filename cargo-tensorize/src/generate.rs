@@ -193,9 +193,6 @@ fn prove(
     subject: &Subject,
     solver: &mut Solver,
 ) -> Result<(Tier, Vec<Guard>), String> {
-    if std::env::var("SHOWCODE").is_ok() {
-        eprintln!("{}", generated.files[0].1);
-    }
     let Proven { summary, proof, .. } = subject.proven;
     let tier = proof.tier.max(generated.tier);
     let wrong = |t: &&String| solver.check(t) != Answer::Unsat;

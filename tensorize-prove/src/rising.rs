@@ -17,7 +17,7 @@ use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::State;
 
 /// Expressions that are made of more than so many others within each other are not looked into.
-const DEEPEST: usize = 8;
+const DEEPEST: usize = 12;
 
 /// Where a number among the state lies.
 #[derive(Clone, Debug, PartialEq)]

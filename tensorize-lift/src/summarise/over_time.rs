@@ -57,9 +57,7 @@ fn with_state(
     levels: RangeInclusive<usize>,
     solver: &mut Solver,
 ) -> Option<Proposal> {
-    let exposed = exposed(kernel, state)
-        .map_err(|e| eprintln!("EXPOSED {}", e.what))
-        .ok()?;
+    let exposed = exposed(kernel, state).ok()?;
     let mut of = |worth: Worth| {
         let how = How { state, worth };
         let mut levels = levels.clone();
@@ -95,9 +93,7 @@ fn rounds_of(
     solver: &mut Solver,
 ) -> Option<Proposal> {
     let counter = Split::name(kernel);
-    let splits = Split::all(kernel, &counter)
-        .map_err(|e| eprintln!("SPLIT {}", e.what))
-        .ok()?;
+    let splits = Split::all(kernel, &counter).ok()?;
     let proposals = splits
         .iter()
         .filter_map(|split| taken_apart(split, &counter, levels, around, how, solver));
@@ -119,10 +115,7 @@ fn taken_apart(
     how: How,
     solver: &mut Solver,
 ) -> Option<Proposal> {
-    let Some(trip) = trip(&split.count, around, solver) else {
-        eprintln!("NO TRIP");
-        return None;
-    };
+    let trip = trip(&split.count, around, solver)?;
     let one = Guard::NonNegative(&trip - &Idx::constant(1));
     let assume: Vec<Guard> = split.at_least_one.then_some(one).into_iter().collect();
     // No guard speaks of a round.
@@ -134,9 +127,7 @@ fn taken_apart(
         1 => {
             let round = in_variables(&split.round, how.state);
             let rising = Rising::guesses(&split.round, how.state, &within);
-            super::propose(&round, &within, &rising, solver, &Summariser, &assume)
-                .map_err(|e| eprintln!("ROUND {}", e.message))
-                .ok()?
+            super::propose(&round, &within, &rising, solver, &Summariser, &assume).ok()?
         }
         _ => {
             let mut round = rounds_of(&split.round, levels - 1, &within, how, solver)?;
