@@ -163,8 +163,18 @@ fn changes(
     starts: &mut Vec<Idx>,
 ) -> Option<(i128, i128)> {
     let mut sum = (0i128, 0i128);
+    let before = starts.len();
     for stmt in stmts {
         let (low, high) = match stmt {
+            // What it was set to before is gone.
+            Stmt::Store { array, value, .. }
+                if array == name && over_sizes(round, value).is_some() =>
+            {
+                starts.truncate(before);
+                sum = (0, 0);
+                starts.extend(over_sizes(round, value));
+                (0, 0)
+            }
             Stmt::Store { array, value, .. } if array == name => {
                 added(round, name, value, starts, DEEPEST)?
             }

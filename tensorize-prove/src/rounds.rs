@@ -107,7 +107,7 @@ struct Parts<'a> {
     before: Vec<Stmt>,
     /// Variables that it sets for `first`.
     starts: Vec<Stmt>,
-    first: &'a [Stmt],
+    first: Vec<Stmt>,
     last: &'a [Stmt],
     body: Vec<Stmt>,
     the_loop: &'a Loop,
@@ -149,9 +149,10 @@ impl<'a> Parts<'a> {
             .iter()
             .rposition(|s| !is_plain(s))
             .map_or(begins, |e| e + 1);
-        let first = &all_before[begins..ends];
+        let (apart, first) = set_apart(&all_before[begins..ends], &body);
+        let first = &first[..];
         let (start, end) = (&all_before[..begins], &all_before[ends..]);
-        let mut before: Vec<Stmt> = [start, end].concat();
+        let mut before: Vec<Stmt> = [start, &apart, end].concat();
         let turns = turns(&before, &body, &[first, last]);
         before.retain(|s| !matches!(s, Stmt::Assign { var, .. } if turns.contains_key(var)));
         let (mut assigned, mut written) = modified(&body);
@@ -216,7 +217,7 @@ impl<'a> Parts<'a> {
         Ok(Parts {
             starts: constants(start, &assigned),
             before,
-            first,
+            first: first.to_vec(),
             last,
             body,
             the_loop,
@@ -300,7 +301,7 @@ impl<'a> Parts<'a> {
             });
         }
         if !self.first.is_empty() {
-            let then = [&self.starts, self.first].concat();
+            let then = [&self.starts[..], &self.first].concat();
             let zero = Expr::int(Rounds::COUNTER, 0);
             body.push(only_if(
                 Expr::compare(CmpOp::Eq, number.clone(), zero),
@@ -435,6 +436,34 @@ fn mentions(e: &Expr, vars: &BTreeSet<Sym>) -> bool {
     let mut found = false;
     e.visit(&mut |e| found |= matches!(e, Expr::Var(v, _) if vars.contains(v)));
     found
+}
+
+/// Among the statements before a loop's `body`, variables that are set once, to what none of the others changes: they may as
+/// well be set before these; and the rest.
+fn set_apart(stmts: &[Stmt], body: &[Stmt]) -> (Vec<Stmt>, Vec<Stmt>) {
+    let (mut apart, mut rest): (Vec<Stmt>, Vec<Stmt>) = Default::default();
+    let in_body = modified(body).0;
+    for (i, stmt) in stmts.iter().enumerate() {
+        let is_apart = |var: &Sym, value: &Expr| {
+            let (assigned, _) = modified(&rest);
+            let mut told = true;
+            value.visit(&mut |e| {
+                told &= match e {
+                    Expr::Load { .. } => false,
+                    Expr::Var(v, _) => !assigned.contains_key(v),
+                    _ => true,
+                };
+            });
+            let alone = BTreeSet::from([var.clone()]);
+            let again = modified(&stmts[i + 1..]).0.contains_key(var);
+            told && !again && !in_body.contains_key(var) && !uses(&rest, &alone)
+        };
+        match stmt {
+            Stmt::Assign { var, value, .. } if is_apart(var, value) => apart.push(stmt.clone()),
+            other => rest.push(other.clone()),
+        }
+    }
+    (apart, rest)
 }
 
 /// Whether a statement does nothing with arrays but read them, once.

@@ -112,6 +112,17 @@ fn store_result(function: &mut Function, s: &State) -> Result<(), Stuck> {
     let Some(Stmt::Return(Some(value))) = function.body.pop() else {
         return stuck("the kernel does not end with the value that it returns");
     };
+    // A call that returns early is the original's, as one that ends the program is.
+    for stmt in &mut function.body {
+        if let Stmt::If {
+            then, otherwise, ..
+        } = stmt
+            && matches!(then.last(), Some(Stmt::Return(Some(_))))
+            && otherwise.is_empty()
+        {
+            *then = vec![Stmt::Trap];
+        }
+    }
     let mut returns = false;
     visit(&function.body, &mut |part| {
         returns |= matches!(part, Visited::Stmt(Stmt::Return(_)));

@@ -17,6 +17,7 @@ mod exchanged;
 mod find;
 mod instances;
 mod iterator;
+mod keeping;
 pub(super) mod lambda;
 mod late_rows;
 mod made;

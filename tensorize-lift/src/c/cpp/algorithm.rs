@@ -206,6 +206,15 @@ impl<'u> Lower<'u, '_> {
             ) => {
                 return self.moving(call);
             }
+            (
+                "copy_if" | "remove_copy_if" | "remove_copy" | "unique_copy" | "remove_if"
+                | "remove" | "unique",
+                _,
+            ) => {
+                if self.keeping(call)?.is_none() {
+                    return Err(call.unsupported());
+                }
+            }
             ("equal", 3..=5) => return self.equal(call),
             ("is_sorted", _) => return self.is_sorted(call),
             ("rotate_copy", 4) => self.rotated(call)?,

@@ -3,6 +3,7 @@
 use super::super::ffi::Cursor;
 use super::super::types::{self, Ty};
 use super::call::Call;
+use super::keeping::is_up_to_the_end;
 use super::ranges::ranged;
 use super::scan::object;
 use clang_sys::*;
@@ -24,6 +25,10 @@ pub(in super::super) fn effect_of<'u>(c: Cursor<'u>) -> (Vec<Cursor<'u>>, Effect
     if ranged(c).is_some() {
         // The function itself, which is an object there.
         operands.remove(0);
+    }
+    // Where a vector ends, moving its elements does not change.
+    if Call::of(c).is_some_and(|call| call.name == "erase" && is_up_to_the_end(&call)) {
+        operands.pop();
     }
     let constructs = c
         .referenced()

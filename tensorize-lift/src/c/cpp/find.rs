@@ -125,7 +125,10 @@ impl<'u> Lower<'u, '_> {
                 let position = self.search(call, &range)?;
                 Ok(Some(start.moved(position)))
             }
-            _ => Ok(None),
+            _ => match self.keeping(call)? {
+                Some(end) => end.ok_or_else(|| call.unsupported()).map(Some),
+                None => Ok(None),
+            },
         }
     }
 

@@ -25,6 +25,8 @@ pub(super) fn changes(name: &str) -> bool {
             | "clear"
             | "assign"
             | "insert"
+            | "erase"
+            | "erase_if"
             | "fill"
             | "swap"
             | "operator="
@@ -79,6 +81,7 @@ impl<'u> Lower<'u, '_> {
                 self.assign_vector(&dest, c, |s, new| s.construct_from(new, &call.args[1..], c))?;
             }
             ("insert", 4) if on_vector => self.append(call)?,
+            ("erase" | "erase_if", _) if on_vector => return self.erased(call),
             ("fill", 2) => {
                 let dest = self.seq(call.arg(0)?)?;
                 let value = self.value(call.arg(1)?)?;

@@ -206,7 +206,7 @@ fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, depth: usize) {
         if in_std(callee)
             && matches!(
                 name.as_str(),
-                "back_inserter" | "swap" | "exchange" | "erase"
+                "back_inserter" | "swap" | "exchange" | "erase" | "erase_if"
             )
         {
             let arguments = c.arguments().into_iter();

@@ -207,7 +207,7 @@ fn assigned_by_data(stmts: &[Stmt], said: bool, found: &mut BTreeSet<Sym>) {
                 assigned_by_data(then, said, found);
                 assigned_by_data(otherwise, said, found);
             }
-            Stmt::Loop(l) => assigned_by_data(&l.body, said || by_data(&l.cond, found), found),
+            Stmt::Loop(l) => assigned_by_data(&l.body, said, found),
             Stmt::Store { .. } | Stmt::Return(_) | Stmt::Trap => {}
         }
     }
