@@ -412,7 +412,7 @@ impl Once<'_> {
             footprint::within(&mut exec.ctx, others, original)?;
             hazard::no_new_hazards(&mut exec.ctx, &exec.hazards, &original.hazards)?;
         } else {
-            reads::within(&mut exec.ctx, summary, &touched)?;
+            reads::within(&mut exec.ctx, summary, around, &touched)?;
             apart::keep_apart(&mut exec, &options.structs, &touched);
         }
         let within = apart::within_members(&mut exec, &options.structs)?;

@@ -19,9 +19,6 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 /// One past the last element that the access reaches, if that can be computed before a call; then there is a
 /// guard that it reaches none before the first. `all` are the accesses of the whole kernel.
 pub(crate) fn end(ctx: &mut Context, access: &Access, all: &[Access]) -> Option<Idx> {
-    if access.write {
-        return None;
-    }
     let (first, end) = ends(ctx, access, all)?;
     // Where a 64-bit index is huge, its machine value is negative: the guard sees that, and a proof about
     // mathematical integers would not.

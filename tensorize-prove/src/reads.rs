@@ -18,10 +18,12 @@ use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::tensir::{self, Op, dim};
 
-/// Shows that every read of the summary lies in the extent that the kernel touches of the array.
+/// Shows that every read of the summary lies in the extent that the kernel touches of the array, in each of the `rounds` around
+/// both.
 pub fn within(
     ctx: &mut Context,
     summary: &tensir::Function,
+    rounds: &[(Sym, Idx)],
     touched: &[Touched],
 ) -> Result<(), Stuck> {
     for node in &summary.nodes {
@@ -37,17 +39,13 @@ pub fn within(
             }
             _ => continue,
         };
-        let loops: Vec<(Sym, Idx)> = node
-            .ty
-            .shape
-            .iter()
-            .enumerate()
-            .map(|(d, n)| (dim(d), n.clone()))
-            .collect();
+        let shape = node.ty.shape.iter().enumerate();
+        let dims: Vec<(Sym, Idx)> = shape.map(|(d, n)| (dim(d), n.clone())).collect();
         let mark = ctx.mark();
-        for (var, n) in &loops {
+        for (var, n) in &dims {
             ctx.assume_in_range(var, n);
         }
+        let loops = [rounds, &dims].concat();
         let around = Around {
             loops,
             accs: BTreeMap::new(),
