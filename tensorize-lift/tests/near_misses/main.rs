@@ -8,6 +8,7 @@ mod convolutions;
 mod cpp;
 mod edges;
 mod hazards;
+mod kept;
 mod members;
 mod memory;
 mod nested_rounds;
