@@ -333,7 +333,7 @@ impl Once<'_> {
     /// that turns out not to be so, without.
     fn attempt(self, solver: &mut Solver, guards: &mut Vec<Guard>) -> Result<Proof, Stuck> {
         let mut rising = match self.is_round {
-            true => Rising::guesses(self.kernel, self.state, self.around),
+            true => Rising::guesses(self.kernel, self.around),
             false => vec![],
         };
         loop {

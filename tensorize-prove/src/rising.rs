@@ -8,13 +8,13 @@ use crate::chain;
 use crate::context::Context;
 use crate::eval::as_idx;
 use crate::exec::State as Held;
+use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Param, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::tensir::State;
 
 /// Expressions that are made of more than so many others within each other are not looked into.
 const DEEPEST: usize = 12;
@@ -34,16 +34,15 @@ pub struct Rising {
 }
 
 impl Rising {
-    /// What the kernel's text says of the numbers among its state: a guess, until [`Rising::is_kept`] has shown it of a
-    /// round, with its state in arrays as [`crate::state::exposed`] has it.
-    pub fn guesses(round: &Function, state: &[State], around: &[(Sym, Idx)]) -> Vec<Rising> {
+    /// What the kernel's text says of the numbers among its state, and among the caller's (`*count`): a guess, until
+    /// [`Rising::is_kept`] has shown it of a round, with its state in arrays as [`crate::state::exposed`] has it.
+    pub fn guesses(round: &Function, around: &[(Sym, Idx)]) -> Vec<Rising> {
         let Some((before, all)) = counted(around) else {
             return vec![];
         };
-        let numbers = state.iter().filter(|s| s.is_number() && s.elem.is_int());
-        let of = |s: &State| {
+        let of = |(name, elem): (Sym, ScalarType)| {
             let mut starts = Vec::new();
-            let step = changes(round, &s.name, &round.body, &mut starts)?;
+            let step = changes(round, &name, &round.body, &mut starts)?;
             starts.dedup();
             let first = starts.pop()?;
             let start = starts
@@ -54,15 +53,15 @@ impl Rising {
                     Some((Idx::constant(a.min(c)), Idx::constant(b.max(c))))
                 })?;
             Some(Rising {
-                name: s.name.clone(),
-                elem: s.elem,
+                name,
+                elem,
                 start,
                 step,
                 before: before.clone(),
                 all: all.clone(),
             })
         };
-        numbers.filter_map(of).collect()
+        numbers(round).into_iter().filter_map(of).collect()
     }
 
     /// The number as a round finds it.
@@ -152,6 +151,31 @@ fn counted(around: &[(Sym, Idx)]) -> Option<(Idx, Idx)> {
         all = &all * trip;
     }
     Some((before, all))
+}
+
+/// The arrays of integers of which a round touches no more than the first element.
+fn numbers(round: &Function) -> Vec<(Sym, ScalarType)> {
+    let mut others = BTreeSet::new();
+    let mut look = |array: &Sym, index: &Expr| {
+        if !matches!(index, Expr::Const(v) if v.as_int() == 0) {
+            others.insert(array.clone());
+        }
+    };
+    visit(&round.body, &mut |part| match part {
+        Visited::Stmt(Stmt::Store { array, index, .. }) => look(array, index),
+        Visited::Expr(Expr::Load { array, index, .. }) => look(array, index),
+        _ => {}
+    });
+    let number = |p: &Param| match p {
+        Param::Array {
+            name,
+            elem,
+            is_const: false,
+            ..
+        } if elem.is_int() && !others.contains(name) => Some((name.clone(), *elem)),
+        _ => None,
+    };
+    round.params.iter().filter_map(number).collect()
 }
 
 /// Between what lies that the statements add to a number of the state. What they set it to is among the `starts`; nothing if
@@ -305,6 +329,11 @@ fn in_each_case(
     };
     let ty = e.ty();
     match &**e {
+        // One condition after the other.
+        Elem::Select(c, t, f) if let Elem::Binary(BinOp::And, a, b) = &**c => {
+            let then = Elem::select(b.clone(), t.clone(), f.clone());
+            in_each_case(ctx, &Elem::select(a.clone(), then, f.clone()), shows)
+        }
         Elem::Select(c, t, f) => {
             let cases = [(t, c.clone()), (f, Elem::not(c.clone()))];
             cases.into_iter().all(|(value, condition)| {

@@ -1,5 +1,7 @@
 //! What an expression reads and writes, and whether C leaves the order open.
 
+mod touched;
+
 use super::early_return::flattened;
 use super::ffi::Cursor;
 use super::flatten::is_reached;
@@ -9,73 +11,7 @@ use super::operator::{self, Binary, Unary};
 use super::types::{self, Ty};
 use super::{codes, cpp};
 use clang_sys::*;
-use std::collections::HashSet;
-
-/// What happens in an expression. Memory is one thing here: which element it is can't be told from
-/// the text.
-#[derive(Default, Clone)]
-struct Effects<'u> {
-    reads: HashSet<Cursor<'u>>,
-    writes: HashSet<Cursor<'u>>,
-    reads_memory: bool,
-    writes_memory: bool,
-    /// Members of structs that are numbers, besides.
-    reads_members: HashSet<Cursor<'u>>,
-    writes_members: HashSet<Cursor<'u>>,
-    /// Maybe more than numbers.
-    writes_rows: bool,
-}
-
-impl<'u> Effects<'u> {
-    fn join(&mut self, other: &Effects<'u>) {
-        self.reads.extend(&other.reads);
-        self.writes.extend(&other.writes);
-        self.reads_memory |= other.reads_memory;
-        self.writes_memory |= other.writes_memory;
-        self.reads_members.extend(&other.reads_members);
-        self.writes_members.extend(&other.writes_members);
-        self.writes_rows |= other.writes_rows;
-    }
-
-    /// What it reads.
-    fn only_reads(&self) -> Effects<'u> {
-        Effects {
-            reads: self.reads.clone(),
-            reads_memory: self.reads_memory,
-            reads_members: self.reads_members.clone(),
-            ..Effects::default()
-        }
-    }
-
-    fn writes_what(&self, other: &Effects<'u>) -> bool {
-        self.writes
-            .iter()
-            .any(|w| other.reads.contains(w) || other.writes.contains(w))
-            || self.writes_memory && other.is_in_memory()
-            || !self.writes_members.is_empty() && (other.reads_memory || other.writes_memory)
-            || (self.writes_members.iter()).any(|w| {
-                let mut others = other.reads_members.iter().chain(&other.writes_members);
-                others.any(|o| may_be_one(*w, *o))
-            })
-    }
-
-    fn is_in_memory(&self) -> bool {
-        self.reads_memory
-            || self.writes_memory
-            || !self.reads_members.is_empty()
-            || !self.writes_members.is_empty()
-    }
-
-    fn conflicts(&self, other: &Effects<'u>) -> bool {
-        self.writes_what(other) || other.writes_what(self)
-    }
-}
-
-/// Whether two members can be the same number. Two of one struct can't, whichever objects they are in.
-fn may_be_one(a: Cursor<'_>, b: Cursor<'_>) -> bool {
-    let (of_a, of_b) = (a.semantic_parent(), b.semantic_parent());
-    a == b || of_a != of_b || of_a.is_none_or(|s| s.kind() == CXCursor_UnionDecl)
-}
+use touched::Effects;
 
 /// The member that is named, if it is a number.
 fn member_number(c: Cursor<'_>) -> Option<Cursor<'_>> {
@@ -85,6 +21,51 @@ fn member_number(c: Cursor<'_>) -> Option<Cursor<'_>> {
     let field = c.referenced().filter(|f| f.kind() == CXCursor_FieldDecl)?;
     let is_number = matches!(types::of(field), Ty::Scalar(_)) && !field.is_bit_field();
     is_number.then_some(field)
+}
+
+/// The member that is named, if it is a pointer: another one than the numbers beside it.
+fn member_pointer(c: Cursor<'_>) -> Option<Cursor<'_>> {
+    if c.kind() != CXCursor_MemberRefExpr {
+        return None;
+    }
+    let field = c.referenced().filter(|f| f.kind() == CXCursor_FieldDecl)?;
+    matches!(types::of(field), Ty::Pointer(_)).then_some(field)
+}
+
+/// The parameter into whose memory a place lies, if it is never set anew: `*p`, `p[i]`.
+fn is_in<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>) -> Option<Cursor<'u>> {
+    let reaches = match place.kind() {
+        CXCursor_ArraySubscriptExpr => true,
+        CXCursor_UnaryOperator => matches!(operator::unary(place), Ok(Unary::Deref)),
+        _ => false,
+    };
+    let base = peeled(*operands(place).first().filter(|_| reaches)?);
+    let named = (base.kind() == CXCursor_DeclRefExpr).then(|| base.referenced());
+    let stays = |d: &Cursor<'u>| {
+        d.kind() == CXCursor_ParmDecl && !lower.assigned.contains(d) && !lower.in_memory.contains(d)
+    };
+    named.flatten().filter(stays)
+}
+
+/// The lambda that a variable has been made of, or that is written here.
+fn lambda_of(c: Cursor<'_>) -> Option<Cursor<'_>> {
+    let c = peeled(c);
+    let made = match c.kind() {
+        CXCursor_DeclRefExpr => c.referenced().filter(|d| d.kind() == CXCursor_VarDecl)?,
+        _ => c,
+    };
+    let mut pending = vec![made];
+    while let Some(c) = pending.pop() {
+        match c.kind() {
+            CXCursor_LambdaExpr => return Some(c),
+            // A copy of one, or the variable.
+            CXCursor_CallExpr | CXCursor_UnexposedExpr | CXCursor_VarDecl => {
+                pending.extend(c.children());
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Refuses a full expression in which something is written and used without an order.
@@ -149,6 +130,16 @@ pub(super) fn has_sequence_point(c: Cursor<'_>) -> bool {
 }
 
 fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Effects<'u>> {
+    let mut all = effects_here(lower, c, depth)?;
+    // What is called may do all that a lambda does.
+    if c.kind() == CXCursor_CallExpr && lower.source.cpp {
+        let made = cpp::effect_of(c).0.into_iter().filter_map(lambda_of);
+        made.for_each(|lambda| everything(lower, lambda, &mut all));
+    }
+    Ok(all)
+}
+
+fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Effects<'u>> {
     let mut all = Effects::default();
     match c.kind() {
         _ if ends_program(c) => {}
@@ -194,14 +185,11 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
         }
         CXCursor_UnaryOperator if matches!(operator::unary(c), Ok(Unary::Deref)) => {
             all = unordered(lower, c, &operands(c), depth)?;
-            all.reads_memory = true;
+            read(lower, c, &mut all);
         }
         CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => {
             all = unordered(lower, c, &operands(c), depth)?;
-            match member_number(c) {
-                Some(field) => _ = all.reads_members.insert(field),
-                None => all.reads_memory = true,
-            }
+            read(lower, c, &mut all);
         }
         CXCursor_ConditionalOperator => {
             for o in operands(c) {
@@ -260,6 +248,16 @@ fn effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Result<Eff
         _ => all = unordered(lower, c, &operands(c), depth)?,
     }
     Ok(all)
+}
+
+/// Memory that is read at a place.
+fn read<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>, all: &mut Effects<'u>) {
+    let member = member_number(place).or(member_pointer(place));
+    match (member, is_in(lower, place)) {
+        (Some(field), _) => _ = all.reads_members.insert(field),
+        (_, Some(param)) => _ = all.reads_in.insert(param),
+        _ => all.reads_memory = true,
+    }
 }
 
 /// All that statements may read and write.
@@ -350,14 +348,24 @@ fn write<'u>(
     if variable.is_none() {
         // The address, not the contents.
         inner = unordered(lower, at, &operands(place), depth)?;
-        match member_number(place) {
-            Some(field) if reads_target => _ = inner.reads_members.insert(field),
-            _ => inner.reads_memory |= reads_target,
+        if reads_target {
+            read(lower, place, &mut inner);
         }
     }
     let conflict = match variable {
         Some(d) => value.writes.contains(&d),
-        None => inner.conflicts(value) && !is_chain(lower, place, value) || steps_alike(at, place),
+        None => {
+            // What is stored may be what the address changes.
+            let in_place = match is_in(lower, place) {
+                Some(param) => inner.writes_in.contains(&param),
+                None => !inner.writes_in.is_empty(),
+            };
+            inner.writes_memory
+                || in_place
+                || inner.writes_what(value)
+                || value.writes_what(&inner) && !is_chain(lower, place, value)
+                || steps_alike(at, place)
+        }
     };
     if conflict {
         let message = "what is assigned here is also changed on the right side, in no order";
@@ -373,9 +381,10 @@ fn write<'u>(
             }
         }
         None => {
-            match member_number(place) {
-                Some(field) => _ = all.writes_members.insert(field),
-                None => all.writes_memory = true,
+            match (member_number(place), is_in(lower, place)) {
+                (Some(field), _) => _ = all.writes_members.insert(field),
+                (_, Some(param)) => _ = all.writes_in.insert(param),
+                _ => all.writes_memory = true,
             }
             all.writes_rows |= !matches!(types::of(target).referred(), Ty::Scalar(_));
         }

@@ -126,7 +126,7 @@ fn taken_apart(
     let round = match levels {
         1 => {
             let round = in_variables(&split.round, how.state);
-            let rising = Rising::guesses(&split.round, how.state, &within);
+            let rising = Rising::guesses(&split.round, &within);
             super::propose(&round, &within, &rising, solver, &Summariser, &assume).ok()?
         }
         _ => {

@@ -87,7 +87,10 @@ const CASES: &[Case] = &[
         &[
             ("xs[k] = c", "xs[k] = r"),
             ("r * w + c", "c * h + r"),
-            ("xs[k] = c; k++;", "xs[k] = c; k = r > 0 && c == 0 ? 1 : k + 1;"),
+            (
+                "xs[k] = c; k++;",
+                "xs[k] = c; k = r > 0 && c == 0 ? 1 : k + 1;",
+            ),
             ("int c = 0", "int c = 1"),
             ("return k", "return k / 2"),
         ],
