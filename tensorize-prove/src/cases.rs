@@ -5,6 +5,7 @@ use crate::chain::{and, truth};
 use crate::conditions::is_index_condition;
 use crate::context::Context;
 use crate::equal::same;
+use crate::places::chosen_by;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::Idx;
@@ -66,6 +67,8 @@ fn decided_by(e: &ElemRef, out: &mut Vec<ElemRef>) {
             e.children().into_iter().for_each(|x| decided_by(x, out));
         }
         Elem::Fold(f) => f.lanes().for_each(|lane| decided_by(lane.init, out)),
+        // Between places, also those on indices.
+        Elem::Read { index, .. } => index.for_each_value(&mut |v| chosen_by(v, out)),
         _ => e.children().into_iter().for_each(|x| decided_by(x, out)),
     }
 }

@@ -404,6 +404,10 @@ fn range(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
             let (x, y) = (ends(ctx, x, a)?, ends(ctx, y, a)?);
             keeps_within(ctx, e.ty(), (&x.0 + &y.0, &x.1 + &y.1))
         }
+        Elem::Binary(BinOp::Subtract, x, y) if e.ty().is_int() => {
+            let (x, y) = (ends(ctx, x, a)?, ends(ctx, y, a)?);
+            keeps_within(ctx, e.ty(), (&x.0 - &y.1, &x.1 - &y.0))
+        }
         // One or the other.
         Elem::Select(c, t, f) if e.ty().is_int() => {
             let mut under = |c: ElemRef, x: &ElemRef| {

@@ -34,7 +34,7 @@ pub mod names;
 pub mod narrowed;
 pub mod overflow;
 mod parallel;
-mod places;
+pub mod places;
 pub mod prove;
 mod ranges;
 mod reach;

@@ -2,7 +2,7 @@
 
 use crate::canon;
 use crate::cases::{MOST, given, in_both_cases, index_given, parts};
-use crate::chain::{Contents, Effect};
+use crate::chain::{Contents, Effect, and, truth};
 use crate::conditions::is_index_condition;
 use crate::context::Context;
 use crate::eval::as_idx;
@@ -75,7 +75,7 @@ pub(crate) fn in_each_case(
         let index = index_given(&place.index, holds, fails);
         let place = Place {
             index: straight(ctx, &index),
-            value: with(&place.value),
+            value: straight_term(ctx, &with(&place.value)),
             contents,
         };
         in_each_case(ctx, &place, shown)
@@ -83,7 +83,7 @@ pub(crate) fn in_each_case(
 }
 
 /// The conditions that choose between the values of an integer.
-fn chosen_by(e: &ElemRef, out: &mut Vec<ElemRef>) {
+pub(crate) fn chosen_by(e: &ElemRef, out: &mut Vec<ElemRef>) {
     if let Elem::Select(c, ..) = &**e {
         match is_index_condition(c) {
             true if !out.contains(c) => out.push(c.clone()),
@@ -101,34 +101,118 @@ fn straight_effect(ctx: &mut Context, effect: Effect) -> Option<Effect> {
     let Effect::Point { cond, index, value } = effect else {
         return Some(effect);
     };
-    let cond = canon::elem(&straight_condition(ctx, &cond));
+    let cond = canon::elem(&straight_term(ctx, &cond));
     let never = matches!(&*cond, Elem::Const(v) if !v.is_true());
     (!never).then(|| Effect::Point {
         cond,
         index: straight(ctx, &index),
-        value,
+        value: straight_term(ctx, &value),
     })
 }
 
-/// A condition with comparisons of integers as ones of what these are.
-fn straight_condition(ctx: &mut Context, e: &ElemRef) -> ElemRef {
+/// An expression with comparisons of integers as ones of what these are, and with plain places.
+pub(crate) fn straight_term(ctx: &mut Context, e: &ElemRef) -> ElemRef {
     match &**e {
         Elem::Compare(op, a, b) if a.ty().is_int() && a.ty() != ScalarType::I1 => {
-            let (a, b) = (integer(ctx, a), integer(ctx, b));
-            Elem::index_compare(*op, a, b)
+            let distance = &integer(ctx, a) - &integer(ctx, b);
+            compared(ctx, *op, &distance, MOST).unwrap_or_else(|| {
+                let distance = straight(ctx, &distance);
+                canon::elem(&Elem::index_compare(*op, distance, Idx::default()))
+            })
+        }
+        Elem::IndexCompare(op, a, b) if a.has_values() || b.has_values() => {
+            let distance = a - b;
+            compared(ctx, *op, &distance, MOST).unwrap_or_else(|| {
+                let distance = straight(ctx, &distance);
+                canon::elem(&Elem::index_compare(*op, distance, Idx::default()))
+            })
         }
         Elem::Fold(_) => e.clone(),
         _ => {
             let children = e.children().into_iter();
-            let children: Vec<ElemRef> = children.map(|c| straight_condition(ctx, c)).collect();
-            let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+            let children: Vec<ElemRef> = children.map(|c| straight_term(ctx, c)).collect();
+            let indices = e.indices().into_iter();
+            let indices: Vec<Idx> = indices.map(|i| straight(ctx, i)).collect();
             e.rebuild(&children, &indices)
         }
     }
 }
 
+/// An expression in which comparisons of places that the data says are what decides them, where something does.
+pub fn decided(ctx: &mut Context, e: &ElemRef) -> ElemRef {
+    match &**e {
+        Elem::IndexCompare(op, a, b) if a.has_values() || b.has_values() => {
+            compared(ctx, *op, &(a - b), MOST).unwrap_or_else(|| e.clone())
+        }
+        Elem::Fold(_) => e.clone(),
+        _ => {
+            let children = e.children().into_iter();
+            let children: Vec<ElemRef> = children.map(|c| decided(ctx, c)).collect();
+            let never =
+                |a: &ElemRef, b: &ElemRef| canon::elem(&Elem::not(a.clone())) == canon::elem(b);
+            match (&**e, &children[..]) {
+                (Elem::Binary(BinOp::And, ..), [a, b]) if never(a, b) => truth(false),
+                (Elem::Binary(BinOp::And, ..), [a, b]) if e.ty() == ScalarType::I1 => {
+                    and(a.clone(), b.clone())
+                }
+                _ => {
+                    let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+                    e.rebuild(&children, &indices)
+                }
+            }
+        }
+    }
+}
+
+/// The comparison of a number with zero, if it is known, or if the condition that chooses what the number is decides it.
+fn compared(ctx: &mut Context, op: CmpOp, number: &Idx, most: usize) -> Option<ElemRef> {
+    let mut conditions = Vec::new();
+    number.for_each_value(&mut |e| {
+        if let Elem::Select(c, ..) = &**unconverted(e) {
+            conditions.push(c.clone());
+        }
+    });
+    let Some(c) = conditions.first() else {
+        let number = straight(ctx, number);
+        let whole = canon::elem(&Elem::index_compare(op, number, Idx::default()));
+        return match &*whole {
+            Elem::Const(_) => Some(whole),
+            _ => ctx.decide(&whole).map(truth),
+        };
+    };
+    let most = most.checked_sub(1)?;
+    let not = Elem::not(c.clone());
+    let [then, otherwise] = [(c, &not), (&not, c)].map(|(holds, fails)| {
+        let mark = ctx.mark();
+        ctx.assume(holds.clone());
+        let found = compared(ctx, op, &index_given(number, holds, fails), most);
+        ctx.forget(mark);
+        found
+    });
+    let is = |e: &ElemRef| match &**e {
+        Elem::Const(v) => Some(v.is_true()),
+        _ => None,
+    };
+    match (is(&then?)?, is(&otherwise?)?) {
+        (a, b) if a == b => Some(truth(a)),
+        (true, _) => Some(c.clone()),
+        (false, _) => Some(not),
+    }
+}
+
+/// The integer before conversions.
+fn unconverted(e: &ElemRef) -> &ElemRef {
+    match &**e {
+        Elem::Convert(_, inner) if inner.ty().is_int() => unconverted(inner),
+        _ => e,
+    }
+}
+
 /// The same place with sums of machine integers that do not overflow as sums.
 fn straight(ctx: &mut Context, place: &Idx) -> Idx {
+    if !place.has_values() {
+        return place.clone();
+    }
     canon::idx(&place.map_atoms(&mut |atom| match atom {
         Atom::Value(e) => Some(integer(ctx, e)),
         _ => None,
@@ -143,6 +227,7 @@ fn integer(ctx: &mut Context, e: &ElemRef) -> Idx {
         }
         Elem::Binary(BinOp::Add, a, b) => &integer(ctx, a) + &integer(ctx, b),
         Elem::Binary(BinOp::Subtract, a, b) => &integer(ctx, a) - &integer(ctx, b),
+        Elem::Read { .. } | Elem::Select(..) => return as_idx(&straight_term(ctx, e)),
         _ => return as_idx(e),
     };
     match ctx.is_value_of(e.ty(), &found) {

@@ -541,6 +541,12 @@ fn compare(
                     return false;
                 }
             };
+            if std::env::var("TZD").is_ok() {
+                eprintln!(
+                    "PLACE {}\n  expected {}\n  found {}",
+                    place.index, place.value, found
+                );
+            }
             let Some(reached) = same_at(ctx, &found, &place.value, tier, options) else {
                 return false;
             };

@@ -76,7 +76,8 @@ impl Rising {
         (low + &by(self.step.0), high + &by(self.step.1))
     }
 
-    /// Takes it for granted where a round begins. That all such numbers are ones of the type is a guard.
+    /// Takes it for granted where a round begins. That all such numbers are ones of the type, and places of an array, is a
+    /// guard.
     ///
     /// Returns whether there is anything that can be said of it.
     pub fn assume(&self, ctx: &mut Context) -> bool {
@@ -85,12 +86,15 @@ impl Rising {
         if !ends.iter().all(|end| ctx.is_over_params(end)) {
             return false;
         }
+        // No array has more elements than an `i64` counts.
+        let most = self.elem.max_value().min(ScalarType::I64.max_value());
         for end in ends {
-            let (least, most) = (self.elem.min_value(), self.elem.max_value());
-            let fits = ctx.proves(CmpOp::Ge, &end, &Idx::constant(least))
-                && ctx.proves(CmpOp::Le, &end, &Idx::constant(most));
-            if !fits {
-                ctx.guard(Guard::Fits(end, self.elem));
+            if !ctx.is_value_of(self.elem, &end) {
+                ctx.guard(Guard::Fits(end.clone(), self.elem));
+            }
+            let most = Idx::constant(most);
+            if !ctx.proves(CmpOp::Le, &end, &most) {
+                ctx.guard(Guard::NonNegative(&most - &end));
             }
         }
         let (low, high) = self.after(&self.before);
@@ -337,6 +341,9 @@ fn in_each_case(
         Elem::Select(c, t, f) => {
             let cases = [(t, c.clone()), (f, Elem::not(c.clone()))];
             cases.into_iter().all(|(value, condition)| {
+                if ctx.holds(&Elem::not(condition.clone())) {
+                    return true;
+                }
                 let mark = ctx.mark();
                 ctx.assume(condition);
                 let shown = in_each_case(ctx, value, shows);

@@ -13,6 +13,7 @@ use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents, Effect, Leaf, Retold};
 use tensorize_prove::context::Context;
 use tensorize_prove::decode::{self, size_rank};
+use tensorize_prove::places::decided;
 use tensorize_prove::ring;
 
 /// The final contents of an array as tensors: one for each group of places that is written. Later writes
@@ -180,6 +181,10 @@ fn in_box(
         true => Ok(None),
         false => chain::read(ctx, array, contents, index).map(|v| {
             let v = ctx.settle(&v);
+            let v = match index.has_values() {
+                true => decided(ctx, &v),
+                false => v,
+            };
             Some(summed_up(ctx, &v))
         }),
     };
@@ -196,7 +201,11 @@ fn in_box(
     Ok(value.map(|value| {
         let shape = loops.iter().map(|(_, n)| n.clone()).collect();
         let array = array.clone();
-        let index = index.substitute(&to_dim);
+        let index = match index.substitute(&to_dim) {
+            // As values write it.
+            by_data if by_data.has_values() => canon::idx(&by_data),
+            index => index,
+        };
         (shape, View { array, index }, value.substitute(&to_dim))
     }))
 }
