@@ -6,6 +6,7 @@ use crate::chain::{self, truth};
 use crate::conditions::is_index_condition;
 use crate::context::{Context, has_many_terms};
 use crate::exec::{Executor, State, Stuck};
+use crate::places::is_value_of;
 use crate::remainders::rounded_down;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
@@ -121,8 +122,7 @@ impl Executor<'_, '_> {
                 let ty = e.ty();
                 let stays = ty.is_signed() && self.kernel.overflow == Overflow::Undefined
                     || self.ctx.stays_in_by_types(ty, &result)
-                    || self.ctx.proves(CmpOp::Ge, &result, &ty.min_value().into())
-                        && self.ctx.proves(CmpOp::Le, &result, &ty.max_value().into())
+                    || is_value_of(&mut self.ctx, ty, &result)
                     || self.fits_in_every_round(ty, &result);
                 if stays { result } else { as_idx(e) }
             }

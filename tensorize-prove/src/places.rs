@@ -21,6 +21,26 @@ pub(crate) struct Place<'a> {
 
 /// Whether a number is zero in each case in which a condition holds.
 pub(crate) fn is_zero_where(ctx: &mut Context, number: &Idx, condition: &ElemRef) -> bool {
+    of_number(ctx, number, condition, &mut |ctx, number| {
+        let never = matches!(&*canon::elem(&number.value), Elem::Const(v) if !v.is_true());
+        never || ctx.proves(CmpOp::Eq, &number.index, &Idx::default())
+    })
+}
+
+/// Whether a number is one of the type in each case.
+pub(crate) fn is_value_of(ctx: &mut Context, ty: ScalarType, number: &Idx) -> bool {
+    of_number(ctx, number, &truth(true), &mut |ctx, number| {
+        ctx.is_value_of(ty, &number.index)
+    })
+}
+
+/// Whether something can be shown of a number, and of a condition, in each case.
+fn of_number(
+    ctx: &mut Context,
+    number: &Idx,
+    condition: &ElemRef,
+    shown: &mut dyn FnMut(&mut Context, &Place) -> bool,
+) -> bool {
     let number = Place {
         index: number.clone(),
         value: condition.clone(),
@@ -30,10 +50,7 @@ pub(crate) fn is_zero_where(ctx: &mut Context, number: &Idx, condition: &ElemRef
             effects: vec![],
         },
     };
-    in_each_case(ctx, &number, &mut |ctx, number| {
-        let never = matches!(&*canon::elem(&number.value), Elem::Const(v) if !v.is_true());
-        never || ctx.proves(CmpOp::Eq, &number.index, &Idx::default())
-    })
+    in_each_case(ctx, &number, shown)
 }
 
 /// Whether something can be shown of a place in each case that conditions on data tell apart which choose between places.
