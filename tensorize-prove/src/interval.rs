@@ -2,6 +2,7 @@
 
 use crate::bound::bound;
 use crate::canon;
+use crate::cases::given;
 use crate::clamp;
 use crate::conditions::{is_index_condition, said_of_indices};
 use crate::context::Context;
@@ -45,13 +46,14 @@ pub(crate) fn interval(
     lo: Option<&Idx>,
     hi: Option<&Idx>,
 ) -> Option<(Idx, Idx)> {
-    if let Some((chosen, other)) = by_choice(ctx, a) {
-        let (low, high) = interval(ctx, &chosen, lo, hi)?;
-        let (other_low, other_high) = interval(ctx, &other, lo, hi)?;
-        return Some((
-            covering(ctx, Some(low), other_low, false, &other),
-            covering(ctx, Some(high), other_high, true, &other),
-        ));
+    if let Some(chosen) = by_choice(ctx, a) {
+        let (mut low, mut high) = (None, None);
+        for one in &chosen {
+            let (from, to) = interval(ctx, one, lo, hi)?;
+            low = Some(covering(ctx, low, from, false, one));
+            high = Some(covering(ctx, high, to, true, one));
+        }
+        return low.zip(high);
     }
     let one = Idx::constant(1);
     let wider = within_values(ctx, a);
@@ -208,9 +210,9 @@ pub(crate) fn covering(
     }
 }
 
-/// The two accesses that one is whose place a condition on counters chooses, as in `u[i == 0 ? n - 1 : i - 1]`. (One on
-/// sizes alone is better made a guard.)
-fn by_choice(ctx: &mut Context, a: &Access) -> Option<(Access, Access)> {
+/// The two accesses that one is whose place a condition on counters chooses, as in `u[i == 0 ? n - 1 : i - 1]`; the one of
+/// them that is made at all, if what it is made under rules the other out. (A condition on sizes alone is better made a guard.)
+fn by_choice(ctx: &mut Context, a: &Access) -> Option<Vec<Access>> {
     let mut choice = None;
     let mark = ctx.mark();
     assume(ctx, a);
@@ -225,16 +227,23 @@ fn by_choice(ctx: &mut Context, a: &Access) -> Option<(Access, Access)> {
     });
     ctx.forget(mark);
     let (whole, c, t, f) = choice?;
-    let with = |value: &ElemRef, condition: ElemRef| {
+    let not = Elem::not(c.clone());
+    let with = |value: &ElemRef, holds: &ElemRef, fails: &ElemRef| {
         let mut one = a.clone();
         one.index = canon::idx(&a.index.map_atoms(&mut |atom| match atom {
             Atom::Value(e) if *e == whole => Some(as_idx(value)),
             _ => None,
         }));
-        one.path.push(canon::elem(&condition));
-        one
+        let never = |c: &ElemRef| match &*canon::elem(&given(c, holds, fails)) {
+            Elem::Const(v) => !v.is_true(),
+            _ => false,
+        };
+        let made = !one.path.iter().any(never);
+        one.path.push(canon::elem(holds));
+        made.then_some(one)
     };
-    Some((with(&t, c.clone()), with(&f, Elem::not(c.clone()))))
+    let both = [with(&t, &c, &not), with(&f, &not, &c)];
+    Some(both.into_iter().flatten().collect())
 }
 
 /// The unsigned integer before it was made a signed one of as many bits, if it is one or another polynomial, each a number

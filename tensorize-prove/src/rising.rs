@@ -4,7 +4,9 @@
 //! It is an induction. Nothing is known of such a number before the first round; of a later one it is assumed that the number
 //! lies where the rounds before can have brought it, and shown that it does so after one round more.
 
+use crate::cases::{MOST, given, in_both_cases};
 use crate::chain;
+use crate::conditions::is_index_condition;
 use crate::context::Context;
 use crate::eval::as_idx;
 use crate::exec::State as Held;
@@ -28,6 +30,8 @@ pub struct Rising {
     start: (Idx, Idx),
     /// Between what lies that a round adds.
     step: (i128, i128),
+    /// Whether no round brings it below zero, as where it is looked at before it is lowered.
+    stays_up: bool,
     /// How many rounds there were before this one, and how many there are.
     before: Idx,
     all: Idx,
@@ -56,6 +60,7 @@ impl Rising {
                 name,
                 elem,
                 start,
+                stays_up: step.0 < 0,
                 step,
                 before: before.clone(),
                 all: all.clone(),
@@ -73,7 +78,19 @@ impl Rising {
     fn after(&self, rounds: &Idx) -> (Idx, Idx) {
         let by = |step: i128| &Idx::constant(step) * rounds;
         let (low, high) = &self.start;
-        (low + &by(self.step.0), high + &by(self.step.1))
+        let low = match self.stays_up {
+            true => Idx::default(),
+            false => low + &by(self.step.0),
+        };
+        (low, high + &by(self.step.1))
+    }
+
+    /// What may still be so where this is not; nothing if nothing is known then.
+    pub(crate) fn weaker(&self) -> Option<Rising> {
+        (self.stays_up && self.elem.is_signed()).then(|| Rising {
+            stays_up: false,
+            ..self.clone()
+        })
     }
 
     /// Takes it for granted where a round begins. That all such numbers are ones of the type, and places of an array, is a
@@ -124,8 +141,10 @@ impl Rising {
             return false;
         };
         let (low, high) = self.after(&(&self.before + &Idx::constant(1)));
-        in_each_case(ctx, &value, &mut |ctx, p| {
-            ctx.proves(CmpOp::Ge, p, &low) && ctx.proves(CmpOp::Le, p, &high)
+        settled(ctx, &value, MOST, &mut |ctx, value| {
+            in_each_case(ctx, value, &mut |ctx, p| {
+                ctx.proves(CmpOp::Ge, p, &low) && ctx.proves(CmpOp::Le, p, &high)
+            })
         })
     }
 }
@@ -319,6 +338,30 @@ fn over_sizes(round: &Function, e: &Expr) -> Option<Idx> {
         }
         _ => None,
     }
+}
+
+/// Shows something of a value in each case that the conditions on indices tell apart that choose in it, such as which round
+/// it is: then its conditions on data speak of numbers as they are.
+fn settled(
+    ctx: &mut Context,
+    value: &ElemRef,
+    most: usize,
+    shows: &mut dyn FnMut(&mut Context, &ElemRef) -> bool,
+) -> bool {
+    let mut choice = None;
+    value.visit(&mut |e| {
+        if let Elem::Select(c, ..) = &**e
+            && is_index_condition(c)
+        {
+            choice.get_or_insert(c.clone());
+        }
+    });
+    let (Some(condition), Some(most)) = (choice, most.checked_sub(1)) else {
+        return shows(ctx, value);
+    };
+    in_both_cases(ctx, &condition, &mut |ctx, holds, fails| {
+        settled(ctx, &given(value, holds, fails), most, shows)
+    })
 }
 
 /// Shows something of an integer, as the polynomial that it is in each case that its conditions tell apart.
