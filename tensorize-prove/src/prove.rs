@@ -544,11 +544,6 @@ fn compare(
                     return false;
                 }
             };
-                eprintln!(
-                    "PLACE {}\n  expected {}\n  found {}",
-                    place.index, place.value, found
-                );
-            }
             let Some(reached) = same_at(ctx, &found, &place.value, tier, options) else {
                 return false;
             };
