@@ -20,7 +20,7 @@ fn results(printed: &str) -> Vec<&str> {
         .collect()
 }
 
-const RESULTS: [&str; 30] = [
+const RESULTS: [&str; 35] = [
     "within: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "nothing: [70.0, 0.0, 30.0, 30.0] Ok(())",
     "beyond: ",
@@ -45,6 +45,11 @@ const RESULTS: [&str; 30] = [
     "csr by size, a row that takes for ever: [0.0, 0.0, 0.0] Err(",
     "csr by size, a row that ends beyond all addresses: [0.0, 0.0, 0.0] Err(",
     "csr by size, a row that ends at the last number: [0.0, 0.0, 0.0] Err(",
+    "added: [8.0, 14.0, 14.0] Ok(())",
+    "added beyond: [10.0, 10.0, 10.0] Err(",
+    "added before: [10.0, 10.0, 10.0] Err(",
+    "kept: [1.0, 3.0, 4.0, 0.0] Ok(3)",
+    "kept with less room than may be needed: [0.0, 0.0, 0.0, 0.0] Err(",
     "turned: [0.0, 0.0, 0.0, 0.0, 4.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0] Ok(())",
     "turned, by too many: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0] Err(",
     "before the pointer: [2.0, 5.0, 4.0]",
@@ -87,6 +92,8 @@ fn generated_c_answers_where_the_indices_allow_it() {
         "csr by size",
         "counted",
         "binned",
+        "added",
+        "kept",
         "up to the output",
     ] {
         answered(&printed, call, "original 0 target 1");
@@ -115,4 +122,5 @@ fn numpy_answers_alike() {
 fn the_default_and_the_original_answer_alike() {
     check("auto");
     check("off");
+    check("shadow");
 }

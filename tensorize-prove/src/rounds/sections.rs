@@ -17,7 +17,7 @@ use tensorize_ir::tensir::Rounds;
 const MOST: usize = 4;
 
 /// The ways to take a kernel apart in which some of its loops are over time, first all and then the fewest: those of which
-/// rounds read beside the place that they write.
+/// rounds read beside the place that they write, or write where the data says.
 pub(super) fn all(kernel: &Function, counter: &Sym) -> Vec<Split> {
     let body = without_return(&kernel.body);
     let candidates: Vec<usize> = candidates(body).map(|(at, _)| at).collect();
@@ -36,10 +36,21 @@ pub(super) fn all(kernel: &Function, counter: &Sym) -> Vec<Split> {
 /// The loops that may be over time, and their numbers among the statements.
 pub(super) fn candidates(body: &[Stmt]) -> impl Iterator<Item = (usize, &Loop)> {
     let loops = body.iter().enumerate().filter_map(|(at, s)| match s {
-        Stmt::Loop(l) if reads_beside(l) => Some((at, l)),
+        Stmt::Loop(l) if reads_beside(l) || goes_where_data_says(l) => Some((at, l)),
         _ => None,
     });
     loops.take(MOST)
+}
+
+/// Whether a loop writes at a place that is read from memory, as where a number says which rounds raise.
+fn goes_where_data_says(l: &Loop) -> bool {
+    let mut found = false;
+    visit(&l.body, &mut |part| {
+        if let Visited::Stmt(Stmt::Store { index, .. }) = part {
+            index.visit(&mut |e| found |= matches!(e, Expr::Load { .. }));
+        }
+    });
+    found && stepping(l).is_some()
 }
 
 /// Whether a loop reads an array at another index than it writes it, by the looks of it.

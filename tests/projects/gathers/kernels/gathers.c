@@ -73,3 +73,18 @@ void turned(const float *x, float *y, int n, int by)
     for (int i = 0; i < n; i++)
         y[(i + by) % n] = x[i];
 }
+
+/* Places that the index array names, however many there are. */
+TENSORIZE_KERNEL
+void add_at(int32_t n, const int32_t *at, const double *x, double *y) {
+    for (int32_t i = 0; i < n; i++) y[at[i]] += x[i];
+}
+
+/* Where each goes, the ones before it say. */
+TENSORIZE_KERNEL
+int32_t keep_positive(int32_t n, const double *x, double *out) {
+    int32_t k = 0;
+    for (int32_t i = 0; i < n; i++)
+        if (x[i] > 0) out[k++] = x[i];
+    return k;
+}

@@ -123,6 +123,29 @@ fn safe() {
     }
 }
 
+/// Results that go where the data says.
+fn placed() {
+    let x = [1f64, -2., 3., 4.];
+    for (call, at) in [
+        ("added", [2, 0, 2, 1]),
+        ("added beyond", [2, 0, 3, 1]),
+        ("added before", [2, 0, -1, 1]),
+    ] {
+        let mut y = [10f64; 3];
+        show(call, || {
+            let result = kernels::add_at(4, &at, &x, &mut y);
+            format!("{y:?} {:?}", result.map_err(|e| e.to_string()))
+        });
+    }
+    for (call, room) in [("kept", 4), ("kept with less room than may be needed", 3)] {
+        let mut out = [0f64; 4];
+        show(call, || {
+            let result = kernels::keep_positive(4, &x, &mut out[..room]);
+            format!("{out:?} {:?}", result.map_err(|e| e.to_string()))
+        });
+    }
+}
+
 /// Sizes alone that make an index wrap.
 fn wrapped() {
     for (call, by) in [("turned", 1), ("turned, by too many", i32::MAX - 1)] {
@@ -166,6 +189,7 @@ fn raw() {
 
 fn main() {
     safe();
+    placed();
     wrapped();
     raw();
 }
