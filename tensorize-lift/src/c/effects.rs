@@ -356,12 +356,9 @@ fn write<'u>(
         Some(d) => value.writes.contains(&d),
         None => {
             // What is stored may be what the address changes.
-            let in_place = match is_in(lower, place) {
-                Some(param) => inner.writes_in.contains(&param),
-                None => !inner.writes_in.is_empty(),
-            };
-            inner.writes_memory
-                || in_place
+            let in_place =
+                is_in(lower, place).is_some_and(|param| inner.writes_in.contains(&param));
+            in_place
                 || inner.writes_what(value)
                 || value.writes_what(&inner) && !is_chain(lower, place, value)
                 || steps_alike(at, place)

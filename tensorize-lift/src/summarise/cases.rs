@@ -8,7 +8,8 @@ use crate::raise::Closed;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::UnOp;
-use tensorize_ir::tensir::{View, dim};
+use tensorize_ir::tensir::{Rounds, View, dim};
+use tensorize_prove::canon;
 use tensorize_prove::cases::given;
 use tensorize_prove::chain::{Contents, Effect, Leaf};
 use tensorize_prove::context::Context;
@@ -113,7 +114,7 @@ fn joined(
     no: &[Closed],
 ) -> Option<Vec<Closed>> {
     if !yes.is_empty() && !no.is_empty() && yes.len() != no.len() {
-        return apart(ctx, condition, yes, no);
+        return apart(ctx, condition, contents, yes, no);
     }
     // What a case leaves at a place: what it writes there, or what was there before.
     let left = |case: &[Closed], at: &View, size: &[Idx]| match case {
@@ -138,7 +139,7 @@ fn joined(
     };
     let join = |c: &Closed| match c {
         Closed::Store { shape, .. } if shape.is_empty() && in_some_rounds.is_some() => {
-            one_or_none(c, in_some_rounds.as_ref()?)
+            one_or_none(c, &holds, in_some_rounds.as_ref()?, contents)
         }
         Closed::Store { shape, view, .. } => {
             let (yes, no) = (left(yes, view, shape)?, left(no, view, shape)?);
@@ -157,13 +158,14 @@ fn joined(
         Closed::Return(_) => None,
     };
     let joined: Option<Vec<Closed>> = written.iter().map(join).collect();
-    joined.or_else(|| apart(ctx, condition, yes, no))
+    joined.or_else(|| apart(ctx, condition, contents, yes, no))
 }
 
 /// Elements of which each case writes its own, where the number of the round says which case it is: each is one, or none.
 fn apart(
     ctx: &mut Context,
     condition: &ElemRef,
+    contents: &Contents,
     yes: &[Closed],
     no: &[Closed],
 ) -> Option<Vec<Closed>> {
@@ -174,17 +176,36 @@ fn apart(
             return None;
         }
         for c in case {
-            all.push(one_or_none(c, &taken)?);
+            all.push(one_or_none(c, &holds, &taken, contents)?);
         }
     }
     Some(all)
 }
 
-/// A place that one round writes may be none of the array in another one: an element there, or none.
-fn one_or_none(c: &Closed, taken: &Idx) -> Option<Closed> {
+/// A place that one round writes may be none of the array in another one: an element there, or none. Where the data says
+/// the place, the first element keeps its value then.
+fn one_or_none(c: &Closed, holds: &ElemRef, taken: &Idx, contents: &Contents) -> Option<Closed> {
     let Closed::Store { shape, view, value } = c else {
         return None;
     };
+    if shape.is_empty() && view.index.has_values() {
+        let place = |i: Idx| Elem::of_idx(Rounds::COUNTER, i);
+        let chosen = Elem::select(
+            holds.clone(),
+            place(view.index.clone()),
+            place(Idx::default()),
+        );
+        let index = canon::idx(&Idx::value(chosen));
+        let old = Elem::read(contents.base.clone()?, contents.elem, index.clone());
+        return Some(Closed::Store {
+            shape: vec![],
+            view: View {
+                index,
+                ..view.clone()
+            },
+            value: Elem::select(holds.clone(), value.clone(), old),
+        });
+    }
     shape.is_empty().then(|| Closed::Store {
         shape: vec![taken.clone()],
         view: View {
