@@ -331,10 +331,16 @@ fn propose(
             // From the form that the loops have to the one that is tried first.
             for results in forms(results) {
                 let plain = unraised(&kernel.name, &kernel.params, &results);
-                if let Err(e) = plain.verify() {
+                // One place that the data says is for rounds: of a whole kernel, another form says more.
+                let by_data = around.is_empty() && plain.stores_where_data_says();
+                let why = match plain.verify() {
+                    Err(e) => Some(e.to_string()),
+                    Ok(()) => by_data.then(|| "the data says where it stores something".into()),
+                };
+                if let Some(why) = why {
                     refusal = Some(Refusal {
                         code: "TZ0305",
-                        message: format!("what it computes has no form over tensors: {e}"),
+                        message: format!("what it computes has no form over tensors: {why}"),
                         line: 0,
                     });
                     continue;

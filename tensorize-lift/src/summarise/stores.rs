@@ -265,8 +265,7 @@ fn boxed(ctx: &mut Context, leaf: &Leaf, whole: bool) -> Option<Rows> {
 /// A single write under a condition on sizes (the tail of an unrolled loop): as a tensor of one element or none,
 /// and whether it is one.
 fn if_taken<'a>(ctx: &mut Context, leaf: Leaf<'a>) -> (Leaf<'a>, bool) {
-    // (Where the data says the place, it stays one number.)
-    if !leaf.loops.is_empty() || leaf.index.has_values() {
+    if !leaf.loops.is_empty() {
         return (leaf, false);
     }
     let Some(extent) = taken(ctx, leaf.cond) else {

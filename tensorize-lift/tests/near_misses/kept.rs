@@ -22,7 +22,7 @@ const CASES: &[Case] = &[
             ("k++", "++k"),
             ("k++", "k"),
             ("out[k++]", "out[i]"),
-            ("out[k++] = x[i]", "out[k++] = x[k]"),
+            ("out[k++] = x[i]", "out[k] = x[k], k++"),
             ("out[k++] = x[i]", "out[k++] = i"),
             ("out[k++] = x[i]", "out[k] = x[i], k += 2"),
             ("out[k++] = x[i]", "out[k++] = x[i], k -= i == 3"),
@@ -52,7 +52,7 @@ const CASES: &[Case] = &[
             ("a[w - 1]", "a[0]"),
             ("w == 0 ||", ""),
             ("w == 0", "i == 1"),
-            ("a[w++] = a[i]", "a[w++] = a[w]"),
+            ("a[w++] = a[i]", "a[w] = a[w], w++"),
         ],
     ),
     // Two ends, which never meet.
