@@ -81,7 +81,10 @@ fn one(
     // What is written may be read too, and then lies in the same bounds.
     waiting.sort_by_key(|a| !a.write);
     for access in waiting {
+        // What may be written is known before a call, if it is no more than a narrow type can name.
+        let narrow = |ctx: &mut Context| access.write.then(|| by_types(ctx, access)).flatten();
         let found = interval(ctx, access, lo.as_ref(), hi.as_ref())
+            .or_else(|| narrow(ctx))
             .or_else(|| Some((Idx::default(), reach::end(ctx, access, all)?)))
             .or_else(|| by_types(ctx, access));
         let Some((low, high)) = found else {

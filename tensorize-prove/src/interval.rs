@@ -413,6 +413,30 @@ fn range(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
             let (x, y) = (ends(ctx, x, a)?, ends(ctx, y, a)?);
             keeps_within(ctx, e.ty(), (&x.0 + &y.0, &x.1 + &y.1))
         }
+        // No bit is set that is not set in the mask.
+        Elem::Binary(BinOp::And, a, b) => {
+            let mask = index_like(b).or_else(|| index_like(a))?;
+            let mask = bound(ctx, &mask, loops, true).filter(|m| ctx.is_over_params(m))?;
+            if !ctx.is_non_negative(&mask) {
+                ctx.guard(Guard::NonNegative(mask.clone()));
+            }
+            Some((Idx::default(), mask))
+        }
+        // Less than the divisor, if there is one.
+        Elem::Binary(BinOp::Remainder, _, b) if !e.ty().is_signed() => {
+            let size = index_like(b).filter(|b| ctx.is_over_params(b))?;
+            Some((Idx::default(), &size - &Idx::constant(1)))
+        }
+        _ if reach::is_beyond_sizes(e) => {
+            clamp::range(ctx, e, loops, &a.path).or_else(|| range_by_parts(ctx, e, a))
+        }
+        _ => None,
+    }
+}
+
+/// The same of what the data chooses, or takes off.
+fn range_by_parts(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
+    match &**e {
         Elem::Binary(BinOp::Subtract, x, y) if e.ty().is_int() => {
             let (x, y) = (ends(ctx, x, a)?, ends(ctx, y, a)?);
             keeps_within(ctx, e.ty(), (&x.0 - &y.1, &x.1 - &y.0))
@@ -430,21 +454,6 @@ fn range(ctx: &mut Context, e: &ElemRef, a: &Access) -> Option<(Idx, Idx)> {
             let low = pick(ctx, Some(t.0), f.0, false);
             Some((low, pick(ctx, Some(t.1), f.1, true)))
         }
-        // No bit is set that is not set in the mask.
-        Elem::Binary(BinOp::And, a, b) => {
-            let mask = index_like(b).or_else(|| index_like(a))?;
-            let mask = bound(ctx, &mask, loops, true).filter(|m| ctx.is_over_params(m))?;
-            if !ctx.is_non_negative(&mask) {
-                ctx.guard(Guard::NonNegative(mask.clone()));
-            }
-            Some((Idx::default(), mask))
-        }
-        // Less than the divisor, if there is one.
-        Elem::Binary(BinOp::Remainder, _, b) if !e.ty().is_signed() => {
-            let size = index_like(b).filter(|b| ctx.is_over_params(b))?;
-            Some((Idx::default(), &size - &Idx::constant(1)))
-        }
-        _ if reach::is_beyond_sizes(e) => clamp::range(ctx, e, loops, &a.path),
         _ => None,
     }
 }
