@@ -17,6 +17,7 @@ pub mod canon;
 pub mod cases;
 pub mod chain;
 mod clamp;
+mod compare;
 pub mod conditions;
 pub mod context;
 pub mod decode;

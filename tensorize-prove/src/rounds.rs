@@ -5,6 +5,7 @@
 //! rest, and for that the arrays have to be all that a round leaves to the next one.
 
 mod sections;
+mod set_apart;
 mod walking;
 
 use crate::exec::Stuck;
@@ -149,7 +150,7 @@ impl<'a> Parts<'a> {
             .iter()
             .rposition(|s| !is_plain(s))
             .map_or(begins, |e| e + 1);
-        let (apart, first) = set_apart(&all_before[begins..ends], &body);
+        let (apart, first) = set_apart::set_apart(&all_before[begins..ends], &body);
         let first = &first[..];
         let (start, end) = (&all_before[..begins], &all_before[ends..]);
         let mut before: Vec<Stmt> = [start, &apart, end].concat();
@@ -436,34 +437,6 @@ fn mentions(e: &Expr, vars: &BTreeSet<Sym>) -> bool {
     let mut found = false;
     e.visit(&mut |e| found |= matches!(e, Expr::Var(v, _) if vars.contains(v)));
     found
-}
-
-/// Among the statements before a loop's `body`, variables that are set once, to what none of the others changes: they may as
-/// well be set before these; and the rest.
-fn set_apart(stmts: &[Stmt], body: &[Stmt]) -> (Vec<Stmt>, Vec<Stmt>) {
-    let (mut apart, mut rest): (Vec<Stmt>, Vec<Stmt>) = Default::default();
-    let in_body = modified(body).0;
-    for (i, stmt) in stmts.iter().enumerate() {
-        let is_apart = |var: &Sym, value: &Expr| {
-            let (assigned, _) = modified(&rest);
-            let mut told = true;
-            value.visit(&mut |e| {
-                told &= match e {
-                    Expr::Load { .. } => false,
-                    Expr::Var(v, _) => !assigned.contains_key(v),
-                    _ => true,
-                };
-            });
-            let alone = BTreeSet::from([var.clone()]);
-            let again = modified(&stmts[i + 1..]).0.contains_key(var);
-            told && !again && !in_body.contains_key(var) && !uses(&rest, &alone)
-        };
-        match stmt {
-            Stmt::Assign { var, value, .. } if is_apart(var, value) => apart.push(stmt.clone()),
-            other => rest.push(other.clone()),
-        }
-    }
-    (apart, rest)
 }
 
 /// Whether a statement does nothing with arrays but read them, once.
