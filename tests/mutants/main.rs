@@ -283,7 +283,7 @@ fn held(
 #[test]
 fn mutants_of_kernels_do_not_pass_for_the_original() {
     let count = count(
-        160,
+        220,
         |p, _| change::kernels(&p.kernel),
         |p, mutant, solver| {
             let verdict = prove(mutant, &p.summary, &Summariser, solver, &options());
@@ -296,7 +296,7 @@ fn mutants_of_kernels_do_not_pass_for_the_original() {
 #[test]
 fn mutants_of_summaries_are_not_proven() {
     let count = count(
-        40,
+        50,
         |p, _| change::summaries(&p.summary),
         |p, mutant, solver| {
             let verdict = prove(&p.kernel, mutant, &Summariser, solver, &options());
@@ -308,7 +308,7 @@ fn mutants_of_summaries_are_not_proven() {
 
 #[test]
 fn mutants_of_generated_code_are_not_proven() {
-    let count = count(320, generated_mutants, |p, mutant, solver| {
+    let count = count(440, generated_mutants, |p, mutant, solver| {
         let verdict = prove_generated(
             mutant,
             &p.summary,
