@@ -87,7 +87,7 @@ impl Rising {
 
     /// What may still be so where this is not; nothing if nothing is known then.
     pub(crate) fn weaker(&self) -> Option<Rising> {
-        (self.stays_up && self.elem.is_signed()).then(|| Rising {
+        self.stays_up.then(|| Rising {
             stays_up: false,
             ..self.clone()
         })
@@ -101,6 +101,10 @@ impl Rising {
         let (low, high) = self.after(&self.all);
         let ends = [self.start.0.clone(), self.start.1.clone(), low, high];
         if !ends.iter().all(|end| ctx.is_over_params(end)) {
+            return false;
+        }
+        // What would go below zero wraps: it is no guard that there are no rounds for that.
+        if self.step.0 < 0 && !self.elem.is_signed() && !ctx.is_non_negative(&ends[2]) {
             return false;
         }
         // No array has more elements than an `i64` counts.

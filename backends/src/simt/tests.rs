@@ -157,7 +157,7 @@ fn a_loop_over_time_is_cut_into_kernels() {
     let s = schedule(&lowered("over_time"), &|_| true).unwrap();
     let repeats: Vec<bool> = s.parts.iter().map(|p| p.repeats).collect();
     assert_eq!(repeats, [false, true, true, true, true]);
-    assert_eq!(s.names.rooms.len(), 2);
+    assert_eq!(s.names.rooms.len(), 1);
 }
 
 #[test]

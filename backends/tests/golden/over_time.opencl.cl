@@ -52,7 +52,6 @@ static void over_time__tensorize_opencl_1_item(int32_t n, int32_t steps, __globa
     if (item == 0) {
         kept[63] = (int64_t)steps;
         kept[62] = (int64_t)n;
-        kept[61] = 1;
     }
 }
 
@@ -102,45 +101,44 @@ static void over_time__tensorize_opencl_4_item(__global int32_t *restrict y, int
     }
 }
 
-static void over_time__tensorize_opencl_5_item(__global const int32_t *restrict x, __global int32_t *restrict sums, int32_t n, int64_t the_round, __global int32_t *restrict new_sums, int64_t item) {
+static void over_time__tensorize_opencl_5_item(__global const int32_t *restrict x, __global int32_t *restrict sums, int32_t n, int64_t the_round, int64_t item) {
     int64_t n_64 = (int64_t)n;
     if (item == 0) {
         int32_t acc2 = sums[the_round];
         for (int64_t r2 = 0; r2 < n_64; r2++) {
             acc2 = add_i32(acc2, x[r2 + the_round]);
         }
-        new_sums[0] = acc2;
-        sums[the_round + 1] = new_sums[0];
+        sums[the_round + 1] = acc2;
     }
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void over_time__tensorize_opencl_1(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y, __global int32_t *new_sums)
+void over_time__tensorize_opencl_1(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y)
 {
     over_time__tensorize_opencl_1_item(n, steps, kept, (int64_t)get_global_id(0));
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void over_time__tensorize_opencl_2(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y, __global int32_t *new_sums)
+void over_time__tensorize_opencl_2(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y)
 {
     __local int32_t partial[256];
     over_time__tensorize_opencl_2_item(x, sums, n, kept, the_round, partial, (int64_t)get_local_id(0), (int64_t)get_group_id(0), (int64_t)get_num_groups(0));
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void over_time__tensorize_opencl_3(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y, __global int32_t *new_sums)
+void over_time__tensorize_opencl_3(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y)
 {
     over_time__tensorize_opencl_3_item(y, n, kept, new_y, (int64_t)get_global_id(0), (int64_t)get_global_size(0));
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void over_time__tensorize_opencl_4(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y, __global int32_t *new_sums)
+void over_time__tensorize_opencl_4(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y)
 {
     over_time__tensorize_opencl_4_item(y, n, new_y, (int64_t)get_global_id(0), (int64_t)get_global_size(0));
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void over_time__tensorize_opencl_5(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y, __global int32_t *new_sums)
+void over_time__tensorize_opencl_5(__global const int32_t *x, int64_t x_origin, __global int32_t *y, int64_t y_origin, __global int32_t *sums, int64_t sums_origin, int32_t n, int32_t steps, __global int64_t *kept, int64_t the_round, __global int32_t *new_y)
 {
-    over_time__tensorize_opencl_5_item(x, sums, n, the_round, new_sums, (int64_t)get_global_id(0));
+    over_time__tensorize_opencl_5_item(x, sums, n, the_round, (int64_t)get_global_id(0));
 }

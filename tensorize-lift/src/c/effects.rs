@@ -32,7 +32,8 @@ fn member_pointer(c: Cursor<'_>) -> Option<Cursor<'_>> {
     matches!(types::of(field), Ty::Pointer(_)).then_some(field)
 }
 
-/// The parameter into whose memory a place lies, if it is never set anew: `*p`, `p[i]`.
+/// The kernel's parameter into whose memory a place lies, if it is never set anew: `*p`, `p[i]`. (Two of a helper's may be one
+/// array of the kernel.)
 fn is_in<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>) -> Option<Cursor<'u>> {
     let reaches = match place.kind() {
         CXCursor_ArraySubscriptExpr => true,
@@ -41,8 +42,10 @@ fn is_in<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>) -> Option<Cursor<'u>> {
     };
     let base = peeled(*operands(place).first().filter(|_| reaches)?);
     let named = (base.kind() == CXCursor_DeclRefExpr).then(|| base.referenced());
+    let kernel = lower.frames.first().map(|frame| frame.function.arguments());
     let stays = |d: &Cursor<'u>| {
-        d.kind() == CXCursor_ParmDecl && !lower.assigned.contains(d) && !lower.in_memory.contains(d)
+        let is_own = kernel.as_ref().is_some_and(|params| params.contains(d));
+        is_own && !lower.assigned.contains(d) && !lower.in_memory.contains(d)
     };
     named.flatten().filter(stays)
 }
