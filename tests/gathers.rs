@@ -119,7 +119,7 @@ fn numpy_answers_alike() {
 }
 
 #[test]
-fn the_default_and_the_original_answer_alike() {
+fn the_default_the_original_and_both_together_answer_alike() {
     check("auto");
     check("off");
     check("shadow");

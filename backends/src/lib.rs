@@ -62,7 +62,8 @@ pub trait Target: Sync {
     }
 
     /// Whether there is code for those of which rounds leave more than the caller's arrays: to the next ones
-    /// ([`tensir::State`]), or a value that is returned after the last. Where there is not, none is asked for.
+    /// ([`tensir::State`]), or a value that is returned after the last; and for those of which the data says where they store
+    /// something ([`tensir::Function::stores_where_data_says`]). Where there is not, none is asked for.
     fn has_state(&self) -> bool {
         false
     }

@@ -5,7 +5,6 @@ use crate::chain::{and, truth};
 use crate::conditions::is_index_condition;
 use crate::context::Context;
 use crate::equal::same;
-use crate::places::chosen_by;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::Idx;
@@ -70,6 +69,20 @@ fn decided_by(e: &ElemRef, out: &mut Vec<ElemRef>) {
         // Between places, also those on indices.
         Elem::Read { index, .. } => index.for_each_value(&mut |v| chosen_by(v, out)),
         _ => e.children().into_iter().for_each(|x| decided_by(x, out)),
+    }
+}
+
+/// The conditions that choose between the values of an integer.
+pub(crate) fn chosen_by(e: &ElemRef, out: &mut Vec<ElemRef>) {
+    if let Elem::Select(c, ..) = &**e {
+        match is_index_condition(c) {
+            true if !out.contains(c) => out.push(c.clone()),
+            true => {}
+            false => parts(c, out),
+        }
+    }
+    if !matches!(&**e, Elem::Fold(_)) {
+        e.children().into_iter().for_each(|x| chosen_by(x, out));
     }
 }
 

@@ -214,7 +214,7 @@ impl<'s> Context<'s> {
     pub(crate) fn found_between(&mut self, e: &Elem) -> Option<(Idx, Idx)> {
         let known = (self.found_between.iter()).find(|between| &*between.number == e);
         let known = known?.clone();
-        self.holds(&known.if_).then_some((known.low, known.high))
+        self.holds(&known.when).then_some((known.low, known.high))
     }
 
     /// Whether something is known here about a variable of this name.

@@ -77,7 +77,7 @@ pub(crate) fn interval(
     let high = hi.into_iter().find(|h| within(CmpOp::Lt, h)).cloned();
     let low = low.or_else(|| asked_of_sizes(ctx, &a.index).then_some(zero));
     let (lows, highs) = limits(ctx, a);
-    // How far a write goes that the data decides is looked up nowhere else.
+    // What its conditions say of a write that the data places is known before any data is looked at.
     let by_data = a.write && a.index.has_values();
     let high = high.or_else(|| highs.first().filter(|_| by_data).cloned());
     let by_ranges = |ctx: &mut Context, upper| {

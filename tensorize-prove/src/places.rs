@@ -1,7 +1,7 @@
 //! Places that the data says, case by case: of `out[c ? k + 1 : k]`, what stands there where `c` holds, and where it does not.
 
 use crate::canon;
-use crate::cases::{MOST, given, in_both_cases, index_given, parts};
+use crate::cases::{MOST, chosen_by, given, in_both_cases, index_given};
 use crate::chain::{Contents, Effect, and, truth};
 use crate::conditions::is_index_condition;
 use crate::context::Context;
@@ -10,6 +10,9 @@ use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Atom, Idx};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
+
+/// Cases of cases of cases: more of them take too long, where nothing can be shown.
+const DEEPEST: usize = 6;
 
 /// A place, what is said of it, and the contents of its array.
 #[derive(Clone)]
@@ -31,6 +34,14 @@ pub(crate) fn is_zero_where(ctx: &mut Context, number: &Idx, condition: &ElemRef
 pub(crate) fn is_value_of(ctx: &mut Context, ty: ScalarType, number: &Idx) -> bool {
     of_number(ctx, number, &truth(true), &mut |ctx, number| {
         ctx.is_value_of(ty, &number.index)
+    })
+}
+
+/// Whether a number lies between two in each case.
+pub(crate) fn lies_between(ctx: &mut Context, number: &Idx, low: &Idx, high: &Idx) -> bool {
+    let number = straight(ctx, number);
+    of_number(ctx, &number, &truth(true), &mut |ctx, number| {
+        ctx.proves(CmpOp::Ge, &number.index, low) && ctx.proves(CmpOp::Le, &number.index, high)
     })
 }
 
@@ -59,6 +70,16 @@ pub(crate) fn in_each_case(
     place: &Place,
     shown: &mut dyn FnMut(&mut Context, &Place) -> bool,
 ) -> bool {
+    in_cases(ctx, place, DEEPEST, shown)
+}
+
+/// The same with so many conditions at most, one in the case of another.
+fn in_cases(
+    ctx: &mut Context,
+    place: &Place,
+    most: usize,
+    shown: &mut dyn FnMut(&mut Context, &Place) -> bool,
+) -> bool {
     if shown(ctx, place) {
         return true;
     }
@@ -66,7 +87,14 @@ pub(crate) fn in_each_case(
     place
         .index
         .for_each_value(&mut |v| chosen_by(v, &mut conditions));
-    let Some(condition) = conditions.first().filter(|_| conditions.len() <= MOST) else {
+    // A condition on what others choose comes after these: then it speaks of numbers as they are.
+    let chooses = |c: &ElemRef| {
+        let mut found = false;
+        c.visit(&mut |e| found |= matches!(&**e, Elem::Select(..)));
+        found
+    };
+    let first = conditions.iter().find(|c| !chooses(c));
+    let (Some(condition), Some(most)) = (first.or(conditions.first()), most.checked_sub(1)) else {
         return false;
     };
     let is_known = [condition.clone(), Elem::not(condition.clone())].map(|c| ctx.holds(&c));
@@ -95,22 +123,8 @@ pub(crate) fn in_each_case(
             value: straight_term(ctx, &with(&place.value)),
             contents,
         };
-        in_each_case(ctx, &place, shown)
+        in_cases(ctx, &place, most, shown)
     })
-}
-
-/// The conditions that choose between the values of an integer.
-pub(crate) fn chosen_by(e: &ElemRef, out: &mut Vec<ElemRef>) {
-    if let Elem::Select(c, ..) = &**e {
-        match is_index_condition(c) {
-            true if !out.contains(c) => out.push(c.clone()),
-            true => {}
-            false => parts(c, out),
-        }
-    }
-    if !matches!(&**e, Elem::Fold(_)) {
-        e.children().into_iter().for_each(|x| chosen_by(x, out));
-    }
 }
 
 /// A write with its place and its condition made plain; nothing if it does not happen.
@@ -127,22 +141,16 @@ fn straight_effect(ctx: &mut Context, effect: Effect) -> Option<Effect> {
     })
 }
 
-/// An expression with comparisons of integers as ones of what these are, and with plain places.
+/// An expression with comparisons of integers as what decides them, where something does, and with plain places. Other
+/// comparisons stay as they are: facts and other conditions speak of them.
 pub(crate) fn straight_term(ctx: &mut Context, e: &ElemRef) -> ElemRef {
     match &**e {
         Elem::Compare(op, a, b) if a.ty().is_int() && a.ty() != ScalarType::I1 => {
-            let distance = &integer(ctx, a) - &integer(ctx, b);
-            compared(ctx, *op, &distance, MOST).unwrap_or_else(|| {
-                let distance = straight(ctx, &distance);
-                canon::elem(&Elem::index_compare(*op, distance, Idx::default()))
-            })
+            let distance = &as_idx(a) - &as_idx(b);
+            compared(ctx, *op, &distance, MOST).unwrap_or_else(|| e.clone())
         }
         Elem::IndexCompare(op, a, b) if a.has_values() || b.has_values() => {
-            let distance = a - b;
-            compared(ctx, *op, &distance, MOST).unwrap_or_else(|| {
-                let distance = straight(ctx, &distance);
-                canon::elem(&Elem::index_compare(*op, distance, Idx::default()))
-            })
+            compared(ctx, *op, &(a - b), MOST).unwrap_or_else(|| e.clone())
         }
         Elem::Fold(_) => e.clone(),
         _ => {

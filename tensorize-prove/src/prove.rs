@@ -256,6 +256,13 @@ struct Once<'a> {
     options: &'a Options,
 }
 
+/// What comes of an attempt that makes use of guesses.
+enum Attempt {
+    Proven(Box<Proof>),
+    /// The guess with this number does not hold.
+    Lost(usize),
+}
+
 impl Once<'_> {
     /// Shows how many rounds there are, where the summary has some, and the same of one of them, whichever it is: it may
     /// consist of rounds in turn.
@@ -330,11 +337,9 @@ impl Once<'_> {
             false => vec![],
         };
         loop {
-            let mut lost = None;
-            let found = self.attempt_with(&rising, &mut lost, solver, guards);
-            match lost {
-                None => return found,
-                Some(at) => {
+            match self.attempt_with(&rising, solver, guards)? {
+                Attempt::Proven(proof) => return Ok(*proof),
+                Attempt::Lost(at) => {
                     let weaker = rising[at].weaker();
                     rising.splice(at..=at, weaker);
                 }
@@ -342,14 +347,13 @@ impl Once<'_> {
         }
     }
 
-    /// The same with what is guessed of numbers, which is shown to go on to hold; if of one it does not, that is `lost`.
+    /// The same with what is guessed of numbers, which is shown to go on to hold.
     fn attempt_with(
         self,
         rising: &[Rising],
-        lost: &mut Option<usize>,
         solver: &mut Solver,
         guards: &mut Vec<Guard>,
-    ) -> Result<Proof, Stuck> {
+    ) -> Result<Attempt, Stuck> {
         let Once {
             kernel,
             summary,
@@ -377,17 +381,14 @@ impl Once<'_> {
         for (counter, trip) in around {
             exec.in_rounds(counter, trip);
         }
-        let known = rising.iter().map(|number| number.assume(&mut exec.ctx));
-        *lost = known.collect::<Vec<bool>>().iter().position(|known| !known);
-        if lost.is_some() {
-            return stuck("how far a number goes from round to round is no matter of the sizes");
+        if let Some(at) = (rising.iter()).position(|number| !number.assume(&mut exec.ctx)) {
+            return Ok(Attempt::Lost(at));
         }
         let ran = exec.run();
         *guards = exec.ctx.guards().to_vec();
         let (left, returned) = ran?;
-        *lost = (rising.iter()).position(|number| !number.is_kept(&mut exec.ctx, &left));
-        if lost.is_some() {
-            return stuck("a number does not stay where it was thought to");
+        if let Some(at) = (rising.iter()).position(|number| !number.is_kept(&mut exec.ctx, &left)) {
+            return Ok(Attempt::Lost(at));
         }
         if kernel.fused {
             let cause = Cause::Open;
@@ -416,7 +417,7 @@ impl Once<'_> {
         *guards = exec.ctx.guards().to_vec();
         // Nothing was proven from a contradiction.
         match exec.ctx.assumptions_are_satisfiable() {
-            Answer::Sat => Ok(Proof {
+            Answer::Sat => Ok(Attempt::Proven(Box::new(Proof {
                 tier,
                 loosened,
                 guards: guards.clone(),
@@ -433,7 +434,7 @@ impl Once<'_> {
                 hazards: exec.hazards,
                 asked_of_slices,
                 state: vec![],
-            }),
+            }))),
             Answer::Unsat => {
                 stuck("the guards and lemmas in use contradict each other, so they prove nothing")
             }

@@ -4,12 +4,11 @@
 //! It is an induction. Nothing is known of such a number before the first round; of a later one it is assumed that the number
 //! lies where the rounds before can have brought it, and shown that it does so after one round more.
 
-use crate::cases::{MOST, given, in_both_cases};
 use crate::chain;
-use crate::conditions::is_index_condition;
 use crate::context::Context;
 use crate::eval::as_idx;
 use crate::exec::State as Held;
+use crate::places::lies_between;
 use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
@@ -131,7 +130,7 @@ impl Rising {
             number: self.found(),
             low,
             high,
-            if_: later,
+            when: later,
         });
         true
     }
@@ -145,11 +144,7 @@ impl Rising {
             return false;
         };
         let (low, high) = self.after(&(&self.before + &Idx::constant(1)));
-        settled(ctx, &value, MOST, &mut |ctx, value| {
-            in_each_case(ctx, value, &mut |ctx, p| {
-                ctx.proves(CmpOp::Ge, p, &low) && ctx.proves(CmpOp::Le, p, &high)
-            })
-        })
+        lies_between(ctx, &as_idx(&value), &low, &high)
     }
 }
 
@@ -163,7 +158,7 @@ pub(crate) struct Between {
     /// No smaller than it.
     pub high: Idx,
     /// Under which condition.
-    pub if_: ElemRef,
+    pub when: ElemRef,
 }
 
 /// How many rounds there were before this one, and how many there are. Where how many there are of one depends on another,
@@ -219,11 +214,12 @@ fn changes(
         let (low, high) = match stmt {
             // What it was set to before is gone.
             Stmt::Store { array, value, .. }
-                if array == name && over_sizes(round, value).is_some() =>
+                if array == name
+                    && let Some(start) = over_sizes(round, value) =>
             {
                 starts.truncate(before);
+                starts.push(start);
                 sum = (0, 0);
-                starts.extend(over_sizes(round, value));
                 (0, 0)
             }
             Stmt::Store { array, value, .. } if array == name => {
@@ -341,77 +337,5 @@ fn over_sizes(round: &Function, e: &Expr) -> Option<Idx> {
             }
         }
         _ => None,
-    }
-}
-
-/// Shows something of a value in each case that the conditions on indices tell apart that choose in it, such as which round
-/// it is: then its conditions on data speak of numbers as they are.
-fn settled(
-    ctx: &mut Context,
-    value: &ElemRef,
-    most: usize,
-    shows: &mut dyn FnMut(&mut Context, &ElemRef) -> bool,
-) -> bool {
-    let mut choice = None;
-    value.visit(&mut |e| {
-        if let Elem::Select(c, ..) = &**e
-            && is_index_condition(c)
-        {
-            choice.get_or_insert(c.clone());
-        }
-    });
-    let (Some(condition), Some(most)) = (choice, most.checked_sub(1)) else {
-        return shows(ctx, value);
-    };
-    in_both_cases(ctx, &condition, &mut |ctx, holds, fails| {
-        settled(ctx, &given(value, holds, fails), most, shows)
-    })
-}
-
-/// Shows something of an integer, as the polynomial that it is in each case that its conditions tell apart.
-fn in_each_case(
-    ctx: &mut Context,
-    e: &ElemRef,
-    shows: &mut dyn FnMut(&mut Context, &Idx) -> bool,
-) -> bool {
-    let fits = |ctx: &mut Context, ty: ScalarType, p: &Idx| {
-        ctx.proves(CmpOp::Ge, p, &Idx::constant(ty.min_value()))
-            && ctx.proves(CmpOp::Le, p, &Idx::constant(ty.max_value()))
-    };
-    let ty = e.ty();
-    match &**e {
-        // One condition after the other.
-        Elem::Select(c, t, f) if let Elem::Binary(BinOp::And, a, b) = &**c => {
-            let then = Elem::select(b.clone(), t.clone(), f.clone());
-            in_each_case(ctx, &Elem::select(a.clone(), then, f.clone()), shows)
-        }
-        Elem::Select(c, t, f) => {
-            let cases = [(t, c.clone()), (f, Elem::not(c.clone()))];
-            cases.into_iter().all(|(value, condition)| {
-                if ctx.holds(&Elem::not(condition.clone())) {
-                    return true;
-                }
-                let mark = ctx.mark();
-                ctx.assume(condition);
-                let shown = in_each_case(ctx, value, shows);
-                ctx.forget(mark);
-                shown
-            })
-        }
-        Elem::Convert(_, c) if c.ty() == ScalarType::I1 => {
-            [0, 1].into_iter().all(|i| shows(ctx, &Idx::constant(i)))
-        }
-        Elem::Convert(_, inner) if inner.ty().is_int() => {
-            in_each_case(ctx, inner, &mut |ctx, p| fits(ctx, ty, p) && shows(ctx, p))
-        }
-        Elem::Binary(op @ (BinOp::Add | BinOp::Subtract), a, b) if ty.is_int() => {
-            in_each_case(ctx, a, &mut |ctx, p| {
-                in_each_case(ctx, b, &mut |ctx, q| {
-                    let sum = if *op == BinOp::Add { p + q } else { p - q };
-                    fits(ctx, ty, &sum) && shows(ctx, &sum)
-                })
-            })
-        }
-        _ => shows(ctx, &as_idx(e)),
     }
 }

@@ -13,6 +13,55 @@ fn walks() {
     refuses_them("walks", "cpp", HEADERS, WALKS);
 }
 
+#[test]
+fn what_is_kept() {
+    refuses_them("kept_by_algorithms", "cpp", HEADERS, KEPT);
+}
+
+const KEPT: &[Case] = &[
+    (
+        "void f(const std::vector<int> &a, std::vector<int> &o) { o.clear(); std::copy_if(a.begin(), a.end(), std::back_inserter(o), [](int x) { return x > 3; }); }",
+        &[
+            ("std::copy_if", "std::remove_copy_if"),
+            ("a.begin()", "a.begin() + 1"),
+            ("x > 3", "x >= 3"),
+            ("o.clear();", ""),
+            ("o.clear();", "o.assign(1, 0);"),
+        ],
+    ),
+    (
+        "int f(int *a, int n, int v) { return std::remove(a, a + n, v) - a; }",
+        &[
+            ("std::remove(a, a + n, v)", "std::unique(a, a + n)"),
+            ("a, a + n, v", "a, a + n, 0"),
+            ("a, a + n, v", "a, a + n - 1, v"),
+            (
+                "std::remove(a, a + n, v)",
+                "std::remove_if(a, a + n, [v](int x) { return x != v; })",
+            ),
+            ("a, a + n, v) - a", "a, a + n, a[0]) - a"),
+        ],
+    ),
+    (
+        "void f(std::vector<int> &a) { a.erase(std::unique(a.begin(), a.end()), a.end()); }",
+        &[
+            (
+                "a.erase(std::unique(a.begin(), a.end()), a.end())",
+                "std::unique(a.begin(), a.end())",
+            ),
+            (
+                "unique(a.begin(), a.end())",
+                "unique(a.begin(), a.end(), [](int x, int y) { return x > y; })",
+            ),
+            ("unique(a.begin()", "unique(a.begin() + 1"),
+            (
+                "std::unique(a.begin(), a.end())",
+                "std::remove(a.begin(), a.end(), 0)",
+            ),
+        ],
+    ),
+];
+
 const RANGES: &[Case] = &[
     // Two ranges, of which the shorter one counts.
     (

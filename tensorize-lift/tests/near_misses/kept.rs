@@ -43,6 +43,20 @@ const CASES: &[Case] = &[
             ("int i = 0; i < n; i++", "int i = n - 1; i >= 0; i--"),
         ],
     ),
+    // What stands between the things that are done before the loop, and an early return, which the sizes decide.
+    (
+        "int f(const int *x, int n, int t, int *out, int *first) { if (n <= 0) return 0; int k = 0; int s = t; first[0] = s; for (int i = 0; i < n; i++) if (x[i] > s) out[k++] = x[i]; return k; }",
+        &[
+            ("first[0] = s;", "first[0] = s; s = 5;"),
+            (
+                "int s = t; first[0] = s;",
+                "first[0] = 1; int s = first[0];",
+            ),
+            ("int k = 0; int s = t;", "int s = t; int k = s;"),
+            ("n <= 0", "x[0] < 0"),
+            ("n <= 0", "x[n - 1] < 0"),
+        ],
+    ),
     // Removed in place, and by what was kept last.
     (
         "int f(int *a, int n) { int w = 0; for (int i = 0; i < n; i++) if (w == 0 || a[w - 1] != a[i]) a[w++] = a[i]; return w; }",
