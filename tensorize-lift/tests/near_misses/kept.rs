@@ -57,6 +57,19 @@ const CASES: &[Case] = &[
             ("n <= 0", "x[n - 1] < 0"),
         ],
     ),
+    (
+        "int f(const int *x, int n, int t, int *out, int *first) { first[0] = 1; int k = 0; int s = 5; first[1] = s; first[2] = s; for (int i = 0; i < n; i++) if (x[i] > s) out[k++] = x[i]; return k; }",
+        &[
+            (
+                "int s = 5; first[1] = s;",
+                "int s = t; first[1] = s; s = 5;",
+            ),
+            (
+                "int s = 5; first[1] = s;",
+                "int s = 5; first[1] = s; s = t;",
+            ),
+        ],
+    ),
     // Removed in place, and by what was kept last.
     (
         "int f(int *a, int n) { int w = 0; for (int i = 0; i < n; i++) if (w == 0 || a[w - 1] != a[i]) a[w++] = a[i]; return w; }",
@@ -137,6 +150,8 @@ const CASES: &[Case] = &[
 ];
 
 const UNPROVEN: &[&str] = &[
+    // Its text looks as if it only rose.
+    "int f(const int *x, int n, int *out) { int k = 0; for (int i = 0; i < n; i++) if (x[i] > 0) { out[k] = x[i]; k = (signed char)(k + 1); } return k; }",
     // Where it goes, what it has written says.
     "void f(int *p, int n) { for (int i = 0; i < n; i++) p[p[i]] = i; }",
     "void f(int *p, int n, int *y) { for (int i = 0; i < n; i++) { y[p[i]]++; p[i] = i; } }",
