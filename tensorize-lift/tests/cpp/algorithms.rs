@@ -327,3 +327,57 @@ fn what_an_algorithm_writes_has_no_order_with_what_is_read_beside_it() {
         "i32 f(i32 *v, i64 v_size) { i32 g = v[0] < v[1] ? v[1] : v[0]; return v[0] + g; }",
     );
 }
+
+/// The elements that are kept follow each other; how many there are says where they end.
+#[test]
+fn elements_are_kept_one_after_the_other() {
+    lowers(
+        "int f(const int *x, int n, int *o) { return std::copy_if(x, x + n, o, [](int v) { return v > 0; }) - o; }",
+        "i32 f(const i32 *x, i32 n, i32 *o) {
+           i64 n.2 = (i64)n; i64 kept = 0; i64 k = 0;
+           while (k < n.2) {
+             i32 v = x[k]; i1 `` = v > 0;
+             if (``) { o[kept] = x[k]; kept = kept + 1; }
+             k = k + 1;
+           }
+           return (i32)kept;
+         }",
+    );
+    lowers(
+        "void f(std::vector<int> &v) { v.erase(std::unique(v.begin(), v.end()), v.end()); }",
+        "void f(i32 *v, i64 v_size, i64 *restrict v_resized) {
+           i64 v.size = v_size; i64 n = v.size; i64 kept = 0; i64 k = 0;
+           while (k < n) {
+             i1 differs = kept == 0;
+             if (kept != 0) { differs = v[kept - 1] != v[k]; }
+             if (differs) { v[kept] = v[k]; kept = kept + 1; }
+             k = k + 1;
+           }
+           i64 left = kept; v.size = left; v_resized[0] = v.size;
+         }",
+    );
+    for (source, code, words) in [
+        (
+            "void f(const std::vector<int> &a, std::vector<int> &o) { std::unique_copy(a.begin(), a.end(), std::back_inserter(o)); }",
+            "TZ0207",
+            "'unique_copy'",
+        ),
+        (
+            "void f(std::vector<int> &v) { v.erase(v.begin(), v.begin() + 2); }",
+            "TZ0207",
+            "erase",
+        ),
+        (
+            "void f(std::vector<int> &v, std::vector<int> &w) { v.erase(v.begin(), w.end()); }",
+            "TZ0207",
+            "erase",
+        ),
+        (
+            "void f(std::vector<std::vector<int>> &v) { std::erase_if(v, [](const std::vector<int> &r) { return r[0] > 0; }); }",
+            "TZ0230",
+            "a vector of vectors whose size changes",
+        ),
+    ] {
+        refuses(source, code, words);
+    }
+}

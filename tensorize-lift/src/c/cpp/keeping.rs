@@ -164,30 +164,25 @@ impl<'u> Lower<'u, '_> {
         if seq.rows.is_some() {
             return Err(call.unsupported());
         }
+        if !whole {
+            let end = self.pointer(call.arg(1)?)?;
+            let left = self.distance(&seq.start, &end, call.at)?;
+            let left = self.settled("left", left)?;
+            self.set_len(&seq, left, call.at)?;
+            return Ok(Some(None));
+        }
         let before = self.settled("n", seq.len.clone())?;
-        let left = match whole {
-            true => {
-                let start = self.settled_pointer(seq.start.clone())?;
-                let range = Range {
-                    walk: Walk::ahead(start),
-                    len: before.clone(),
-                };
-                let kept = self.which(call, Some(1))?;
-                let dest = Dest::At(range.walk.clone());
-                self.keep(&range, &dest, &kept, call)?
-            }
-            false => {
-                let end = self.pointer(call.arg(1)?)?;
-                self.distance(&seq.start, &end, call.at)?
-            }
+        let range = Range {
+            walk: Walk::ahead(self.settled_pointer(seq.start.clone())?),
+            len: before.clone(),
         };
+        let kept = self.which(call, Some(1))?;
+        let dest = Dest::At(range.walk.clone());
+        let left = self.keep(&range, &dest, &kept, call)?;
         let left = self.settled("left", left)?;
         self.set_len(&seq, left.clone(), call.at)?;
-        let gone = whole.then(|| {
-            let gone = offset_op(BinOp::Subtract, before, left);
-            convert(ScalarType::U64, gone)
-        });
-        Ok(Some(gone))
+        let gone = offset_op(BinOp::Subtract, before, left);
+        Ok(Some(Some(convert(ScalarType::U64, gone))))
     }
 }
 
