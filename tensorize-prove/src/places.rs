@@ -3,7 +3,6 @@
 use crate::canon;
 use crate::cases::{MOST, chosen_by, given, in_both_cases, index_given};
 use crate::chain::{Contents, Effect, and, truth};
-use crate::conditions::is_index_condition;
 use crate::context::Context;
 use crate::eval::as_idx;
 use tensorize_ir::element::{Elem, ElemRef};
