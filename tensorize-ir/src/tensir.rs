@@ -71,7 +71,8 @@ pub struct TensorType {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Output {
     /// `value` at index `(#0, #1, …)` is stored at `array[index]`. Different indices are different
-    /// locations. Which location one number is stored at may be read from the data.
+    /// locations. Which location one number is stored at may be read from the data. Nothing happens then where that says
+    /// that what is there stays (`select(c, x, array[index])`): `index` may lie anywhere. See [`Function::change`].
     Store {
         /// The node.
         value: NodeId,

@@ -39,12 +39,12 @@ pub(crate) fn ends(ctx: &mut Context, access: &Access, all: &[Access]) -> Option
     if !beyond_sizes {
         return None;
     }
-    // The same place may be read under fewer conditions: then these decide.
+    // The same place may be touched under fewer conditions: then these decide, as in `if (x > m[g[i]]) m[g[i]] = x`, where
+    // the write's own would be about what it changes.
     let weaker = |a: &&Access| {
         a.array == access.array
             && a.index == access.index
             && a.loops == access.loops
-            && a.write == access.write
             && access.path.starts_with(&a.path)
     };
     let access = all

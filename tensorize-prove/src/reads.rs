@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::CmpOp;
-use tensorize_ir::tensir::{self, Op, dim};
+use tensorize_ir::tensir::{self, Op, Output, dim};
 
 /// Shows that every read of the summary lies in the extent that the kernel touches of the array, in each of the `rounds` around
 /// both.
@@ -26,35 +26,82 @@ pub fn within(
     rounds: &[(Sym, Idx)],
     touched: &[Touched],
 ) -> Result<(), Stuck> {
+    let mut whole_tensors = Vec::new();
+    if summary.stores_where_data_says() {
+        return where_data_says(ctx, summary, rounds, touched);
+    }
     for node in &summary.nodes {
-        let (value, view);
-        let e = match &node.op {
+        match &node.op {
             Op::View(v) => {
-                view = Elem::read(v.array.clone(), node.ty.elem, v.index.clone());
-                &view
+                let read = Elem::read(v.array.clone(), node.ty.elem, v.index.clone());
+                whole_tensors.push((&node.ty.shape, read));
             }
-            Op::Generic(e) => {
-                value = e.clone();
-                &value
-            }
-            _ => continue,
-        };
-        let shape = node.ty.shape.iter().enumerate();
-        let dims: Vec<(Sym, Idx)> = shape.map(|(d, n)| (dim(d), n.clone())).collect();
-        let mark = ctx.mark();
-        for (var, n) in &dims {
-            ctx.assume_in_range(var, n);
+            Op::Generic(e) => whole_tensors.push((&node.ty.shape, e.clone())),
+            _ => {}
         }
-        let loops = [rounds, &dims].concat();
-        let around = Around {
-            loops,
-            accs: BTreeMap::new(),
-        };
-        let result = reads(ctx, e, &around, touched);
-        ctx.forget(mark);
-        result?;
+    }
+    for (shape, e) in whole_tensors {
+        let shape = shape.iter().enumerate();
+        let dims = shape.map(|(d, n)| (dim(d), n.clone())).collect();
+        of_tensor(ctx, &e, dims, rounds, touched)?;
     }
     Ok(())
+}
+
+/// Code for such a summary goes element by element, and no target fetches whole tensors for it: what an element reads, it
+/// reads where its conditions hold.
+fn where_data_says(
+    ctx: &mut Context,
+    summary: &tensir::Function,
+    rounds: &[(Sym, Idx)],
+    touched: &[Touched],
+) -> Result<(), Stuck> {
+    for output in &summary.outputs {
+        let shape = &summary.nodes[output.value()].ty.shape;
+        let extents = shape.iter().enumerate();
+        let dims: Vec<(Sym, Idx)> = extents.map(|(d, n)| (dim(d), n.clone())).collect();
+        let (conditions, value) = match output {
+            Output::Store { value, view } if view.index.has_values() => {
+                summary.change(*value, view, &mut ctx.fresh)
+            }
+            _ => {
+                let position: Vec<Idx> = dims.iter().map(|(d, _)| Idx::sym(d.clone())).collect();
+                let value = summary.element(output.value(), &position, &mut ctx.fresh);
+                (vec![], value)
+            }
+        };
+        let mark = ctx.mark();
+        let mut all = Ok(());
+        for condition in conditions {
+            all = all.and_then(|()| of_tensor(ctx, &condition, vec![], rounds, touched));
+            ctx.assume(condition);
+        }
+        all = all.and_then(|()| of_tensor(ctx, &value, dims, rounds, touched));
+        ctx.forget(mark);
+        all?;
+    }
+    Ok(())
+}
+
+/// Of each element of a tensor.
+fn of_tensor(
+    ctx: &mut Context,
+    e: &ElemRef,
+    dims: Vec<(Sym, Idx)>,
+    rounds: &[(Sym, Idx)],
+    touched: &[Touched],
+) -> Result<(), Stuck> {
+    let mark = ctx.mark();
+    for (var, n) in &dims {
+        ctx.assume_in_range(var, n);
+    }
+    let around = Around {
+        loops: [rounds, &dims].concat(),
+        accs: BTreeMap::new(),
+    };
+    let result = reads(ctx, e, &around, touched);
+    ctx.forget(mark);
+    result
 }
 
 /// What is around a term.

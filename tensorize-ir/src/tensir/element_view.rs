@@ -1,6 +1,6 @@
 //! The element view: the scalar expression that stands at a position.
 
-use super::{Function, NodeId, Op, Reducer, TensorType, at, dim_number};
+use super::{Function, NodeId, Op, Reducer, TensorType, View, at, dim_number};
 use crate::element::{Elem, ElemRef, Fold};
 use crate::index::{Fresh, Idx, Sym};
 use crate::op::{BinOp, CmpOp};
@@ -8,6 +8,23 @@ use crate::scalar::Scalar;
 use std::sync::Arc;
 
 impl Function {
+    /// When a store of one number changes what is at its place, as conditions that all have to hold, each of them if those
+    /// before it do; and the number.
+    pub fn change(&self, value: NodeId, view: &View, fresh: &mut Fresh) -> (Vec<ElemRef>, ElemRef) {
+        let stays = |e: &Elem| matches!(e, Elem::Read { array, index, .. } if *array == view.array && *index == view.index);
+        let (mut conditions, mut changed) = (vec![], self.element(value, &[], fresh));
+        while let Elem::Select(c, t, f) = &*changed {
+            let (condition, next) = match (stays(t), stays(f)) {
+                (false, true) => (c.clone(), t.clone()),
+                (true, false) => (Elem::not(c.clone()), f.clone()),
+                _ => break,
+            };
+            conditions.push(condition);
+            changed = next;
+        }
+        (conditions, changed)
+    }
+
     /// The element of a node at a position within its shape, over the arrays at the call. Bound names
     /// come from `fresh`. The function is well-formed, and `position` has an index for each dimension.
     ///

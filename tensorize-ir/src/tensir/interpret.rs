@@ -1,9 +1,11 @@
 //! The reference interpreter: every operator on concrete arrays, by its own definition and not by way
 //! of the element view.
 
-use super::{Function, Node, Op, Output, Reducer, Rounds, View, arg_reduce, dim, dim_number, scan};
-use crate::element::{Elem, Evaluator};
-use crate::index::{Atom, Idx, Sym};
+use super::{
+    Function, Node, NodeId, Op, Output, Reducer, Rounds, View, arg_reduce, dim, dim_number, scan,
+};
+use crate::element::{Elem, ElemRef, Evaluator};
+use crate::index::{Atom, Fresh, Idx, Sym};
 use crate::loopir::Param;
 use crate::memory::{Buffer, Inputs, Outputs};
 use crate::op::{self, BinOp};
@@ -93,6 +95,12 @@ fn once(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
                 let address = Address::new(view, inputs);
                 let written = written.entry(&view.array).or_default();
                 for (position, v) in positions(&tensor.shape).zip(&tensor.data) {
+                    if v.is_none()
+                        && view.index.has_values()
+                        && stays(function, *value, view, inputs)
+                    {
+                        continue;
+                    }
                     let v = v.ok_or_else(|| undefined(*value, &position))?;
                     let place = address
                         .at(&position)
@@ -113,6 +121,18 @@ fn once(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
         }
     }
     Ok(outputs)
+}
+
+/// Whether nothing is stored at a place that the data says.
+fn stays(function: &Function, value: NodeId, view: &View, inputs: &Inputs) -> bool {
+    let (conditions, _) = function.change(value, view, &mut Fresh::default());
+    let holds = |c: &ElemRef| Evaluator::new(c, &[], inputs).at(&[], &mut u64::MAX.clone());
+    let mut all = conditions.iter().map(holds);
+    // One that isn't known is no reason, nor is any that comes after it.
+    matches!(
+        all.find(|c| !c.as_ref().is_ok_and(|c| c.is_true())),
+        Some(Ok(_))
+    )
 }
 
 pub(super) fn undefined(node: usize, position: &[i128]) -> String {
