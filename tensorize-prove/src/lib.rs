@@ -13,6 +13,7 @@ mod apart;
 mod asked;
 mod bits;
 pub mod bound;
+pub mod bounded;
 pub mod canon;
 pub mod cases;
 pub mod chain;

@@ -44,6 +44,62 @@ pub(crate) fn lies_between(ctx: &mut Context, number: &Idx, low: &Idx, high: &Id
     })
 }
 
+/// Whether a condition holds, in each case, wherever others do.
+pub(crate) fn holds_in_each_case(
+    ctx: &mut Context,
+    where_hold: &[ElemRef],
+    condition: &ElemRef,
+) -> bool {
+    holds_in_cases(ctx, where_hold, condition, DEEPEST)
+}
+
+fn holds_in_cases(
+    ctx: &mut Context,
+    where_hold: &[ElemRef],
+    condition: &ElemRef,
+    most: usize,
+) -> bool {
+    let mark = ctx.mark();
+    let plain = |ctx: &mut Context, e: &ElemRef| canon::elem(&straight_term(ctx, e));
+    let where_hold: Vec<ElemRef> = where_hold.iter().map(|c| plain(ctx, c)).collect();
+    where_hold.iter().for_each(|c| ctx.assume(c.clone()));
+    let condition = plain(ctx, condition);
+    let is_no = |c: &ElemRef| matches!(&**c, Elem::Const(v) if !v.is_true());
+    let shown = where_hold.iter().any(is_no) || ctx.holds(&condition);
+    ctx.forget(mark);
+    if shown {
+        return true;
+    }
+    let mut conditions = Vec::new();
+    for c in where_hold.iter().chain([&condition]) {
+        chosen_by(c, &mut conditions);
+        c.visit(&mut |e| {
+            let indices = e.indices().into_iter();
+            indices.for_each(|i| i.for_each_value(&mut |v| chosen_by(v, &mut conditions)));
+        });
+    }
+    match (first_of(&conditions), most.checked_sub(1)) {
+        (Some(case), Some(most)) => in_both_cases(ctx, case, &mut |ctx, holds, fails| {
+            let with = |e: &ElemRef| given(e, holds, fails);
+            let where_hold: Vec<ElemRef> = where_hold.iter().map(with).collect();
+            holds_in_cases(ctx, &where_hold, &with(&condition), most)
+        }),
+        _ => false,
+    }
+}
+
+/// Which of some conditions is told apart first: one on what others choose comes after these, and then speaks of numbers as
+/// they are.
+fn first_of(conditions: &[ElemRef]) -> Option<&ElemRef> {
+    let chooses = |c: &ElemRef| {
+        let mut found = false;
+        c.visit(&mut |e| found |= matches!(&**e, Elem::Select(..)));
+        found
+    };
+    let first = conditions.iter().find(|c| !chooses(c));
+    first.or(conditions.first())
+}
+
 /// Whether something can be shown of a number, and of a condition, in each case.
 fn of_number(
     ctx: &mut Context,
@@ -86,14 +142,7 @@ fn in_cases(
     place
         .index
         .for_each_value(&mut |v| chosen_by(v, &mut conditions));
-    // A condition on what others choose comes after these: then it speaks of numbers as they are.
-    let chooses = |c: &ElemRef| {
-        let mut found = false;
-        c.visit(&mut |e| found |= matches!(&**e, Elem::Select(..)));
-        found
-    };
-    let first = conditions.iter().find(|c| !chooses(c));
-    let (Some(condition), Some(most)) = (first.or(conditions.first()), most.checked_sub(1)) else {
+    let (Some(condition), Some(most)) = (first_of(&conditions), most.checked_sub(1)) else {
         return false;
     };
     let is_known = [condition.clone(), Elem::not(condition.clone())].map(|c| ctx.holds(&c));
@@ -251,7 +300,13 @@ fn integer(ctx: &mut Context, e: &ElemRef) -> Idx {
         }
         Elem::Binary(BinOp::Add, a, b) => &integer(ctx, a) + &integer(ctx, b),
         Elem::Binary(BinOp::Subtract, a, b) => &integer(ctx, a) - &integer(ctx, b),
-        Elem::Read { .. } | Elem::Select(..) => return as_idx(&straight_term(ctx, e)),
+        Elem::Read { .. } | Elem::Select(..) => {
+            let plain = straight_term(ctx, e);
+            return match &*plain {
+                Elem::Read { .. } | Elem::Select(..) => as_idx(&plain),
+                _ => integer(ctx, &plain),
+            };
+        }
         _ => return as_idx(e),
     };
     match ctx.is_value_of(e.ty(), &found) {

@@ -3,6 +3,7 @@
 use crate::apart;
 use crate::asked::{holds_for_all, known_at_a_call};
 use crate::compare::compare;
+use crate::bounded::bounded;
 use crate::context::Context;
 use crate::exec::{Executor, Stuck};
 use crate::footprint::{self, Touched};
@@ -180,6 +181,28 @@ fn attempt(
         Some((kernel, summary)) => (kernel, summary),
         None => (kernel, summary),
     };
+    let mut of = |kernel: &loopir::Function, guards: &mut Vec<Guard>| {
+        of_all_rounds(kernel, summary, original, oracle, solver, options, guards)
+    };
+    let found = of(kernel, guards);
+    // Code has loops with a counter anyway.
+    let has_rounds = summary.rounds.is_some() && original.is_none();
+    match found.is_err().then(|| bounded(kernel)).flatten() {
+        Some(kernel) if has_rounds => of(&kernel, guards),
+        _ => found,
+    }
+}
+
+/// The same of a kernel that does what it does in rounds, or once.
+fn of_all_rounds(
+    kernel: &loopir::Function,
+    summary: &tensir::Function,
+    original: Option<&Proof>,
+    oracle: &dyn Oracle,
+    solver: &mut Solver,
+    options: &Options,
+    guards: &mut Vec<Guard>,
+) -> Result<Proof, Stuck> {
     let state = &summary.state;
     let options = match original {
         Some(original) => &with_lengths(kernel, state, original, oracle, solver, options, guards)?,
@@ -274,7 +297,7 @@ impl Once<'_> {
         for split in Split::all(self.kernel, &rounds.counter)? {
             match self.taken_apart(&split, rounds, &summary, solver, guards) {
                 Ok(proof) => return Ok(proof),
-                Err(stuck) => why = why.or(Some(stuck)),
+                Err(stuck) => { if std::env::var("DBGP").is_ok() { eprintln!("--- {}\ncount {}\nround {}", stuck.what, split.count, split.round); } why = why.or(Some(stuck)) }
             }
         }
         why.map_or_else(|| stuck("it has no rounds"), Err)
@@ -387,6 +410,7 @@ impl Once<'_> {
         let ran = exec.run();
         *guards = exec.ctx.guards().to_vec();
         let (left, returned) = ran?;
+        if std::env::var("DBGP").is_ok() { for r in rising { let k = r.is_kept(&mut exec.ctx, &left); eprintln!("+++ {r:?} kept {k}"); } }
         if let Some(at) = (rising.iter()).position(|number| !number.is_kept(&mut exec.ctx, &left)) {
             return Ok(Attempt::Lost(at));
         }

@@ -6,6 +6,7 @@ use crate::bound::bound;
 use crate::canon;
 use crate::clamp::is_truth;
 use crate::exec::{Executor, Stuck};
+use crate::places::holds_in_each_case;
 use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
@@ -20,6 +21,10 @@ impl Executor<'_, '_> {
         if believed || self.ctx.holds(condition) {
             return Ok(());
         }
+        if holds_in_each_case(&mut self.ctx, &self.path, condition) {
+            return Ok(());
+        }
+        if std::env::var("DBGT").is_ok() { eprintln!("--- trap {condition}"); self.path.iter().for_each(|p| eprintln!("   path {p}")); }
         let guards = self.one_of_a_range(condition);
         let Some(guards) = guards.or_else(|| self.in_every_round(condition)) else {
             return self.stuck(

@@ -12,6 +12,7 @@ use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Expr, Loop, Stmt, Visited, visit};
 use tensorize_ir::tensir::{self, Op, Output, Rounds, State};
+use tensorize_prove::bounded::bounded;
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::Executor;
 use tensorize_prove::loops::modified;
@@ -38,15 +39,27 @@ pub(super) fn propose(
     if let Some((plain, status)) = without_status(kernel) {
         return Some(propose(&plain, failed, solver)?.map(&|f| f.with_status(status)));
     }
+    if std::env::var("DBGK").is_ok() { eprintln!("{kernel}"); if let Some(b) = bounded(kernel) { eprintln!("{b}"); } }
     let failed = failed.and_then(|f| Some((&f.state, f.rounds.as_ref()?.all().count())));
     let mut more_than = failed.map_or(0, |(_, levels)| levels);
-    let states = state::proposed(kernel);
+    let bounded = bounded(kernel);
+    let mut states: Vec<(Vec<State>, Vec<&loopir::Function>)> = Vec::new();
+    // Loops that end when something happens, and so leave more to the next rounds.
+    for kernel in [Some(kernel), bounded.as_ref()].into_iter().flatten() {
+        for state in state::proposed(kernel) {
+            match states.iter_mut().find(|(s, _)| *s == state) {
+                Some((_, kernels)) => kernels.push(kernel),
+                None => states.push((state, vec![kernel])),
+            }
+        }
+    }
     let left = states
         .iter()
-        .skip_while(|s| failed.is_some_and(|(state, _)| state != *s));
-    left.into_iter().find_map(|state| {
+        .skip_while(|(s, _)| failed.is_some_and(|(state, _)| state != s));
+    left.into_iter().find_map(|(state, kernels)| {
         let levels = std::mem::take(&mut more_than) + 1..=DEEPEST;
-        with_state(kernel, state, levels, solver)
+        let mut kernels = kernels.iter();
+        kernels.find_map(|kernel| with_state(kernel, state, levels.clone(), solver))
     })
 }
 

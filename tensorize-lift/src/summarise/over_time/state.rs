@@ -73,16 +73,25 @@ fn arrays(kernel: &Function, depth: usize, all: bool) -> Vec<State> {
     .collect()
 }
 
-/// Variables of which a round of some loop may read what the one before has left. Those that no data changes are not among
-/// them: a round can tell them by its number, or nothing can.
+/// Variables of which a round of some loop, or what comes after it, may read what an earlier round has left. Those that no
+/// data changes are not among them: a round can tell them by its number, or nothing can.
 fn numbers(kernel: &Function, depth: usize) -> Vec<State> {
     let mut carried: BTreeMap<Sym, ScalarType> = BTreeMap::new();
+    let mut look = |l: &Loop, after: &[Stmt]| {
+        let (mut assigned, mut reads) = (BTreeSet::new(), BTreeSet::new());
+        read_first(&l.body, &mut assigned, &mut reads);
+        read_first(after, &mut assigned, &mut reads);
+        let changed = modified(&l.body).0.into_iter();
+        carried.extend(changed.filter(|(v, _)| reads.contains(v)));
+    };
     each_loop(&kernel.body, depth, &mut BTreeSet::new(), &mut |l, _| {
-        let assigned = modified(&l.body).0;
-        let mut reads = BTreeSet::new();
-        read_first(&l.body, &mut BTreeSet::new(), &mut reads);
-        carried.extend(assigned.into_iter().filter(|(v, _)| reads.contains(v)));
+        look(l, &[]);
     });
+    for (at, stmt) in kernel.body.iter().enumerate() {
+        if let Stmt::Loop(l) = stmt {
+            look(l, &kernel.body[at + 1..]);
+        }
+    }
     let by_data = changed_by_data(&kernel.body);
     let is_param = |v: &Sym| kernel.params.iter().map(Param::name).any(|p| p == v);
     carried.retain(|v, ty| *ty != ScalarType::I1 && by_data.contains(v) && !is_param(v));
