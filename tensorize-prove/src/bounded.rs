@@ -18,6 +18,8 @@
 //! where `i` is 0 before the loop: as often as a round begins in earnest, less is left between `i` and `n`, unless it was the
 //! last one. A trap is what the original is called for, so the proof shows that there is no such round. What may be compared
 //! is any number of pairs; each has to stay as it is or come closer, and one of them has to come closer.
+//!
+//! A loop that goes on with an `i` that was 0 at first begins with that or more: where it is less, that is a trap, too.
 
 use crate::loops::modified;
 use crate::names::Names;
@@ -41,7 +43,7 @@ pub fn bounded(kernel: &Function) -> Option<Function> {
     let mut found = false;
     for stmt in std::mem::take(&mut function.body) {
         match &stmt {
-            Stmt::Loop(l) if let Some(ends) = Ends::of(l, &stmts) => {
+            Stmt::Loop(l) if let Some(ends) = Ends::of(l, &stmts, found) => {
                 found = true;
                 flags.extend(ends.flags.iter().cloned());
                 ends.counted(l, &mut names, &mut stmts);
@@ -68,19 +70,27 @@ struct Ends {
     asked: Vec<Expr>,
     /// Truth values that the rounds leave to the next ones.
     flags: BTreeSet<Sym>,
-    /// What the variables in the pairs that rounds change are before the loop.
+    /// What the variables in the pairs that rounds change are before the loop, or were when they were set for the first time.
     starts: BTreeMap<Sym, Expr>,
+    /// Whether they still are that.
+    at_start: bool,
 }
 
 impl Ends {
-    /// Nothing if the loop has a counter that says how often it runs, or if nobody sees why it ends.
-    fn of(l: &Loop, before: &[Stmt]) -> Option<Ends> {
+    /// Nothing if the loop has a counter that says how often it runs, or if nobody sees why it ends. A counter that `goes_on`
+    /// from a loop that is no such thing says nothing.
+    fn of(l: &Loop, before: &[Stmt], goes_on: bool) -> Option<Ends> {
         let (changed, _) = modified(&l.body);
         let mut returns = false;
         visit(&l.body, &mut |part| {
             returns |= matches!(part, Visited::Stmt(Stmt::Return(_)));
         });
-        if returns || !l.test_first || l.mode != LoopMode::Sequential || counts(l) {
+        if returns || !l.test_first || l.mode != LoopMode::Sequential {
+            return None;
+        }
+        if let Some(counter) = counter(l)
+            && !(goes_on && start(counter, before).is_some_and(|(_, still)| !still))
+        {
             return None;
         }
         let mut asked = Vec::new();
@@ -110,7 +120,7 @@ impl Ends {
         }
         asked.truncate(pairs.last()?.0 + 1);
         let pairs: Vec<Pair> = pairs.into_iter().map(|(_, p)| p).collect();
-        let mut starts = BTreeMap::new();
+        let (mut starts, mut exactly) = (BTreeMap::new(), true);
         for side in pairs.iter().flat_map(|p| [&p.low, &p.high]) {
             let mut known = true;
             side.visit(&mut |e| {
@@ -118,7 +128,10 @@ impl Ends {
                     && changed.contains_key(v)
                 {
                     match start(v, before) {
-                        Some(value) => drop(starts.insert(v.clone(), value)),
+                        Some((value, still)) => {
+                            exactly &= still;
+                            starts.insert(v.clone(), value);
+                        }
                         None => known = false,
                     }
                 }
@@ -132,6 +145,7 @@ impl Ends {
             asked,
             flags,
             starts,
+            at_start: exactly,
         })
     }
 
@@ -141,9 +155,12 @@ impl Ends {
         let times = names.plain("times");
         let so_far = Expr::Var(times.clone(), count);
         let mut most = Expr::int(count, 0);
-        let (mut saved, mut no_further, mut closer) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut saved, mut kept_all, mut closer) = (Vec::new(), Vec::new(), Vec::new());
         for pair in &self.pairs {
-            let sides = [(&pair.low, CmpOp::Ge, CmpOp::Gt), (&pair.high, CmpOp::Le, CmpOp::Lt)];
+            let sides = [
+                (&pair.low, CmpOp::Ge, CmpOp::Gt),
+                (&pair.high, CmpOp::Le, CmpOp::Lt),
+            ];
             for (side, kept, nearer) in sides {
                 let first = at_start(side, &self.starts);
                 trap_unless_small(&first, stmts);
@@ -151,9 +168,13 @@ impl Ends {
                     CmpOp::Ge => BinOp::Subtract,
                     _ => BinOp::Add,
                 };
-                most = Expr::binary(op, most, Expr::convert(count, first));
+                most = Expr::binary(op, most, Expr::convert(count, first.clone()));
                 if !mentions(side, &self.starts) {
                     continue;
+                }
+                if !self.at_start {
+                    let begun = Expr::compare(kept, side.clone(), first);
+                    saved.push(trap_if(Expr::Unary(UnOp::Not, Box::new(begun))));
                 }
                 let before = names.numbered("before");
                 let was = Expr::Var(before.clone(), side.ty());
@@ -162,14 +183,14 @@ impl Ends {
                     ty: side.ty(),
                     value: side.clone(),
                 });
-                no_further.push(Expr::compare(kept, side.clone(), was.clone()));
+                kept_all.push(Expr::compare(kept, side.clone(), was.clone()));
                 closer.push(Expr::compare(nearer, side.clone(), was));
             }
             if pair.or_equal {
                 most = Expr::binary(BinOp::Add, most, Expr::int(count, 1));
             }
         }
-        let progress = match (closer.len(), no_further.into_iter().reduce(both)) {
+        let progress = match (closer.len(), kept_all.into_iter().reduce(both)) {
             (2.., Some(kept)) => closer.into_iter().reduce(either).map(|c| both(kept, c)),
             _ => closer.pop(),
         };
@@ -177,11 +198,7 @@ impl Ends {
         let trapped = self.asked.into_iter().chain(stands).reduce(both);
         let mut then = saved;
         then.extend_from_slice(&l.body);
-        then.extend(trapped.map(|cond| Stmt::If {
-            cond,
-            then: vec![Stmt::Trap],
-            otherwise: vec![],
-        }));
+        then.extend(trapped.map(trap_if));
         let round = Stmt::If {
             cond: l.cond.clone(),
             then,
@@ -193,6 +210,11 @@ impl Ends {
             value,
         };
         let one_more = Expr::binary(BinOp::Add, so_far.clone(), Expr::int(count, 1));
+        // Without a round, nothing would be seen of where it begins.
+        if !self.at_start {
+            let none = Expr::compare(CmpOp::Lt, most.clone(), Expr::int(count, 1));
+            stmts.push(trap_if(none));
+        }
         stmts.push(set(Expr::int(count, 0)));
         stmts.push(Stmt::Loop(Loop {
             cond: Expr::compare(CmpOp::Lt, so_far, most),
@@ -212,8 +234,8 @@ fn either(a: Expr, b: Expr) -> Expr {
     Expr::Select(Box::new(a), Box::new(yes), Box::new(b))
 }
 
-/// Whether the loop compares a counter, which steps once in each round, with what no round changes.
-fn counts(l: &Loop) -> bool {
+/// The counter, which steps once in each round, that the loop compares with what no round changes.
+pub fn counter(l: &Loop) -> Option<&Sym> {
     let (changed, arrays) = modified(&l.body);
     let mut asked = BTreeSet::new();
     let mut by_data = false;
@@ -222,14 +244,10 @@ fn counts(l: &Loop) -> bool {
         Expr::Var(v, _) if changed.contains_key(v) => drop(asked.insert(v)),
         _ => {}
     });
-    let steps = |var: &Sym| {
-        let at = l.body.iter().position(|s| step(s, var).is_some());
-        at.is_some_and(|at| {
-            let others = [&l.body[..at], &l.body[at + 1..]];
-            others.iter().all(|o| !modified(o).0.contains_key(var))
-        })
-    };
-    !by_data && asked.len() == 1 && asked.into_iter().all(steps)
+    let only = asked.pop_first().filter(|_| !by_data && asked.is_empty())?;
+    let at = l.body.iter().position(|s| step(s, only).is_some())?;
+    let others = [&l.body[..at], &l.body[at + 1..]];
+    (others.iter().all(|o| !modified(o).0.contains_key(only))).then_some(only)
 }
 
 /// What a statement adds to a variable, if it is a literal.
@@ -320,11 +338,15 @@ fn on_all_ways(stmts: &[Stmt], var: &Sym, up: bool) -> bool {
     })
 }
 
-/// What a variable is after these statements, by parameters that nothing changes and variables that are set once.
-fn start(var: &Sym, before: &[Stmt]) -> Option<Expr> {
-    let at = before
+/// What a variable was set to among these statements, by parameters that nothing changes and variables that are set once;
+/// and whether it still is that after them.
+fn start(var: &Sym, before: &[Stmt]) -> Option<(Expr, bool)> {
+    let sets = |s: &Stmt| modified(std::slice::from_ref(s)).0.contains_key(var);
+    let plainly = |s: &&Stmt| matches!(s, Stmt::Assign { value, .. } if !mentions_var(value, var));
+    let last = before.iter().rposition(sets)?;
+    let at = before[..=last]
         .iter()
-        .rposition(|s| modified(std::slice::from_ref(s)).0.contains_key(var))?;
+        .rposition(|s| sets(s) && plainly(&s))?;
     let Stmt::Assign { value, .. } = &before[at] else {
         return None;
     };
@@ -332,11 +354,11 @@ fn start(var: &Sym, before: &[Stmt]) -> Option<Expr> {
     value.visit(&mut |e| {
         known &= match e {
             Expr::Load { .. } => false,
-            Expr::Var(v, _) => v != var && !modified(&before[at..]).0.contains_key(v),
+            Expr::Var(v, _) => !modified(&before[at..]).0.contains_key(v),
             _ => true,
         };
     });
-    known.then(|| value.clone())
+    known.then(|| (value.clone(), at == last))
 }
 
 fn at_start(e: &Expr, starts: &BTreeMap<Sym, Expr>) -> Expr {
@@ -366,11 +388,21 @@ fn trap_unless_small(e: &Expr, stmts: &mut Vec<Stmt>) {
         let least = Expr::int(ty, -(1 << 60));
         large = either(large, Expr::compare(CmpOp::Lt, e.clone(), least));
     }
-    stmts.push(Stmt::If {
-        cond: large,
+    stmts.push(trap_if(large));
+}
+
+fn trap_if(cond: Expr) -> Stmt {
+    Stmt::If {
+        cond,
         then: vec![Stmt::Trap],
         otherwise: vec![],
-    });
+    }
+}
+
+fn mentions_var(e: &Expr, var: &Sym) -> bool {
+    let mut found = false;
+    e.visit(&mut |e| found |= matches!(e, Expr::Var(v, _) if v == var));
+    found
 }
 
 fn mentions(e: &Expr, vars: &BTreeMap<Sym, Expr>) -> bool {
@@ -413,7 +445,11 @@ fn as_integers(stmts: &mut [Stmt], flags: &BTreeSet<Sym>) {
         }
     });
     each_stmt_mut(stmts, &mut |stmt| {
-        if let Stmt::Assign { var, ty: was, value } = stmt
+        if let Stmt::Assign {
+            var,
+            ty: was,
+            value,
+        } = stmt
             && flags.contains(var)
         {
             *was = ty;

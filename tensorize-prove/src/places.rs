@@ -22,7 +22,7 @@ pub(crate) struct Place<'a> {
 }
 
 /// Whether a number is zero in each case in which a condition holds.
-pub(crate) fn is_zero_where(ctx: &mut Context, number: &Idx, condition: &ElemRef) -> bool {
+pub fn is_zero_where(ctx: &mut Context, number: &Idx, condition: &ElemRef) -> bool {
     of_number(ctx, number, condition, &mut |ctx, number| {
         let never = matches!(&*canon::elem(&number.value), Elem::Const(v) if !v.is_true());
         never || ctx.proves(CmpOp::Eq, &number.index, &Idx::default())

@@ -2,8 +2,8 @@
 
 use crate::apart;
 use crate::asked::{holds_for_all, known_at_a_call};
-use crate::compare::compare;
 use crate::bounded::bounded;
+use crate::compare::compare;
 use crate::context::Context;
 use crate::exec::{Executor, Stuck};
 use crate::footprint::{self, Touched};
@@ -297,7 +297,15 @@ impl Once<'_> {
         for split in Split::all(self.kernel, &rounds.counter)? {
             match self.taken_apart(&split, rounds, &summary, solver, guards) {
                 Ok(proof) => return Ok(proof),
-                Err(stuck) => { if std::env::var("DBGP").is_ok() { eprintln!("--- {}\ncount {}\nround {}", stuck.what, split.count, split.round); } why = why.or(Some(stuck)) }
+                Err(stuck) => {
+                    if std::env::var("DBGP").is_ok() {
+                        eprintln!(
+                            "--- {}\ncount {}\nround {}",
+                            stuck.what, split.count, split.round
+                        );
+                    }
+                    why = why.or(Some(stuck))
+                }
             }
         }
         why.map_or_else(|| stuck("it has no rounds"), Err)
@@ -410,7 +418,12 @@ impl Once<'_> {
         let ran = exec.run();
         *guards = exec.ctx.guards().to_vec();
         let (left, returned) = ran?;
-        if std::env::var("DBGP").is_ok() { for r in rising { let k = r.is_kept(&mut exec.ctx, &left); eprintln!("+++ {r:?} kept {k}"); } }
+        if std::env::var("DBGP").is_ok() {
+            for r in rising {
+                let k = r.is_kept(&mut exec.ctx, &left);
+                eprintln!("+++ {r:?} kept {k}");
+            }
+        }
         if let Some(at) = (rising.iter()).position(|number| !number.is_kept(&mut exec.ctx, &left)) {
             return Ok(Attempt::Lost(at));
         }

@@ -69,6 +69,11 @@ impl Split {
     /// If there is none, with the reason against the plainest, which is [`Split::of`].
     pub fn all(kernel: &Function, counter: &Sym) -> Result<Vec<Split>, Stuck> {
         let plainest = Split::of(kernel, counter);
+        if std::env::var("DBGQ").is_ok() {
+            if let Err(e) = &plainest {
+                eprintln!("plainest {}", e.what);
+            }
+        }
         let mut others = sections::all(kernel, counter);
         // One of several, with what stands around it done in the first round and in the last.
         let loops = sections::candidates(without_return(&kernel.body));
@@ -350,15 +355,19 @@ fn over_time(body: &[Stmt]) -> Option<(usize, &Loop)> {
             let only = loops.clone().count() == 1;
             loops.next_back().filter(|(i, _)| {
                 let mut rest = body[i + 1..].iter();
-                rest.all(|s| matches!(s, Stmt::Assign { .. }) || only && is_store(s))
+                rest.all(|s| matches!(s, Stmt::Assign { .. }) || only && has_no_loops(s))
             })
         }
         _ => None,
     }
 }
 
-fn is_store(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::Store { .. })
+fn has_no_loops(stmt: &Stmt) -> bool {
+    let mut loops = false;
+    visit(std::slice::from_ref(stmt), &mut |part| {
+        loops |= matches!(part, Visited::Stmt(Stmt::Loop(_)));
+    });
+    !loops
 }
 
 /// A loop's step, which may also come first, and the rest of its body. Where several variables step in the end

@@ -24,7 +24,10 @@ impl Executor<'_, '_> {
         if holds_in_each_case(&mut self.ctx, &self.path, condition) {
             return Ok(());
         }
-        if std::env::var("DBGT").is_ok() { eprintln!("--- trap {condition}"); self.path.iter().for_each(|p| eprintln!("   path {p}")); }
+        if std::env::var("DBGT").is_ok() {
+            eprintln!("--- trap {condition}");
+            self.path.iter().for_each(|p| eprintln!("   path {p}"));
+        }
         let guards = self.one_of_a_range(condition);
         let Some(guards) = guards.or_else(|| self.in_every_round(condition)) else {
             return self.stuck(

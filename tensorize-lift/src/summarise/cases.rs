@@ -8,7 +8,7 @@ use crate::raise::Closed;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::UnOp;
-use tensorize_ir::tensir::{Rounds, View, dim};
+use tensorize_ir::tensir::{View, dim};
 use tensorize_prove::canon;
 use tensorize_prove::cases::given;
 use tensorize_prove::chain::{Contents, Effect, Leaf};
@@ -120,7 +120,7 @@ fn joined(
     let left = |case: &[Closed], at: &View, size: &[Idx]| match case {
         [] => {
             let base = contents.base.clone()?;
-            Some(Elem::read(base, contents.elem, at.index.clone()))
+            Some(Elem::read(base, contents.elem, canon::idx(&at.index)))
         }
         _ => case.iter().find_map(|c| match c {
             Closed::Store { shape, view, value } if view == at && shape == size => {
@@ -183,19 +183,13 @@ fn apart(
 }
 
 /// A place that one round writes may be none of the array in another one: an element there, or none. Where the data says
-/// the place, the first element keeps its value then.
+/// the place, what is there stays then.
 fn one_or_none(c: &Closed, holds: &ElemRef, taken: &Idx, contents: &Contents) -> Option<Closed> {
     let Closed::Store { shape, view, value } = c else {
         return None;
     };
     if shape.is_empty() && view.index.has_values() {
-        let place = |i: Idx| Elem::of_idx(Rounds::COUNTER, i);
-        let chosen = Elem::select(
-            holds.clone(),
-            place(view.index.clone()),
-            place(Idx::default()),
-        );
-        let index = canon::idx(&Idx::value(chosen));
+        let index = canon::idx(&view.index);
         let old = Elem::read(contents.base.clone()?, contents.elem, index.clone());
         return Some(Closed::Store {
             shape: vec![],

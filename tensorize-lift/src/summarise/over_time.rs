@@ -39,7 +39,12 @@ pub(super) fn propose(
     if let Some((plain, status)) = without_status(kernel) {
         return Some(propose(&plain, failed, solver)?.map(&|f| f.with_status(status)));
     }
-    if std::env::var("DBGK").is_ok() { eprintln!("{kernel}"); if let Some(b) = bounded(kernel) { eprintln!("{b}"); } }
+    if std::env::var("DBGK").is_ok() {
+        eprintln!("{kernel}");
+        if let Some(b) = bounded(kernel) {
+            eprintln!("{b}");
+        }
+    }
     let failed = failed.and_then(|f| Some((&f.state, f.rounds.as_ref()?.all().count())));
     let mut more_than = failed.map_or(0, |(_, levels)| levels);
     let bounded = bounded(kernel);
@@ -70,7 +75,15 @@ fn with_state(
     levels: RangeInclusive<usize>,
     solver: &mut Solver,
 ) -> Option<Proposal> {
-    let exposed = exposed(kernel, state).ok()?;
+    let exposed = exposed(kernel, state);
+    if std::env::var("DBGQ").is_ok() {
+        eprintln!(
+            "state {:?} {:?}",
+            state.iter().map(|s| s.name.clone()).collect::<Vec<_>>(),
+            exposed.as_ref().err().map(|e| &e.what)
+        );
+    }
+    let exposed = exposed.ok()?;
     let mut of = |worth: Worth| {
         let how = How { state, worth };
         let mut levels = levels.clone();
@@ -106,7 +119,14 @@ fn rounds_of(
     solver: &mut Solver,
 ) -> Option<Proposal> {
     let counter = Split::name(kernel);
-    let splits = Split::all(kernel, &counter).ok()?;
+    let splits = Split::all(kernel, &counter);
+    if std::env::var("DBGQ").is_ok() {
+        match &splits {
+            Ok(s) => eprintln!("splits {}", s.len()),
+            Err(e) => eprintln!("no splits {}", e.what),
+        }
+    }
+    let splits = splits.ok()?;
     let proposals = splits
         .iter()
         .filter_map(|split| taken_apart(split, &counter, levels, around, how, solver));
@@ -128,7 +148,14 @@ fn taken_apart(
     how: How,
     solver: &mut Solver,
 ) -> Option<Proposal> {
-    let trip = trip(&split.count, around, solver)?;
+    let trip = trip(&split.count, around, solver);
+    if std::env::var("DBGQ").is_ok() {
+        eprintln!("trip {trip:?}");
+        if trip.is_none() {
+            eprintln!("{}", split.count);
+        }
+    }
+    let trip = trip?;
     let one = Guard::NonNegative(&trip - &Idx::constant(1));
     let assume: Vec<Guard> = split.at_least_one.then_some(one).into_iter().collect();
     // No guard speaks of a round.
@@ -140,7 +167,13 @@ fn taken_apart(
         1 => {
             let round = in_variables(&split.round, how.state);
             let rising = Rising::guesses(&split.round, &within);
-            super::propose(&round, &within, &rising, solver, &Summariser, &assume).ok()?
+            super::propose(&round, &within, &rising, solver, &Summariser, &assume)
+                .map_err(|e| {
+                    if std::env::var("DBGQ").is_ok() {
+                        eprintln!("??? {} {}\n{}", e.code, e.message, round)
+                    }
+                })
+                .ok()?
         }
         _ => {
             let mut round = rounds_of(&split.round, levels - 1, &within, how, solver)?;
@@ -153,7 +186,14 @@ fn taken_apart(
         trip,
         inner: None,
     };
-    let found = in_rounds(round, &rounds, how.worth)?;
+    if std::env::var("DBGQ").is_ok() {
+        eprintln!("round {}", round.raised);
+    }
+    let found = in_rounds(round, &rounds, how.worth);
+    if std::env::var("DBGQ").is_ok() {
+        eprintln!("found {}", found.is_some());
+    }
+    let found = found?;
     let some = at_least_one(&found.raised, &within);
     if some.is_empty() {
         return Some(found);

@@ -13,7 +13,7 @@ use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents, Effect, Leaf, Retold};
 use tensorize_prove::context::Context;
 use tensorize_prove::decode::{self, size_rank};
-use tensorize_prove::places::decided;
+use tensorize_prove::places::{decided, is_zero_where};
 use tensorize_prove::ring;
 
 /// The final contents of an array as tensors: one for each group of places that is written. Later writes
@@ -182,7 +182,10 @@ fn in_box(
         false => chain::read(ctx, array, contents, index).map(|v| {
             let v = ctx.settle(&v);
             let v = match index.has_values() {
-                true => decided(ctx, &v),
+                true => {
+                    let v = decided(ctx, &v);
+                    kept_as_such(ctx, &v, array, &canon::idx(index))
+                }
                 false => v,
             };
             Some(summed_up(ctx, &v))
@@ -208,6 +211,31 @@ fn in_box(
         };
         (shape, View { array, index }, value.substitute(&to_dim))
     }))
+}
+
+/// A value with what stays at its place as what stands at that very place, where another way to say the same place is read.
+fn kept_as_such(ctx: &mut Context, value: &ElemRef, array: &Sym, place: &Idx) -> ElemRef {
+    match &**value {
+        Elem::Select(c, t, f) => {
+            let [t, f] = [(c.clone(), t), (Elem::not(c.clone()), f)].map(|(holds, value)| {
+                let mark = ctx.mark();
+                ctx.assume(holds);
+                let value = kept_as_such(ctx, value, array, place);
+                ctx.forget(mark);
+                value
+            });
+            Elem::select(c.clone(), t, f)
+        }
+        Elem::Read {
+            array: of, index, ..
+        } if of == array
+            && index != place
+            && is_zero_where(ctx, &(index - place), &chain::truth(true)) =>
+        {
+            Elem::read(array.clone(), value.ty(), place.clone())
+        }
+        _ => value.clone(),
+    }
 }
 
 /// Whether an element may be what was there before.

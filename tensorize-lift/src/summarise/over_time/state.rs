@@ -5,6 +5,7 @@ use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Loop, Param, Stmt, Visited, visit};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::State;
+use tensorize_prove::bounded::counter;
 use tensorize_prove::loops::modified;
 use tensorize_prove::names::Names;
 
@@ -216,7 +217,11 @@ fn assigned_by_data(stmts: &[Stmt], said: bool, found: &mut BTreeSet<Sym>) {
                 assigned_by_data(then, said, found);
                 assigned_by_data(otherwise, said, found);
             }
-            Stmt::Loop(l) => assigned_by_data(&l.body, said, found),
+            // How often it runs may be what the data says.
+            Stmt::Loop(l) => {
+                let said = said || counter(l).is_none() && by_data(&l.cond, found);
+                assigned_by_data(&l.body, said, found);
+            }
             Stmt::Store { .. } | Stmt::Return(_) | Stmt::Trap => {}
         }
     }
