@@ -20,6 +20,13 @@
 //! is any number of pairs; each has to stay as it is or come closer, and one of them has to come closer.
 //!
 //! A loop that goes on with an `i` that was 0 at first begins with that or more: where it is less, that is a trap, too.
+//!
+//! Where `i` steps by a literal in the end of each round that is not the last one, and nothing looks at it after the loop,
+//! it may as well go on to step:
+//!
+//! ```text
+//! while (i < n) { if (!left) { … } i = i + 1; }
+//! ```
 
 use crate::loops::modified;
 use crate::names::Names;
@@ -41,19 +48,88 @@ pub fn bounded(kernel: &Function) -> Option<Function> {
     let mut names = Names::of(&function);
     let (mut stmts, mut flags) = (Vec::new(), BTreeSet::new());
     let mut found = false;
-    for stmt in std::mem::take(&mut function.body) {
-        match &stmt {
+    let body = std::mem::take(&mut function.body);
+    for (at, stmt) in body.iter().enumerate() {
+        match stmt {
+            Stmt::Loop(l) if let Some(steady) = steady(l, &body[at + 1..], &mut flags) => {
+                found = true;
+                stmts.push(Stmt::Loop(steady));
+            }
             Stmt::Loop(l) if let Some(ends) = Ends::of(l, &stmts, found) => {
                 found = true;
                 flags.extend(ends.flags.iter().cloned());
                 ends.counted(l, &mut names, &mut stmts);
             }
-            _ => stmts.push(stmt),
+            _ => stmts.push(stmt.clone()),
         }
     }
     function.body = stmts;
     as_integers(&mut function.body, &flags);
     (found && function.validate().is_ok()).then_some(function)
+}
+
+/// The loop with a counter that goes on to step when all is over. Once one of the other conditions fails nothing changes, so
+/// it goes on to fail.
+fn steady(l: &Loop, after: &[Stmt], flags: &mut BTreeSet<Sym>) -> Option<Loop> {
+    if !l.test_first || l.mode != LoopMode::Sequential || returns(&l.body) || counter(l).is_some() {
+        return None;
+    }
+    let changed = modified(&l.body).0;
+    let (end, body) = l.body.split_last()?;
+    let mut conditions = Vec::new();
+    conjuncts(&l.cond, &mut conditions);
+    let step_of = |stmt: &Stmt| match stmt {
+        Stmt::Assign { var, .. } => step(stmt, var).map(|_| (var.clone(), stmt.clone())),
+        _ => None,
+    };
+    let (var, last) = match end {
+        // What is done if the loop goes on.
+        Stmt::If {
+            cond,
+            then,
+            otherwise,
+        } if otherwise.is_empty() && then.len() == 1 && conditions.contains(cond) => {
+            step_of(&then[0])?
+        }
+        stmt => step_of(stmt)?,
+    };
+    let counts = |c: &Expr| match c {
+        Expr::Compare(op, a, b) if !matches!(op, CmpOp::Eq | CmpOp::Ne) => {
+            let is_counter = |e: &Expr| matches!(e, Expr::Var(v, _) if *v == var);
+            let stays = |e: &Expr| !has_loads(e) && changed.keys().all(|v| !mentions_var(e, v));
+            is_counter(a) && stays(b) || is_counter(b) && stays(a)
+        }
+        _ => false,
+    };
+    let (counting, others): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(counts);
+    let asks = |c: &Expr| has_loads(c) || mentions_var(c, &var);
+    let mut looked_at = false;
+    visit(after, &mut |part| {
+        looked_at |= matches!(part, Visited::Expr(e) if mentions_var(e, &var));
+    });
+    let is_in_body = modified(body).0.contains_key(&var);
+    if counting.len() != 1 || others.iter().any(asks) || looked_at || is_in_body {
+        return None;
+    }
+    for c in &others {
+        c.visit(&mut |e| {
+            if let Expr::Var(v, ScalarType::I1) = e
+                && changed.contains_key(v)
+            {
+                flags.insert(v.clone());
+            }
+        });
+    }
+    let round = Stmt::If {
+        cond: others.into_iter().reduce(both)?,
+        then: body.to_vec(),
+        otherwise: vec![],
+    };
+    Some(Loop {
+        cond: counting.into_iter().next()?,
+        body: vec![round, last],
+        ..l.clone()
+    })
 }
 
 /// Two numbers of one type that come closer; as long as the loop goes on, `low` is below `high`, or at most as large.
@@ -81,11 +157,7 @@ impl Ends {
     /// from a loop that is no such thing says nothing.
     fn of(l: &Loop, before: &[Stmt], goes_on: bool) -> Option<Ends> {
         let (changed, _) = modified(&l.body);
-        let mut returns = false;
-        visit(&l.body, &mut |part| {
-            returns |= matches!(part, Visited::Stmt(Stmt::Return(_)));
-        });
-        if returns || !l.test_first || l.mode != LoopMode::Sequential {
+        if returns(&l.body) || !l.test_first || l.mode != LoopMode::Sequential {
             return None;
         }
         if let Some(counter) = counter(l)
@@ -397,6 +469,20 @@ fn trap_if(cond: Expr) -> Stmt {
         then: vec![Stmt::Trap],
         otherwise: vec![],
     }
+}
+
+fn returns(stmts: &[Stmt]) -> bool {
+    let mut found = false;
+    visit(stmts, &mut |part| {
+        found |= matches!(part, Visited::Stmt(Stmt::Return(_)));
+    });
+    found
+}
+
+fn has_loads(e: &Expr) -> bool {
+    let mut found = false;
+    e.visit(&mut |e| found |= matches!(e, Expr::Load { .. }));
+    found
 }
 
 fn mentions_var(e: &Expr, var: &Sym) -> bool {

@@ -10,8 +10,8 @@ use tensorize_ir::index::{Atom, Idx};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 
-/// Cases of cases of cases: more of them take too long, where nothing can be shown.
-const DEEPEST: usize = 6;
+/// So many times one case is made two at most: more take too long, where nothing can be shown.
+const MOST_SPLIT: usize = 96;
 
 /// A place, what is said of it, and the contents of its array.
 #[derive(Clone)]
@@ -50,14 +50,14 @@ pub(crate) fn holds_in_each_case(
     where_hold: &[ElemRef],
     condition: &ElemRef,
 ) -> bool {
-    holds_in_cases(ctx, where_hold, condition, DEEPEST)
+    holds_in_cases(ctx, where_hold, condition, &mut MOST_SPLIT.clone())
 }
 
 fn holds_in_cases(
     ctx: &mut Context,
     where_hold: &[ElemRef],
     condition: &ElemRef,
-    most: usize,
+    most: &mut usize,
 ) -> bool {
     let mark = ctx.mark();
     let plain = |ctx: &mut Context, e: &ElemRef| canon::elem(&straight_term(ctx, e));
@@ -78,14 +78,15 @@ fn holds_in_cases(
             indices.for_each(|i| i.for_each_value(&mut |v| chosen_by(v, &mut conditions)));
         });
     }
-    match (first_of(&conditions), most.checked_sub(1)) {
-        (Some(case), Some(most)) => in_both_cases(ctx, case, &mut |ctx, holds, fails| {
-            let with = |e: &ElemRef| given(e, holds, fails);
-            let where_hold: Vec<ElemRef> = where_hold.iter().map(with).collect();
-            holds_in_cases(ctx, &where_hold, &with(&condition), most)
-        }),
-        _ => false,
-    }
+    let (Some(case), Some(left)) = (first_of(&conditions), most.checked_sub(1)) else {
+        return false;
+    };
+    *most = left;
+    in_both_cases(ctx, case, &mut |ctx, holds, fails| {
+        let with = |e: &ElemRef| given(e, holds, fails);
+        let where_hold: Vec<ElemRef> = where_hold.iter().map(with).collect();
+        holds_in_cases(ctx, &where_hold, &with(&condition), most)
+    })
 }
 
 /// Which of some conditions is told apart first: one on what others choose comes after these, and then speaks of numbers as
@@ -125,14 +126,14 @@ pub(crate) fn in_each_case(
     place: &Place,
     shown: &mut dyn FnMut(&mut Context, &Place) -> bool,
 ) -> bool {
-    in_cases(ctx, place, DEEPEST, shown)
+    in_cases(ctx, place, &mut MOST_SPLIT.clone(), shown)
 }
 
-/// The same with so many conditions at most, one in the case of another.
+/// The same, where so many cases may still be told apart.
 fn in_cases(
     ctx: &mut Context,
     place: &Place,
-    most: usize,
+    most: &mut usize,
     shown: &mut dyn FnMut(&mut Context, &Place) -> bool,
 ) -> bool {
     if shown(ctx, place) {
@@ -142,9 +143,10 @@ fn in_cases(
     place
         .index
         .for_each_value(&mut |v| chosen_by(v, &mut conditions));
-    let (Some(condition), Some(most)) = (first_of(&conditions), most.checked_sub(1)) else {
+    let (Some(condition), Some(left)) = (first_of(&conditions), most.checked_sub(1)) else {
         return false;
     };
+    *most = left;
     let is_known = [condition.clone(), Elem::not(condition.clone())].map(|c| ctx.holds(&c));
     in_both_cases(ctx, condition, &mut |ctx, holds, fails| {
         // What is known not to hold is no case.
