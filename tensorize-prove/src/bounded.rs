@@ -103,10 +103,7 @@ fn steady(l: &Loop, after: &[Stmt], flags: &mut BTreeSet<Sym>) -> Option<Loop> {
     };
     let (counting, others): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(counts);
     let asks = |c: &Expr| has_loads(c) || mentions_var(c, &var);
-    let mut looked_at = false;
-    visit(after, &mut |part| {
-        looked_at |= matches!(part, Visited::Expr(e) if mentions_var(e, &var));
-    });
+    let looked_at = reads(after, &var);
     let is_in_body = modified(body).0.contains_key(&var);
     if counting.len() != 1 || others.iter().any(asks) || looked_at || is_in_body {
         return None;
@@ -120,16 +117,46 @@ fn steady(l: &Loop, after: &[Stmt], flags: &mut BTreeSet<Sym>) -> Option<Loop> {
             }
         });
     }
+    // What else goes its own way, whatever happens (whose turn it is), may do so, too.
+    let goes_on = |at: usize| {
+        let Stmt::Assign { var, value, .. } = &body[at] else {
+            return false;
+        };
+        let mut alone = true;
+        value.visit(&mut |e| {
+            alone &= !matches!(e, Expr::Var(v, _) if v != var) && !matches!(e, Expr::Load { .. });
+        });
+        let again = modified(&[&body[..at], &body[at + 1..]].concat()).0;
+        alone
+            && !mentions_var(&l.cond, var)
+            && !again.contains_key(var)
+            && !reads(&body[at + 1..], var)
+            && !reads(after, var)
+    };
+    let (going_on, rest): (Vec<usize>, Vec<usize>) = (0..body.len()).partition(|&at| goes_on(at));
+    let those = |which: Vec<usize>| which.into_iter().map(|at| body[at].clone());
     let round = Stmt::If {
         cond: others.into_iter().reduce(both)?,
-        then: body.to_vec(),
+        then: those(rest).collect(),
         otherwise: vec![],
     };
+    let mut all = vec![round];
+    all.extend(those(going_on));
+    all.push(last);
     Some(Loop {
         cond: counting.into_iter().next()?,
-        body: vec![round, last],
+        body: all,
         ..l.clone()
     })
+}
+
+/// Whether statements look at a variable.
+fn reads(stmts: &[Stmt], var: &Sym) -> bool {
+    let mut found = false;
+    visit(stmts, &mut |part| {
+        found |= matches!(part, Visited::Expr(e) if mentions_var(e, var));
+    });
+    found
 }
 
 /// Two numbers of one type that come closer; as long as the loop goes on, `low` is below `high`, or at most as large.

@@ -157,7 +157,27 @@ impl<'a> Parts<'a> {
             .map_or(begins, |e| e + 1);
         let (apart, first) = set_apart::set_apart(&all_before[begins..ends], &body);
         let first = &first[..];
-        let (start, end) = (&all_before[..begins], &all_before[ends..]);
+        // What is set before all that, and has nothing to do with it, may as well be set after it.
+        let later = |s: &&Stmt| match s {
+            Stmt::Assign { var, value, .. } => {
+                let (in_first, _) = modified(first);
+                let alone = BTreeSet::from([var.clone()]);
+                let mut told = true;
+                value.visit(&mut |e| {
+                    told &= match e {
+                        Expr::Load { .. } => false,
+                        Expr::Var(v, _) => !in_first.contains_key(v),
+                        _ => true,
+                    };
+                });
+                told && !uses(first, &alone) && !uses(&apart, &alone)
+            }
+            _ => false,
+        };
+        let plain = &all_before[..begins];
+        let moved = plain.iter().rev().take_while(later).count();
+        let (start, moved) = plain.split_at(begins - moved);
+        let end = &[moved, &all_before[ends..]].concat()[..];
         let mut before: Vec<Stmt> = [start, &apart, end].concat();
         let turns = turns(&before, &body, &[first, last]);
         before.retain(|s| !matches!(s, Stmt::Assign { var, .. } if turns.contains_key(var)));

@@ -255,8 +255,12 @@ impl<'u> Lower<'u, '_> {
     ) -> Result<T> {
         let before = self.pointers.clone();
         let (then, value) = self.in_block(f)?;
-        if !flags.is_empty() {
-            // It may not have run.
+        // It may not have run; where the kernel has returned, nobody looks at them any more.
+        let returned = self.frames.len() == 1
+            && (self.exits.iter())
+                .filter(|e| flags.contains(&e.flag))
+                .all(|e| e.kind == ExitKind::Return);
+        if !flags.is_empty() && !returned {
             self.merge_pointers(before);
         }
         if then.is_empty() {

@@ -64,7 +64,7 @@ impl<'u> Lower<'u, '_> {
             .iter()
             .map(|&s| leaves(s))
             .fold(Leaves::default(), Leaves::or);
-        let turns = self.open_turns(&body, l)?;
+        let turns = self.open_turns(&body)?;
         self.open_exit(ExitKind::Break)?;
         let entry = self.pointers.clone();
         let id = self.loops;

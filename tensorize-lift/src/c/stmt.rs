@@ -119,10 +119,19 @@ impl<'u> Lower<'u, '_> {
         let (then_block, then_falls) = self.in_block(|s| s.branch_list(&then_list))?;
         let after_then = std::mem::replace(&mut self.pointers, entry);
         let (else_block, else_falls) = self.in_block(|s| s.branch_list(&else_list))?;
+        // Where a branch ends the kernel, nobody looks at its pointers any more.
+        let in_kernel = self.frames.len() == 1;
+        let ends = |c: Cursor<'u>| {
+            let only = Leaves {
+                returns: true,
+                ..Leaves::default()
+            };
+            in_kernel && always_jumps(c) && leaves(c) == only
+        };
         let returned = |b: &[Stmt]| matches!(b.last(), Some(Stmt::Return(_) | Stmt::Trap));
-        if returned(&else_block) {
+        if returned(&else_block) || otherwise.is_some_and(ends) {
             self.pointers = after_then;
-        } else if !returned(&then_block) {
+        } else if !returned(&then_block) && !ends(then) {
             cond = self.merge_branches(cond, after_then)?;
         }
         match (then_block.is_empty(), else_block.is_empty()) {

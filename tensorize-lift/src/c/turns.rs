@@ -4,7 +4,6 @@
 //! of the loop's body for each of its values, in which every pointer points into an array of the program.
 
 use super::ffi::Cursor;
-use super::jump::Leaves;
 use super::lower::{Base, Lower, Result, Target, operands, peeled};
 use super::operator::{self, Binary};
 use super::pointer::moved_away;
@@ -32,15 +31,11 @@ pub(super) struct Turns<'u> {
 impl<'u> Lower<'u, '_> {
     /// Before a loop: if its body ends with pointers that change places, they point into what they will point into in
     /// each round.
-    pub fn open_turns(&mut self, body: &[Cursor<'u>], leaves: Leaves) -> Result<Option<Turns<'u>>> {
+    pub fn open_turns(&mut self, body: &[Cursor<'u>]) -> Result<Option<Turns<'u>>> {
         let statements = match body {
             [block] if block.kind() == CXCursor_CompoundStmt => operands(*block),
             _ => body.to_vec(),
         };
-        // Out of a round they must come all the same.
-        if leaves != Leaves::default() {
-            return Ok(None);
-        }
         let Some(next) = places_changed(&statements) else {
             return Ok(None);
         };
@@ -88,7 +83,8 @@ impl<'u> Lower<'u, '_> {
         at: Cursor<'u>,
     ) -> Result<()> {
         for (d, n) in &turns.next {
-            // What the body looked like is not what it does: a helper that is called `swap` and is none.
+            // What the body looked like is not what it does: a helper that is called `swap` and is none, or a round that ends
+            // before they change places.
             if self.pointers.get(d) != entry.get(n) {
                 return Err(moved_away(*d, at));
             }
