@@ -95,7 +95,13 @@ fn steady(l: &Loop, after: &[Stmt], flags: &mut BTreeSet<Sym>) -> Option<Loop> {
     };
     let counts = |c: &Expr| match c {
         Expr::Compare(op, a, b) if !matches!(op, CmpOp::Eq | CmpOp::Ne) => {
-            let is_counter = |e: &Expr| matches!(e, Expr::Var(v, _) if *v == var);
+            // Or so far from it: `i + 1 < n`.
+            let is_counter = |e: &Expr| match e {
+                Expr::Binary(BinOp::Add | BinOp::Subtract, a, b) => {
+                    matches!((&**a, &**b), (Expr::Var(v, _), Expr::Const(_)) if *v == var)
+                }
+                e => matches!(e, Expr::Var(v, _) if *v == var),
+            };
             let stays = |e: &Expr| !has_loads(e) && changed.keys().all(|v| !mentions_var(e, v));
             is_counter(a) && stays(b) || is_counter(b) && stays(a)
         }

@@ -297,15 +297,7 @@ impl Once<'_> {
         for split in Split::all(self.kernel, &rounds.counter)? {
             match self.taken_apart(&split, rounds, &summary, solver, guards) {
                 Ok(proof) => return Ok(proof),
-                Err(stuck) => {
-                    if std::env::var("DBGP").is_ok() {
-                        eprintln!(
-                            "--- {}\ncount {}\nround {}",
-                            stuck.what, split.count, split.round
-                        );
-                    }
-                    why = why.or(Some(stuck))
-                }
+                Err(stuck) => why = why.or(Some(stuck)),
             }
         }
         why.map_or_else(|| stuck("it has no rounds"), Err)
@@ -418,12 +410,6 @@ impl Once<'_> {
         let ran = exec.run();
         *guards = exec.ctx.guards().to_vec();
         let (left, returned) = ran?;
-        if std::env::var("DBGP").is_ok() {
-            for r in rising {
-                let k = r.is_kept(&mut exec.ctx, &left);
-                eprintln!("+++ {r:?} kept {k}");
-            }
-        }
         if let Some(at) = (rising.iter()).position(|number| !number.is_kept(&mut exec.ctx, &left)) {
             return Ok(Attempt::Lost(at));
         }

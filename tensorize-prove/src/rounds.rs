@@ -69,11 +69,6 @@ impl Split {
     /// If there is none, with the reason against the plainest, which is [`Split::of`].
     pub fn all(kernel: &Function, counter: &Sym) -> Result<Vec<Split>, Stuck> {
         let plainest = Split::of(kernel, counter);
-        if std::env::var("DBGQ").is_ok() {
-            if let Err(e) = &plainest {
-                eprintln!("plainest {}", e.what);
-            }
-        }
         let mut others = sections::all(kernel, counter);
         // One of several, with what stands around it done in the first round and in the last.
         let loops = sections::candidates(without_return(&kernel.body));

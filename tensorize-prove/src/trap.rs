@@ -18,15 +18,11 @@ impl Executor<'_, '_> {
     /// Where the condition does not hold, the program ends.
     pub(crate) fn must_hold(&mut self, condition: &ElemRef) -> Result<(), Stuck> {
         let believed = !self.is_checking() && !self.loops().is_empty();
-        if believed || self.ctx.holds(condition) {
+        if believed
+            || self.ctx.holds(condition)
+            || holds_in_each_case(&mut self.ctx, &self.path, condition)
+        {
             return Ok(());
-        }
-        if holds_in_each_case(&mut self.ctx, &self.path, condition) {
-            return Ok(());
-        }
-        if std::env::var("DBGT").is_ok() {
-            eprintln!("--- trap {condition}");
-            self.path.iter().for_each(|p| eprintln!("   path {p}"));
         }
         let guards = self.one_of_a_range(condition);
         let Some(guards) = guards.or_else(|| self.in_every_round(condition)) else {

@@ -60,7 +60,7 @@ pub(super) fn kept(ret: Option<&ElemRef>, nests: &[Nest], mut names: Option<Name
                 // What computes it goes on to do so.
                 if t.array != place.array {
                     let taken = value.taken_from(&place, &t.value, &loops);
-                    *t = Target::new(t.array.clone(), t.index.clone(), taken);
+                    *t = t.with(t.index.clone(), taken);
                 }
             }
         }

@@ -108,7 +108,9 @@ fn lower_with(
             .ok_or_else(|| Unsupported::new(format!("how long '{}' is, is not known", s.name)))?;
         b.ends.insert(s.name.clone(), end);
     }
-    let mut plan = nest::plan(function, locals, &b.names, &b.ends)?;
+    let numbers = state.iter().filter(|s| s.is_number());
+    let numbers = numbers.map(|s| s.name.clone()).collect();
+    let mut plan = nest::plan(function, locals, &b.names, &b.ends, &numbers)?;
     for rounds in around.iter().rev() {
         let lens = plan.memory.iter_mut().map(|m| &mut m.len);
         lens.for_each(|len| *len = rounds::most(len, rounds));

@@ -13,7 +13,7 @@ use super::wait::{Memory, waiting};
 use super::{running, scatter, term};
 use crate::Unsupported;
 use crate::names::Names;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Fresh, Idx, Sym};
@@ -55,6 +55,8 @@ pub(super) struct Target {
     pub value: ElemRef,
     /// The value, with what is left as it was told apart.
     pub store: Stored,
+    /// Whether it is a number that the function keeps from round to round: that is stored even if it is what it was.
+    pub is_number: bool,
 }
 
 /// A value that may be "what stood there before", which is then not stored.
@@ -167,6 +169,25 @@ impl Target {
             index,
             value,
             store,
+            is_number: false,
+        }
+    }
+
+    /// A number that the function keeps from round to round.
+    fn number(self) -> Target {
+        Target {
+            store: Stored::Always(self.value.clone()),
+            is_number: true,
+            ..self
+        }
+    }
+
+    /// The same result with another value.
+    pub(super) fn with(&self, index: Idx, value: ElemRef) -> Target {
+        let target = Target::new(self.array.clone(), index, value);
+        match self.is_number {
+            true => target.number(),
+            false => target,
         }
     }
 
@@ -207,6 +228,7 @@ pub(super) fn plan(
     locals: Locals,
     names: &Names,
     ends: &BTreeMap<Sym, Idx>,
+    numbers: &BTreeSet<Sym>,
 ) -> Result<Plan, Unsupported> {
     crate::summary::check(function)?;
     let mut fresh = Fresh::default();
@@ -236,6 +258,10 @@ pub(super) fn plan(
                 let value = function.element(*value, &position, &mut fresh);
                 let index = tensir::at(&view.index, &position);
                 let target = Target::new(view.array.clone(), index, value);
+                let target = match numbers.contains(&view.array) {
+                    true => target.number(),
+                    false => target,
+                };
                 single.push(Nest {
                     extents,
                     dims,
@@ -316,8 +342,7 @@ fn merged(single: &[Nest], own: &[Sym]) -> Vec<Nest> {
                 for t in &nest.results {
                     let value = t.value.substitute(&rename);
                     let index = t.index.substitute(&rename);
-                    into.results
-                        .push(Target::new(t.array.clone(), index, value));
+                    into.results.push(t.with(index, value));
                 }
             }
         }

@@ -39,12 +39,6 @@ pub(super) fn propose(
     if let Some((plain, status)) = without_status(kernel) {
         return Some(propose(&plain, failed, solver)?.map(&|f| f.with_status(status)));
     }
-    if std::env::var("DBGK").is_ok() {
-        eprintln!("{kernel}");
-        if let Some(b) = bounded(kernel) {
-            eprintln!("{b}");
-        }
-    }
     let failed = failed.and_then(|f| Some((&f.state, f.rounds.as_ref()?.all().count())));
     let mut more_than = failed.map_or(0, |(_, levels)| levels);
     let bounded = bounded(kernel);
@@ -75,15 +69,7 @@ fn with_state(
     levels: RangeInclusive<usize>,
     solver: &mut Solver,
 ) -> Option<Proposal> {
-    let exposed = exposed(kernel, state);
-    if std::env::var("DBGQ").is_ok() {
-        eprintln!(
-            "state {:?} {:?}",
-            state.iter().map(|s| s.name.clone()).collect::<Vec<_>>(),
-            exposed.as_ref().err().map(|e| &e.what)
-        );
-    }
-    let exposed = exposed.ok()?;
+    let exposed = exposed(kernel, state).ok()?;
     let mut of = |worth: Worth| {
         let how = How { state, worth };
         let mut levels = levels.clone();
@@ -119,14 +105,7 @@ fn rounds_of(
     solver: &mut Solver,
 ) -> Option<Proposal> {
     let counter = Split::name(kernel);
-    let splits = Split::all(kernel, &counter);
-    if std::env::var("DBGQ").is_ok() {
-        match &splits {
-            Ok(s) => eprintln!("splits {}", s.len()),
-            Err(e) => eprintln!("no splits {}", e.what),
-        }
-    }
-    let splits = splits.ok()?;
+    let splits = Split::all(kernel, &counter).ok()?;
     let proposals = splits
         .iter()
         .filter_map(|split| taken_apart(split, &counter, levels, around, how, solver));
@@ -148,14 +127,7 @@ fn taken_apart(
     how: How,
     solver: &mut Solver,
 ) -> Option<Proposal> {
-    let trip = trip(&split.count, around, solver);
-    if std::env::var("DBGQ").is_ok() {
-        eprintln!("trip {trip:?}");
-        if trip.is_none() {
-            eprintln!("{}", split.count);
-        }
-    }
-    let trip = trip?;
+    let trip = trip(&split.count, around, solver)?;
     let one = Guard::NonNegative(&trip - &Idx::constant(1));
     let assume: Vec<Guard> = split.at_least_one.then_some(one).into_iter().collect();
     // No guard speaks of a round.
@@ -167,13 +139,7 @@ fn taken_apart(
         1 => {
             let round = in_variables(&split.round, how.state);
             let rising = Rising::guesses(&split.round, &within);
-            super::propose(&round, &within, &rising, solver, &Summariser, &assume)
-                .map_err(|e| {
-                    if std::env::var("DBGQ").is_ok() {
-                        eprintln!("??? {} {}\n{}", e.code, e.message, round)
-                    }
-                })
-                .ok()?
+            super::propose(&round, &within, &rising, solver, &Summariser, &assume).ok()?
         }
         _ => {
             let mut round = rounds_of(&split.round, levels - 1, &within, how, solver)?;
@@ -186,14 +152,7 @@ fn taken_apart(
         trip,
         inner: None,
     };
-    if std::env::var("DBGQ").is_ok() {
-        eprintln!("round {}", round.raised);
-    }
-    let found = in_rounds(round, &rounds, how.worth);
-    if std::env::var("DBGQ").is_ok() {
-        eprintln!("found {}", found.is_some());
-    }
-    let found = found?;
+    let found = in_rounds(round, &rounds, how.worth)?;
     let some = at_least_one(&found.raised, &within);
     if some.is_empty() {
         return Some(found);
