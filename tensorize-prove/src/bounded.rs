@@ -420,7 +420,7 @@ fn always_closer(pair: &Pair, body: &[Stmt], changed: &BTreeMap<Sym, ScalarType>
 
 fn on_all_ways(stmts: &[Stmt], var: &Sym, up: bool) -> bool {
     stmts.iter().any(|s| match s {
-        Stmt::Assign { var: v, value, .. } if v == var => match value {
+        Stmt::Assign { var: v, value, .. } if v == var => match unconverted(value) {
             Expr::Binary(BinOp::Add, ..) => up,
             Expr::Binary(BinOp::Subtract, ..) => !up,
             _ => false,
@@ -441,6 +441,14 @@ fn on_all_ways(stmts: &[Stmt], var: &Sym, up: bool) -> bool {
         } => on_all_ways(then, var, up) && on_all_ways(otherwise, var, up),
         _ => false,
     })
+}
+
+/// What is converted, as a sum is to the narrow type of a counter.
+fn unconverted(e: &Expr) -> &Expr {
+    match e {
+        Expr::Convert(_, inner) => unconverted(inner),
+        e => e,
+    }
 }
 
 /// What a variable was set to among these statements, by parameters that nothing changes and variables that are set once;
@@ -576,3 +584,6 @@ fn as_integers(stmts: &mut [Stmt], flags: &BTreeSet<Sym>) {
         }
     });
 }
+
+#[cfg(test)]
+mod tests;

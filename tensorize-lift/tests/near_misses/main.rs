@@ -7,6 +7,7 @@ mod constructs;
 mod convolutions;
 mod cpp;
 mod edges;
+mod ends;
 mod hazards;
 mod kept;
 mod members;
