@@ -403,7 +403,9 @@ impl Executor<'_, '_> {
             } else {
                 Some(p.clone())
             };
-            let Some(lower) = lower.filter(|l| self.ctx.is_over_params(l)) else {
+            // (No call would meet a guard that is false.)
+            let may_be = |l: &Idx| l.as_constant().is_none_or(|l| l >= ty.min_value());
+            let Some(lower) = lower.filter(|l| self.ctx.is_over_params(l) && may_be(l)) else {
                 return false;
             };
             if ty.is_signed() {
@@ -419,12 +421,13 @@ impl Executor<'_, '_> {
         if wraps(&mut self.ctx, CmpOp::Gt, &max) || is_mixed(ty, p) {
             return false;
         }
-        match self.bound(p, true).filter(|u| self.ctx.is_over_params(u)) {
-            Some(upper) => {
+        let may_be = |u: &Idx| u.as_constant().is_none_or(|u| u <= ty.max_value());
+        match self.bound(p, true) {
+            Some(upper) if self.ctx.is_over_params(&upper) && may_be(&upper) => {
                 self.ctx.guard(Guard::Fits(upper, ty));
                 true
             }
-            None => false,
+            _ => false,
         }
     }
 

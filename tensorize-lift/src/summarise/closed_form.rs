@@ -488,7 +488,9 @@ impl Guess<'_, '_, '_> {
                     self.exec.ctx.forget(mark);
                     children.push(step?);
                 }
-                Ok(e.rebuild(&children, std::slice::from_ref(&fold.extent)))
+                // `lut[image[i]]`, where an entry is a sum of as many numbers as its index says.
+                let extent = self.resolve_index(&fold.extent)?;
+                Ok(e.rebuild(&children, &[extent]))
             }
             _ => {
                 let children = e
