@@ -55,7 +55,7 @@ pub(super) struct Target {
     pub value: ElemRef,
     /// The value, with what is left as it was told apart.
     pub store: Stored,
-    /// Whether it is a number that the function keeps from round to round: that is stored even if it is what it was.
+    /// Whether it is a number that the function keeps from round to round, and that is stored even if it is what it was.
     pub is_number: bool,
 }
 
@@ -258,16 +258,22 @@ pub(super) fn plan(
                 let value = function.element(*value, &position, &mut fresh);
                 let index = tensir::at(&view.index, &position);
                 let target = Target::new(view.array.clone(), index, value);
-                let target = match numbers.contains(&view.array) {
-                    true => target.number(),
-                    false => target,
-                };
                 single.push(Nest {
                     extents,
                     dims,
                     stems,
                     results: vec![target],
                 });
+            }
+        }
+    }
+    // Numbers from round to round are stored under conditions only as long as these make no more branches than one reads.
+    let one_at_a_time = single.iter().filter(|nest| nest.dims.is_empty());
+    let together: Vec<&Target> = one_at_a_time.flat_map(|nest| &nest.results).collect();
+    if !branches::end(&together) {
+        for t in single.iter_mut().flat_map(|nest| &mut nest.results) {
+            if numbers.contains(&t.array) {
+                *t = t.clone().number();
             }
         }
     }
