@@ -78,11 +78,15 @@ fn steady(l: &Loop, after: &[Stmt], flags: &mut BTreeSet<Sym>) -> Option<Loop> {
     let (end, body) = l.body.split_last()?;
     let mut conditions = Vec::new();
     conjuncts(&l.cond, &mut conditions);
+    // What steps once more than in the original must not overflow by that.
     let step_of = |stmt: &Stmt| match stmt {
-        Stmt::Assign { var, .. } => step(stmt, var).map(|_| (var.clone(), stmt.clone())),
+        Stmt::Assign { var, .. } => {
+            let by = step(stmt, var).filter(|by| by.abs() == 1)?;
+            Some((var.clone(), by, stmt.clone()))
+        }
         _ => None,
     };
-    let (var, last) = match end {
+    let (var, by, last) = match end {
         // What is done if the loop goes on.
         Stmt::If {
             cond,
@@ -93,19 +97,32 @@ fn steady(l: &Loop, after: &[Stmt], flags: &mut BTreeSet<Sym>) -> Option<Loop> {
         }
         stmt => step_of(stmt)?,
     };
-    let counts = |c: &Expr| match c {
-        Expr::Compare(op, a, b) if !matches!(op, CmpOp::Eq | CmpOp::Ne) => {
-            // Or so far from it: `i + 1 < n`.
-            let is_counter = |e: &Expr| match e {
-                Expr::Binary(BinOp::Add | BinOp::Subtract, a, b) => {
-                    matches!((&**a, &**b), (Expr::Var(v, _), Expr::Const(_)) if *v == var)
-                }
-                e => matches!(e, Expr::Var(v, _) if *v == var),
-            };
-            let stays = |e: &Expr| !has_loads(e) && changed.keys().all(|v| !mentions_var(e, v));
-            is_counter(a) && stays(b) || is_counter(b) && stays(a)
+    let stays = |e: &Expr| !has_loads(e) && changed.keys().all(|v| !mentions_var(e, v));
+    let is_counter = |e: &Expr| matches!(e, Expr::Var(v, _) if *v == var);
+    // `i + 1 < n`
+    let is_before = |e: &Expr| match e {
+        Expr::Binary(BinOp::Add, a, c) => {
+            is_counter(a) && matches!(&**c, Expr::Const(c) if c.as_int() >= 0)
         }
-        _ => false,
+        e => is_counter(e),
+    };
+    let counts = |c: &Expr| {
+        let Expr::Compare(op, a, b) = c else {
+            return false;
+        };
+        let Some(Pair {
+            low,
+            high,
+            or_equal,
+        }) = pair(*op, a, b).filter(|p| p.low.ty().is_int())
+        else {
+            return false;
+        };
+        let is_end = |e: &Expr| stays(e) && (!or_equal || matches!(e, Expr::Const(_)));
+        match by {
+            1 => is_before(&low) && is_end(&high),
+            _ => is_counter(&high) && is_end(&low),
+        }
     };
     let (counting, others): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(counts);
     let asks = |c: &Expr| has_loads(c) || mentions_var(c, &var);
@@ -128,10 +145,17 @@ fn steady(l: &Loop, after: &[Stmt], flags: &mut BTreeSet<Sym>) -> Option<Loop> {
         let Stmt::Assign { var, value, .. } = &body[at] else {
             return false;
         };
-        let mut alone = true;
-        value.visit(&mut |e| {
-            alone &= !matches!(e, Expr::Var(v, _) if v != var) && !matches!(e, Expr::Load { .. });
-        });
+        let is_it = |e: &Expr| matches!(e, Expr::Var(v, _) if v == var);
+        let literal = |e: &Expr| matches!(e, Expr::Const(_));
+        let alone = match value {
+            // `turn = (turn + 1) % 3`
+            Expr::Binary(BinOp::Remainder, next, n) if literal(n) => {
+                matches!(&**next, Expr::Binary(BinOp::Add, a, one) if is_it(a) && literal(one))
+            }
+            // `turn = 1 - turn`
+            Expr::Binary(BinOp::Subtract, all, a) => literal(all) && is_it(a),
+            _ => false,
+        };
         let again = modified(&[&body[..at], &body[at + 1..]].concat()).0;
         alone
             && !mentions_var(&l.cond, var)
@@ -233,11 +257,13 @@ impl Ends {
                     && changed.contains_key(v)
                 {
                     match start(v, before) {
-                        Some((value, still)) => {
+                        Some((value, still))
+                            if changed.keys().all(|v| !mentions_var(&value, v)) =>
+                        {
                             exactly &= still;
                             starts.insert(v.clone(), value);
                         }
-                        None => known = false,
+                        _ => known = false,
                     }
                 }
             });

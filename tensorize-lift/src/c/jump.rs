@@ -257,9 +257,10 @@ impl<'u> Lower<'u, '_> {
         let (then, value) = self.in_block(f)?;
         // It may not have run; where the kernel has returned, nobody looks at them any more.
         let returned = self.frames.len() == 1
-            && (self.exits.iter())
-                .filter(|e| flags.contains(&e.flag))
-                .all(|e| e.kind == ExitKind::Return);
+            && flags.iter().all(|flag| {
+                let mut exits = self.exits.iter();
+                exits.any(|e| e.flag == *flag && e.kind == ExitKind::Return)
+            });
         if !flags.is_empty() && !returned {
             self.merge_pointers(before);
         }
