@@ -42,6 +42,19 @@ const KERNELS: &[(&str, bool)] = &[
 }",
         false,
     ),
+    // What is at the counter says whether it goes on, and may say so again further on.
+    (
+        "i32 f(i32 *x, i32 n, i32 m) {
+  i32 s = 0;
+  i32 i = 0;
+  while #0 (i < n && x[i] < m) {
+    s = s * 2 + x[i];
+    i = i + 1;
+  }
+  return s;
+}",
+        false,
+    ),
     // A counter that is somewhere else when it ends.
     (
         "i32 f(i32 *x, i32 n, i32 m) {
