@@ -47,8 +47,12 @@ const KERNELS: &[(&str, bool)] = &[
         "i32 f(i32 *x, i32 n, i32 m) {
   i32 s = 0;
   i32 i = 0;
-  while #0 (i < n && x[i] < m) {
+  i1 left = 0:i1;
+  while #0 (!left && i < n && x[i] < m) {
     s = s * 2 + x[i];
+    if (s > 20) {
+      left = 1:i1;
+    }
     i = i + 1;
   }
   return s;
