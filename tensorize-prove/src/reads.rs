@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::CmpOp;
-use tensorize_ir::tensir::{self, Op, Output, dim};
+use tensorize_ir::tensir::{self, Op, Output, Rounds, dim};
 
 /// Shows that every read of the summary lies in the extent that the kernel touches of the array, in each of the `rounds` around
 /// both.
@@ -75,6 +75,13 @@ fn where_data_says(
         for condition in conditions {
             all = all.and_then(|()| of_tensor(ctx, &condition, vec![], rounds, touched));
             ctx.assume(condition);
+        }
+        // Where it goes is asked only then, too.
+        if let Output::Store { view, .. } = output
+            && view.index.has_values()
+        {
+            let place = Elem::of_idx(Rounds::COUNTER, view.index.clone());
+            all = all.and_then(|()| of_tensor(ctx, &place, vec![], rounds, touched));
         }
         all = all.and_then(|()| of_tensor(ctx, &value, dims, rounds, touched));
         ctx.forget(mark);
