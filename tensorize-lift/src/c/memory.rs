@@ -17,6 +17,13 @@ pub(super) enum Block {
     Set,
 }
 
+/// In which order elements are copied.
+#[derive(Clone, Copy)]
+enum Order {
+    Ascending,
+    Descending,
+}
+
 pub(super) fn block_function(name: &str) -> Option<Block> {
     match name.strip_prefix("__builtin_").unwrap_or(name) {
         "memcpy" => Some(Block::Copy),
@@ -43,21 +50,26 @@ impl<'u> Lower<'u, '_> {
                 // Between two arrays a copy may go in any order: they are apart, or the original runs.
                 let into = self.places_behind(&dst.target.array);
                 let from = self.places_behind(&src.target.array);
-                if what == Block::Move && from.iter().any(|a| into.contains(a)) {
-                    let message = "memmove within one array";
+                let (d, s) = (dst.target.elem, src.target.elem);
+                let within = src.target.array == dst.target.array && d == s;
+                if what == Block::Move && !within && from.iter().any(|a| into.contains(a)) {
+                    let message = "memmove within one array, of which one of the pointers may be another one's";
                     return Err(problem(codes::EXPRESSION, message, c));
                 }
-                let (d, s) = (dst.target.elem, src.target.elem);
                 if d.bits() != s.bits() {
                     let message = format!("memcpy from {s} elements to {d} elements");
                     return Err(problem(codes::POINTER_CAST, message, c));
                 }
                 let mut count = self.elements(bytes, d)?;
-                if src.target.array == dst.target.array && d == s {
-                    let ahead = offset_op(BinOp::Subtract, dst.offset.clone(), src.offset.clone());
-                    count = self.not_onto_itself(ahead, count, c)?;
+                let mut order = Order::Ascending;
+                if within {
+                    let ahead = difference(&dst.offset, &src.offset);
+                    match what {
+                        Block::Move => order = self.order_of_move(&ahead)?,
+                        _ => count = self.not_onto_itself(ahead, count, c)?,
+                    }
                 }
-                self.each(c, dst, count, |k| {
+                self.each_in(order, c, dst, count, |k| {
                     let index = offset_op(BinOp::Add, src.offset.clone(), k);
                     let v = Expr::load(src.target.array.clone(), s, index);
                     match (d == s, d.is_int() && s.is_int()) {
@@ -83,6 +95,31 @@ impl<'u> Lower<'u, '_> {
                 self.each(c, dst, count, |_| value.clone())
             }
         }
+    }
+
+    /// In which order elements can be moved this far ahead in one array. Where that is not known it is a guess, and the other
+    /// way is the original's.
+    fn order_of_move(&mut self, ahead: &Expr) -> Result<Order> {
+        let zero = Expr::int(ScalarType::I64, 0);
+        let (order, other) = match ahead {
+            Expr::Const(v) if v.as_int() > 0 => return Ok(Order::Descending),
+            Expr::Const(_) => return Ok(Order::Ascending),
+            // From further on to the beginning, or from anywhere to anywhere.
+            Expr::Binary(BinOp::Subtract, ..) => (
+                Order::Ascending,
+                Expr::compare(CmpOp::Lt, zero, ahead.clone()),
+            ),
+            _ => (
+                Order::Descending,
+                Expr::compare(CmpOp::Lt, ahead.clone(), zero),
+            ),
+        };
+        self.emit(Stmt::If {
+            cond: other,
+            then: vec![Stmt::Trap],
+            otherwise: vec![],
+        })?;
+        Ok(order)
     }
 
     /// Leaves a copy of so many elements to the original where it goes `ahead` in the same array: element by element it may
@@ -173,12 +210,28 @@ impl<'u> Lower<'u, '_> {
         count: Expr,
         value: impl Fn(Expr) -> Expr,
     ) -> Result<()> {
+        self.each_in(Order::Ascending, c, to, count, value)
+    }
+
+    /// The same, or from the last element to the first one.
+    fn each_in(
+        &mut self,
+        order: Order,
+        c: Cursor<'u>,
+        to: Pointer,
+        count: Expr,
+        value: impl Fn(Expr) -> Expr,
+    ) -> Result<()> {
         let Target { array, .. } = to.target;
         self.written.insert(array.clone());
         if let Expr::Const(n) = &count
             && (0..=4).contains(&n.as_int())
         {
             for k in 0..n.as_int() {
+                let k = match order {
+                    Order::Ascending => k,
+                    Order::Descending => n.as_int() - 1 - k,
+                };
                 let k = Expr::int(ScalarType::I64, k);
                 let index = offset_op(BinOp::Add, to.offset.clone(), k.clone());
                 self.emit(Stmt::Store {
@@ -194,12 +247,23 @@ impl<'u> Lower<'u, '_> {
         self.assign_var(var.clone(), Expr::int(ScalarType::I64, 0))?;
         let k = Expr::Var(var.clone(), ScalarType::I64);
         let next = offset_op(BinOp::Add, k.clone(), Expr::int(ScalarType::I64, 1));
-        let index = offset_op(BinOp::Add, to.offset, k.clone());
+        let at = match order {
+            Order::Ascending => k.clone(),
+            Order::Descending => {
+                let last = offset_op(
+                    BinOp::Subtract,
+                    count.clone(),
+                    Expr::int(ScalarType::I64, 1),
+                );
+                offset_op(BinOp::Subtract, last, k.clone())
+            }
+        };
+        let index = offset_op(BinOp::Add, to.offset, at.clone());
         let body = vec![
             Stmt::Store {
                 array,
                 index,
-                value: value(k.clone()),
+                value: value(at),
             },
             Stmt::Assign {
                 var,
@@ -217,6 +281,39 @@ impl<'u> Lower<'u, '_> {
             mode: LoopMode::Sequential,
             line: c.extent().map_or(0, |e| e.0.line),
         }))
+    }
+}
+
+/// `a - b` without what is added in both.
+fn difference(a: &Expr, b: &Expr) -> Expr {
+    fn addends<'a>(e: &'a Expr, out: &mut Vec<&'a Expr>) {
+        match e {
+            Expr::Binary(BinOp::Add, a, b) => {
+                addends(a, out);
+                addends(b, out);
+            }
+            e => out.push(e),
+        }
+    }
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    addends(a, &mut left);
+    addends(b, &mut right);
+    right.retain(|e| match left.iter().position(|other| other == e) {
+        Some(at) => {
+            left.remove(at);
+            false
+        }
+        None => true,
+    });
+    let sum = |all: Vec<&Expr>| {
+        let zero = Expr::int(ScalarType::I64, 0);
+        all.into_iter()
+            .fold(zero, |sum, e| offset_op(BinOp::Add, sum, e.clone()))
+    };
+    let (left, right) = (sum(left), sum(right));
+    match right {
+        Expr::Const(v) if v.as_int() == 0 => left,
+        right => offset_op(BinOp::Subtract, left, right),
     }
 }
 
