@@ -28,6 +28,7 @@ mod steady;
 use self::steady::steady;
 use crate::loops::modified;
 use crate::names::Names;
+use crate::rounds::step;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{
@@ -49,13 +50,14 @@ pub fn bounded(kernel: &Function) -> Option<Function> {
     let body = std::mem::take(&mut function.body);
     for (at, stmt) in body.iter().enumerate() {
         match stmt {
-            Stmt::Loop(l) if let Some(steady) = steady(l, &body[at + 1..], &mut flags) => {
+            Stmt::Loop(l) if let Some(steady) = steady(l, &body[at + 1..]) => {
                 found = true;
+                flags.extend(flags_of(l));
                 stmts.push(Stmt::Loop(steady));
             }
             Stmt::Loop(l) if let Some(ends) = Ends::of(l, &stmts, found) => {
                 found = true;
-                flags.extend(ends.flags.iter().cloned());
+                flags.extend(flags_of(l));
                 ends.counted(l, &mut names, &mut stmts);
             }
             _ => stmts.push(stmt.clone()),
@@ -64,6 +66,20 @@ pub fn bounded(kernel: &Function) -> Option<Function> {
     function.body = stmts;
     as_integers(&mut function.body, &flags);
     (found && function.validate().is_ok()).then_some(function)
+}
+
+/// The truth values that rounds leave to the next ones, which ask whether to go on.
+fn flags_of(l: &Loop) -> BTreeSet<Sym> {
+    let changed = modified(&l.body).0;
+    let mut flags = BTreeSet::new();
+    l.cond.visit(&mut |e| {
+        if let Expr::Var(v, ScalarType::I1) = e
+            && changed.contains_key(v)
+        {
+            flags.insert(v.clone());
+        }
+    });
+    flags
 }
 
 /// Two numbers of one type that come closer; as long as the loop goes on, `low` is below `high`, or at most as large.
@@ -78,8 +94,6 @@ struct Ends {
     pairs: Vec<Pair>,
     /// What the loop goes on by, up to the last of the pairs.
     asked: Vec<Expr>,
-    /// Truth values that the rounds leave to the next ones.
-    flags: BTreeSet<Sym>,
     /// What the variables in the pairs that rounds change are before the loop, or were when they were set for the first time.
     starts: BTreeMap<Sym, Expr>,
     /// Whether they still are that.
@@ -101,14 +115,11 @@ impl Ends {
         }
         let mut asked = Vec::new();
         conjuncts(&l.cond, &mut asked);
-        let (mut pairs, mut flags) = (Vec::new(), BTreeSet::new());
+        let mut pairs = Vec::new();
         for (at, c) in asked.iter().enumerate() {
             let (mut reads, mut varies) = (false, false);
             c.visit(&mut |e| match e {
                 Expr::Load { .. } => reads = true,
-                Expr::Var(v, ScalarType::I1) if changed.contains_key(v) => {
-                    flags.insert(v.clone());
-                }
                 Expr::Var(v, _) => varies |= changed.contains_key(v),
                 _ => {}
             });
@@ -151,7 +162,6 @@ impl Ends {
         Some(Ends {
             pairs,
             asked,
-            flags,
             starts,
             at_start: exactly,
         })
@@ -177,7 +187,7 @@ impl Ends {
                     _ => BinOp::Add,
                 };
                 most = Expr::binary(op, most, Expr::convert(count, first.clone()));
-                if !mentions(side, &self.starts) {
+                if self.starts.keys().all(|v| !mentions_var(side, v)) {
                     continue;
                 }
                 if !self.at_start {
@@ -253,27 +263,12 @@ pub fn counter(l: &Loop) -> Option<&Sym> {
         _ => {}
     });
     let only = asked.pop_first().filter(|_| !by_data && asked.is_empty())?;
-    let at = l.body.iter().position(|s| step(s, only).is_some())?;
+    let at = l
+        .body
+        .iter()
+        .position(|s| step(s).is_some_and(|s| s.var == only))?;
     let others = [&l.body[..at], &l.body[at + 1..]];
     (others.iter().all(|o| !modified(o).0.contains_key(only))).then_some(only)
-}
-
-/// What a statement adds to a variable, if it is a literal.
-fn step(stmt: &Stmt, var: &Sym) -> Option<i128> {
-    match stmt {
-        Stmt::Assign {
-            var: v,
-            value: Expr::Binary(op, a, b),
-            ..
-        } if v == var => match (&**a, &**b, op) {
-            (Expr::Var(from, _), Expr::Const(by), BinOp::Add) if from == var => Some(by.as_int()),
-            (Expr::Var(from, _), Expr::Const(by), BinOp::Subtract) if from == var => {
-                Some(-by.as_int())
-            }
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// Conditions that all have to hold.
@@ -432,12 +427,6 @@ fn has_loads(e: &Expr) -> bool {
 fn mentions_var(e: &Expr, var: &Sym) -> bool {
     let mut found = false;
     e.visit(&mut |e| found |= matches!(e, Expr::Var(v, _) if v == var));
-    found
-}
-
-fn mentions(e: &Expr, vars: &BTreeMap<Sym, Expr>) -> bool {
-    let mut found = false;
-    e.visit(&mut |e| found |= matches!(e, Expr::Var(v, _) if vars.contains_key(v)));
     found
 }
 

@@ -187,9 +187,12 @@ fn attempt(
     let found = of(kernel, guards);
     // Code has loops with a counter anyway.
     let has_rounds = summary.rounds.is_some() && original.is_none();
-    match found.is_err().then(|| bounded(kernel)).flatten() {
-        Some(kernel) if has_rounds => of(&kernel, guards),
-        _ => found,
+    match (found.is_err() && has_rounds)
+        .then(|| bounded(kernel))
+        .flatten()
+    {
+        Some(kernel) => of(&kernel, guards),
+        None => found,
     }
 }
 

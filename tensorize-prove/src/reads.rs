@@ -26,24 +26,16 @@ pub fn within(
     rounds: &[(Sym, Idx)],
     touched: &[Touched],
 ) -> Result<(), Stuck> {
-    let mut whole_tensors = Vec::new();
     if summary.stores_where_data_says() {
         return where_data_says(ctx, summary, rounds, touched);
     }
     for node in &summary.nodes {
-        match &node.op {
-            Op::View(v) => {
-                let read = Elem::read(v.array.clone(), node.ty.elem, v.index.clone());
-                whole_tensors.push((&node.ty.shape, read));
-            }
-            Op::Generic(e) => whole_tensors.push((&node.ty.shape, e.clone())),
-            _ => {}
-        }
-    }
-    for (shape, e) in whole_tensors {
-        let shape = shape.iter().enumerate();
-        let dims = shape.map(|(d, n)| (dim(d), n.clone())).collect();
-        of_tensor(ctx, &e, dims, rounds, touched)?;
+        let e = match &node.op {
+            Op::View(v) => Elem::read(v.array.clone(), node.ty.elem, v.index.clone()),
+            Op::Generic(e) => e.clone(),
+            _ => continue,
+        };
+        of_tensor(ctx, &e, dims(node), rounds, touched)?;
     }
     Ok(())
 }
@@ -57,37 +49,44 @@ fn where_data_says(
     touched: &[Touched],
 ) -> Result<(), Stuck> {
     for output in &summary.outputs {
-        let shape = &summary.nodes[output.value()].ty.shape;
-        let extents = shape.iter().enumerate();
-        let dims: Vec<(Sym, Idx)> = extents.map(|(d, n)| (dim(d), n.clone())).collect();
-        let (conditions, value) = match output {
-            Output::Store { value, view } if view.index.has_values() => {
-                summary.change(*value, view, &mut ctx.fresh)
-            }
-            _ => {
-                let position: Vec<Idx> = dims.iter().map(|(d, _)| Idx::sym(d.clone())).collect();
-                let value = summary.element(output.value(), &position, &mut ctx.fresh);
-                (vec![], value)
-            }
-        };
         let mark = ctx.mark();
-        let mut all = Ok(());
+        let found = of_output(ctx, summary, output, rounds, touched);
+        ctx.forget(mark);
+        found?;
+    }
+    Ok(())
+}
+
+fn of_output(
+    ctx: &mut Context,
+    summary: &tensir::Function,
+    output: &Output,
+    rounds: &[(Sym, Idx)],
+    touched: &[Touched],
+) -> Result<(), Stuck> {
+    if let Output::Store { value, view } = output
+        && view.index.has_values()
+    {
+        let (conditions, value) = summary.change(*value, view, &mut ctx.fresh);
         for condition in conditions {
-            all = all.and_then(|()| of_tensor(ctx, &condition, vec![], rounds, touched));
+            of_tensor(ctx, &condition, vec![], rounds, touched)?;
             ctx.assume(condition);
         }
         // Where it goes is asked only then, too.
-        if let Output::Store { view, .. } = output
-            && view.index.has_values()
-        {
-            let place = Elem::of_idx(Rounds::COUNTER, view.index.clone());
-            all = all.and_then(|()| of_tensor(ctx, &place, vec![], rounds, touched));
-        }
-        all = all.and_then(|()| of_tensor(ctx, &value, dims, rounds, touched));
-        ctx.forget(mark);
-        all?;
+        let place = Elem::of_idx(Rounds::COUNTER, view.index.clone());
+        of_tensor(ctx, &place, vec![], rounds, touched)?;
+        return of_tensor(ctx, &value, vec![], rounds, touched);
     }
-    Ok(())
+    let dims = dims(&summary.nodes[output.value()]);
+    let position: Vec<Idx> = dims.iter().map(|(d, _)| Idx::sym(d.clone())).collect();
+    let value = summary.element(output.value(), &position, &mut ctx.fresh);
+    of_tensor(ctx, &value, dims, rounds, touched)
+}
+
+/// A node's dimensions, with their extents.
+fn dims(node: &tensir::Node) -> Vec<(Sym, Idx)> {
+    let shape = node.ty.shape.iter().enumerate();
+    shape.map(|(d, n)| (dim(d), n.clone())).collect()
 }
 
 /// Of each element of a tensor.

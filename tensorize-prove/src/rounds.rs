@@ -152,26 +152,7 @@ impl<'a> Parts<'a> {
             .map_or(begins, |e| e + 1);
         let (apart, first) = set_apart::set_apart(&all_before[begins..ends], &body);
         let first = &first[..];
-        // What is set before all that, and has nothing to do with it, may as well be set after it.
-        let later = |s: &&Stmt| match s {
-            Stmt::Assign { var, value, .. } => {
-                let (in_first, _) = modified(first);
-                let alone = BTreeSet::from([var.clone()]);
-                let mut told = true;
-                value.visit(&mut |e| {
-                    told &= match e {
-                        Expr::Load { .. } => false,
-                        Expr::Var(v, _) => !in_first.contains_key(v),
-                        _ => true,
-                    };
-                });
-                told && !uses(first, &alone) && !uses(&apart, &alone)
-            }
-            _ => false,
-        };
-        let plain = &all_before[..begins];
-        let moved = plain.iter().rev().take_while(later).count();
-        let (start, moved) = plain.split_at(begins - moved);
+        let (start, moved) = set_apart::set_later(&all_before[..begins], &[&apart, first].concat());
         let end = &[moved, &all_before[ends..]].concat()[..];
         let mut before: Vec<Stmt> = [start, &apart, end].concat();
         let turns = turns(&before, &body, &[first, last]);
@@ -507,11 +488,11 @@ fn only_if(cond: Expr, then: Vec<Stmt>) -> Stmt {
 }
 
 /// What a loop's counter has added to it.
-struct Step<'a> {
+pub(crate) struct Step<'a> {
     stmt: &'a Stmt,
-    var: &'a Sym,
+    pub(crate) var: &'a Sym,
     ty: ScalarType,
-    by: i128,
+    pub(crate) by: i128,
     /// A round begins with it.
     first: bool,
 }
@@ -541,7 +522,7 @@ impl Step<'_> {
 }
 
 /// `var = var + step` or `var = var - step` with a literal, of 32 or 64 bits.
-fn step(stmt: &Stmt) -> Option<Step<'_>> {
+pub(crate) fn step(stmt: &Stmt) -> Option<Step<'_>> {
     let Stmt::Assign { var, ty, value } = stmt else {
         return None;
     };

@@ -55,8 +55,8 @@ pub(super) struct Target {
     pub value: ElemRef,
     /// The value, with what is left as it was told apart.
     pub store: Stored,
-    /// Whether it is a number that the function keeps from round to round, and that is stored even if it is what it was.
-    pub is_number: bool,
+    /// Whether it is stored even if it is what it was.
+    pub always: bool,
 }
 
 /// A value that may be "what stood there before", which is then not stored.
@@ -169,15 +169,15 @@ impl Target {
             index,
             value,
             store,
-            is_number: false,
+            always: false,
         }
     }
 
-    /// A number that the function keeps from round to round.
-    fn number(self) -> Target {
+    /// The same, stored even if it is what it was.
+    fn always(self) -> Target {
         Target {
             store: Stored::Always(self.value.clone()),
-            is_number: true,
+            always: true,
             ..self
         }
     }
@@ -185,8 +185,8 @@ impl Target {
     /// The same result with another value.
     pub(super) fn with(&self, index: Idx, value: ElemRef) -> Target {
         let target = Target::new(self.array.clone(), index, value);
-        match self.is_number {
-            true => target.number(),
+        match self.always {
+            true => target.always(),
             false => target,
         }
     }
@@ -273,7 +273,7 @@ pub(super) fn plan(
     if !branches::end(&together) {
         for t in single.iter_mut().flat_map(|nest| &mut nest.results) {
             if numbers.contains(&t.array) {
-                *t = t.clone().number();
+                *t = t.clone().always();
             }
         }
     }

@@ -116,7 +116,7 @@ impl Room<'_> {
             index: self.index.clone(),
             value: value.clone(),
             store,
-            is_number: false,
+            always: false,
         });
         let len = self.len.clone();
         self.memory.push(Memory { name, elem, len });

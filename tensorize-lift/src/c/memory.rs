@@ -53,7 +53,8 @@ impl<'u> Lower<'u, '_> {
                 let (d, s) = (dst.target.elem, src.target.elem);
                 let within = src.target.array == dst.target.array && d == s;
                 if what == Block::Move && !within && from.iter().any(|a| into.contains(a)) {
-                    let message = "memmove within one array, of which one of the pointers may be another one's";
+                    let message =
+                        "memmove between pointers that may or may not point into the same array";
                     return Err(problem(codes::EXPRESSION, message, c));
                 }
                 if d.bits() != s.bits() {

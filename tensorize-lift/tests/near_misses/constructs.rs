@@ -22,35 +22,9 @@ fn what_was_optimised_by_hand() {
     refuses_them("by_hand", "c", HEADERS, BY_HAND);
 }
 
-const HEADERS: &str =
-    "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n";
+const HEADERS: &str = "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n";
 
 const MEMORY: &[Case] = &[
-    // Moved within one array: as if all of it had been read first.
-    (
-        "void f(int *x, int n, int by) { memmove(x + by, x, n * sizeof *x); }",
-        &[
-            (
-                "memmove(x + by, x, n * sizeof *x)",
-                "memmove(x, x + by, n * sizeof *x)",
-            ),
-            ("n * sizeof", "(n - 1) * sizeof"),
-            (
-                "memmove(x + by, x, n * sizeof *x)",
-                "for (int i = 0; i < n; i++) x[i + by] = x[i]",
-            ),
-        ],
-    ),
-    (
-        "void f(int *x, int n) { memmove(x, x + 1, n * sizeof *x); }",
-        &[
-            ("memmove(x, x + 1", "memmove(x + 1, x"),
-            (
-                "memmove(x, x + 1, n * sizeof *x)",
-                "for (int i = n - 1; i >= 0; i--) x[i] = x[i + 1]",
-            ),
-        ],
-    ),
     // Variables of the file.
     (
         "int g; void f(int *x, int n) { for (int i = 0; i < n; i++) x[i] = g; g = n; }",

@@ -12,6 +12,7 @@ mod hazards;
 mod kept;
 mod members;
 mod memory;
+mod moved;
 mod nested_rounds;
 mod over_time;
 mod overlapping;

@@ -7,17 +7,16 @@
 //! while (i < n) { if (!left) { … } i = i + 1; }
 //! ```
 
-use super::{Pair, both, conjuncts, counter, has_loads, mentions_var, pair, returns, step};
+use super::{Pair, both, conjuncts, counter, has_loads, mentions_var, pair, returns};
 use crate::loops::modified;
-use std::collections::BTreeSet;
+use crate::rounds::step;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt, Visited, visit};
 use tensorize_ir::op::BinOp;
-use tensorize_ir::scalar::ScalarType;
 
 /// The loop with a counter that goes on to step when all is over. Once one of the other conditions fails nothing changes, so
 /// it goes on to fail.
-pub(super) fn steady(l: &Loop, after: &[Stmt], flags: &mut BTreeSet<Sym>) -> Option<Loop> {
+pub(super) fn steady(l: &Loop, after: &[Stmt]) -> Option<Loop> {
     if !l.test_first || l.mode != LoopMode::Sequential || returns(&l.body) || counter(l).is_some() {
         return None;
     }
@@ -26,12 +25,9 @@ pub(super) fn steady(l: &Loop, after: &[Stmt], flags: &mut BTreeSet<Sym>) -> Opt
     let mut conditions = Vec::new();
     conjuncts(&l.cond, &mut conditions);
     // What steps once more than in the original must not overflow by that.
-    let step_of = |stmt: &Stmt| match stmt {
-        Stmt::Assign { var, .. } => {
-            let by = step(stmt, var).filter(|by| by.abs() == 1)?;
-            Some((var.clone(), by, stmt.clone()))
-        }
-        _ => None,
+    let step_of = |stmt: &Stmt| {
+        let step = step(stmt).filter(|s| s.by.abs() == 1)?;
+        Some((step.var.clone(), step.by, stmt.clone()))
     };
     let (var, by, last) = match end {
         // What is done if the loop goes on.
@@ -77,15 +73,6 @@ pub(super) fn steady(l: &Loop, after: &[Stmt], flags: &mut BTreeSet<Sym>) -> Opt
     let is_in_body = modified(body).0.contains_key(&var);
     if counting.len() != 1 || others.iter().any(asks) || looked_at || is_in_body {
         return None;
-    }
-    for c in &others {
-        c.visit(&mut |e| {
-            if let Expr::Var(v, ScalarType::I1) = e
-                && changed.contains_key(v)
-            {
-                flags.insert(v.clone());
-            }
-        });
     }
     // What else goes its own way, whatever happens (whose turn it is), may do so, too.
     let goes_on = |at: usize| {

@@ -126,6 +126,44 @@ const KERNELS: &[(&str, bool)] = &[
 }",
         true,
     ),
+    // It goes on from further back than it began.
+    (
+        "i32 f(i32 *x, i32 n, i32 m) {
+  i32 s = 0;
+  i32 i = 2;
+  while #0 (i > 0 && s < x[0] - 3) {
+    s = s + 1;
+    i = i - 1;
+  }
+  while #1 (i < n) {
+    s = s * 2 + i;
+    i = i + 1;
+  }
+  return s;
+}",
+        true,
+    ),
+    // Whose turn it was when the loop ended.
+    (
+        "i32 f(i32 *x, i32 n, i32 m) {
+  i32 s = 0;
+  i32 turn = 0;
+  i1 left = 0:i1;
+  i32 i = 0;
+  while #0 (!left && i < n) {
+    s = s + x[i] * turn;
+    if (s > m) {
+      left = 1:i1;
+    }
+    turn = 1 - turn;
+    if (!left) {
+      i = i + 1;
+    }
+  }
+  return s * 2 + turn;
+}",
+        false,
+    ),
     // Whose turn it is goes on, whatever happens.
     (
         "i32 f(i32 *x, i32 n, i32 m) {
@@ -192,6 +230,37 @@ fn loops_with_a_counter_do_the_same_or_trap() {
             same > 100 && (traps > 0) == *may_trap,
             "{text}: {same}, {traps}"
         );
+    }
+}
+
+/// "Without a limit": what is left of it is no number of rounds.
+#[test]
+fn sizes_that_do_not_fit_trap() {
+    let text = "ui64 f(i32 *x, ui64 n) {
+  i1 left = 0:i1;
+  ui64 i = 0;
+  while #0 (!left && i < n) {
+    if (x[(i64)i] == 0) {
+      left = 1:i1;
+    }
+    if (!left) {
+      i = i + 1;
+    }
+  }
+  return i;
+}";
+    let kernel: Function = text.parse().unwrap_or_else(|e| panic!("{e}"));
+    let counted = bounded(&kernel).unwrap();
+    for (n, fits) in [(3, true), (u64::MAX as i128, false)] {
+        let elements = [4, 5, 0].map(|x| Scalar::int(I32, x));
+        let mut inputs = Inputs::default()
+            .scalar("n", Scalar::int(ScalarType::U64, n))
+            .array("x", Buffer::new(I32, elements.to_vec()));
+        let found = run(&counted, &mut inputs, 1000);
+        match fits {
+            true => assert_eq!(found, Ok(Some(Scalar::int(ScalarType::U64, 2)))),
+            false => assert_eq!(found, Err(Stop::Trap)),
+        }
     }
 }
 

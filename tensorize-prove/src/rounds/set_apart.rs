@@ -1,4 +1,4 @@
-//! What stands between the things that are done before a loop over time, and has nothing to do with them.
+//! What stands before the things that are done before a loop over time, or between them, and has nothing to do with them.
 
 use super::uses;
 use crate::loops::modified;
@@ -13,18 +13,8 @@ pub(super) fn set_apart(stmts: &[Stmt], body: &[Stmt]) -> (Vec<Stmt>, Vec<Stmt>)
     let in_body = modified(body).0;
     for (i, stmt) in stmts.iter().enumerate() {
         let is_apart = |var: &Sym, value: &Expr| {
-            let (assigned, _) = modified(&rest);
-            let mut told = true;
-            value.visit(&mut |e| {
-                told &= match e {
-                    Expr::Load { .. } => false,
-                    Expr::Var(v, _) => !assigned.contains_key(v),
-                    _ => true,
-                };
-            });
-            let alone = BTreeSet::from([var.clone()]);
             let again = modified(&stmts[i + 1..]).0.contains_key(var);
-            told && !again && !in_body.contains_key(var) && !uses(&rest, &alone)
+            !again && !in_body.contains_key(var) && has_nothing_to_do_with(&rest, var, value)
         };
         match stmt {
             Stmt::Assign { var, value, .. } if is_apart(var, value) => apart.push(stmt.clone()),
@@ -32,4 +22,29 @@ pub(super) fn set_apart(stmts: &[Stmt], body: &[Stmt]) -> (Vec<Stmt>, Vec<Stmt>)
         }
     }
     (apart, rest)
+}
+
+/// Statements that do nothing with arrays but read them, without the last ones, which may as well come after `others` that
+/// follow; and those.
+pub(super) fn set_later<'a>(stmts: &'a [Stmt], others: &[Stmt]) -> (&'a [Stmt], &'a [Stmt]) {
+    let later = |s: &&Stmt| match s {
+        Stmt::Assign { var, value, .. } => has_nothing_to_do_with(others, var, value),
+        _ => false,
+    };
+    let moved = stmts.iter().rev().take_while(later).count();
+    stmts.split_at(stmts.len() - moved)
+}
+
+/// Whether a variable may be set to this before the statements as well as after them.
+fn has_nothing_to_do_with(stmts: &[Stmt], var: &Sym, value: &Expr) -> bool {
+    let (assigned, _) = modified(stmts);
+    let mut told = true;
+    value.visit(&mut |e| {
+        told &= match e {
+            Expr::Load { .. } => false,
+            Expr::Var(v, _) => !assigned.contains_key(v),
+            _ => true,
+        };
+    });
+    told && !uses(stmts, &BTreeSet::from([var.clone()]))
 }
