@@ -25,7 +25,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 55, "{printed}");
+    assert_eq!(calls.count(), 56, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -49,6 +49,8 @@ fn run(mode: &str) -> Vec<String> {
             "Ok(())",
             "false true [5, 2, 5]",
             "Err(\"worth: `all_i1` has 48 elements and needs 67 at these sizes\")",
+            "Ok(()) [true] [1]",
+            "Ok(()) [false] [0]",
             "Ok(4.0) Err(\"gain: with these sizes, `3*all_size - 5 >= 0` does not hold, so that it is not known what it touches; call it by way of `sys`\")",
         ],
         "{mode}"
@@ -109,6 +111,8 @@ fn generated_c_answers_where_it_can() {
     ] {
         answers(&lines, "C++ 23", who);
     }
+    answers(&lines, "C++ 24", "nearest original 0 target 3");
+    answers(&lines, "C++ 24", "place_of original 0 target 2");
     answers(&lines, "C++ 16", "scale_by original 1 target 1");
     answers(&lines, "C++ 22", "encode original 1 target 3");
     // What throws is the original.

@@ -185,6 +185,13 @@ pub enum Shape {
         /// In the struct's order.
         fields: Vec<Field>,
     },
+    /// A `std::optional` that is returned.
+    Optional {
+        /// An array of one `i1`: whether there is a value.
+        has_value: String,
+        /// The value; zeros where there is none.
+        value: Box<Shape>,
+    },
     /// A `std::vector`, by value or by reference, or one that is returned.
     Vector {
         /// Its elements: an array.
@@ -287,6 +294,10 @@ impl Shape {
             }
             Shape::Struct { fields, .. } => {
                 names.extend(fields.iter().flat_map(|f| f.shape.flat()));
+            }
+            Shape::Optional { has_value, value } => {
+                names.push(has_value);
+                names.extend(value.flat());
             }
             Shape::Vector {
                 to, size, resized, ..
@@ -428,6 +439,7 @@ impl fmt::Display for Shape {
                 }
                 write!(f, " }}")
             }
+            Shape::Optional { has_value, value } => write!(f, "{value} if {has_value}"),
             Shape::Vector {
                 to,
                 size,

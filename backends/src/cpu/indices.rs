@@ -115,7 +115,14 @@ impl Builder {
         };
         let one_less = Expr::binary(BinOp::Subtract, quotient.clone(), Expr::int(I64, 1));
         let wrapped = Expr::binary(BinOp::Add, remainder.clone(), b.clone());
-        let q = select(other_sign.clone(), one_less, quotient);
+        let q = match divisor {
+            // A shift rounds down.
+            Some(d) if d > 1 && d.count_ones() == 1 => {
+                let by = Expr::int(I64, d.trailing_zeros().into());
+                Expr::binary(BinOp::ShiftRightArithmetic, a.clone(), by)
+            }
+            _ => select(other_sign.clone(), one_less, quotient),
+        };
         let r = select(other_sign, wrapped, remainder);
         if divisor.is_some_and(|d| d != 0) {
             return Ok((q, r));

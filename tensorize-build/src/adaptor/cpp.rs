@@ -159,6 +159,9 @@ impl Adaptor<'_> {
         let written = |to: &str| self.find(to).map(|f| !f.is_const);
         let returns_it = ty.ends_with('&') && !ty.starts_with("const ");
         match shape {
+            Shape::Optional { .. } => {
+                return Err(format!("a parameter that is {shape} is not supported"));
+            }
             // Nobody looks at it, so nobody has to make it.
             Shape::Unused if ty.ends_with('&') && !ty.ends_with("&&") => {
                 writeln!(before, "    {}", self.zeroed(&bare, &v)).ok();
@@ -394,6 +397,13 @@ impl Adaptor<'_> {
         let slot = self.source.params.len();
         let store = self.stored(shape, "v")?;
         let ty = format!("tensorize::bare<{}>", self.source.returns);
+        if let Shape::Optional { .. } = shape {
+            // The shim makes the object of what is stored.
+            return Ok(format!(
+                "        tensorize::caught(arguments, {slot}, [&] {{\n            \
+                 {ty} v = {invoked};\n            {store}\n        }});\n"
+            ));
+        }
         Ok(format!(
             "        tensorize::caught(arguments, {slot}, [&] {{\n            \
              {ty} v = {invoked};\n            \
@@ -451,9 +461,33 @@ impl Adaptor<'_> {
                     store += &self.stored(&f.shape, &self.member(v, false, ty, f))?;
                 }
             }
+            Shape::Optional { has_value, value } => {
+                for to in shape.flat() {
+                    write!(store, "*{} = 0; ", local(to)).ok();
+                }
+                write!(
+                    store,
+                    "if ({v}.has_value()) {{ *{} = 1; {}}} ",
+                    local(has_value),
+                    self.number_stored(value, &format!("(*{v})"))?
+                )
+                .ok();
+            }
             other => return Err(format!("a result that is {other} is not supported")),
         }
         Ok(store)
+    }
+
+    /// The same for numbers of which each is an array of one element.
+    fn number_stored(&self, shape: &Shape, v: &str) -> Result<String, String> {
+        match shape {
+            Shape::Place { to, .. } => Ok(format!("*{} = {v}; ", local(to))),
+            Shape::Struct { ty, fields, .. } => fields
+                .iter()
+                .map(|f| self.number_stored(&f.shape, &self.member(v, false, ty, f)))
+                .collect(),
+            other => Err(format!("a result that is {other} is not supported")),
+        }
     }
 }
 

@@ -39,6 +39,7 @@ impl Adaptor<'_> {
         let ret = self.ret();
         let mut back = ret.to_string();
         let mut result = "    char result = 0;\n".to_string();
+        let is_optional = matches!(self.source.result, Some(Shape::Optional { .. }));
         if let Some(shape) = &self.source.result {
             if has_place(shape) {
                 self.take_apart(shape, "result.value", "result", &mut parts)?;
@@ -51,6 +52,10 @@ impl Adaptor<'_> {
             }
             back = format!("tensorize::same<{}>", self.source.returns);
             result = format!("    tensorize::result<{returns}> result{{}};\n");
+            if is_optional {
+                result += "    bool given = false;\n    \
+                           tensorize::result<tensorize::bare<decltype(*result.value)>> held{};\n";
+            }
             self.begin(shape, "result.value", &mut result);
             let of =
                 format!("&static_cast<tensorize::result<{returns}> *>(arguments[{slot}])->value");
@@ -87,6 +92,9 @@ impl Adaptor<'_> {
             None => "    run();\n",
         };
         c += "    if (failed) std::rethrow_exception(failed);\n";
+        if is_optional {
+            c += "    if (given) result.value = held.value;\n";
+        }
         if self.source.result.is_some() {
             c += "    return std::move(result.value);\n";
         } else if self.ret.is_some() {
@@ -185,5 +193,8 @@ impl Adaptor<'_> {
 
 /// Whether a result lies where it has to be before the call: it is no vector.
 fn has_place(shape: &Shape) -> bool {
-    matches!(shape, Shape::Place { .. } | Shape::Struct { .. })
+    matches!(
+        shape,
+        Shape::Place { .. } | Shape::Struct { .. } | Shape::Optional { .. }
+    )
 }

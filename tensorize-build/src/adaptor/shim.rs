@@ -261,6 +261,11 @@ impl Adaptor<'_> {
                     self.take_apart(&f.shape, &member, &called, parts)?;
                 }
             }
+            // The shim declares what these are stored in, and makes the object of it.
+            Shape::Optional { has_value, value } => {
+                parts.flat.push((has_value.clone(), "&given".into()));
+                self.take_apart(value, "held.value", called, parts)?;
+            }
             // The dispatcher asks for what is returned.
             Shape::Vector { size: None, .. } => {
                 let names = shape.flat().into_iter();

@@ -197,6 +197,7 @@ impl Adaptor<'_> {
             Shape::Vector { .. }
             | Shape::Span { .. }
             | Shape::Nested { .. }
+            | Shape::Optional { .. }
             | Shape::Records { .. } => {
                 return Err("C has no vectors".into());
             }

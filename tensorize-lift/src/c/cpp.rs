@@ -25,6 +25,7 @@ mod member;
 pub(super) mod method;
 mod moved_from;
 mod moving;
+pub mod optional;
 mod params;
 mod range_for;
 mod ranges;

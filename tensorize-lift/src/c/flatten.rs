@@ -22,7 +22,7 @@ pub(super) use captured::may_change;
 pub(super) use element::{StructArgument, parts, uniform};
 pub(super) use first_value::is_zero_at_first;
 pub(super) use global::is_reached;
-pub(super) use local::is_of_numbers;
+pub(super) use local::{Leaf, is_of_numbers, numbers};
 pub(super) use mixed::mixed;
 pub(super) use object::is_object;
 pub(super) use record::{Part, is_private};

@@ -93,6 +93,11 @@ impl<'u> Lower<'u, '_> {
             // `if (int i = f(); i > 0)`
             self.list(&[parts.remove(0)])?;
         }
+        // `if (auto found = f())`
+        let children = c.children();
+        for d in children.iter().filter(|d| d.kind() == CXCursor_VarDecl) {
+            self.declaration(*d)?;
+        }
         let (cond, then, otherwise) = match parts[..] {
             [cond, then] => (cond, then, None),
             [cond, then, otherwise] => (cond, then, Some(otherwise)),

@@ -27,7 +27,7 @@ fn structs_that_are_returned() {
     refuses_them("returned", "cpp", HEADERS, RETURNED);
 }
 
-pub(super) const HEADERS: &str = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n#include <functional>\n#include <iterator>\n#include <numeric>\n#include <span>\n#include <string>\n#include <utility>\n#include <vector>\n";
+pub(super) const HEADERS: &str = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n#include <functional>\n#include <iterator>\n#include <numeric>\n#include <optional>\n#include <span>\n#include <string>\n#include <utility>\n#include <vector>\n";
 
 const CONTAINERS: &[Case] = &[
     // What functions return goes to another one at once.
@@ -490,6 +490,29 @@ const ELEMENTS: &[Case] = &[
 ];
 
 const RETURNED: &[Case] = &[
+    // Values that may not be there.
+    (
+        "struct H { double t; int i; }; std::optional<H> f(const double *t, int n, double most) { std::optional<H> best; for (int i = 0; i < n; i++) if (t[i] < most && (!best || t[i] < best->t)) best = H{t[i], i}; return best; }",
+        &[
+            ("t[i] < best->t", "t[i] <= best->t"),
+            ("t[i] < best->t", "t[i] > best->t"),
+            ("!best || ", ""),
+            ("!best", "best"),
+            ("best = H", "if (i) best = H"),
+            ("H{t[i], i}", "H{t[i], n}"),
+            ("return best;", "if (n == 3) best.reset(); return best;"),
+            ("return best;", "if (!best) return H{0, 0}; return best;"),
+        ],
+    ),
+    (
+        "static std::optional<float> g(float x) { if (x == 0.0f) return std::nullopt; return 1.0f / x; } void f(const float *a, float *o, int n) { for (int i = 0; i < n; i++) o[i] = g(a[i]).value_or(-1.0f); }",
+        &[
+            ("== 0.0f", "== 1.0f"),
+            ("std::nullopt", "0.0f"),
+            ("value_or(-1.0f)", "value_or(0.0f)"),
+            ("1.0f / x", "2.0f / x"),
+        ],
+    ),
     (
         "std::pair<int, float> f(const float *x, int n) { int k = 0; float m = x[0]; for (int i = 1; i < n; i++) if (x[i] > m) { m = x[i]; k = i; } return {k, m}; }",
         &[

@@ -128,6 +128,9 @@ impl<'u> Lower<'u, '_> {
         let Some(call) = Call::of(c) else {
             return Ok(None);
         };
+        if let Some(done) = self.optional_call(&call)? {
+            return Ok(Some(done));
+        }
         if let Some(done) = self.changing_call(&call)? {
             return Ok(Some(done));
         }
@@ -348,6 +351,9 @@ impl<'u> Lower<'u, '_> {
             )
         };
         if let Some(place) = self.returned_place(c)? {
+            return Ok(place);
+        }
+        if let Some(place) = self.optional_place(c)? {
             return Ok(place);
         }
         let call = Call::of(c).ok_or_else(unsupported)?;

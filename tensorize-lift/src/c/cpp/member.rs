@@ -27,6 +27,8 @@ pub(super) fn changes(name: &str) -> bool {
             | "insert"
             | "erase"
             | "erase_if"
+            | "emplace"
+            | "reset"
             | "fill"
             | "swap"
             | "operator="

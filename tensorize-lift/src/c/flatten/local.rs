@@ -4,6 +4,7 @@ use super::first_value::{First, first_value, is_constructed, names_a_member};
 use super::{Owner, Path, struct_declaration, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::{in_std, is_pair};
+use crate::c::cpp::optional::{self, optional};
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, operands, peeled, problem};
 use crate::c::place::{Place, Pointer};
@@ -13,10 +14,15 @@ use tensorize_ir::loopir::Expr;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// A number in a struct: the members on the way to it.
-type Leaf<'u> = (Vec<Cursor<'u>>, ScalarType);
+pub(in crate::c) type Leaf<'u> = (Vec<Cursor<'u>>, ScalarType);
 
 /// The numbers that a struct consists of; `None` if there is anything else in it.
-pub(super) fn numbers<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
+pub(in crate::c) fn numbers<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
+    if t.canonical().kind() == CXType_Record
+        && let Some(o) = optional(t)
+    {
+        return Some(o.leaves());
+    }
     fn collect<'u>(
         declaration: Cursor<'u>,
         path: &mut Vec<Cursor<'u>>,
@@ -36,6 +42,14 @@ pub(super) fn numbers<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
     let mut out = Vec::new();
     collect(struct_declaration(t)?, &mut vec![], &mut out)?;
     (!out.is_empty()).then_some(out)
+}
+
+/// The numbers of a struct, or of one that is referred or pointed to.
+fn numbers_behind<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
+    match optional(t) {
+        Some(o) => Some(o.leaves()),
+        None => struct_type(t).and_then(|(_, t, _)| numbers(t)),
+    }
 }
 
 /// Whether this is a struct of numbers itself, and not a pointer or a reference to one.
@@ -78,9 +92,7 @@ impl<'u> Lower<'u, '_> {
         name: &str,
         values: Option<Vec<Expr>>,
     ) -> Result<Path<'u>> {
-        let leaves = struct_type(d.ty())
-            .and_then(|(_, t, _)| numbers(t))
-            .ok_or_else(|| unsupported(d))?;
+        let leaves = numbers_behind(d.ty()).ok_or_else(|| unsupported(d))?;
         let taken = leaves.iter().find_map(|(path, _)| {
             let field = path.iter().find(|f| self.in_memory.contains(f))?;
             Some(field.spelling())
@@ -93,7 +105,7 @@ impl<'u> Lower<'u, '_> {
         self.flat.locals += 1;
         let mut values = values.map(Vec::into_iter);
         for (path, ty) in leaves {
-            let words: Vec<String> = path.iter().map(|f| f.spelling()).collect();
+            let words: Vec<String> = path.iter().map(|f| optional::named(*f)).collect();
             let var = self.fresh(format!("{name}.{}", words.join(".")));
             if let Some(value) = values.as_mut().and_then(Iterator::next) {
                 self.assign_var(var.clone(), value)?;
@@ -176,6 +188,8 @@ impl<'u> Lower<'u, '_> {
     pub fn struct_value(&mut self, e: Cursor<'u>) -> Result<Vec<Expr>> {
         let e = peeled(e);
         match e.kind() {
+            CXCursor_ConditionalOperator => self.chosen(e),
+            _ if optional(e.ty()).is_some() && !optional::is_value(e) => self.optional_value(e),
             CXCursor_CompoundLiteralExpr => {
                 let list = operands(e).into_iter().next_back();
                 self.struct_value(list.ok_or_else(|| unsupported(e))?)
@@ -184,7 +198,6 @@ impl<'u> Lower<'u, '_> {
                 let declaration = struct_declaration(e.ty()).ok_or_else(|| unsupported(e))?;
                 self.listed(e, declaration)
             }
-            CXCursor_ConditionalOperator => self.chosen(e),
             _ if self.is_in_array(e) => {
                 let of = self.element(e)?;
                 self.values_of_element(&of, e.ty(), e)
@@ -202,7 +215,7 @@ impl<'u> Lower<'u, '_> {
             {
                 self.constructed(e)
             }
-            CXCursor_CallExpr => {
+            CXCursor_CallExpr if !optional::is_value(e) => {
                 self.call(e)?;
                 let returned = self.returned_struct.take();
                 returned.ok_or_else(|| unsupported(e))
@@ -240,34 +253,47 @@ impl<'u> Lower<'u, '_> {
     /// The numbers of a `std::pair` that its constructor or `std::make_pair` makes.
     fn paired(&mut self, e: Cursor<'u>) -> Result<Vec<Expr>> {
         let leaves = numbers(e.ty()).ok_or_else(|| unsupported(e))?;
-        let values = match e.arguments()[..] {
+        match e.arguments()[..] {
             [] => {
-                return Ok(leaves
-                    .iter()
-                    .map(|l| Expr::Const(Scalar::zero(l.1)))
-                    .collect());
+                let zero = |l: &Leaf<'_>| Expr::Const(Scalar::zero(l.1));
+                Ok(leaves.iter().map(zero).collect())
             }
-            [one] => self.struct_value(one)?,
-            // Each may be a struct itself.
-            [first, second] => {
-                let mut both = Vec::new();
-                for part in [first, second] {
-                    match is_of_numbers(part) {
-                        true => both.extend(self.struct_value(part)?),
-                        false => both.push(self.value(part)?),
-                    }
-                }
-                both
+            [one] => {
+                let values = self.struct_value(one)?;
+                self.converted(values, &leaves, e)
             }
-            _ => return Err(unsupported(e)),
-        };
+            [first, second] => self.pair_of([first, second], e.ty()),
+            _ => Err(unsupported(e)),
+        }
+    }
+
+    /// The numbers of a `std::pair` of this type that is made of these two. Each may be a struct itself.
+    pub fn pair_of(&mut self, parts: [Cursor<'u>; 2], t: Type<'u>) -> Result<Vec<Expr>> {
+        let mut both = Vec::new();
+        for part in parts {
+            match is_of_numbers(part) {
+                true => both.extend(self.struct_value(part)?),
+                false => both.push(self.value(part)?),
+            }
+        }
+        let leaves = numbers(t).ok_or_else(|| unsupported(parts[0]))?;
+        self.converted(both, &leaves, parts[0])
+    }
+
+    /// Values that are converted to what the numbers of a struct are.
+    fn converted(
+        &mut self,
+        values: Vec<Expr>,
+        leaves: &[Leaf<'u>],
+        at: Cursor<'u>,
+    ) -> Result<Vec<Expr>> {
         if values.len() != leaves.len() {
-            return Err(unsupported(e));
+            return Err(unsupported(at));
         }
         self.sequence_point()?;
         let converted = values.into_iter().zip(leaves);
         converted
-            .map(|(v, (_, ty))| self.hold("member", crate::c::lower::convert(ty, v)))
+            .map(|(v, (_, ty))| self.hold("member", crate::c::lower::convert(*ty, v)))
             .collect()
     }
 
@@ -355,9 +381,7 @@ impl<'u> Lower<'u, '_> {
 
     /// The numbers of a struct that stands for a variable.
     pub fn numbers_of(&mut self, path: &Path<'u>, at: Cursor<'u>) -> Result<Vec<Expr>> {
-        let leaves = struct_type(at.ty())
-            .and_then(|(_, t, _)| numbers(t))
-            .ok_or_else(|| unsupported(at))?;
+        let leaves = numbers_behind(at.ty()).ok_or_else(|| unsupported(at))?;
         let mut values = Vec::new();
         for (inner, _) in leaves {
             let place = self.number_in(path, &inner, at)?;
@@ -393,7 +417,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// The place of a number in a struct.
-    pub(super) fn number_in(
+    pub fn number_in(
         &mut self,
         path: &Path<'u>,
         inner: &[Cursor<'u>],

@@ -5,6 +5,7 @@ use super::{Node, Owner, Path, array_param, bare, row_table, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::Class;
 use crate::c::cpp::method::This;
+use crate::c::cpp::optional;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{
     Lower, Result, Target, const_elements, operand, operands, peeled, problem, scalar_type,
@@ -81,6 +82,7 @@ impl<'u> Lower<'u, '_> {
                 _ => Err(unsupported("this use of a struct is not supported")),
             },
             CXCursor_CStyleCastExpr => self.record(operand(inner)?),
+            CXCursor_CallExpr if optional::is_value(inner) => self.optional_contents(inner),
             CXCursor_ArraySubscriptExpr => {
                 let mut p = unsupported(
                     "an array of structs with members that are no numbers, arrays of these or pointers",

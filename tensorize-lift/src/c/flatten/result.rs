@@ -6,13 +6,15 @@ use super::object::{Held, held, within};
 use super::{Path, array_param, bare, element, struct_declaration};
 use crate::c::codes;
 use crate::c::cpp::lambda::returned_type;
+use crate::c::cpp::optional::{Optional, optional};
 use crate::c::cpp::seq::int;
+use crate::c::expr::select;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, Target, problem, scalar_type, zero_offset};
 use crate::c::place::{Place, Pointer};
-use crate::c::types;
+use crate::c::types::{self, Ty};
 use tensorize_ir::loopir::{Expr, Param};
-use tensorize_ir::scalar::Scalar;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::signature::{Field, Shape};
 
 /// Parameters for what is returned, and how it is flattened.
@@ -31,7 +33,18 @@ impl<'u> Lower<'u, '_> {
 
     /// `return e` of a struct.
     pub fn return_struct(&mut self, members: &[Place], e: Cursor<'u>) -> Result<()> {
-        let values = self.struct_value(e)?;
+        let mut values = self.struct_value(e)?;
+        let function = self.frames.last().map(|f| f.function);
+        // Nobody sees what the numbers have been of an optional without a value.
+        if function.is_some_and(|f| optional(returned_type(f)).is_some())
+            && let Some((has_value, numbers)) = values.split_first_mut()
+        {
+            let given = self.hold("has_value", has_value.clone())?;
+            for v in numbers {
+                let zero = Expr::Const(Scalar::zero(v.ty()));
+                *v = select(given.clone(), v.clone(), zero);
+            }
+        }
         for (place, value) in members.iter().zip(values) {
             self.write(place.clone(), value, e)?;
         }
@@ -41,6 +54,9 @@ impl<'u> Lower<'u, '_> {
     /// The result of a kernel that returns a struct of numbers, or an object that holds arrays.
     pub fn struct_result(&mut self, f: Cursor<'u>) -> Result<Option<Returned>> {
         let t = f.ty().result();
+        if let Some(o) = optional(t) {
+            return self.optional_result(f, &o).map(Some);
+        }
         let Some(declaration) = struct_declaration(t) else {
             return Ok(None);
         };
@@ -70,6 +86,43 @@ impl<'u> Lower<'u, '_> {
             frame.members = members;
         }
         Ok(Some((params, shape)))
+    }
+
+    /// The result of a kernel that returns a `std::optional`. Where it has no value, its numbers are zeros.
+    fn optional_result(&mut self, f: Cursor<'u>, o: &Optional<'u>) -> Result<Returned> {
+        let mut params = Vec::new();
+        let has_value = self.number_result("result_has_value", ScalarType::I1, &mut params);
+        let value = match (types::read(o.of), struct_declaration(o.of)) {
+            (Ty::Scalar(elem), _) => {
+                let to = self.number_result("result_value", elem, &mut params);
+                Shape::Place { to, len: 1 }
+            }
+            (_, Some(inner)) if can_be_set(inner) => {
+                self.result_shape(inner, o.of, "result_value", None, &mut params)?
+            }
+            _ => {
+                let message = format!(
+                    "'{}' is not supported in a 'std::optional'",
+                    o.of.spelling()
+                );
+                return Err(problem(codes::RECORD, message, f));
+            }
+        };
+        let members = self.returned_members(f);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.members = members;
+        }
+        let value = Box::new(value);
+        Ok((params, Shape::Optional { has_value, value }))
+    }
+
+    /// An array of one element for a number that is returned.
+    fn number_result(&mut self, name: &str, elem: ScalarType, params: &mut Vec<Param>) -> String {
+        let array = self.flat_name(name);
+        params.push(array_param(&array, elem, false, true));
+        let to = array.to_string();
+        self.flat.results.push(Target { array, elem });
+        to
     }
 
     /// Gives the numbers of the struct that the kernel returns a value that no path leaves them.
@@ -169,10 +222,7 @@ impl<'u> Lower<'u, '_> {
                 (None, Some(place)) => self.returned_member(place, field, &name, params)?,
                 (None, None) => {
                     let elem = scalar_type(&types::read(field.ty()), field)?;
-                    let array = self.flat_name(&name);
-                    params.push(array_param(&array, elem, false, true));
-                    let to = array.to_string();
-                    self.flat.results.push(Target { array, elem });
+                    let to = self.number_result(&name, elem, params);
                     Shape::Place { to, len: 1 }
                 }
             };

@@ -128,6 +128,11 @@ extern "C" int calls_from_cpp(int which)
         close_all(none, 3);
         return !all[0].open || all[0].amount != 2 || all[0].price != 2.5 || all[2].open || all[2].amount != 2 || all[2].id != 3;
     }
+    case 24: {
+        auto found = nearest({5, 3, 4}, 9), none = nearest({5, 3, 4}, 2), empty = nearest({}, 2);
+        int x[] = {7, 8, 9};
+        return !found || found->at != 3 || found->which != 1 || none || empty || place_of(x, 3, 9) != 2 || place_of(x, 2, 9);
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

@@ -157,6 +157,23 @@ table total_of(const table &a, const table &b)
 }
 
 TENSORIZE_KERNEL
+std::optional<hit> nearest(const std::vector<double> &x, double limit)
+{
+    std::optional<hit> best;
+    for (std::size_t i = 0; i < x.size(); i++)
+        if (x[i] < limit && (!best || x[i] < best->at)) best = hit{x[i], (int)i};
+    return best;
+}
+
+TENSORIZE_KERNEL
+std::optional<int> place_of(const int *x, int n, int key)
+{
+    for (int i = 0; i < n; i++)
+        if (x[i] == key) return i;
+    return std::nullopt;
+}
+
+TENSORIZE_KERNEL
 double worth(std::span<const order> all)
 {
     double sum = 0;

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,6 +24,9 @@ extern float brightness;
 void brighten(std::vector<float> &v);
 int tally(const std::vector<int> &v);
 std::pair<int, float> first_over(const std::vector<float> &x, float limit);
+struct hit { double at = 7; int which = 7; };
+std::optional<hit> nearest(const std::vector<double> &x, double limit);
+std::optional<int> place_of(const int *x, int n, int key);
 void turn(const float by[2][2], float (&points)[3][2]);
 /* Nobody can make one without its size. */
 class table {

@@ -41,7 +41,7 @@ fn calls(language: &str, count: i32, call: unsafe extern "C" fn(i32) -> i32) {
 fn main() {
     calls("C", 20, calls_from_c);
     calls("C state", 11, calls_on_state);
-    calls("C++", 24, calls_from_cpp);
+    calls("C++", 25, calls_from_cpp);
     println!("rust {}", kernels::age(2., &mut [1.; 5]).expect_err("others may use it"));
     let mut m = vec![1f32, 2., 3., 4., 5., 6.];
     kernels::scale_matrix(2, 2, &mut m, 3, 2.).expect("two rows of three");
@@ -93,6 +93,11 @@ fn main() {
         "rust {:?}",
         kernels::worth(&open, &prices, &amounts, 3).map_err(|e| e.to_string())
     );
+    let (mut is, mut at) = ([false], [7]);
+    let found = kernels::place_of(&[4, 5], 2, 5, &mut is, &mut at);
+    println!("rust {found:?} {is:?} {at:?}");
+    let none = kernels::place_of(&[4, 5], 1, 5, &mut is, &mut at);
+    println!("rust {none:?} {is:?} {at:?}");
     prices[4] = 7.;
     let gain = |many| kernels::gain(&prices, many).map_err(|e| e.to_string());
     println!("rust {:?} {:?}", gain(2), gain(1));
