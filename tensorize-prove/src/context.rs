@@ -1,8 +1,10 @@
 //! What is known at a point of a kernel, and questions about it to the solver.
 
+use crate::answered::{Answered, Stamps};
 use crate::canon;
 use crate::conditions::{encode_condition, is_index_condition, said_of_indices};
 use crate::overflow::Defined;
+use crate::points::Points;
 use crate::ranges;
 use crate::reach::Asked;
 use crate::rising::Between;
@@ -14,6 +16,7 @@ use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Atom, Fresh, Idx, Sym};
+use tensorize_ir::limit;
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
@@ -27,6 +30,10 @@ pub struct Context<'s> {
     guard_facts: Vec<ElemRef>,
     /// The guards' facts and what else holds, encoded: for those of the last few questions.
     known: Vec<Known>,
+    /// What has been asked already.
+    answered: Answered,
+    /// Numbers at which what is known holds.
+    points: Points,
     /// The types of the kernel's integer parameters.
     params: BTreeMap<Sym, ScalarType>,
     /// Arithmetic of the original that does not overflow.
@@ -80,6 +87,8 @@ impl<'s> Context<'s> {
             guards: Vec::new(),
             guard_facts: Vec::new(),
             known: Vec::new(),
+            answered: Answered::default(),
+            points: Points::default(),
             params,
             defined: Vec::new(),
             asked: Vec::new(),
@@ -101,6 +110,7 @@ impl<'s> Context<'s> {
     /// Forgets the facts since `mark`. Guards stay.
     pub fn forget(&mut self, mark: Mark) {
         self.facts.truncate(mark.0);
+        self.answered.facts(mark.0);
         self.equal.retain(|(facts, _)| *facts <= mark.0);
     }
 
@@ -121,10 +131,16 @@ impl<'s> Context<'s> {
         }
         let condition = canon::elem(&condition);
         // The solver hears of indices only: of `a[i] == j && mask[i]`, the first part.
-        if !is_index_condition(&condition) {
+        let is_of_indices = is_index_condition(&condition);
+        if !is_of_indices {
             said_of_indices(&condition, &mut self.facts);
         }
+        self.answered.facts(self.facts.len());
         self.facts.push(condition);
+        match is_of_indices {
+            true => self.answered.facts(self.facts.len()),
+            false => self.answered.fact_of_others(),
+        }
     }
 
     /// From here on, `idx >= 0`.
@@ -156,6 +172,7 @@ impl<'s> Context<'s> {
             let fact = canon::elem(&Elem::index_compare(op, a, b));
             if !matches!(&*fact, Elem::Const(v) if v.is_true()) {
                 self.guard_facts.push(fact);
+                self.answered.guard();
             }
         }
         // `n >= 4` says that `n >= 2`.
@@ -194,6 +211,7 @@ impl<'s> Context<'s> {
         self.guards = saved.guards;
         self.guard_facts = saved.guard_facts;
         self.facts = saved.facts;
+        self.answered.restore(saved.stamps);
         self.defined.truncate(saved.defined);
         self.asked.truncate(saved.asked);
         self.equal.clear();
@@ -205,6 +223,7 @@ impl<'s> Context<'s> {
             guards: self.guards.clone(),
             guard_facts: self.guard_facts.clone(),
             facts: self.facts.clone(),
+            stamps: self.answered.save(),
             defined: self.defined.len(),
             asked: self.asked.len(),
         }
@@ -308,15 +327,28 @@ impl<'s> Context<'s> {
         if self.is_made_of_facts(&goal) {
             return true;
         }
+        if let Some(answer) = self.answered.get(&goal) {
+            return answer;
+        }
+        let answer = self.is_shown(&goal);
+        // Out of time, nothing is.
+        if !limit::is_over() {
+            self.answered.keep(&goal, answer);
+        }
+        answer
+    }
+
+    /// Whether a condition on indices can be shown, by the solver.
+    fn is_shown(&mut self, goal: &ElemRef) -> bool {
         // Most of what is asked needs nothing that takes the solver long to read.
-        let long: Vec<ElemRef> = match is_long(&goal) {
+        let long: Vec<ElemRef> = match is_long(goal) {
             false => self.guard_facts.extract_if(.., |f| is_long(f)).collect(),
             true => vec![],
         };
-        let mut shown = self.follows(&goal);
+        let mut shown = self.follows(goal);
         if !long.is_empty() {
             self.guard_facts.extend(long);
-            shown = shown || self.follows(&goal);
+            shown = shown || self.follows(goal);
         }
         shown
     }
@@ -360,6 +392,9 @@ impl<'s> Context<'s> {
     }
 
     fn follows(&mut self, goal: &ElemRef) -> bool {
+        if self.is_refuted(goal) {
+            return false;
+        }
         let Known {
             mut encoder,
             mut assertions,
@@ -369,6 +404,17 @@ impl<'s> Context<'s> {
         assertions.push(format!("(not {goal})"));
         let script = self.script(&mut encoder, &assertions);
         self.solver.check(&script) == Answer::Unsat
+    }
+
+    /// Whether numbers are at hand at which the facts hold, and the condition does not.
+    fn is_refuted(&mut self, goal: &ElemRef) -> bool {
+        // What a test has planted may rule every point out.
+        if !self.planted.is_empty() {
+            return false;
+        }
+        let facts = self.guard_facts.iter().chain(&self.facts);
+        let facts: Vec<ElemRef> = facts.filter(|f| is_index_condition(f)).cloned().collect();
+        self.points.refute(&facts, &self.params, goal)
     }
 
     /// `Some(true)` or `Some(false)` if the condition is known to hold or not to.
@@ -534,6 +580,7 @@ pub struct Saved {
     guards: Vec<Guard>,
     guard_facts: Vec<ElemRef>,
     facts: Vec<ElemRef>,
+    stamps: Stamps,
     defined: usize,
     asked: usize,
 }

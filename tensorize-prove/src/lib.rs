@@ -9,6 +9,7 @@ pub use prove::{Options, integer_params, prove, prove_generated, same_params};
 use tensorize_ir::guard::{Extent, Footprint, Guard, Tier};
 use tensorize_ir::index::Sym;
 
+mod answered;
 mod apart;
 mod asked;
 mod bits;
@@ -37,7 +38,8 @@ pub mod narrowed;
 pub mod overflow;
 mod parallel;
 pub mod places;
-pub mod prove;
+mod points;
+mod prove;
 mod ranges;
 mod reach;
 mod reads;

@@ -16,6 +16,7 @@ use tensorize_prove::chain::{self, Contents, Effect};
 use tensorize_prove::exec::{Executor, State, Stuck};
 use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
 
+mod by_data;
 mod cells;
 mod counters;
 mod memory;

@@ -1,5 +1,6 @@
 //! Which integers count rounds, and how many rounds that makes.
 
+use super::by_data::by_data;
 use super::rings::rings;
 use super::token;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,10 +31,14 @@ pub(super) fn counters(
     let wraps = exec.kernel.overflow == Overflow::Wraps;
     let mut plain = plain_counters(l, start, k);
     plain.retain(|var, at| !may_wrap(l, wraps, var, scalars[var], at));
+    let by_data = by_data(&l.body);
     let is_plain = |(var, ty): (&Sym, &ScalarType)| {
-        !ty.is_int() || !start.scalars.contains_key(var) || plain.contains_key(var)
+        !ty.is_int()
+            || !start.scalars.contains_key(var)
+            || plain.contains_key(var)
+            || by_data.contains(var)
     };
-    // Nests of loops are tried once a level then, not twice: their cost doesn't double with each.
+    // Nests of loops are tried once a level then, and not several times: their cost doesn't multiply with each.
     if scalars.iter().all(is_plain) {
         return Ok(plain);
     }
