@@ -16,15 +16,16 @@ use tensorize_prove::chain::{self, Contents, Effect};
 use tensorize_prove::exec::{Executor, State, Stuck};
 use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
 
-mod by_data;
 mod cells;
 mod counters;
 mod memory;
 mod overlapping;
 mod rings;
 mod scatter;
+mod text;
 
 use counters::{counters, trip};
+use text::read_outside;
 
 /// Proposes closed forms by trying a round.
 pub struct Summariser;
@@ -133,7 +134,7 @@ pub(crate) fn propose(
         k,
         trip: &trip,
         tokens: &tokens,
-        line: l.line,
+        l,
         lanes: vec![],
     };
     let mut form = ClosedForm {
@@ -207,7 +208,7 @@ struct Guess<'g, 'c, 's> {
     trip: &'g Idx,
     /// The arrays that the loop changes, and the names of their contents at the start of the round.
     tokens: &'g BTreeMap<Sym, Sym>,
-    line: u32,
+    l: &'g Loop,
     /// What is accumulated in scalars.
     lanes: Vec<Lane>,
 }
@@ -224,7 +225,7 @@ impl Guess<'_, '_, '_> {
     fn stuck<T>(&self, what: String) -> Result<T, Stuck> {
         Err(Stuck {
             what,
-            line: self.line,
+            line: self.l.line,
         })
     }
 
@@ -311,6 +312,8 @@ impl Guess<'_, '_, '_> {
     /// was accumulated before, or else what the last round left.
     fn accumulators(&mut self, ends: &BTreeMap<Sym, ElemRef>, form: &mut ClosedForm) {
         let at_least_once = self.runs_at_least_once();
+        let outside = read_outside(&self.exec.kernel.body, self.l);
+        let is_read = |var| outside.as_ref().is_none_or(|vars| vars.contains(var));
         let mut last = Vec::new();
         for (var, e) in ends {
             let carries = ends.keys().any(|v| e.mentions(&token(v, self.k)));
@@ -326,6 +329,8 @@ impl Guess<'_, '_, '_> {
                     form.scalars
                         .insert(var.clone(), ScalarForm::Fold { acc, step });
                 }
+                // Each round sets it anew, and nobody asks what it was in the last one.
+                None if !is_read(var) => {}
                 _ => last.push((var, e)),
             }
         }
@@ -465,7 +470,7 @@ impl Guess<'_, '_, '_> {
                 let index = &self.resolve_index(index)?;
                 chain::read(&mut self.exec.ctx, &name, before, index).map_err(|why| Stuck {
                     what: why.0,
-                    line: self.line,
+                    line: self.l.line,
                 })
             }
             Elem::Select(c, t, f) => {

@@ -1,7 +1,7 @@
 //! Which integers count rounds, and how many rounds that makes.
 
-use super::by_data::by_data;
 use super::rings::rings;
+use super::text::by_data;
 use super::token;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -68,7 +68,7 @@ impl Guess<'_, '_, '_> {
                         chain::read(&mut self.exec.ctx, array, before, &first).map_err(|why| {
                             Stuck {
                                 what: why.0,
-                                line: self.line,
+                                line: self.l.line,
                             }
                         })?;
                     lanes.push(Lane {
@@ -148,7 +148,7 @@ impl Guess<'_, '_, '_> {
                 let init =
                     chain::read(&mut self.exec.ctx, array, before, index).map_err(|why| Stuck {
                         what: why.0,
-                        line: self.line,
+                        line: self.l.line,
                     })?;
                 let at = Idx::sym(round.clone());
                 let mut fold = Fold::new(acc, round, Idx::sym(self.k.clone()), init, step);

@@ -1,8 +1,9 @@
-//! Which variables become what the data says, as the text has it: nobody has to try a round to see that they count nothing.
+//! What the text of a loop says, so that nobody has to try a round to see it: which variables become what the data says, and
+//! count nothing, and which nobody reads when it has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::loopir::{Expr, Loop, Stmt, Visited, visit};
 
 /// The variables that are given nothing but values that are read from memory, or chosen by such values.
 pub(super) fn by_data(stmts: &[Stmt]) -> BTreeSet<Sym> {
@@ -54,5 +55,37 @@ fn depends(e: &Expr, known: &BTreeSet<Sym>) -> bool {
         Expr::Load { .. } => true,
         Expr::Var(name, _) => known.contains(name),
         _ => e.children().into_iter().any(|e| depends(e, known)),
+    }
+}
+
+/// The variables that are read outside of this loop of the function; `None` if it is another's.
+pub(super) fn read_outside(function: &[Stmt], l: &Loop) -> Option<BTreeSet<Sym>> {
+    let mut everywhere = BTreeMap::new();
+    let mut is_there = false;
+    visit(function, &mut |part| match part {
+        Visited::Expr(e) => count(e, &mut everywhere),
+        Visited::Stmt(Stmt::Loop(other)) => is_there |= other.id == l.id,
+        Visited::Stmt(_) => {}
+    });
+    if !is_there {
+        return None;
+    }
+    let mut within = BTreeMap::new();
+    visit(&l.body, &mut |part| {
+        if let Visited::Expr(e) = part {
+            count(e, &mut within);
+        }
+    });
+    l.cond.visit(&mut |e| count(e, &mut within));
+    let outside = everywhere
+        .into_iter()
+        .filter(|(var, n)| within.get(var) != Some(n));
+    Some(outside.map(|(var, _)| var.clone()).collect())
+}
+
+/// Counts the reads of variables; what is in an expression is counted by itself.
+fn count<'a>(e: &'a Expr, reads: &mut BTreeMap<&'a Sym, usize>) {
+    if let Expr::Var(name, _) = e {
+        *reads.entry(name).or_default() += 1;
     }
 }
