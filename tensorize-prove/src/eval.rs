@@ -90,9 +90,16 @@ impl Executor<'_, '_> {
     /// if none of them wrapped, as long as nothing else looks at them on the way. (How long an array is, is no place.)
     pub(crate) fn place(&mut self, index: &Expr, state: &State) -> Result<Idx, Stuck> {
         let value = self.eval(index, state)?;
-        Ok(match self.of_code {
+        let at = match self.of_code {
             true => self.unwrapped(&value),
             false => self.mathematical(&value),
+        };
+        // Of `max(0, k - start)`, where `k >= start` here, one side alone.
+        let is_side = |a: &Atom| matches!(a, Atom::Max(..) | Atom::Min(..));
+        let has_sides = at.terms().any(|(m, _)| m.iter().any(is_side));
+        Ok(match has_sides {
+            true => self.ctx.settle_index(&at),
+            false => at,
         })
     }
 

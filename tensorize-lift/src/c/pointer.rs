@@ -21,10 +21,17 @@ impl<'u> Lower<'u, '_> {
     /// The type that the elements of a `void *` have, if everything that the kernel does with it begins with a
     /// conversion to a pointer to that type. (In C++, a caller's `void *` would have to be converted, too.)
     pub fn element_of_void(&self, p: Cursor<'u>) -> Option<ScalarType> {
+        self.made_of_void(p)?.as_scalar()
+    }
+
+    /// What every use of a `void *` takes it to point to.
+    pub fn made_of_void(&self, p: Cursor<'u>) -> Option<Ty> {
         let function = self.frames.first()?.function;
         let uses = uses_of_void(function, p).filter(|_| !self.source.cpp)?;
-        let first = (*uses.first()?)?;
-        uses.iter().all(|t| *t == Some(first)).then_some(first)
+        let first = uses.first()?.clone()?;
+        uses.iter()
+            .all(|t| t.as_ref() == Some(&first))
+            .then_some(first)
     }
 
     /// The value of an expression of pointer or array type.
@@ -251,10 +258,18 @@ impl<'u> Lower<'u, '_> {
         };
         if self.is_of_mixed(&p.target.array) {
             // Its steps are structs, and nothing but members can be read there.
+            let structs = self.type_of_structs(&p.target.array);
             return match (*to, types::of(inner)) {
                 (Ty::Mixed(a, _), Ty::Pointer(from) | Ty::Array(from, _)) if matches!(&*from, Ty::Mixed(b, _) if a == *b) => {
                     Ok(p)
                 }
+                // A `void *` that all of its uses take to point to these structs.
+                (Ty::Mixed(a, _), Ty::Pointer(from))
+                    if *from == Ty::Void && structs == Some(&a) =>
+                {
+                    Ok(p)
+                }
+                (Ty::Void, Ty::Pointer(from)) if *from == Ty::Void => Ok(p),
                 _ => Err(problem(
                     codes::POINTER_CAST,
                     "a pointer to structs with members of several types is cast to another type",
@@ -533,8 +548,8 @@ pub(super) fn is_null(c: Cursor<'_>) -> bool {
 }
 
 /// What an expression that names a `void *` makes of it, wherever one does.
-fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<ScalarType>>> {
-    fn find<'u>(c: Cursor<'u>, p: Cursor<'u>, found: &mut Vec<Option<ScalarType>>) {
+fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<Ty>>> {
+    fn find<'u>(c: Cursor<'u>, p: Cursor<'u>, found: &mut Vec<Option<Ty>>) {
         let mut inner = c;
         while matches!(
             inner.kind(),
@@ -551,7 +566,7 @@ fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<Sc
             return;
         }
         found.push(match types::of(c) {
-            Ty::Pointer(to) => to.flatten().0.as_scalar(),
+            Ty::Pointer(to) => Some(to.flatten().0.clone()),
             _ => None,
         });
     }

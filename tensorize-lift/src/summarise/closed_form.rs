@@ -23,6 +23,7 @@ mod overlapping;
 mod rings;
 mod scatter;
 mod text;
+mod thresholds;
 
 use counters::{counters, trip};
 use text::read_outside;

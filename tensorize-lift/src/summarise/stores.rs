@@ -6,7 +6,8 @@ use crate::raise::Closed;
 use std::cmp::Reverse;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::op::CmpOp;
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{Rounds, View, at, dim};
 use tensorize_prove::bound::{bound, of_rounds};
 use tensorize_prove::canon;
@@ -38,6 +39,8 @@ pub(super) fn stores(
             let leaf = in_one_range.as_ref().map_or(leaf, Retold::leaf);
             let by_places = retold(&leaf, |l| Some(ring::straight(ctx, l)?.write));
             let leaf = by_places.as_ref().map_or(leaf, Retold::leaf);
+            let begins_later = retold(&leaf, |l| from_a_round_on(ctx, l));
+            let leaf = begins_later.as_ref().map_or(leaf, Retold::leaf);
             let (leaf, at_most_one) = if_taken(ctx, leaf);
             // Whole rows, if all of them is written, else from the first column on that is.
             let mut boxes: Vec<Rows> = [true, false]
@@ -110,6 +113,64 @@ fn chosen(a: &Effect, b: &Effect) -> Option<Effect> {
         index: Idx::value(Elem::select(a.0.clone(), place(a.1), place(b.1))),
         value: Elem::select(a.0, a.2, b.2),
     })
+}
+
+/// A write that begins in a later round, `if (i >= start) out[i - start] = …`, counted from that round on: in the rounds before
+/// it there is no such place.
+fn from_a_round_on(ctx: &mut Context, leaf: &Leaf) -> Option<Retold> {
+    let zero = Idx::default();
+    leaf.loops
+        .iter()
+        .enumerate()
+        .find_map(|(at, (var, extent))| {
+            let is_loop = |i: &Idx| leaf.loops.iter().any(|(v, _)| i.mentions(v));
+            let (cond, before) = begun(leaf.cond, var)?;
+            let (slope, _) = leaf.index.linear_in(var)?;
+            let first = leaf.index.replace(var, &zero);
+            if is_loop(&before)
+                || before.has_values()
+                || slope.is_zero()
+                || ctx.is_non_negative(&first)
+            {
+                return None;
+            }
+            let before = ctx.settle_index(&before.maximum(&zero));
+            let counter = ctx.fresh.name(var);
+            let round = &Idx::sym(counter.clone()) + &before;
+            let with = |s: &Sym| (s == var).then(|| round.clone());
+            let mut loops = leaf.loops.clone();
+            loops[at] = (counter, (extent - &before).maximum(&zero));
+            for (_, n) in &mut loops[at + 1..] {
+                *n = n.substitute(&with);
+            }
+            Some(Retold {
+                loops,
+                cond: cond.substitute(&with),
+                index: canon::idx(&leaf.index.substitute(&with)),
+                value: leaf.value.substitute(&with),
+            })
+        })
+}
+
+/// The first round in which a condition lets something happen that it keeps from happening before, and what else it asks.
+fn begun(cond: &ElemRef, var: &Sym) -> Option<(ElemRef, Idx)> {
+    match &**cond {
+        Elem::IndexCompare(CmpOp::Ge, a, b) => {
+            let (slope, rest) = canon::idx(&(a - b)).linear_in(var)?;
+            (slope.as_constant() == Some(1)).then(|| (chain::truth(true), -&rest))
+        }
+        Elem::Binary(BinOp::And, a, b) if cond.ty() == ScalarType::I1 => {
+            let (one, other) = (begun(a, var), begun(b, var));
+            let in_one = one.map(|(left, n)| (chain::and(left, b.clone()), n));
+            in_one.or_else(|| other.map(|(left, n)| (chain::and(a.clone(), left), n)))
+        }
+        Elem::Select(c, t, f) if matches!(&**f, Elem::Const(v) if !v.is_true()) => {
+            let (one, other) = (begun(c, var), begun(t, var));
+            let in_one = one.map(|(left, n)| (chain::and(left, t.clone()), n));
+            in_one.or_else(|| other.map(|(left, n)| (chain::and(c.clone(), left), n)))
+        }
+        _ => None,
+    }
 }
 
 /// The write as it is told, over and over, as long as there is something to tell.

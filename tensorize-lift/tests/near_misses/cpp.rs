@@ -490,6 +490,15 @@ const ELEMENTS: &[Case] = &[
 ];
 
 const RETURNED: &[Case] = &[
+    // Function objects without members.
+    (
+        "struct L { int operator()(int a, int b) const { return a < b ? b : a; } }; template <class Op> static void g(const int *x, int *o, int n, Op op) { for (int i = 0; i < n; i++) o[i] = op(x[i], x[i + 1]); } void f(const int *x, int *o, int n) { g(x, o, n, L()); }",
+        &[
+            ("a < b ? b : a", "a < b ? a : b"),
+            ("op(x[i], x[i + 1])", "op(x[i], x[i])"),
+            ("op(x[i], x[i + 1])", "op(x[i], o[i])"),
+        ],
+    ),
     // Values that may not be there.
     (
         "struct H { double t; int i; }; std::optional<H> f(const double *t, int n, double most) { std::optional<H> best; for (int i = 0; i < n; i++) if (t[i] < most && (!best || t[i] < best->t)) best = H{t[i], i}; return best; }",

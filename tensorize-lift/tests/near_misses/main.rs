@@ -24,6 +24,7 @@ mod searches;
 mod state;
 mod traps;
 mod triangles;
+mod warm_up;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -7,7 +7,7 @@ use crate::c::codes;
 use crate::c::cpp::class::{self, Class, in_std, is_pair};
 use crate::c::cpp::method::This;
 use crate::c::ffi::{Cursor, Type};
-use crate::c::lower::{Binding, Lower, Result, operands, peeled, problem};
+use crate::c::lower::{Base, Binding, Lower, Result, operands, peeled, problem};
 use crate::c::operator::{self, Binary, Unary};
 use crate::c::place::{Place, Pointer};
 use crate::c::pointer::is_null;
@@ -216,6 +216,11 @@ impl<'u> Lower<'u, '_> {
         let c = peeled(c);
         let to_struct = match types::of(c).referred() {
             t if t.is_record() => true,
+            // One that every use takes to point to structs.
+            Ty::Pointer(to) if *to == Ty::Void => c
+                .referenced()
+                .and_then(|d| self.pointers.get(&d))
+                .is_some_and(|p| matches!(p, Base::One(t, _) if self.is_of_mixed(&t.array))),
             Ty::Pointer(to) => to.is_record(),
             _ => false,
         };

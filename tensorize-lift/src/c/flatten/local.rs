@@ -41,7 +41,7 @@ pub(in crate::c) fn numbers<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
     }
     let mut out = Vec::new();
     collect(struct_declaration(t)?, &mut vec![], &mut out)?;
-    (!out.is_empty()).then_some(out)
+    Some(out)
 }
 
 /// The numbers of a struct, or of one that is referred or pointed to.

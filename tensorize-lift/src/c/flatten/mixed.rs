@@ -66,6 +66,11 @@ impl<'u> Lower<'u, '_> {
         self.flat.mixed.contains_key(array)
     }
 
+    /// The type of the structs in an array, which are none of numbers of one type.
+    pub fn type_of_structs(&self, array: &Sym) -> Option<&String> {
+        self.flat.mixed.get(array).map(|m| &m.ty)
+    }
+
     /// Refuses to use a whole struct as a number.
     pub fn check_no_struct(&self, array: &Sym, at: Cursor<'u>) -> Result<()> {
         if !self.is_of_mixed(array) {
@@ -119,20 +124,25 @@ impl<'u> Lower<'u, '_> {
         let Ty::Pointer(to) = types::of(p) else {
             return Ok(false);
         };
-        let Ty::Mixed(ty, bytes) = &*to else {
+        let is_void = *to == Ty::Void;
+        let to = match is_void {
+            true => self.made_of_void(p),
+            false => Some(*to),
+        };
+        let Some(Ty::Mixed(ty, bytes)) = to else {
             return Ok(false);
         };
         let code = self.frames[0].function;
         // What was declared as an array is one.
         let spelled = p.ty().canonical();
         let declared = spelled.kind() != CXType_Pointer;
-        if !declared && !element::walks(self, code, p) {
+        if !declared && !is_void && !element::walks(self, code, p) {
             return Ok(false);
         }
         let element = if declared { spelled } else { spelled.pointee() };
         let is_const = const_elements(element);
         let holder = (Holder::Pointer, None);
-        let (start, shape) = self.mixed_array(name, ty, *bytes, is_const, holder);
+        let (start, shape) = self.mixed_array(name, &ty, bytes, is_const, holder);
         self.add_parameter(p, name, super::Node::Leaf(shape, vec![]));
         self.bind_pointer(p, Some((start.target, start.dims, start.offset)))?;
         Ok(true)

@@ -2,6 +2,7 @@
 
 use super::rings::rings;
 use super::text::by_data;
+use super::thresholds::thresholds;
 use super::token;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -92,6 +93,7 @@ pub(super) fn counters(
     }
     hold_wherever_others_are(exec, l, start, k, scalars, &sure, &mut found)?;
     followers(exec, l, start, k, scalars, &mut found)?;
+    thresholds(exec, l, start, k, scalars, &mut found)?;
     Ok(found)
 }
 
