@@ -50,6 +50,28 @@ fn what_was_forgotten_is_not_known() {
     });
 }
 
+/// What the solver alone can show, of whole numbers, is not remembered for longer than it holds.
+#[test]
+fn what_the_solver_has_shown_is_forgotten_too() {
+    with_context(|ctx| {
+        ctx.assume(at_least("3*i - j", 0));
+        let least = |ctx: &mut Context<'_>, n| ctx.proves(CmpOp::Ge, &idx("i"), &Idx::constant(n));
+        let mark = ctx.mark();
+        let before = ctx.save();
+        for (j, i) in [(1, 1), (4, 2), (1, 1)] {
+            ctx.assume(at_least("j", j));
+            assert!(least(ctx, i));
+            assert!(!least(ctx, i + 1));
+            ctx.forget(mark);
+            assert!(!least(ctx, i));
+        }
+        ctx.assume(at_least("j", 7));
+        assert!(least(ctx, 3));
+        ctx.restore(before);
+        assert!(!least(ctx, 3));
+    });
+}
+
 #[test]
 fn a_new_guard_is_known_to_questions_asked_before() {
     with_context(|ctx| {
