@@ -78,7 +78,7 @@ impl<'u> Optional<'u> {
     }
 }
 
-/// What `*o`, `o->` and `o.value()` are called on, and whether that throws where there is no value.
+/// What `*o`, `o->` and `o.value()` are called on.
 fn contents<'u>(c: Cursor<'u>) -> Option<(Cursor<'u>, Optional<'u>)> {
     let c = peeled(c);
     let callee = c.referenced().filter(|_| c.kind() == CXCursor_CallExpr)?;
