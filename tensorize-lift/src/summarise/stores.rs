@@ -127,11 +127,9 @@ fn from_a_round_on(ctx: &mut Context, leaf: &Leaf) -> Option<Retold> {
             let (cond, before) = begun(leaf.cond, var)?;
             let (slope, _) = leaf.index.linear_in(var)?;
             let first = leaf.index.replace(var, &zero);
-            if is_loop(&before)
-                || before.has_values()
-                || slope.is_zero()
-                || ctx.is_non_negative(&first)
-            {
+            let goes_down = slope.as_constant().is_some_and(|s| s < 0);
+            let plain = is_loop(&before) || before.has_values() || slope.is_zero();
+            if plain || !goes_down && ctx.is_non_negative(&first) {
                 return None;
             }
             let before = ctx.settle_index(&before.maximum(&zero));

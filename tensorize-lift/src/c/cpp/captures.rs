@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::ffi::Cursor;
-use super::super::flatten::{Path, may_change};
+use super::super::flatten::{Path, is_comment, may_change};
 use super::super::lower::{Binding, Lower, Result, problem};
 use super::super::types::{self, Ty};
 use super::class::Class;
@@ -22,25 +22,19 @@ pub(in super::super) enum Copied<'u> {
 impl<'u> Lower<'u, '_> {
     /// Takes the copies that a lambda takes when it is made.
     pub(super) fn lambda(&mut self, e: Cursor<'u>) -> Result<Callable<'u>> {
-        let tokens: Vec<String> = e.tokens().into_iter().map(|t| t.1).collect();
+        let tokens = e.tokens().into_iter().map(|t| t.1);
+        let tokens: Vec<String> = tokens.filter(|t| !is_comment(t)).collect();
         let close = closing(&tokens)
             .ok_or_else(|| problem(codes::OPERATOR, "a lambda that is hidden in a macro", e))?;
         let captures = &tokens[1..close];
-        let body = tokens.iter().position(|t| t == "{").unwrap_or(tokens.len());
-        if tokens[close..body].iter().any(|t| t == "mutable") {
+        if tokens[close..].iter().any(|t| t == "mutable") {
             return Err(problem(
                 codes::FUNCTION_POINTER,
                 "a mutable lambda keeps a state from call to call",
                 e,
             ));
         }
-        if captures.iter().any(|t| t == "=") && captures.first().is_none_or(|t| t != "=")
-            || captures
-                .iter()
-                .any(|t| t == "this" || t == "(" || t == "{" || t == "...")
-            || captures.first().is_some_and(|t| t == "=")
-                && captures.iter().skip(1).any(|t| t == "=")
-        {
+        if !is_plain(captures, e) {
             let mut p = problem(
                 codes::EXPRESSION,
                 "this capture of a lambda is not supported",
@@ -161,6 +155,34 @@ impl<'u> Lower<'u, '_> {
             }
         }
     }
+}
+
+/// Whether there is nothing between the brackets but `&` or `=`, and names, some after a `&`. A macro may stand for anything: the
+/// names have to be those of the variables that are captured.
+fn is_plain(captures: &[String], lambda: Cursor<'_>) -> bool {
+    let mut names = Vec::new();
+    let items = captures.split(|t| t == ",");
+    let plain = items.enumerate().all(|(i, item)| match item {
+        [] => captures.is_empty(),
+        [default] if default == "&" || default == "=" => i == 0,
+        [name] => {
+            names.push(name.clone());
+            true
+        }
+        [by, name] if by == "&" => {
+            names.push(name.clone());
+            true
+        }
+        _ => false,
+    });
+    let children = lambda.children().into_iter();
+    let mut captured: Vec<String> = children
+        .filter(|c| c.kind() == CXCursor_VariableRef)
+        .map(|c| c.spelling())
+        .collect();
+    names.sort();
+    captured.sort();
+    plain && names == captured
 }
 
 /// Where the brackets of a lambda close.

@@ -202,7 +202,13 @@ impl<'u> Lower<'u, '_> {
     fn change_optional(&mut self, call: &Call<'u>, of: Cursor<'u>, o: &Optional<'u>) -> Result<()> {
         let to = self.record(of)?;
         let values = match call.args[1..] {
-            [] => o.none(),
+            [] if call.name == "reset" => o.none(),
+            // `emplace()`: a number that is made of nothing is zero.
+            [] if matches!(types::read(o.of), Ty::Scalar(_)) => {
+                let mut values = o.none();
+                values[0] = Expr::int(ScalarType::I1, 1);
+                values
+            }
             [given] => self.optional_from(o, given)?,
             [first, second] if is_pair(o.of.canonical().declaration()) => {
                 let mut values = vec![Expr::int(ScalarType::I1, 1)];

@@ -144,6 +144,12 @@ impl<'u> Cursor<'u> {
         (bits % 8 == 0).then_some(bits / 8)
     }
 
+    /// Where its name stands in the file, as the offsets of tokens are counted.
+    pub fn name_offset(&self) -> Option<usize> {
+        let location = unsafe { (api().clang_getCursorLocation)(self.raw) };
+        place(location).map(|p| p.offset)
+    }
+
     pub fn in_main_file(&self) -> bool {
         unsafe {
             let location = (api().clang_getCursorLocation)(self.raw);

@@ -23,18 +23,44 @@ pub(in crate::c) fn first_value(field: Cursor<'_>) -> Result<First<'_>> {
         problem(codes::INITIALIZER, message, field)
     };
     let tokens = field.tokens();
-    let name = tokens.iter().rposition(|t| t.1 == field.spelling());
-    let after = &tokens[name.ok_or_else(unsupported)? + 1..];
-    let Some(at) = after.iter().position(|t| t.1 == "=" || t.1 == "{") else {
-        return Ok(First::Nothing);
-    };
-    let rest: Vec<&str> = after[at..].iter().map(|t| t.1.as_str()).collect();
-    if rest[..] == ["{", "}"] || rest[..] == ["=", "{", "}"] {
-        return Ok(First::Zero);
+    // Its type, and what it is given, may have the same word in them.
+    let named =
+        |t: &(bool, String, usize)| t.1 == field.spelling() && Some(t.2) == field.name_offset();
+    let name = tokens.iter().position(named);
+    let after = tokens[name.ok_or_else(unsupported)? + 1..].iter();
+    let after: Vec<&str> = after
+        .map(|t| t.1.as_str())
+        .filter(|t| !is_comment(t))
+        .collect();
+    match without_lengths(&after) {
+        [] => return Ok(First::Nothing),
+        ["{", "}"] | ["=", "{", "}"] => return Ok(First::Zero),
+        ["=" | "{", ..] => {}
+        // A macro may stand for anything.
+        _ => return Err(unsupported()),
     }
     let value = operands(field).last().copied();
     // An instance of a template may have none so far.
     value.map(First::Value).ok_or_else(unsupported)
+}
+
+/// Whether a token is one that is no part of the program.
+pub(in crate::c) fn is_comment(token: &str) -> bool {
+    token.starts_with("//") || token.starts_with("/*")
+}
+
+/// What follows the lengths of an array, `[4][n]`.
+fn without_lengths<'a, 'b>(tokens: &'a [&'b str]) -> &'a [&'b str] {
+    let mut depth = 0;
+    let end = tokens.iter().position(|t| {
+        match *t {
+            "[" => depth += 1,
+            "]" => depth -= 1,
+            _ => return depth == 0,
+        }
+        false
+    });
+    &tokens[end.unwrap_or(tokens.len())..]
 }
 
 /// Whether what is made without a word is all zeros.
