@@ -5,7 +5,7 @@ use crate::canon;
 use crate::conditions::{encode_condition, is_index_condition, said_of_indices};
 use crate::overflow::Defined;
 use crate::points::Points;
-use crate::ranges;
+use crate::ranges::{self, plus, times};
 use crate::reach::Asked;
 use crate::rising::Between;
 use crate::signs;
@@ -392,9 +392,11 @@ impl<'s> Context<'s> {
     }
 
     fn follows(&mut self, goal: &ElemRef) -> bool {
-        if self.is_refuted(goal) {
-            return false;
-        }
+        !self.is_refuted(goal) && self.cannot_fail(goal)
+    }
+
+    /// Whether the solver shows it.
+    fn cannot_fail(&mut self, goal: &ElemRef) -> bool {
         let Known {
             mut encoder,
             mut assertions,
@@ -552,22 +554,6 @@ impl<'s> Context<'s> {
 /// Whether a condition is about a polynomial of very many terms, such as a location in an array of rank six.
 fn is_long(condition: &Elem) -> bool {
     condition.indices().into_iter().any(has_many_terms)
-}
-
-/// Where the product of two numbers lies.
-fn times(a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
-    let ends = [
-        a.0.checked_mul(b.0)?,
-        a.0.checked_mul(b.1)?,
-        a.1.checked_mul(b.0)?,
-        a.1.checked_mul(b.1)?,
-    ];
-    Some((*ends.iter().min()?, *ends.iter().max()?))
-}
-
-/// Where the sum of two numbers lies.
-fn plus(a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
-    Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?))
 }
 
 /// Whether the solver takes its time over a polynomial, even if that is for nothing.

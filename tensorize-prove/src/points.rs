@@ -244,14 +244,7 @@ impl Point {
             Elem::Const(v) => Some(v.is_true()),
             Elem::IndexCompare(op, a, b) => {
                 let (a, b) = (self.number(a, None)?, self.number(b, None)?);
-                Some(match op {
-                    CmpOp::Eq => a == b,
-                    CmpOp::Ne => a != b,
-                    CmpOp::Lt => a < b,
-                    CmpOp::Le => a <= b,
-                    CmpOp::Gt => a > b,
-                    CmpOp::Ge => a >= b,
-                })
+                Some(op.holds(&a, &b))
             }
             Elem::Unary(UnOp::Not, a) => self.holds(a).map(|v| !v),
             Elem::Select(c, t, f) => match self.holds(c)? {

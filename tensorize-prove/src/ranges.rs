@@ -65,6 +65,22 @@ fn narrower(e: &Elem) -> Option<(i128, i128)> {
     }
 }
 
+/// Where the product of two numbers lies.
+pub(crate) fn times(a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
+    let ends = [
+        a.0.checked_mul(b.0)?,
+        a.0.checked_mul(b.1)?,
+        a.1.checked_mul(b.0)?,
+        a.1.checked_mul(b.1)?,
+    ];
+    Some((*ends.iter().min()?, *ends.iter().max()?))
+}
+
+/// Where the sum of two numbers lies.
+pub(crate) fn plus(a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
+    Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

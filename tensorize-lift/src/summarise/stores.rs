@@ -128,8 +128,8 @@ fn from_a_round_on(ctx: &mut Context, leaf: &Leaf) -> Option<Retold> {
             let (slope, _) = leaf.index.linear_in(var)?;
             let first = leaf.index.replace(var, &zero);
             let goes_down = slope.as_constant().is_some_and(|s| s < 0);
-            let plain = is_loop(&before) || before.has_values() || slope.is_zero();
-            if plain || !goes_down && ctx.is_non_negative(&first) {
+            let varies = is_loop(&before) || before.has_values();
+            if varies || slope.is_zero() || !goes_down && ctx.is_non_negative(&first) {
                 return None;
             }
             let before = ctx.settle_index(&before.maximum(&zero));

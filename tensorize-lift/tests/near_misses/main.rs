@@ -16,6 +16,7 @@ mod moved;
 mod nested_rounds;
 mod over_time;
 mod overlapping;
+mod returned;
 mod rings;
 mod rows;
 mod rules;

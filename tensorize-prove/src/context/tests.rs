@@ -72,6 +72,56 @@ fn what_the_solver_has_shown_is_forgotten_too() {
     });
 }
 
+/// What numbers at hand refute, the solver does not show: on facts and goals of all the forms that it is asked about.
+#[test]
+fn what_is_refuted_the_solver_does_not_show() {
+    let parts = [
+        "n",
+        "m",
+        "i",
+        "j",
+        "n*m",
+        "i*m",
+        "floordiv(i, 4)",
+        "floordiv(n, m)",
+        "max(i, j)",
+        "min(n, 7)",
+    ];
+    let mut state = 1u64;
+    let mut any = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as usize % below
+    };
+    let (mut refuted, mut shown) = (0, 0);
+    with_context(|ctx| {
+        for _ in 0..60 {
+            let mark = ctx.mark();
+            let mut condition = || {
+                let [a, b] = [(); 2].map(|()| parts[any(parts.len())]);
+                let op = [CmpOp::Ge, CmpOp::Ge, CmpOp::Lt, CmpOp::Eq, CmpOp::Ne][any(5)];
+                let c = Idx::constant(any(9) as i128 - 4);
+                let left = &(&idx(a) - &idx(b)) + &c;
+                canon::elem(&Elem::index_compare(op, left, Idx::default()))
+            };
+            for _ in 0..4 {
+                let fact = condition();
+                ctx.assume(fact);
+            }
+            for _ in 0..6 {
+                let goal = condition();
+                let (by_points, by_solver) = (ctx.is_refuted(&goal), ctx.cannot_fail(&goal));
+                assert!(!(by_points && by_solver), "{goal} of {:?}", ctx.facts);
+                refuted += usize::from(by_points);
+                shown += usize::from(by_solver);
+            }
+            ctx.forget(mark);
+        }
+    });
+    assert!(refuted > 100 && shown > 20, "{refuted} {shown}");
+}
+
 #[test]
 fn a_new_guard_is_known_to_questions_asked_before() {
     with_context(|ctx| {

@@ -121,3 +121,20 @@ fn conditions_on_rows_and_columns_end_with_the_last_row() {
         assert_ne!(end_within(wrong), Some("h*w".parse().unwrap()), "{wrong:?}");
     }
 }
+
+/// One before the first place, in an unsigned type: no call would meet a guard that says it is a number of that type.
+#[test]
+fn what_is_no_number_of_the_type_is_no_guard() {
+    let mut solver =
+        Solver::new(solver::find()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
+    let params = BTreeMap::from([("n".into(), ScalarType::U64)]);
+    let mut ctx = Context::new(&mut solver, params, vec![]);
+    let (before, size) = (Idx::constant(-1), Idx::sym("n"));
+    let mut within = |low: &Idx, high: &Idx| {
+        let found = keeps_within(&mut ctx, ScalarType::U64, (low.clone(), high.clone()));
+        (found.is_some(), ctx.guards().len())
+    };
+    assert_eq!(within(&before, &size), (false, 0));
+    assert_eq!(within(&Idx::default(), &size), (true, 0));
+    assert_eq!(within(&Idx::default(), &(&size + &size)), (true, 1));
+}

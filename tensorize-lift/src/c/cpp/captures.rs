@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::ffi::Cursor;
-use super::super::flatten::{Path, is_comment, may_change};
+use super::super::flatten::{Path, may_change};
 use super::super::lower::{Binding, Lower, Result, problem};
 use super::super::types::{self, Ty};
 use super::class::Class;
@@ -22,8 +22,7 @@ pub(in super::super) enum Copied<'u> {
 impl<'u> Lower<'u, '_> {
     /// Takes the copies that a lambda takes when it is made.
     pub(super) fn lambda(&mut self, e: Cursor<'u>) -> Result<Callable<'u>> {
-        let tokens = e.tokens().into_iter().map(|t| t.1);
-        let tokens: Vec<String> = tokens.filter(|t| !is_comment(t)).collect();
+        let tokens: Vec<String> = e.tokens().into_iter().map(|t| t.1).collect();
         let close = closing(&tokens)
             .ok_or_else(|| problem(codes::OPERATOR, "a lambda that is hidden in a macro", e))?;
         let captures = &tokens[1..close];
@@ -165,8 +164,8 @@ fn is_plain(captures: &[String], lambda: Cursor<'_>) -> bool {
     let plain = items.enumerate().all(|(i, item)| match item {
         [] => captures.is_empty(),
         [default] if default == "&" || default == "=" => i == 0,
-        [name] => {
-            names.push(name.clone());
+        [_] => {
+            names.extend_from_slice(item);
             true
         }
         [by, name] if by == "&" => {

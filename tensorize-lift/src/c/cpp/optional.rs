@@ -116,21 +116,26 @@ fn is_nullopt(c: Cursor<'_>) -> bool {
 impl<'u> Lower<'u, '_> {
     /// The value in a `std::optional`, as a struct. There has to be one.
     pub fn optional_contents(&mut self, c: Cursor<'u>) -> Result<Path<'u>> {
-        let (of, inside) = contents(c).ok_or_else(|| unsupported(c))?;
-        let mut path = self.optional_object(of)?;
-        let given = self.has_value(&path, &inside, c)?;
-        self.require(given)?;
+        let (mut path, inside) = self.taken(c)?;
         path.1.push(inside.value);
         Ok(path)
+    }
+
+    /// The `std::optional` whose value an expression is, which has to be there.
+    fn taken(&mut self, c: Cursor<'u>) -> Result<(Path<'u>, Optional<'u>)> {
+        let (of, inside) = contents(c).ok_or_else(|| unsupported(c))?;
+        let path = self.optional_object(of)?;
+        let given = self.has_value(&path, &inside, c)?;
+        self.require(given)?;
+        Ok((path, inside))
     }
 
     /// The value in a `std::optional` of a number, as a place; `None` if `c` is something else.
     pub fn optional_place(&mut self, c: Cursor<'u>) -> Result<Option<Place>> {
         match contents(c) {
             Some((_, inside)) if matches!(types::read(inside.of), Ty::Scalar(_)) => {
-                let (root, mut path) = self.optional_contents(c)?;
-                path.pop();
-                self.number_in(&(root, path), &[inside.value], c).map(Some)
+                let (path, _) = self.taken(c)?;
+                self.number_in(&path, &[inside.value], c).map(Some)
             }
             _ => Ok(None),
         }
@@ -204,28 +209,14 @@ impl<'u> Lower<'u, '_> {
         let values = match call.args[1..] {
             [] if call.name == "reset" => o.none(),
             // `emplace()`: a number that is made of nothing is zero.
-            [] if matches!(types::read(o.of), Ty::Scalar(_)) => {
-                let mut values = o.none();
-                values[0] = Expr::int(ScalarType::I1, 1);
-                values
-            }
+            [] if matches!(types::read(o.of), Ty::Scalar(_)) => with_value(o.none().split_off(1)),
             [given] => self.optional_from(o, given)?,
             [first, second] if is_pair(o.of.canonical().declaration()) => {
-                let mut values = vec![Expr::int(ScalarType::I1, 1)];
-                values.extend(self.pair_of([first, second], o.of)?);
-                values
+                with_value(self.pair_of([first, second], o.of)?)
             }
             _ => return Err(call.unsupported()),
         };
-        // All at once: the new numbers may be made of the old ones.
-        let held: Vec<Expr> = (values.into_iter())
-            .map(|v| self.hold("member", v))
-            .collect::<Result<_>>()?;
-        for ((inner, _), value) in o.leaves().into_iter().zip(held) {
-            let place = self.number_in(&to, &inner, call.at)?;
-            self.write(place, value, call.at)?;
-        }
-        Ok(())
+        self.assign_all(&to, o.leaves(), values, call.at)
     }
 
     /// The numbers of an expression that is a `std::optional`.
@@ -271,8 +262,7 @@ impl<'u> Lower<'u, '_> {
                 false => Err(unsupported(given)),
             };
         }
-        let mut values = vec![Expr::int(ScalarType::I1, 1)];
-        match types::read(o.of) {
+        let values = match types::read(o.of) {
             Ty::Scalar(ty) => {
                 let value = self.value(super::super::initializer::braced(given)?)?;
                 if ty == ScalarType::I1 && value.ty() != ty {
@@ -280,15 +270,21 @@ impl<'u> Lower<'u, '_> {
                 }
                 self.sequence_point()?;
                 let value = convert(ty, value);
-                values.push(self.hold("value", value)?);
+                vec![self.hold("value", value)?]
             }
             _ if given.ty().canonical().declaration() == o.of.canonical().declaration() => {
-                values.extend(self.struct_value(given)?);
+                self.struct_value(given)?
             }
             _ => return Err(unsupported(given)),
-        }
-        Ok(values)
+        };
+        Ok(with_value(values))
     }
+}
+
+/// The numbers of one that has a value, which consists of these.
+fn with_value(mut values: Vec<Expr>) -> Vec<Expr> {
+    values.insert(0, Expr::int(ScalarType::I1, 1));
+    values
 }
 
 fn unsupported(at: Cursor<'_>) -> super::super::Problem {

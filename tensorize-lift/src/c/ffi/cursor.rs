@@ -179,7 +179,7 @@ impl<'u> Cursor<'u> {
         }
     }
 
-    /// The tokens of the extent: whether it is punctuation, text, offset in the file.
+    /// The tokens of the extent but for comments: whether it is punctuation, text, offset in the file.
     pub fn tokens(&self) -> Vec<(bool, String, usize)> {
         let (mut tokens, mut count) = (std::ptr::null_mut(), 0);
         let mut out = Vec::new();
@@ -188,6 +188,9 @@ impl<'u> Cursor<'u> {
             (api().clang_tokenize)(self.unit.tu, range, &mut tokens, &mut count);
             for i in 0..count as usize {
                 let token = *tokens.add(i);
+                if (api().clang_getTokenKind)(token) == CXToken_Comment {
+                    continue;
+                }
                 let text = string((api().clang_getTokenSpelling)(self.unit.tu, token));
                 let location = (api().clang_getTokenLocation)(self.unit.tu, token);
                 let punctuation = (api().clang_getTokenKind)(token) == CXToken_Punctuation;

@@ -28,10 +28,7 @@ pub(in crate::c) fn first_value(field: Cursor<'_>) -> Result<First<'_>> {
         |t: &(bool, String, usize)| t.1 == field.spelling() && Some(t.2) == field.name_offset();
     let name = tokens.iter().position(named);
     let after = tokens[name.ok_or_else(unsupported)? + 1..].iter();
-    let after: Vec<&str> = after
-        .map(|t| t.1.as_str())
-        .filter(|t| !is_comment(t))
-        .collect();
+    let after: Vec<&str> = after.map(|t| t.1.as_str()).collect();
     match without_lengths(&after) {
         [] => return Ok(First::Nothing),
         ["{", "}"] | ["=", "{", "}"] => return Ok(First::Zero),
@@ -42,11 +39,6 @@ pub(in crate::c) fn first_value(field: Cursor<'_>) -> Result<First<'_>> {
     let value = operands(field).last().copied();
     // An instance of a template may have none so far.
     value.map(First::Value).ok_or_else(unsupported)
-}
-
-/// Whether a token is one that is no part of the program.
-pub(in crate::c) fn is_comment(token: &str) -> bool {
-    token.starts_with("//") || token.starts_with("/*")
 }
 
 /// What follows the lengths of an array, `[4][n]`.

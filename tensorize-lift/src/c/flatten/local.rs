@@ -143,16 +143,26 @@ impl<'u> Lower<'u, '_> {
             return self.element_assignment(l, r, c);
         }
         let to = self.record(l)?;
-        // All at once: the values may be made of the old ones.
         let values = self.struct_value(r)?;
+        let leaves = numbers(l.ty()).ok_or_else(|| unsupported(l))?;
+        self.assign_all(&to, leaves, values, c)
+    }
+
+    /// Gives a struct's numbers these values, all at once: they may be made of the old ones.
+    pub fn assign_all(
+        &mut self,
+        to: &Path<'u>,
+        leaves: Vec<Leaf<'u>>,
+        values: Vec<Expr>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
         let held: Vec<Expr> = values
             .into_iter()
             .map(|v| self.hold("member", v))
             .collect::<Result<_>>()?;
-        let leaves = numbers(l.ty()).ok_or_else(|| unsupported(l))?;
         for ((path, _), value) in leaves.into_iter().zip(held) {
-            let place = self.number_in(&to, &path, l)?;
-            self.write(place, value, c)?;
+            let place = self.number_in(to, &path, at)?;
+            self.write(place, value, at)?;
         }
         Ok(())
     }

@@ -214,6 +214,44 @@ fn end_of_round(
     probed_for_counters(exec, l, state, k)
 }
 
+/// The end of a round of which the integers in `known` are known, and of the others that they are no numbers near the ends of
+/// their types.
+pub(super) fn round_of_unknowns(
+    exec: &mut Executor,
+    l: &Loop,
+    start: &State,
+    k: &Sym,
+    scalars: &BTreeMap<Sym, ScalarType>,
+    known: &BTreeMap<Sym, Idx>,
+) -> Result<State, Stuck> {
+    let mut state = start.clone();
+    let saved = exec.ctx.save();
+    exec.ctx.assume_in_range(k, &MANY_ROUNDS.into());
+    for (var, ty) in scalars {
+        let unknown = token(var, k);
+        let value = match known.get(var) {
+            Some(at) => Elem::of_idx(*ty, at.clone()),
+            None if !start.scalars.contains_key(var) => continue,
+            None if ty.is_int() => {
+                let far = Idx::constant(ty.max_value() / 4);
+                exec.ctx.assume_in_range(&unknown, &far);
+                Elem::of_idx(*ty, Idx::sym(unknown))
+            }
+            None => Arc::new(Elem::Acc(unknown, *ty)),
+        };
+        state.scalars.insert(var.clone(), value);
+    }
+    written_everywhere(&mut state);
+    let end = probed_for_counters(exec, l, state, k);
+    exec.ctx.restore(saved);
+    end
+}
+
+/// Whether a number is another one in another round, as far as can be seen in such a one.
+pub(super) fn changes(i: &Idx, k: &Sym, scalars: &BTreeMap<Sym, ScalarType>) -> bool {
+    i.has_values() || i.mentions(k) || scalars.keys().any(|v| i.mentions(&token(v, k)))
+}
+
 /// The end of a round in which the counters are unknown. What an array holds at a place that is made of them can't be told
 /// where its rows are as long as somebody says: then it is left open, as few counters depend on it.
 pub(super) fn probed_for_counters(

@@ -1,10 +1,9 @@
 //! Counters that go round, as the place in a delay line does: `if (++j == taps) j = 0`, `j = (j + 1) % taps`,
 //! `if ((phase += inc) >= n) phase -= n`.
 
-use super::counters::MANY_ROUNDS;
+use super::counters::{changes, round_of_unknowns};
 use super::token;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
@@ -33,27 +32,7 @@ pub(super) fn rings(
     scalars: &BTreeMap<Sym, ScalarType>,
     plain: &BTreeMap<Sym, Idx>,
 ) -> Result<BTreeMap<Sym, Idx>, Stuck> {
-    let mut state = start.clone();
-    let saved = exec.ctx.save();
-    exec.ctx.assume_in_range(k, &MANY_ROUNDS.into());
-    for (var, ty) in scalars {
-        let value = match plain.get(var) {
-            Some(at) => Elem::of_idx(*ty, at.clone()),
-            None if !start.scalars.contains_key(var) => continue,
-            None if ty.is_int() => {
-                let unknown = token(var, k);
-                exec.ctx
-                    .assume_in_range(&unknown, &Idx::constant(ty.max_value() / 4));
-                Elem::of_idx(*ty, Idx::sym(unknown))
-            }
-            None => Arc::new(Elem::Acc(token(var, k), *ty)),
-        };
-        state.scalars.insert(var.clone(), value);
-    }
-    super::counters::written_everywhere(&mut state);
-    let end = super::counters::probed_for_counters(exec, l, state, k);
-    exec.ctx.restore(saved);
-    let end = end?;
+    let end = round_of_unknowns(exec, l, start, k, scalars, plain)?;
     let mut found = BTreeMap::new();
     for (var, ty) in scalars {
         if !ty.is_int() || plain.contains_key(var) {
@@ -65,10 +44,8 @@ pub(super) fn rings(
         let Some(ring) = ring(next, &Idx::sym(token(var, k))) else {
             continue;
         };
-        let changes = |i: &Idx| {
-            i.has_values() || i.mentions(k) || scalars.keys().any(|v| i.mentions(&token(v, k)))
-        };
-        if [&ring.low, &ring.size, &ring.step].into_iter().any(changes) {
+        let parts = [&ring.low, &ring.size, &ring.step];
+        if parts.into_iter().any(|i| changes(i, k, scalars)) {
             continue;
         }
         let from = &as_idx(first) - &ring.low;

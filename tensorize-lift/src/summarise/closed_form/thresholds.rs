@@ -1,10 +1,9 @@
 //! Counters that step from some round on, or up to one, as the place of a result does that begins when a filter has warmed up:
 //! `if (i >= start) out[k++] = …`.
 
-use super::counters::{MANY_ROUNDS, probed_for_counters, written_everywhere};
+use super::counters::{changes, round_of_unknowns};
 use super::token;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::Loop;
@@ -29,30 +28,8 @@ pub(super) fn thresholds(
     if found.is_empty() || !scalars.iter().any(|(v, ty)| is_open(found, v, ty)) {
         return Ok(());
     }
-    let mut state = start.clone();
-    let saved = exec.ctx.save();
-    exec.ctx.assume_in_range(k, &MANY_ROUNDS.into());
-    for (var, ty) in scalars {
-        let unknown = token(var, k);
-        let value = match found.get(var) {
-            Some(at) => Elem::of_idx(*ty, at.clone()),
-            None if !start.scalars.contains_key(var) => continue,
-            None if ty.is_int() => {
-                let far = Idx::constant(ty.max_value() / 4);
-                exec.ctx.assume_in_range(&unknown, &far);
-                Elem::of_idx(*ty, Idx::sym(unknown))
-            }
-            None => Arc::new(Elem::Acc(unknown, *ty)),
-        };
-        state.scalars.insert(var.clone(), value);
-    }
-    written_everywhere(&mut state);
-    let end = probed_for_counters(exec, l, state, k);
-    exec.ctx.restore(saved);
-    let end = end?;
-    let varies = |i: &Idx| {
-        i.has_values() || i.mentions(k) || scalars.keys().any(|v| i.mentions(&token(v, k)))
-    };
+    let end = round_of_unknowns(exec, l, start, k, scalars, found)?;
+    let varies = |i: &Idx| changes(i, k, scalars);
     for (var, ty) in scalars {
         if !is_open(found, var, ty) {
             continue;
