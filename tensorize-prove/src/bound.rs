@@ -18,7 +18,9 @@ pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> O
         let extent = &of_rounds(extent);
         let Some((slope, rest)) = p.linear_in(var) else {
             let mut sizes = Vec::new();
-            let end = match way(ctx, &p, var, &mut sizes) {
+            let way =
+                way(ctx, &p, var, &mut sizes).or_else(|| way_of_steps(ctx, &p, (var, extent)));
+            let end = match way {
                 Some(rises) if rises == upper => Some(extent - &Idx::constant(1)),
                 Some(_) => Some(Idx::default()),
                 None => None,
@@ -77,6 +79,23 @@ fn way(ctx: &mut Context, p: &Idx, var: &Sym, sizes: &mut Vec<Idx>) -> Option<bo
         sizes.extend(needed);
         Some(found)
     })
+}
+
+/// Whether `p` never falls (`true`), or never rises (`false`), from one round to the next: `n·k - ⌊(k² + k) / 2⌋`, where the
+/// rows of a triangle begin that get shorter, rises by `n - k - 1`.
+fn way_of_steps(ctx: &mut Context, p: &Idx, (var, extent): (&Sym, &Idx)) -> Option<bool> {
+    let one = Idx::constant(1);
+    let next = p.replace(var, &(&Idx::sym(var.clone()) + &one));
+    let step = canon::idx(&(&next - p));
+    let mark = ctx.mark();
+    ctx.assume_in_range(var, &(extent - &one));
+    let way = match () {
+        () if ctx.is_non_negative(&step) => Some(true),
+        () if ctx.is_non_negative(&-&step) => Some(false),
+        () => None,
+    };
+    ctx.forget(mark);
+    way
 }
 
 /// The same number with all other terms taken into one `min` or `max` of the counter: `r + max(a, b) = max(r + a, r + b)`

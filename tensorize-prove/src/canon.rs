@@ -4,6 +4,8 @@
 //! Canonical forms serve comparison, and canonical conditions are facts, where `OfIdx` stands for the number that its
 //! polynomial says. So there is one only where there was one before; what may have wrapped is a conversion of it.
 
+mod halves;
+
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Lane, LaneRef, Order};
 use tensorize_ir::index::{Atom, Idx, Sym};
@@ -40,7 +42,7 @@ pub fn idx(i: &Idx) -> Idx {
         }
         out = &out + &product;
     }
-    out
+    halves::normal(out)
 }
 
 /// The canonical form of an expression.

@@ -274,9 +274,14 @@ fn by_conditions(round: &Round, open: &[(Sym, Idx)], o: &Access, g: &Access) -> 
 
 /// The round with the one counter that is not known yet such that `index` is at `place`: `j` of `x[i + j]` at `x[c]`.
 fn with_the_last(mut round: Round, last: &Sym, index: &Idx, place: &Idx) -> Option<Round> {
+    // The place's counters may go by the same names.
+    let open: Sym = format!("{last}@open").into();
     let (step, rest) = index
-        .substitute(&|s| round.get(s).cloned())
-        .linear_in(last)?;
+        .substitute(&|s| match s == last {
+            true => Some(Idx::sym(open.clone())),
+            false => round.get(s).cloned(),
+        })
+        .linear_in(&open)?;
     let (steps, left) = decode::divide(&canon::idx(&(place - &rest)), &step);
     round.insert(last.clone(), steps);
     left.is_zero().then_some(round)

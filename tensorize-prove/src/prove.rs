@@ -316,10 +316,8 @@ impl Once<'_> {
         guards: &mut Vec<Guard>,
     ) -> Result<Proof, Stuck> {
         let known = self.original.iter().flat_map(|p| &p.guards);
-        let one = split
-            .at_least_one
-            .then(|| Guard::NonNegative(&rounds.trip - &Idx::constant(1)));
-        let known = known.chain(&self.options.assume).cloned().chain(one);
+        let known = known.chain(&self.options.assume).cloned();
+        let known = known.chain(split.needs(&rounds.trip));
         let exactly = Options {
             best: Tier::Exact,
             worst: Tier::Exact,

@@ -4,19 +4,24 @@
 //! summary says of a round. For both, a function of its own is made of the kernel; induction over the rounds does the
 //! rest, and for that the arrays have to be all that a round leaves to the next one.
 
+mod replay;
 mod sections;
 mod set_apart;
+mod step;
 mod walking;
 
 use crate::exec::Stuck;
 use crate::loops::modified;
 use crate::names::Names;
 use crate::turns::{Turn, turns};
+use replay::{Known, Replay};
 use std::collections::{BTreeMap, BTreeSet};
+use step::stepping;
+pub(crate) use step::{Step, step};
+use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Loop, LoopMode, Param, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
-use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{self, Op, Output, Rounds, TensorType};
 
 /// What a kernel with a loop over time is made of.
@@ -28,7 +33,7 @@ pub struct Split {
     /// after it in the last.
     pub round: Function,
     /// Whether anything stands there, so that there has to be a round.
-    pub at_least_one: bool,
+    at_least_one: bool,
 }
 
 impl Split {
@@ -60,6 +65,13 @@ impl Split {
             part.validate().or_else(|e| stuck(e, parts.line))?;
         }
         Ok(split)
+    }
+
+    /// What has to hold of the number of rounds, if that is not plain to see.
+    pub fn needs(&self, trip: &Idx) -> Option<Guard> {
+        let others = trip - &Idx::constant(1);
+        let holds = others.as_constant().is_some_and(|n| n >= 0);
+        (self.at_least_one && !holds).then(|| Guard::NonNegative(others))
     }
 
     /// All the ways to take a kernel apart that there are.
@@ -120,6 +132,8 @@ struct Parts<'a> {
     walks: Vec<walking::Walk>,
     /// Variables that take turns.
     turns: BTreeMap<Sym, Turn>,
+    /// Other integers that earlier rounds have made what they are.
+    replay: Replay,
 }
 
 impl<'a> Parts<'a> {
@@ -170,7 +184,6 @@ impl<'a> Parts<'a> {
             return not("changes its counter, or a parameter, on the way");
         }
         assigned.retain(|v, _| !turns.contains_key(v));
-        let mut assigned: BTreeSet<Sym> = assigned.into_keys().collect();
         let mut walks = walking::walks(var, &before, &body, first);
         // How often the loop runs must be counted without them.
         let mut asked = BTreeSet::new();
@@ -180,7 +193,18 @@ impl<'a> Parts<'a> {
             }
         });
         walks.retain(|w| !asked.contains(&w.var) && w.var != *var && !turns.contains_key(&w.var));
-        assigned.retain(|v| !walks.iter().any(|w| w.var == *v));
+        assigned.retain(|v, _| !walks.iter().any(|w| w.var == *v));
+        let known = Known {
+            before: &before,
+            body: &body,
+            first,
+            step: &step,
+            asked: &asked,
+            turns: &turns,
+        };
+        let replay = Replay::of(&known, &assigned);
+        assigned.retain(|v, _| !replay.vars.contains_key(v));
+        let assigned: BTreeSet<Sym> = assigned.into_keys().collect();
         // What stands between the two may as well stand before both.
         let mut set_between: BTreeSet<Sym> = modified(end).0.into_keys().collect();
         set_between.insert(var.clone());
@@ -228,6 +252,7 @@ impl<'a> Parts<'a> {
             assigned,
             walks,
             turns,
+            replay,
         })
     }
 
@@ -290,7 +315,11 @@ impl<'a> Parts<'a> {
         if self.step.var == counter {
             // The parameter itself.
             body.pop();
+            let zero = Expr::int(self.step.ty, 0);
+            body.extend(self.replay.before(kernel, &number, (&self.step, zero)));
         } else {
+            let first = Expr::Var(self.step.var.clone(), self.step.ty);
+            body.extend(self.replay.before(kernel, &number, (&self.step, first)));
             body.push(self.step.after(number.clone()));
         }
         body.extend(self.walks.iter().map(|w| w.after(number.clone())));
@@ -364,42 +393,6 @@ fn has_no_loops(stmt: &Stmt) -> bool {
         loops |= matches!(part, Visited::Stmt(Stmt::Loop(_)));
     });
     !loops
-}
-
-/// A loop's step, which may also come first, and the rest of its body. Where several variables step in the end
-/// (`i++, row += width`), it is the one that the loop's condition looks at.
-fn stepping(l: &Loop) -> Option<(Step<'_>, Vec<Stmt>)> {
-    let mut asked = BTreeSet::new();
-    l.cond.visit(&mut |e| {
-        if let Expr::Var(v, _) = e {
-            asked.insert(v.clone());
-        }
-    });
-    let rest = |at: usize| [&l.body[..at], &l.body[at + 1..]].concat();
-    let mut end = l.body.len();
-    while let Some(at) = end.checked_sub(1) {
-        if let Some(step) = step(&l.body[at])
-            && asked.contains(step.var)
-            && !uses(&l.body[end..], &BTreeSet::from([step.var.clone()]))
-        {
-            return Some((step, rest(at)));
-        }
-        if !walking::adds_to_itself(&l.body[at]) {
-            break;
-        }
-        end = at;
-    }
-    if let Some(step) = l.body.last().and_then(step) {
-        return Some((step, rest(l.body.len() - 1)));
-    }
-    let step = step(l.body.first()?)?;
-    Some((
-        Step {
-            first: true,
-            ..step
-        },
-        rest(0),
-    ))
 }
 
 /// Whether rounds write where the ones before have written, by the looks of it, and read beside those places.
@@ -485,66 +478,6 @@ fn only_if(cond: Expr, then: Vec<Stmt>) -> Stmt {
         then,
         otherwise: vec![],
     }
-}
-
-/// What a loop's counter has added to it.
-pub(crate) struct Step<'a> {
-    stmt: &'a Stmt,
-    pub(crate) var: &'a Sym,
-    ty: ScalarType,
-    pub(crate) by: i128,
-    /// A round begins with it.
-    first: bool,
-}
-
-impl Step<'_> {
-    /// What so many steps add to the counter.
-    fn after(&self, number: Expr) -> Stmt {
-        // The sum fits if the kernel's own steps do: in 64 bits no smaller type's overflows, what is unsigned wraps
-        // either way, and nothing runs for 2^55 rounds.
-        let wide = match self.ty {
-            ScalarType::U64 => ScalarType::U64,
-            _ => ScalarType::I64,
-        };
-        let first = Expr::convert(wide, Expr::Var(self.var.clone(), self.ty));
-        let number = Expr::convert(wide, number);
-        let steps = match self.by {
-            1 => number,
-            by => Expr::binary(BinOp::Multiply, number, Expr::int(wide, by)),
-        };
-        let value = Expr::convert(self.ty, Expr::binary(BinOp::Add, first, steps));
-        Stmt::Assign {
-            var: self.var.clone(),
-            ty: self.ty,
-            value,
-        }
-    }
-}
-
-/// `var = var + step` or `var = var - step` with a literal, of 32 or 64 bits.
-pub(crate) fn step(stmt: &Stmt) -> Option<Step<'_>> {
-    let Stmt::Assign { var, ty, value } = stmt else {
-        return None;
-    };
-    let Expr::Binary(op, a, b) = value else {
-        return None;
-    };
-    let (Expr::Var(from, _), Expr::Const(by)) = (&**a, &**b) else {
-        return None;
-    };
-    let by = match op {
-        BinOp::Add => by.as_int(),
-        BinOp::Subtract => -by.as_int(),
-        _ => return None,
-    };
-    let fits = ty.is_int() && ty.bits() >= 32 && from == var && (1..1 << 8).contains(&by.abs());
-    fits.then_some(Step {
-        stmt,
-        var,
-        ty: *ty,
-        by,
-        first: false,
-    })
 }
 
 /// What comes before the loop, with no rounds where it returns. The loop's condition has to do without floats.

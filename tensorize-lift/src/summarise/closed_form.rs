@@ -24,6 +24,7 @@ mod rings;
 mod scatter;
 mod text;
 mod thresholds;
+mod triangular;
 
 use counters::{counters, trip};
 use text::read_outside;

@@ -128,8 +128,7 @@ fn taken_apart(
     solver: &mut Solver,
 ) -> Option<Proposal> {
     let trip = trip(&split.count, around, solver)?;
-    let one = Guard::NonNegative(&trip - &Idx::constant(1));
-    let assume: Vec<Guard> = split.at_least_one.then_some(one).into_iter().collect();
+    let assume: Vec<Guard> = split.needs(&trip).into_iter().collect();
     // No guard speaks of a round.
     if !assume.is_empty() && around.iter().any(|(outer, _)| trip.mentions(outer)) {
         return None;

@@ -258,7 +258,7 @@ fn what_lasts_holds_nothing_before_it_is_set() {
 fn what_only_loops_know_is_asked_of_no_call() {
     let unpacked = kernel(
         "void f(int n, const double *packed, double *a, int lda) { int k = 0; for (int j = 0; j < n; j++)
-         for (int i = 0; i <= j; i++) a[j * lda + i] = packed[k++]; }",
+         for (int i = 0; i <= j; i++) { for (int l = 0; l < i; l++) k++; a[j * lda + i] = packed[k++]; } }",
     );
     let mut solver = solver();
     let proposal = summarise(&unpacked, &mut solver).unwrap();

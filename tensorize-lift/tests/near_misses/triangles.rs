@@ -98,4 +98,51 @@ const CASES: &[Case] = &[
             ("b[j]", "b[i]"),
         ],
     ),
+    // Packed: what each column adds to the counter is one more than the last one's, or one less.
+    (
+        "void f(int n, const double *x, double *ap) { int kk = 0; for (int j = 0; j < n; j++) { int k = kk;
+         for (int i = 0; i <= j; i++) { ap[k] += x[i] * x[j]; k++; } kk += j + 1; } }",
+        &[
+            ("kk = 0", "kk = 1"),
+            ("kk += j + 1", "kk += j"),
+            ("kk += j + 1", "kk += j + 2"),
+            ("kk += j + 1", "kk += n - j"),
+            ("kk += j + 1", "kk += 2 * j + 1"),
+            ("kk += j + 1", "if (j > 2) kk += j + 1"),
+            ("kk += j + 1", "if (j != 2) kk += j + 1"),
+            ("kk += j + 1", "kk = j + 1"),
+            ("k = kk", "k = kk + 1"),
+            ("k++", "k += 2"),
+            ("i <= j", "i < j"),
+            ("int j = 0", "int j = 1"),
+        ],
+    ),
+    (
+        "void f(int n, const float *a, float *ap) { int k = 0; for (int i = 0; i < n; i++) for (int j = i; j < n; j++)
+         ap[k++] = a[i * n + j]; }",
+        &[
+            ("k = 0", "k = 1"),
+            ("ap[k++]", "ap[++k]"),
+            ("j = i", "j = i + 1"),
+            ("j = i", "j = 0"),
+            ("j < n", "j < n - 1"),
+            ("i * n + j", "j * n + i"),
+        ],
+    ),
+    (
+        "void f(int n, const float *ap, float *a) { for (int j = 0; j < n; j++) for (int i = j; i < n; i++)
+         a[i * n + j] = ap[i - j + j * n - j * (j - 1) / 2]; }",
+        &[
+            ("j * (j - 1) / 2", "j * (j + 1) / 2"),
+            ("j * (j - 1) / 2", "j * (j - 1)"),
+            ("j * (j - 1) / 2", "(j * (j - 1) + 1) / 2 + 1"),
+            ("j * (j - 1) / 2", "j * j / 2"),
+            ("i - j +", "i - j + 1 +"),
+        ],
+    ),
+    // What an earlier round has added is nothing that memory says later.
+    (
+        "void f(int n, int *s, int *out) { int k = 0; for (int j = 0; j < n; j++) { k = j * s[0]; out[j] = k; s[0] = j + 2; } }",
+        &[("k = j * s[0]; out[j] = k;", "out[j] = k; k += s[0];")],
+    ),
 ];

@@ -4,6 +4,7 @@ use super::rings::rings;
 use super::text::by_data;
 use super::thresholds::thresholds;
 use super::token;
+use super::triangular::triangular;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef};
@@ -94,6 +95,7 @@ pub(super) fn counters(
     hold_wherever_others_are(exec, l, start, k, scalars, &sure, &mut found)?;
     followers(exec, l, start, k, scalars, &mut found)?;
     thresholds(exec, l, start, k, scalars, &mut found)?;
+    triangular(exec, l, start, k, scalars, &mut found)?;
     Ok(found)
 }
 
@@ -279,7 +281,7 @@ pub(super) fn written_everywhere(state: &mut State) {
 }
 
 /// The start of a round with what is known of the counters.
-fn counted(
+pub(super) fn counted(
     start: &State,
     scalars: &BTreeMap<Sym, ScalarType>,
     found: &BTreeMap<Sym, Idx>,
