@@ -11,6 +11,8 @@ use tensorize_ir::op::CmpOp;
 /// are replaced by the end of their range at which `p` is largest (or smallest), innermost first.
 pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> Option<Idx> {
     let mut p = canon::idx(p);
+    let depends = |n: &Idx| loops.iter().any(|(v, _)| n.mentions(v));
+    let ragged = loops.iter().any(|(_, n)| depends(n));
     for (var, extent) in loops.iter().rev() {
         if !p.mentions(var) {
             continue;
@@ -31,7 +33,8 @@ pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> O
             }
             p = match end {
                 Some(end) => canon::idx(&p.replace(var, &end)),
-                None => bound_in_quotients(ctx, &p, (var, extent), upper)?,
+                None => bound_in_quotients(ctx, &p, (var, extent), upper)
+                    .or_else(|| loosely(ctx, &p, (var, extent), upper).filter(|_| ragged))?,
             };
             continue;
         };
@@ -56,6 +59,34 @@ pub fn bound(ctx: &mut Context, p: &Idx, loops: &[(Sym, Idx)], upper: bool) -> O
         };
     }
     Some(p)
+}
+
+/// [`bound`] with one side of a minimum or maximum for the whole, as the last element of a row of a band matrix,
+/// `lda·j - j + min(m, j + k)`, is no further than `lda·j + k`. No round need be there: for rows of several lengths only, of which
+/// nobody takes it that all is touched.
+fn loosely(ctx: &mut Context, p: &Idx, (var, extent): (&Sym, &Idx), upper: bool) -> Option<Idx> {
+    let mut sides = Vec::new();
+    for (monomial, c) in p.terms() {
+        let [atom @ (Atom::Max(a, b) | Atom::Min(a, b))] = monomial else {
+            continue;
+        };
+        let is_most = matches!(atom, Atom::Min(..)) == (c > 0);
+        if is_most == upper && atom.mentions(var) {
+            let rest = p - &(&Idx::constant(c) * &Idx::atom(atom.clone()));
+            let with = |side: &Idx| canon::idx(&(&rest + &(&Idx::constant(c) * side)));
+            sides.extend([with(a), with(b)]);
+        }
+    }
+    // What leaves fewer terms that move is closer.
+    sides.sort_by_key(|p| {
+        p.terms()
+            .filter(|(m, _)| m.iter().any(|a| a.mentions(var)))
+            .count()
+    });
+    let range = [(var.clone(), extent.clone())];
+    sides
+        .iter()
+        .find_map(|side| bound(ctx, side, &range, upper))
 }
 
 /// How many rounds a loop has, if it has any: of `max(0, n)`, that is `n`.

@@ -121,6 +121,8 @@ struct Parts<'a> {
     /// Variables that it sets for `first`.
     starts: Vec<Stmt>,
     first: Vec<Stmt>,
+    /// What says after `first`, of every round or of none, that there is no more to do.
+    skips: Vec<Stmt>,
     last: &'a [Stmt],
     body: Vec<Stmt>,
     the_loop: &'a Loop,
@@ -167,7 +169,8 @@ impl<'a> Parts<'a> {
         let (apart, first) = set_apart::set_apart(&all_before[begins..ends], &body);
         let first = &first[..];
         let (start, moved) = set_apart::set_later(&all_before[..begins], &[&apart, first].concat());
-        let end = &[moved, &all_before[ends..]].concat()[..];
+        let (skips, rest) = skips(&all_before[ends..], first);
+        let end = &[moved, &rest].concat()[..];
         let mut before: Vec<Stmt> = [start, &apart, end].concat();
         let turns = turns(&before, &body, &[first, last]);
         before.retain(|s| !matches!(s, Stmt::Assign { var, .. } if turns.contains_key(var)));
@@ -175,6 +178,8 @@ impl<'a> Parts<'a> {
         let (in_first, arrays) = modified(first);
         assigned.extend(in_first);
         written.extend(arrays);
+        let mut by_round: BTreeSet<Sym> = assigned.keys().cloned().collect();
+        by_round.insert(var.clone());
         // What is done last may use any variable for something else: no round begins after it.
         let (in_last, arrays) = modified(last);
         written.extend(arrays);
@@ -216,11 +221,12 @@ impl<'a> Parts<'a> {
             return not("goes on with a variable that was in use before");
         }
         let mut changes = false;
-        visit(&before, &mut |part| {
-            changes |=
-                matches!(part, Visited::Expr(Expr::Load { array, .. }) if written.contains(array));
-        });
-        if changes {
+        for part in [&before, &skips] {
+            visit(part, &mut |part| {
+                changes |= matches!(part, Visited::Expr(Expr::Load { array, .. }) if written.contains(array));
+            });
+        }
+        if changes || uses(&skips, &by_round) {
             return not("changes what was read before it");
         }
         let mut returns = false;
@@ -244,6 +250,7 @@ impl<'a> Parts<'a> {
             starts: constants(start, &assigned),
             before,
             first: first.to_vec(),
+            skips,
             last,
             body,
             the_loop,
@@ -339,6 +346,7 @@ impl<'a> Parts<'a> {
                 then,
             ));
         }
+        body.extend_from_slice(&self.skips);
         if self.step.first {
             body.push(self.step.stmt.clone());
         }
@@ -480,14 +488,43 @@ fn only_if(cond: Expr, then: Vec<Stmt>) -> Stmt {
     }
 }
 
-/// What comes before the loop, with no rounds where it returns. The loop's condition has to do without floats.
+/// What comes before the loop, with no rounds where it returns. The loop's condition has to do without floats. Where floats or
+/// memory say that it returns, as `if (alpha == 0) return;` does, the loop has its rounds, each of which says so for itself.
 fn counting(stmts: &[Stmt]) -> Vec<Stmt> {
+    let stmts: Vec<Stmt> = stmts
+        .iter()
+        .filter(|s| !returns_by_data(s))
+        .cloned()
+        .collect();
     let no_rounds = Stmt::Return(Some(Expr::int(Rounds::COUNTER, 0)));
-    rewritten(stmts, &|s| match s {
+    rewritten(&stmts, &|s| match s {
         Stmt::Assign { ty, .. } if ty.is_float() => None,
         Stmt::Return(_) => Some(no_rounds.clone()),
         other => Some(other.clone()),
     })
+}
+
+/// The statements between `first` and a loop that return where data say so, and the others: with nothing done first, they may
+/// as well stand before all.
+fn skips(between: &[Stmt], first: &[Stmt]) -> (Vec<Stmt>, Vec<Stmt>) {
+    let skips = |s: &Stmt| !first.is_empty() && returns_by_data(s);
+    between.iter().cloned().partition(skips)
+}
+
+/// Whether a statement does nothing but return, where floats or memory say so.
+fn returns_by_data(stmt: &Stmt) -> bool {
+    let Stmt::If {
+        cond,
+        then,
+        otherwise,
+    } = stmt
+    else {
+        return false;
+    };
+    let mut by_data = false;
+    cond.visit(&mut |e| by_data |= matches!(e, Expr::Load { .. }) || e.ty().is_float());
+    let only_returns = |s: &Stmt| matches!(s, Stmt::Return(_));
+    by_data && [then, otherwise].into_iter().flatten().all(only_returns)
 }
 
 /// The statements without assignments to these.

@@ -127,6 +127,13 @@ fn ends_of_indices() {
         ("3 - floordiv(i*i - i, 2) + s", &[("i", "n")]),
         ("n*i - i*i", &[("i", "n")]),
         ("n*i - floordiv(i*i + i, 2)", &[("i", "m")]),
+        // Of bands: between what is furthest and this there may be nothing, so only where rows differ in length.
+        (
+            "m*i - i + max(0, i - s) + j",
+            &[("i", "n"), ("j", "max(0, min(t, i + s) - max(0, i - s))")],
+        ),
+        ("m*i - i + min(n, i + s)", &[("i", "t")]),
+        ("m*i - i + max(n, i - s)", &[("i", "t")]),
         // Of multiples, too.
         ("m*i - m*max(s, i - t) + 3", &[("i", "n")]),
         ("2*m*(i - min(n - 1, i)) + s", &[("i", "n")]),
@@ -179,7 +186,7 @@ fn ends_of_indices() {
         }
     }
     // What rises and falls has none.
-    assert_eq!(found, 2 * cases.len() - 6, "bounds that are found");
+    assert_eq!(found, 2 * cases.len() - 10, "bounds that are found");
 }
 
 /// A round that has the place is the one at the position that is found, for sizes that meet the guards.
