@@ -116,10 +116,13 @@ fn way(ctx: &mut Context, p: &Idx, var: &Sym, sizes: &mut Vec<Idx>) -> Option<bo
 /// rows of a triangle begin that get shorter, rises by `n - k - 1`.
 fn way_of_steps(ctx: &mut Context, p: &Idx, (var, extent): (&Sym, &Idx)) -> Option<bool> {
     let one = Idx::constant(1);
-    let next = p.replace(var, &(&Idx::sym(var.clone()) + &one));
-    let step = canon::idx(&(&next - p));
+    // In any round: what is known of the counter may be so in some rounds only, in which something is touched.
+    let any = ctx.fresh.name(var);
+    let now = p.replace(var, &Idx::sym(any.clone()));
+    let next = p.replace(var, &(&Idx::sym(any.clone()) + &one));
+    let step = canon::idx(&(&next - &now));
     let mark = ctx.mark();
-    ctx.assume_in_range(var, &(extent - &one));
+    ctx.assume_in_range(&any, &(extent - &one));
     let way = match () {
         () if ctx.is_non_negative(&step) => Some(true),
         () if ctx.is_non_negative(&-&step) => Some(false),

@@ -371,3 +371,49 @@ fn columns_of_rows_that_are_a_size_apart() {
         }
     }
 }
+
+/// What is known of the counters where something is touched may hold in some rounds only, and the others are bounded as well.
+#[test]
+fn ends_where_conditions_hold() {
+    type Nest = &'static [(&'static str, &'static str)];
+    // An index in loops, and what is not negative where it is touched.
+    let cases: &[(&str, Nest, &str)] = &[
+        (
+            "m*j - floordiv(j*j - j, 2) + i",
+            &[("j", "n"), ("i", "max(0, m - j)")],
+            "m - j - 1",
+        ),
+        ("m*j - floordiv(j*j + j, 2)", &[("j", "n")], "m - j - 1"),
+        ("floordiv(j*j - j, 2) - m*j", &[("j", "n")], "j - m"),
+        ("5*j - floordiv(j*j - j, 2)", &[("j", "n")], "4 - j"),
+        (
+            "n*j - floordiv(j*j - j, 2) + i",
+            &[("j", "n"), ("i", "max(0, n - j)")],
+            "n - j - 1",
+        ),
+    ];
+    let mut found = 0;
+    for (index, nest, known) in cases {
+        let (index, nest, known) = (idx(index), loops(nest), idx(known));
+        for upper in [false, true] {
+            let (end, guards) = in_context(|ctx| {
+                for (var, extent) in &nest {
+                    ctx.assume_in_range(var, extent);
+                }
+                ctx.assume_non_negative(&known);
+                (bound(ctx, &index, &nest, upper), ctx.guards().to_vec())
+            });
+            let Some(end) = end else { continue };
+            found += 1;
+            for at in sizes(&guards) {
+                for round in rounds(&nest, &at) {
+                    let touched = value(&known, &round) >= 0;
+                    let (place, end) = (value(&index, &round), value(&end, &at));
+                    let within = if upper { place <= end } else { place >= end };
+                    assert!(!touched || within, "{index}: {place}, {end} in {round:?}");
+                }
+            }
+        }
+    }
+    assert!(found >= 2, "{found}");
+}
