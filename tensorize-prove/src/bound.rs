@@ -117,7 +117,7 @@ fn way(ctx: &mut Context, p: &Idx, var: &Sym, sizes: &mut Vec<Idx>) -> Option<bo
 fn way_of_steps(ctx: &mut Context, p: &Idx, (var, extent): (&Sym, &Idx)) -> Option<bool> {
     let one = Idx::constant(1);
     // In any round: what is known of the counter may be so in some rounds only, in which something is touched.
-    let any = ctx.fresh.name(var);
+    let any: Sym = format!("{var}@any").into();
     let now = p.replace(var, &Idx::sym(any.clone()));
     let next = p.replace(var, &(&Idx::sym(any.clone()) + &one));
     let step = canon::idx(&(&next - &now));

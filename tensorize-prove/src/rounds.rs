@@ -71,7 +71,7 @@ impl Split {
     pub fn needs(&self, trip: &Idx) -> Option<Guard> {
         let others = trip - &Idx::constant(1);
         let holds = others.as_constant().is_some_and(|n| n >= 0);
-        (self.at_least_one && !holds).then(|| Guard::NonNegative(others))
+        (self.at_least_one && !holds).then_some(Guard::NonNegative(others))
     }
 
     /// All the ways to take a kernel apart that there are.
