@@ -168,6 +168,8 @@ fn the_parts_do_what_the_kernel_does() {
          u[i] += u[i - 1] + k; } }",
         "void f(unsigned *u, unsigned *v, int n) { int now = 0, k = 0; for (int i = 0; i < n; i++) { u[i] += k; if (now) k += i; now = 1 - now;
          v[i] = u[0]; } }",
+        "void f(unsigned *u, unsigned *v, int n) { int k = 0; long round = 3; for (int i = 0; i < n; i++) { u[i] += v[k % 7]; round++; k += round;
+         v[0] = k; } }",
         // Where data say that there is nothing to do, nothing is done; what stands before was.
         "void f(unsigned *u, unsigned *v, int n) { if (v[n % 5] > 8) return; for (int i = 1; i < n; i++) u[i] += u[i - 1]; }",
         "void f(unsigned *u, unsigned *v, int n) { u[0] = 77; if (v[n % 5] > 8) return; for (int i = 1; i < n; i++) u[i] += u[i - 1]; }",

@@ -87,6 +87,10 @@ impl Replay {
             return vec![];
         }
         let mut names = Names::of(kernel);
+        // The number is none of the kernel's own.
+        if let Expr::Var(name, _) = number {
+            names.take(name.clone());
+        }
         let renamed: BTreeMap<Sym, Sym> = modified(&self.round)
             .0
             .into_keys()
