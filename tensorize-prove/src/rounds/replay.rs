@@ -59,10 +59,13 @@ impl Replay {
             let Some(all) = sources(&whole, var) else {
                 continue;
             };
-            if !all
-                .iter()
-                .any(|v| in_first.contains_key(v) || known.turns.contains_key(v))
-            {
+            let known_so = |v: &Sym| {
+                let carried = begun.contains_key(v) && is_carried(&whole, v);
+                !in_first.contains_key(v)
+                    && !known.turns.contains_key(v)
+                    && (!carried || only_adds(&whole, v))
+            };
+            if all.iter().all(known_so) {
                 vars.insert(var.clone(), *ty);
                 made_of.extend(all);
             }
@@ -144,6 +147,34 @@ fn is_carried(round: &[Stmt], var: &Sym) -> bool {
         }
     }
     false
+}
+
+/// Whether all that a round does to a variable is to add to it or take off what does not look at it. Of others, as
+/// `left -= min(left, 64)`, nobody finds a closed form.
+fn only_adds(round: &[Stmt], var: &Sym) -> bool {
+    let of_it = BTreeSet::from([var.clone()]);
+    let (mut only, mut read) = (true, BTreeSet::new());
+    let mut reads = |e: &Expr| {
+        e.visit(&mut |e| {
+            if let Expr::Var(v, _) = e {
+                read.insert(v.clone());
+            }
+        });
+    };
+    let slice = slice(round, &of_it);
+    visit(&slice, &mut |part| match part {
+        Visited::Stmt(Stmt::Assign { value, .. }) => match value {
+            Expr::Binary(BinOp::Add | BinOp::Subtract, own, by) => {
+                only &= matches!(&**own, Expr::Var(v, _) if v == var);
+                reads(by);
+            }
+            _ => only = false,
+        },
+        Visited::Stmt(Stmt::If { cond, .. } | Stmt::Loop(Loop { cond, .. })) => reads(cond),
+        _ => {}
+    });
+    let looks_at_it = |v: &Sym| sources(round, v).is_none_or(|all| all.contains(var));
+    only && !read.iter().any(looks_at_it)
 }
 
 /// The variables of a round from which one comes, itself among them; nothing if memory is looked at, or what is no integer.
