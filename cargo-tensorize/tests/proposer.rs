@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The rows that it writes differ in length, up and down, which no proposer of ours has a summary for today. The
+/// The rows that it writes differ in length, up and down, and every other place is left out, which no proposer of ours has a summary for today. The
 /// prover knows what to do with one.
 const STAIRS: &str = "\
 void stairs(float s, float *b, int n)
@@ -14,13 +14,13 @@ void stairs(float s, float *b, int n)
     for (int k = 0; k < 3 * n; k++)
         b[k] = 0;
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < i % 3; j++)
+        for (int j = 0; j < i % 4; j += 2)
             b[i * 3 + j] = s;
 }
 ";
 
 const RIGHT: &str = "func @stairs(s: f32, b: ptr<f32>, n: i32) {
-  %x = generic select(index_compare(LT, #1, mod(#0, 3)), s, 0.0:f32) : tensor<n x 3 x f32>
+  %x = generic select(index_compare(LT, #1, mod(#0, 4)), select(index_compare(EQ, mod(#1, 2), 0), s, 0.0:f32), 0.0:f32) : tensor<n x 3 x f32>
   store b[#0*3 + #1] = %x
 }";
 
