@@ -61,7 +61,14 @@ impl Stages<'_> {
         let start = Instant::now();
         let given = given.map(Proposal::from);
         self.solver.take_death();
-        match limit::within(limit, || self.find_proof(function, given)) {
+        let before = self.kernel.report.clone();
+        let mut found = limit::within(limit, || self.find_proof(function, given.clone()));
+        // What Z3 was asked when it ended is unknown, and so something simpler may have been found than there is.
+        if self.solver.take_death().is_some() {
+            self.kernel.report = before;
+            found = limit::within(limit, || self.find_proof(function, given));
+        }
+        match found {
             Ok(Some(found)) => return Some(found),
             Err(cut_off) => self.out_of_time(Some(cut_off)),
             // Nothing was cut off, but the solver answered nothing any more.
