@@ -205,7 +205,6 @@ impl<'a> Parts<'a> {
             first,
             step: &step,
             asked: &asked,
-            turns: &turns,
         };
         let replay = Replay::of(&known, &assigned);
         assigned.retain(|v, _| !replay.vars.contains_key(v));

@@ -5,7 +5,6 @@
 use super::Step;
 use crate::loops::modified;
 use crate::names::Names;
-use crate::turns::Turn;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{
@@ -34,7 +33,6 @@ pub(super) struct Known<'a> {
     pub step: &'a Step<'a>,
     /// What the loop's condition looks at: how often it runs is counted without them.
     pub asked: &'a BTreeSet<Sym>,
-    pub turns: &'a BTreeMap<Sym, Turn>,
 }
 
 impl Replay {
@@ -61,9 +59,7 @@ impl Replay {
             };
             let known_so = |v: &Sym| {
                 let carried = begun.contains_key(v) && is_carried(&whole, v);
-                !in_first.contains_key(v)
-                    && !known.turns.contains_key(v)
-                    && (!carried || only_adds(&whole, v))
+                !in_first.contains_key(v) && (!carried || only_adds(&whole, v))
             };
             if all.iter().all(known_so) {
                 vars.insert(var.clone(), *ty);
@@ -163,9 +159,9 @@ fn only_adds(round: &[Stmt], var: &Sym) -> bool {
     };
     let slice = slice(round, &of_it);
     visit(&slice, &mut |part| match part {
-        Visited::Stmt(Stmt::Assign { value, .. }) => match value {
+        Visited::Stmt(Stmt::Assign { value, .. }) => match unconverted(value) {
             Expr::Binary(BinOp::Add | BinOp::Subtract, own, by) => {
-                only &= matches!(&**own, Expr::Var(v, _) if v == var);
+                only &= matches!(unconverted(own), Expr::Var(v, _) if v == var);
                 reads(by);
             }
             _ => only = false,
@@ -175,6 +171,14 @@ fn only_adds(round: &[Stmt], var: &Sym) -> bool {
     });
     let looks_at_it = |v: &Sym| sources(round, v).is_none_or(|all| all.contains(var));
     only && !read.iter().any(looks_at_it)
+}
+
+/// The number before it was made one of other types, as in `k = (int)((long)k + step)`.
+fn unconverted(e: &Expr) -> &Expr {
+    match e {
+        Expr::Convert(_, inner) => unconverted(inner),
+        e => e,
+    }
 }
 
 /// The variables of a round from which one comes, itself among them; nothing if memory is looked at, or what is no integer.

@@ -2,7 +2,7 @@
 
 use super::rings::rings;
 use super::text::by_data;
-use super::thresholds::thresholds;
+use super::thresholds::threshold;
 use super::token;
 use super::triangular::triangular;
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,8 +94,7 @@ pub(super) fn counters(
     }
     hold_wherever_others_are(exec, l, start, k, scalars, &sure, &mut found)?;
     followers(exec, l, start, k, scalars, &mut found)?;
-    thresholds(exec, l, start, k, scalars, &mut found)?;
-    triangular(exec, l, start, k, scalars, &mut found)?;
+    of_other_steps(exec, l, start, k, scalars, &mut found)?;
     Ok(found)
 }
 
@@ -281,7 +280,7 @@ pub(super) fn written_everywhere(state: &mut State) {
 }
 
 /// The start of a round with what is known of the counters.
-pub(super) fn counted(
+fn counted(
     start: &State,
     scalars: &BTreeMap<Sym, ScalarType>,
     found: &BTreeMap<Sym, Idx>,
@@ -342,6 +341,53 @@ fn followers(
             }
         }
         if !more {
+            return Ok(());
+        }
+    }
+}
+
+/// Integers that do not step by the same in each round, and of which a formula says what they come to.
+fn of_other_steps(
+    exec: &mut Executor,
+    l: &Loop,
+    start: &State,
+    k: &Sym,
+    scalars: &BTreeMap<Sym, ScalarType>,
+    found: &mut BTreeMap<Sym, Idx>,
+) -> Result<(), Stuck> {
+    loop {
+        let is_open = |var: &Sym, ty: &ScalarType| {
+            ty.is_int() && start.scalars.contains_key(var) && !found.contains_key(var)
+        };
+        let open: Vec<&Sym> = (scalars.iter())
+            .filter(|(v, ty)| is_open(v, ty))
+            .map(|(v, _)| v)
+            .collect();
+        if found.is_empty() || open.is_empty() {
+            return Ok(());
+        }
+        let saved = exec.ctx.save();
+        // How many rounds an inner loop has, `n - 1 - i` or none, is told where this one has its rounds.
+        if let Ok(trip) = trip(exec, l, &counted(start, scalars, found), k) {
+            exec.ctx.assume_in_range(k, &trip);
+        }
+        let end = round_of_unknowns(exec, l, start, k, scalars, found);
+        exec.ctx.restore(saved);
+        let end = end?;
+        let changes = |i: &Idx| changes(i, k, scalars);
+        let before = found.len();
+        for var in open {
+            let (Some(first), Some(next)) = (start.scalars.get(var), end.scalars.get(var)) else {
+                continue;
+            };
+            let own = Idx::sym(token(var, k));
+            let sum =
+                threshold(next, &own, k, &changes).or_else(|| triangular(next, &own, k, &changes));
+            if let Some(sum) = sum {
+                found.insert(var.clone(), canon::idx(&(&as_idx(first) + &sum)));
+            }
+        }
+        if found.len() == before {
             return Ok(());
         }
     }

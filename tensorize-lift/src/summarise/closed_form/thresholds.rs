@@ -1,51 +1,21 @@
 //! Counters that step from some round on, or up to one, as the place of a result does that begins when a filter has warmed up:
 //! `if (i >= start) out[k++] = …`.
 
-use super::counters::{changes, round_of_unknowns};
-use super::token;
-use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::Loop;
 use tensorize_ir::op::CmpOp;
-use tensorize_ir::scalar::ScalarType;
 use tensorize_prove::canon;
-use tensorize_prove::eval::{as_idx, index_like};
-use tensorize_prove::exec::{Executor, State, Stuck};
+use tensorize_prove::eval::index_like;
 
-/// Adds such counters to those that are `found`.
-pub(super) fn thresholds(
-    exec: &mut Executor,
-    l: &Loop,
-    start: &State,
+/// What such a counter has come to before round `k`, if it becomes `next`. It is `own` when the round begins.
+pub(super) fn threshold(
+    next: &ElemRef,
+    own: &Idx,
     k: &Sym,
-    scalars: &BTreeMap<Sym, ScalarType>,
-    found: &mut BTreeMap<Sym, Idx>,
-) -> Result<(), Stuck> {
-    let is_open = |found: &BTreeMap<Sym, Idx>, var: &Sym, ty: &ScalarType| {
-        ty.is_int() && start.scalars.contains_key(var) && !found.contains_key(var)
-    };
-    if found.is_empty() || !scalars.iter().any(|(v, ty)| is_open(found, v, ty)) {
-        return Ok(());
-    }
-    let end = round_of_unknowns(exec, l, start, k, scalars, found)?;
-    let varies = |i: &Idx| changes(i, k, scalars);
-    for (var, ty) in scalars {
-        if !is_open(found, var, ty) {
-            continue;
-        }
-        let (Some(first), Some(next)) = (start.scalars.get(var), end.scalars.get(var)) else {
-            continue;
-        };
-        let own = Idx::sym(token(var, k));
-        if let Some((step, rounds)) = step_and_rounds(next, &own, k).filter(|(s, _)| !varies(s))
-            && !varies(&rounds.from)
-        {
-            let at = &as_idx(first) + &(&step * &rounds.before(k));
-            found.insert(var.clone(), canon::idx(&at));
-        }
-    }
-    Ok(())
+    changes: &dyn Fn(&Idx) -> bool,
+) -> Option<Idx> {
+    let (step, rounds) = step_and_rounds(next, own, k)?;
+    (!changes(&step) && !changes(&rounds.from)).then(|| &step * &rounds.before(k))
 }
 
 /// The rounds from this one on, or those before it.
