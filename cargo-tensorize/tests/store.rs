@@ -184,6 +184,23 @@ fn runs_in(group: i32) -> Option<String> {
     })
 }
 
+/// The same command, run by a program that runs what its last arguments are.
+fn by(program: &[&str], run: &Command) -> Command {
+    let mut outer = Command::new(program[0]);
+    outer
+        .args(&program[1..])
+        .arg(run.get_program())
+        .args(run.get_args());
+    outer.current_dir(run.get_current_dir().unwrap());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    outer
+}
+
 /// Ctrl-C goes to all that the terminal has in the foreground: what is stored is whole, and nothing runs on.
 #[test]
 fn interrupted_at_any_time() {
@@ -192,7 +209,8 @@ fn interrupted_at_any_time() {
     let mut interrupted = 0;
     for round in 0..20_u64 {
         p.reset();
-        let mut child = command(p.path(), &[])
+        // Who has started the tests may have them ignore it, as shells do what runs in the background.
+        let mut child = by(&["env", "--default-signal=INT"], &command(p.path(), &[]))
             .env("TMPDIR", left.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -222,18 +240,8 @@ fn interrupted_at_any_time() {
 #[test]
 fn a_largest_size_of_files_is_told_as_a_full_disk_is() {
     let p = project(KERNELS);
-    let run = command(p.path(), &[]);
-    let mut limited = Command::new("bash");
-    limited
-        .args(["-c", "ulimit -f 1; exec \"$@\"", "bash"])
-        .arg(run.get_program())
-        .args(run.get_args())
-        .current_dir(p.path());
-    limited.envs(
-        run.get_envs()
-            .filter_map(|(name, value)| Some((name, value?))),
-    );
-    let out = limited.output().unwrap();
+    let limit = ["bash", "-c", "ulimit -f 1; exec \"$@\"", "bash"];
+    let out = by(&limit, &command(p.path(), &[])).output().unwrap();
     assert_eq!(code(&out), 101, "{out:?}");
     assert!(stderr(&out).contains("TZ0703"), "{}", stderr(&out));
     assert!(stdout(&out).contains("2 proven"), "{}", stdout(&out));

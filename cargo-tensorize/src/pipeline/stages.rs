@@ -60,14 +60,9 @@ impl Stages<'_> {
         let limit = self.settings.time_limit;
         let start = Instant::now();
         let given = given.map(Proposal::from);
-        self.solver.take_death();
-        let before = self.kernel.report.clone();
-        let mut found = limit::within(limit, || self.find_proof(function, given.clone()));
-        // What Z3 was asked when it ended is unknown, and so something simpler may have been found than there is.
-        if self.solver.take_death().is_some() {
-            self.kernel.report = before;
-            found = limit::within(limit, || self.find_proof(function, given));
-        }
+        let found = self.undisturbed(|stages| {
+            limit::within(limit, || stages.find_proof(function, given.clone()))
+        });
         match found {
             Ok(Some(found)) => return Some(found),
             Err(cut_off) => self.out_of_time(Some(cut_off)),
@@ -84,6 +79,19 @@ impl Stages<'_> {
             d.notes.push(note);
         }
         None
+    }
+
+    /// Does this, and once more if Z3 ended by itself on the way, as when an interrupt reaches it alone: what it was asked then is
+    /// unknown, and so something simpler may have come of it than there is.
+    fn undisturbed<T>(&mut self, work: impl Fn(&mut Self) -> T) -> T {
+        self.solver.take_death();
+        let before = self.kernel.report.clone();
+        let done = work(self);
+        if self.solver.take_death().is_none() {
+            return done;
+        }
+        self.kernel.report = before;
+        work(self)
     }
 
     /// Has a program of the user's propose, and the prover judge.
@@ -295,13 +303,15 @@ impl Stages<'_> {
             tier: self.settings.tier,
         };
         for target in &self.settings.targets {
-            let work = || generate::generate(target, &subject, self.solver);
-            let (report, artefact) =
-                limit::within(self.settings.time_limit, work).unwrap_or_else(|work| {
-                    let why = format!("the time limit was reached; what was open: {}", work.what);
-                    let status = TargetStatus::Failed;
-                    (TargetReport::without_code(status, why), None)
-                });
+            let generated = self.undisturbed(|stages| {
+                let work = || generate::generate(target, &subject, stages.solver);
+                limit::within(stages.settings.time_limit, work)
+            });
+            let (report, artefact) = generated.unwrap_or_else(|work| {
+                let why = format!("the time limit was reached; what was open: {}", work.what);
+                let status = TargetStatus::Failed;
+                (TargetReport::without_code(status, why), None)
+            });
             if report.status == TargetStatus::Failed {
                 let message = format!("no code for {target}: {}", report.why);
                 let d = Diagnostic::warning("TZ0602", message).at(Some(self.kernel.span.clone()));

@@ -306,37 +306,45 @@ fn missing_tools_are_named_with_a_remedy() {
 #[test]
 fn a_solver_that_dies_is_told() {
     let dir = tempfile::tempdir().unwrap();
-    let out = with_solver(dir.path(), "read -r line\nkill -SEGV $$");
+    let out = with_solver(dir.path(), &[], "read -r line\nkill -SEGV $$");
     assert!(stdout(&out).contains("1 not proven"), "{}", stdout(&out));
     let told = stderr(&out);
     assert!(told.contains("Z3 ended by itself (signal: 11"), "{told}");
 }
 
-/// Once, as when an interrupt reaches it first: then all is asked anew, and what is found is what there is.
+/// Once, as when an interrupt reaches it alone: then all is asked anew, and what is found is what there is.
 #[test]
 fn a_solver_that_dies_once_takes_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let real = tensorize_prove::solver::find();
-    let once = format!(
-        "if mkdir '{}/died' 2>/dev/null; then read -r line; kill -INT $$; fi\nexec '{}' \"$@\"",
-        dir.path().display(),
-        real.display()
-    );
-    let summary = |body: &str| {
-        let out = with_solver(dir.path(), body);
-        let told = stdout(&out);
-        let row = told.lines().find(|l| l.contains("proven"));
-        let row = row.unwrap_or_else(|| panic!("{told} {}", stderr(&out)));
-        let columns: Vec<&str> = row.split_whitespace().take(4).collect();
-        columns.join(" ")
+    let real = format!("'{}' \"$@\"", tensorize_prove::solver::find().display());
+    let died = dir.path().join("died");
+    let lifted = |body: &str| {
+        let args = ["--target", "cpu", "--message-format", "json"];
+        let out = with_solver(dir.path(), &args, body);
+        let mut kernel = json(&out)[0].clone();
+        assert_eq!(kernel["status"], "proven", "{kernel} {}", stderr(&out));
+        kernel.as_object_mut().unwrap().remove("times_us");
+        kernel
     };
-    let died = summary(&once);
-    assert!(dir.path().join("died").exists());
-    assert_eq!(died, summary(&format!("exec '{}' \"$@\"", real.display())));
+    let undisturbed = lifted(&format!("exec {real}"));
+    for question in 1..=8 {
+        let until = format!(
+            "n=0; while IFS= read -r line; do
+                case $line in *check-sat*) n=$((n + 1)); [ $n = {question} ] && break;; esac
+                printf '%s\\n' \"$line\"
+             done"
+        );
+        let once = format!(
+            "if mkdir '{}' 2>/dev/null; then ({until}) | {real}; kill -INT $$; fi\nexec {real}",
+            died.display()
+        );
+        assert_eq!(lifted(&once), undisturbed, "died when asked {question}");
+        std::fs::remove_dir(&died).unwrap();
+    }
 }
 
 /// Lifts a kernel with this shell script in the place of Z3.
-fn with_solver(dir: &Path, body: &str) -> Output {
+fn with_solver(dir: &Path, args: &[&str], body: &str) -> Output {
     let (z3, kernel) = (dir.join("z3"), dir.join("k.c"));
     std::fs::write(&kernel, "int less(int a, int b) { return a - b; }").unwrap();
     let real = tensorize_prove::solver::find();
@@ -349,6 +357,7 @@ fn with_solver(dir: &Path, body: &str) -> Output {
     std::fs::set_permissions(&z3, executable).unwrap();
     Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"))
         .arg("lift")
+        .args(args)
         .arg(&kernel)
         .env("TENSORIZE_Z3", &z3)
         .current_dir(fixtures())
