@@ -335,7 +335,7 @@ fn a_solver_that_dies_once_takes_nothing() {
              done"
         );
         let once = format!(
-            "if mkdir '{}' 2>/dev/null; then ({until}) | {real}; kill -INT $$; fi\nexec {real}",
+            "if mkdir '{}' 2>/dev/null; then ({until}) | {real}; kill -KILL $$; fi\nexec {real}",
             died.display()
         );
         assert_eq!(lifted(&once), undisturbed, "died when asked {question}");
