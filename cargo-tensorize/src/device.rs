@@ -22,8 +22,8 @@ use tensorize_rt::{
 
 /// What became of one kernel's code.
 pub enum Outcome {
-    /// It ran.
-    Ran(Verdict),
+    /// It ran, on the device of this name.
+    Ran(Verdict, String),
     /// It did not, for this reason.
     NotRun(String),
 }
@@ -55,7 +55,17 @@ pub fn check(proven: &Proven, artefact: &Artefact, target: &str) -> Outcome {
     }));
     match declined.take() {
         Some(why) => Outcome::NotRun(why),
-        None => Outcome::Ran(verdict),
+        None => {
+            let device = api(target).device().filter(|name| !name.is_empty());
+            Outcome::Ran(verdict, device.unwrap_or("a device").to_owned())
+        }
+    }
+}
+
+fn api(target: &str) -> Api {
+    match target {
+        "cuda" => Api::Cuda,
+        _ => Api::OpenCl,
     }
 }
 
@@ -86,12 +96,8 @@ impl Loaded {
         let kernels: Vec<&str> = (entry.split_whitespace())
             .map(|k| &*k.to_owned().leak())
             .collect();
-        let api = match target {
-            "cuda" => Api::Cuda,
-            _ => Api::OpenCl,
-        };
         let code = Code::Device {
-            api,
+            api: api(target),
             source: source.to_owned().leak(),
             kernels: kernels.leak(),
         };

@@ -45,7 +45,7 @@ fn on_device(kernel: &mut Kernel, target: &str) {
     let outcome = device::check(proven, artefact, target);
     kernel.report.times_us.differential += micros(start.elapsed());
     match outcome {
-        device::Outcome::Ran(verdict) => ran(kernel, target, &verdict, &format!("{target} device")),
+        device::Outcome::Ran(verdict, on) => ran(kernel, target, &verdict, &on),
         device::Outcome::NotRun(why) => {
             let help = "code is stored where it has been run: see docs/gpus.md for the drivers";
             could_not_run(kernel, target, &why, help);

@@ -10,7 +10,7 @@ use crate::elsewhere::{Failure, Outcome, copy_of, timeout};
 use crate::memory::{Array, Buffer, Elem};
 use crate::value::Argument;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -153,6 +153,9 @@ pub(crate) enum Trouble {
 
 /// A device that is ready. It stays on the thread that has started it.
 pub(crate) trait Device {
+    /// What its maker calls it.
+    fn name(&self) -> String;
+
     /// Compiles the kernels, if that has not been done.
     fn load(&mut self, module: &Module) -> Result<(), Trouble>;
 
@@ -202,6 +205,23 @@ enum State {
 
 static OPENCL: Mutex<State> = Mutex::new(State::NotStarted);
 static CUDA: Mutex<State> = Mutex::new(State::NotStarted);
+
+static OPENCL_NAME: OnceLock<String> = OnceLock::new();
+static CUDA_NAME: OnceLock<String> = OnceLock::new();
+
+fn name_of(api: Api) -> &'static OnceLock<String> {
+    match api {
+        Api::OpenCl => &OPENCL_NAME,
+        Api::Cuda => &CUDA_NAME,
+    }
+}
+
+impl Api {
+    /// What the maker of the device calls it that this process computes on; nothing before it has started.
+    pub fn device(self) -> Option<&'static str> {
+        name_of(self).get().map(String::as_str)
+    }
+}
 
 /// Runs a module on copies of the arrays.
 ///
@@ -349,6 +369,12 @@ fn thread_of(
 }
 
 fn start(api: Api) -> Result<Box<dyn Device>, String> {
+    let device = started(api)?;
+    name_of(api).get_or_init(|| device.name());
+    Ok(device)
+}
+
+fn started(api: Api) -> Result<Box<dyn Device>, String> {
     match api {
         #[cfg(feature = "opencl")]
         Api::OpenCl => opencl::start(),
@@ -494,6 +520,10 @@ mod tests {
     }
 
     impl Device for Faulty {
+        fn name(&self) -> String {
+            "faulty".into()
+        }
+
         fn load(&mut self, _: &Module) -> Result<(), Trouble> {
             self.fails("load");
             Ok(())

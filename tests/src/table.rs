@@ -3,7 +3,7 @@
 use cargo_tensorize::pipeline::{self, Job, Kernel, Settings};
 use cargo_tensorize::report::{TargetReport, TargetStatus};
 use cargo_tensorize::source::Source;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::num::NonZeroUsize;
@@ -39,10 +39,13 @@ pub struct Cell {
     /// What the code promises.
     #[serde(skip)]
     tier: Option<Tier>,
+    /// It ran on another machine.
+    #[serde(skip)]
+    elsewhere: bool,
 }
 
 /// What became of a kernel on a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// The same bits.
@@ -53,6 +56,17 @@ pub enum Status {
     Split,
     /// There is no code.
     Unsupported,
+}
+
+/// A [`Cell`] that another machine printed, as far as the page says it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct FromElsewhere {
+    kernel: String,
+    suite: String,
+    target: String,
+    status: Status,
+    max_rel_error: Option<f64>,
+    ran_on: Option<String>,
 }
 
 /// A C file with the kernels in it that count.
@@ -206,6 +220,7 @@ impl Suite {
             ran_on: report.ran_on.clone(),
             left_out: (report.status == TargetStatus::NotRun).then(|| report.why.clone()),
             tier: report.tier,
+            elsewhere: false,
         })
     }
 }
@@ -223,6 +238,27 @@ impl Row {
     /// The kernel and its suite.
     pub fn name(&self) -> String {
         format!("{}/{}", self.suite, self.kernel)
+    }
+}
+
+/// Takes from `elsewhere` what was left out here, for want of a device or a package, and ran there. What does not come to the
+/// same there is left as it is: it was other code.
+pub fn complete(rows: &mut [Row], elsewhere: &[FromElsewhere]) {
+    let cells = rows.iter_mut().flat_map(|r| &mut r.cells);
+    for cell in cells.filter_map(|(_, cell)| cell.as_mut().ok()) {
+        let same = |e: &&FromElsewhere| {
+            (&*e.kernel, &*e.suite, &*e.target, e.status)
+                == (&*cell.kernel, &*cell.suite, cell.target, cell.status)
+        };
+        if cell.left_out.is_some()
+            && let Some(found) = elsewhere.iter().find(same)
+            && let Some(ran_on) = &found.ran_on
+        {
+            cell.left_out = None;
+            cell.max_rel_error = found.max_rel_error;
+            cell.ran_on = Some(ran_on.clone());
+            cell.elsewhere = true;
+        }
     }
 }
 
@@ -249,6 +285,15 @@ pub fn page(rows: &[Row]) -> String {
          elementwise on `gaudi` in PyTorch; the Python frameworks run on their CPU devices, and `opencl` on PoCL, which is the CPU, \
          too.\n\n",
     );
+    let cells = || rows.iter().flat_map(|r| &r.cells);
+    let elsewhere: BTreeSet<(&str, &str)> = cells()
+        .filter_map(|(target, cell)| cell.as_ref().ok().map(|c| (*target, c)))
+        .filter(|(_, cell)| cell.elsewhere)
+        .filter_map(|(target, cell)| Some((target, cell.ran_on.as_deref()?)))
+        .collect();
+    for (target, ran_on) in elsewhere {
+        let _ = writeln!(text, "{ELSEWHERE}`{target}`: {ran_on}\n");
+    }
     for (target, why) in missing(rows).0 {
         let _ = writeln!(
             text,
@@ -326,12 +371,15 @@ fn show(cell: &Cell, reasons: &mut Vec<String>) -> String {
 /// How a line begins that names what was left out.
 const NOT_RUN: &str = "Not run: ";
 
+/// How a line begins that says what ran on another machine than the rest.
+const ELSEWHERE: &str = "Run on another machine: ";
+
 /// The page without what differs from machine to machine: how large the errors were, and what could not be run.
 pub fn comparable(page: &str) -> String {
     let mut text = String::new();
     let lines: Vec<&str> = page
         .split_inclusive("\n\n")
-        .filter(|l| !l.starts_with(NOT_RUN))
+        .filter(|l| !l.starts_with(NOT_RUN) && !l.starts_with(ELSEWHERE))
         .collect();
     let page = lines.concat();
     let mut rest = page.as_str();
@@ -368,9 +416,57 @@ mod tests {
 
     #[test]
     fn errors_and_what_is_missing_are_left_aside() {
-        let page = "Head.\n\nNot run: `cuda`, so that …: no driver\n\n| a | real (3e-7) | split: real (1e-8), 2 | real |\n";
+        let page = "Head.\n\nRun on another machine: `mlx`: …\n\nNot run: `cuda`, so that …: no driver\n\n| a | real (3e-7) | split: real (1e-8), 2 | real |\n";
         let bare = "Head.\n\n| a | real | split: real, 2 | real |\n";
         assert_eq!(comparable(page), bare);
         assert_eq!(comparable(bare), bare);
+    }
+
+    #[test]
+    fn what_ran_elsewhere_fills_what_was_left_out_here() {
+        let cell = |kernel: &str, left_out: Option<&str>| Cell {
+            kernel: kernel.into(),
+            suite: "s".into(),
+            target: "cuda",
+            status: Status::Real,
+            max_rel_error: None,
+            why: String::new(),
+            ran_on: None,
+            left_out: left_out.map(str::to_owned),
+            tier: Some(Tier::Real),
+            elsewhere: false,
+        };
+        let row = |kernel: &str, left_out| Row {
+            kernel: kernel.into(),
+            suite: "s".into(),
+            cells: vec![("cuda", Ok(cell(kernel, left_out)))],
+        };
+        let none = Some("no driver");
+        let mut rows = [
+            row("a", none),
+            row("b", None),
+            row("c", none),
+            row("d", none),
+        ];
+        let elsewhere = |kernel: &str, status: &str, ran_on: &str| {
+            let line = format!(
+                r#"{{"kernel":"{kernel}","suite":"s","target":"cuda","status":"{status}","max_rel_error":2e-7,"why":"","ran_on":{ran_on}}}"#
+            );
+            serde_json::from_str::<FromElsewhere>(&line).unwrap()
+        };
+        let found = [
+            elsewhere("a", "real", "\"cuda:0 H200\""),
+            elsewhere("b", "real", "\"cuda:0 H200\""),
+            elsewhere("c", "exact", "\"cuda:0 H200\""),
+            elsewhere("d", "real", "null"),
+        ];
+        complete(&mut rows, &found);
+        let page = page(&rows);
+        assert!(page.contains("| s | a | real (2e-7) |"), "{page}");
+        for other in ["b", "c", "d"] {
+            assert!(page.contains(&format!("| s | {other} | real |")), "{page}");
+        }
+        assert!(page.contains("Run on another machine: `cuda`: cuda:0 H200\n\n"));
+        assert!(page.contains("Not run: `cuda`"));
     }
 }

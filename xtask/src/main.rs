@@ -71,6 +71,9 @@ enum Verb {
         /// Write docs/targets.md
         #[arg(long)]
         update: bool,
+        /// For `--update`: what `cargo xtask targets TARGET` printed on another machine; fills what can't run on this one
+        #[arg(long, value_name = "FILE", requires = "update")]
+        elsewhere: Option<std::path::PathBuf>,
         /// Only these
         #[arg(value_name = "TARGET", conflicts_with = "update")]
         targets: Vec<String>,
@@ -116,8 +119,9 @@ fn main() -> ExitCode {
         Verb::Targets {
             frameworks,
             update,
+            elsewhere,
             targets,
-        } => test::targets(frameworks, update, &targets),
+        } => test::targets(frameworks, update, elsewhere.as_deref(), &targets),
         Verb::MutateRows {
             frameworks,
             targets,

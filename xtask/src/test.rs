@@ -1,6 +1,7 @@
 //! `cargo xtask test`, `cargo xtask targets`, `cargo xtask mutate-rows`, `cargo xtask coverage` and `cargo xtask lint`.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
@@ -128,7 +129,12 @@ pub fn mutate_rows(frameworks: setup::Frameworks, targets: &[String]) -> Result<
 }
 
 /// Every kernel on every target, as fast as users have it. JSON goes to standard output, what is left out to standard error.
-pub fn targets(frameworks: setup::Frameworks, update: bool, named: &[String]) -> Result<()> {
+pub fn targets(
+    frameworks: setup::Frameworks,
+    update: bool,
+    elsewhere: Option<&Path>,
+    named: &[String],
+) -> Result<()> {
     setup::run(frameworks)?;
     run_command(
         cargo()
@@ -136,6 +142,12 @@ pub fn targets(frameworks: setup::Frameworks, update: bool, named: &[String]) ->
             .args(["--bin", "targets"])
             .arg("--")
             .args(update.then_some("--update"))
+            .args(
+                elsewhere
+                    .map(|file| [Path::new("--elsewhere"), file])
+                    .into_iter()
+                    .flatten(),
+            )
             .args(named),
     )
 }

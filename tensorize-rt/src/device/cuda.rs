@@ -61,6 +61,10 @@ fn trouble(e: DriverError) -> Trouble {
 }
 
 impl Device for Cuda {
+    fn name(&self) -> String {
+        self.context.name().unwrap_or_default()
+    }
+
     fn load(&mut self, module: &Module) -> Result<(), Trouble> {
         if self.loaded.contains_key(module.name) {
             return Ok(());

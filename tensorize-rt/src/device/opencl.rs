@@ -30,6 +30,7 @@ struct OpenCl {
     queue: CommandQueue,
     context: Context,
     options: String,
+    name: String,
 }
 
 /// The device that `TENSORIZE_OPENCL_DEVICE` names a part of, else the first GPU, else the first of any kind.
@@ -56,6 +57,7 @@ pub(super) fn start() -> Result<Box<dyn Device>, String> {
         queue,
         context,
         options,
+        name: device.name().unwrap_or_default(),
     }))
 }
 
@@ -123,6 +125,10 @@ fn trouble(e: ClError) -> Trouble {
 }
 
 impl Device for OpenCl {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
     fn load(&mut self, module: &Module) -> Result<(), Trouble> {
         if self.loaded.contains_key(module.name) {
             return Ok(());

@@ -1,5 +1,5 @@
 //! Runs every kernel on every target, or on those that are named, and prints a JSON object a cell; with `--update`, writes
-//! `docs/targets.md`.
+//! `docs/targets.md`. `--elsewhere FILE` has what another machine printed, for what can't run on this one.
 
 use std::error::Error;
 use std::io::Write;
@@ -8,10 +8,24 @@ use std::process::ExitCode;
 use tensorize_e2e::{root, table};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let named: Vec<String> = std::env::args().skip(1).collect();
-    let update = named.iter().any(|a| a == "--update");
+    let (mut update, mut elsewhere, mut named) = (false, Vec::new(), Vec::new());
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match &*argument {
+            "--update" => update = true,
+            "--elsewhere" => {
+                let file = arguments.next().ok_or("--elsewhere needs a file")?;
+                let text = std::fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))?;
+                for (n, line) in (1..).zip(text.lines()) {
+                    elsewhere
+                        .push(serde_json::from_str(line).map_err(|e| format!("{file}:{n}: {e}"))?);
+                }
+            }
+            _ => named.push(argument),
+        }
+    }
     let mut targets = table::targets();
-    if !update && !named.is_empty() {
+    if !named.is_empty() {
         targets.retain(|t| named.iter().any(|n| n == t));
     }
     let mut rows = Vec::new();
@@ -27,6 +41,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         }
         rows.extend(more);
     }
+    table::complete(&mut rows, &elsewhere);
     let (left_out, failed) = table::missing(&rows);
     for (target, why) in &left_out {
         eprintln!("left out: {target}: {why}");
