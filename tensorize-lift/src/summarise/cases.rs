@@ -7,7 +7,7 @@ use super::{Refusal, natural};
 use crate::raise::Closed;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::op::UnOp;
+use tensorize_ir::op::{CmpOp, UnOp};
 use tensorize_ir::tensir::{View, dim};
 use tensorize_prove::canon;
 use tensorize_prove::cases::given;
@@ -139,7 +139,7 @@ fn joined(
     };
     let join = |c: &Closed| match c {
         Closed::Store { shape, .. } if shape.is_empty() && in_some_rounds.is_some() => {
-            one_or_none(c, &holds, in_some_rounds.as_ref()?, contents)
+            one_or_none(ctx, c, &holds, in_some_rounds.as_ref()?, contents)
         }
         Closed::Store { shape, view, .. } => {
             let (yes, no) = (left(yes, view, shape)?, left(no, view, shape)?);
@@ -176,19 +176,37 @@ fn apart(
             return None;
         }
         for c in case {
-            all.push(one_or_none(c, &holds, &taken, contents)?);
+            all.push(one_or_none(ctx, c, &holds, &taken, contents)?);
         }
     }
     Some(all)
 }
 
 /// A place that one round writes may be none of the array in another one: an element there, or none. Where the data says
-/// the place, what is there stays then.
-fn one_or_none(c: &Closed, holds: &ElemRef, taken: &Idx, contents: &Contents) -> Option<Closed> {
+/// the place, what is there stays then. (Two parts that come after another one differ again in which part it is.)
+fn one_or_none(
+    ctx: &mut Context,
+    c: &Closed,
+    holds: &ElemRef,
+    taken: &Idx,
+    contents: &Contents,
+) -> Option<Closed> {
     let Closed::Store { shape, view, value } = c else {
         return None;
     };
-    if shape.is_empty() && view.index.has_values() {
+    if let [extent] = &shape[..]
+        && ctx.proves(CmpOp::Le, extent, &Idx::constant(1))
+    {
+        return Some(Closed::Store {
+            shape: vec![extent.minimum(taken)],
+            view: view.clone(),
+            value: value.clone(),
+        });
+    }
+    if !shape.is_empty() {
+        return None;
+    }
+    if view.index.has_values() {
         let index = canon::idx(&view.index);
         let old = Elem::read(contents.base.clone()?, contents.elem, index.clone());
         return Some(Closed::Store {
@@ -200,7 +218,7 @@ fn one_or_none(c: &Closed, holds: &ElemRef, taken: &Idx, contents: &Contents) ->
             value: Elem::select(holds.clone(), value.clone(), old),
         });
     }
-    shape.is_empty().then(|| Closed::Store {
+    Some(Closed::Store {
         shape: vec![taken.clone()],
         view: View {
             index: &view.index + &Idx::sym(dim(0)),

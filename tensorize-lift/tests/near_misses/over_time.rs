@@ -40,6 +40,39 @@ const CASES: &[Case] = &[
             ("w = y[i];", "w += y[i];"),
         ],
     ),
+    // Three of them, one after the other, on the same array.
+    (
+        "void f(const double *l, double *x, int n) { int i, j; double w;
+         for (i = 0; i < n; i++) { w = x[i]; for (j = 0; j < i; j++) w -= l[i * n + j] * x[j]; x[i] = w; }
+         for (i = n - 1; i >= 0; i--) { w = x[i]; for (j = i + 1; j < n; j++) w -= l[j * n + i] * x[j]; x[i] = w; }
+         for (i = 0; i < n; ++i) { w = x[i]; for (j = 0; j < i; ++j) w -= l[j * n + i] * x[j]; x[i] = w; } }",
+        &[
+            ("i < n; i++", "i < n - 1; i++"),
+            ("i >= 0;", "i > 0;"),
+            ("i = n - 1;", "i = n - 2;"),
+            ("i < n; ++i", "i < n - 1; ++i"),
+            ("i = 0; i < n; ++i", "i = 1; i < n; ++i"),
+            ("j = i + 1", "j = i"),
+            ("j < i; ++j", "j <= i; ++j"),
+            ("i < n; ++i) { w = x[i]", "i < n; ++i) { w = x[0]"),
+            ("j++) w -= l[i * n + j] * x[j]; x[i] = w; }", "j++) w -= l[i * n + j] * x[j]; x[n - 1 - i] = w; }"),
+        ],
+    ),
+    // Down to nothing by a counter without a sign.
+    (
+        "#include <stddef.h>
+         void f(const double *u, double *x, size_t n) { for (size_t i = n; i-- > 0;) { double s = x[i];
+         for (size_t j = i + 1; j < n; j++) s -= u[i * n + j] * x[j]; x[i] = s / u[i * n + i]; } }",
+        &[
+            ("i-- > 0", "i-- > 1"),
+            ("i = n;", "i = n - 1;"),
+            ("j = i + 1", "j = i"),
+            ("j < n", "j < n - 1"),
+            ("s = x[i]", "s = x[0]"),
+            ("x[i] = s /", "x[n - 1 - i] = s /"),
+            ("u[i * n + i]", "u[i]"),
+        ],
+    ),
     // Rounds that return the same number, whatever they do.
     (
         "int f(int *x, const int *a, int n) { for (int j = 0; j < n; j++) { if (x[j] != 0) { int by = x[j];

@@ -64,11 +64,16 @@ impl Step<'_> {
         };
         let first = Expr::convert(wide, Expr::Var(self.var.clone(), self.ty));
         let number = Expr::convert(wide, number);
-        let steps = match self.by {
+        let steps = match self.by.abs() {
             1 => number,
             by => Expr::binary(BinOp::Multiply, number, Expr::int(wide, by)),
         };
-        let value = Expr::convert(self.ty, Expr::binary(BinOp::Add, first, steps));
+        // Down by subtraction: no unsigned number of 64 bits is what -1 would be in 128.
+        let op = match self.by < 0 {
+            true => BinOp::Subtract,
+            false => BinOp::Add,
+        };
+        let value = Expr::convert(self.ty, Expr::binary(op, first, steps));
         Stmt::Assign {
             var: self.var.clone(),
             ty: self.ty,
