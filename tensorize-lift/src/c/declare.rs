@@ -4,7 +4,9 @@ use super::cpp::class::Class;
 use super::ffi::{Constant, Cursor};
 use super::flatten::{is_zero_at_first, taken_apart};
 use super::initializer::{Item, braced, constant_table, initialised, text};
-use super::lower::{Binding, Lower, Result, Target, const_elements, convert, problem, scalar_type};
+use super::lower::{
+    Binding, Lower, Result, Target, as_element, const_elements, problem, scalar_type,
+};
 use super::place::Pointer;
 use super::types::{self, Ty};
 use super::{codes, effects};
@@ -171,11 +173,7 @@ impl<'u> Lower<'u, '_> {
                 Some(Item::Value(e)) => {
                     let v = self.full_value(e, |s| s.value(e))?;
                     self.sequence_point()?;
-                    if elem == ScalarType::I1 {
-                        super::expr::as_truth(v)
-                    } else {
-                        convert(elem, v)
-                    }
+                    as_element(elem, v)
                 }
                 None => zero.clone(),
             };

@@ -220,6 +220,14 @@ pub(super) fn convert(to: ScalarType, e: Expr) -> Expr {
     }
 }
 
+/// What an item of a list in braces is as an element.
+pub(super) fn as_element(elem: ScalarType, item: Expr) -> Expr {
+    match elem {
+        ScalarType::I1 => super::expr::as_truth(item),
+        _ => convert(elem, item),
+    }
+}
+
 /// An `i64` sum or product of offsets; zeros and ones fall away.
 pub(super) fn offset_op(op: BinOp, a: Expr, b: Expr) -> Expr {
     let number = |e: &Expr| match e {

@@ -4,7 +4,7 @@ use super::super::call::Home;
 use super::super::codes;
 use super::super::ffi::Cursor;
 use super::super::flatten::{is_of_numbers, is_zero_at_first};
-use super::super::lower::{Binding, Lower, Result, peeled, problem};
+use super::super::lower::{Binding, Lower, Result, as_element, peeled, problem};
 use super::super::place::Place;
 use super::super::types::Ty;
 use super::Role;
@@ -453,6 +453,11 @@ impl<'u> Lower<'u, '_> {
             Some(row) => self.construct(&row, item),
             None => {
                 let value = self.value(item)?;
+                // In a `std::array`'s braces Clang doesn't say that it converts.
+                let value = match place {
+                    Place::Element(_, _, ty) => as_element(ty, value),
+                    _ => value,
+                };
                 self.write(place, value, item)
             }
         }
