@@ -2,6 +2,7 @@
 
 use crate::answered::{Answered, Stamps};
 use crate::canon;
+use crate::clamp;
 use crate::conditions::{encode_condition, is_index_condition, said_of_indices};
 use crate::overflow::Defined;
 use crate::points::Points;
@@ -152,7 +153,11 @@ impl<'s> Context<'s> {
     pub fn assume_in_range(&mut self, var: &Sym, extent: &Idx) {
         let var = Idx::sym(var.clone());
         self.assume_non_negative(&var);
-        self.assume(Elem::index_compare(CmpOp::Lt, var, extent.clone()));
+        let (extent, positive) = clamp::where_it_is_positive(extent);
+        for n in positive {
+            self.assume(Elem::index_compare(CmpOp::Ge, n, Idx::constant(1)));
+        }
+        self.assume(Elem::index_compare(CmpOp::Lt, var, extent));
     }
 
     /// The kernel is asked to run only where the guard holds, which is a fact from the start on.

@@ -161,7 +161,7 @@ fn joined(
     joined.or_else(|| apart(ctx, condition, contents, yes, no))
 }
 
-/// Elements of which each case writes its own, where the number of the round says which case it is: each is one, or none.
+/// Elements of which each case writes its own, where the number of the round says which case it is.
 fn apart(
     ctx: &mut Context,
     condition: &ElemRef,
@@ -182,8 +182,8 @@ fn apart(
     Some(all)
 }
 
-/// A place that one round writes may be none of the array in another one: an element there, or none. Where the data says
-/// the place, what is there stays then. (Two parts that come after another one differ again in which part it is.)
+/// A place that one round writes may be none of the array in another one: an element there, or none, and all of many, or
+/// none. Where the data says the place, what is there stays then. (Of what one of three parts writes this is said twice.)
 fn one_or_none(
     ctx: &mut Context,
     c: &Closed,
@@ -198,13 +198,17 @@ fn one_or_none(
         && ctx.proves(CmpOp::Le, extent, &Idx::constant(1))
     {
         return Some(Closed::Store {
-            shape: vec![extent.minimum(taken)],
+            shape: vec![both(ctx, extent, taken)],
             view: view.clone(),
             value: value.clone(),
         });
     }
-    if !shape.is_empty() {
-        return None;
+    if let [rows, columns @ ..] = &shape[..] {
+        return Some(Closed::Store {
+            shape: [&[rows * taken], columns].concat(),
+            view: view.clone(),
+            value: value.clone(),
+        });
     }
     if view.index.has_values() {
         let index = canon::idx(&view.index);
@@ -226,4 +230,18 @@ fn one_or_none(
         },
         value: value.clone(),
     })
+}
+
+/// The smaller of two numbers that are one where something holds, and none where not: the one of them, if that holds only
+/// where the other does.
+fn both(ctx: &mut Context, a: &Idx, b: &Idx) -> Idx {
+    if let (Some(holds), Some(other)) = (a.as_indicator(), b.as_indicator()) {
+        if ctx.is_non_negative(&(&other - &holds)) {
+            return a.clone();
+        }
+        if ctx.is_non_negative(&(&holds - &other)) {
+            return b.clone();
+        }
+    }
+    a * b
 }

@@ -58,6 +58,24 @@ const CASES: &[Case] = &[
             ("j++) w -= l[i * n + j] * x[j]; x[i] = w; }", "j++) w -= l[i * n + j] * x[j]; x[n - 1 - i] = w; }"),
         ],
     ),
+    // Two, and what is done at once between them.
+    (
+        "void f(const double *l, const double *d, double *x, int n) { int i, j; double w;
+         for (i = 0; i < n; i++) { w = x[i]; for (j = 0; j < i; j++) w -= l[i * n + j] * x[j]; x[i] = w; }
+         for (i = 0; i < n; ++i) x[i] /= d[i];
+         for (i = n - 1; i >= 0; i--) { w = x[i]; for (j = i + 1; j < n; j++) w -= l[j * n + i] * x[j]; x[i] = w; } }",
+        &[
+            ("i < n; i++", "i < n - 1; i++"),
+            ("i < n; ++i", "i < n - 1; ++i"),
+            ("i = 0; i < n; ++i", "i = 1; i < n; ++i"),
+            ("x[i] /= d[i]", "x[i] /= d[0]"),
+            ("x[i] /= d[i]", "x[i] = x[0] / d[i]"),
+            ("x[i] /= d[i]", "x[n - 1 - i] = d[i]"),
+            ("i >= 0;", "i > 0;"),
+            ("i = n - 1;", "i = n - 2;"),
+            ("j = i + 1", "j = i"),
+        ],
+    ),
     // Down to nothing by a counter without a sign.
     (
         "#include <stddef.h>
