@@ -8,8 +8,18 @@ use tensorize_ir::tensir::{Rounds, State};
 
 /// The most that a number of elements is in any round, if it grows or shrinks from each to the next by as much, by the
 /// looks of it. Of others it is that of the first round, or also that of the last if it is an element or none, as the number
-/// of the round says. The proof says whether it is enough.
+/// of the round says. What is multiplied with numbers that are one or none, as these say, is all of it in some round. The
+/// proof says whether it is enough.
 pub(super) fn most(len: &Idx, rounds: &Rounds) -> Idx {
+    let mut terms = len.terms();
+    if let (Some((factors, times)), None) = (terms.next(), terms.next())
+        && factors.len() > 1
+        && factors.iter().any(|a| a.as_indicator().is_some())
+    {
+        let others = factors.iter().filter(|a| a.as_indicator().is_none());
+        let others = Idx::from_terms([(others.cloned().collect(), times)]);
+        return most(&others, rounds);
+    }
     let step = len.linear_in(&rounds.counter);
     let grows = (step.as_ref()).map(|(step, _)| step.terms().all(|(_, c)| c > 0));
     let mut atoms = len.terms().flat_map(|(factors, _)| factors);
