@@ -65,6 +65,8 @@ fn two_suites_run() {
                     Some(_) => left_out.push(*target),
                     None => assert!(cell.ran_on.is_some() != refused, "{cell:?}"),
                 }
+                // What the run time says where a driver has no name for its device.
+                assert_ne!(cell.ran_on.as_deref(), Some("a device"), "{cell:?}");
             }
         }
     }

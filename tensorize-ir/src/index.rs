@@ -10,6 +10,7 @@ use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+mod indicator;
 mod nested;
 
 pub use nested::{Nested, Remainder};
@@ -140,11 +141,6 @@ impl Idx {
             Atom::Value(e) => Some(e),
             _ => None,
         }
-    }
-
-    /// `n`, if the polynomial is `min(1, max(0, n))`: 1 where `n` is positive, and else 0.
-    pub fn as_indicator(&self) -> Option<Idx> {
-        self.as_atom()?.as_indicator()
     }
 
     /// Whether the polynomial is zero.
@@ -415,22 +411,6 @@ impl Atom {
                 a.mentions(name) || b.mentions(name)
             }
             Atom::Value(e) => e.mentions(name),
-        }
-    }
-
-    /// `n` of `min(1, max(0, n))`.
-    pub fn as_indicator(&self) -> Option<Idx> {
-        let beside = |known: &Idx, a: &Idx, b: &Idx| match (a == known, b == known) {
-            (true, _) => Some(b.clone()),
-            (_, true) => Some(a.clone()),
-            _ => None,
-        };
-        let Atom::Min(a, b) = self else {
-            return None;
-        };
-        match beside(&Idx::constant(1), a, b)?.as_atom()? {
-            Atom::Max(a, b) => beside(&Idx::default(), a, b),
-            _ => None,
         }
     }
 

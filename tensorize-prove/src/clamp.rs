@@ -7,7 +7,7 @@ use crate::eval::index_like;
 use crate::ranges;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
-use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
@@ -36,20 +36,6 @@ pub(crate) fn range(
         ctx.restore(saved);
     }
     ends
-}
-
-/// What `n*min(1, max(0, m))` is where it is positive, which is `n`, and what is positive then, `m`; such a number of rounds
-/// has any only there.
-pub(crate) fn where_it_is_positive(number: &Idx) -> (Idx, Vec<Idx>) {
-    let mut terms = number.terms();
-    let (Some((factors, times)), None) = (terms.next(), terms.next()) else {
-        return (number.clone(), vec![]);
-    };
-    let (holds, others): (Vec<&Atom>, Vec<&Atom>) =
-        (factors.iter()).partition(|a| a.as_indicator().is_some());
-    let positive = holds.iter().filter_map(|a| a.as_indicator()).collect();
-    let others = others.into_iter().cloned().collect();
-    (Idx::from_terms([(others, times)]), positive)
 }
 
 struct Clamp<'a, 'c> {
@@ -242,32 +228,6 @@ mod tests {
         }
         let guards = ctx.guards().len();
         Some((low, high, guards))
-    }
-
-    #[test]
-    fn factors_that_are_one_or_none() {
-        let idx = |name: &str| Idx::sym(name);
-        let (zero, one) = (Idx::default(), Idx::constant(1));
-        let indicator = |n: &Idx| one.minimum(&zero.maximum(n));
-        let (n, m, k) = (idx("n"), &idx("m") - &idx("k"), idx("k"));
-        let both = &(&(&n * &indicator(&m)) * &Idx::constant(3)) * &indicator(&k);
-        let (rest, mut positive) = where_it_is_positive(&both);
-        positive.sort();
-        let mut expected = vec![m.clone(), k.clone()];
-        expected.sort();
-        assert_eq!((rest, positive), (&n * &Idx::constant(3), expected));
-        // Two at most, one at least, sums: nothing is known of the parts.
-        for other in [
-            Idx::constant(2).minimum(&zero.maximum(&m)),
-            one.minimum(&one.maximum(&m)),
-            one.minimum(&m),
-            zero.maximum(&m),
-            &indicator(&m) + &n,
-            &indicator(&m) + &one,
-            zero.clone(),
-        ] {
-            assert_eq!(where_it_is_positive(&other), (other.clone(), vec![]));
-        }
     }
 
     #[test]

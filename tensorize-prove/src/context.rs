@@ -2,7 +2,6 @@
 
 use crate::answered::{Answered, Stamps};
 use crate::canon;
-use crate::clamp;
 use crate::conditions::{encode_condition, is_index_condition, said_of_indices};
 use crate::overflow::Defined;
 use crate::points::Points;
@@ -153,7 +152,8 @@ impl<'s> Context<'s> {
     pub fn assume_in_range(&mut self, var: &Sym, extent: &Idx) {
         let var = Idx::sym(var.clone());
         self.assume_non_negative(&var);
-        let (extent, positive) = clamp::where_it_is_positive(extent);
+        // There is a number in the range, so that it is not empty.
+        let (extent, positive) = extent.without_indicators();
         for n in positive {
             self.assume(Elem::index_compare(CmpOp::Ge, n, Idx::constant(1)));
         }

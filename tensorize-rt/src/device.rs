@@ -153,7 +153,7 @@ pub(crate) enum Trouble {
 
 /// A device that is ready. It stays on the thread that has started it.
 pub(crate) trait Device {
-    /// What its maker calls it.
+    /// Its name, as its driver has it.
     fn name(&self) -> String;
 
     /// Compiles the kernels, if that has not been done.
@@ -217,7 +217,7 @@ fn name_of(api: Api) -> &'static OnceLock<String> {
 }
 
 impl Api {
-    /// What the maker of the device calls it that this process computes on; nothing before it has started.
+    /// The name of the device that this process computes on, as its driver has it; nothing before that has started.
     pub fn device(self) -> Option<&'static str> {
         name_of(self).get().map(String::as_str)
     }
@@ -369,12 +369,12 @@ fn thread_of(
 }
 
 fn start(api: Api) -> Result<Box<dyn Device>, String> {
-    let device = started(api)?;
+    let device = device_of(api)?;
     name_of(api).get_or_init(|| device.name());
     Ok(device)
 }
 
-fn started(api: Api) -> Result<Box<dyn Device>, String> {
+fn device_of(api: Api) -> Result<Box<dyn Device>, String> {
     match api {
         #[cfg(feature = "opencl")]
         Api::OpenCl => opencl::start(),

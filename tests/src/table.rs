@@ -41,7 +41,7 @@ pub struct Cell {
     tier: Option<Tier>,
     /// It ran on another machine.
     #[serde(skip)]
-    elsewhere: bool,
+    ran_elsewhere: bool,
 }
 
 /// What became of a kernel on a target.
@@ -220,7 +220,7 @@ impl Suite {
             ran_on: report.ran_on.clone(),
             left_out: (report.status == TargetStatus::NotRun).then(|| report.why.clone()),
             tier: report.tier,
-            elsewhere: false,
+            ran_elsewhere: false,
         })
     }
 }
@@ -241,25 +241,34 @@ impl Row {
     }
 }
 
-/// Takes from `elsewhere` what was left out here, for want of a device or a package, and ran there. What does not come to the
-/// same there is left as it is: it was other code.
-pub fn complete(rows: &mut [Row], elsewhere: &[FromElsewhere]) {
-    let cells = rows.iter_mut().flat_map(|r| &mut r.cells);
-    for cell in cells.filter_map(|(_, cell)| cell.as_mut().ok()) {
-        let same = |e: &&FromElsewhere| {
-            (&*e.kernel, &*e.suite, &*e.target, e.status)
-                == (&*cell.kernel, &*cell.suite, cell.target, cell.status)
+/// Takes from `elsewhere` what was left out here, for want of a device or a package, and ran there. What it has no use for, and
+/// why: what does not come to the same there is other code.
+pub fn complete(rows: &mut [Row], elsewhere: &[FromElsewhere]) -> Vec<String> {
+    let mut cells: BTreeMap<(String, String, &str), &mut Cell> = (rows.iter_mut())
+        .flat_map(|r| &mut r.cells)
+        .filter_map(|(target, cell)| Some((*target, cell.as_mut().ok()?)))
+        .map(|(target, cell)| ((cell.suite.clone(), cell.kernel.clone(), target), cell))
+        .collect();
+    let mut of_no_use = Vec::new();
+    for found in elsewhere {
+        let key = (found.suite.clone(), found.kernel.clone(), &*found.target);
+        let why = match (cells.get_mut(&key), &found.ran_on) {
+            (None, _) => "there is none here",
+            (_, None) => "it did not run",
+            (Some(cell), _) if cell.left_out.is_none() => "it ran here",
+            (Some(cell), _) if cell.status != found.status => "its code is another one here",
+            (Some(cell), Some(ran_on)) => {
+                cell.left_out = None;
+                cell.max_rel_error = found.max_rel_error;
+                cell.ran_on = Some(ran_on.clone());
+                cell.ran_elsewhere = true;
+                continue;
+            }
         };
-        if cell.left_out.is_some()
-            && let Some(found) = elsewhere.iter().find(same)
-            && let Some(ran_on) = &found.ran_on
-        {
-            cell.left_out = None;
-            cell.max_rel_error = found.max_rel_error;
-            cell.ran_on = Some(ran_on.clone());
-            cell.elsewhere = true;
-        }
+        let (suite, kernel, target) = key;
+        of_no_use.push(format!("{suite}/{kernel} on {target}: {why}"));
     }
+    of_no_use
 }
 
 /// All targets, in the order of the columns.
@@ -288,7 +297,7 @@ pub fn page(rows: &[Row]) -> String {
     let cells = || rows.iter().flat_map(|r| &r.cells);
     let elsewhere: BTreeSet<(&str, &str)> = cells()
         .filter_map(|(target, cell)| cell.as_ref().ok().map(|c| (*target, c)))
-        .filter(|(_, cell)| cell.elsewhere)
+        .filter(|(_, cell)| cell.ran_elsewhere)
         .filter_map(|(target, cell)| Some((target, cell.ran_on.as_deref()?)))
         .collect();
     for (target, ran_on) in elsewhere {
@@ -434,7 +443,7 @@ mod tests {
             ran_on: None,
             left_out: left_out.map(str::to_owned),
             tier: Some(Tier::Real),
-            elsewhere: false,
+            ran_elsewhere: false,
         };
         let row = |kernel: &str, left_out| Row {
             kernel: kernel.into(),
@@ -459,8 +468,16 @@ mod tests {
             elsewhere("b", "real", "\"cuda:0 H200\""),
             elsewhere("c", "exact", "\"cuda:0 H200\""),
             elsewhere("d", "real", "null"),
+            elsewhere("e", "real", "\"cuda:0 H200\""),
         ];
-        complete(&mut rows, &found);
+        let of_no_use = complete(&mut rows, &found);
+        let expected = [
+            "s/b on cuda: it ran here",
+            "s/c on cuda: its code is another one here",
+            "s/d on cuda: it did not run",
+            "s/e on cuda: there is none here",
+        ];
+        assert_eq!(of_no_use, expected);
         let page = page(&rows);
         assert!(page.contains("| s | a | real (2e-7) |"), "{page}");
         for other in ["b", "c", "d"] {

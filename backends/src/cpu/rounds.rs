@@ -1,35 +1,23 @@
 //! Loops over time: one round's code, as often as the kernel says.
 
 use super::lower::{I64, Lowered};
-use tensorize_ir::index::{Atom, Idx};
+use tensorize_ir::index::Idx;
 use tensorize_ir::loopir::{self, Expr, LocalArray, Loop, LoopMode, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::tensir::{Rounds, State};
 
 /// The most that a number of elements is in any round, if it grows or shrinks from each to the next by as much, by the
-/// looks of it. Of others it is that of the first round, or also that of the last if it is an element or none, as the number
-/// of the round says. What is multiplied with numbers that are one or none, as these say, is all of it in some round. The
-/// proof says whether it is enough.
+/// looks of it; of others it is that of the first round. What is there in some rounds only, as their number says, is all
+/// there in one of them. The proof says whether it is enough.
 pub(super) fn most(len: &Idx, rounds: &Rounds) -> Idx {
-    let mut terms = len.terms();
-    if let (Some((factors, times)), None) = (terms.next(), terms.next())
-        && factors.len() > 1
-        && factors.iter().any(|a| a.as_indicator().is_some())
-    {
-        let others = factors.iter().filter(|a| a.as_indicator().is_none());
-        let others = Idx::from_terms([(others.cloned().collect(), times)]);
-        return most(&others, rounds);
-    }
+    let (len, _) = len.without_indicators();
     let step = len.linear_in(&rounds.counter);
     let grows = (step.as_ref()).map(|(step, _)| step.terms().all(|(_, c)| c > 0));
-    let mut atoms = len.terms().flat_map(|(factors, _)| factors);
-    let or_none = atoms.any(|atom| matches!(atom, Atom::Min(..)));
     let last = &rounds.trip - &Idx::constant(1);
     let [first, last] = [Idx::default(), last].map(|k| len.replace(&rounds.counter, &k));
     match grows {
         Some(true) => last,
         Some(false) => first,
-        None if or_none => first.maximum(&last),
         None => first,
     }
 }

@@ -7,7 +7,7 @@ use super::{Refusal, natural};
 use crate::raise::Closed;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::op::{CmpOp, UnOp};
+use tensorize_ir::op::UnOp;
 use tensorize_ir::tensir::{View, dim};
 use tensorize_prove::canon;
 use tensorize_prove::cases::given;
@@ -139,7 +139,7 @@ fn joined(
     };
     let join = |c: &Closed| match c {
         Closed::Store { shape, .. } if shape.is_empty() && in_some_rounds.is_some() => {
-            one_or_none(ctx, c, &holds, in_some_rounds.as_ref()?, contents)
+            all_or_none(ctx, c, &holds, in_some_rounds.as_ref()?, contents)
         }
         Closed::Store { shape, view, .. } => {
             let (yes, no) = (left(yes, view, shape)?, left(no, view, shape)?);
@@ -176,15 +176,15 @@ fn apart(
             return None;
         }
         for c in case {
-            all.push(one_or_none(ctx, c, &holds, &taken, contents)?);
+            all.push(all_or_none(ctx, c, &holds, &taken, contents)?);
         }
     }
     Some(all)
 }
 
-/// A place that one round writes may be none of the array in another one: an element there, or none, and all of many, or
-/// none. Where the data says the place, what is there stays then. (Of what one of three parts writes this is said twice.)
-fn one_or_none(
+/// What one round writes may lie outside of the array in another one, that does not write it: as many elements as there are,
+/// or none. Where the data says the place, what is there stays then.
+fn all_or_none(
     ctx: &mut Context,
     c: &Closed,
     holds: &ElemRef,
@@ -194,18 +194,9 @@ fn one_or_none(
     let Closed::Store { shape, view, value } = c else {
         return None;
     };
-    if let [extent] = &shape[..]
-        && ctx.proves(CmpOp::Le, extent, &Idx::constant(1))
-    {
-        return Some(Closed::Store {
-            shape: vec![both(ctx, extent, taken)],
-            view: view.clone(),
-            value: value.clone(),
-        });
-    }
     if let [rows, columns @ ..] = &shape[..] {
         return Some(Closed::Store {
-            shape: [&[rows * taken], columns].concat(),
+            shape: [&[if_taken(ctx, rows, taken)], columns].concat(),
             view: view.clone(),
             value: value.clone(),
         });
@@ -232,16 +223,16 @@ fn one_or_none(
     })
 }
 
-/// The smaller of two numbers that are one where something holds, and none where not: the one of them, if that holds only
-/// where the other does.
-fn both(ctx: &mut Context, a: &Idx, b: &Idx) -> Idx {
-    if let (Some(holds), Some(other)) = (a.as_indicator(), b.as_indicator()) {
+/// So many, where `taken` is one, and else none. Of two numbers that are one or none, the one will do that is one only where
+/// the other is.
+fn if_taken(ctx: &mut Context, many: &Idx, taken: &Idx) -> Idx {
+    if let (Some(holds), Some(other)) = (many.as_indicator(), taken.as_indicator()) {
         if ctx.is_non_negative(&(&other - &holds)) {
-            return a.clone();
+            return many.clone();
         }
         if ctx.is_non_negative(&(&holds - &other)) {
-            return b.clone();
+            return taken.clone();
         }
     }
-    a * b
+    many * taken
 }

@@ -370,10 +370,10 @@ fn if_taken<'a>(ctx: &mut Context, leaf: Leaf<'a>) -> (Leaf<'a>, bool) {
 
 /// 1 where a condition on indices holds and 0 where it doesn't, if that is known.
 pub(super) fn taken(ctx: &mut Context, cond: &ElemRef) -> Option<Idx> {
-    let (zero, one) = (Idx::default(), Idx::constant(1));
+    let one = Idx::constant(1);
     match &*canon::elem(cond) {
-        Elem::IndexCompare(CmpOp::Ge, p, _) => Some((p + &one).maximum(&zero).minimum(&one)),
-        Elem::IndexCompare(CmpOp::Lt, p, _) => Some((-p).maximum(&zero).minimum(&one)),
+        Elem::IndexCompare(CmpOp::Ge, p, _) => Some((p + &one).indicator()),
+        Elem::IndexCompare(CmpOp::Lt, p, _) => Some((-p).indicator()),
         Elem::IndexCompare(CmpOp::Ne, p, _) => {
             let mut fits = |p: &Idx| ctx.is_non_negative(p) && ctx.proves(CmpOp::Le, p, &one);
             [p.clone(), -p].into_iter().find(|p| fits(p))

@@ -213,7 +213,7 @@ impl<'a> Sections<'a> {
         let split = Split {
             count: self.count(),
             round: self.round(),
-            at_least_one: self.sections.iter().any(|s| matches!(s, Section::Once(_))),
+            at_least_one: false,
         };
         for part in [&split.count, &split.round] {
             part.validate().or_else(|e| stuck(e, 0))?;

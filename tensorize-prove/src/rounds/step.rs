@@ -68,7 +68,7 @@ impl Step<'_> {
             1 => number,
             by => Expr::binary(BinOp::Multiply, number, Expr::int(wide, by)),
         };
-        // Down by subtraction: no unsigned number of 64 bits is what -1 would be in 128.
+        // Down by subtraction: without a sign, -1 is a large number, of which the product would wrap.
         let op = match self.by < 0 {
             true => BinOp::Subtract,
             false => BinOp::Add,

@@ -25,7 +25,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         }
     }
     let mut targets = table::targets();
-    if !named.is_empty() {
+    if !update && !named.is_empty() {
         targets.retain(|t| named.iter().any(|n| n == t));
     }
     let mut rows = Vec::new();
@@ -41,7 +41,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         }
         rows.extend(more);
     }
-    table::complete(&mut rows, &elsewhere);
+    for why in table::complete(&mut rows, &elsewhere) {
+        eprintln!("not taken from elsewhere: {why}");
+    }
     let (left_out, failed) = table::missing(&rows);
     for (target, why) in &left_out {
         eprintln!("left out: {target}: {why}");
