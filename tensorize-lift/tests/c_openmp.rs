@@ -1,13 +1,11 @@
 //! Pragmas of OpenMP, with the compiler's flag for them and without.
 
-use std::path::PathBuf;
-use tensorize_lift::c::{Parsed, parse};
+mod common;
 
-fn parsed(name: &str, source: &str, args: &[&str]) -> Parsed {
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("openmp_{name}.c"));
-    std::fs::write(&file, source).unwrap();
-    let args: Vec<String> = args.iter().map(|a| a.to_string()).collect();
-    let all = parse(&file, &args).unwrap_or_else(|p| panic!("{}", p.message));
+use tensorize_lift::c::Parsed;
+
+fn parsed(source: &str, args: &[&str]) -> Parsed {
+    let all = common::parsed("kernel.c", source, args);
     all.into_iter().next().expect("a function")
 }
 
@@ -22,7 +20,7 @@ fn under(pragma: &str) -> String {
 #[test]
 fn without_the_flag_pragmas_are_ignored_and_that_is_said() {
     for pragma in ["parallel for", "parallel", "for private(j)", "critical"] {
-        let f = parsed("without", &under(pragma), &["-O2"]);
+        let f = parsed(&under(pragma), &["-O2"]);
         let kernel = f
             .lowered
             .unwrap_or_else(|p| panic!("{pragma}: {}", p.message));
@@ -35,7 +33,7 @@ fn without_the_flag_pragmas_are_ignored_and_that_is_said() {
         assert_eq!((span.line, span.column), (3, 1), "{pragma}");
     }
     let plain = under("for").replace("#pragma omp for\n", "");
-    assert_eq!(parsed("plain", &plain, &[]).notes, []);
+    assert_eq!(parsed(&plain, &[]).notes, []);
 }
 
 #[test]
@@ -59,16 +57,16 @@ fn under_the_flag_they_are_refused() {
                 under("for").replace("#pragma omp for", "SHARED")
             ),
         ] {
-            let f = parsed("refused", &source, &["-fopenmp"]);
+            let f = parsed(&source, &["-fopenmp"]);
             let problem = f.lowered.expect_err(&source);
             assert_eq!(problem.code, "TZ0234", "{source}: {}", problem.message);
             assert!(problem.help.expect("a remedy").contains("without the flag"));
         }
     }
     let plain = under("for").replace("#pragma omp for\n", "");
-    assert!(parsed("serial", &plain, &["-fopenmp"]).lowered.is_ok());
+    assert!(parsed(&plain, &["-fopenmp"]).lowered.is_ok());
     assert!(
-        parsed("off", &under("for"), &["-fopenmp", "-fno-openmp"])
+        parsed(&under("for"), &["-fopenmp", "-fno-openmp"])
             .lowered
             .is_ok()
     );

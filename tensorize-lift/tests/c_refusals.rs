@@ -1,14 +1,12 @@
 //! What is refused, with which code, on which line, and that the rest of the file goes on.
 
+mod common;
+
 use std::path::Path;
 use tensorize_lift::c::{CODES, Parsed, parse};
 
 fn parsed(source: &str, args: &[&str]) -> Vec<Parsed> {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("kernel.c");
-    std::fs::write(&file, source).unwrap();
-    let args: Vec<String> = args.iter().map(|a| a.to_string()).collect();
-    parse(&file, &args).unwrap()
+    common::parsed("kernel.c", source, args)
 }
 
 /// The function `f` is refused with this code, on the line that contains `here`, in words that

@@ -1,14 +1,12 @@
 //! C on the left, LoopIR on the right.
 
+mod common;
+
 use tensorize_ir::scalar::ScalarType;
-use tensorize_lift::c::{Parsed, parse};
+use tensorize_lift::c::Parsed;
 
 fn parsed(source: &str, args: &[&str]) -> Vec<Parsed> {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("kernel.c");
-    std::fs::write(&file, source).unwrap();
-    let args: Vec<String> = args.iter().map(|a| a.to_string()).collect();
-    parse(&file, &args).unwrap()
+    common::parsed("kernel.c", source, args)
 }
 
 /// The last function of `source` is lowered to this text, loop numbers and lines left aside.

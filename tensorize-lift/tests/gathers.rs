@@ -1,6 +1,7 @@
 //! What is asked of the data before a call of a kernel with indices in memory, and what generated code may read.
 
-use std::path::PathBuf;
+mod common;
+
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::Idx;
 use tensorize_ir::loopir::Function;
@@ -12,16 +13,14 @@ fn solver() -> Solver {
     Solver::new(solver::find()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it")
 }
 
-fn kernel(name: &str, source: &str) -> Function {
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("gather_{name}.c"));
-    std::fs::write(&file, source).unwrap();
-    let parsed = tensorize_lift::c::parse(&file, &[]).unwrap_or_else(|p| panic!("{}", p.message));
+fn kernel(source: &str) -> Function {
+    let parsed = common::parsed("kernel.c", source, &[]);
     let lowered = parsed.into_iter().next().unwrap().lowered;
     lowered.unwrap_or_else(|p| panic!("{source}: {}", p.message))
 }
 
-fn lift(name: &str, source: &str) -> Result<(tensorize_ir::tensir::Function, Proof), String> {
-    let kernel = kernel(name, source);
+fn lift(source: &str) -> Result<(tensorize_ir::tensir::Function, Proof), String> {
+    let kernel = kernel(source);
     let mut solver = solver();
     let proposal = summarise(&kernel, &mut solver).map_err(|r| r.message)?;
     match proposal.prove(&kernel, &mut solver, &Options::default()) {
@@ -46,7 +45,7 @@ const MASKED: &str = "void f(int n, const int *m, const int *x, const float *t, 
 
 #[test]
 fn an_index_is_looked_at_only_where_the_kernel_looks_at_it() {
-    let (_, proof) = lift("masked", MASKED).unwrap();
+    let (_, proof) = lift(MASKED).unwrap();
     let end = end(&proof, "t");
     let (condition, index) = (end.find("m[k").unwrap(), end.find("x[k").unwrap());
     assert!(end.contains("select(") && condition < index, "{end}");
@@ -66,7 +65,7 @@ fn the_smallest_index_is_a_guard_where_it_may_be_negative() {
         let source = format!(
             "void f(int n, const {ty} *x, const float *t, float *o) {{ for (int i = 0; i < n; i++) o[i] = t[x[i]]; }}"
         );
-        let (_, proof) = lift(&ty.replace(' ', "_"), &source).unwrap();
+        let (_, proof) = lift(&source).unwrap();
         end(&proof, "t");
         let mut guards = proof.guards.iter().map(ToString::to_string);
         guards.any(|g| g.contains("minimum") && g.ends_with(">= 0"))
@@ -80,7 +79,6 @@ fn the_smallest_index_is_a_guard_where_it_may_be_negative() {
 #[test]
 fn a_loop_that_does_not_run_leads_nowhere() {
     let (_, proof) = lift(
-        "rows",
         "void f(int n, int d, const int *x, const float *t, float *o) \
          { for (int i = 0; i < n; i++) for (int j = 0; j < d; j++) o[i * d + j] = t[x[i] * d + j]; }",
     )
@@ -91,25 +89,19 @@ fn a_loop_that_does_not_run_leads_nowhere() {
 
 #[test]
 fn what_is_known_only_on_the_way_is_not_proven() {
-    for (name, source) in [
-        (
-            "list",
-            "int f(int n, const int *next) { int p = 0; for (int i = 0; i < n; i++) p = next[p]; return p; }",
-        ),
-        (
-            "its own indices",
-            "void f(int n, int *x) { for (int i = 0; i < n; i++) x[x[i]] = i; }",
-        ),
+    for source in [
+        "int f(int n, const int *next) { int p = 0; for (int i = 0; i < n; i++) p = next[p]; return p; }",
+        "void f(int n, int *x) { for (int i = 0; i < n; i++) x[x[i]] = i; }",
     ] {
-        assert!(lift(name, source).is_err(), "{source}");
+        assert!(lift(source).is_err(), "{source}");
     }
 }
 
 #[test]
 fn generated_code_reads_no_place_of_its_own_choice() {
-    let (summary, proof) = lift("original", MASKED).unwrap();
-    let proven = |name: &str, source: &str| {
-        let code = kernel(name, source);
+    let (summary, proof) = lift(MASKED).unwrap();
+    let proven = |source: &str| {
+        let code = kernel(source);
         let verdict = prove_generated(
             &code,
             &summary,
@@ -123,25 +115,22 @@ fn generated_code_reads_no_place_of_its_own_choice() {
         );
         matches!(verdict, Verdict::Proven(_))
     };
-    assert!(proven("same", MASKED));
+    assert!(proven(MASKED));
     let otherwise = MASKED.replace(
         "if (m[i]) o[i] = t[x[i]]; else o[i] = 0;",
         "o[i] = m[i] ? t[x[i]] : 0;",
     );
     assert_ne!(otherwise, MASKED);
-    assert!(proven("otherwise", &otherwise));
+    assert!(proven(&otherwise));
     // The same values, but read where the mask is not set; and the index looked at there.
-    for (name, eager) in [
-        ("table", "{ float v = t[x[i]]; o[i] = m[i] ? v : 0; }"),
-        ("index", "{ int k = x[i]; o[i] = m[i] ? t[k] : 0; }"),
-        (
-            "more",
-            "{ float v = t[0]; o[i] = m[i] ? t[x[i]] : 0 * (v == v); }",
-        ),
+    for eager in [
+        "{ float v = t[x[i]]; o[i] = m[i] ? v : 0; }",
+        "{ int k = x[i]; o[i] = m[i] ? t[k] : 0; }",
+        "{ float v = t[0]; o[i] = m[i] ? t[x[i]] : 0 * (v == v); }",
     ] {
         let source = MASKED.replace("if (m[i]) o[i] = t[x[i]]; else o[i] = 0;", eager);
         assert_ne!(source, MASKED);
-        assert!(!proven(name, &source), "{source}");
+        assert!(!proven(&source), "{source}");
     }
 }
 
@@ -158,18 +147,18 @@ fn what_the_kernel_may_not_read_is_not_asked() {
         // The rounds after a stop are none.
         "if (x[i] < 0) break; o[i] = t[x[i]];",
     ];
-    for (number, body) in kernels.iter().enumerate() {
+    for body in kernels {
         let source = format!(
             "void f(const int *c, const int *e, const int *x, const float *t, float *o, int n, int m) \
              {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
         );
-        let lifted = lift(&format!("elsewhere_{number}"), &source);
+        let lifted = lift(&source);
         assert!(lifted.is_err(), "{body}: {:?}", lifted.unwrap().1.guards);
     }
     // A row may have no last column: that it has one is asked, too.
     let last = "void f(const int *x, const float *t, float *o, int n, int m) { for (int i = 0; i < n; i++) \
                 { int j = 0; for (int k = 0; k < m; k++) j = x[i * m + k]; o[i] = t[j]; } }";
-    let (_, proof) = lift("last_column", last).expect("it is proven");
+    let (_, proof) = lift(last).expect("it is proven");
     let one = &Idx::sym("m") - &Idx::constant(1);
     assert!(
         proof.guards.contains(&Guard::NonNegative(one)),
@@ -182,46 +171,40 @@ fn what_the_kernel_may_not_read_is_not_asked() {
 /// it go, and that the places are all there is looked at by targets that fetch them.
 #[test]
 fn an_index_that_the_rounds_make_goes_as_far_as_its_type_does() {
-    let rounds = |name: &str, ty: &str, next: &str| {
+    let rounds = |ty: &str, next: &str| {
         let source = format!(
             "{ty} f(const {ty} *t, const unsigned char *p, int n) {{ {ty} c = 0; for (int i = 0; i < n; i++) c = {next}; return c; }}"
         );
-        lift(name, &source).map(|(_, proof)| end(&proof, "t"))
+        lift(&source).map(|(_, proof)| end(&proof, "t"))
     };
     let is = |end: &str| Ok(end.to_string());
-    assert_eq!(rounds("mask", "unsigned", "t[(c ^ p[i]) & 255]"), is("256"));
-    assert_eq!(rounds("shift", "unsigned", "t[c >> 20] + p[i]"), is("4096"));
-    assert_eq!(rounds("type", "unsigned char", "t[c ^ p[i]]"), is("256"));
-    assert_eq!(rounds("or", "unsigned", "t[(c & 7) | p[i]]"), is("256"));
-    assert_eq!(
-        rounds("choice", "unsigned char", "t[p[i] ? c & 3 : c & 7]"),
-        is("8")
-    );
-    assert_eq!(rounds("sum", "unsigned char", "t[c + p[i]]"), is("511"));
+    assert_eq!(rounds("unsigned", "t[(c ^ p[i]) & 255]"), is("256"));
+    assert_eq!(rounds("unsigned", "t[c >> 20] + p[i]"), is("4096"));
+    assert_eq!(rounds("unsigned char", "t[c ^ p[i]]"), is("256"));
+    assert_eq!(rounds("unsigned", "t[(c & 7) | p[i]]"), is("256"));
+    assert_eq!(rounds("unsigned char", "t[p[i] ? c & 3 : c & 7]"), is("8"));
+    assert_eq!(rounds("unsigned char", "t[c + p[i]]"), is("511"));
     // Too far, or before the first.
-    rounds("wide", "unsigned", "t[c] + p[i]").unwrap_err();
-    rounds("half", "unsigned", "t[c >> 12] + p[i]").unwrap_err();
+    rounds("unsigned", "t[c] + p[i]").unwrap_err();
+    rounds("unsigned", "t[c >> 12] + p[i]").unwrap_err();
 }
 
 /// Of places that go round, those that are surely read reach to the end of the ring only if there are rounds enough.
 #[test]
 fn the_end_of_a_ring_is_touched_or_may_be() {
-    let ring = |name: &str, rounds: &str, at: &str| {
+    let ring = |rounds: &str, at: &str| {
         let source = format!(
             "void f(const float *x, float *y, int size, int at, int n, int step) {{ for (int i = 0; i < {rounds}; i++) y[i] = x[{at}]; }}"
         );
-        let (_, proof) = lift(name, &source).unwrap();
+        let (_, proof) = lift(&source).unwrap();
         let mut all = proof.footprints.into_iter();
         let x = all.find(|f| &*f.extent.array == "x").unwrap();
         (x.extent.to_string(), x.reads_depend_on_data)
     };
     let all = "x[0 .. size]".to_string();
-    assert_eq!(
-        ring("round", "size", "(at + i) % size"),
-        (all.clone(), false)
-    );
-    assert_eq!(ring("part", "n", "(at + i) % size"), (all.clone(), true));
-    assert_eq!(ring("strided", "n", "(step * i) % size"), (all, true));
+    assert_eq!(ring("size", "(at + i) % size"), (all.clone(), false));
+    assert_eq!(ring("n", "(at + i) % size"), (all.clone(), true));
+    assert_eq!(ring("n", "(step * i) % size"), (all, true));
     let some = "x[0 .. min(n - 1, size - 1) + 1]".to_string();
-    assert_eq!(ring("first", "n", "i % size"), (some, false));
+    assert_eq!(ring("n", "i % size"), (some, false));
 }

@@ -1,16 +1,15 @@
 //! Where accesses to local arrays and tables lie inside of them, and arithmetic on indices does not overflow: C takes both
 //! for granted, and a wrapper with slices has to check them.
 
-use std::path::PathBuf;
+mod common;
+
 use tensorize_lift::summarise::summarise;
 use tensorize_prove::solver::Solver;
 use tensorize_prove::{Options, Verdict};
 
 /// The conditions of this kernel, in words; `None` if there is no telling.
-fn conditions(name: &str, source: &str) -> Option<Vec<String>> {
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("local_{name}.c"));
-    std::fs::write(&file, source).unwrap();
-    let all = tensorize_lift::c::parse(&file, &[]).unwrap();
+fn conditions(source: &str) -> Option<Vec<String>> {
+    let all = common::parsed("kernel.c", source, &[]);
     let kernel = all.into_iter().last().unwrap().lowered.unwrap();
     let mut solver = Solver::new(tensorize_prove::solver::find())
         .expect("Z3, which `cargo xtask setup` installs");
@@ -20,20 +19,18 @@ fn conditions(name: &str, source: &str) -> Option<Vec<String>> {
             let conditions = proof.asked_of_slices?;
             Some(conditions.iter().map(ToString::to_string).collect())
         }
-        other => panic!("{name}: {other:?}"),
+        other => panic!("{source}: {other:?}"),
     }
 }
 
 #[test]
 fn sizes_decide() {
     let found = conditions(
-        "sizes",
         "void f(const int *x, int *y, int n) { int t[8]; for (int i = 0; i < n; i++) t[i] = x[i]; \
          for (int i = 0; i < n; i++) y[i] = t[i] + i; }",
     );
     assert_eq!(found.unwrap(), ["-n + 8 >= 0"]);
     let found = conditions(
-        "shifted",
         "void f(int *y, int n, int k) { static const int t[8] = {1, 2, 3}; for (int i = 0; i < n; i++) y[i] = t[i + k]; }",
     );
     assert_eq!(found.unwrap(), ["k >= 0", "-k - n + 8 >= 0"]);
@@ -52,12 +49,9 @@ fn nothing_is_asked_where_types_and_conditions_say_it() {
             "static const int t[4] = {1, 2, 3, 4}; y[i] = i < 4 ? t[i] : 0;",
         ),
     ] {
-        let found = conditions(
-            name,
-            &format!(
-                "void f(const unsigned char *b, int *y, int n) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
-            ),
-        );
+        let found = conditions(&format!(
+            "void f(const unsigned char *b, int *y, int n) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
+        ));
         assert_eq!(found.unwrap(), Vec::<String>::new(), "{name}");
     }
 }
@@ -65,7 +59,6 @@ fn nothing_is_asked_where_types_and_conditions_say_it() {
 #[test]
 fn the_data_decides() {
     let found = conditions(
-        "data",
         "void f(const unsigned char *b, int *y, int n) { static const int t[4] = {1, 2, 3, 4}; \
          for (int i = 0; i < n; i++) y[i] = t[b[i]]; }",
     );
@@ -115,29 +108,20 @@ fn arithmetic_before_an_index_is_cut_to_size_does_not_overflow() {
             "k - m fits i32",
         ),
     ] {
-        let found = conditions(
-            name,
-            &format!(
-                "void f(const float *x, float *y, float *z, int n, int m, int k) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
-            ),
-        );
+        let found = conditions(&format!(
+            "void f(const float *x, float *y, float *z, int n, int m, int k) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
+        ));
         let found = found.unwrap();
         assert!(found.iter().any(|c| c == asked), "{name}: {found:?}");
     }
     // Of a sum alone the end of what is touched tells, whatever it is that says how many rounds there are.
-    for (name, body) in [
-        ("offset", "y[i] = x[i + k];"),
-        (
-            "rows",
-            "for (int j = 0; j < length[i]; j++) y[i] += x[i * k + j];",
-        ),
+    for body in [
+        "y[i] = x[i + k];",
+        "for (int j = 0; j < length[i]; j++) y[i] += x[i * k + j];",
     ] {
-        let found = conditions(
-            name,
-            &format!(
-                "void f(const float *x, const int *length, float *y, int n, int k) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
-            ),
-        );
+        let found = conditions(&format!(
+            "void f(const float *x, const int *length, float *y, int n, int k) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
+        ));
         assert!(found.unwrap().is_empty());
     }
 }

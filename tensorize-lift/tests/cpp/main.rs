@@ -4,16 +4,16 @@ mod algorithms;
 mod copies;
 mod strings;
 
+#[path = "../common/mod.rs"]
+mod common;
+
 use tensorize_ir::signature::{Language, Shape};
-use tensorize_lift::c::{Parsed, parse};
+use tensorize_lift::c::Parsed;
 
 fn parsed(source: &str) -> Vec<Parsed> {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("kernel.cpp");
     let headers = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n\
         #include <cstdint>\n#include <functional>\n#include <numeric>\n#include <span>\n#include <vector>\n";
-    std::fs::write(&file, format!("{headers}{source}")).unwrap();
-    parse(&file, &[]).unwrap()
+    common::parsed("kernel.cpp", &format!("{headers}{source}"), &[])
 }
 
 /// The last function of `source` is lowered to this text, loop numbers and lines left aside.

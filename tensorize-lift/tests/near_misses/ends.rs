@@ -10,7 +10,7 @@ fn what_ends_elsewhere_or_otherwise_is_not_proven() {
 /// Of these nobody knows that they end, or how far they go.
 #[test]
 fn what_may_go_on_is_not_proven() {
-    proves_none("ends_somewhere", UNPROVEN);
+    proves_none(UNPROVEN);
 }
 
 const CASES: &[Case] = &[

@@ -10,7 +10,7 @@ fn what_is_kept_elsewhere_or_otherwise_is_not_proven() {
 /// How far these go, or what they find there, no size says, nor the data before the call.
 #[test]
 fn what_may_go_anywhere_is_not_proven() {
-    proves_none("kept_anywhere", UNPROVEN);
+    proves_none(UNPROVEN);
 }
 
 const CASES: &[Case] = &[

@@ -27,8 +27,9 @@ mod traps;
 mod triangles;
 mod warm_up;
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+#[path = "../common/mod.rs"]
+mod common;
+
 use tensorize_ir::element::Elem;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Function, Loop, Stmt, Visited};
@@ -72,23 +73,14 @@ fn solver() -> Solver {
 
 /// The function `f` of this source.
 fn kernel(source: &str) -> Function {
-    // Tests that run side by side need files of their own.
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    kernel_in(source, &format!("near_miss_{number}.c"))
-}
-
-fn kernel_in(source: &str, file: &str) -> Function {
-    let mut kernels = kernels_in(source, file);
+    let mut kernels = kernels_in(source, "c");
     assert_eq!(kernels.len(), 1, "one f in {source}");
     kernels.remove(0)
 }
 
 /// Every function `f`, in order.
-fn kernels_in(source: &str, file: &str) -> Vec<Function> {
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(file);
-    std::fs::write(&file, source).unwrap();
-    let parsed = tensorize_lift::c::parse(&file, &[]).unwrap_or_else(|p| panic!("{}", p.message));
+fn kernels_in(source: &str, extension: &str) -> Vec<Function> {
+    let parsed = common::parsed(&format!("near_miss.{extension}"), source, &[]);
     // Where there are several, their names have their types.
     let is_f = |name: &str| name == "f" || name.starts_with("f_");
     let named_f = parsed.into_iter().filter(|f| is_f(&f.name));
@@ -101,16 +93,18 @@ fn kernels_in(source: &str, file: &str) -> Vec<Function> {
 
 /// The function `f` of each source. Those in C++ are read at once, each in a namespace of its own: its headers are the most of the
 /// work.
-fn kernels_of(sources: &[String], name: &str, extension: &str, headers: &str) -> Vec<Function> {
-    let file = format!("near_miss_{name}.{extension}");
+fn kernels_of(sources: &[String], extension: &str, headers: &str) -> Vec<Function> {
     if extension == "c" {
-        let one = |source: &String| kernel_in(&format!("{headers}{source}"), &file);
+        let one = |source: &String| kernel(&format!("{headers}{source}"));
         return sources.iter().map(one).collect();
     }
     let numbered = sources.iter().enumerate();
     let spaces = numbered.map(|(i, source)| format!("namespace n{i} {{\n{source}\n}}\n"));
-    let kernels = kernels_in(&(headers.to_owned() + &spaces.collect::<String>()), &file);
-    assert_eq!(kernels.len(), sources.len(), "one f in each of {name}");
+    let kernels = kernels_in(
+        &(headers.to_owned() + &spaces.collect::<String>()),
+        extension,
+    );
+    assert_eq!(kernels.len(), sources.len(), "one f in each");
     kernels
 }
 
@@ -123,10 +117,10 @@ fn proofs_only() -> Options {
 }
 
 /// None of the kernels in C is proven to be what is proposed for it, if anything is.
-fn proves_none(name: &str, sources: &[&str]) {
+fn proves_none(sources: &[&str]) {
     let mut solver = solver();
     for source in sources {
-        let kernel = kernel_in(source, &format!("near_miss_{name}.c"));
+        let kernel = kernel(source);
         let proven = summarise(&kernel, &mut solver).is_ok_and(|proposal| {
             let (_, verdict) = proposal.prove(&kernel, &mut solver, &Options::default());
             matches!(verdict, Verdict::Proven(_))
@@ -183,7 +177,7 @@ fn refuses_them(name: &str, extension: &str, headers: &str, cases: &[Case]) {
     let mut solver = solver();
     let (mut wrong, mut tried, mut refuted) = (Vec::new(), 0, 0);
     let sources: Vec<String> = cases.iter().flat_map(variants).collect();
-    let mut kernels = kernels_of(&sources, name, extension, headers).into_iter();
+    let mut kernels = kernels_of(&sources, extension, headers).into_iter();
     for (source, changes) in cases {
         let right = kernels.next().unwrap();
         let near: Vec<Function> = kernels.by_ref().take(changes.len()).collect();

@@ -1,7 +1,6 @@
 //! Members of structs in an array, where the structs have members of several types.
 
 use super::{Case, proofs_only, refuses_them, solver};
-use std::path::PathBuf;
 use tensorize_ir::guard::Guard;
 use tensorize_ir::loopir::Function;
 use tensorize_ir::signature::Members;
@@ -51,10 +50,8 @@ const MEMBERS: &[Case] = &[
     ),
 ];
 
-fn lifted(source: &str, name: &str) -> (Function, Vec<Members>) {
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("members_{name}.c"));
-    std::fs::write(&file, format!("{STRUCTS}{source}")).unwrap();
-    let parsed = tensorize_lift::c::parse(&file, &[]).unwrap_or_else(|p| panic!("{}", p.message));
+fn lifted(source: &str) -> (Function, Vec<Members>) {
+    let parsed = super::common::parsed("near_miss.c", &format!("{STRUCTS}{source}"), &[]);
     let [f] = <[_; 1]>::try_from(parsed).ok().unwrap();
     let signature = f.signature.and_then(|s| s.source).unwrap();
     let members = signature
@@ -83,13 +80,13 @@ const WRITTEN: &str = "void f(p_t *p, int n, int m) { for (int i = 0; i < n; i++
 /// What lies in the same memory needs no guard where each access is to a member, and only there.
 #[test]
 fn members_lie_apart_where_no_access_strays() {
-    let (kernel, members) = lifted(WRITTEN, "written");
+    let (kernel, members) = lifted(WRITTEN);
     let proven = proof(&kernel, vec![members.clone()]).unwrap();
     assert!(!(proven.guards.iter()).any(|g| matches!(g, Guard::Disjoint(..))));
     let nothing_known = proof(&kernel, vec![]).unwrap();
     assert!((nothing_known.guards.iter()).any(|g| matches!(g, Guard::Disjoint(..))));
 
-    for (number, (from, to)) in [
+    for (from, to) in [
         ("k < 2", "k < 3"),
         ("k < 2", "k < m"),
         ("k = 0", "k = -1"),
@@ -97,11 +94,8 @@ fn members_lie_apart_where_no_access_strays() {
         ("p[i].to[k]", "p[i].to[m]"),
         ("*= 2", "= p[i].to[k + 1]"),
         ("p[i].to[k]", "(&p[i].x)[k + 1]"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let (strays, members) = lifted(&WRITTEN.replacen(from, to, 1), &format!("strays_{number}"));
+    ] {
+        let (strays, members) = lifted(&WRITTEN.replacen(from, to, 1));
         let why = proof(&strays, vec![members]).expect_err(to);
         assert!(
             why.contains("is a member of that type in each struct"),
@@ -132,7 +126,7 @@ fn members_lie_apart_where_no_access_strays() {
 #[test]
 fn subscripts_of_callers_stay_in_the_array() {
     let read = "void f(const p_t *p, int n, int m, float *o) { for (int i = 0; i < n; i++) o[i] = p[i].to[m] * p[i].id; }";
-    let (kernel, members) = lifted(read, "subscript");
+    let (kernel, members) = lifted(read);
     let proven = proof(&kernel, vec![members]).unwrap();
     let asked: Vec<String> = (proven.asked_of_slices.iter().flatten())
         .map(Guard::to_string)
@@ -143,7 +137,7 @@ fn subscripts_of_callers_stay_in_the_array() {
     }
 
     // Of data, nobody knows it before.
-    let (kernel, members) = lifted(&read.replacen("to[m]", "to[p[i].id]", 1), "by_data");
+    let (kernel, members) = lifted(&read.replacen("to[m]", "to[p[i].id]", 1));
     let why = proof(&kernel, vec![members]).unwrap_err();
     assert!(
         why.contains("is a member of that type in each struct"),

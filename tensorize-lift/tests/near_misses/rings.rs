@@ -10,14 +10,11 @@ fn another_place_in_the_ring_is_another_kernel() {
 /// Nothing says how far such products reach.
 #[test]
 fn remainders_of_wide_types_are_no_places() {
-    proves_none(
-        "wide_remainders",
-        &[
-            "void f(const float *x, float *y, unsigned n, unsigned d, unsigned e) { for (unsigned i = 0; i < n; i++) y[i] = x[i % d * e]; }",
-            "void f(const float *x, float *y, unsigned n, unsigned short d, unsigned e) { for (unsigned i = 0; i < n; i++) y[i] = x[i % d * e]; }",
-            "void f(const float *x, float *y, unsigned n, unsigned short d, unsigned short e) { for (unsigned i = 0; i < n; i++) y[i] = x[i % d * e * 2]; }",
-        ],
-    );
+    proves_none(&[
+        "void f(const float *x, float *y, unsigned n, unsigned d, unsigned e) { for (unsigned i = 0; i < n; i++) y[i] = x[i % d * e]; }",
+        "void f(const float *x, float *y, unsigned n, unsigned short d, unsigned e) { for (unsigned i = 0; i < n; i++) y[i] = x[i % d * e]; }",
+        "void f(const float *x, float *y, unsigned n, unsigned short d, unsigned short e) { for (unsigned i = 0; i < n; i++) y[i] = x[i % d * e * 2]; }",
+    ]);
 }
 
 const CASES: &[Case] = &[

@@ -100,7 +100,7 @@ const CASES: &[Case] = &[
 
 #[test]
 fn what_has_no_form_or_guard_is_not_proven() {
-    super::proves_none("scattered_by_itself", UNPROVEN);
+    super::proves_none(UNPROVEN);
 }
 
 const UNPROVEN: &[&str] = &[
