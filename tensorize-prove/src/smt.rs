@@ -274,6 +274,14 @@ impl Encoder {
         let Some((first, rest)) = monomial.split_first() else {
             return "1".into();
         };
+        // Products that are there or not are as a choice: what is there stays linear.
+        let (there, positive) = Idx::from_terms([(monomial.to_vec(), 1)]).without_indicators();
+        if !positive.is_empty() {
+            let positive: Vec<String> = positive.iter().map(|p| self.linear(p)).collect();
+            let all: Vec<String> = positive.iter().map(|p| format!("(>= {p} 1)")).collect();
+            let there = self.linear(&there);
+            return format!("(ite (and {}) {there} 0)", all.join(" "));
+        }
         if rest.is_empty() {
             return self.atom(first);
         }
