@@ -4,7 +4,7 @@ use crate::bound::bound;
 use crate::canon;
 use crate::cases::given;
 use crate::clamp;
-use crate::conditions::{is_index_condition, said_of_indices};
+use crate::conditions::is_index_condition;
 use crate::context::Context;
 use crate::decode::divide;
 use crate::eval::{as_idx, index_like};
@@ -12,7 +12,7 @@ use crate::exec::Access;
 use crate::matching::{assume, in_one_range};
 use crate::ranges;
 use crate::reach;
-use crate::search::facts;
+use crate::shorter::{non_negative, shorter};
 use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::Guard;
@@ -54,6 +54,11 @@ pub(crate) fn interval(
             high = Some(covering(ctx, high, to, true, one));
         }
         return low.zip(high);
+    }
+    if let Some(shorter) = shorter(ctx, a)
+        && let Some(found) = interval(ctx, &shorter, lo, hi)
+    {
+        return Some(found);
     }
     let one = Idx::constant(1);
     let wider = within_values(ctx, a);
@@ -121,18 +126,7 @@ pub(crate) fn interval(
 /// `x[(i + r) * w + j + s]` under `i + r < h` and `j + s < w`, that it lies before `h * w`.
 fn limits(ctx: &mut Context, a: &Access) -> (Vec<Idx>, Vec<Idx>) {
     let (mut lows, mut highs) = (Vec::new(), Vec::new());
-    let mut said = Vec::new();
-    a.path.iter().for_each(|c| said_of_indices(c, &mut said));
-    // What is not negative.
-    let mut parts = Vec::new();
-    said.iter().for_each(|c| facts(c, true, &mut parts));
-    let said: Vec<Idx> = parts
-        .iter()
-        .filter_map(|condition| match &*canon::elem(condition) {
-            Elem::IndexCompare(CmpOp::Ge, p, q) => Some(p - q),
-            _ => None,
-        })
-        .collect();
+    let said = non_negative(a);
     let mut sums = said.clone();
     if said.len() <= MOST_CONDITIONS {
         for stride in strides(ctx, &a.index) {

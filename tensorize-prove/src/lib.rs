@@ -52,6 +52,7 @@ pub mod rising;
 pub mod rounds;
 mod search;
 mod settle;
+mod shorter;
 pub mod signs;
 mod slices;
 pub mod smt;

@@ -138,3 +138,85 @@ fn what_is_no_number_of_the_type_is_no_guard() {
     assert_eq!(within(&Idx::default(), &size), (true, 0));
     assert_eq!(within(&Idx::default(), &(&size + &size)), (true, 1));
 }
+
+/// What `x[index]` reaches in `n` of the outer loop's rounds and some of an inner one's, under conditions; no place that is
+/// touched lies outside, whatever `n` and `m`.
+fn reaches_in_part(outer: &str, inner: &str, index: &str, conditions: &[&str]) -> String {
+    let mut solver =
+        Solver::new(solver::find()).expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
+    let params = ["n", "m"].map(|s| (s.into(), ScalarType::I32));
+    let mut ctx = Context::new(&mut solver, BTreeMap::from(params), vec![]);
+    for size in ["n", "m"] {
+        ctx.guard(Guard::NonNegative(Idx::sym(size)));
+    }
+    let parse = |text: &str| -> Idx { text.parse().unwrap_or_else(|e| panic!("{text}: {e}")) };
+    let conditions: Vec<Idx> = conditions.iter().map(|c| parse(c)).collect();
+    let not_negative = |p: &Idx| Elem::index_compare(CmpOp::Ge, p.clone(), Idx::default());
+    let access = Access {
+        array: "x".into(),
+        index: parse(index),
+        loops: vec![("t".into(), parse(outer)), ("j".into(), parse(inner))],
+        path: conditions.iter().map(not_negative).collect(),
+        write: false,
+    };
+    let Some((low, high)) = interval(&mut ctx, &access, None, None) else {
+        return "nobody knows".into();
+    };
+    for (n, m) in (0..6).flat_map(|n| (0..6).map(move |m| (n, m))) {
+        for (t, j) in (0..20).flat_map(|t| (0..20).map(move |j| (t, j))) {
+            let value = |name: &Sym| match &**name {
+                "n" => n,
+                "m" => m,
+                "t" => t,
+                _ => j,
+            };
+            let at = |p: &Idx| p.eval_sizes(&|name| Some(value(name))).unwrap();
+            let made = t < at(&access.loops[0].1) && j < at(&access.loops[1].1);
+            if made && conditions.iter().all(|p| at(p) >= 0) {
+                let inside = (at(&low)..at(&high)).contains(&at(&access.index));
+                assert!(
+                    inside,
+                    "{access:?}: outside of {low} .. {high} for {value:?}",
+                    value = (n, m, t, j)
+                );
+            }
+        }
+    }
+    format!("{low} .. {high}")
+}
+
+/// A part of the rounds reaches no further than its own rounds do.
+#[test]
+fn a_part_of_the_rounds_reaches_as_far_as_it_runs() {
+    let is = |outer, inner, index, conditions: &[&str], expected| {
+        assert_eq!(
+            reaches_in_part(outer, inner, index, conditions),
+            expected,
+            "{index} under {conditions:?}"
+        );
+    };
+    is("2*n", "1", "t", &["n - t - 1"], "0 .. n");
+    is("2*n", "1", "t", &["t - n"], "n .. 2*n");
+    is("2*n", "1", "2*n - t - 1", &["t - n"], "0 .. n");
+    is("3*n", "1", "t", &["t - n", "2*n - t - 1"], "n .. 2*n");
+    // Rows of several lengths, and conditions that a loop's length makes.
+    is(
+        "2*n",
+        "-n + t",
+        "n*(2*n - t - 1) + j",
+        &["t - n"],
+        "0 .. n*n - n",
+    );
+    is("2*n", "min(1, max(0, t - n + 1))", "t + j", &[], "n .. 2*n");
+    is(
+        "2*n",
+        "min(1, max(0, n - t))*min(1, max(0, t))",
+        "t",
+        &[],
+        "1 .. n",
+    );
+    // Nothing is said of all rounds: the sizes may be either way round, or the step another one.
+    is("2*n", "1", "t", &["m - t - 1"], "0 .. 2*n");
+    is("2*n", "1", "t", &["n - 2*t - 1"], "0 .. 2*n");
+    is("2*n", "1", "t", &["n - t*m - 1"], "0 .. 2*n");
+}
