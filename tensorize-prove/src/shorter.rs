@@ -20,7 +20,7 @@ pub(crate) fn non_negative(a: &Access) -> Vec<Idx> {
     a.path.iter().for_each(|c| said_of_indices(c, &mut said));
     let mut parts = Vec::new();
     said.iter().for_each(|c| facts(c, true, &mut parts));
-    let compared = parts.iter().map(|condition| canon::elem(condition));
+    let compared = parts.iter().map(canon::elem);
     let ends = compared.filter_map(|condition| match &*condition {
         Elem::IndexCompare(CmpOp::Ge, p, q) => Some(p - q),
         _ => None,
