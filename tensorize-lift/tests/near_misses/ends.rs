@@ -123,6 +123,21 @@ const CASES: &[Case] = &[
             ("v[i] > m[g[i]]", "v[i] > m[i]"),
         ],
     ),
+    // Counters without a sign that step by a size.
+    (
+        "unsigned f(const short *x, int *y, unsigned n, unsigned w, unsigned hop) { unsigned k = 0; for (unsigned i = 0; i + w <= n; i += hop) { int s = 0; for (unsigned j = 0; j < w; j++) s += x[i + j]; y[k++] = s; } return k; }",
+        &[
+            ("i + w <= n", "i + w < n"),
+            ("i + w <= n", "i <= n - w"),
+            ("i + w <= n", "i < n"),
+            ("i += hop", "i += w"),
+            ("i += hop", "i += hop, i &= 0xff"),
+            ("unsigned i = 0", "unsigned i = hop"),
+            ("unsigned i = 0", "unsigned char i = 0"),
+            ("y[k++] = s", "y[k++] = s + i"),
+            ("return k", "return k + 1"),
+        ],
+    ),
 ];
 
 const UNPROVEN: &[&str] = &[

@@ -400,6 +400,7 @@ pub(super) fn trip(exec: &mut Executor, l: &Loop, start: &State, k: &Sym) -> Res
         exec.ctx.assume_in_range(k, &MANY_ROUNDS.into());
         if moderate {
             assume_moderate_sizes(exec);
+            assume_moderate_counters(exec, start, k);
         }
         let condition = exec.probe_condition(l, start);
         exec.ctx.restore(saved);
@@ -434,6 +435,17 @@ fn assume_moderate_sizes(exec: &mut Executor) {
         {
             exec.ctx
                 .assume_in_range(name, &Idx::constant(ty.max_value() / 4));
+        }
+    }
+}
+
+/// Takes the same of unsigned counters that step by a size.
+fn assume_moderate_counters(exec: &mut Executor, state: &State, k: &Sym) {
+    for value in state.scalars.values().filter(|v| !v.ty().is_signed()) {
+        if let Some(at) = index_like(value).filter(|at| at.mentions(k)) {
+            let far = Idx::constant(value.ty().max_value() / 4);
+            exec.ctx.assume_non_negative(&at);
+            exec.ctx.assume_non_negative(&(&far - &at));
         }
     }
 }
