@@ -169,6 +169,10 @@ impl Executor<'_, '_> {
 
     fn verify(&mut self, l: &Loop, entry: &State, k: &Sym, form: &ClosedForm) -> Result<(), Stuck> {
         self.verify_entry(entry, k, form)?;
+        if l.test_first {
+            // Whatever comes of it, what the first test reads is read: a guard may look at it.
+            self.eval(&l.cond, entry)?;
+        }
         let mark = self.ctx.mark();
         self.ctx.assume_in_range(k, &form.trip);
         self.loops.push((k.clone(), form.trip.clone()));
