@@ -126,7 +126,7 @@ pub(crate) fn interval(
 /// `x[(i + r) * w + j + s]` under `i + r < h` and `j + s < w`, that it lies before `h * w`.
 fn limits(ctx: &mut Context, a: &Access) -> (Vec<Idx>, Vec<Idx>) {
     let (mut lows, mut highs) = (Vec::new(), Vec::new());
-    let said = non_negative(a);
+    let said = non_negative(ctx, a);
     let mut sums = said.clone();
     if said.len() <= MOST_CONDITIONS {
         for stride in strides(ctx, &a.index) {

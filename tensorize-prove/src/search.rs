@@ -263,6 +263,10 @@ fn going_on(stmts: &[Stmt], flags: &BTreeMap<Sym, Scalar>) -> Option<Vec<Stmt>> 
 pub(crate) fn facts(condition: &ElemRef, truth: bool, out: &mut Vec<ElemRef>) {
     match (&**condition, truth) {
         (Elem::Unary(UnOp::Not, a), _) => facts(a, !truth, out),
+        (Elem::Binary(BinOp::And, a, b), true) | (Elem::Binary(BinOp::Or, a, b), false) => {
+            facts(a, truth, out);
+            facts(b, truth, out);
+        }
         (Elem::Select(c, t, f), _) => {
             let is = |e: &ElemRef, v: bool| matches!(&**e, Elem::Const(x) if x.is_true() == v);
             if is(t, !truth) {

@@ -14,10 +14,12 @@ use tensorize_ir::element::Elem;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::CmpOp;
 
-/// What is not negative where an access is made, by its conditions.
-pub(crate) fn non_negative(a: &Access) -> Vec<Idx> {
+/// What is not negative where an access is made, by its conditions and by what a guard says of such.
+pub(crate) fn non_negative(ctx: &Context, a: &Access) -> Vec<Idx> {
     let mut said = Vec::new();
-    a.path.iter().for_each(|c| said_of_indices(c, &mut said));
+    let asked = ctx.asked.iter().filter_map(|asked| asked.of(a));
+    let conditions = a.path.iter().chain(asked);
+    conditions.for_each(|c| said_of_indices(c, &mut said));
     let mut parts = Vec::new();
     said.iter().for_each(|c| facts(c, true, &mut parts));
     let compared = parts.iter().map(canon::elem);
@@ -31,7 +33,7 @@ pub(crate) fn non_negative(a: &Access) -> Vec<Idx> {
 /// The access with each loop no longer than its conditions, and the loops that have to run for it, let it be; `None` if that
 /// is as long as they are.
 pub(crate) fn shorter(ctx: &mut Context, a: &Access) -> Option<Access> {
-    let mut said = non_negative(a);
+    let mut said = non_negative(ctx, a);
     let one = Idx::constant(1);
     for (_, extent) in &a.loops {
         let (_, positive) = extent.without_indicators();

@@ -1,13 +1,16 @@
 //! Writes at places that are read from data: histograms, sums by label, scatters.
 //!
 //! Which place a round writes is not known, but which places there are is: those that were set before, those of a
-//! local array, or those that an index of its type, or under its conditions, can name. What stands at each of them is a
+//! local array, or those that an index of its type, or under its conditions, can name, or as many as a size says that is used
+//! for nothing else. What stands at each of them is a
 //! fold over the rounds, in which a round that writes elsewhere changes nothing.
 
 use super::{Guess, mentions_array};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Atom, Idx, Sym};
+use tensorize_ir::loopir::{self, Expr, Param, Visited, visit};
 use tensorize_ir::op::CmpOp;
 use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Effect, Leaf};
@@ -87,7 +90,8 @@ impl Guess<'_, '_, '_> {
             Some(len) => Some(Idx::constant(len as i128)),
             None => {
                 let ends: Option<Vec<Idx>> = leaves.iter().map(|leaf| self.end_of(leaf)).collect();
-                ends.and_then(|all| self.largest(all))
+                let end = ends.and_then(|all| self.largest(all));
+                end.or_else(|| size_without_use(self.exec.kernel))
             }
         };
         found.extend(end.map(|end| {
@@ -318,6 +322,22 @@ impl Guess<'_, '_, '_> {
             }
         }
     }
+}
+
+/// The size that a kernel is given and never looks at: what else than the length of what it can't see the length of, as the
+/// number of rows where `y[row[k]] += a[k] * x[j]` goes over columns. Before each call a guard looks whether it is.
+fn size_without_use(kernel: &loopir::Function) -> Option<Idx> {
+    let mut used = BTreeSet::new();
+    visit(&kernel.body, &mut |part| {
+        if let Visited::Expr(Expr::Var(name, _)) = part {
+            used.insert(name.clone());
+        }
+    });
+    let size = kernel.params.iter().find_map(|p| match p {
+        Param::Scalar { name, ty } if ty.is_int() && !used.contains(name) => Some(name),
+        _ => None,
+    });
+    size.map(|name| Idx::sym(name.clone()))
 }
 
 /// Rows that follow each other without a gap, as one.
