@@ -5,7 +5,6 @@
 //! Both are computed before a call, so they may read only what the kernel reads anyway.
 
 use crate::bound::bound;
-use crate::canon;
 use crate::chain::{self, Leaf};
 use crate::context::Context;
 use crate::exec::{Access, Executor};
@@ -119,14 +118,14 @@ fn furthest(ctx: &mut Context, access: &Access, all: &[Access], largest: bool) -
         path: &access.path,
     };
     let place = Elem::of_idx(NUMBER, index);
-    if !rounds.read_what_the_kernel_reads(&place, all) {
-        return None;
-    }
+    let depths = rounds.read_what_the_kernel_reads(&place, all)?;
     let (op, none) = match largest {
         true => (BinOp::Maximum, -1),
         false => (BinOp::Minimum, 0),
     };
-    let value = rounds.fold(ctx, none, |acc| Elem::binary(op, acc.clone(), place));
+    let value = rounds.fold(ctx, &depths, none, |acc| {
+        Elem::binary(op, acc.clone(), place)
+    });
     Some(Idx::value(value))
 }
 
@@ -291,10 +290,11 @@ impl Rounds<'_> {
         self.path.iter().partition(before_all)
     }
 
-    /// What `step` makes of `init` in all rounds, one after the other.
+    /// What `step` makes of `init` in all rounds, one after the other, the conditions on data each that deep in the loops.
     fn fold(
         &self,
         ctx: &mut Context,
+        depths: &[usize],
         init: i128,
         step: impl FnOnce(&ElemRef) -> ElemRef,
     ) -> ElemRef {
@@ -305,23 +305,31 @@ impl Rounds<'_> {
             None => init.clone(),
         };
         let so_far = holds(accs.last());
-        let mut value = step(&so_far);
-        // One after the other, as in the kernel: what a condition guards is read only where it holds.
-        let runs = |(_, n): &(Sym, Idx)| Elem::index_compare(CmpOp::Gt, n.clone(), Idx::default());
         let (before_all, others) = self.conditions();
-        let conditions: Vec<ElemRef> = self
-            .entered
-            .iter()
-            .map(runs)
-            .chain(others.into_iter().cloned())
-            .collect();
-        for condition in conditions.into_iter().rev() {
-            value = Elem::select(condition, value, so_far.clone());
+        // One after the other, as in the kernel: what a condition guards is read only where it holds.
+        let where_they_hold = |depth: usize, value: ElemRef, otherwise: &ElemRef| {
+            let here = others.iter().zip(depths).filter(|(_, d)| **d == depth);
+            here.rev().fold(value, |value, (c, _)| {
+                Elem::select((*c).clone(), value, otherwise.clone())
+            })
+        };
+        let innermost = self.loops.len() + self.entered.len();
+        let mut value = where_they_hold(innermost, step(&so_far), &so_far);
+        for (i, (_, n)) in self.entered.iter().enumerate().rev() {
+            let runs = Elem::index_compare(CmpOp::Gt, n.clone(), Idx::default());
+            value = Elem::select(runs, value, so_far.clone());
+            value = where_they_hold(self.loops.len() + i, value, &so_far);
         }
         for (i, (var, extent)) in self.loops.iter().enumerate().rev() {
             let init = holds(i.checked_sub(1).map(|outer| &accs[outer]));
-            let fold = Fold::new(accs[i].clone(), var.clone(), extent.clone(), init, value);
-            value = Arc::new(Elem::Fold(Arc::new(fold)));
+            let fold = Fold::new(
+                accs[i].clone(),
+                var.clone(),
+                extent.clone(),
+                init.clone(),
+                value,
+            );
+            value = where_they_hold(i, Arc::new(Elem::Fold(Arc::new(fold))), &init);
         }
         for condition in before_all.into_iter().rev() {
             value = Elem::select(condition.clone(), value, init.clone());
@@ -331,25 +339,21 @@ impl Rounds<'_> {
 
     /// Makes it a guard that the condition holds in all rounds, if that can be computed before a call.
     fn asked(&self, ctx: &mut Context, inside: &ElemRef, all: &[Access]) -> bool {
-        if !self.read_what_the_kernel_reads(inside, all) {
+        let Some(depths) = self.read_what_the_kernel_reads(inside, all) else {
             return false;
-        }
-        let value = self.fold(ctx, 0, |acc| {
+        };
+        let value = self.fold(ctx, &depths, 0, |acc| {
             let outside = Elem::constant(Scalar::int(NUMBER, -1));
             Elem::select(inside.clone(), acc.clone(), outside)
         });
         let guard = Idx::value(value);
-        let same =
-            |g: &Guard| matches!(g, Guard::NonNegative(i) if canon::idx(i) == canon::idx(&guard));
-        if !ctx.guards().iter().any(same) {
-            ctx.guard(Guard::NonNegative(guard));
-        }
+        ctx.guard(Guard::NonNegative(guard));
         true
     }
 
-    /// Whether the kernel makes every read that it takes to compute the value, the trip counts and the
-    /// conditions, in the same rounds and under no more conditions.
-    fn read_what_the_kernel_reads(&self, value: &ElemRef, all: &[Access]) -> bool {
+    /// How deep in the loops each of the conditions on data can be looked at, if the kernel makes every read that it takes to
+    /// compute the value, the trip counts and the conditions, in the same rounds and under no more conditions.
+    fn read_what_the_kernel_reads(&self, value: &ElemRef, all: &[Access]) -> Option<Vec<usize>> {
         let around: Vec<&(Sym, Idx)> = self.loops.iter().chain(self.entered).collect();
         // Of a place that doesn't depend on its counter, a loop that runs as often will do.
         let is_around = |l: &(Sym, Idx), index: &Idx, depth: usize| {
@@ -382,10 +386,19 @@ impl Rounds<'_> {
             i.for_each_value(&mut |e| ok &= is_made(e, depth, conditions));
             ok
         };
-        let (depth, conditions) = (around.len(), others.len());
-        is_made(value, depth, conditions)
-            && (0..depth).all(|i| idx(&around[i].1, i, 0))
-            && (0..conditions).all(|i| is_made(others[i], depth, i))
+        // Before the loops that a condition guards, as far as it is known there: how often those run may be for it to say.
+        let mut depths: Vec<usize> = Vec::new();
+        for (i, c) in others.iter().enumerate() {
+            let known =
+                |d: &usize| !around[*d..].iter().any(|(v, _)| c.mentions(v)) && is_made(c, *d, i);
+            let least = depths.last().copied().unwrap_or_default();
+            depths.push((least..=around.len()).find(known)?);
+        }
+        let before = |depth: usize| depths.iter().filter(|d| **d <= depth).count();
+        let trips = around.iter().enumerate();
+        let ok = is_made(value, around.len(), others.len())
+            && trips.into_iter().all(|(i, (_, n))| idx(n, i, before(i)));
+        ok.then_some(depths)
     }
 }
 
@@ -416,7 +429,7 @@ mod tests {
             path,
         };
         let value = Elem::read("k", ScalarType::I32, at.clone());
-        own.read_what_the_kernel_reads(&value, &[access])
+        own.read_what_the_kernel_reads(&value, &[access]).is_some()
     }
 
     #[test]
@@ -471,6 +484,7 @@ mod tests {
                 path,
             };
             own.read_what_the_kernel_reads(&Elem::read("k", ScalarType::I32, j), &all)
+                .is_some()
         };
         let one = std::slice::from_ref;
         assert!(under(&[], &[]));
@@ -478,6 +492,60 @@ mod tests {
         assert!(!under(one(&c), &[]));
         // What memory says stands within the rounds.
         assert!(!under(one(&data), one(&data)));
+    }
+
+    /// A condition that the kernel looks at outside of a loop that memory says the length of stands there in a guard, too; one
+    /// that it looks at inside stands inside.
+    #[test]
+    fn conditions_stand_as_deep_as_the_kernel_looks_at_them() {
+        let often = Elem::read("often", ScalarType::I32, Idx::sym(sym("i")));
+        let (outer, inner) = (rounds("i", "n"), (sym("j"), Idx::value(often)));
+        let flag = |at: &str| {
+            let value = Elem::read("flag", ScalarType::I32, Idx::sym(sym(at)));
+            Elem::compare(
+                CmpOp::Gt,
+                value,
+                Elem::constant(Scalar::int(ScalarType::I32, 0)),
+            )
+        };
+        let read = |array: &str, at: &str, loops: &[&(Sym, Idx)], path: &[ElemRef]| Access {
+            array: sym(array),
+            index: Idx::sym(sym(at)),
+            loops: loops.iter().map(|l| (*l).clone()).collect(),
+            path: path.to_vec(),
+            write: false,
+        };
+        let depths = |condition: &ElemRef, all: &[Access]| {
+            let own = Rounds {
+                loops: &[outer.clone(), inner.clone()],
+                entered: &[],
+                path: std::slice::from_ref(condition),
+            };
+            let value = Elem::read("k", ScalarType::I32, Idx::sym(sym("j")));
+            own.read_what_the_kernel_reads(&value, all)
+        };
+        let both = [&outer, &inner];
+        let (by_row, by_entry) = (flag("i"), flag("j"));
+        let under = std::slice::from_ref::<ElemRef>;
+        let before = [
+            read("flag", "i", &[&outer], &[]),
+            read("often", "i", &[&outer], under(&by_row)),
+            read("k", "j", &both, under(&by_row)),
+        ];
+        assert_eq!(depths(&by_row, &before), Some(vec![1]));
+        let inside = [
+            read("often", "i", &[&outer], &[]),
+            read("flag", "i", &both, &[]),
+            read("k", "j", &both, under(&by_row)),
+        ];
+        assert_eq!(depths(&by_row, &inside), Some(vec![2]));
+        // How often is read under a condition that only the loop's own rounds know.
+        let never = [
+            read("flag", "j", &both, &[]),
+            read("often", "i", &[&outer], under(&by_entry)),
+            read("k", "j", &both, under(&by_entry)),
+        ];
+        assert_eq!(depths(&by_entry, &never), None);
     }
 
     #[test]

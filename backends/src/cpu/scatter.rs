@@ -37,9 +37,12 @@ fn writes<'a>(nest: &Nest, fold: &'a Fold) -> Option<(&'a Fold, Vec<Write>)> {
     if !fold.others.is_empty() {
         return None;
     }
-    if let Elem::Fold(inner) = &*fold.step {
-        let goes_on = matches!(&*inner.init, Elem::Acc(name, _) if *name == fold.acc);
-        return if goes_on { writes(nest, inner) } else { None };
+    if let Some((conditions, inner)) = inside(fold) {
+        let by_place = |c: &ElemRef| nest.dims.iter().any(|d| c.mentions(d));
+        return match conditions.iter().any(by_place) {
+            true => None,
+            false => writes(nest, inner),
+        };
     }
     let (mut step, mut found) = (&fold.step, Vec::new());
     while let Elem::Select(c, t, otherwise) = &**step {
@@ -65,6 +68,23 @@ fn writes<'a>(nest: &Nest, fold: &'a Fold) -> Option<(&'a Fold, Vec<Write>)> {
     found.reverse();
     let goes_on = matches!(&**step, Elem::Acc(name, _) if *name == fold.acc);
     (goes_on && !found.is_empty()).then_some((fold, found))
+}
+
+/// The fold that each round of this one goes on with, and when it does.
+fn inside(fold: &Fold) -> Option<(Vec<ElemRef>, &Fold)> {
+    let so_far = |e: &Elem| matches!(e, Elem::Acc(name, _) if *name == fold.acc);
+    let (mut step, mut conditions) = (&fold.step, Vec::new());
+    while let Elem::Select(c, t, otherwise) = &**step
+        && so_far(otherwise)
+        && !c.mentions(&fold.acc)
+    {
+        conditions.push(c.clone());
+        step = t;
+    }
+    match &**step {
+        Elem::Fold(inner) if so_far(&inner.init) => Some((conditions, &**inner)),
+        _ => None,
+    }
 }
 
 /// Of `a[i] == j`, where `j` is a dimension: that it is `a[i]`.
@@ -97,6 +117,11 @@ impl Builder {
         let mut look = |e: &ElemRef| {
             for_each_read(e, &mut |array, _| itself |= *array == target.array);
         };
+        let mut outer = fold;
+        while let Some((conditions, inner)) = inside(outer) {
+            conditions.iter().for_each(&mut look);
+            outer = inner;
+        }
         for write in writes(nest, fold).map(|(_, w)| w).unwrap_or_default() {
             look(&write.value);
             write.conditions.iter().for_each(&mut look);
@@ -132,8 +157,8 @@ impl Builder {
         fold: &Fold,
     ) -> Result<(), Unsupported> {
         self.rounds(fold, |b| {
-            if let Elem::Fold(inner) = &*fold.step {
-                return b.scatter_rounds(nest, target, inner);
+            if let Some((conditions, inner)) = inside(fold) {
+                return b.under_all(&conditions, |b| b.scatter_rounds(nest, target, inner));
             }
             let Some((_, writes)) = writes(nest, fold) else {
                 return Err(Unsupported::new("no loop over the rounds could be written"));

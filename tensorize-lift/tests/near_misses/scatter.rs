@@ -96,6 +96,40 @@ const CASES: &[Case] = &[
             ("+= x", "= x"),
         ],
     ),
+    // By columns of as many entries as memory says, under conditions on data outside of them.
+    (
+        "void f(int m, int n, const int *p, const int *l, const int *a, const int *x, int *y) { for (int i = 0; i < m; i++) y[i] = 0; for (int j = 0; j < n; j++) { if (x[j] == 0) continue; for (int k = p[j]; k < p[j + 1]; k++) y[l[k]] += a[k] * x[j]; } }",
+        &[
+            ("i < m", "i < m - 1"),
+            ("y[i] = 0", "y[i] = 1"),
+            ("int j = 0", "int j = 1"),
+            ("j < n", "j < n - 1"),
+            ("x[j] == 0", "x[j] == 1"),
+            ("x[j] == 0", "x[0] == 0"),
+            ("continue", "break"),
+            ("int k = p[j]", "int k = p[j] + 1"),
+            ("int k = p[j]", "int k = p[0]"),
+            ("k < p[j + 1]", "k <= p[j + 1]"),
+            ("k < p[j + 1]", "k < p[n]"),
+            ("y[l[k]]", "y[l[j]]"),
+            ("y[l[k]]", "y[l[k] + 1]"),
+            ("a[k] * x[j]", "a[k] * x[k]"),
+            ("a[k] * x[j]", "a[k] + x[j]"),
+            ("+=", "="),
+        ],
+    ),
+    // As many places as a size says that nothing else looks at.
+    (
+        "void f(int m, int n, const int *l, const int *a, int *y) { for (int k = 0; k < n; k++) y[l[k]] += a[k]; }",
+        &[
+            ("y[l[k]]", "y[l[n - 1 - k]]"),
+            ("y[l[k]]", "y[l[k] / 2]"),
+            ("+= a[k]", "-= a[k]"),
+            ("+= a[k]", "= a[k]"),
+            ("k < n", "k < n && l[k] < m - 1"),
+            ("k < n", "k < n && k < m"),
+        ],
+    ),
 ];
 
 #[test]
