@@ -84,38 +84,68 @@ fn unsigned(ty: ScalarType) -> ScalarType {
 }
 
 /// Whether the original does the same: in the rounds of its loops that are those of some of the generated ones, in their
-/// order. What it computes once, before a loop, has none.
+/// order, or that data has the numbers of, as where it makes a table of what is looked up later. What it computes once, before a
+/// loop, has none.
 fn same_hazard(ctx: &mut Context, g: &Hazard, o: &Hazard) -> bool {
-    let alike = g.op == o.op && g.left.ty() == o.left.ty();
-    alike && in_rounds(ctx, g, o, &mut Vec::new())
+    if g.op != o.op || g.left.ty() != o.left.ty() {
+        return false;
+    }
+    let mut by_data = Vec::new();
+    for e in [&g.left, &g.right] {
+        e.visit(&mut |x| {
+            if matches!(&**x, Elem::Read { ty, .. } if ty.is_int()) {
+                by_data.push(Idx::value(x.clone()));
+            }
+            for idx in x.indices() {
+                idx.for_each_value(&mut |v| by_data.push(Idx::value(v.clone())));
+            }
+        });
+    }
+    by_data.sort_unstable();
+    by_data.dedup();
+    in_rounds(ctx, g, o, 0, &by_data, &mut Vec::new())
 }
 
-/// The same, where the generated loops of the numbers in `chosen` are the original's outermost ones.
-fn in_rounds(ctx: &mut Context, g: &Hazard, o: &Hazard, chosen: &mut Vec<usize>) -> bool {
-    if chosen.len() == o.loops.len() {
+/// The same, where the original's outermost loops are in the rounds of the numbers in `chosen`, and those of the generated ones
+/// from number `next` on are left.
+fn in_rounds(
+    ctx: &mut Context,
+    g: &Hazard,
+    o: &Hazard,
+    next: usize,
+    by_data: &[Idx],
+    chosen: &mut Vec<Idx>,
+) -> bool {
+    let Some((_, extent)) = o.loops.get(chosen.len()) else {
         return in_these_rounds(ctx, g, o, chosen);
-    }
-    let next = chosen.last().map_or(0, |last| last + 1);
-    let others = o.loops.len() - chosen.len() - 1;
-    (next..g.loops.len().saturating_sub(others)).any(|i| {
-        chosen.push(i);
-        let found = in_rounds(ctx, g, o, chosen);
+    };
+    let extent = &extent.substitute(&numbers(o, chosen));
+    let mut rounds: Vec<(Idx, usize)> = (next..g.loops.len())
+        .map(|i| (Idx::sym(g.loops[i].0.clone()), i + 1))
+        .collect();
+    rounds.extend(by_data.iter().map(|number| (number.clone(), next)));
+    rounds.into_iter().any(|(number, next)| {
+        if !ctx.is_non_negative(&number) || !ctx.proves(CmpOp::Lt, &number, extent) {
+            return false;
+        }
+        chosen.push(number);
+        let found = in_rounds(ctx, g, o, next, by_data, chosen);
         chosen.pop();
         found
     })
 }
 
-fn in_these_rounds(ctx: &mut Context, g: &Hazard, o: &Hazard, chosen: &[usize]) -> bool {
-    let counters = || chosen.iter().map(|i| &g.loops[*i].0);
-    let with = |s: &Sym| {
-        let mut pairs = o.loops.iter().zip(counters());
-        pairs.find_map(|((v, _), g)| (v == s).then(|| Idx::sym(g.clone())))
-    };
-    o.loops
-        .iter()
-        .zip(counters())
-        .all(|((_, n), v)| ctx.proves(CmpOp::Lt, &Idx::sym(v.clone()), &n.substitute(&with)))
-        && same(ctx, &o.left.substitute(&with), &g.left, Tier::Exact)
+/// The numbers of rounds for the counters of a hazard's loops.
+fn numbers<'a>(o: &'a Hazard, chosen: &'a [Idx]) -> impl Fn(&Sym) -> Option<Idx> + 'a {
+    move |s| {
+        let mut pairs = o.loops.iter().zip(chosen);
+        pairs.find_map(|((v, _), number)| (v == s).then(|| number.clone()))
+    }
+}
+
+fn in_these_rounds(ctx: &mut Context, g: &Hazard, o: &Hazard, chosen: &[Idx]) -> bool {
+    let with = numbers(o, chosen);
+    same(ctx, &o.left.substitute(&with), &g.left, Tier::Exact)
         && same(ctx, &o.right.substitute(&with), &g.right, Tier::Exact)
         && o.path.iter().all(|c| {
             let c = c.substitute(&with);

@@ -4,6 +4,7 @@
 //! In `d[i, j] = Σₖ (Σₗ a[i, l] · b[l, k]) · c[k, j]` the inner sum does not look at `j`, and stands in a loop over `k`
 //! inside of the one over `j`: as a term it would take four loops, kept it takes three.
 
+use super::entries::{ENTRIES, Entry};
 use super::nest::{Nest, STEMS, Stored, Target, reads_any};
 use super::running::{grows_or_shrinks, in_passes, runs};
 use super::term::{canonical, contains_fold};
@@ -90,10 +91,13 @@ fn loops_of(nest: &Nest) -> Loops {
 }
 
 /// A value for each round of some loops.
+#[derive(Clone)]
 struct Value {
     term: ElemRef,
     /// The loops that it looks at.
     loops: Loops,
+    /// These are no loops that it stands in, but one over all that a byte may be.
+    of_byte: bool,
 }
 
 /// The value that is worth keeping and stands in the most places, if there is any that there is a place for.
@@ -145,10 +149,7 @@ fn worth_keeping(all: &Kept, memory: bool) -> Option<Value> {
             best = Some((count, found));
         }
     }
-    best.map(|(_, found)| Value {
-        term: found.value.term.clone(),
-        loops: found.value.loops.clone(),
-    })
+    best.map(|(_, found)| found.value.clone())
 }
 
 /// A term that takes rounds of its own.
@@ -188,13 +189,21 @@ impl Search {
             true => loops.clone(),
             false => around(e, loops),
         };
-        let again = self.is_computed_again(e, &own, &around, stands)
-            || self.starts_anew(e, &around, stands);
+        // What is converted is kept as it is: it may be a sum by place, and as such takes its rounds once.
+        let again = !matches!(**e, Elem::Convert(..))
+            && (self.is_computed_again(e, &own, &around, stands)
+                || self.starts_anew(e, &around, stands));
+        let entry = match self.is_long_fold(e) {
+            true => Value::of_byte(e, &around),
+            false => None,
+        };
+        let again = again || entry.is_some();
         if again || self.is_long_fold(e) && !own.is_empty() {
-            let value = Value {
+            let value = entry.unwrap_or_else(|| Value {
                 term: e.clone(),
                 loops: own,
-            };
+                of_byte: false,
+            });
             self.found.push(Found {
                 value,
                 again,
@@ -334,8 +343,24 @@ fn always(e: &ElemRef, f: &mut dyn FnMut(&ElemRef)) {
 }
 
 impl Value {
+    /// What a term in a round of these loops is for each byte, if it depends on them through one alone.
+    fn of_byte(e: &ElemRef, loops: &Loops) -> Option<Value> {
+        let counters: Vec<&Sym> = loops.iter().map(|(counter, _)| counter).collect();
+        let entry = Entry::of(e, &counters)?;
+        Some(Value {
+            term: entry.term,
+            loops: vec![(entry.counter, Idx::constant(ENTRIES))],
+            of_byte: true,
+        })
+    }
+
     /// In which round of its loops the value is `e`, if `e`, in a round of these loops, is one of them.
     fn at(&self, e: &ElemRef, loops: &Loops) -> Option<Vec<Idx>> {
+        if self.of_byte {
+            let counters: Vec<&Sym> = loops.iter().map(|(counter, _)| counter).collect();
+            let entry = Entry::of(e, &counters)?;
+            return (canonical(&entry.term) == canonical(&self.term)).then(|| vec![entry.at]);
+        }
         let own = own_loops(e, loops);
         if e.ty() != self.term.ty() || own.len() != self.loops.len() {
             return None;

@@ -24,6 +24,7 @@ mod between;
 mod branches;
 pub mod c;
 pub mod contraction;
+mod entries;
 mod fold;
 mod indices;
 mod interchange;

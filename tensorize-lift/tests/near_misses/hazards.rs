@@ -10,6 +10,9 @@ const ROWS: &str = "for (int i = 0; i < n; i++) { int r = 1 << s[i]; for (int j 
 const EACH: &str =
     "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i * m + j] += 1 << s[i];";
 
+const TABLE: &str = "int t[256]; for (int v = 0; v < 256; v++) t[v] = k >> v; for (int i = 0; i < n; i++) x[i] = t[b[i]];";
+const SHORT_TABLE: &str = "int t[256]; t[255] = 0; for (int v = 0; v < 255; v++) t[v] = k >> v; for (int i = 0; i < n; i++) x[i] = t[b[i]];";
+
 #[test]
 fn code_is_undefined_only_where_the_original_is() {
     let cases = [
@@ -45,10 +48,31 @@ fn code_is_undefined_only_where_the_original_is() {
             "for (int i = 0; i < n; i++) { int r = 1 << i; if (i < n - 1) x[i] += r; }",
             false,
         ),
+        // A table of what is looked up, and what it would have at each byte; a table that is too short, or of something else.
+        (
+            TABLE,
+            "for (int i = 0; i < n; i++) x[i] = (k >> b[i]);",
+            true,
+        ),
+        (
+            TABLE,
+            "for (int i = 0; i < n; i++) x[i] = (k >> b[i]) + 0 * (k >> (b[i] + 1));",
+            false,
+        ),
+        (
+            SHORT_TABLE,
+            "for (int i = 0; i < n; i++) x[i] = b[i] < 255 ? (k >> b[i]) : 0;",
+            true,
+        ),
+        (
+            SHORT_TABLE,
+            "for (int i = 0; i < n; i++) { int q = (k >> b[i]); x[i] = b[i] < 255 ? q : 0; }",
+            false,
+        ),
     ];
     for (original, code, is_defined) in cases {
         let with = |body: &str| {
-            let params = "int *x, const int *s, int k, int n, int m";
+            let params = "int *x, const int *s, const unsigned char *b, int k, int n, int m";
             kernel(&format!("void f({params}) {{ {body} }}"))
         };
         let (original, generated) = (with(original), with(code));

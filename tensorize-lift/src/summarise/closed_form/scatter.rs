@@ -325,7 +325,8 @@ impl Guess<'_, '_, '_> {
 }
 
 /// The size that a kernel is given and never looks at: what else than the length of what it can't see the length of, as the
-/// number of rows where `y[row[k]] += a[k] * x[j]` goes over columns. Before each call a guard looks whether it is.
+/// number of rows where `y[row[k]] += a[k] * x[j]` goes over columns. (In a round of a loop over these, that may be how many
+/// columns there are: matrices are square more often than not.) Before each call a guard looks whether it is.
 fn size_without_use(kernel: &loopir::Function) -> Option<Idx> {
     let mut used = BTreeSet::new();
     visit(&kernel.body, &mut |part| {
