@@ -4,6 +4,7 @@
 //! summary says of a round. For both, a function of its own is made of the kernel; induction over the rounds does the
 //! rest, and for that the arrays have to be all that a round leaves to the next one.
 
+mod reads;
 mod replay;
 mod sections;
 mod set_apart;
@@ -14,6 +15,7 @@ use crate::exec::Stuck;
 use crate::loops::modified;
 use crate::names::Names;
 use crate::turns::{Turn, turns};
+use reads::{drops_reads, reads_memory};
 use replay::{Known, Replay};
 use std::collections::{BTreeMap, BTreeSet};
 use step::stepping;
@@ -64,6 +66,7 @@ impl Split {
         for part in [&split.count, &split.round] {
             part.validate().or_else(|e| stuck(e, parts.line))?;
         }
+        split.reads_all_of(kernel)?;
         Ok(split)
     }
 
@@ -155,8 +158,9 @@ impl<'a> Parts<'a> {
         };
         let var = step.var;
         // `while (times-- > 0)`: the last test has its effect, too.
-        while let [Stmt::Assign { var: end, .. }, rest @ ..] = last
+        while let [left @ Stmt::Assign { var: end, .. }, rest @ ..] = last
             && end == var
+            && !reads_memory(left)
             && !uses(rest, &BTreeSet::from([var.clone()]))
         {
             last = rest;
@@ -209,6 +213,9 @@ impl<'a> Parts<'a> {
         let replay = Replay::of(&known, &assigned);
         assigned.retain(|v, _| !replay.vars.contains_key(v));
         let assigned: BTreeSet<Sym> = assigned.into_keys().collect();
+        if drops_reads(&before, &assigned) {
+            return not("begins with a value from memory that no round goes on with");
+        }
         // What stands between the two may as well stand before both.
         let mut set_between: BTreeSet<Sym> = modified(end).0.into_keys().collect();
         set_between.insert(var.clone());

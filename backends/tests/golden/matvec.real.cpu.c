@@ -32,11 +32,15 @@
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) \
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TZ_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#elif defined(__GNUC__) && !defined(__clang__)
-/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. */
-#define TZ_CLONES __attribute__((noipa))
 #else
 #define TZ_CLONES
+#endif
+
+/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. This tells it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TZ_STORES __asm__ volatile ("" ::: "memory")
+#else
+#define TZ_STORES
 #endif
 
 /* Nobody asks whether arithmetic on floats raised an exception. */
@@ -46,6 +50,7 @@
 
 TZ_CLONES
 static void matvec__tensorize_cpu_rounds(float *restrict out, const float *restrict x, const float *restrict w, int64_t n_64, int64_t begin, int64_t end) {
+    TZ_STORES;
     for (int64_t i = begin; i < end; i++) {
         float acc = 0.0f;
         TZ_PRAGMA(omp simd reduction(+:acc) simdlen(8))

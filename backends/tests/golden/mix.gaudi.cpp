@@ -61,11 +61,15 @@ static void mix__core(tensor in0, tensor in1, tensor out0, int s0)
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) \
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TZ_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#elif defined(__GNUC__) && !defined(__clang__)
-/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. */
-#define TZ_CLONES __attribute__((noipa))
 #else
 #define TZ_CLONES
+#endif
+
+/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. This tells it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TZ_STORES __asm__ volatile ("" ::: "memory")
+#else
+#define TZ_STORES
 #endif
 
 TZ_CLONES
@@ -76,6 +80,7 @@ static _Bool mix__s0(int32_t mode, float by) {
 
 TZ_CLONES
 static void mix__on_host_rounds(const uint8_t *restrict a, const uint8_t *restrict b, uint8_t *restrict o, float by, float t, int64_t begin, int64_t end) {
+    TZ_STORES;
     TZ_PRAGMA(omp simd)
     for (int64_t i = begin; i < end; i++) {
         o[i] = 0.0f <= by - t ? a[i] : (uint8_t)(b[i] + 3);

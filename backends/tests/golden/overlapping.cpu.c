@@ -33,11 +33,15 @@
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) \
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TZ_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#elif defined(__GNUC__) && !defined(__clang__)
-/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. */
-#define TZ_CLONES __attribute__((noipa))
 #else
 #define TZ_CLONES
+#endif
+
+/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. This tells it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TZ_STORES __asm__ volatile ("" ::: "memory")
+#else
+#define TZ_STORES
 #endif
 
 #include <stdlib.h>
@@ -55,6 +59,7 @@ static void *tz_memory(int64_t count, uint64_t size) {
 
 TZ_CLONES
 static void overlapping__tensorize_cpu_rounds(float *restrict p, float *restrict q, const uint8_t *restrict mask, float *restrict new_p, int64_t n_64, int64_t begin, int64_t end) {
+    TZ_STORES;
     TZ_PRAGMA(omp simd)
     for (int64_t i = begin; i < end; i++) {
         if (mask[i] != 0) {
@@ -65,6 +70,7 @@ static void overlapping__tensorize_cpu_rounds(float *restrict p, float *restrict
 
 TZ_CLONES
 static void overlapping__tensorize_cpu_rounds2(float *restrict p, float *restrict q, int64_t begin, int64_t end) {
+    TZ_STORES;
     TZ_PRAGMA(omp simd)
     for (int64_t i2 = begin; i2 < end; i2++) {
         q[i2] = p[i2];
@@ -73,6 +79,7 @@ static void overlapping__tensorize_cpu_rounds2(float *restrict p, float *restric
 
 TZ_CLONES
 static void overlapping__tensorize_cpu_rounds3(float *restrict p, const uint8_t *restrict mask, float *restrict new_p, int64_t begin, int64_t end) {
+    TZ_STORES;
     TZ_PRAGMA(omp simd)
     for (int64_t i3 = begin; i3 < end; i3++) {
         if (mask[i3] != 0) {
@@ -83,6 +90,7 @@ static void overlapping__tensorize_cpu_rounds3(float *restrict p, const uint8_t 
 
 TZ_CLONES
 static float overlapping__tensorize_cpu_within(float *restrict p, float *restrict q, const uint8_t *restrict mask, int32_t n, float *restrict new_p) {
+    TZ_STORES;
     int64_t n_64 = (int64_t)n;
     #if defined(_OPENMP)
     if (TZ_TEAM(n_64, 18)) {

@@ -75,15 +75,20 @@ static void screen_blend__core(tensor in0, tensor in1, tensor out0)
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) \
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TZ_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#elif defined(__GNUC__) && !defined(__clang__)
-/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. */
-#define TZ_CLONES __attribute__((noipa))
 #else
 #define TZ_CLONES
 #endif
 
+/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. This tells it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TZ_STORES __asm__ volatile ("" ::: "memory")
+#else
+#define TZ_STORES
+#endif
+
 TZ_CLONES
 static void screen_blend__on_host_rounds(const uint8_t *restrict base, const uint8_t *restrict active, uint8_t *restrict out, int64_t cols_64, int64_t begin, int64_t end) {
+    TZ_STORES;
     for (int64_t i = begin; i < end; i++) {
         TZ_PRAGMA(omp simd)
         for (int64_t j = 0; j < cols_64; j++) {

@@ -43,11 +43,15 @@
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) \
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TZ_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#elif defined(__GNUC__) && !defined(__clang__)
-/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. */
-#define TZ_CLONES __attribute__((noipa))
 #else
 #define TZ_CLONES
+#endif
+
+/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. This tells it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TZ_STORES __asm__ volatile ("" ::: "memory")
+#else
+#define TZ_STORES
 #endif
 
 TZ_PRAGMA(omp declare reduction(tz_max: float, double: omp_out = omp_in > omp_out ? omp_in : omp_out)
@@ -71,6 +75,7 @@ static float softmax__s2(float *restrict x, int32_t n) {
 
 TZ_CLONES
 static void softmax__t2_rounds(const float *restrict t3, float *restrict t2, int64_t begin, int64_t end) {
+    TZ_STORES;
     TZ_PRAGMA(omp simd)
     for (int64_t i = begin; i < end; i++) {
         t2[i] = expf(t3[i]);
@@ -118,6 +123,7 @@ static float softmax__on_core_rounds2(float *restrict x, float acc, float acc2, 
 
 TZ_CLONES
 static void softmax__on_core_rounds3(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
+    TZ_STORES;
     TZ_PRAGMA(omp simd)
     for (int64_t i = begin; i < end; i++) {
         x[i] = expf(x[i] - acc) / acc2;

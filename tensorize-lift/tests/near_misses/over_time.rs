@@ -425,6 +425,48 @@ pub(super) fn agree(kernel: &Function, summary: &tensir::Function, proof: &Proof
 }
 
 /// What is done before the first round is done once, with the numbers that it had then.
+/// What is read and then left is touched: a caller has to have it, as the original reads it.
+#[test]
+fn what_is_read_for_nothing_is_touched() {
+    let up = "for (i = 1; i < n; i++) { t = y[i]; for (int j = 0; j < i; j++) t -= x[j] * y[j]; y[i] = t; }";
+    let down = "for (i = n - 2; i >= 0; i--) { t = y[i]; for (int j = i + 1; j < n; j++) t -= x[j] * y[j]; y[i] = t; }";
+    let bodies = [
+        format!("{up} {down} s = z[n];"),
+        format!("{up} {down} s = k == 77777 ? z[n] : 0;"),
+        format!("{up} s = z[n];"),
+        format!("{up} i = z[n];"),
+        format!("{up} {down} i = z[n]; y[0] = n;"),
+        format!("t = z[n]; {up}"),
+        format!("t = k == 77777 ? z[n] : 0; {up}"),
+        format!("t = z[n]; {up} {down}"),
+        format!("{up} t = z[n]; {down}"),
+        format!("{up} s = z[n]; {down}"),
+        format!("if (k > 0) s = z[n]; {up} {down}"),
+        format!("for (int r = 0; r < k; r++) {{ {up} s = z[n]; }}"),
+        // The same words, but another place: the one before the first.
+        format!("i = n; s = z[i]; {up} {down} s = z[i];"),
+    ];
+    let mut proven = 0;
+    for body in &bodies {
+        let kernel = kernel(&format!(
+            "void f(int n, int k, int *y, const int *x, const int *z) {{ int i, s, t; {body} }}"
+        ));
+        let mut solver = solver();
+        let Ok(proposal) = summarise(&kernel, &mut solver) else {
+            continue;
+        };
+        if let Verdict::Proven(proof) = proposal.prove(&kernel, &mut solver, &proofs_only()).1 {
+            let mut touched = proof.footprints.iter();
+            let z = touched.find(|f| &*f.extent.array == "z");
+            let first = z.unwrap_or_else(|| panic!("{body}")).extent.lo.to_string();
+            let expected = if body.contains("z[i]") { "-1" } else { "n" };
+            assert_eq!(first, expected, "{body}");
+            proven += 1;
+        }
+    }
+    assert!(proven > bodies.len() / 2, "{proven} of {}", bodies.len());
+}
+
 #[test]
 fn what_is_done_before_is_done_once() {
     let kernels = [

@@ -1,6 +1,7 @@
 //! What a kernel does one after the other, as rounds of one loop over time: a loop over time has its rounds, and what stands
 //! between such loops is a round of its own. `for (j …) { … } a; for (i …) { … }` has as many as both loops, and one.
 
+use super::reads::{drops_reads, reads_memory};
 use super::{Split, Step, counting, is_plain, only_if, stepping, stuck, without, without_return};
 use crate::exec::Stuck;
 use crate::loops::modified;
@@ -117,7 +118,8 @@ impl<'a> Sections<'a> {
         }
         let last = &body[from..];
         // `while (times-- > 0)`: the last test has its effect, too.
-        if !last.iter().all(|s| matches!(s, Stmt::Assign { .. })) {
+        let of_no_use = |s: &Stmt| matches!(s, Stmt::Assign { .. }) && !reads_memory(s);
+        if !last.iter().all(of_no_use) {
             sections.push(Section::Once(last.to_vec()));
         }
         if sections.len() < 2 {
@@ -205,6 +207,9 @@ impl<'a> Sections<'a> {
             if by_rounds {
                 return no("ends when something happens in a round");
             }
+            if drops_reads(sets, &in_round.into_keys().collect()) {
+                return no("begins with a value from memory that no round goes on with");
+            }
         }
         Ok(())
     }
@@ -218,6 +223,7 @@ impl<'a> Sections<'a> {
         for part in [&split.count, &split.round] {
             part.validate().or_else(|e| stuck(e, 0))?;
         }
+        split.reads_all_of(self.kernel)?;
         Ok(split)
     }
 

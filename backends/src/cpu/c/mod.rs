@@ -109,11 +109,15 @@ const PREAMBLE: &str = "\
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) \\
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TZ_CLONES __attribute__((target_clones(\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\")))
-#elif defined(__GNUC__) && !defined(__clang__)
-/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. */
-#define TZ_CLONES __attribute__((noipa))
 #else
 #define TZ_CLONES
+#endif
+
+/* gcc 12 takes some functions that store at strides for ones that store nothing, and drops their calls. This tells it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TZ_STORES __asm__ volatile (\"\" ::: \"memory\")
+#else
+#define TZ_STORES
 #endif
 ";
 

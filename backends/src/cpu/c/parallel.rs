@@ -1,5 +1,6 @@
 //! Parallel loops: a function that runs some of the rounds, and a loop over the threads that calls it.
 
+use super::pieces::STORES;
 use super::scope::{self, Node, Place};
 use super::walk::{
     assigned_in, bytes_of_a_round, count_nodes, counted, has_loop, inner_loops, used_names,
@@ -203,8 +204,9 @@ impl Printer<'_> {
     fn define(&mut self, worker: &Worker, body: &Text) {
         let range = ["int64_t begin".to_owned(), "int64_t end".to_owned()];
         let params = [worker.params.as_slice(), range.as_slice()].concat();
+        let stores = worker.result.map_or(STORES, |_| "");
         self.workers.push(format!(
-            "TZ_CLONES\nstatic {} {}({}) {{\n{}}}\n",
+            "TZ_CLONES\nstatic {} {}({}) {{\n{stores}{}}}\n",
             worker.result.unwrap_or("void"),
             worker.name,
             params.join(", "),

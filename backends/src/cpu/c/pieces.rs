@@ -8,6 +8,9 @@ use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Function, Stmt};
 use tensorize_ir::scalar::ScalarType;
 
+/// What functions begin with that others of the same file call for what they store.
+pub(super) const STORES: &str = "    TZ_STORES;\n";
+
 /// A printed function, and what it needs before it.
 pub(crate) struct Printed {
     helpers: BTreeSet<Helper>,
@@ -38,7 +41,8 @@ pub(crate) fn definition(
     text += &match p.asks_for_memory(linkage) {
         None => format!("\n{clones}{linkage}{ret} {name}({params}) {{\n{body}}}\n"),
         Some((inner, asks)) => {
-            format!("\n{clones}static {ret} {inner}({params}) {{\n{body}}}\n{asks}")
+            let stores = if style.dialect.openmp { STORES } else { "" };
+            format!("\n{clones}static {ret} {inner}({params}) {{\n{stores}{body}}}\n{asks}")
         }
     };
     Printed {

@@ -1,0 +1,52 @@
+//! Reads of which nothing comes. What a kernel assigns to a variable that nobody looks at is no part of what it computes; but
+//! where that was read from is memory that it touches, and a caller has to have it.
+
+use super::{Split, stuck};
+use crate::exec::Stuck;
+use std::collections::BTreeSet;
+use tensorize_ir::index::Sym;
+use tensorize_ir::loopir::{Expr, Function, Stmt, Visited, visit};
+
+impl Split {
+    /// Shows that the round has each read of the kernel: what is left out because nothing comes of it touches memory all the
+    /// same.
+    pub(super) fn reads_all_of(&self, kernel: &Function) -> Result<(), Stuck> {
+        fn reads(body: &[Stmt]) -> Vec<(&Sym, &Expr)> {
+            let mut found = Vec::new();
+            visit(body, &mut |part| {
+                if let Visited::Expr(Expr::Load { array, index, .. }) = part {
+                    found.push((array, &**index));
+                }
+            });
+            found
+        }
+        let mut here = reads(&self.round.body);
+        for read in reads(&kernel.body) {
+            let Some(at) = here.iter().position(|r| *r == read) else {
+                return stuck(format!("what is read of {} in no round", read.0), 0);
+            };
+            here.swap_remove(at);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a statement reads memory.
+pub(super) fn reads_memory(stmt: &Stmt) -> bool {
+    let mut reads = false;
+    visit(std::slice::from_ref(stmt), &mut |part| {
+        reads |= matches!(part, Visited::Expr(Expr::Load { .. }));
+    });
+    reads
+}
+
+/// Whether [`without`](super::without) these variables a read of memory would go.
+pub(super) fn drops_reads(stmts: &[Stmt], vars: &BTreeSet<Sym>) -> bool {
+    let mut drops = false;
+    visit(stmts, &mut |part| {
+        if let Visited::Stmt(stmt @ Stmt::Assign { var, .. }) = part {
+            drops |= vars.contains(var) && reads_memory(stmt);
+        }
+    });
+    drops
+}
