@@ -54,6 +54,8 @@ impl<'u> Lower<'u, '_> {
         let (c, ty) = (call.at, range.walk.view());
         let before = self.fresh("before");
         let first = self.load(range.at(int(0)), c)?;
+        // None ends before it begins.
+        self.require_length(&range.len)?;
         let nonempty = Expr::compare(CmpOp::Lt, int(0), range.len.clone());
         let (then, ()) = self.in_block(|s| {
             s.assign_var(before.clone(), first)?;
@@ -100,6 +102,8 @@ impl<'u> Lower<'u, '_> {
             });
         }
         let first = self.load(range.at(int(0)), c)?;
+        // None ends before it begins.
+        self.require_length(&range.len)?;
         let nonempty = Expr::compare(CmpOp::Lt, int(0), range.len.clone());
         let acc = Expr::Var(var.clone(), ty);
         let (then, ()) = self.in_block(|s| {
