@@ -4,12 +4,13 @@
 use super::branches::groups;
 use super::nest::{Stored, Target, reads_any};
 use tensorize_ir::element::{Elem, ElemRef, Fold};
+use tensorize_ir::index::Sym;
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// Spares the results of a nest of which that is asked. Those that have to do with each other are computed before any of them
-/// is stored, and so none of them round by round.
-pub(super) fn spare(results: &mut [Target], asked: impl Fn(&Target) -> bool) {
+/// is stored, and so none of them round by round. What stands in `own` memory may be made of what stood at a place before.
+pub(super) fn spare(results: &mut [Target], own: &[Sym], asked: impl Fn(&Target) -> bool) {
     let groups = groups(results);
     let alone = |t: &Target| {
         let is_it = |g: &Vec<&Target>| matches!(g[..], [one] if std::ptr::eq(one, t));
@@ -18,7 +19,7 @@ pub(super) fn spare(results: &mut [Target], asked: impl Fn(&Target) -> bool) {
     let spared: Vec<Option<Stored>> = results
         .iter()
         .map(|t| {
-            let store = spared(t);
+            let store = spared(t, own);
             (asked(t) && (alone(t) || !goes_by_rounds(&store))).then_some(store)
         })
         .collect();
@@ -30,11 +31,40 @@ pub(super) fn spare(results: &mut [Target], asked: impl Fn(&Target) -> bool) {
 }
 
 /// The same store, touching its place where that changes it only, and in those rounds of an accumulation only.
-fn spared(t: &Target) -> Stored {
-    match t.store.sparing(&t.old()) {
+fn spared(t: &Target, own: &[Sym]) -> Stored {
+    let old = t.old();
+    match t.store.sparing(&old) {
         Stored::Always(value) if value.ty().is_int() => Stored::Changed(value),
-        store => store,
+        store => where_it_changes(store, &|value| holds(value, &old) || is_in(value, own)),
     }
+}
+
+/// The same store, of integers that under some conditions are made `of_old` ones, as in `min(old, …)`: then only where that is
+/// another number.
+fn where_it_changes(store: Stored, of_old: &dyn Fn(&ElemRef) -> bool) -> Stored {
+    match store {
+        Stored::If(c, t, f) => {
+            let [t, f] = [t, f].map(|s| match *s {
+                Stored::Always(value) if value.ty().is_int() && of_old(&value) => {
+                    Stored::Changed(value)
+                }
+                other => where_it_changes(other, of_old),
+            });
+            Stored::If(c, Box::new(t), Box::new(f))
+        }
+        other => other,
+    }
+}
+
+fn is_in(e: &ElemRef, arrays: &[Sym]) -> bool {
+    matches!(&**e, Elem::Read { array, .. } if arrays.contains(array))
+}
+
+/// Whether a term stands in another one.
+fn holds(e: &ElemRef, part: &ElemRef) -> bool {
+    let mut found = false;
+    e.visit(&mut |x| found |= x == part);
+    found
 }
 
 fn goes_by_rounds(store: &Stored) -> bool {

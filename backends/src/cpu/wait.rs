@@ -80,9 +80,10 @@ fn split(
         memory: Vec::new(),
         computed: Vec::new(),
     };
-    let there = room.keep("new", &result.value, result.store.clone());
+    let store = one_condition(&result.store);
+    let there = room.keep("new", &result.value, store.clone());
     let store = Target {
-        store: room.taken_from(&result.store, &there, &|s| s)?,
+        store: room.taken_from(&store, &there, &|s| s)?,
         value: there,
         ..result.clone()
     };
@@ -91,6 +92,21 @@ fn split(
         results,
         ..nest.clone()
     }))
+}
+
+/// The same store with one condition for two without which nothing is stored: of that, one byte tells whether it held.
+fn one_condition(store: &Stored) -> Stored {
+    let Stored::If(outer, then, otherwise) = store else {
+        return store.clone();
+    };
+    if let (Stored::If(inner, value, other), Stored::Never) = (&one_condition(then), &**otherwise)
+        && matches!(**other, Stored::Never)
+    {
+        let never = Elem::constant(Scalar::bool(false));
+        let both = Elem::select(outer.clone(), inner.clone(), never);
+        return Stored::If(both, value.clone(), Box::new(Stored::Never));
+    }
+    store.clone()
 }
 
 /// What a nest keeps of each round until all of it has been computed.
