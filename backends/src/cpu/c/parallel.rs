@@ -204,9 +204,8 @@ impl Printer<'_> {
     fn define(&mut self, worker: &Worker, body: &Text) {
         let range = ["int64_t begin".to_owned(), "int64_t end".to_owned()];
         let params = [worker.params.as_slice(), range.as_slice()].concat();
-        let stores = worker.result.map_or(STORES, |_| "");
         self.workers.push(format!(
-            "TZ_CLONES\nstatic {} {}({}) {{\n{stores}{}}}\n",
+            "TZ_CLONES\nstatic {} {}({}) {{\n{STORES}{}}}\n",
             worker.result.unwrap_or("void"),
             worker.name,
             params.join(", "),

@@ -1,9 +1,9 @@
 //! Writes at places that are read from data: histograms, sums by label, scatters.
 //!
 //! Which place a round writes is not known, but which places there are is: those that were set before, those of a
-//! local array, or those that an index of its type, or under its conditions, can name, or as many as a size says that is used
-//! for nothing else. What stands at each of them is a
-//! fold over the rounds, in which a round that writes elsewhere changes nothing.
+//! local array, or those that an index of its type, or under its conditions, can name, or as many as a size says that is
+//! used for nothing else. What stands at each of them is a fold over the rounds, in which a round that writes elsewhere
+//! changes nothing.
 
 use super::{Guess, mentions_array};
 use std::collections::BTreeSet;
