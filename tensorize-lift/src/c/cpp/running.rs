@@ -9,6 +9,7 @@ use super::call::Call;
 use super::lambda::Callable;
 use super::seq::int;
 use super::walk::Range;
+use clang_sys::CXType_Pointer;
 use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::Scalar;
@@ -54,8 +55,7 @@ impl<'u> Lower<'u, '_> {
         let (c, ty) = (call.at, range.walk.view());
         let before = self.fresh("before");
         let first = self.load(range.at(int(0)), c)?;
-        // None ends before it begins.
-        self.require_length(&range.len)?;
+        self.does_not_end_first(range, call)?;
         let nonempty = Expr::compare(CmpOp::Lt, int(0), range.len.clone());
         let (then, ()) = self.in_block(|s| {
             s.assign_var(before.clone(), first)?;
@@ -83,6 +83,15 @@ impl<'u> Lower<'u, '_> {
         })
     }
 
+    /// A range does not end before it begins. Of a whole vector that is plain to see.
+    fn does_not_end_first(&mut self, range: &Range, call: &Call<'u>) -> Result<()> {
+        let pointer = call.arg(0)?.ty().canonical().kind() == CXType_Pointer;
+        match &range.len {
+            Expr::Var(..) if !pointer => Ok(()),
+            len => self.require_length(len),
+        }
+    }
+
     /// `std::partial_sum`: the sums of all beginnings.
     pub(super) fn running(&mut self, call: &Call<'u>) -> Result<()> {
         let range = self.range(call, 0)?;
@@ -102,8 +111,7 @@ impl<'u> Lower<'u, '_> {
             });
         }
         let first = self.load(range.at(int(0)), c)?;
-        // None ends before it begins.
-        self.require_length(&range.len)?;
+        self.does_not_end_first(&range, call)?;
         let nonempty = Expr::compare(CmpOp::Lt, int(0), range.len.clone());
         let acc = Expr::Var(var.clone(), ty);
         let (then, ()) = self.in_block(|s| {
