@@ -491,6 +491,7 @@ impl Value {
             name,
             elem: self.term.ty(),
             len,
+            of_old: false,
         };
         Some((memory, nest))
     }

@@ -123,9 +123,10 @@ fn lower_with(
         !t.index.has_values()
             && footprints.any(|f| f.writes_depend_on_data && f.extent.array == t.array)
     };
-    let own: Vec<Sym> = plan.memory.iter().map(|m| m.name.clone()).collect();
+    let of_old = plan.memory.iter().filter(|m| m.of_old);
+    let of_old: Vec<Sym> = of_old.map(|m| m.name.clone()).collect();
     for nest in &mut plan.nests {
-        spare(&mut nest.results, &own, by_data);
+        spare(&mut nest.results, &of_old, by_data);
     }
     let ret = plan.ret.as_ref().map(|e| e.ty());
     // What is returned may look at memory, and at nothing that is stored.

@@ -9,8 +9,9 @@ use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// Spares the results of a nest of which that is asked. Those that have to do with each other are computed before any of them
-/// is stored, and so none of them round by round. What stands in `own` memory may be made of what stood at a place before.
-pub(super) fn spare(results: &mut [Target], own: &[Sym], asked: impl Fn(&Target) -> bool) {
+/// is stored, and so none of them round by round. What waits in the memory `of_old` is the least or the greatest of what stands
+/// there before and others.
+pub(super) fn spare(results: &mut [Target], of_old: &[Sym], asked: impl Fn(&Target) -> bool) {
     let groups = groups(results);
     let alone = |t: &Target| {
         let is_it = |g: &Vec<&Target>| matches!(g[..], [one] if std::ptr::eq(one, t));
@@ -19,7 +20,7 @@ pub(super) fn spare(results: &mut [Target], own: &[Sym], asked: impl Fn(&Target)
     let spared: Vec<Option<Stored>> = results
         .iter()
         .map(|t| {
-            let store = spared(t, own);
+            let store = spared(t, of_old);
             (asked(t) && (alone(t) || !goes_by_rounds(&store))).then_some(store)
         })
         .collect();
@@ -31,16 +32,18 @@ pub(super) fn spare(results: &mut [Target], own: &[Sym], asked: impl Fn(&Target)
 }
 
 /// The same store, touching its place where that changes it only, and in those rounds of an accumulation only.
-fn spared(t: &Target, own: &[Sym]) -> Stored {
+fn spared(t: &Target, of_old: &[Sym]) -> Stored {
     let old = t.old();
     match t.store.sparing(&old) {
         Stored::Always(value) if value.ty().is_int() => Stored::Changed(value),
-        store => where_it_changes(store, &|value| holds(value, &old) || is_in(value, own)),
+        store => where_it_changes(store, &|value| {
+            is_extreme_with(value, &old) || is_in(value, of_old)
+        }),
     }
 }
 
-/// The same store, of integers that under some conditions are made `of_old` ones, as in `min(old, …)`: then only where that is
-/// another number.
+/// The same store, of integers that under some conditions are the least or the greatest of old ones and others: then only where
+/// that is another number.
 fn where_it_changes(store: Stored, of_old: &dyn Fn(&ElemRef) -> bool) -> Stored {
     match store {
         Stored::If(c, t, f) => {
@@ -60,11 +63,21 @@ fn is_in(e: &ElemRef, arrays: &[Sym]) -> bool {
     matches!(&**e, Elem::Read { array, .. } if arrays.contains(array))
 }
 
-/// Whether a term stands in another one.
-fn holds(e: &ElemRef, part: &ElemRef) -> bool {
-    let mut found = false;
-    e.visit(&mut |x| found |= x == part);
-    found
+/// Whether a term is `min(old, …)` or `max(old, …)`.
+fn is_extreme_with(e: &ElemRef, old: &ElemRef) -> bool {
+    match &**e {
+        Elem::Binary(BinOp::Minimum | BinOp::Maximum, a, b) => a == old || b == old,
+        _ => false,
+    }
+}
+
+/// Whether a store is of such a term somewhere.
+pub(super) fn stores_extreme(store: &Stored, old: &ElemRef) -> bool {
+    match store {
+        Stored::Always(value) | Stored::Changed(value) => is_extreme_with(value, old),
+        Stored::If(_, t, f) => stores_extreme(t, old) || stores_extreme(f, old),
+        Stored::Never | Stored::Rounds(..) => false,
+    }
 }
 
 fn goes_by_rounds(store: &Stored) -> bool {

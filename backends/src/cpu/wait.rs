@@ -3,6 +3,7 @@
 
 use super::nest::{Nest, Stored, Target, check_alone, order, reads_any};
 use super::running;
+use super::sparing::stores_extreme;
 use crate::Unsupported;
 use crate::names::Names;
 use tensorize_ir::element::{Elem, ElemRef};
@@ -17,6 +18,8 @@ pub(super) struct Memory {
     pub(super) elem: ScalarType,
     /// How many elements.
     pub(super) len: Idx,
+    /// Whether what waits in it is the least or the greatest of that and of what stands where it is to go.
+    pub(super) of_old: bool,
 }
 
 /// The nests, with as few of them split in two as it takes, in an order in which each finds what it reads.
@@ -81,7 +84,8 @@ fn split(
         computed: Vec::new(),
     };
     let store = one_condition(&result.store);
-    let there = room.keep("new", &result.value, store.clone());
+    let of_old = stores_extreme(&store, &result.old());
+    let there = room.keep("new", &result.value, store.clone(), of_old);
     let store = Target {
         store: room.taken_from(&store, &there, &|s| s)?,
         value: there,
@@ -123,7 +127,7 @@ struct Room<'a> {
 
 impl Room<'_> {
     /// Memory for a value, and how it is read there.
-    fn keep(&mut self, what: &str, value: &ElemRef, store: Stored) -> ElemRef {
+    fn keep(&mut self, what: &str, value: &ElemRef, store: Stored, of_old: bool) -> ElemRef {
         let name: Sym = self.names.fresh(&format!("{what}_{}", self.array)).into();
         let elem = value.ty();
         let there = Elem::read(name.clone(), elem, self.index.clone());
@@ -135,7 +139,12 @@ impl Room<'_> {
             always: false,
         });
         let len = self.len.clone();
-        self.memory.push(Memory { name, elem, len });
+        self.memory.push(Memory {
+            name,
+            elem,
+            len,
+            of_old,
+        });
         there
     }
 
@@ -156,8 +165,12 @@ impl Room<'_> {
                 let kept = match reads_any(c, &self.stored) {
                     true => {
                         let kept = Elem::convert(ScalarType::U8, c.clone());
-                        let kept =
-                            self.keep("whether", &kept, within(Stored::Always(kept.clone())));
+                        let kept = self.keep(
+                            "whether",
+                            &kept,
+                            within(Stored::Always(kept.clone())),
+                            false,
+                        );
                         let zero = Elem::constant(Scalar::zero(ScalarType::U8));
                         Elem::compare(CmpOp::Ne, kept, zero)
                     }
