@@ -141,9 +141,6 @@ fn what_the_kernel_may_not_read_is_not_asked() {
         // Some rounds don't look at x.
         "int j = 0; if (c[i]) j = x[i]; o[i] = t[j];",
         "int j = x[i]; if (c[i]) j = x[i + 1]; o[i] = t[j];",
-        // How far a row goes is read where c says so.
-        "float s = 0; if (c[i]) for (int k = 0; k < e[i]; k++) s += t[x[i * m + k]]; o[i] = s;",
-        "float s = 0; if (c[i]) for (int k = e[i]; k < e[i + 1]; k++) s += t[x[k]]; o[i] = s;",
         // The rounds after a stop are none.
         "if (x[i] < 0) break; o[i] = t[x[i]];",
     ];
@@ -154,6 +151,29 @@ fn what_the_kernel_may_not_read_is_not_asked() {
         );
         let lifted = lift(&source);
         assert!(lifted.is_err(), "{body}: {:?}", lifted.unwrap().1.guards);
+    }
+    // How far a row goes is read where c says so, and a guard asks c first.
+    for row in [
+        "int k = 0; k < e[i]; k++) s += t[x[i * m + k]]",
+        "int k = e[i]; k < e[i + 1]; k++) s += t[x[k]]",
+    ] {
+        let (_, proof) = lift(&format!(
+            "void f(const int *c, const int *e, const int *x, const float *t, float *o, int n, int m) \
+             {{ for (int i = 0; i < n; i++) {{ float s = 0; if (c[i]) for ({row}; o[i] = s; }} }}"
+        ))
+        .expect("it is proven");
+        let asked = proof.guards.iter().map(ToString::to_string);
+        let ends = proof.footprints.iter().map(|f| f.extent.hi.to_string());
+        let by_rows: Vec<String> = asked.chain(ends).filter(|g| g.contains("e[k")).collect();
+        assert!(!by_rows.is_empty(), "{row}");
+        for g in by_rows {
+            let (_, under) = g.split_once("c[k").unwrap_or_else(|| panic!("{g}"));
+            assert_eq!(
+                g.matches("e[k").count(),
+                under.matches("e[k").count(),
+                "{g}"
+            );
+        }
     }
     // A row may have no last column: that it has one is asked, too.
     let last = "void f(const int *x, const float *t, float *o, int n, int m) { for (int i = 0; i < n; i++) \

@@ -104,6 +104,7 @@ static float softmax__s3(const float *restrict t) {
 
 TZ_CLONES
 static float softmax__on_core_rounds(float *restrict x, float acc, int64_t begin, int64_t end) {
+    TZ_STORES;
     TZ_PRAGMA(omp simd reduction(tz_max:acc))
     for (int64_t r = begin; r < end; r++) {
         float x_at = x[r + 1];
@@ -114,6 +115,7 @@ static float softmax__on_core_rounds(float *restrict x, float acc, int64_t begin
 
 TZ_CLONES
 static float softmax__on_core_rounds2(float *restrict x, float acc, float acc2, int64_t begin, int64_t end) {
+    TZ_STORES;
     TZ_PRAGMA(omp simd reduction(+:acc2))
     for (int64_t r2 = begin; r2 < end; r2++) {
         acc2 = acc2 + expf(x[r2] - acc);
