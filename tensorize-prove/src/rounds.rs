@@ -15,7 +15,7 @@ use crate::exec::Stuck;
 use crate::loops::modified;
 use crate::names::Names;
 use crate::turns::{Turn, turns};
-use reads::{drops_reads, reads_memory};
+use reads::reads_memory;
 use replay::{Known, Replay};
 use std::collections::{BTreeMap, BTreeSet};
 use step::stepping;
@@ -213,9 +213,6 @@ impl<'a> Parts<'a> {
         let replay = Replay::of(&known, &assigned);
         assigned.retain(|v, _| !replay.vars.contains_key(v));
         let assigned: BTreeSet<Sym> = assigned.into_keys().collect();
-        if drops_reads(&before, &assigned) {
-            return not("begins with a value from memory that no round goes on with");
-        }
         // What stands between the two may as well stand before both.
         let mut set_between: BTreeSet<Sym> = modified(end).0.into_keys().collect();
         set_between.insert(var.clone());

@@ -1,7 +1,6 @@
 //! Terms that look at the loops around them through one byte alone, as `table[image[i]]` does: 256 values, whatever the
 //! number of rounds. They are computed once each, and read from there.
 
-use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::scalar::ScalarType;
@@ -36,7 +35,7 @@ impl Entry {
         let [byte] = bytes.as_slice() else {
             return None;
         };
-        // No name of this kind is in use: those that are bound have a number.
+        // No other name ends like this: those of parameters are C's, and those that are bound have a number after it.
         let counter: Sym = "entry'".into();
         let mut bound_inside = false;
         e.visit(&mut |x| {
@@ -68,7 +67,7 @@ fn numbered(e: &ElemRef, byte: &ElemRef, counter: &Sym) -> ElemRef {
     };
     let indices: Vec<Idx> = e.indices().into_iter().map(index).collect();
     match children.is_empty() && indices.is_empty() {
-        true => Arc::clone(e),
+        true => e.clone(),
         false => e.rebuild(&children, &indices),
     }
 }

@@ -443,28 +443,23 @@ fn what_is_read_for_nothing_is_touched() {
         format!("{up} s = z[n]; {down}"),
         format!("if (k > 0) s = z[n]; {up} {down}"),
         format!("for (int r = 0; r < k; r++) {{ {up} s = z[n]; }}"),
-        // The same words, but another place: the one before the first.
-        format!("i = n; s = z[i]; {up} {down} s = z[i];"),
     ];
-    let mut proven = 0;
-    for body in &bodies {
+    for body in bodies {
         let kernel = kernel(&format!(
             "void f(int n, int k, int *y, const int *x, const int *z) {{ int i, s, t; {body} }}"
         ));
         let mut solver = solver();
-        let Ok(proposal) = summarise(&kernel, &mut solver) else {
-            continue;
+        let proposal =
+            summarise(&kernel, &mut solver).unwrap_or_else(|why| panic!("{body}: {}", why.message));
+        let Verdict::Proven(proof) = proposal.prove(&kernel, &mut solver, &proofs_only()).1 else {
+            panic!("{body} is not proven");
         };
-        if let Verdict::Proven(proof) = proposal.prove(&kernel, &mut solver, &proofs_only()).1 {
-            let mut touched = proof.footprints.iter();
-            let z = touched.find(|f| &*f.extent.array == "z");
-            let first = z.unwrap_or_else(|| panic!("{body}")).extent.lo.to_string();
-            let expected = if body.contains("z[i]") { "-1" } else { "n" };
-            assert_eq!(first, expected, "{body}");
-            proven += 1;
-        }
+        let mut touched = proof.footprints.iter();
+        assert!(
+            touched.any(|f| f.extent.to_string() == "z[n .. n + 1]"),
+            "{body}"
+        );
     }
-    assert!(proven > bodies.len() / 2, "{proven} of {}", bodies.len());
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 use super::{Split, stuck};
 use crate::exec::Stuck;
-use std::collections::BTreeSet;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Function, Stmt, Visited, visit};
 
@@ -23,7 +22,10 @@ impl Split {
         let mut here = reads(&self.round.body);
         for read in reads(&kernel.body) {
             let Some(at) = here.iter().position(|r| *r == read) else {
-                return stuck(format!("what is read of {} in no round", read.0), 0);
+                return stuck(
+                    format!("something is read of {} that no round reads", read.0),
+                    0,
+                );
             };
             here.swap_remove(at);
         }
@@ -38,15 +40,4 @@ pub(super) fn reads_memory(stmt: &Stmt) -> bool {
         reads |= matches!(part, Visited::Expr(Expr::Load { .. }));
     });
     reads
-}
-
-/// Whether [`without`](super::without) these variables a read of memory would go.
-pub(super) fn drops_reads(stmts: &[Stmt], vars: &BTreeSet<Sym>) -> bool {
-    let mut drops = false;
-    visit(stmts, &mut |part| {
-        if let Visited::Stmt(stmt @ Stmt::Assign { var, .. }) = part {
-            drops |= vars.contains(var) && reads_memory(stmt);
-        }
-    });
-    drops
 }

@@ -1,7 +1,7 @@
 //! What a kernel does one after the other, as rounds of one loop over time: a loop over time has its rounds, and what stands
 //! between such loops is a round of its own. `for (j …) { … } a; for (i …) { … }` has as many as both loops, and one.
 
-use super::reads::{drops_reads, reads_memory};
+use super::reads::reads_memory;
 use super::{Split, Step, counting, is_plain, only_if, stepping, stuck, without, without_return};
 use crate::exec::Stuck;
 use crate::loops::modified;
@@ -206,9 +206,6 @@ impl<'a> Sections<'a> {
             });
             if by_rounds {
                 return no("ends when something happens in a round");
-            }
-            if drops_reads(sets, &in_round.into_keys().collect()) {
-                return no("begins with a value from memory that no round goes on with");
             }
         }
         Ok(())

@@ -65,8 +65,8 @@ impl Guess<'_, '_, '_> {
         }
         self.stuck(format!(
             "where it writes in {array} depends on the data, and how many places {array} has can't be seen: set all of \
-             them first in the same function, or check the index against their number, or read it from an array of \
-             8- or 16-bit integers"
+             them first in the same function, or check the index against their number, or take that as a parameter of \
+             which no other use is made, or read the index from an array of 8- or 16-bit integers"
         ))
     }
 
