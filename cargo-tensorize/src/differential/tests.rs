@@ -143,8 +143,17 @@ fn proof(tier: Tier) -> Proof {
 }
 
 fn check(c: &str, added: i128, variants: &[Variant]) -> Result<Evidence, Failure> {
+    check_with(c, added, variants, proof(Tier::Exact))
+}
+
+fn check_with(
+    c: &str,
+    added: i128,
+    variants: &[Variant],
+    proof: Proof,
+) -> Result<Evidence, Failure> {
     let d = build(c, &[("f", map_signature())], variants);
-    let (lifted, summary, proof) = (LOOP.parse().unwrap(), summary(added), proof(Tier::Exact));
+    let (lifted, summary) = (LOOP.parse().unwrap(), summary(added));
     let kernel = Kernel {
         function: 0,
         lifted: &lifted,
@@ -188,6 +197,21 @@ fn a_loop_that_is_not_the_program_is_found() {
     let expected =
         "n = 1, x = [7], out = [0]: out[0]: the lifted loop gives 8, the compiled original 9";
     assert_eq!(m.text, expected);
+}
+
+/// The inputs that are shown are ones on which it happens.
+#[test]
+fn a_proof_of_too_few_places_is_found() {
+    let mut proof = proof(Tier::Exact);
+    // (Without rounds, too, there is something that is left as it was.)
+    for (footprint, more) in proof.footprints.iter_mut().zip([-1, 1]) {
+        footprint.extent.hi = &Idx::sym("n") + &Idx::constant(more);
+    }
+    let m = mismatch(check_with(C, 1, &[], proof));
+    assert_eq!(m.between.0, "the lifted loop");
+    let n = m.inputs.size("n").unwrap();
+    let expected = format!("the lifted loop reads x[{}]", n - 1);
+    assert!(n > 0 && m.text.contains(&expected), "{}", m.text);
 }
 
 #[test]
