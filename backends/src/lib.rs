@@ -21,7 +21,7 @@ pub mod stablehlo;
 mod summary;
 
 use std::sync::{PoisonError, RwLock};
-use tensorize_ir::guard::{Footprint, Tier};
+use tensorize_ir::guard::{Footprint, Guard, Tier};
 use tensorize_ir::{loopir, tensir};
 
 use summary::summary_lines;
@@ -81,6 +81,8 @@ pub struct Kernel<'a> {
     pub tier: Tier,
     /// The memory that it touches, as proven.
     pub footprints: &'a [Footprint],
+    /// What holds at every call, as proven.
+    pub guards: &'a [Guard],
     /// Whether code that is simple to prove is wanted, since the faster one was not proven.
     pub plain: bool,
     /// Where it stands in the source, as `file:line`.

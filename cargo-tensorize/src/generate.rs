@@ -107,6 +107,7 @@ pub fn generate(
             function: summary,
             tier,
             footprints: &proof.footprints,
+            guards: &proof.guards,
             plain,
             source: subject.place,
             signature: subject.signature.map(spelling).unwrap_or_default(),

@@ -1,5 +1,6 @@
 //! What has to hold at a call, and which memory a kernel touches.
 
+use crate::element::{Elem, ElemRef};
 use crate::index::{Idx, Sym};
 use crate::scalar::ScalarType;
 
@@ -32,6 +33,33 @@ pub enum Guard {
     Fits(Idx, ScalarType),
     /// No byte belongs to both.
     Disjoint(Extent, Extent),
+}
+
+impl Guard {
+    /// The condition on data that the guard is, if it says so once and not of many rounds: of `inside ? 0 : -1`, not negative,
+    /// that is `inside`, and of `c ? (inside ? 0 : -1) : 0` it is that where `c` holds.
+    pub fn said_of_data(&self) -> Option<(Option<&ElemRef>, &ElemRef)> {
+        fn said(e: &Elem) -> Option<&ElemRef> {
+            match e {
+                Elem::Select(inside, _, outside) => is(outside, true).then_some(inside),
+                _ => None,
+            }
+        }
+        fn is(e: &Elem, negative: bool) -> bool {
+            matches!(e, Elem::Const(v) if v.ty.is_int() && (v.as_int() < 0) == negative)
+        }
+        let Guard::NonNegative(idx) = self else {
+            return None;
+        };
+        let value = idx.as_value()?;
+        match (said(value), &**value) {
+            (Some(inside), _) => Some((None, inside)),
+            (None, Elem::Select(c, then, otherwise)) if is(otherwise, false) => {
+                Some((Some(c), said(then)?))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The elements `[lo, hi)` of an array; none if `hi <= lo`.

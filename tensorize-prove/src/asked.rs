@@ -1,12 +1,14 @@
 //! What a proof asks of a call: it has to be something that is known at the call, and that holds as long as the call lasts.
 
 use crate::Proof;
+use crate::context::Context;
 use crate::exec::Stuck;
 use std::collections::BTreeSet;
-use tensorize_ir::element::{Elem, ElemRef, LaneRef};
-use tensorize_ir::guard::{Extent, Guard};
+use tensorize_ir::element::{Elem, LaneRef};
+use tensorize_ir::guard::{Extent, Footprint, Guard};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::{Function, Param};
+use tensorize_ir::op::CmpOp;
 use tensorize_ir::tensir::State;
 
 impl Proof {
@@ -45,31 +47,59 @@ fn stuck(what: impl Into<String>) -> Result<(), Stuck> {
     })
 }
 
-/// Shows that what a proof asks before a call is nothing that a round may change, and that it speaks of no round, nor of
-/// what only rounds have.
-pub(crate) fn holds_for_all(proof: &Proof, counter: &Sym, state: &[State]) -> Result<(), Stuck> {
-    let written = (proof.footprints.iter())
-        .filter(|f| f.writes)
-        .map(|f| &f.extent.array);
-    let written: BTreeSet<&Sym> = written.chain(state.iter().map(|s| &s.name)).collect();
-    let reads_written = |e: &ElemRef| {
-        let mut found = false;
-        e.visit(&mut |x| {
-            found |= matches!(&**x, Elem::Read { array, .. } if written.contains(array))
-        });
-        found
-    };
-    let changes = |i: &Idx| {
+/// Shows that what a proof asks before a call is nothing that a round may change for another one, and that it speaks of no
+/// round, nor of what only rounds have.
+pub(crate) fn holds_for_all(
+    ctx: &mut Context,
+    proof: &Proof,
+    rounds: (&Sym, &Idx),
+    state: &[State],
+) -> Result<(), Stuck> {
+    let mut read = BTreeSet::new();
+    let mut of_a_round = false;
+    for i in proof.asked() {
         // What counts the rounds of a walk over data may have its name.
-        let mut found = false;
-        i.for_each_sym(&mut |s| found |= s == counter);
-        i.for_each_value(&mut |v| found |= reads_written(v));
-        found
-    };
-    if proof.asked().any(changes) {
-        return stuck("what is asked of the data before a call may not hold in a later round");
+        i.for_each_sym(&mut |s| of_a_round |= s == rounds.0);
+        i.for_each_value(&mut |v| {
+            v.visit(&mut |x| {
+                if let Elem::Read { array, .. } = &**x {
+                    read.insert(array.clone());
+                }
+            });
+        });
     }
-    Ok(())
+    let is_written = |f: &Footprint| f.writes && read.contains(&f.extent.array);
+    let mut written = proof.footprints.iter().filter(|f| is_written(f));
+    let changes = of_a_round
+        || state.iter().any(|s| read.contains(&s.name))
+        || written.any(|f| !is_written_last(ctx, proof, &f.extent.array, rounds));
+    match changes {
+        true => stuck("what is asked of the data before a call may not hold in a later round"),
+        false => Ok(()),
+    }
+}
+
+/// Whether the last round alone writes in an array, as what stores where a counter has come to: all rounds find in it what
+/// stood there when the first one began.
+fn is_written_last(ctx: &mut Context, proof: &Proof, array: &Sym, rounds: (&Sym, &Idx)) -> bool {
+    let (counter, trip) = rounds;
+    let another = trip - &(&Idx::sym(counter.clone()) + &Idx::constant(2));
+    let mut writes = proof
+        .accesses
+        .iter()
+        .filter(|a| a.write && a.array == *array);
+    writes.all(|a| {
+        let mark = ctx.mark();
+        ctx.assume_non_negative(&another);
+        let mut never = false;
+        for (var, times) in a.loops.iter().filter(|(var, _)| var != counter) {
+            never |= ctx.proves(CmpOp::Le, times, &Idx::default());
+            ctx.assume_in_range(var, times);
+        }
+        never = never || a.path.iter().any(|c| ctx.decide(c) == Some(false));
+        ctx.forget(mark);
+        never
+    })
 }
 
 fn is_known(idx: &Idx, names: &BTreeSet<Sym>) -> bool {

@@ -180,8 +180,13 @@ impl<'s> Context<'s> {
             ],
             Guard::Disjoint(..) => vec![],
         };
-        for (op, a, b) in facts {
-            let fact = canon::elem(&Elem::index_compare(op, a, b));
+        let of_data = guard.said_of_data().map(|(when, inside)| match when {
+            None => inside.clone(),
+            Some(c) => Elem::binary(BinOp::Or, Elem::not(c.clone()), inside.clone()),
+        });
+        let facts = (facts.into_iter()).map(|(op, a, b)| Elem::index_compare(op, a, b));
+        for fact in facts.chain(of_data) {
+            let fact = canon::elem(&fact);
             if !matches!(&*fact, Elem::Const(v) if v.is_true()) {
                 self.guard_facts.push(fact);
                 self.answered.guard();

@@ -257,7 +257,7 @@ impl Executor<'_, '_> {
             // `(row + i) * width`, of which `i` is negative: what wraps on the way need not in the end.
             return match modulo_its_type(&whole) {
                 Some(p) if self.fits(ty, &p) => Elem::of_idx(ty, p),
-                _ => whole,
+                _ => self.turned(&whole).unwrap_or(whole),
             };
         };
         if matches!((&*a, &*b), (Elem::Const(_), Elem::Const(_))) {
@@ -321,6 +321,46 @@ impl Executor<'_, '_> {
             Elem::of_idx(ty, result)
         } else {
             Elem::binary(op, a, b)
+        }
+    }
+
+    /// In generated code, a counter that goes round from where the data says: `(round + begin[0]) % len`.
+    fn turned(&mut self, e: &ElemRef) -> Option<ElemRef> {
+        let Elem::Binary(op @ (BinOp::Divide | BinOp::Remainder), from, size) = &**e else {
+            return None;
+        };
+        let Elem::Binary(BinOp::Add | BinOp::Subtract, a, b) = &**from else {
+            return None;
+        };
+        let mut parts = [a, b].into_iter().filter_map(index_like);
+        let counts = |i: Idx| self.loops.iter().any(|(counter, _)| i.mentions(counter));
+        let size = index_like(size).filter(|_| self.of_code && parts.any(counts))?;
+        let (x, y) = (self.less_than_a_length(a), self.less_than_a_length(b));
+        let from = match &**from {
+            Elem::Binary(BinOp::Add, ..) => &x + &y,
+            _ => &x - &y,
+        };
+        let is_plain = self.ctx.proves(CmpOp::Ge, &size, &Idx::constant(1))
+            && self.ctx.is_non_negative(&from)
+            && (self.fits(e.ty(), &from) || self.fits_in_every_round(e.ty(), &from));
+        let number = match op {
+            BinOp::Divide => from.floor_div(&size),
+            _ => from.modulo(&size),
+        };
+        is_plain.then(|| Elem::of_idx(e.ty(), number))
+    }
+
+    /// The number that a place in an array is, of another type.
+    fn less_than_a_length(&mut self, e: &ElemRef) -> Idx {
+        match &**e {
+            Elem::Convert(to, place) if place.ty().is_int() && *to != ScalarType::I1 => {
+                let place = as_idx(place);
+                match self.ctx.is_value_of(*to, &place) {
+                    true => place,
+                    false => as_idx(e),
+                }
+            }
+            _ => self.mathematical(e),
         }
     }
 

@@ -347,10 +347,7 @@ impl Once<'_> {
             options: &options,
             ..self
         };
-        let proof = round.in_rounds(solver, guards)?;
-        // What is asked because of the rounds in it is among this, too.
-        holds_for_all(&proof, &rounds.counter, self.state)?;
-        Ok(proof)
+        round.in_rounds(solver, guards)
     }
 
     /// Shows it of what is done once, with what is likely to be known of numbers that rounds leave to the next ones; where
@@ -383,7 +380,7 @@ impl Once<'_> {
             summary,
             state,
             around,
-            is_round: _,
+            is_round,
             original,
             oracle,
             options,
@@ -441,24 +438,31 @@ impl Once<'_> {
         *guards = exec.ctx.guards().to_vec();
         // Nothing was proven from a contradiction.
         match exec.ctx.assumptions_are_satisfiable() {
-            Answer::Sat => Ok(Attempt::Proven(Box::new(Proof {
-                tier,
-                loosened,
-                guards: guards.clone(),
-                footprints: touched.iter().map(|t| t.footprint.clone()).collect(),
-                eager_guards: touched
-                    .iter()
-                    .flat_map(|t| {
-                        t.eager_guards
-                            .iter()
-                            .map(|g| (t.footprint.extent.array.clone(), g.clone()))
-                    })
-                    .collect(),
-                accesses: exec.accesses,
-                hazards: exec.hazards,
-                asked_of_slices,
-                state: vec![],
-            }))),
+            Answer::Sat => {
+                let proof = Proof {
+                    tier,
+                    loosened,
+                    guards: guards.clone(),
+                    footprints: touched.iter().map(|t| t.footprint.clone()).collect(),
+                    eager_guards: touched
+                        .iter()
+                        .flat_map(|t| {
+                            t.eager_guards
+                                .iter()
+                                .map(|g| (t.footprint.extent.array.clone(), g.clone()))
+                        })
+                        .collect(),
+                    accesses: exec.accesses,
+                    hazards: exec.hazards,
+                    asked_of_slices,
+                    state: vec![],
+                };
+                // What is asked because of rounds within rounds is among this, too.
+                for (counter, trip) in around.iter().filter(|_| is_round) {
+                    holds_for_all(&mut exec.ctx, &proof, (counter, trip), state)?;
+                }
+                Ok(Attempt::Proven(Box::new(proof)))
+            }
             Answer::Unsat => {
                 stuck("the guards and lemmas in use contradict each other, so they prove nothing")
             }

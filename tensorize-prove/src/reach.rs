@@ -8,6 +8,7 @@ use crate::bound::bound;
 use crate::chain::{self, Leaf};
 use crate::context::Context;
 use crate::exec::{Access, Executor};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::Guard;
@@ -189,20 +190,21 @@ impl Executor<'_, '_> {
             Elem::index_compare(CmpOp::Ge, p.clone(), -&limit),
             Elem::index_compare(CmpOp::Le, p.clone(), limit),
         );
-        // What an oracle tries out is proven later.
-        if !self.checking {
-            self.ctx.assume(inside);
-            return true;
-        }
+        self.holds_in_every_round(&inside)
+    }
+
+    /// Makes it a guard that this, which the data says, holds in every round of the loops around here.
+    pub fn holds_in_every_round(&mut self, condition: &ElemRef) -> bool {
         let rounds = Rounds {
             loops: &self.loops,
             entered: &[],
             path: &self.path,
         };
-        if !rounds.asked(&mut self.ctx, &inside, &self.accesses) {
+        // What an oracle tries out is proven later.
+        if self.checking && !rounds.asked(&mut self.ctx, condition, &self.accesses) {
             return false;
         }
-        self.ctx.assume(inside);
+        self.ctx.assume(condition.clone());
         true
     }
 
@@ -322,14 +324,27 @@ impl Rounds<'_> {
         }
         for (i, (var, extent)) in self.loops.iter().enumerate().rev() {
             let init = holds(i.checked_sub(1).map(|outer| &accs[outer]));
-            let fold = Fold::new(
-                accs[i].clone(),
-                var.clone(),
-                extent.clone(),
-                init.clone(),
-                value,
-            );
-            value = where_they_hold(i, Arc::new(Elem::Fold(Arc::new(fold))), &init);
+            value = match value.mentions(var) {
+                true => {
+                    let (acc, var) = (accs[i].clone(), var.clone());
+                    let fold = Fold::new(acc, var, extent.clone(), init.clone(), value);
+                    Arc::new(Elem::Fold(Arc::new(fold)))
+                }
+                // All rounds say the same, if there is one. (What a round assumes of itself is not known at a call.)
+                false => {
+                    let of_one = BTreeMap::from([(accs[i].clone(), init.clone())]);
+                    let once = value.replace_accs(&of_one);
+                    let one = Idx::constant(1);
+                    match ctx.guards().contains(&Guard::NonNegative(extent - &one)) {
+                        true => once,
+                        false => {
+                            let any = Elem::index_compare(CmpOp::Ge, extent.clone(), one);
+                            Elem::select(any, once, init.clone())
+                        }
+                    }
+                }
+            };
+            value = where_they_hold(i, value, &init);
         }
         for condition in before_all.into_iter().rev() {
             value = Elem::select(condition.clone(), value, init.clone());

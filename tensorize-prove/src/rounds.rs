@@ -16,7 +16,7 @@ use crate::loops::modified;
 use crate::names::Names;
 use crate::turns::{Turn, turns};
 use reads::reads_memory;
-use replay::{Known, Replay};
+use replay::{Known, Replay, rename};
 use std::collections::{BTreeMap, BTreeSet};
 use step::stepping;
 pub(crate) use step::{Step, step};
@@ -24,6 +24,7 @@ use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Loop, LoopMode, Param, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{self, Op, Output, Rounds, TensorType};
 
 /// What a kernel with a loop over time is made of.
@@ -54,6 +55,15 @@ impl Split {
 
     /// The same with this loop, which has this number among the statements.
     fn at(kernel: &Function, counter: &Sym, at: usize, the_loop: &Loop) -> Result<Split, Stuck> {
+        let changed = changed_params(kernel, the_loop);
+        if !changed.is_empty() {
+            let kernel = &in_variables(kernel, &changed);
+            let at = at + changed.len();
+            return match &kernel.body[at] {
+                Stmt::Loop(l) => Split::at(kernel, counter, at, l),
+                _ => stuck("it has no such loop", the_loop.line),
+            };
+        }
         let parts = Parts::of(kernel, at, the_loop)?;
         if Names::of(kernel).contains(counter) && !parts.counts_as(counter) {
             return stuck(format!("the kernel has a '{counter}' of its own"), 0);
@@ -119,7 +129,8 @@ pub fn number_of_rounds(kernel: &Function, trip: &Idx) -> tensir::Function {
 
 /// `before` and `first`, then a loop whose last statement, or else its first one, is `var = var + step`, then `last`.
 struct Parts<'a> {
-    /// What touches no array that is written anywhere: all that stands before `first`, and then all that stands after it.
+    /// What touches no array that is written before the last round has ended: all that stands before `first`, and then all that
+    /// stands after it.
     before: Vec<Stmt>,
     /// Variables that it sets for `first`.
     starts: Vec<Stmt>,
@@ -185,12 +196,8 @@ impl<'a> Parts<'a> {
         let mut by_round: BTreeSet<Sym> = assigned.keys().cloned().collect();
         by_round.insert(var.clone());
         // What is done last may use any variable for something else: no round begins after it.
-        let (in_last, arrays) = modified(last);
-        written.extend(arrays);
-        let changes = |v: &Sym| assigned.contains_key(v) || in_last.contains_key(v);
-        let params = kernel.params.iter().map(Param::name);
-        if assigned.contains_key(var) || params.into_iter().any(|p| p != var && changes(p)) {
-            return not("changes its counter, or a parameter, on the way");
+        if assigned.contains_key(var) {
+            return not("changes its counter on the way");
         }
         assigned.retain(|v, _| !turns.contains_key(v));
         let mut walks = walking::walks(var, &before, &body, first);
@@ -366,6 +373,39 @@ impl<'a> Parts<'a> {
             body,
             ..kernel.clone()
         }
+    }
+}
+
+/// The parameters that a kernel changes, but for the counter of this loop.
+fn changed_params(kernel: &Function, the_loop: &Loop) -> Vec<(Sym, ScalarType)> {
+    let changed = modified(&kernel.body).0;
+    let counter = stepping(the_loop).map(|(step, _)| step.var.clone());
+    let of = |p: &Param| match p {
+        Param::Scalar { name, ty }
+            if changed.contains_key(name) && counter.as_ref() != Some(name) =>
+        {
+            Some((name.clone(), *ty))
+        }
+        _ => None,
+    };
+    kernel.params.iter().filter_map(of).collect()
+}
+
+/// The kernel with variables that begin as these parameters, and are changed instead of them.
+fn in_variables(kernel: &Function, params: &[(Sym, ScalarType)]) -> Function {
+    let mut names = Names::of(kernel);
+    let of = |(name, _): &(Sym, ScalarType)| (name.clone(), names.numbered(name));
+    let renamed: BTreeMap<Sym, Sym> = params.iter().map(of).collect();
+    let mut body = kernel.body.clone();
+    rename(&mut body, &renamed);
+    let begin = params.iter().map(|(name, ty)| Stmt::Assign {
+        var: renamed[name].clone(),
+        ty: *ty,
+        value: Expr::Var(name.clone(), *ty),
+    });
+    Function {
+        body: begin.chain(body).collect(),
+        ..kernel.clone()
     }
 }
 

@@ -352,6 +352,7 @@ fn generated(p: &Proven) -> Option<loopir::Function> {
         function: &p.summary,
         tier: Tier::Real,
         footprints: &p.proof.footprints,
+        guards: &p.proof.guards,
         plain: false,
         source: "mutants",
         signature: Default::default(),

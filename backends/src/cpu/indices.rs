@@ -2,12 +2,68 @@
 
 use super::lower::{Builder, Kind};
 use crate::Unsupported;
+use std::collections::BTreeMap;
+use tensorize_ir::element::Elem;
+use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
 const I64: ScalarType = ScalarType::I64;
+
+/// What guards say of parameters, and of single numbers in memory: what they are not below.
+pub(super) fn least_known(guards: &[Guard]) -> BTreeMap<Atom, i128> {
+    let mut not_negative: Vec<Idx> = Vec::new();
+    for guard in guards {
+        if let Guard::NonNegative(i) = guard {
+            not_negative.push(i.clone());
+        }
+        // Rounds of which it says so only if there are any are not there otherwise.
+        let said = guard.said_of_data().into_iter();
+        let said = said.flat_map(|(_, inside)| inside.conjuncts());
+        not_negative.extend(said.filter_map(|condition| match &**condition {
+            Elem::IndexCompare(CmpOp::Ge, a, b) => Some(a - b),
+            _ => None,
+        }));
+    }
+    let mut known: BTreeMap<Atom, i128> = BTreeMap::new();
+    // `n - i - 1`, where `i` is known not to be negative.
+    for _ in 0..2 {
+        for i in &not_negative {
+            // Without a sign, and no larger than what an `i64` holds.
+            for (monomial, c) in i.terms() {
+                if let [of @ Atom::Value(e)] = monomial
+                    && c < 0
+                    && !e.ty().is_signed()
+                {
+                    known.entry(of.clone()).or_insert(0);
+                }
+            }
+            if let Some((atom, least)) = least_of_one(i, &known) {
+                let known = known.entry(atom).or_insert(least);
+                *known = (*known).max(least);
+            }
+        }
+    }
+    known
+}
+
+/// The one number in a sum that is added to others, and what it is not below if the sum is not negative.
+fn least_of_one(sum: &Idx, known: &BTreeMap<Atom, i128>) -> Option<(Atom, i128)> {
+    let (mut atom, mut least) = (None, 0i128);
+    for (monomial, c) in sum.terms() {
+        match (monomial, c) {
+            ([], c) => least = least.checked_sub(c)?,
+            ([of], 1) if atom.is_none() => atom = Some(of.clone()),
+            ([of], c) if c < 0 => {
+                least = least.checked_sub(c.checked_mul(*known.get(of)?)?)?;
+            }
+            _ => return None,
+        }
+    }
+    Some((atom?, least))
+}
 
 impl Builder {
     /// An index as an `i64`.
@@ -149,12 +205,12 @@ impl Builder {
     fn least_of(&self, atom: &Atom) -> Option<i128> {
         match atom {
             Atom::Sym(s) if self.runs(s) => Some(1),
-            Atom::Sym(s) => (self.counts(s)).then_some(0),
+            Atom::Sym(s) if self.counts(s) => Some(0),
             Atom::FloorDiv(a, b) | Atom::Mod(a, b) => {
                 (self.least(a)? >= 0 && self.least(b)? >= 0).then_some(0)
             }
             Atom::Max(a, b) => self.least(a).max(self.least(b)).filter(|least| *least >= 0),
-            _ => None,
+            _ => self.least.get(atom).copied().filter(|least| *least >= 0),
         }
     }
 

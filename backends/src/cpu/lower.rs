@@ -7,14 +7,14 @@ use super::contraction::{self, Contraction};
 use super::loops::{Counter, has_loop};
 use super::sparing::spare;
 use super::wait::Memory;
-use super::{branches, interchange, nest, rounds, scatter};
+use super::{branches, indices, interchange, nest, rounds, scatter};
 use crate::Unsupported;
 use crate::names::{C_WORDS, Names};
 use crate::scatter::refuse_in;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::ElemRef;
-use tensorize_ir::guard::{Footprint, Tier};
-use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::guard::{Footprint, Guard, Tier};
+use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::{self, Expr, Len, LocalArray, LoopMode, Overflow, Param, Stmt};
 use tensorize_ir::op::{CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
@@ -58,7 +58,20 @@ pub(crate) enum Locals {
 
 /// Lowers a summary, with a loop around it if it is done several times over. With `allowed` at [`Tier::Real`], float sums may be re-associated.
 pub fn lower(function: &tensir::Function, allowed: Tier) -> Result<Lowered, Unsupported> {
-    lower_for(Machine::Cores, function, allowed, &[], Locals::None)
+    lower_for(
+        Machine::Cores,
+        function,
+        allowed,
+        Proven::default(),
+        Locals::None,
+    )
+}
+
+/// What was proven of the original.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Proven<'a> {
+    pub footprints: &'a [Footprint],
+    pub guards: &'a [Guard],
 }
 
 /// The same for a machine of this kind. Elements of arrays of which the original touches some on some data only are
@@ -67,13 +80,13 @@ pub(crate) fn lower_for(
     machine: Machine,
     function: &tensir::Function,
     allowed: Tier,
-    footprints: &[Footprint],
+    proven: Proven,
     locals: Locals,
 ) -> Result<Lowered, Unsupported> {
-    let lowered = lower_with(machine, function, allowed, footprints, locals, false)?;
+    let lowered = lower_with(machine, function, allowed, proven, locals, false)?;
     // Nobody counts on its bits any more.
     if lowered.tier == Tier::Real && machine == Machine::Cores {
-        return lower_with(machine, function, allowed, footprints, locals, true);
+        return lower_with(machine, function, allowed, proven, locals, true);
     }
     Ok(lowered)
 }
@@ -83,7 +96,7 @@ fn lower_with(
     machine: Machine,
     function: &tensir::Function,
     allowed: Tier,
-    footprints: &[Footprint],
+    proven: Proven,
     locals: Locals,
     extremes: bool,
 ) -> Result<Lowered, Unsupported> {
@@ -93,6 +106,8 @@ fn lower_with(
     let around: Vec<&Rounds> = all.rounds.iter().flat_map(Rounds::all).collect();
     let mut b = Builder::new(machine, function, allowed);
     b.extremes = extremes;
+    let Proven { footprints, guards } = proven;
+    b.least = indices::least_known(guards);
     b.around = around.iter().map(|r| r.counter.clone()).collect();
     let by_data = footprints.iter().filter(|f| f.reads_depend_on_data);
     b.by_data = by_data.map(|f| f.extent.array.clone()).collect();
@@ -239,6 +254,8 @@ pub(super) struct Builder {
     pub(super) sizes: BTreeMap<Sym, (ScalarType, Expr)>,
     pub(super) sizes_first: Vec<Stmt>,
     pub(super) params: BTreeMap<Sym, ScalarType>,
+    /// Parameters, and numbers in memory, that are known not to be below so much.
+    pub(super) least: BTreeMap<Atom, i128>,
     /// The numbers of the rounds, from 0, of loops over time.
     pub(super) around: Vec<Sym>,
     /// Arrays of which the original reads some elements on some data only.
@@ -272,6 +289,7 @@ impl Builder {
             sizes_first: Vec::new(),
             params: params.collect(),
             around: vec![],
+            least: BTreeMap::new(),
             by_data: BTreeSet::new(),
             ends: BTreeMap::new(),
             next_loop: 1,

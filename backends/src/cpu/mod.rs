@@ -95,6 +95,7 @@ impl Target for Cpu {
             function,
             tier,
             footprints,
+            guards,
             plain,
             ..
         } = kernel;
@@ -102,7 +103,8 @@ impl Target for Cpu {
             true => Locals::Waiting,
             false => Locals::Kept,
         };
-        let lowered = lower::lower_for(Machine::Cores, function, *tier, footprints, locals)?;
+        let proven = lower::Proven { footprints, guards };
+        let lowered = lower::lower_for(Machine::Cores, function, *tier, proven, locals)?;
         let entry = format!("{}__tensorize_cpu", kernel.function.name);
         let mut function = lowered.function;
         function.name = entry.clone();

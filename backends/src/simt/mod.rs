@@ -25,7 +25,7 @@ mod tile;
 #[cfg(test)]
 mod tests;
 
-use crate::cpu::lower::{Locals, Machine, lower_for};
+use crate::cpu::lower::{Locals, Machine, Proven, lower_for};
 use crate::rows::{self, Row, Tables};
 use crate::{Generated, Kernel, Target, Unsupported};
 use dialect::{Dialect, Needs};
@@ -95,7 +95,10 @@ impl Target for Simt {
             Machine::Items,
             kernel.function,
             kernel.tier,
-            kernel.footprints,
+            Proven {
+                footprints: kernel.footprints,
+                guards: kernel.guards,
+            },
             locals,
         )?;
         let mut tier = lowered.tier;

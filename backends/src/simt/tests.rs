@@ -2,7 +2,7 @@
 
 use super::schedule::{Part, Schedule, schedule};
 use super::tile;
-use crate::cpu::lower::{Locals, Machine, lower_for};
+use crate::cpu::lower::{Locals, Machine, Proven, lower_for};
 use std::path::Path;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::Sym;
@@ -18,7 +18,14 @@ fn lowered(name: &str) -> Function {
         .join(name);
     let text = std::fs::read_to_string(path.with_extension("tir")).unwrap();
     let summary: tensir::Function = text.parse().unwrap();
-    let lowered = lower_for(Machine::Items, &summary, Tier::Real, &[], Locals::Results).unwrap();
+    let lowered = lower_for(
+        Machine::Items,
+        &summary,
+        Tier::Real,
+        Proven::default(),
+        Locals::Results,
+    )
+    .unwrap();
     lowered.function
 }
 

@@ -188,6 +188,7 @@ pub fn try_generate(
         function,
         tier,
         footprints,
+        guards: &[],
         plain: false,
         source: "kernels/test.c:1",
         signature,

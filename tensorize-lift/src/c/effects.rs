@@ -203,6 +203,13 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
             all = unordered(lower, c, &cpp::effect_of(c).0, depth)?;
             all.reads_memory = true;
         }
+        // How many elements a member has, which the numbers beside it don't say.
+        CXCursor_CallExpr if lower.source.cpp && cpp::counted_member(c).is_some() => {
+            if let Some((of, member)) = cpp::counted_member(c) {
+                all = unordered(lower, c, &operands(of), depth)?;
+                all.reads_members.insert(member);
+            }
+        }
         // Its body runs where it is called, which is taken to be here.
         CXCursor_LambdaExpr => everything(lower, c, &mut all),
         CXCursor_CallExpr if lower.source.cpp && cpp::effect_of(c).1 != cpp::Effect::Unknown => {

@@ -2,8 +2,10 @@
 //!
 //! Code keeps a few numbers in an array (`float acc[4]`, a union, a variable whose address is taken) that it could
 //! as well keep in variables of their own. Where every index is a literal, or is one after loops of known length
-//! over it are written out, the array goes.
+//! over it are written out, the array goes. Two other kinds of short loops are written out, too.
 
+mod chosen;
+mod going_round;
 mod in_place;
 
 use super::simd::fold;
@@ -23,9 +25,12 @@ const MAX_ROUNDS: usize = 64;
 const MAX_STATEMENTS: usize = 256;
 
 /// Replaces the arrays that can be replaced, and writes out what transforms a small block in place.
-pub(super) fn replace(arrays: &mut Vec<LocalArray>, body: &mut Vec<Stmt>) {
+pub(super) fn replace(arrays: &mut Vec<LocalArray>, returns: bool, body: &mut Vec<Stmt>) {
     replace_local(arrays, body);
-    if in_place::write_out(arrays, body) {
+    going_round::hold(returns, body);
+    let in_place = in_place::write_out(arrays, body);
+    let chosen = chosen::write_out(body);
+    if in_place || chosen {
         renumber(body, &mut 0);
     }
 }
@@ -40,7 +45,7 @@ fn replace_local(arrays: &mut Vec<LocalArray>, body: &mut Vec<Stmt>) {
         return;
     }
     let mut budget = MAX_STATEMENTS;
-    let written_out = unrolled(body, &small, &mut HashMap::new(), &mut budget);
+    let written_out = unrolled(body, &over(&small), &mut HashMap::new(), &mut budget);
     let mut open = small;
     each_access(&written_out, &mut |array, index| {
         let len = arrays
@@ -75,11 +80,25 @@ fn variable(array: &Sym, index: &Expr) -> Option<Sym> {
     }
 }
 
-/// A copy with loops over small arrays written out. `known` are the variables that are literals here.
+/// Whether a loop with this counter is over one of some arrays.
+fn over(arrays: &HashSet<Sym>) -> impl Fn(&Loop, &Sym) -> bool {
+    |l, counter| {
+        let mut is_over = false;
+        each_access(&l.body, &mut |array, index| {
+            is_over |= arrays.contains(array) && mentions(index, counter);
+        });
+        is_over
+    }
+}
+
+/// The variables of which the few values are known that they may have.
+type Known = HashMap<Sym, Vec<Scalar>>;
+
+/// A copy in which the loops that are `wanted`, by their counters, are written out.
 fn unrolled(
     block: &[Stmt],
-    small: &HashSet<Sym>,
-    known: &mut HashMap<Sym, Scalar>,
+    wanted: &dyn Fn(&Loop, &Sym) -> bool,
+    known: &mut Known,
     budget: &mut usize,
 ) -> Vec<Stmt> {
     let mut out = Vec::new();
@@ -87,10 +106,10 @@ fn unrolled(
         *budget = budget.saturating_sub(1);
         match s {
             Stmt::Assign { var, ty, value } => {
-                let value = folded(value, &HashMap::new());
-                match &value {
-                    Expr::Const(v) => known.insert(var.clone(), *v),
-                    _ => known.remove(var),
+                let value = folded(value, &flags(known));
+                match values_of(&value) {
+                    Some(values) => known.insert(var.clone(), values),
+                    None => known.remove(var),
                 };
                 out.push(Stmt::Assign {
                     var: var.clone(),
@@ -104,41 +123,32 @@ fn unrolled(
                 value,
             } => out.push(Stmt::Store {
                 array: array.clone(),
-                index: folded(index, &HashMap::new()),
-                value: folded(value, &HashMap::new()),
+                index: folded(index, &flags(known)),
+                value: folded(value, &flags(known)),
             }),
             Stmt::If {
                 cond,
                 then,
                 otherwise,
-            } => {
-                let then = unrolled(then, small, &mut known.clone(), budget);
-                let otherwise = unrolled(otherwise, small, &mut known.clone(), budget);
-                forget(s, known);
-                out.push(Stmt::If {
-                    cond: folded(cond, &HashMap::new()),
-                    then,
-                    otherwise,
-                });
-            }
-            Stmt::Loop(l) => match rounds(l, small, known, *budget) {
-                Some((counter, values, end)) => {
-                    for v in values {
-                        let with = HashMap::from([(counter.clone(), v)]);
-                        let mut round = l.body[..l.body.len() - 1].to_vec();
-                        fold_block(&mut round, &with);
-                        out.extend(unrolled(&round, small, known, budget));
-                    }
-                    known.insert(counter.clone(), end);
-                    out.push(Stmt::Assign {
-                        var: counter,
-                        ty: end.ty,
-                        value: Expr::Const(end),
+            } => match folded(cond, &flags(known)) {
+                Expr::Const(v) if v.is_true() => out.extend(unrolled(then, wanted, known, budget)),
+                Expr::Const(_) => out.extend(unrolled(otherwise, wanted, known, budget)),
+                cond => {
+                    let then = unrolled(then, wanted, &mut known.clone(), budget);
+                    let otherwise = unrolled(otherwise, wanted, &mut known.clone(), budget);
+                    forget(s, known);
+                    out.push(Stmt::If {
+                        cond,
+                        then,
+                        otherwise,
                     });
                 }
+            },
+            Stmt::Loop(l) => match Rounds::of(l, wanted, known, *budget) {
+                Some(rounds) => out.extend(rounds.written_out(0, wanted, known, budget)),
                 None => {
                     forget(s, known);
-                    let body = unrolled(&l.body, small, &mut known.clone(), budget);
+                    let body = unrolled(&l.body, wanted, &mut known.clone(), budget);
                     out.push(Stmt::Loop(Loop { body, ..l.clone() }));
                 }
             },
@@ -148,53 +158,142 @@ fn unrolled(
     out
 }
 
-/// The counter of a loop over a small array, its values, and the one that it ends with.
-fn rounds(
-    l: &Loop,
-    small: &HashSet<Sym>,
-    known: &HashMap<Sym, Scalar>,
-    budget: usize,
-) -> Option<(Sym, Vec<Scalar>, Scalar)> {
-    let (last, before) = l.body.split_last()?;
-    let Stmt::Assign {
-        var, value: step, ..
-    } = last
-    else {
-        return None;
+/// The conditions of which the value is known.
+fn flags(known: &Known) -> HashMap<Sym, Scalar> {
+    let flag = |(var, values): (&Sym, &Vec<Scalar>)| match values[..] {
+        [v] if v.ty == ScalarType::I1 => Some((var.clone(), v)),
+        _ => None,
     };
-    let mut of_small = false;
-    each_access(&l.body, &mut |array, index| {
-        of_small |= small.contains(array) && mentions(index, var);
-    });
-    let steps = matches!(step, Expr::Binary(BinOp::Add | BinOp::Subtract, a, b)
-        if matches!(&**a, Expr::Var(v, _) if v == var) && matches!(**b, Expr::Const(_)));
-    if !of_small
-        || !steps
-        || !l.test_first
-        || l.mode != LoopMode::Sequential
-        || assigns(before, var)
-    {
-        return None;
+    known.iter().filter_map(flag).collect()
+}
+
+/// The values of a literal, or of a choice of literals.
+fn values_of(e: &Expr) -> Option<Vec<Scalar>> {
+    match e {
+        Expr::Const(v) => Some(vec![*v]),
+        Expr::Select(_, t, f) => match (&**t, &**f) {
+            (Expr::Const(t), Expr::Const(f)) => Some(vec![*t, *f]),
+            _ => None,
+        },
+        _ => None,
     }
-    let mut at = *known.get(var)?;
-    let mut values = Vec::new();
-    let size = statements(&l.body);
-    loop {
-        let with = HashMap::from([(var.clone(), at)]);
-        let Expr::Const(goes_on) = folded(&l.cond, &with) else {
+}
+
+/// The rounds of a loop.
+struct Rounds<'a> {
+    of: &'a Loop,
+    counter: Sym,
+    /// What the counter is in each, and whether the round comes in any case once the one before it has.
+    rounds: Vec<(Scalar, bool)>,
+    /// What the counter is after the last one.
+    end: Scalar,
+}
+
+impl<'a> Rounds<'a> {
+    fn of(
+        l: &'a Loop,
+        wanted: &dyn Fn(&Loop, &Sym) -> bool,
+        known: &Known,
+        budget: usize,
+    ) -> Option<Rounds<'a>> {
+        let (last, before) = l.body.split_last()?;
+        let Stmt::Assign {
+            var, value: step, ..
+        } = last
+        else {
             return None;
         };
-        if !goes_on.is_true() {
-            return Some((var.clone(), values, at));
-        }
-        values.push(at);
-        if values.len() > MAX_ROUNDS || values.len() * size > budget {
+        let steps = matches!(step, Expr::Binary(BinOp::Add | BinOp::Subtract, a, b)
+            if matches!(&**a, Expr::Var(v, _) if v == var) && matches!(**b, Expr::Const(_)));
+        if !steps
+            || !l.test_first
+            || l.mode != LoopMode::Sequential
+            || assigns(before, var)
+            || !wanted(l, var)
+        {
             return None;
         }
-        match folded(step, &with) {
-            Expr::Const(v) => at = v,
-            _ => return None,
+        let [mut at] = known.get(var)?[..] else {
+            return None;
+        };
+        // What else says how many rounds there are, and stays as it is.
+        let choice = known.iter().find(|(v, values)| {
+            *v != var && values.len() > 1 && mentions(&l.cond, v) && !assigns(before, v)
+        });
+        let mut rounds = Vec::new();
+        let size = statements(&l.body);
+        loop {
+            let mut with = HashMap::from([(var.clone(), at)]);
+            let goes_on = match choice {
+                None => vec![folded(&l.cond, &with)],
+                Some((v, values)) => values
+                    .iter()
+                    .map(|value| {
+                        with.insert(v.clone(), *value);
+                        folded(&l.cond, &with)
+                    })
+                    .collect(),
+            };
+            let is = |is: bool| move |e: &Expr| matches!(e, Expr::Const(v) if v.is_true() == is);
+            if goes_on.iter().all(is(false)) {
+                return Some(Rounds {
+                    of: l,
+                    counter: var.clone(),
+                    rounds,
+                    end: at,
+                });
+            }
+            if !goes_on.iter().all(|e| matches!(e, Expr::Const(_))) {
+                return None;
+            }
+            rounds.push((at, goes_on.iter().all(is(true))));
+            if rounds.len() > MAX_ROUNDS || rounds.len() * size > budget {
+                return None;
+            }
+            match folded(step, &HashMap::from([(var.clone(), at)])) {
+                Expr::Const(v) => at = v,
+                _ => return None,
+            }
         }
+    }
+
+    /// The rounds from this one on.
+    fn written_out(
+        &self,
+        from: usize,
+        wanted: &dyn Fn(&Loop, &Sym) -> bool,
+        known: &mut Known,
+        budget: &mut usize,
+    ) -> Vec<Stmt> {
+        let next = self.rounds.get(from);
+        let at = next.map_or(self.end, |(at, _)| *at);
+        let counted = Stmt::Assign {
+            var: self.counter.clone(),
+            ty: at.ty,
+            value: Expr::Const(at),
+        };
+        known.insert(self.counter.clone(), vec![at]);
+        let Some((_, in_any_case)) = next else {
+            return vec![counted];
+        };
+        let with = HashMap::from([(self.counter.clone(), at)]);
+        let mut round = self.of.body[..self.of.body.len() - 1].to_vec();
+        fold_block(&mut round, &with);
+        if *in_any_case {
+            let mut out = unrolled(&round, wanted, known, budget);
+            out.extend(self.written_out(from + 1, wanted, known, budget));
+            return out;
+        }
+        let mut inside = known.clone();
+        let mut then = unrolled(&round, wanted, &mut inside, budget);
+        then.extend(self.written_out(from + 1, wanted, &mut inside, budget));
+        let round = Stmt::If {
+            cond: folded(&self.of.cond, &with),
+            then,
+            otherwise: vec![],
+        };
+        forget(&round, known);
+        vec![counted, round]
     }
 }
 
@@ -220,7 +319,7 @@ fn assigns(block: &[Stmt], var: &Sym) -> bool {
 }
 
 /// Nothing is known of what a statement may assign.
-fn forget(s: &Stmt, known: &mut HashMap<Sym, Scalar>) {
+fn forget(s: &Stmt, known: &mut Known) {
     known.retain(|var, _| !assigns(std::slice::from_ref(s), var));
 }
 
@@ -361,7 +460,7 @@ mod tests {
 
     fn replaced(text: &str) -> String {
         let mut f: Function = text.parse().unwrap();
-        super::replace(&mut f.arrays, &mut f.body);
+        super::replace(&mut f.arrays, f.ret.is_some(), &mut f.body);
         f.validate().unwrap();
         f.to_string()
     }

@@ -59,7 +59,8 @@ impl Replay {
             };
             let known_so = |v: &Sym| {
                 let carried = begun.contains_key(v) && is_carried(&whole, v);
-                !in_first.contains_key(v) && (!carried || only_adds(&whole, v))
+                !in_first.contains_key(v)
+                    && (!carried || only_adds(&whole, v) || goes_round(&whole, v))
             };
             if all.iter().all(known_so) {
                 vars.insert(var.clone(), *ty);
@@ -173,6 +174,23 @@ fn only_adds(round: &[Stmt], var: &Sym) -> bool {
     only && !read.iter().any(looks_at_it)
 }
 
+/// Whether a variable is made of itself alone, and of what it comes to where it is compared or divided: a place in a ring, as
+/// `if (++j == taps) j = 0` has it.
+fn goes_round(round: &[Stmt], var: &Sym) -> bool {
+    let mut turns = false;
+    let slice = slice(round, &BTreeSet::from([var.clone()]));
+    visit(&slice, &mut |part| {
+        let e = match part {
+            Visited::Stmt(Stmt::If { cond, .. }) => cond,
+            Visited::Expr(Expr::Select(cond, ..)) => cond,
+            Visited::Expr(Expr::Binary(BinOp::Remainder, of, _)) => of,
+            _ => return,
+        };
+        e.visit(&mut |e| turns |= matches!(e, Expr::Var(v, _) if v == var));
+    });
+    turns && sources(round, var).is_some_and(|all| all.len() == 1)
+}
+
 /// The number before it was made one of other types, as in `k = (int)((long)k + step)`.
 fn unconverted(e: &Expr) -> &Expr {
     match e {
@@ -235,7 +253,8 @@ fn slice(stmts: &[Stmt], vars: &BTreeSet<Sym>) -> Vec<Stmt> {
     stmts.iter().filter(|s| sets(s)).map(one).collect()
 }
 
-fn rename(stmts: &mut [Stmt], names: &BTreeMap<Sym, Sym>) {
+/// Calls variables by other names.
+pub(super) fn rename(stmts: &mut [Stmt], names: &BTreeMap<Sym, Sym>) {
     each_stmt_mut(stmts, &mut |stmt| {
         if let Stmt::Assign { var, .. } = stmt
             && let Some(name) = names.get(var)

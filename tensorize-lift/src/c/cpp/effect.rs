@@ -1,6 +1,7 @@
 //! What a call into the library reads and writes, seen from its text alone.
 
 use super::super::ffi::Cursor;
+use super::super::lower::peeled;
 use super::super::types::{self, Ty};
 use super::call::Call;
 use super::keeping::is_up_to_the_end;
@@ -59,6 +60,16 @@ fn moves(call: &Call<'_>) -> bool {
     let of_iterator = |a: &Cursor<'_>| matches!(types::of(*a).referred(), Ty::Pointer(_));
     let changes = call.name == "advance" || super::member::changes(&call.name);
     changes && call.name != "fill" && call.args.first().is_some_and(of_iterator)
+}
+
+/// The member of an object, and its declaration, whose elements a call counts: `ring_.size()`.
+pub(in super::super) fn counted_member(c: Cursor<'_>) -> Option<(Cursor<'_>, Cursor<'_>)> {
+    let call = Call::of(c)?;
+    let counts = matches!(call.name.as_str(), "size" | "ssize" | "empty");
+    let of = peeled(*call.args.first().filter(|_| counts)?);
+    let is_member = of.kind() == CXCursor_MemberRefExpr;
+    let field = of.referenced().filter(|_| is_member)?;
+    (field.kind() == CXCursor_FieldDecl).then_some((of, field))
 }
 
 /// The variables that a call gets by reference.

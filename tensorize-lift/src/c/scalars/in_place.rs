@@ -4,7 +4,7 @@
 //! and reads them: a transform of 4 x 4 numbers, a transposed matrix. Written out, every place is a literal, or one
 //! behind where the block begins.
 
-use super::{HashSet, Stmt, Sym, each_access, unrolled};
+use super::{HashSet, Stmt, Sym, each_access, over, unrolled};
 use crate::affine::affine;
 use std::collections::HashMap;
 use tensorize_ir::index::Idx;
@@ -25,7 +25,11 @@ pub(super) fn write_out(arrays: &[LocalArray], body: &mut Vec<Stmt>) -> bool {
         }
     });
     found.retain(|array| arrays.iter().all(|local| local.name != *array));
-    let out = |of: &HashSet<Sym>| unrolled(body, of, &mut HashMap::new(), &mut { MAX_STATEMENTS });
+    let out = |of: &HashSet<Sym>| {
+        unrolled(body, &over(of), &mut HashMap::new(), &mut {
+            MAX_STATEMENTS
+        })
+    };
     if found.is_empty() {
         return false;
     }

@@ -11,7 +11,6 @@ use tensorize_ir::loopir::Loop;
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
 use tensorize_prove::canon;
-use tensorize_prove::context::Context;
 use tensorize_prove::eval::{as_idx, index_like};
 use tensorize_prove::exec::{Executor, State, Stuck};
 
@@ -62,7 +61,7 @@ pub(super) fn rings(
             length.clone(),
             &ring.size - &length,
         ];
-        if needed.iter().all(|i| asked(&mut exec.ctx, i)) {
+        if needed.iter().all(|i| asked(exec, i)) {
             let at = &ring.low + &(&from + &steps).modulo(&ring.size);
             found.insert(var.clone(), canon::idx(&at));
         }
@@ -70,16 +69,21 @@ pub(super) fn rings(
     Ok(found)
 }
 
-/// Whether sizes are not negative: shown, or made a guard.
-fn asked(ctx: &mut Context, sizes: &Idx) -> bool {
-    if ctx.is_non_negative(sizes) {
+/// Whether something is not negative: shown, or made a guard of sizes, or of what stands in memory.
+fn asked(exec: &mut Executor, i: &Idx) -> bool {
+    let ctx = &mut exec.ctx;
+    if ctx.is_non_negative(i) {
         return true;
     }
-    let may_be = ctx.is_over_params(sizes) && !ctx.proves(CmpOp::Lt, sizes, &Idx::default());
-    if may_be {
-        ctx.guard(Guard::NonNegative(sizes.clone()));
+    if ctx.proves(CmpOp::Lt, i, &Idx::default()) {
+        return false;
     }
-    may_be
+    if ctx.is_over_params(i) {
+        ctx.guard(Guard::NonNegative(i.clone()));
+        return true;
+    }
+    let up = Elem::index_compare(CmpOp::Ge, i.clone(), Idx::default());
+    i.has_values() && exec.holds_in_every_round(&up)
 }
 
 /// The ring that a counter, from `this`, goes through if it becomes `next`.
