@@ -254,6 +254,8 @@ pub(super) struct Builder {
     pub(super) sizes: BTreeMap<Sym, (ScalarType, Expr)>,
     pub(super) sizes_first: Vec<Stmt>,
     pub(super) params: BTreeMap<Sym, ScalarType>,
+    /// Arrays that rounds store in, one after the other, and the scope of these.
+    pub(super) changing: Vec<(Sym, usize)>,
     /// Parameters, and numbers in memory, that are known not to be below so much.
     pub(super) least: BTreeMap<Atom, i128>,
     /// The numbers of the rounds, from 0, of loops over time.
@@ -289,6 +291,7 @@ impl Builder {
             sizes_first: Vec::new(),
             params: params.collect(),
             around: vec![],
+            changing: vec![],
             least: BTreeMap::new(),
             by_data: BTreeSet::new(),
             ends: BTreeMap::new(),
@@ -540,7 +543,9 @@ impl Builder {
             }
             nest::Stored::Rounds(fold, begins, round) => {
                 self.store(r, begins)?;
+                self.changing.push((r.array.clone(), self.scopes.len()));
                 self.rounds_beside(fold, |b| b.store(r, round))?;
+                self.changing.pop();
             }
         }
         Ok(())

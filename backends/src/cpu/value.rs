@@ -5,6 +5,7 @@
 //! no memory, and out of a loop under the condition that the loop has rounds.
 
 use super::lower::{Builder, Kind, Scope};
+use super::nest::for_each_read;
 use super::nest::reads_any;
 use super::term;
 use crate::Unsupported;
@@ -33,7 +34,8 @@ impl Builder {
     }
 
     fn known(&self, key: &ElemRef) -> Option<Expr> {
-        self.scopes
+        let since = self.changed_in(key);
+        self.scopes[since..]
             .iter()
             .rev()
             .find_map(|s| s.memo.get(key).or_else(|| s.preheader_memo.get(key)))
@@ -99,9 +101,21 @@ impl Builder {
         }
     }
 
+    /// The innermost scope of rounds that change what the term reads; the outermost one if there is none.
+    fn changed_in(&self, e: &ElemRef) -> usize {
+        let mut since = 0;
+        if !self.changing.is_empty() {
+            for_each_read(e, &mut |array, _| {
+                let rounds = self.changing.iter().rev().find(|(a, _)| a == array);
+                since = since.max(rounds.map_or(0, |(_, scope)| *scope));
+            });
+        }
+        since.min(self.scopes.len())
+    }
+
     /// The outermost scope where the term can be computed, and the extents that have to be positive there.
     fn place(&self, e: &ElemRef) -> (usize, Vec<Idx>) {
-        let mut floor = 0;
+        let mut floor = self.changed_in(e);
         term::for_each_name(e, &mut |s| floor = floor.max(self.level(s)));
         let risky = term::needs_guard(e);
         let mut at = self.scopes.len() - 1;

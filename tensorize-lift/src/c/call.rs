@@ -409,20 +409,24 @@ impl<'u> Lower<'u, '_> {
                     self.bind_scalar_named(p, var, ty, true)?;
                 }
                 Arg::Pointer(v) => {
-                    let mut dims = v.dims;
-                    if let Ty::Pointer(t) = types::of(p) {
-                        let (_, lens) = t.flatten();
-                        // A table of rows stays one.
-                        let table = dims.iter().any(|d| self.is_pitch(d));
-                        if lens.len() != dims.len() && !table {
-                            dims = self.dimensions(p, &lens)?;
-                        }
-                    }
+                    let dims = self.given_dims(p, v.dims)?;
                     self.bind_pointer(p, Some((v.target, dims, v.offset)))?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// The lengths of what a parameter points to, if an argument has these.
+    pub fn given_dims(&mut self, p: Cursor<'u>, dims: Vec<Expr>) -> Result<Vec<Expr>> {
+        // A table of rows stays one.
+        let table = dims.iter().any(|d| self.is_pitch(d));
+        match types::of(p).referred() {
+            Ty::Pointer(t) if !table && t.flatten().1.len() != dims.len() => {
+                self.dimensions(p, &t.flatten().1)
+            }
+            _ => Ok(dims),
+        }
     }
 }
 

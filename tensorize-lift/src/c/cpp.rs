@@ -39,7 +39,9 @@ mod tables;
 mod vector;
 mod walk;
 
-pub(super) use effect::{Effect, by_reference, counted_member, effect_of, is_plain_function};
+pub(super) use effect::{
+    Effect, by_reference, counted_member, effect_of, is_plain_function, method_object,
+};
 pub(super) use instances::{Instances, definitions, unique_names};
 pub(super) use params::{Described, describe, is_hidden};
 pub(super) use reference::is_element;

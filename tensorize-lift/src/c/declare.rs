@@ -284,6 +284,15 @@ impl<'u> Lower<'u, '_> {
     /// A variable of the file, or a static one: the declaration by which it is known here.
     pub fn global(&mut self, d: Cursor<'u>, at: Cursor<'u>) -> Result<Cursor<'u>> {
         let name = d.spelling();
+        // What a template of variables is made for a type: `std::numbers::pi_v<float>`.
+        if d.kind() == CXCursor_UnexposedDecl
+            && const_elements(at.ty().canonical())
+            && let Ty::Scalar(ty) = types::of(at)
+            && let Ok(table) = constant_table(at, at.ty(), ty)
+        {
+            self.bindings.insert(d, Binding::Constant(table[0]));
+            return Ok(d);
+        }
         if d.kind() != CXCursor_VarDecl {
             let message = if d.kind() == CXCursor_FunctionDecl {
                 return Err(problem(

@@ -232,26 +232,31 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
             };
             all = unordered(lower, c, &operands, depth)?;
             all.writes_rows = true;
+            let mut inside = Effects::default();
+            let body = super::call::inlined_body(lower, c);
+            match body {
+                // Whatever it does to memory; its own variables concern nobody.
+                Some(body) if depth <= 8 => memory_effects(lower, body, &mut inside, depth + 1),
+                None if !super::call::writes_memory(c) => {}
+                _ => (inside.reads_memory, inside.writes_memory) = (true, true),
+            }
             if lower.source.cpp {
-                all.writes.extend(cpp::by_reference(c));
+                // A method that writes no memory changes nothing of its object: `a[i][j]` of a matrix.
+                let object =
+                    cpp::method_object(c).filter(|_| body.is_some() && !inside.writes_memory);
+                let kept = object.map(peeled).and_then(|o| o.referenced());
+                let by_reference = cpp::by_reference(c).into_iter();
+                all.writes.extend(by_reference.filter(|d| Some(*d) != kept));
                 // What a lambda or a reference reaches is not followed.
                 all.reads_memory = true;
                 all.writes_memory |= operands.iter().any(|o| {
                     !matches!(o.kind(), CXCursor_UnexposedExpr | CXCursor_DeclRefExpr)
+                        && Some(*o) != object
                         && !o.ty().is_const()
                         && lower.is_place(*o)
                 });
             }
-            if let Some(body) = super::call::inlined_body(lower, c) {
-                // Whatever it does to memory; its own variables concern nobody.
-                if depth > 8 {
-                    (all.reads_memory, all.writes_memory) = (true, true);
-                } else {
-                    memory_effects(lower, body, &mut all, depth + 1);
-                }
-            } else if super::call::writes_memory(c) {
-                (all.reads_memory, all.writes_memory) = (true, true);
-            }
+            all.join(&inside);
         }
         // Its statements have an order; for what is around it, it is one piece.
         CXCursor_StmtExpr => everything(lower, c, &mut all),
@@ -446,6 +451,14 @@ fn is_chain<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>, value: &Effects<'u>) -
 }
 
 /// Whether a function body reads or writes memory.
+/// What a statement returns the address of: `return &data[i * width];`
+fn returned_address(c: Cursor<'_>) -> Option<Cursor<'_>> {
+    let value = peeled(*c.children().first()?);
+    let takes = value.kind() == CXCursor_UnaryOperator
+        && matches!(operator::unary(value), Ok(Unary::AddressOf));
+    operands(value).first().copied().filter(|_| takes)
+}
+
 fn memory_effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>, depth: usize) {
     let memory = |c: Cursor<'u>| {
         let p = peeled(c);
@@ -453,6 +466,10 @@ fn memory_effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u
             || p.referenced().is_some_and(|d| lower.in_memory.contains(&d))
     };
     match c.kind() {
+        // An address that is returned is one that whoever calls makes use of.
+        CXCursor_ReturnStmt if let Some(of) = returned_address(c) => {
+            return memory_effects(lower, of, all, depth);
+        }
         CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => all.reads_memory = true,
         CXCursor_UnaryOperator => match operator::unary(c) {
             Ok(Unary::Deref) | Err(_) => all.reads_memory = true,

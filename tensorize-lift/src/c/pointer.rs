@@ -238,6 +238,12 @@ impl<'u> Lower<'u, '_> {
         {
             return self.allocated(inner, &to);
         }
+        if let Ty::Pointer(to) = types::of(c)
+            && let Some(elem) = to.as_scalar()
+            && is_null(inner)
+        {
+            return Ok(self.null_pointer(elem));
+        }
         match types::of(inner) {
             Ty::Pointer(_) | Ty::Array(..) => {}
             Ty::Function => {

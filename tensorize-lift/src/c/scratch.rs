@@ -49,6 +49,20 @@ pub(super) fn frees(name: &str) -> bool {
 }
 
 impl<'u> Lower<'u, '_> {
+    /// A pointer that is known to be null, as where an argument is left out: to an array that nobody has written, of which the
+    /// original has none.
+    pub fn null_pointer(&mut self, elem: ScalarType) -> Pointer {
+        let target = self.own_array("null", elem);
+        self.allocations
+            .insert(target.array.clone(), Expr::int(ScalarType::I1, 0));
+        Pointer {
+            target,
+            offset: Expr::int(ScalarType::I64, 0),
+            dims: vec![],
+            view: elem,
+        }
+    }
+
     /// An array that only this function sees.
     fn own_array(&mut self, name: &str, elem: ScalarType) -> Target {
         let array = self.fresh(name);

@@ -66,7 +66,7 @@ pub fn print(
     let mut file = comment(header);
     file += INCLUDES;
     file.push('\n');
-    file += PREAMBLE;
+    file += &preamble(&[function]);
     if !contractions.is_empty() {
         file += product::DECLARATIONS;
     }
@@ -89,13 +89,32 @@ pub(crate) fn print_static(functions: &[&Function], style: Style) -> String {
     let printed = functions
         .iter()
         .map(|f| definition(f, "static ", style, &[]));
-    PREAMBLE.to_owned() + &together(&printed.collect::<Vec<_>>(), style)
+    preamble(functions) + &together(&printed.collect::<Vec<_>>(), style)
 }
 
 /// What definitions need.
 pub(crate) const INCLUDES: &str = "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n";
 
-const PREAMBLE: &str = "\
+/// What functions with loops need.
+fn preamble(functions: &[&Function]) -> String {
+    let by_conditions = |f: &&Function| walk::reads_under_conditions(&f.body);
+    let all = format!(
+        "#define TZ_CLONES __attribute__((target_clones({}, {V3})))\n",
+        "\"arch=x86-64-v4\""
+    );
+    let clones = match functions.iter().any(by_conditions) {
+        false => all,
+        true => format!(
+            "#if __GNUC__ < 14 /* With AVX-512, it may read where a condition says not to. */\n\
+             #define TZ_CLONES __attribute__((target_clones({V3})))\n#else\n{all}#endif\n"
+        ),
+    };
+    format!("{TEAMS}{CLONES}{clones}{STORES}")
+}
+
+const V3: &str = "\"arch=x86-64-v3\", \"default\"";
+
+const TEAMS: &str = "\
 #if defined(_OPENMP)
 #include <omp.h>
 #define TZ_PRAGMA(...) _Pragma(#__VA_ARGS__)
@@ -104,11 +123,15 @@ const PREAMBLE: &str = "\
 #else
 #define TZ_PRAGMA(...)
 #endif
+";
 
+const CLONES: &str = "
 /* Versions for several instruction sets, chosen when the program is loaded. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) \\
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define TZ_CLONES __attribute__((target_clones(\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\")))
+";
+
+const STORES: &str = "\
 #else
 #define TZ_CLONES
 #endif

@@ -148,6 +148,30 @@ pub(super) fn makes_integers_of_floats(stmts: &[Stmt]) -> bool {
     found
 }
 
+/// Whether a condition decides anywhere what is read.
+pub(super) fn reads_under_conditions(stmts: &[Stmt]) -> bool {
+    fn reads(e: &Expr) -> bool {
+        let mut found = false;
+        e.visit(&mut |e| found |= matches!(e, Expr::Load { .. }));
+        found
+    }
+    let mut found = false;
+    loopir::visit(stmts, &mut |part| match part {
+        Visited::Expr(Expr::Select(_, t, f)) => found |= reads(t) || reads(f),
+        Visited::Stmt(Stmt::If {
+            then, otherwise, ..
+        }) => {
+            for branch in [then, otherwise] {
+                loopir::visit(branch, &mut |part| {
+                    found |= matches!(part, Visited::Expr(Expr::Load { .. }));
+                });
+            }
+        }
+        _ => {}
+    });
+    found
+}
+
 /// The bound of a loop that counts from 0 by 1 to a bound that it doesn't change.
 pub(super) fn counted<'n>(node: &Node<'n>) -> Option<&'n Expr> {
     let Node::For {

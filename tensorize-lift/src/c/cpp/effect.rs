@@ -62,6 +62,15 @@ fn moves(call: &Call<'_>) -> bool {
     changes && call.name != "fill" && call.args.first().is_some_and(of_iterator)
 }
 
+/// The object of which a method is called, and not a function object: what that has captured by reference may change.
+pub(in super::super) fn method_object(c: Cursor<'_>) -> Option<Cursor<'_>> {
+    let callee = c.referenced()?;
+    let is_method = callee.kind() == CXCursor_CXXMethod && callee.spelling() != "operator()";
+    object(c)
+        .or_else(|| c.arguments().first().copied())
+        .filter(|_| is_method && !callee.is_static_method())
+}
+
 /// The member of an object, and its declaration, whose elements a call counts: `ring_.size()`.
 pub(in super::super) fn counted_member(c: Cursor<'_>) -> Option<(Cursor<'_>, Cursor<'_>)> {
     let call = Call::of(c)?;

@@ -299,13 +299,7 @@ impl<'u> Lower<'u, '_> {
                 Err(problem)
             }
             Arg::Pointer(v) => {
-                let mut dims = v.dims;
-                if let Ty::Pointer(t) = t.referred() {
-                    let (_, lens) = t.flatten();
-                    if lens.len() != dims.len() {
-                        dims = self.dimensions(p, &lens)?;
-                    }
-                }
+                let dims = self.given_dims(p, v.dims)?;
                 self.bind_pointer(p, Some((v.target, dims, v.offset)))
             }
             Arg::Place(Place::Array(of)) if t.clone().referred().is_record() => {
