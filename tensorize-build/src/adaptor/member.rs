@@ -41,6 +41,11 @@ impl Adaptor<'_> {
 
     /// A member of `object`, which is of type `ty` or points to one.
     pub(super) fn member(&self, object: &str, points: bool, ty: &str, field: &Field) -> String {
+        // Part of a tuple.
+        if field.name.starts_with("std::") {
+            let of = if points { "*" } else { "" };
+            return format!("{}({of}{object})", field.name);
+        }
         let arrow = if points { "->" } else { "." };
         let object = match &field.base {
             // Such a cast may name a base class that is private.

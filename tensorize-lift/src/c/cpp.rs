@@ -36,6 +36,7 @@ mod scan;
 pub(super) mod seq;
 mod structs;
 mod tables;
+pub mod tuple;
 mod vector;
 mod walk;
 

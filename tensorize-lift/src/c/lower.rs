@@ -363,6 +363,7 @@ impl<'u, 's> Lower<'u, 's> {
             Ty::Class(_) if source.cpp => None,
             _ if super::flatten::struct_declaration(f.ty().result()).is_some() => None,
             _ if super::cpp::optional::optional(f.ty().result()).is_some() => None,
+            _ if super::cpp::tuple::tuple(f.ty().result()).is_some() => None,
             Ty::Reference(_) => {
                 let message = format!("'{}' returns a reference", f.spelling());
                 return Err(problem(codes::TYPE, message, f));

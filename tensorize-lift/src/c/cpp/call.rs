@@ -131,6 +131,9 @@ impl<'u> Lower<'u, '_> {
         if let Some(done) = self.optional_call(&call)? {
             return Ok(Some(done));
         }
+        if let Some(done) = self.tuple_call(&call)? {
+            return Ok(Some(done));
+        }
         if let Some(done) = self.changing_call(&call)? {
             return Ok(Some(done));
         }
@@ -356,6 +359,9 @@ impl<'u> Lower<'u, '_> {
         if let Some(place) = self.optional_place(c)? {
             return Ok(place);
         }
+        if let Some(place) = self.tuple_place(c)? {
+            return Ok(place);
+        }
         let call = Call::of(c).ok_or_else(unsupported)?;
         let n = call.args.len();
         match (call.name.as_str(), n) {
@@ -521,7 +527,7 @@ pub(super) fn better(name: &str, a: Expr, b: Expr) -> Expr {
 }
 
 /// `1` of `std::get<1>(…)`.
-fn template_number(c: Cursor<'_>) -> Option<i128> {
+pub(super) fn template_number(c: Cursor<'_>) -> Option<i128> {
     let tokens = c.tokens();
     let open = tokens.iter().position(|t| t.1 == "<")?;
     match &tokens.get(open + 2)?.1[..] {

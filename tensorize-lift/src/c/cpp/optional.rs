@@ -13,6 +13,7 @@ use super::super::types::{self, Ty};
 use super::call::Call;
 use super::class::{in_std, is_pair};
 use super::scan::object;
+use super::tuple;
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -93,6 +94,9 @@ fn contents<'u>(c: Cursor<'u>) -> Option<(Cursor<'u>, Optional<'u>)> {
 
 /// What a member is called.
 pub(in super::super) fn named(member: Cursor<'_>) -> String {
+    if let Some(number) = tuple::part(member) {
+        return number.to_string();
+    }
     match member.spelling() {
         name if name == "optional" && in_std(member) => match member.kind() {
             CXCursor_ClassTemplate => "value".into(),

@@ -6,6 +6,7 @@ use crate::c::codes;
 use crate::c::cpp::class::{Class, is_pair};
 use crate::c::cpp::lambda::place_type;
 use crate::c::cpp::seq::{Seq, int};
+use crate::c::cpp::tuple::tuple;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Binding, Lower, Result, is_expression, peeled, problem};
 use crate::c::place::{Place, Pointer};
@@ -42,6 +43,10 @@ fn whole_type(d: Cursor<'_>) -> (Type<'_>, bool) {
 
 /// The members that the names stand for. A class of the user's may say otherwise, by way of `std::tuple_element`.
 fn members<'u>(t: Type<'u>, names: &[Cursor<'u>]) -> Option<Vec<Cursor<'u>>> {
+    if let Some(parts) = tuple(t) {
+        let parts = parts.into_iter().flat_map(|(path, _)| path);
+        return Some(parts.collect::<Vec<_>>()).filter(|p| p.len() == names.len());
+    }
     let declaration = struct_declaration(t)?;
     let by_get = |n: &Cursor<'_>| n.ty().spelling().contains("tuple_element");
     if !is_pair(declaration) && names.iter().any(by_get) {
@@ -101,7 +106,7 @@ impl<'u> Lower<'u, '_> {
             }
             return Ok(());
         }
-        let is_struct = struct_declaration(t).is_some();
+        let is_struct = struct_declaration(t).is_some() || tuple(t).is_some();
         let whole = match types::read(t) {
             _ if by_reference && !self.is_temporary(from) => {
                 self.reference_declaration(d, from)?;

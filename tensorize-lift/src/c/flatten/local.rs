@@ -5,6 +5,7 @@ use super::{Owner, Path, struct_declaration, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::{in_std, is_pair};
 use crate::c::cpp::optional::{self, optional};
+use crate::c::cpp::tuple::tuple;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, operands, peeled, problem};
 use crate::c::place::{Place, Pointer};
@@ -22,6 +23,11 @@ pub(in crate::c) fn numbers<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
         && let Some(o) = optional(t)
     {
         return Some(o.leaves());
+    }
+    if t.canonical().kind() == CXType_Record
+        && let Some(parts) = tuple(t)
+    {
+        return Some(parts);
     }
     fn collect<'u>(
         declaration: Cursor<'u>,
@@ -48,7 +54,7 @@ pub(in crate::c) fn numbers<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
 fn numbers_behind<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
     match optional(t) {
         Some(o) => Some(o.leaves()),
-        None => struct_type(t).and_then(|(_, t, _)| numbers(t)),
+        None => tuple(t).or_else(|| struct_type(t).and_then(|(_, t, _)| numbers(t))),
     }
 }
 
@@ -200,6 +206,7 @@ impl<'u> Lower<'u, '_> {
         match e.kind() {
             CXCursor_ConditionalOperator => self.chosen(e),
             _ if optional(e.ty()).is_some() && !optional::is_value(e) => self.optional_value(e),
+            _ if tuple(e.ty()).is_some() => self.tuple_value(e),
             CXCursor_CompoundLiteralExpr => {
                 let list = operands(e).into_iter().next_back();
                 self.struct_value(list.ok_or_else(|| unsupported(e))?)
@@ -291,7 +298,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Values that are converted to what the numbers of a struct are.
-    fn converted(
+    pub fn converted(
         &mut self,
         values: Vec<Expr>,
         leaves: &[Leaf<'u>],

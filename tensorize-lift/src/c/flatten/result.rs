@@ -1,13 +1,14 @@
 //! Structs that a function returns by value. Their numbers are variables, which the kernel itself stores in arrays of
 //! one element each when it ends.
 
-use super::local::numbers;
+use super::local::{Leaf, numbers};
 use super::object::{Held, held, within};
 use super::{Path, array_param, bare, element, struct_declaration};
 use crate::c::codes;
 use crate::c::cpp::lambda::returned_type;
 use crate::c::cpp::optional::{Optional, optional};
 use crate::c::cpp::seq::int;
+use crate::c::cpp::tuple::tuple;
 use crate::c::expr::select;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, Target, problem, scalar_type, zero_offset};
@@ -56,6 +57,9 @@ impl<'u> Lower<'u, '_> {
         let t = f.ty().result();
         if let Some(o) = optional(t) {
             return self.optional_result(f, &o).map(Some);
+        }
+        if let Some(parts) = tuple(t) {
+            return Ok(Some(self.tuple_result(f, &parts)));
         }
         let Some(declaration) = struct_declaration(t) else {
             return Ok(None);
@@ -114,6 +118,31 @@ impl<'u> Lower<'u, '_> {
         }
         let value = Box::new(value);
         Ok((params, Shape::Optional { has_value, value }))
+    }
+
+    /// The result of a kernel that returns a `std::tuple`.
+    fn tuple_result(&mut self, f: Cursor<'u>, parts: &[Leaf<'u>]) -> Returned {
+        let mut params = Vec::new();
+        let mut fields = Vec::new();
+        for (i, (_, elem)) in parts.iter().enumerate() {
+            let to = self.number_result(&format!("result_{i}"), *elem, &mut params);
+            fields.push(Field {
+                name: format!("std::get<{i}>"),
+                base: None,
+                hidden: None,
+                shape: Shape::Place { to, len: 1 },
+            });
+        }
+        let members = self.returned_members(f);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.members = members;
+        }
+        let shape = Shape::Struct {
+            pointer: false,
+            ty: bare(f.ty().result()),
+            fields,
+        };
+        (params, shape)
     }
 
     /// An array of one element for a number that is returned.
