@@ -133,9 +133,6 @@ impl Target for Cpu {
             },
             &lowered.contractions,
         );
-        if std::env::var("SHOWCODE").is_ok() {
-            eprintln!("{text}");
-        }
         Ok(Generated {
             files: vec![(format!("{}.cpu.c", kernel.function.name), text)],
             entry,

@@ -111,17 +111,24 @@ fn lookup(name: &str) -> Option<(Function, Option<ScalarType>)> {
         .map(|f| (f, Some(ScalarType::F32)))
 }
 
-/// `fma(a, b, c)`, which rounds once: a product and a sum, if no more is claimed of it than that.
+/// `fma(a, b, c)`, which rounds once, and `hypot(a, b)`, of which libraries round in ways of their own: products, sums and a
+/// root, if no more is claimed of them than that.
 pub(super) fn fused(name: &str, args: &[Expr]) -> Option<Expr> {
-    let ty = match name.strip_prefix("__builtin_").unwrap_or(name) {
-        "fma" => ScalarType::F64,
-        "fmaf" => ScalarType::F32,
-        _ => return None,
+    let plain = name.strip_prefix("__builtin_").unwrap_or(name);
+    let (function, ty) = match plain.strip_suffix('f') {
+        Some(function) => (function, ScalarType::F32),
+        None => (plain, ScalarType::F64),
     };
-    match args {
-        [a, b, c] if args.iter().all(|a| a.ty() == ty) => {
-            let product = Expr::binary(BinOp::Multiply, a.clone(), b.clone());
-            Some(Expr::binary(BinOp::Add, product, c.clone()))
+    if args.iter().any(|a| a.ty() != ty) {
+        return None;
+    }
+    let product = |a: &Expr, b: &Expr| Expr::binary(BinOp::Multiply, a.clone(), b.clone());
+    match (function, args) {
+        ("fma", [a, b, c]) => Some(Expr::binary(BinOp::Add, product(a, b), c.clone())),
+        ("hypot", [_, _] | [_, _, _]) => {
+            let squares = args.iter().map(|a| product(a, a));
+            let sum = squares.reduce(|a, b| Expr::binary(BinOp::Add, a, b))?;
+            Some(Expr::Unary(UnOp::Sqrt, Box::new(sum)))
         }
         _ => None,
     }
@@ -157,18 +164,19 @@ fn literal(e: &Expr) -> Option<f64> {
 /// Whether a call of this function is an operator.
 pub(super) fn is_known(name: &str) -> bool {
     let plain = name.strip_prefix("__builtin_").unwrap_or(name);
-    lookup(name).is_some() || matches!(plain, "fma" | "fmaf")
+    lookup(name).is_some() || matches!(plain, "fma" | "fmaf" | "hypot" | "hypotf")
 }
 
 /// Whether the name has a suffix that says its type, as `sqrtf` has.
 pub(super) fn is_suffixed(name: &str) -> bool {
-    matches!(lookup(name), Some((_, Some(ScalarType::F32))))
+    matches!(lookup(name), Some((_, Some(ScalarType::F32)))) || matches!(name, "fmaf" | "hypotf")
 }
 
 /// Whether integers are converted to `double` for it, as `<cmath>` does.
 pub(super) fn takes_floats(name: &str) -> bool {
     match lookup(name) {
-        Some((Function::IntegerAbs | Function::First, _)) | None => false,
+        None => matches!(name, "fma" | "hypot"),
+        Some((Function::IntegerAbs | Function::First, _)) => false,
         Some((_, Some(ScalarType::F32))) => false,
         Some(_) => true,
     }

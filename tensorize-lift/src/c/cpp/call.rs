@@ -241,7 +241,7 @@ impl<'u> Lower<'u, '_> {
                 [a, b] => midpoint(a, b).ok_or_else(|| call.unsupported())?,
                 _ => return Err(call.unsupported()),
             },
-            ("midpoint" | "gcd" | "lcm" | "lerp" | "hypot", _) => {
+            ("midpoint" | "gcd" | "lcm" | "lerp", _) => {
                 return Err(call.unsupported());
             }
             (
