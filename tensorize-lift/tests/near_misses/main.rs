@@ -6,6 +6,7 @@ mod conditions;
 mod constructs;
 mod convolutions;
 mod cpp;
+mod echoes;
 mod edges;
 mod ends;
 mod hazards;
