@@ -49,6 +49,15 @@ impl Adaptor<'_> {
             self.ret(),
             self.flat_params()
         );
+        // The arguments of a template are written as they are where it stands.
+        if let Some((name, _)) = target.split_once('<')
+            && let Some((scopes, _)) = name.rsplit_once("::")
+        {
+            let ends = scopes.match_indices("::").map(|(at, _)| at);
+            for end in ends.chain([scopes.len()]).filter(|end| *end > 0) {
+                writeln!(c, "    using namespace {};", &scopes[..end]).ok();
+            }
+        }
         let (store, back) = match self.ret {
             Some(_) => (
                 format!("{} tensorize_r = ", self.ret()),

@@ -150,10 +150,9 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
         CXCursor_UnaryExpr => {}
         CXCursor_DeclRefExpr => {
             if let Some(d) = c.referenced() {
-                if lower.in_memory.contains(&d) {
-                    all.reads_memory = true;
-                } else {
-                    all.reads.insert(d);
+                match variable(lower, d) {
+                    Some(d) => _ = all.reads.insert(d),
+                    None => all.reads_memory = true,
                 }
             }
         }
@@ -245,8 +244,12 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
                 let object =
                     cpp::method_object(c).filter(|_| body.is_some() && !inside.writes_memory);
                 let kept = object.map(peeled).and_then(|o| o.referenced());
-                let by_reference = cpp::by_reference(c).into_iter();
-                all.writes.extend(by_reference.filter(|d| Some(*d) != kept));
+                for d in cpp::by_reference(c)
+                    .into_iter()
+                    .filter(|d| Some(*d) != kept)
+                {
+                    written(lower, d, &mut all);
+                }
                 // What a lambda or a reference reaches is not followed.
                 all.reads_memory = true;
                 all.writes_memory |= operands.iter().any(|o| {
@@ -265,6 +268,44 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
     Ok(all)
 }
 
+/// The variable that a name stands for; `None` if that is memory. A reference to a number is another name.
+fn variable<'u>(lower: &Lower<'u, '_>, d: Cursor<'u>) -> Option<Cursor<'u>> {
+    let mut d = d;
+    for _ in 0..8 {
+        if lower.in_memory.contains(&d) {
+            return None;
+        }
+        let is_other_name = matches!(types::of(d), Ty::Reference(t) if matches!(*t, Ty::Scalar(_)));
+        if !is_other_name {
+            return Some(d);
+        }
+        let of = d.initializer().map(peeled);
+        d = of
+            .filter(|e| e.kind() == CXCursor_DeclRefExpr)?
+            .referenced()?;
+    }
+    None
+}
+
+/// Notes that something is written by this name.
+fn written<'u>(lower: &Lower<'u, '_>, d: Cursor<'u>, all: &mut Effects<'u>) {
+    match variable(lower, d) {
+        Some(d) => _ = all.writes.insert(d),
+        None => all.writes_memory = true,
+    }
+}
+
+/// Whether a variable is none of a call's own: one of the file, or a static one.
+fn outlives_calls(d: Cursor<'_>) -> bool {
+    let outside = d.semantic_parent().is_some_and(|p| {
+        matches!(
+            p.kind(),
+            CXCursor_TranslationUnit | CXCursor_Namespace | CXCursor_LinkageSpec
+        )
+    });
+    d.kind() == CXCursor_VarDecl && (outside || d.storage() == CX_SC_Static)
+}
+
 /// Memory that is read at a place.
 fn read<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>, all: &mut Effects<'u>) {
     let member = member_number(place).or(member_pointer(place));
@@ -281,8 +322,13 @@ fn everything<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>) {
     memory_effects(lower, c, all, 0);
     let mut pending = vec![c];
     while let Some(c) = pending.pop() {
-        if c.kind() == CXCursor_DeclRefExpr {
-            all.reads.extend(c.referenced());
+        if c.kind() == CXCursor_DeclRefExpr
+            && let Some(d) = c.referenced()
+        {
+            match variable(lower, d) {
+                Some(d) => _ = all.reads.insert(d),
+                None => all.reads_memory = true,
+            }
         }
         let writes = !matches!(operator::binary(c), Ok(b) if b != Binary::Assign);
         let target = match c.kind() {
@@ -291,10 +337,11 @@ fn everything<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>) {
             CXCursor_UnaryOperator => operands(c).first().copied(),
             _ => None,
         };
-        all.writes
-            .extend(target.and_then(|t| peeled(t).referenced()));
-        if c.kind() == CXCursor_CallExpr && lower.source.cpp {
-            all.writes.extend(cpp::by_reference(c));
+        let named = target.and_then(|t| peeled(t).referenced()).into_iter();
+        let given =
+            (c.kind() == CXCursor_CallExpr && lower.source.cpp).then(|| cpp::by_reference(c));
+        for d in named.chain(given.into_iter().flatten()) {
+            written(lower, d, all);
         }
         pending.extend(c.children());
     }
@@ -358,7 +405,7 @@ fn write<'u>(
     let variable = (place.kind() == CXCursor_DeclRefExpr)
         .then(|| place.referenced())
         .flatten()
-        .filter(|d| !lower.in_memory.contains(d));
+        .and_then(|d| variable(lower, d));
     let mut inner = Effects::default();
     if variable.is_none() {
         // The address, not the contents.
@@ -465,6 +512,25 @@ fn memory_effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u
         p.kind() != CXCursor_DeclRefExpr
             || p.referenced().is_some_and(|d| lower.in_memory.contains(&d))
     };
+    // Of the variables, those that whoever calls may look at, too.
+    let lasting = |c: Cursor<'u>| {
+        let named = peeled(c);
+        let d = named
+            .referenced()
+            .filter(|_| named.kind() == CXCursor_DeclRefExpr);
+        d.filter(|d| outlives_calls(*d))
+    };
+    let changed = match c.kind() {
+        CXCursor_BinaryOperator => matches!(operator::binary(c), Ok(Binary::Assign)),
+        CXCursor_CompoundAssignOperator => true,
+        CXCursor_UnaryOperator => matches!(operator::unary(c), Ok(Unary::Step { .. })),
+        _ => false,
+    };
+    let target = operands(c).first().copied().filter(|_| changed);
+    all.writes.extend(target.and_then(lasting));
+    if c.kind() == CXCursor_DeclRefExpr {
+        all.reads.extend(lasting(c));
+    }
     match c.kind() {
         // An address that is returned is one that whoever calls makes use of.
         CXCursor_ReturnStmt if let Some(of) = returned_address(c) => {

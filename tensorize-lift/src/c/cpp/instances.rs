@@ -73,7 +73,7 @@ fn collect<'u>(
     for d in c.children() {
         match d.kind() {
             CXCursor_FunctionDecl if d.is_definition() && (top || d.in_main_file()) => {
-                found.push((d, None));
+                found.push((d, specialised(d)));
             }
             CXCursor_CXXMethod if d.is_definition() && d.in_main_file() => {
                 let wanted = is_annotated(d) || repeats(d);
@@ -106,6 +106,33 @@ fn collect<'u>(
             _ => {}
         }
     }
+}
+
+/// The name of a template's function that is written for some arguments: `template <> float half<float>(…)`.
+fn specialised(f: Cursor<'_>) -> Option<String> {
+    f.template()?;
+    let tokens: Vec<String> = f.tokens().into_iter().map(|t| t.1).collect();
+    let name = f.spelling();
+    let at = tokens
+        .windows(2)
+        .position(|w| w[0] == name && w[1] == "<")?;
+    let mut depth = 0;
+    let mut end = None;
+    for (i, token) in tokens.iter().enumerate().skip(at + 1) {
+        depth += match token.as_str() {
+            "<" => 1,
+            ">" => -1,
+            ">>" => -2,
+            "(" | "{" | ";" if depth == 0 => return None,
+            _ => 0,
+        };
+        if depth <= 0 {
+            end = Some(i);
+            break;
+        }
+    }
+    let written = tokens.get(at + 1..=end?)?;
+    Some(format!("{name}{}", written.join(" ")))
 }
 
 /// Whether a function has a loop, or calls a function of the library, which may have one. Of member functions, those that

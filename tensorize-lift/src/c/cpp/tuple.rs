@@ -69,6 +69,13 @@ fn tied<'u>(c: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
     (callee.spelling() == "tie" && in_std(callee)).then(|| c.arguments())
 }
 
+/// Whether a call gives another name for something.
+fn returns_reference(e: Cursor<'_>) -> bool {
+    let callee = peeled(e).referenced();
+    let kind = callee.map(|f| f.ty().result().canonical().kind());
+    matches!(kind, Some(CXType_LValueReference | CXType_RValueReference))
+}
+
 impl<'u> Lower<'u, '_> {
     /// A part of a tuple, as a place; `None` if `c` is something else.
     pub(super) fn tuple_place(&mut self, c: Cursor<'u>) -> Result<Option<Place>> {
@@ -97,6 +104,14 @@ impl<'u> Lower<'u, '_> {
             return Ok(None);
         }
         if let Some(variables) = tied(to) {
+            // What is no value of its own is read part by part, as the parts before are assigned.
+            let made = matches!(
+                peeled(from).kind(),
+                CXCursor_CallExpr | CXCursor_InitListExpr | CXCursor_CXXFunctionalCastExpr
+            );
+            if !made || returns_reference(from) || tied(from).is_some() {
+                return Err(unsupported(call.at));
+            }
             let values = self.struct_value(from)?;
             let mut held = Vec::new();
             for value in values {
@@ -105,13 +120,21 @@ impl<'u> Lower<'u, '_> {
             if held.len() != variables.len() {
                 return Err(unsupported(call.at));
             }
-            for (variable, value) in variables.into_iter().zip(held) {
-                // `std::ignore`
-                let Ty::Scalar(ty) = types::of(variable).referred() else {
-                    continue;
-                };
-                let place = self.place(variable)?;
-                self.write(place, convert(ty, value), variable)?;
+            // All places are known before anything is assigned.
+            let mut places = Vec::new();
+            for variable in variables {
+                // (`std::ignore` is none.)
+                if let Ty::Scalar(ty) = types::of(variable).referred() {
+                    let place = self.place(variable)?;
+                    places.push(Some((self.settled_place(place)?, ty, variable)));
+                } else {
+                    places.push(None);
+                }
+            }
+            for (place, value) in places.into_iter().zip(held) {
+                if let Some((place, ty, variable)) = place {
+                    self.write(place, convert(ty, value), variable)?;
+                }
             }
             return Ok(Some(None));
         }

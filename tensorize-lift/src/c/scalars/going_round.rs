@@ -90,21 +90,7 @@ fn going_round(l: &Loop) -> Vec<Place> {
             Stmt::If { cond, .. } => vec![cond],
             Stmt::Loop(_) | Stmt::Return(_) | Stmt::Trap => vec![],
         };
-        for e in exprs {
-            e.visit(&mut |e| {
-                if let Expr::Load { array, elem, index } = e
-                    && elem.is_int()
-                    && matches!(**index, Expr::Const(_))
-                    && places.iter().all(|p| p.array != *array)
-                {
-                    places.push(Place {
-                        array: array.clone(),
-                        elem: *elem,
-                        index: (**index).clone(),
-                    });
-                }
-            });
-        }
+        exprs.into_iter().for_each(|e| read_anyway(e, &mut places));
     }
     let mut ends = false;
     visit(&l.body, &mut |part| {
@@ -121,6 +107,28 @@ fn going_round(l: &Loop) -> Vec<Place> {
     });
     places.retain(|p| !ends && !elsewhere.contains(&p.array) && turns(&l.body, &p.array));
     places
+}
+
+/// The integers at literal places that an expression reads, whatever its conditions say.
+fn read_anyway(e: &Expr, places: &mut Vec<Place>) {
+    match e {
+        Expr::Select(cond, ..) => return read_anyway(cond, places),
+        Expr::Load { array, elem, index }
+            if elem.is_int()
+                && matches!(**index, Expr::Const(_))
+                && places.iter().all(|p| p.array != *array) =>
+        {
+            places.push(Place {
+                array: array.clone(),
+                elem: *elem,
+                index: (**index).clone(),
+            });
+        }
+        _ => {}
+    }
+    for inner in e.children() {
+        read_anyway(inner, places);
+    }
 }
 
 /// Whether a number in memory is set by what it comes to where it is compared or divided, and by no other memory.
