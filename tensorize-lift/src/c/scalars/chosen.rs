@@ -6,6 +6,7 @@
 use super::{Loop, Stmt, Sym, mentions, statements, unrolled};
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::loopir::{self, Expr, Visited};
+use tensorize_ir::scalar::ScalarType;
 
 /// More than this is not what a few arrays need.
 const MAX_STATEMENTS: usize = 96;
@@ -38,10 +39,10 @@ fn chooses(l: &Loop, counter: &Sym) -> bool {
     loopir::visit(&l.body, &mut |part| {
         let says = |cond: &Expr| said_by.iter().any(|v| mentions(cond, v));
         match part {
-            Visited::Stmt(Stmt::Assign { var, ty, value }) => {
-                if *ty == tensorize_ir::scalar::ScalarType::I1 && says(value) {
-                    said_by.insert(var.clone());
-                }
+            Visited::Stmt(Stmt::Assign { var, ty, value })
+                if *ty == ScalarType::I1 && says(value) =>
+            {
+                said_by.insert(var.clone());
             }
             Visited::Stmt(Stmt::If {
                 cond,
