@@ -161,6 +161,8 @@ fn seen_from(counters: &[Sym], nest: &Nest, result: &Target, number: usize) -> P
             let way = way.clone();
             let beside: Vec<Vec<Idx>> = free
                 .flat_map(|c| (-FAR..=FAR).map(|by| &Idx::sym(c.clone()) + &Idx::constant(by)))
+                // The first one, with which what goes over the others begins.
+                .chain([Idx::default()])
                 .map(|at| way.iter().cloned().chain([at]).collect())
                 .collect();
             beside
