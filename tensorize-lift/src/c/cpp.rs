@@ -41,7 +41,8 @@ mod vector;
 mod walk;
 
 pub(super) use effect::{
-    Effect, by_reference, counted_member, effect_of, is_plain_function, method_object,
+    Effect, by_reference, counted_member, default_arguments, effect_of, goes_over_elements,
+    is_plain_function, method_object,
 };
 pub(super) use instances::{Instances, definitions, unique_names};
 pub(super) use params::{Described, describe, is_hidden};

@@ -140,6 +140,10 @@ impl<'u> Lower<'u, '_> {
             });
             return Ok(());
         }
+        // C++ has an order for what stands in braces (C++20, 9.4.5), and C has none (C11, 6.7.9).
+        if let Some(init) = init.filter(|_| !self.source.cpp) {
+            super::effects::check_order(self, init)?;
+        }
         self.arrays.push(LocalArray {
             name: name.clone(),
             elem,

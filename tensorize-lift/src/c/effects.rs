@@ -116,11 +116,11 @@ fn count_changes(c: Cursor<'_>, count: &mut usize) {
 }
 
 /// Whether something in the expression is ordered before something else: `&&`, `||`, `?:`, a comma,
-/// a call that is inlined.
+/// a call that is inlined, or one of the library that becomes a loop.
 pub(super) fn has_sequence_point(c: Cursor<'_>) -> bool {
     let here = match c.kind() {
         CXCursor_ConditionalOperator | CXCursor_StmtExpr => true,
-        CXCursor_CallExpr => super::call::is_inlined(c),
+        CXCursor_CallExpr => super::call::is_inlined(c) || cpp::goes_over_elements(c),
         CXCursor_BinaryOperator => {
             matches!(
                 operator::binary(c),
@@ -572,6 +572,11 @@ fn memory_effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u
     }
     for child in c.children() {
         memory_effects(lower, child, all, depth);
+    }
+    if c.kind() == CXCursor_CallExpr && lower.source.cpp && depth < 8 {
+        for (_, default) in cpp::default_arguments(c) {
+            memory_effects(lower, default, all, depth + 1);
+        }
     }
 }
 

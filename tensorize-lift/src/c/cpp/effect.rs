@@ -1,9 +1,10 @@
 //! What a call into the library reads and writes, seen from its text alone.
 
 use super::super::ffi::Cursor;
-use super::super::lower::peeled;
+use super::super::lower::{operands, peeled};
 use super::super::types::{self, Ty};
 use super::call::Call;
+use super::class::in_std;
 use super::keeping::is_up_to_the_end;
 use super::ranges::ranged;
 use super::scan::object;
@@ -22,14 +23,19 @@ pub(in super::super) enum Effect {
 
 /// The operands of a call, and what it does to memory.
 pub(in super::super) fn effect_of<'u>(c: Cursor<'u>) -> (Vec<Cursor<'u>>, Effect) {
-    let mut operands: Vec<_> = object(c).into_iter().chain(c.arguments()).collect();
+    let mut given: Vec<_> = object(c).into_iter().chain(c.arguments()).collect();
     if ranged(c).is_some() {
         // The function itself, which is an object there.
-        operands.remove(0);
+        given.remove(0);
+    }
+    let defaults = default_arguments(c);
+    for operand in &mut given {
+        let default = defaults.iter().find(|(left_out, _)| left_out == operand);
+        *operand = default.map_or(*operand, |(_, default)| *default);
     }
     // Where a vector ends, moving its elements does not change.
     if Call::of(c).is_some_and(|call| call.name == "erase" && is_up_to_the_end(&call)) {
-        operands.pop();
+        given.pop();
     }
     let constructs = c
         .referenced()
@@ -51,7 +57,7 @@ pub(in super::super) fn effect_of<'u>(c: Cursor<'u>) -> (Vec<Cursor<'u>>, Effect
             }
         }
     };
-    (operands, effect)
+    (given, effect)
 }
 
 /// Whether a call changes an iterator and nothing else. `std::fill` has the name of a member function that changes its object,
@@ -60,6 +66,28 @@ fn moves(call: &Call<'_>) -> bool {
     let of_iterator = |a: &Cursor<'_>| matches!(types::of(*a).referred(), Ty::Pointer(_));
     let changes = call.name == "advance" || super::member::changes(&call.name);
     changes && call.name != "fill" && call.args.first().is_some_and(of_iterator)
+}
+
+/// The arguments that a call of a function of the user's leaves out, with what stands for them where it is declared.
+pub(in super::super) fn default_arguments<'u>(c: Cursor<'u>) -> Vec<(Cursor<'u>, Cursor<'u>)> {
+    let Some(callee) = c.referenced().filter(|f| !in_std(*f)) else {
+        return vec![];
+    };
+    let given = c.arguments().into_iter().zip(callee.arguments());
+    let left_out = |(a, p): (Cursor<'u>, Cursor<'u>)| {
+        let is_left_out = a.kind() == CXCursor_UnexposedExpr && operands(a).is_empty();
+        let default = operands(p).last().copied().filter(|_| is_left_out)?;
+        Some((a, default))
+    };
+    given.filter_map(left_out).collect()
+}
+
+/// Whether a call into the library does something with many elements, so that what is counted beside it can't wait.
+pub(in super::super) fn goes_over_elements(c: Cursor<'_>) -> bool {
+    let members = [
+        "append", "assign", "erase", "fill", "insert", "resize", "swap",
+    ];
+    Call::of(c).is_some_and(|call| call.is_algorithm() || members.contains(&call.name.as_str()))
 }
 
 /// The object of which a method is called, and not a function object: what that has captured by reference may change.

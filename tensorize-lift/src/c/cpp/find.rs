@@ -218,7 +218,7 @@ impl<'u> Lower<'u, '_> {
         if matches!(types::of(d), Ty::Reference(_)) || peeled(e).kind() != CXCursor_CallExpr {
             return Ok(false);
         }
-        let Some(pair) = self.full(e, |s| s.found_pair(e))? else {
+        let Some(pair) = self.full_value(e, |s| s.found_pair(e))? else {
             return Ok(false);
         };
         self.cpp.pairs.insert(d, pair);

@@ -37,7 +37,7 @@ impl<'u> Lower<'u, '_> {
         if has_initialiser(c) {
             return Err(unsupported());
         }
-        let seq = self.full(range, |s| s.seq(range))?;
+        let seq = self.full_value(range, |s| s.seq(range))?;
         let seq = self.settled_seq(seq)?;
         let l = leaves(body);
         let exits = self.exits.len();
@@ -157,16 +157,16 @@ impl<'u> Lower<'u, '_> {
     pub fn reference_declaration(&mut self, d: Cursor<'u>, e: Cursor<'u>) -> Result<()> {
         match types::of(d).referred() {
             Ty::Record(..) | Ty::Mixed(..) if self.is_in_array(e) => {
-                let of = self.full(e, |s| s.element(e))?;
+                let of = self.full_value(e, |s| s.element(e))?;
                 self.element_parameter(d, of)
             }
             Ty::Record(..) if self.is_temporary(e) => {
-                let values = self.full(e, |s| s.struct_value(e))?;
+                let values = self.full_value(e, |s| s.struct_value(e))?;
                 self.bind_struct(d, Some(values))
             }
             Ty::Record(..) => self.bind_record(d, e),
             Ty::Scalar(_) if self.is_place(e) => {
-                let place = self.full(e, |s| s.place(e))?;
+                let place = self.full_value(e, |s| s.place(e))?;
                 let place = self.settled_place(place)?;
                 self.bind_reference(d, place)
             }
@@ -177,11 +177,11 @@ impl<'u> Lower<'u, '_> {
                 Err(p)
             }
             Ty::Scalar(_) => {
-                let value = self.full(e, |s| s.value(e))?;
+                let value = self.full_value(e, |s| s.value(e))?;
                 self.bind_copy(d, value)
             }
             t @ (Ty::Class(_) | Ty::Array(..)) if t.is_sequence() => {
-                let seq = self.full(e, |s| s.seq(e))?;
+                let seq = self.full_value(e, |s| s.seq(e))?;
                 // A vector that can grow keeps its name for the length.
                 let seq = if seq.size.is_some() {
                     seq

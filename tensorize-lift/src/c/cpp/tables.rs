@@ -39,7 +39,7 @@ impl<'u> Lower<'u, '_> {
         let dest = self.table_of(&d.spelling(), *elem, n.clone(), m);
         self.bindings.insert(d, Binding::Seq(dest.clone()));
         let value = match value {
-            Some(v) => self.full(v, |s| s.value(v))?,
+            Some(v) => self.full_value(v, |s| s.value(v))?,
             None => self.zero_of(&dest),
         };
         let value = super::super::lower::convert(*elem, value);

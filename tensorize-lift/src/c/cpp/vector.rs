@@ -36,7 +36,7 @@ impl<'u> Lower<'u, '_> {
             }
             Class::Span(..) | Class::List(_) => {
                 let e = init.ok_or_else(|| problem(codes::TYPE, "an empty span", d))?;
-                let seq = self.full(e, |s| s.seq(e))?;
+                let seq = self.full_value(e, |s| s.seq(e))?;
                 let seq = self.settled_seq(seq)?;
                 self.bindings.insert(d, Binding::Seq(seq));
                 Ok(())
@@ -44,7 +44,7 @@ impl<'u> Lower<'u, '_> {
             Class::Vector(element) => self.vector_declaration(d, element, init),
             Class::Text(_) | Class::TextView(_) => {
                 let e = init.ok_or_else(|| problem(codes::TYPE, "an empty string", d))?;
-                let seq = self.full(e, |s| s.seq(e))?;
+                let seq = self.full_value(e, |s| s.seq(e))?;
                 let seq = self.settled_seq(seq)?;
                 self.borrow_copy(d, seq)
             }
@@ -157,7 +157,7 @@ impl<'u> Lower<'u, '_> {
             Made::Listed(items) => int(items.len() as i128),
             Made::Empty => int(0),
             Made::Copied(source) => {
-                let seq = self.full(*source, |s| s.seq(*source))?;
+                let seq = self.full_value(*source, |s| s.seq(*source))?;
                 if matches!(seq.len, Expr::Const(_)) {
                     seq.len
                 } else if seq.start.dims.is_empty() {
@@ -185,7 +185,7 @@ impl<'u> Lower<'u, '_> {
                 }
             }
             Made::Range(first, last) if !is_reverse(*first) => {
-                let seq = self.full(e, |s| {
+                let seq = self.full_value(e, |s| {
                     let (start, end) = (s.pointer(*first)?, s.pointer(*last)?);
                     let len = s.distance(&start, &end, e)?;
                     let seq = Seq {
@@ -235,7 +235,7 @@ impl<'u> Lower<'u, '_> {
                     let v = *v;
                     return self.full(v, |s| s.fill_with_struct(&dest, len, v));
                 }
-                Some(v) => self.full(*v, |s| s.value(*v))?,
+                Some(v) => self.full_value(*v, |s| s.value(*v))?,
                 None => self.zero_of(&dest),
             };
             return self.fill(&dest, int(0), len, value, d);

@@ -98,7 +98,7 @@ impl<'u> Lower<'u, '_> {
         }
         // (Of a variable, references to its members could change them.)
         if (!by_reference || self.is_temporary(from))
-            && let Some(found) = self.full(from, |s| s.found_pair(from))?
+            && let Some(found) = self.full_value(from, |s| s.found_pair(from))?
         {
             let (names, _) = taken_apart(d).ok_or_else(|| unsupported(d))?;
             for (name, p) in names.into_iter().zip(found) {
@@ -113,7 +113,7 @@ impl<'u> Lower<'u, '_> {
                 self.whole_of(d)?
             }
             _ if is_struct => {
-                let values = self.full(from, |s| s.struct_value(from))?;
+                let values = self.full_value(from, |s| s.struct_value(from))?;
                 Whole::Named(self.new_struct(d, "parts", Some(values))?)
             }
             Ty::Class(Class::Array(element, len)) => {

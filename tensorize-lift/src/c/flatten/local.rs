@@ -77,7 +77,7 @@ impl<'u> Lower<'u, '_> {
                 if parameter.is_some_and(|p| self.record_alias(d, p).is_ok()) {
                     return Ok(());
                 }
-                Some(self.full(e, |s| s.struct_value(e))?)
+                Some(self.full_value(e, |s| s.struct_value(e))?)
             }
             None => None,
         };
