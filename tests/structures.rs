@@ -127,6 +127,7 @@ fn generated_c_answers_where_it_can() {
     answers(&lines, "C++ 21", "total_of original 1 target 1");
     answers(&lines, "C++ 17", "turn original 0 target 1");
     answers(&lines, "C++ 15", "first_over original 0 target 2");
+    answers(&lines, "C++ 15", "totals original 0 target 2");
     for call in [0, 1, 2, 4, 5, 9, 10] {
         answers(&lines, &format!("C state {call}"), "original 0 target 1");
     }

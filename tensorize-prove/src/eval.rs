@@ -326,7 +326,7 @@ impl Executor<'_, '_> {
 
     /// In generated code, a counter that goes round from where the data says: `(round + begin[0]) % len`.
     fn turned(&mut self, e: &ElemRef) -> Option<ElemRef> {
-        let Elem::Binary(op @ (BinOp::Divide | BinOp::Remainder), from, size) = &**e else {
+        let Elem::Binary(BinOp::Remainder, from, size) = &**e else {
             return None;
         };
         let Elem::Binary(BinOp::Add | BinOp::Subtract, a, b) = &**from else {
@@ -343,11 +343,7 @@ impl Executor<'_, '_> {
         let is_plain = self.ctx.proves(CmpOp::Ge, &size, &Idx::constant(1))
             && self.ctx.is_non_negative(&from)
             && (self.fits(e.ty(), &from) || self.fits_in_every_round(e.ty(), &from));
-        let number = match op {
-            BinOp::Divide => from.floor_div(&size),
-            _ => from.modulo(&size),
-        };
-        is_plain.then(|| Elem::of_idx(e.ty(), number))
+        is_plain.then(|| Elem::of_idx(e.ty(), from.modulo(&size)))
     }
 
     /// The number that a place in an array is, of another type.

@@ -4,6 +4,7 @@
 //! summary says of a round. For both, a function of its own is made of the kernel; induction over the rounds does the
 //! rest, and for that the arrays have to be all that a round leaves to the next one.
 
+mod params;
 mod reads;
 mod replay;
 mod sections;
@@ -15,8 +16,9 @@ use crate::exec::Stuck;
 use crate::loops::modified;
 use crate::names::Names;
 use crate::turns::{Turn, turns};
+use params::{changed_params, with_copies};
 use reads::reads_memory;
-use replay::{Known, Replay, rename};
+use replay::{Known, Replay};
 use std::collections::{BTreeMap, BTreeSet};
 use step::stepping;
 pub(crate) use step::{Step, step};
@@ -24,7 +26,6 @@ use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Expr, Function, Loop, LoopMode, Param, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
-use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{self, Op, Output, Rounds, TensorType};
 
 /// What a kernel with a loop over time is made of.
@@ -57,7 +58,7 @@ impl Split {
     fn at(kernel: &Function, counter: &Sym, at: usize, the_loop: &Loop) -> Result<Split, Stuck> {
         let changed = changed_params(kernel, the_loop);
         if !changed.is_empty() {
-            let kernel = &in_variables(kernel, &changed);
+            let kernel = &with_copies(kernel, &changed);
             let at = at + changed.len();
             return match &kernel.body[at] {
                 Stmt::Loop(l) => Split::at(kernel, counter, at, l),
@@ -373,39 +374,6 @@ impl<'a> Parts<'a> {
             body,
             ..kernel.clone()
         }
-    }
-}
-
-/// The parameters that a kernel changes, but for the counter of this loop.
-fn changed_params(kernel: &Function, the_loop: &Loop) -> Vec<(Sym, ScalarType)> {
-    let changed = modified(&kernel.body).0;
-    let counter = stepping(the_loop).map(|(step, _)| step.var.clone());
-    let of = |p: &Param| match p {
-        Param::Scalar { name, ty }
-            if changed.contains_key(name) && counter.as_ref() != Some(name) =>
-        {
-            Some((name.clone(), *ty))
-        }
-        _ => None,
-    };
-    kernel.params.iter().filter_map(of).collect()
-}
-
-/// The kernel with variables that begin as these parameters, and are changed instead of them.
-fn in_variables(kernel: &Function, params: &[(Sym, ScalarType)]) -> Function {
-    let mut names = Names::of(kernel);
-    let of = |(name, _): &(Sym, ScalarType)| (name.clone(), names.numbered(name));
-    let renamed: BTreeMap<Sym, Sym> = params.iter().map(of).collect();
-    let mut body = kernel.body.clone();
-    rename(&mut body, &renamed);
-    let begin = params.iter().map(|(name, ty)| Stmt::Assign {
-        var: renamed[name].clone(),
-        ty: *ty,
-        value: Expr::Var(name.clone(), *ty),
-    });
-    Function {
-        body: begin.chain(body).collect(),
-        ..kernel.clone()
     }
 }
 

@@ -210,7 +210,11 @@ impl Builder {
                 (self.least(a)? >= 0 && self.least(b)? >= 0).then_some(0)
             }
             Atom::Max(a, b) => self.least(a).max(self.least(b)).filter(|least| *least >= 0),
-            _ => self.least.get(atom).copied().filter(|least| *least >= 0),
+            _ => self
+                .least_known
+                .get(atom)
+                .copied()
+                .filter(|least| *least >= 0),
         }
     }
 

@@ -107,7 +107,7 @@ fn lower_with(
     let mut b = Builder::new(machine, function, allowed);
     b.extremes = extremes;
     let Proven { footprints, guards } = proven;
-    b.least = indices::least_known(guards);
+    b.least_known = indices::least_known(guards);
     b.around = around.iter().map(|r| r.counter.clone()).collect();
     let by_data = footprints.iter().filter(|f| f.reads_depend_on_data);
     b.by_data = by_data.map(|f| f.extent.array.clone()).collect();
@@ -257,7 +257,7 @@ pub(super) struct Builder {
     /// Arrays that rounds store in, one after the other, and the scope of these.
     pub(super) changing: Vec<(Sym, usize)>,
     /// Parameters, and numbers in memory, that are known not to be below so much.
-    pub(super) least: BTreeMap<Atom, i128>,
+    pub(super) least_known: BTreeMap<Atom, i128>,
     /// The numbers of the rounds, from 0, of loops over time.
     pub(super) around: Vec<Sym>,
     /// Arrays of which the original reads some elements on some data only.
@@ -292,7 +292,7 @@ impl Builder {
             params: params.collect(),
             around: vec![],
             changing: vec![],
-            least: BTreeMap::new(),
+            least_known: BTreeMap::new(),
             by_data: BTreeSet::new(),
             ends: BTreeMap::new(),
             next_loop: 1,

@@ -5,8 +5,7 @@
 //! no memory, and out of a loop under the condition that the loop has rounds.
 
 use super::lower::{Builder, Kind, Scope};
-use super::nest::for_each_read;
-use super::nest::reads_any;
+use super::nest::{for_each_read, reads_any};
 use super::term;
 use crate::Unsupported;
 use tensorize_ir::element::{Elem, ElemRef};

@@ -1,5 +1,6 @@
 //! What an expression reads and writes, and whether C leaves the order open.
 
+mod inside;
 mod touched;
 
 use super::early_return::flattened;
@@ -11,6 +12,7 @@ use super::operator::{self, Binary, Unary};
 use super::types::{self, Ty};
 use super::{codes, cpp};
 use clang_sys::*;
+use inside::{everything, memory_effects, outlives_calls};
 use touched::Effects;
 
 /// The member that is named, if it is a number.
@@ -150,10 +152,7 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
         CXCursor_UnaryExpr => {}
         CXCursor_DeclRefExpr => {
             if let Some(d) = c.referenced() {
-                match variable(lower, d) {
-                    Some(d) => _ = all.reads.insert(d),
-                    None => all.reads_memory = true,
-                }
+                named(lower, d, &mut all);
             }
         }
         CXCursor_BinaryOperator => {
@@ -203,11 +202,12 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
             all.reads_memory = true;
         }
         // How many elements a member has, which the numbers beside it don't say.
-        CXCursor_CallExpr if lower.source.cpp && cpp::counted_member(c).is_some() => {
-            if let Some((of, member)) = cpp::counted_member(c) {
-                all = unordered(lower, c, &operands(of), depth)?;
-                all.reads_members.insert(member);
-            }
+        CXCursor_CallExpr
+            if lower.source.cpp
+                && let Some((of, member)) = cpp::counted_member(c) =>
+        {
+            all = unordered(lower, c, &operands(of), depth)?;
+            all.reads_members.insert(member);
         }
         // Its body runs where it is called, which is taken to be here.
         CXCursor_LambdaExpr => everything(lower, c, &mut all),
@@ -221,7 +221,9 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
             all.reads_memory = true;
             if effect == cpp::Effect::Writes {
                 (all.writes_memory, all.writes_rows) = (true, true);
-                all.writes.extend(cpp::by_reference(c));
+                for d in cpp::by_reference(c) {
+                    written(lower, d, &mut all);
+                }
             }
         }
         CXCursor_CallExpr => {
@@ -277,7 +279,8 @@ fn variable<'u>(lower: &Lower<'u, '_>, d: Cursor<'u>) -> Option<Cursor<'u>> {
         }
         let is_other_name = matches!(types::of(d), Ty::Reference(t) if matches!(*t, Ty::Scalar(_)));
         if !is_other_name {
-            return Some(d);
+            // Declared more than once, it is one variable.
+            return Some(if outlives_calls(d) { d.canonical() } else { d });
         }
         let of = d.initializer().map(peeled);
         d = of
@@ -285,6 +288,14 @@ fn variable<'u>(lower: &Lower<'u, '_>, d: Cursor<'u>) -> Option<Cursor<'u>> {
             .referenced()?;
     }
     None
+}
+
+/// Notes that something is read by this name.
+fn named<'u>(lower: &Lower<'u, '_>, d: Cursor<'u>, all: &mut Effects<'u>) {
+    match variable(lower, d) {
+        Some(d) => _ = all.reads.insert(d),
+        None => all.reads_memory = true,
+    }
 }
 
 /// Notes that something is written by this name.
@@ -295,17 +306,6 @@ fn written<'u>(lower: &Lower<'u, '_>, d: Cursor<'u>, all: &mut Effects<'u>) {
     }
 }
 
-/// Whether a variable is none of a call's own: one of the file, or a static one.
-fn outlives_calls(d: Cursor<'_>) -> bool {
-    let outside = d.semantic_parent().is_some_and(|p| {
-        matches!(
-            p.kind(),
-            CXCursor_TranslationUnit | CXCursor_Namespace | CXCursor_LinkageSpec
-        )
-    });
-    d.kind() == CXCursor_VarDecl && (outside || d.storage() == CX_SC_Static)
-}
-
 /// Memory that is read at a place.
 fn read<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>, all: &mut Effects<'u>) {
     let member = member_number(place).or(member_pointer(place));
@@ -313,37 +313,6 @@ fn read<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>, all: &mut Effects<'u>) {
         (Some(field), _) => _ = all.reads_members.insert(field),
         (_, Some(param)) => _ = all.reads_in.insert(param),
         _ => all.reads_memory = true,
-    }
-}
-
-/// All that statements may read and write.
-fn everything<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>) {
-    all.writes_rows = true;
-    memory_effects(lower, c, all, 0);
-    let mut pending = vec![c];
-    while let Some(c) = pending.pop() {
-        if c.kind() == CXCursor_DeclRefExpr
-            && let Some(d) = c.referenced()
-        {
-            match variable(lower, d) {
-                Some(d) => _ = all.reads.insert(d),
-                None => all.reads_memory = true,
-            }
-        }
-        let writes = !matches!(operator::binary(c), Ok(b) if b != Binary::Assign);
-        let target = match c.kind() {
-            CXCursor_BinaryOperator if writes => operands(c).first().copied(),
-            CXCursor_CompoundAssignOperator => operands(c).first().copied(),
-            CXCursor_UnaryOperator => operands(c).first().copied(),
-            _ => None,
-        };
-        let named = target.and_then(|t| peeled(t).referenced()).into_iter();
-        let given =
-            (c.kind() == CXCursor_CallExpr && lower.source.cpp).then(|| cpp::by_reference(c));
-        for d in named.chain(given.into_iter().flatten()) {
-            written(lower, d, all);
-        }
-        pending.extend(c.children());
     }
 }
 
@@ -495,89 +464,6 @@ fn is_chain<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>, value: &Effects<'u>) -
         pending.extend(operands(c));
     }
     numbers_only
-}
-
-/// Whether a function body reads or writes memory.
-/// What a statement returns the address of: `return &data[i * width];`
-fn returned_address(c: Cursor<'_>) -> Option<Cursor<'_>> {
-    let value = peeled(*c.children().first()?);
-    let takes = value.kind() == CXCursor_UnaryOperator
-        && matches!(operator::unary(value), Ok(Unary::AddressOf));
-    operands(value).first().copied().filter(|_| takes)
-}
-
-fn memory_effects<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>, depth: usize) {
-    let memory = |c: Cursor<'u>| {
-        let p = peeled(c);
-        p.kind() != CXCursor_DeclRefExpr
-            || p.referenced().is_some_and(|d| lower.in_memory.contains(&d))
-    };
-    // Of the variables, those that whoever calls may look at, too.
-    let lasting = |c: Cursor<'u>| {
-        let named = peeled(c);
-        let d = named
-            .referenced()
-            .filter(|_| named.kind() == CXCursor_DeclRefExpr);
-        d.filter(|d| outlives_calls(*d))
-    };
-    let changed = match c.kind() {
-        CXCursor_BinaryOperator => matches!(operator::binary(c), Ok(Binary::Assign)),
-        CXCursor_CompoundAssignOperator => true,
-        CXCursor_UnaryOperator => matches!(operator::unary(c), Ok(Unary::Step { .. })),
-        _ => false,
-    };
-    let target = operands(c).first().copied().filter(|_| changed);
-    all.writes.extend(target.and_then(lasting));
-    if c.kind() == CXCursor_DeclRefExpr {
-        all.reads.extend(lasting(c));
-    }
-    match c.kind() {
-        // An address that is returned is one that whoever calls makes use of.
-        CXCursor_ReturnStmt if let Some(of) = returned_address(c) => {
-            return memory_effects(lower, of, all, depth);
-        }
-        CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => all.reads_memory = true,
-        CXCursor_UnaryOperator => match operator::unary(c) {
-            Ok(Unary::Deref) | Err(_) => all.reads_memory = true,
-            Ok(Unary::Step { .. }) => {
-                all.writes_memory |= operands(c).first().is_none_or(|&o| memory(o));
-            }
-            // An address that goes elsewhere may be written through.
-            Ok(Unary::AddressOf) => (all.reads_memory, all.writes_memory) = (true, true),
-            _ => {}
-        },
-        CXCursor_BinaryOperator => match operator::binary(c) {
-            Ok(Binary::Assign) => {
-                all.writes_memory |= operands(c).first().is_none_or(|&o| memory(o));
-            }
-            Ok(_) => {}
-            Err(_) => (all.reads_memory, all.writes_memory) = (true, true),
-        },
-        CXCursor_CompoundAssignOperator => {
-            all.writes_memory |= operands(c).first().is_none_or(|&o| memory(o));
-        }
-        CXCursor_CallExpr if lower.source.cpp && cpp::effect_of(c).1 != cpp::Effect::Unknown => {
-            all.reads_memory = true;
-            all.writes_memory |= cpp::effect_of(c).1 == cpp::Effect::Writes;
-        }
-        CXCursor_CallExpr => match super::call::inlined_body(lower, c) {
-            Some(body) if depth < 8 => memory_effects(lower, body, all, depth + 1),
-            Some(_) => (all.reads_memory, all.writes_memory) = (true, true),
-            None if super::call::writes_memory(c) => {
-                (all.reads_memory, all.writes_memory) = (true, true);
-            }
-            None => {}
-        },
-        _ => {}
-    }
-    for child in c.children() {
-        memory_effects(lower, child, all, depth);
-    }
-    if c.kind() == CXCursor_CallExpr && lower.source.cpp && depth < 8 {
-        for (_, default) in cpp::default_arguments(c) {
-            memory_effects(lower, default, all, depth + 1);
-        }
-    }
 }
 
 impl<'u> Lower<'u, '_> {

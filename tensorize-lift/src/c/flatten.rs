@@ -17,6 +17,7 @@ mod record;
 mod result;
 mod unused;
 
+pub(super) use apart::returns_reference;
 pub(super) use apart::taken_apart;
 pub(super) use captured::may_change;
 pub(super) use element::{StructArgument, parts, uniform};

@@ -111,14 +111,20 @@ fn lookup(name: &str) -> Option<(Function, Option<ScalarType>)> {
         .map(|f| (f, Some(ScalarType::F32)))
 }
 
-/// `fma(a, b, c)`, which rounds once, and `hypot(a, b)`, of which libraries round in ways of their own: products, sums and a
-/// root, if no more is claimed of them than that.
-pub(super) fn fused(name: &str, args: &[Expr]) -> Option<Expr> {
+/// The name without suffix of a function that [`fused`] says in other words, and the type of its arguments.
+fn rounded_otherwise(name: &str) -> Option<(&str, ScalarType)> {
     let plain = name.strip_prefix("__builtin_").unwrap_or(name);
     let (function, ty) = match plain.strip_suffix('f') {
         Some(function) => (function, ScalarType::F32),
         None => (plain, ScalarType::F64),
     };
+    matches!(function, "fma" | "hypot").then_some((function, ty))
+}
+
+/// `fma(a, b, c)`, which rounds once, and `hypot(a, b)`, of which libraries round in ways of their own: products, sums and a
+/// root, if no more is claimed of them than that.
+pub(super) fn fused(name: &str, args: &[Expr]) -> Option<Expr> {
+    let (function, ty) = rounded_otherwise(name)?;
     if args.iter().any(|a| a.ty() != ty) {
         return None;
     }
@@ -163,19 +169,20 @@ fn literal(e: &Expr) -> Option<f64> {
 
 /// Whether a call of this function is an operator.
 pub(super) fn is_known(name: &str) -> bool {
-    let plain = name.strip_prefix("__builtin_").unwrap_or(name);
-    lookup(name).is_some() || matches!(plain, "fma" | "fmaf" | "hypot" | "hypotf")
+    lookup(name).is_some() || rounded_otherwise(name).is_some()
 }
 
 /// Whether the name has a suffix that says its type, as `sqrtf` has.
 pub(super) fn is_suffixed(name: &str) -> bool {
-    matches!(lookup(name), Some((_, Some(ScalarType::F32)))) || matches!(name, "fmaf" | "hypotf")
+    let by_lookup = lookup(name).and_then(|(_, ty)| ty);
+    let ty = by_lookup.or_else(|| rounded_otherwise(name).map(|(_, ty)| ty));
+    ty == Some(ScalarType::F32)
 }
 
 /// Whether integers are converted to `double` for it, as `<cmath>` does.
 pub(super) fn takes_floats(name: &str) -> bool {
     match lookup(name) {
-        None => matches!(name, "fma" | "hypot"),
+        None => matches!(rounded_otherwise(name), Some((_, ScalarType::F64))),
         Some((Function::IntegerAbs | Function::First, _)) => false,
         Some((_, Some(ScalarType::F32))) => false,
         Some(_) => true,

@@ -2,7 +2,8 @@
 //!
 //! Code keeps a few numbers in an array (`float acc[4]`, a union, a variable whose address is taken) that it could
 //! as well keep in variables of their own. Where every index is a literal, or is one after loops of known length
-//! over it are written out, the array goes. Two other kinds of short loops are written out, too.
+//! over it are written out, the array goes. Two other kinds of short loops are written out as well, and a place in a ring that
+//! stands in memory is held in a variable.
 
 mod chosen;
 mod going_round;
@@ -24,7 +25,8 @@ const MAX_ROUNDS: usize = 64;
 /// Of more, the loops say better what it is.
 const MAX_STATEMENTS: usize = 256;
 
-/// Replaces the arrays that can be replaced, and writes out what transforms a small block in place.
+/// Replaces the arrays that can be replaced, holds places in rings, and writes out short loops over blocks and over arrays.
+/// A function that `returns` a value has more to do after its last loop.
 pub(super) fn replace(arrays: &mut Vec<LocalArray>, returns: bool, body: &mut Vec<Stmt>) {
     replace_local(arrays, body);
     going_round::hold(returns, body);
@@ -217,9 +219,9 @@ impl<'a> Rounds<'a> {
             return None;
         };
         // What else says how many rounds there are, and stays as it is.
-        let choice = known.iter().find(|(v, values)| {
-            *v != var && values.len() > 1 && mentions(&l.cond, v) && !assigns(before, v)
-        });
+        let choice = known
+            .iter()
+            .find(|(v, _)| *v != var && mentions(&l.cond, v) && !assigns(before, v));
         let mut rounds = Vec::new();
         let size = statements(&l.body);
         loop {

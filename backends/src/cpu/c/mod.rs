@@ -98,21 +98,23 @@ pub(crate) const INCLUDES: &str = "#include <math.h>\n#include <stdint.h>\n#incl
 /// What functions with loops need.
 fn preamble(functions: &[&Function]) -> String {
     let by_conditions = |f: &&Function| walk::reads_under_conditions(&f.body);
-    let all = format!(
-        "#define TZ_CLONES __attribute__((target_clones({}, {V3})))\n",
-        "\"arch=x86-64-v4\""
-    );
-    let clones = match functions.iter().any(by_conditions) {
-        false => all,
+    let versions = match functions.iter().any(by_conditions) {
+        false => VERSIONS.to_owned(),
         true => format!(
-            "#if __GNUC__ < 14 /* With AVX-512, it may read where a condition says not to. */\n\
-             #define TZ_CLONES __attribute__((target_clones({V3})))\n#else\n{all}#endif\n"
+            "#if __GNUC__ < 14 /* With AVX-512, gcc 12 reads where a condition says not to. */\n\
+             {VERSIONS_WITHOUT_AVX512}#else\n{VERSIONS}#endif\n"
         ),
     };
-    format!("{TEAMS}{CLONES}{clones}{STORES}")
+    format!("{TEAMS}{WHERE_THERE_ARE_VERSIONS}{versions}{ELSEWHERE}")
 }
 
-const V3: &str = "\"arch=x86-64-v3\", \"default\"";
+const VERSIONS: &str = "\
+#define TZ_CLONES __attribute__((target_clones(\"arch=x86-64-v4\", \"arch=x86-64-v3\", \"default\")))
+";
+
+const VERSIONS_WITHOUT_AVX512: &str = "\
+#define TZ_CLONES __attribute__((target_clones(\"arch=x86-64-v3\", \"default\")))
+";
 
 const TEAMS: &str = "\
 #if defined(_OPENMP)
@@ -125,13 +127,13 @@ const TEAMS: &str = "\
 #endif
 ";
 
-const CLONES: &str = "
+const WHERE_THERE_ARE_VERSIONS: &str = "
 /* Versions for several instruction sets, chosen when the program is loaded. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) \\
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 ";
 
-const STORES: &str = "\
+const ELSEWHERE: &str = "\
 #else
 #define TZ_CLONES
 #endif

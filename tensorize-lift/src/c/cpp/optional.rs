@@ -13,7 +13,6 @@ use super::super::types::{self, Ty};
 use super::call::Call;
 use super::class::{in_std, is_pair};
 use super::scan::object;
-use super::tuple;
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -33,11 +32,7 @@ const CHANGING: &[&str] = &["operator=", "reset", "emplace"];
 
 /// What a type is, or refers to, if that is a `std::optional` of numbers.
 pub(in super::super) fn optional<'u>(t: Type<'u>) -> Option<Optional<'u>> {
-    let t = t.canonical();
-    let t = match t.kind() {
-        CXType_LValueReference | CXType_RValueReference => t.pointee().canonical(),
-        _ => t,
-    };
+    let t = t.referred();
     let class = t.declaration();
     if class.spelling() != "optional" || !in_std(class) {
         return None;
@@ -92,18 +87,13 @@ fn contents<'u>(c: Cursor<'u>) -> Option<(Cursor<'u>, Optional<'u>)> {
     Some((of, optional(of.ty())?))
 }
 
-/// What a member is called.
-pub(in super::super) fn named(member: Cursor<'_>) -> String {
-    if let Some(number) = tuple::part(member) {
-        return number.to_string();
-    }
-    match member.spelling() {
-        name if name == "optional" && in_std(member) => match member.kind() {
-            CXCursor_ClassTemplate => "value".into(),
-            _ => "has_value".into(),
-        },
-        name => name,
-    }
+/// What a member is called that stands for a part of one; nothing if it does not.
+pub(in super::super) fn part(member: Cursor<'_>) -> Option<&'static str> {
+    let is_one = member.spelling() == "optional" && in_std(member);
+    is_one.then(|| match member.kind() {
+        CXCursor_ClassTemplate => "value",
+        _ => "has_value",
+    })
 }
 
 /// Whether an expression is the value in a `std::optional`.

@@ -6,7 +6,7 @@
 
 use super::super::codes;
 use super::super::ffi::{Cursor, Type};
-use super::super::flatten::{Leaf, numbers};
+use super::super::flatten::{Leaf, numbers, returns_reference};
 use super::super::lower::{Lower, Result, convert, operands, peeled, problem};
 use super::super::place::Place;
 use super::super::types::{self, Ty};
@@ -18,11 +18,7 @@ use tensorize_ir::scalar::Scalar;
 
 /// The numbers that a type is a `std::tuple` of, or refers to one of; `None` if it is something else.
 pub(in super::super) fn tuple<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
-    let t = t.canonical();
-    let t = match t.kind() {
-        CXType_LValueReference | CXType_RValueReference => t.pointee().canonical(),
-        _ => t,
-    };
+    let t = t.referred();
     let class = t.declaration();
     if class.spelling() != "tuple" || !in_std(class) {
         return None;
@@ -69,13 +65,6 @@ fn tied<'u>(c: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
     (callee.spelling() == "tie" && in_std(callee)).then(|| c.arguments())
 }
 
-/// Whether a call gives another name for something.
-fn returns_reference(e: Cursor<'_>) -> bool {
-    let callee = peeled(e).referenced();
-    let kind = callee.map(|f| f.ty().result().canonical().kind());
-    matches!(kind, Some(CXType_LValueReference | CXType_RValueReference))
-}
-
 impl<'u> Lower<'u, '_> {
     /// A part of a tuple, as a place; `None` if `c` is something else.
     pub(super) fn tuple_place(&mut self, c: Cursor<'u>) -> Result<Option<Place>> {
@@ -97,52 +86,45 @@ impl<'u> Lower<'u, '_> {
         if let Some(place) = self.tuple_place(call.at)? {
             return self.load(place, call.at).map(|v| Some(Some(v)));
         }
-        let [to, from] = call.args[..] else {
-            return Ok(None);
-        };
-        if call.name != "operator=" || numbers(to.ty()).is_none() && tied(to).is_none() {
-            return Ok(None);
+        match call.args[..] {
+            [to, from] if call.name == "operator=" => match tied(to) {
+                Some(variables) => self.tie(variables, from, call.at)?,
+                None if tuple(to.ty()).is_some() => self.struct_assigned(to, from, call.at)?,
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
         }
-        if let Some(variables) = tied(to) {
-            // What is no value of its own is read part by part, as the parts before are assigned.
-            let made = matches!(
-                peeled(from).kind(),
-                CXCursor_CallExpr | CXCursor_InitListExpr | CXCursor_CXXFunctionalCastExpr
-            );
-            if !made || returns_reference(from) || tied(from).is_some() {
-                return Err(unsupported(call.at));
-            }
-            let values = self.struct_value(from)?;
-            let mut held = Vec::new();
-            for value in values {
-                held.push(self.hold("part", value)?);
-            }
-            if held.len() != variables.len() {
-                return Err(unsupported(call.at));
-            }
-            // All places are known before anything is assigned.
-            let mut places = Vec::new();
-            for variable in variables {
-                // (`std::ignore` is none.)
-                if let Ty::Scalar(ty) = types::of(variable).referred() {
-                    let place = self.place(variable)?;
-                    places.push(Some((self.settled_place(place)?, ty, variable)));
-                } else {
-                    places.push(None);
-                }
-            }
-            for (place, value) in places.into_iter().zip(held) {
-                if let Some((place, ty, variable)) = place {
-                    self.write(place, convert(ty, value), variable)?;
-                }
-            }
-            return Ok(Some(None));
-        }
-        if tuple(to.ty()).is_none() {
-            return Ok(None);
-        }
-        self.struct_assigned(to, from, call.at)?;
         Ok(Some(None))
+    }
+
+    /// `std::tie(a, b) = from`
+    fn tie(&mut self, to: Vec<Cursor<'u>>, from: Cursor<'u>, at: Cursor<'u>) -> Result<()> {
+        // What is no value of its own is read part by part, as the parts before are assigned.
+        let made = matches!(
+            peeled(from).kind(),
+            CXCursor_CallExpr | CXCursor_InitListExpr | CXCursor_CXXFunctionalCastExpr
+        );
+        if !made || returns_reference(from) {
+            return Err(unsupported(at));
+        }
+        let values = self.struct_value(from)?;
+        if values.len() != to.len() {
+            return Err(unsupported(at));
+        }
+        // All values are known, and then all places, before anything is assigned.
+        let held: Result<Vec<Expr>> = values.into_iter().map(|v| self.hold("part", v)).collect();
+        let mut assigned = Vec::new();
+        for (variable, value) in to.into_iter().zip(held?) {
+            // (`std::ignore` is no number.)
+            if let Ty::Scalar(ty) = types::of(variable).referred() {
+                let place = self.place(variable)?;
+                assigned.push((self.settled_place(place)?, convert(ty, value), variable));
+            }
+        }
+        for (place, value, variable) in assigned {
+            self.write(place, value, variable)?;
+        }
+        Ok(())
     }
 
     /// The numbers of an expression that is a tuple.

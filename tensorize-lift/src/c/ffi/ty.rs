@@ -34,6 +34,15 @@ impl<'u> Type<'u> {
         self.with(unsafe { (api().clang_getCanonicalType)(self.raw) })
     }
 
+    /// Without typedefs, and without being a reference.
+    pub fn referred(&self) -> Type<'u> {
+        let t = self.canonical();
+        match t.kind() {
+            CXType_LValueReference | CXType_RValueReference => t.pointee().canonical(),
+            _ => t,
+        }
+    }
+
     /// In bytes; `None` for incomplete types and those of variable length.
     pub fn size(&self) -> Option<u64> {
         u64::try_from(unsafe { (api().clang_Type_getSizeOf)(self.raw) }).ok()

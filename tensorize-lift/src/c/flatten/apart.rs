@@ -56,7 +56,7 @@ fn members<'u>(t: Type<'u>, names: &[Cursor<'u>]) -> Option<Vec<Cursor<'u>>> {
 }
 
 /// Whether this is a call of which the result is another name for something.
-fn returns_reference(e: Cursor<'_>) -> bool {
+pub(in crate::c) fn returns_reference(e: Cursor<'_>) -> bool {
     let e = peeled(e);
     let result = e.referenced().map(|f| f.ty().result().canonical().kind());
     e.kind() == CXCursor_CallExpr

@@ -5,7 +5,7 @@ use super::{Owner, Path, struct_declaration, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::{in_std, is_pair};
 use crate::c::cpp::optional::{self, optional};
-use crate::c::cpp::tuple::tuple;
+use crate::c::cpp::tuple::{self, tuple};
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, operands, peeled, problem};
 use crate::c::place::{Place, Pointer};
@@ -56,6 +56,13 @@ fn numbers_behind<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
         Some(o) => Some(o.leaves()),
         None => tuple(t).or_else(|| struct_type(t).and_then(|(_, t, _)| numbers(t))),
     }
+}
+
+/// What a member is called.
+fn named(member: &Cursor<'_>) -> String {
+    let number = tuple::part(*member).map(|n| n.to_string());
+    let part = || optional::part(*member).map(String::from);
+    number.or_else(part).unwrap_or_else(|| member.spelling())
 }
 
 /// Whether this is a struct of numbers itself, and not a pointer or a reference to one.
@@ -111,7 +118,7 @@ impl<'u> Lower<'u, '_> {
         self.flat.locals += 1;
         let mut values = values.map(Vec::into_iter);
         for (path, ty) in leaves {
-            let words: Vec<String> = path.iter().map(|f| optional::named(*f)).collect();
+            let words: Vec<String> = path.iter().map(|f| named(f)).collect();
             let var = self.fresh(format!("{name}.{}", words.join(".")));
             if let Some(value) = values.as_mut().and_then(Iterator::next) {
                 self.assign_var(var.clone(), value)?;

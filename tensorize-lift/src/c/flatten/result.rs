@@ -32,6 +32,14 @@ impl<'u> Lower<'u, '_> {
         Some(places.collect())
     }
 
+    /// Has what the kernel returns kept in such variables.
+    fn expect_members(&mut self, f: Cursor<'u>) {
+        let members = self.returned_members(f);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.members = members;
+        }
+    }
+
     /// `return e` of a struct.
     pub fn return_struct(&mut self, members: &[Place], e: Cursor<'u>) -> Result<()> {
         let mut values = self.struct_value(e)?;
@@ -85,10 +93,7 @@ impl<'u> Lower<'u, '_> {
         }
         let mut params = Vec::new();
         let shape = self.result_shape(declaration, t, "result", None, &mut params)?;
-        let members = self.returned_members(f);
-        if let Some(frame) = self.frames.last_mut() {
-            frame.members = members;
-        }
+        self.expect_members(f);
         Ok(Some((params, shape)))
     }
 
@@ -112,10 +117,7 @@ impl<'u> Lower<'u, '_> {
                 return Err(problem(codes::RECORD, message, f));
             }
         };
-        let members = self.returned_members(f);
-        if let Some(frame) = self.frames.last_mut() {
-            frame.members = members;
-        }
+        self.expect_members(f);
         let value = Box::new(value);
         Ok((params, Shape::Optional { has_value, value }))
     }
@@ -133,10 +135,7 @@ impl<'u> Lower<'u, '_> {
                 shape: Shape::Place { to, len: 1 },
             });
         }
-        let members = self.returned_members(f);
-        if let Some(frame) = self.frames.last_mut() {
-            frame.members = members;
-        }
+        self.expect_members(f);
         let shape = Shape::Struct {
             pointer: false,
             ty: bare(f.ty().result()),

@@ -65,3 +65,50 @@ fn chooses(l: &Loop, counter: &Sym) -> bool {
     });
     chooses
 }
+
+#[cfg(test)]
+mod tests {
+    use tensorize_ir::loopir::Function;
+
+    fn written_out(counted: &str, round: &str) -> String {
+        let text = format!(
+            "void f(i32 *q, i32 *k, i32 m, i32 n) {{ i32 most = {counted}; i32 v = 0; while (v < most) {{ {round} v = v + 1; }} q[9] = v; }}"
+        );
+        let mut f: Function = text.parse().unwrap();
+        super::write_out(&mut f.body);
+        f.validate().unwrap();
+        f.to_string()
+    }
+
+    const EACH: &str = "i1 first = v == 0; if (first) { q[n] = v; } else { k[n] = v; }";
+
+    #[test]
+    fn every_round_is_about_one_array() {
+        let text = written_out("2", "i1 first = v == 0; q[0] = first ? q[1] : k[1];");
+        assert!(
+            text.contains("q[0] = q[1]") && text.contains("q[0] = k[1]"),
+            "{text}"
+        );
+        let text = written_out("m < n ? 2:i32 : 1:i32", EACH);
+        assert!(!text.contains("while") && !text.contains("else"), "{text}");
+        // The second round, and what the counter is after it, only where there is one.
+        let branch = text.split("< most) {").nth(1).unwrap();
+        assert!(
+            branch.contains("k[n] = 1") && branch.contains("v = 2"),
+            "{text}"
+        );
+        assert!(
+            text.split("< most) {").next().unwrap().contains("q[n] = 0"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn other_loops_stay() {
+        // Nobody knows how many rounds there are.
+        assert!(written_out("m", EACH).contains("while"));
+        // One array.
+        let one = "i1 first = v == 0; if (first) { q[n] = v; } else { q[m] = v; }";
+        assert!(written_out("m < n ? 2:i32 : 1:i32", one).contains("while"));
+    }
+}

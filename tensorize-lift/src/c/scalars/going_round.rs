@@ -164,3 +164,44 @@ fn turns(body: &[Stmt], array: &Sym) -> bool {
     });
     turns && !by_others
 }
+
+#[cfg(test)]
+mod tests {
+    use tensorize_ir::loopir::Function;
+
+    fn held(round: &str) -> Option<String> {
+        let text = format!(
+            "void f(f32 *line, i32 len, i32 *at, i1 on, f32 *io, i32 n) {{ i32 i = 0; while (i < n) {{ {round} i = i + 1; }} }}"
+        );
+        let mut f: Function = text.parse().unwrap();
+        super::hold(f.ret.is_some(), &mut f.body);
+        f.validate().unwrap();
+        let text = f.to_string();
+        text.contains("at.now").then_some(text)
+    }
+
+    #[test]
+    fn a_place_that_each_round_reads_and_turns_is_held() {
+        let text = held("io[i] = line[at[0]]; at[0] = (at[0] + 1) % len;").unwrap();
+        // Where there is no round, it is neither read nor written.
+        let (first, then) = (text.find("return;"), text.find("at.now = at[0]"));
+        assert!(first.is_some() && first < then, "{text}");
+        assert!(text.contains("at[0] = at.now"), "{text}");
+    }
+
+    #[test]
+    fn others_stay_in_memory() {
+        // It counts, and does not turn.
+        assert_eq!(held("io[i] = line[at[0]]; at[0] = at[0] + 1;"), None);
+        // A round may do without it.
+        let by_choice =
+            "io[i] = on ? line[at[0]] : 0.0:f32; if (on) { at[0] = (at[0] + 1) % len; }";
+        assert_eq!(held(by_choice), None);
+        // Two places of the array.
+        let beside = "io[i] = line[at[0]]; at[0] = (at[0] + 1) % at[1];";
+        assert_eq!(held(beside), None);
+        // The round before says otherwise where it goes on.
+        let by_data = "io[i] = line[at[0]]; at[0] = (at[0] + (i32)io[i]) % len;";
+        assert_eq!(held(by_data), None);
+    }
+}

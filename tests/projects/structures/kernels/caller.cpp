@@ -68,6 +68,8 @@ extern "C" int calls_from_cpp(int which)
     }
     case 15: {
         auto found = first_over({1, 5, 3, 7}, 2), none = first_over({}, 0);
+        auto [sum, positive, many] = totals({1, -2, 4.5, 3});
+        if (sum != 6.5 || positive != 3 || !many || totals({}) != std::make_tuple(0.0, 0, false)) return 1;
         return found != std::make_pair(1, 5.0f) || none.first != -1;
     }
     case 16: {

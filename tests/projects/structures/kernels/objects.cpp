@@ -119,6 +119,18 @@ void scale_by(std::vector<float> &v, const float &by)
 }
 
 TENSORIZE_KERNEL
+std::tuple<double, int, bool> totals(const std::vector<double> &x)
+{
+    double sum = 0;
+    int positive = 0;
+    for (double v : x) {
+        sum += v;
+        positive += v > 0;
+    }
+    return {sum, positive, positive > 2};
+}
+
+TENSORIZE_KERNEL
 std::pair<int, float> first_over(const std::vector<float> &x, float limit)
 {
     for (std::size_t i = 0; i < x.size(); i++)

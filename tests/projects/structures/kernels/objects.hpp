@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <optional>
+#include <tuple>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@ void fill(const grid &g, float v);
 extern float brightness;
 void brighten(std::vector<float> &v);
 int tally(const std::vector<int> &v);
+std::tuple<double, int, bool> totals(const std::vector<double> &x);
 std::pair<int, float> first_over(const std::vector<float> &x, float limit);
 struct hit { double at = 7; int which = 7; };
 std::optional<hit> nearest(const std::vector<double> &x, double limit);
