@@ -60,7 +60,7 @@ static void mix__core(tensor in0, tensor in1, tensor out0, int s0)
 /* Versions for several instruction sets, chosen when the program is loaded. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) \
     && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if __GNUC__ < 14 /* With AVX-512, it may read where a condition says not to. */
+#if __GNUC__ < 14 /* With AVX-512, gcc 12 reads where a condition says not to. */
 #define TZ_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define TZ_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
