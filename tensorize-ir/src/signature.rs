@@ -76,7 +76,7 @@ pub struct Global {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Field {
-    /// Its name; of a part of a `std::tuple` the function that gives it, `std::get<0>`.
+    /// Its name; of a part of a `std::tuple` or a `std::complex` the function that gives it, `std::get<0>`.
     pub name: String,
     /// The class that declares it, if that is one that the struct is derived from.
     #[serde(default, skip_serializing_if = "Option::is_none")]

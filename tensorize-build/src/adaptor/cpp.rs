@@ -134,6 +134,11 @@ template <class V> void taken(const V &member, V &value) {
     value = std::move(own);
     own.~V();
 }
+/* The real or the imaginary part of a complex number, which the standard has be an array of two. */
+template <int which, class C> auto part(C &z) -> typename std::conditional<std::is_const<C>::value, const typename C::value_type, typename C::value_type>::type & {
+    using T = typename std::conditional<std::is_const<C>::value, const typename C::value_type, typename C::value_type>::type;
+    return reinterpret_cast<T (&)[2]>(z)[which];
+}
 /* A member that is private. */
 template <class Tag, class Pointer, Pointer member> struct reach { friend Pointer reached(Tag) { return member; } };
 }

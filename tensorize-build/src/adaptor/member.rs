@@ -41,8 +41,8 @@ impl Adaptor<'_> {
 
     /// A member of `object`, which is of type `ty` or points to one.
     pub(super) fn member(&self, object: &str, points: bool, ty: &str, field: &Field) -> String {
-        // Part of a tuple.
-        if field.name.starts_with("std::") {
+        // Part of a tuple, or of a complex number: a function gives it.
+        if field.name.contains("::") {
             let of = if points { "*" } else { "" };
             return format!("{}({of}{object})", field.name);
         }

@@ -11,6 +11,7 @@ mod call;
 mod captures;
 mod checked;
 pub(super) mod class;
+pub mod complex;
 mod copies;
 mod effect;
 mod exchanged;

@@ -514,7 +514,8 @@ impl<'u> Lower<'u, '_> {
             },
             CXCursor_CallExpr if self.source.cpp && !cpp::is_element(c) => {
                 self.assigned.extend(cpp::by_reference(c));
-                if let Some([target, _]) = cpp::method::plain_assignment(c) {
+                let assigned = cpp::method::plain_assignment(c).map(|[target, _]| target);
+                if let Some(target) = assigned.or_else(|| cpp::complex::changed(c)) {
                     self.scan_whole_struct(target)?;
                 }
                 // Passed by value, or by const reference if it is not const itself, a cast stands around it.

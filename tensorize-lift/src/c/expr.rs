@@ -429,7 +429,7 @@ pub(super) fn select(c: Expr, a: Expr, b: Expr) -> Expr {
     }
 }
 
-fn negate(e: Expr) -> Expr {
+pub(super) fn negate(e: Expr) -> Expr {
     match e {
         Expr::Const(v) if tensorize_ir::op::unary_undefined(UnOp::Negate, v).is_none() => {
             Expr::Const(tensorize_ir::op::eval_unary(UnOp::Negate, v))

@@ -121,7 +121,7 @@ pub(super) enum Node<'u> {
     },
 }
 
-/// The declaration of a struct type, a `std::pair` among them; not of a union.
+/// The declaration of a struct type, a `std::pair` or a complex number among them; not of a union.
 pub(super) fn struct_declaration(t: Type<'_>) -> Option<Cursor<'_>> {
     let t = t.canonical();
     if t.kind() != CXType_Record || t.is_volatile() {
@@ -133,7 +133,7 @@ pub(super) fn struct_declaration(t: Type<'_>) -> Option<Cursor<'_>> {
         .then_some(declaration)
         .filter(|d| {
             let own = super::cpp::class::of(t).is_none() && !super::cpp::class::in_std(*d);
-            own || super::cpp::class::is_pair(*d)
+            own || super::cpp::class::is_plain(*d)
         })
 }
 
@@ -461,12 +461,12 @@ impl<'u> Lower<'u, '_> {
                 mut fields,
                 ..
             } => {
-                let order = declaration.children();
+                let order = element::members(declaration);
                 fields.sort_by_key(|(f, _)| order.iter().position(|o| o == f));
                 let fields = fields
                     .into_iter()
                     .map(|(f, n)| signature::Field {
-                        name: f.spelling(),
+                        name: name_of(f),
                         base: record::base_of(declaration, f),
                         hidden: record::hidden(f),
                         shape: self.shape_of(n, params),
@@ -479,6 +479,14 @@ impl<'u> Lower<'u, '_> {
                 }
             }
         }
+    }
+}
+
+/// How code at the end of the file names a member: a part of a complex number by a function of its own.
+fn name_of(member: Cursor<'_>) -> String {
+    match super::cpp::complex::part(member) {
+        Some(part) => format!("tensorize::part<{part}>"),
+        None => member.spelling(),
     }
 }
 

@@ -89,11 +89,11 @@ impl<'u> Lower<'u, '_> {
                 _ => false,
             },
             CXCursor_CallExpr if reference::is_element(c) => true,
-            CXCursor_CallExpr => Call::of(c).is_some_and(|call| {
-                matches!(
-                    call.name.as_str(),
-                    "operator[]" | "operator*" | "at" | "front" | "back" | "get"
-                )
+            CXCursor_CallExpr => Call::of(c).is_some_and(|call| match call.name.as_str() {
+                "operator[]" | "at" | "front" | "back" | "get" => true,
+                // Not a product.
+                "operator*" => call.args.len() == 1,
+                _ => false,
             }),
             _ => false,
         }

@@ -134,6 +134,9 @@ impl<'u> Lower<'u, '_> {
         if let Some(done) = self.tuple_call(&call)? {
             return Ok(Some(done));
         }
+        if let Some(done) = self.complex_call(&call)? {
+            return Ok(Some(done));
+        }
         if let Some(done) = self.changing_call(&call)? {
             return Ok(Some(done));
         }

@@ -78,6 +78,11 @@ pub(in super::super) fn is_pair(d: Cursor<'_>) -> bool {
     d.spelling() == "pair" && in_std(d)
 }
 
+/// Whether a class of the library is a struct like others: a `std::pair`, or a complex number.
+pub(in super::super) fn is_plain(d: Cursor<'_>) -> bool {
+    is_pair(d) || super::complex::is_complex(d)
+}
+
 /// The names of the scopes around a declaration, outermost first.
 pub(in super::super) fn scopes(d: Cursor<'_>) -> Vec<String> {
     let mut names: Vec<String> = parents(d).iter().map(|p| p.spelling()).collect();

@@ -44,7 +44,9 @@ pub(in super::super) fn effect_of<'u>(c: Cursor<'u>) -> (Vec<Cursor<'u>>, Effect
         None if constructs => Effect::Reads,
         None => Effect::Unknown,
         Some(call) if moves(&call) => Effect::Moves,
-        Some(call) if super::member::changes(&call.name) => Effect::Writes,
+        Some(call) if super::member::changes(&call.name) || super::complex::sets_part(&call) => {
+            Effect::Writes
+        }
         Some(call) if call.name.starts_with("operator") => Effect::Reads,
         Some(call) => {
             let distance = matches!(

@@ -34,6 +34,8 @@ pub(super) fn changes(name: &str) -> bool {
             | "operator="
             | "operator+="
             | "operator-="
+            | "operator*="
+            | "operator/="
             | "operator++"
             | "operator--"
             | "advance"

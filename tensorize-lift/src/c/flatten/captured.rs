@@ -42,7 +42,7 @@ fn has_mutable(t: Type<'_>) -> bool {
     let Some(declaration) = super::struct_declaration(t) else {
         return false;
     };
-    declaration.ty().fields().into_iter().any(|f| {
+    super::element::members(declaration).into_iter().any(|f| {
         let tokens = f.tokens();
         tokens.iter().any(|(_, text, _)| text == "mutable") || has_mutable(f.ty())
     })

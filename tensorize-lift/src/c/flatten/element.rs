@@ -4,8 +4,9 @@
 
 use super::{Path, struct_type};
 use crate::c::codes;
-use crate::c::cpp::class::{self, Class, in_std, is_pair};
+use crate::c::cpp::class::{self, Class, in_std, is_plain};
 use crate::c::cpp::method::This;
+use crate::c::cpp::{complex, optional, tuple};
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Base, Binding, Lower, Result, operands, peeled, problem};
 use crate::c::operator::{self, Binary, Unary};
@@ -54,7 +55,7 @@ pub(super) fn is_copied_plainly(t: Type<'_>) -> bool {
     }
     let declaration = t.declaration();
     let declaration = declaration.definition().unwrap_or(declaration);
-    if in_std(declaration) && !is_pair(declaration) {
+    if in_std(declaration) && !is_plain(declaration) {
         return match class::of(t) {
             Some(Ty::Class(Class::Span(..))) => true,
             Some(Ty::Class(Class::Array(..))) => {
@@ -70,8 +71,37 @@ pub(super) fn is_copied_plainly(t: Type<'_>) -> bool {
         CXCursor_Constructor => !c.is_defaulted() && is_of_its_own(*c, declaration),
         _ => false,
     };
-    let own = is_pair(declaration) || !written(declaration).iter().any(more);
-    own && t.fields().iter().all(|f| is_copied_plainly(f.ty()))
+    let own = is_plain(declaration) || !written(declaration).iter().any(more);
+    own && members(declaration).iter().all(|f| is_copied_plainly(f.ty()))
+}
+
+/// The members of a struct in their order.
+pub(super) fn members<'u>(declaration: Cursor<'u>) -> Vec<Cursor<'u>> {
+    match complex::members(declaration) {
+        Some(both) => both.to_vec(),
+        None => declaration.ty().fields(),
+    }
+}
+
+/// The class that a member is one of.
+pub(super) fn class_of(member: Cursor<'_>) -> Option<Cursor<'_>> {
+    let class = member.semantic_parent()?;
+    match complex::part(member) {
+        // The constructor's parameter.
+        Some(_) => class.semantic_parent(),
+        None => Some(class),
+    }
+}
+
+/// What a member is called.
+pub(super) fn called(member: Cursor<'_>) -> String {
+    let complex = complex::part(member).map(|k| complex::PARTS[k].to_string());
+    let number = || tuple::part(member).map(|n| n.to_string());
+    let part = || optional::part(member).map(String::from);
+    complex
+        .or_else(number)
+        .or_else(part)
+        .unwrap_or_else(|| member.spelling())
 }
 
 /// The fields of a struct in their order; `None` if there is more to it than these.
@@ -87,10 +117,10 @@ pub(super) fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
         _ => false,
     };
     // A `std::pair` copies its two members.
-    if !is_pair(declaration) && written(declaration).iter().any(more) {
+    if !is_plain(declaration) && written(declaration).iter().any(more) {
         return None;
     }
-    let fields = declaration.ty().fields();
+    let fields = members(declaration);
     let plain = |f: &Cursor<'_>| !f.is_bit_field() && !f.spelling().is_empty();
     fields.iter().all(plain).then_some(fields)
 }
@@ -196,7 +226,7 @@ fn walked<'u>(
 /// A member's lengths, and how many numbers of its struct come before it.
 fn member_at(field: Cursor<'_>) -> Option<(u64, Vec<Expr>)> {
     let mut before = 0;
-    for f in fields(field.semantic_parent()?)? {
+    for f in fields(class_of(field)?)? {
         if f == field {
             let t = types::read(f.ty());
             let lens = t.flatten().1.into_iter();
@@ -310,7 +340,7 @@ impl<'u> Lower<'u, '_> {
             return self.mixed_member(of, field, at);
         }
         // Of another struct, numbers of other types may come before it.
-        let whole = field.semantic_parent().and_then(|s| uniform(s.ty()));
+        let whole = class_of(field).and_then(|s| uniform(s.ty()));
         let (before, dims) = whole.and_then(|_| member_at(field)).ok_or_else(|| {
             let message = format!("the member '{}' is not supported", field.spelling());
             problem(codes::RECORD, message, at)

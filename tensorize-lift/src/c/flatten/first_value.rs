@@ -2,7 +2,7 @@
 
 use super::element;
 use crate::c::codes;
-use crate::c::cpp::class::{in_std, is_pair};
+use crate::c::cpp::class::{in_std, is_plain};
 use crate::c::effects::is_pure;
 use crate::c::ffi::{Constant, Cursor, Type};
 use crate::c::lower::{Result, operands, problem};
@@ -65,14 +65,14 @@ pub(in crate::c) fn is_zero_at_first(t: Type<'_>) -> bool {
     }
     let class = t.declaration();
     let class = class.definition().unwrap_or(class);
-    if in_std(class) && !is_pair(class) {
+    if in_std(class) && !is_plain(class) {
         let element = t.template_arguments().into_iter().next().flatten();
         return element.is_none_or(is_zero_at_first);
     }
     !is_constructed(class)
-        && t.fields().iter().all(|f| {
+        && element::members(class).iter().all(|f| {
             is_zero_at_first(f.ty())
-                && (is_pair(class)
+                && (is_plain(class)
                     || match first_value(*f) {
                         Ok(First::Nothing | First::Zero) => true,
                         Ok(First::Value(e)) => is_zero(e),
@@ -94,7 +94,7 @@ fn is_zero(e: Cursor<'_>) -> bool {
 /// Whether a class says by constructors of its own how an object is made.
 pub(in crate::c) fn is_constructed(class: Cursor<'_>) -> bool {
     let own = |c: &Cursor<'_>| c.kind() == CXCursor_Constructor && !c.is_defaulted();
-    !is_pair(class) && element::written(class).iter().any(own)
+    !is_plain(class) && element::written(class).iter().any(own)
 }
 
 /// Whether an expression names a member of the object that it is to initialise.

@@ -1,11 +1,11 @@
 //! Local structs of numbers: a variable for each member.
 
 use super::first_value::{First, first_value, is_constructed, names_a_member};
-use super::{Owner, Path, struct_declaration, struct_type};
+use super::{Owner, element, Path, struct_declaration, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::{in_std, is_pair};
 use crate::c::cpp::optional::{self, optional};
-use crate::c::cpp::tuple::{self, tuple};
+use crate::c::cpp::tuple::tuple;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, operands, peeled, problem};
 use crate::c::place::{Place, Pointer};
@@ -34,7 +34,7 @@ pub(in crate::c) fn numbers<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
         path: &mut Vec<Cursor<'u>>,
         out: &mut Vec<Leaf<'u>>,
     ) -> Option<()> {
-        for c in super::element::fields(declaration)? {
+        for c in element::fields(declaration)? {
             path.push(c);
             match (types::read(c.ty()), struct_declaration(c.ty())) {
                 (Ty::Scalar(ty), _) => out.push((path.clone(), ty)),
@@ -56,13 +56,6 @@ fn numbers_behind<'u>(t: Type<'u>) -> Option<Vec<Leaf<'u>>> {
         Some(o) => Some(o.leaves()),
         None => tuple(t).or_else(|| struct_type(t).and_then(|(_, t, _)| numbers(t))),
     }
-}
-
-/// What a member is called.
-fn named(member: &Cursor<'_>) -> String {
-    let number = tuple::part(*member).map(|n| n.to_string());
-    let part = || optional::part(*member).map(String::from);
-    number.or_else(part).unwrap_or_else(|| member.spelling())
 }
 
 /// Whether this is a struct of numbers itself, and not a pointer or a reference to one.
@@ -118,7 +111,7 @@ impl<'u> Lower<'u, '_> {
         self.flat.locals += 1;
         let mut values = values.map(Vec::into_iter);
         for (path, ty) in leaves {
-            let words: Vec<String> = path.iter().map(|f| named(f)).collect();
+            let words: Vec<String> = path.iter().map(|f| element::called(*f)).collect();
             let var = self.fresh(format!("{name}.{}", words.join(".")));
             if let Some(value) = values.as_mut().and_then(Iterator::next) {
                 self.assign_var(var.clone(), value)?;
@@ -214,6 +207,7 @@ impl<'u> Lower<'u, '_> {
             CXCursor_ConditionalOperator => self.chosen(e),
             _ if optional(e.ty()).is_some() && !optional::is_value(e) => self.optional_value(e),
             _ if tuple(e.ty()).is_some() => self.tuple_value(e),
+            _ if let Some(values) = self.complex_value(e)? => Ok(values),
             CXCursor_CompoundLiteralExpr => {
                 let list = operands(e).into_iter().next_back();
                 self.struct_value(list.ok_or_else(|| unsupported(e))?)
@@ -323,7 +317,7 @@ impl<'u> Lower<'u, '_> {
 
     /// The numbers of `{ 1, 2 }` or `{ .y = 2, .x = 1 }`; those that are left out are zero.
     fn listed(&mut self, list: Cursor<'u>, declaration: Cursor<'u>) -> Result<Vec<Expr>> {
-        let fields = declaration.ty().fields();
+        let fields = element::members(declaration);
         let mut given: Vec<Option<Cursor<'u>>> = vec![None; fields.len()];
         let mut next = 0;
         for item in operands(list) {
@@ -395,7 +389,7 @@ impl<'u> Lower<'u, '_> {
                     return Err(unsupported(list));
                 }
                 let mut out = Vec::new();
-                for inner in inner.ty().fields() {
+                for inner in element::members(inner) {
                     out.extend(self.left_out(inner, list)?);
                 }
                 Ok(out)

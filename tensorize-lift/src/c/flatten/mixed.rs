@@ -159,7 +159,7 @@ impl<'u> Lower<'u, '_> {
             let message = format!("the member '{}' {why}", field.spelling());
             problem(codes::RECORD, message, at)
         };
-        let parent = field.semantic_parent().map(|s| s.ty());
+        let parent = super::element::class_of(field).map(|s| s.ty());
         let (elem, count) = parts(field.ty()).ok_or_else(|| {
             refused("of a struct in an array is no number, and not several of one type")
         })?;

@@ -50,7 +50,7 @@ impl<'u> Lower<'u, '_> {
     pub fn scan_whole_struct(&mut self, target: Cursor<'u>) -> Result<()> {
         let target = peeled(target);
         let elsewhere = match target.kind() {
-            CXCursor_UnaryOperator => true,
+            CXCursor_UnaryOperator | CXCursor_MemberRefExpr => true,
             CXCursor_DeclRefExpr => {
                 (target.referenced()).is_some_and(|d| matches!(types::of(d), Ty::Reference(_)))
             }

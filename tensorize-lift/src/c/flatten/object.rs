@@ -91,7 +91,7 @@ impl<'u> Lower<'u, '_> {
         let owner = Owner::Local(self.flat.locals);
         self.flat.locals += 1;
         for (path, held) in holdings(t).ok_or_else(|| unsupported(at))? {
-            let words: Vec<String> = path.iter().map(|f| f.spelling()).collect();
+            let words: Vec<String> = path.iter().map(|f| element::called(*f)).collect();
             let called = format!("{name}.{}", words.join("."));
             let place = match held {
                 Held::Vector(_) => continue,
@@ -237,7 +237,7 @@ impl<'u> Lower<'u, '_> {
                 return Err(unsupported(at));
             }
             let inside = within(object, field);
-            let mut fields = inner.ty().fields().into_iter();
+            let mut fields = element::members(inner).into_iter();
             return fields.try_for_each(|f| self.left_out_of(&inside, f, at));
         }
         match held(field).ok_or_else(|| unsupported(at))? {

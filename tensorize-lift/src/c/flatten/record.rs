@@ -1,5 +1,6 @@
 //! Structs: which one an expression stands for, and what its members are bound to.
 
+use super::element::{called, class_of};
 use super::global::is_reached;
 use super::{Node, Owner, Path, array_param, bare, row_table, struct_type};
 use crate::c::codes;
@@ -159,7 +160,7 @@ impl<'u> Lower<'u, '_> {
                         shared: pointer,
                         declaration: inner,
                         ty: bare(t),
-                        prefix: format!("{prefix}_{}", field.spelling()),
+                        prefix: format!("{prefix}_{}", called(field)),
                         is_const: t.canonical().is_const() || !pointer && *is_const,
                         fields: vec![],
                     };
@@ -210,7 +211,7 @@ impl<'u> Lower<'u, '_> {
         }
         let (by_pointer, is_const, prefix) = self.memory_of(&owner, field, c)?;
         self.check_access(field, c)?;
-        let name = format!("{prefix}_{}", field.spelling());
+        let name = format!("{prefix}_{}", called(field));
         let assigned = self.flat.assigned.contains(&field);
         let t = types::read(field.ty());
         if field.is_bit_field() {
@@ -226,7 +227,7 @@ impl<'u> Lower<'u, '_> {
         let by_value = !assigned || (is_const || !by_pointer) && !self.in_memory.contains(&field);
         let part = Part {
             name: &name,
-            called: &format!("the member '{}'", field.spelling()),
+            called: &format!("the member '{}'", called(field)),
             spelled: field.ty(),
             by_value,
             is_const,
@@ -425,7 +426,7 @@ impl<'u> Lower<'u, '_> {
         let (fields, pointer) = match struct_type(d.ty()) {
             // A reference is the same struct, not a copy.
             Some((s, _, pointer)) => (
-                s.ty().fields(),
+                super::element::members(s),
                 pointer || d.ty().canonical().kind() == CXType_LValueReference,
             ),
             None => (vec![], true),
@@ -468,14 +469,14 @@ pub(super) fn hidden(field: Cursor<'_>) -> Option<String> {
 
 /// The class that declares a field of this one, if it is another.
 pub(super) fn base_of(declaration: Cursor<'_>, field: Cursor<'_>) -> Option<String> {
-    let class = field.semantic_parent().filter(|c| *c != declaration)?;
+    let class = class_of(field).filter(|c| *c != declaration)?;
     Some(bare(class.ty()))
 }
 
 /// Whether a field is one of the class, or of the one class that it is made from. Of several there might be two
 /// objects of one class in it.
 pub(super) fn has_field(declaration: Cursor<'_>, field: Cursor<'_>) -> bool {
-    let parent = field.semantic_parent();
+    let parent = class_of(field);
     let mut class = declaration;
     for _ in 0..MAX_DEPTH {
         if parent == Some(class) {

@@ -240,7 +240,7 @@ impl<'u> Lower<'u, '_> {
     ) -> Result<Shape> {
         let mut fields = Vec::new();
         for field in element::fields(declaration).unwrap_or_default() {
-            let name = format!("{prefix}_{}", field.spelling());
+            let name = format!("{prefix}_{}", element::called(field));
             self.check_access(field, field)?;
             let inside = object.map(|o| within(o, field));
             let shape = match (struct_declaration(field.ty()), &inside) {
@@ -255,7 +255,7 @@ impl<'u> Lower<'u, '_> {
                 }
             };
             fields.push(Field {
-                name: field.spelling(),
+                name: super::name_of(field),
                 base: None,
                 hidden: super::record::hidden(field),
                 shape,
