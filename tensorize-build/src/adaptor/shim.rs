@@ -253,8 +253,11 @@ impl Adaptor<'_> {
                 };
                 for f in fields {
                     let member = self.member(&object, *pointer, ty, f);
-                    // By value it is our copy.
-                    if !is_in_place(&f.shape) && (parts.in_file || member.contains("->")) {
+                    // By value it is our copy; in C++ it may be there by reference.
+                    let is_copy = !parts.in_file
+                        && !member.contains("->")
+                        && self.language() == Language::C;
+                    if !is_in_place(&f.shape) && !is_copy {
                         parts.fix(&member);
                     }
                     let called = format!("{called}{}{}", if *pointer { "->" } else { "." }, f.name);

@@ -6,6 +6,7 @@ mod conditions;
 mod constructs;
 mod convolutions;
 mod cpp;
+mod complexes;
 mod echoes;
 mod edges;
 mod ends;

@@ -17,10 +17,14 @@ use super::super::place::Place;
 use super::super::types;
 use super::call::{Call, overload};
 use super::class::in_std;
+use super::seq::{Seq, int};
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
+
+/// Operators and operands of a number that is written down again where it is used again.
+const MAX_NODES: usize = 8;
 
 /// The numbers of one: its real and its imaginary part.
 type Complex = [Expr; 2];
@@ -149,16 +153,26 @@ impl<'u> Lower<'u, '_> {
     fn operand_of(&mut self, c: Cursor<'u>) -> Result<(Expr, Option<Expr>)> {
         if numbers_of(c.ty()).is_none() {
             let v = self.value(c)?;
-            return Ok((self.hold("re", v)?, None));
+            return Ok((self.part_of(v)?, None));
         }
         let [re, im] = self.complex_numbers(c)?;
         Ok((re, Some(im)))
     }
 
     fn complex_numbers(&mut self, c: Cursor<'u>) -> Result<Complex> {
-        let values = self.struct_value(c)?;
-        let held: Result<Vec<Expr>> = values.into_iter().map(|v| self.hold("part", v)).collect();
-        held?.try_into().map_err(|_| unsupported(c))
+        let values = self.struct_value(c)?.into_iter();
+        let parts: Result<Vec<Expr>> = values.map(|v| self.part_of(v)).collect();
+        parts?.try_into().map_err(|_| unsupported(c))
+    }
+
+    /// A number that is used more than once: one that is large is computed once. (What is small may stand in a condition.)
+    fn part_of(&mut self, value: Expr) -> Result<Expr> {
+        let mut nodes = 0;
+        value.visit(&mut |_| nodes += 1);
+        match nodes > MAX_NODES {
+            true => self.hold("part", value),
+            false => Ok(value),
+        }
     }
 
     /// A complex number that a function of the library gives.
@@ -190,8 +204,94 @@ impl<'u> Lower<'u, '_> {
                 self.fused = true;
                 Ok(on_circle(Expr::Unary(UnOp::Exponential, Box::new(re)), im))
             }
+            ("accumulate", &[_, _, init]) => {
+                let range = self.range(call, 0)?;
+                let init = self.complex_numbers(init)?;
+                self.complex_sum(init, range.len.clone(), call.at, |s, k| {
+                    s.complex_at(range.at(k), call.at)
+                })
+            }
+            ("inner_product", &[_, _, second, init]) => {
+                let range = self.range(call, 0)?;
+                let second = self.walk(second)?;
+                let init = self.complex_numbers(init)?;
+                self.complex_sum(init, range.len.clone(), call.at, |s, k| {
+                    let l = s.complex_at(range.at(k.clone()), call.at)?;
+                    let r = s.complex_at(second.at(k), call.at)?;
+                    match (&l.1, &r.1) {
+                        (None, None) => Ok((binary(BinOp::Multiply, &l.0, &r.0), None)),
+                        _ => {
+                            let [re, im] = s.complex_arithmetic("operator*", l, r, call.at)?;
+                            Ok((re, Some(im)))
+                        }
+                    }
+                })
+            }
             _ => Err(call.unknown()),
         }
+    }
+
+    /// An element that is a complex number, or a real one.
+    fn complex_at(&mut self, place: Place, at: Cursor<'u>) -> Result<(Expr, Option<Expr>)> {
+        let Place::Array(of) = &place else {
+            return Ok((self.load(place, at)?, None));
+        };
+        let both: [Place; 2] = self
+            .numbers_of_element(of, at)?
+            .try_into()
+            .map_err(|_| unsupported(at))?;
+        let [re, im] = both.map(|p| self.load(p, at));
+        Ok((re?, Some(im?)))
+    }
+
+    /// So many summands and an initial value, one after the other.
+    fn complex_sum(
+        &mut self,
+        init: Complex,
+        len: Expr,
+        at: Cursor<'u>,
+        summand: impl FnOnce(&mut Self, Expr) -> Result<(Expr, Option<Expr>)>,
+    ) -> Result<Complex> {
+        let sums = init.each_ref().map(|v| (self.fresh("sum"), v.ty()));
+        for ((var, _), v) in sums.iter().zip(init) {
+            self.assign_var(var.clone(), v)?;
+        }
+        let result = sums.clone().map(|(var, ty)| Expr::Var(var, ty));
+        let [re, im] = result.clone();
+        self.count_to(len, at, |s, k| {
+            let more = summand(s, k)?;
+            let next = s.complex_arithmetic("operator+", (re, Some(im)), more, at)?;
+            let next = next.map(|v| s.hold("part", v));
+            let mut both = sums.into_iter().zip(next);
+            both.try_for_each(|((var, _), v)| s.assign_var(var, v?))
+        })?;
+        Ok(result)
+    }
+
+    /// Appends `std::complex(re, im)` to a vector of these; `false` if it is another one.
+    pub(super) fn emplace_complex(
+        &mut self,
+        dest: &Seq,
+        args: &[Cursor<'u>],
+        call: &Call<'u>,
+    ) -> Result<bool> {
+        let vector = call.arg(0)?.ty().referred().template_arguments();
+        let element = vector.first().copied().flatten();
+        let Some(ty) = element.and_then(numbers_of).filter(|_| dest.rows.is_none()) else {
+            return Ok(false);
+        };
+        let values = self.complex_of(ty, args, call.at)?;
+        let size = dest.size.clone().ok_or_else(|| call.unsupported())?;
+        let end = Expr::Var(size.clone(), ScalarType::I64);
+        let Place::Array(of) = dest.at(end.clone()) else {
+            return Err(call.unsupported());
+        };
+        let places = self.numbers_of_element(&of, call.at)?;
+        for (place, value) in places.into_iter().zip(values) {
+            self.write(place, value, call.at)?;
+        }
+        self.assign_var(size, Expr::binary(BinOp::Add, end, int(1)))?;
+        Ok(true)
     }
 
     fn complex_arithmetic(

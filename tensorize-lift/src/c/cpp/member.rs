@@ -156,6 +156,9 @@ impl<'u> Lower<'u, '_> {
 
     /// `emplace_back(…)`: the arguments are those of a constructor.
     fn emplace(&mut self, dest: &Seq, args: &[Cursor<'u>], call: &Call<'u>) -> Result<()> {
+        if self.emplace_complex(dest, args, call)? {
+            return Ok(());
+        }
         match args {
             [one] if dest.rows.is_none() || scan::named(*one).is_some() => {
                 if dest.rows.is_some() || !dest.start.dims.is_empty() {

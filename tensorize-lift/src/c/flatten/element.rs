@@ -197,6 +197,11 @@ fn walked<'u>(
         CXCursor_UnaryOperator => {
             matches!(operator::unary(c), Ok(Unary::Step { .. })) && operands(c).iter().any(names)
         }
+        // Seen as an array of numbers.
+        CXCursor_CStyleCastExpr | CXCursor_CXXReinterpretCastExpr => {
+            matches!(types::read(c.ty()), Ty::Pointer(to) if to.as_scalar().is_some())
+                && operands(c).last().is_some_and(names)
+        }
         CXCursor_VarDecl => {
             c != d
                 && points_to_uniform(c.ty())

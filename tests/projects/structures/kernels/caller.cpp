@@ -135,6 +135,22 @@ extern "C" int calls_from_cpp(int which)
         int x[] = {7, 8, 9};
         return !found || found->at != 3 || found->which != 1 || none || empty || place_of(x, 3, 9) != 2 || place_of(x, 2, 9);
     }
+    case 25: {
+        using namespace std::complex_literals;
+        std::vector<std::complex<double>> x{1.0, 2i, 3.0 - 1i};
+        std::vector<std::complex<float>> y{{1, 2}, {3, 4}}, none;
+        std::complex<double> sum = 5, by = 1i;
+        channel c{7, {0, 2}};
+        steer(x.data(), 3, sum, by);
+        turn_up(&c, y);
+        if (x[0] != 1i || x[1] != -2.0 || x[2] != 1.0 + 3i || sum != 4.0 + 4i) return 1;
+        if (y[0] != std::complex<float>(-4, 2) || y[1] != std::complex<float>(-8, 6)) return 1;
+        // What the sum is multiplied by is one of the numbers that change.
+        std::complex<double> all = 0;
+        steer(x.data(), 3, all, x[1]);
+        if (x[0] != -2i || x[1] != 4.0 || x[2] != 4.0 + 12i) return 1;
+        return turned_sum(y, {0, 1}) != std::complex<float>(-8, -12) || turned_sum(none, 1) != 0.0f;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

@@ -178,6 +178,29 @@ std::optional<hit> nearest(const std::vector<double> &x, double limit)
 }
 
 TENSORIZE_KERNEL
+std::complex<float> turned_sum(const std::vector<std::complex<float>> &x, std::complex<float> by)
+{
+    std::complex<float> sum = 0;
+    for (const auto &z : x) sum += z * by;
+    return sum;
+}
+
+TENSORIZE_KERNEL
+void steer(std::complex<double> *x, int n, std::complex<double> &sum, const std::complex<double> &by)
+{
+    for (int i = 0; i < n; i++) {
+        x[i] *= by;
+        sum += x[i];
+    }
+}
+
+TENSORIZE_KERNEL
+void turn_up(const channel *c, std::vector<std::complex<float>> &x)
+{
+    for (auto &z : x) z = c->gain * z;
+}
+
+TENSORIZE_KERNEL
 std::optional<int> place_of(const int *x, int n, int key)
 {
     for (int i = 0; i < n; i++)

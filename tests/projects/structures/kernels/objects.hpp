@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <complex>
 #include <optional>
 #include <tuple>
 #include <span>
@@ -29,6 +30,10 @@ std::pair<int, float> first_over(const std::vector<float> &x, float limit);
 struct hit { double at = 7; int which = 7; };
 std::optional<hit> nearest(const std::vector<double> &x, double limit);
 std::optional<int> place_of(const int *x, int n, int key);
+std::complex<float> turned_sum(const std::vector<std::complex<float>> &x, std::complex<float> by);
+void steer(std::complex<double> *x, int n, std::complex<double> &sum, const std::complex<double> &by);
+struct channel { int number; std::complex<float> gain; };
+void turn_up(const channel *c, std::vector<std::complex<float>> &x);
 void turn(const float by[2][2], float (&points)[3][2]);
 /* Nobody can make one without its size. */
 class table {
