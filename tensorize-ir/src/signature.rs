@@ -185,6 +185,11 @@ pub enum Shape {
         /// In the struct's order.
         fields: Vec<Field>,
     },
+    /// What is returned is a parameter as it was passed: a pointer, or a reference to what one refers to.
+    Argument {
+        /// Which parameter.
+        number: usize,
+    },
     /// A `std::optional` that is returned.
     Optional {
         /// An array of one `i1`: whether there is a value.
@@ -280,7 +285,7 @@ impl Shape {
     pub fn flat(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         match self {
-            Shape::Unused => {}
+            Shape::Unused | Shape::Argument { .. } => {}
             Shape::Scalar { to } | Shape::Place { to, .. } => names.push(to),
             Shape::Numbers { at, .. } => names.extend(at.iter().map(|n| n.to.as_str())),
             Shape::Pointer { to, given } => {
@@ -439,6 +444,7 @@ impl fmt::Display for Shape {
                 }
                 write!(f, " }}")
             }
+            Shape::Argument { number } => write!(f, "parameter {number}"),
             Shape::Optional { has_value, value } => write!(f, "{value} if {has_value}"),
             Shape::Vector {
                 to,

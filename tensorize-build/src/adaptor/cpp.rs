@@ -164,7 +164,7 @@ impl Adaptor<'_> {
         let written = |to: &str| self.find(to).map(|f| !f.is_const);
         let returns_it = ty.ends_with('&') && !ty.starts_with("const ");
         match shape {
-            Shape::Optional { .. } => {
+            Shape::Optional { .. } | Shape::Argument { .. } => {
                 return Err(format!("a parameter that is {shape} is not supported"));
             }
             // Nobody looks at it, so nobody has to make it.

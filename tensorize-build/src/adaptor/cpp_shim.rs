@@ -40,7 +40,13 @@ impl Adaptor<'_> {
         let mut back = ret.to_string();
         let mut result = "    char result = 0;\n".to_string();
         let is_optional = matches!(self.source.result, Some(Shape::Optional { .. }));
-        if let Some(shape) = &self.source.result {
+        let argument = match self.source.result {
+            Some(Shape::Argument { number }) => Some(number),
+            _ => None,
+        };
+        if argument.is_some() {
+            back = format!("tensorize::same<{}>", self.source.returns);
+        } else if let Some(shape) = &self.source.result {
             if has_place(shape) {
                 self.take_apart(shape, "result.value", "result", &mut parts)?;
             } else {
@@ -95,7 +101,12 @@ impl Adaptor<'_> {
         if is_optional {
             c += "    if (given) result.value = held.value;\n";
         }
-        if self.source.result.is_some() {
+        if let Some(i) = argument {
+            let refers = self.source.returns.ends_with('&');
+            let points = matches!(self.source.params[i].shape, Shape::Struct { pointer: true, .. });
+            let of = if refers && points { "*" } else { "" };
+            writeln!(c, "    return {of}a{i};").ok();
+        } else if self.source.result.is_some() {
             c += "    return std::move(result.value);\n";
         } else if self.ret.is_some() {
             c += "    return answer;\n";

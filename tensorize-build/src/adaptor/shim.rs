@@ -66,13 +66,16 @@ impl Adaptor<'_> {
         }
         self.take_globals(&mut parts)?;
         let (ret, mut back) = (self.ret(), self.ret());
-        let (mut declare, mut end) = (String::new(), "");
+        let (mut declare, mut end) = (String::new(), String::new());
         if let Some(shape) = &self.source.result {
             back = &self.source.returns;
-            declare = format!("    {back} result; __builtin_memset(&result, 0, sizeof result);\n");
-            end = "    return result;\n";
-            addresses.push("(void *)&result".into());
-            self.take_apart(shape, "result", "result", &mut parts)?;
+            end = format!("    return {};\n", self.returned());
+            if !matches!(shape, Shape::Argument { .. }) {
+                declare =
+                    format!("    {back} result; __builtin_memset(&result, 0, sizeof result);\n");
+                addresses.push("(void *)&result".into());
+                self.take_apart(shape, "result", "result", &mut parts)?;
+            }
         }
         // An array has an element.
         if addresses.is_empty() {
@@ -86,9 +89,17 @@ impl Adaptor<'_> {
         writeln!(c, "    void *arguments[] = {{ {} }};", addresses.join(", ")).ok();
         c += "    struct tensorize_call call = { arguments, 0, 0, 0, 0, 0 };\n";
         self.finish(&mut c, &parts, dispatcher)?;
-        c += end;
+        c += &end;
         c += "}\n";
         Ok(c)
+    }
+
+    /// What a shim in C returns that has a result which is no number.
+    fn returned(&self) -> String {
+        match self.source.result {
+            Some(Shape::Argument { number }) => format!("({})a{number}", self.source.returns),
+            _ => "result".into(),
+        }
     }
 
     /// The flat arguments that the variables of the file become.
@@ -114,9 +125,9 @@ impl Adaptor<'_> {
     ) -> Result<(), String> {
         let returns_struct = self.language() == Language::C && self.source.result.is_some();
         let (back, end) = match self.ret {
-            Some(_) => ("return ", ""),
-            None if returns_struct => ("", " return result;"),
-            None => ("", " return;"),
+            Some(_) => ("return ", String::new()),
+            None if returns_struct => ("", format!(" return {};", self.returned())),
+            None => ("", " return;".into()),
         };
         let nothing: Vec<&str> = self.flat.iter().map(|_| "0").collect();
         let nothing = nothing.join(", ");
@@ -188,7 +199,7 @@ impl Adaptor<'_> {
             Ok((to.to_string(), format!("({} *)({e})", self.type_of(to)?)))
         };
         match shape {
-            Shape::Unused => {}
+            Shape::Unused | Shape::Argument { .. } => {}
             Shape::Scalar { to } => parts.flat.push((to.clone(), value.into())),
             Shape::Numbers { pointer, at } => {
                 let start = if *pointer {

@@ -60,7 +60,7 @@ impl Adaptor<'_> {
         }
         let (store, back) = match self.ret {
             Some(_) => (
-                format!("{} tensorize_r = ", self.ret()),
+                format!("{0} tensorize_r = ({0})", self.ret()),
                 "    return tensorize_r;\n",
             ),
             None => (String::new(), "    return;\n"),
@@ -109,7 +109,9 @@ impl Adaptor<'_> {
 
     fn call(&self, target: &str, arguments: &[String], store: &str) -> Result<String, String> {
         let invoked = self.invoked(target, arguments);
-        match &self.source.result {
+        // Whoever has the arguments knows a result that is one of them.
+        let result = self.source.result.as_ref();
+        match result.filter(|r| !matches!(r, Shape::Argument { .. })) {
             None if self.language() == Language::Cpp => {
                 // Nothing unwinds through the dispatcher.
                 let zero = if self.ret.is_some() {
@@ -118,10 +120,10 @@ impl Adaptor<'_> {
                     ""
                 };
                 let declare = if self.ret.is_some() { self.ret() } else { "" };
-                let assign = if self.ret.is_some() {
-                    "tensorize_r = "
-                } else {
-                    ""
+                // An enumeration may be one that is converted to nothing unasked.
+                let assign = match self.ret {
+                    Some(_) => format!("tensorize_r = ({})", self.ret()),
+                    None => String::new(),
                 };
                 let slot = self.source.params.len();
                 Ok(format!(
@@ -207,6 +209,7 @@ impl Adaptor<'_> {
             | Shape::Span { .. }
             | Shape::Nested { .. }
             | Shape::Optional { .. }
+            | Shape::Argument { .. }
             | Shape::Records { .. } => {
                 return Err("C has no vectors".into());
             }

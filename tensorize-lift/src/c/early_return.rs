@@ -5,7 +5,7 @@
 //! inlined helper's are, and one return at the end gives the value.
 
 use super::ffi::Cursor;
-use super::jump::{always_jumps, leaves};
+use super::jump::{always_jumps, leaves, run_once};
 use super::lower::{ExitKind, Lower, Result, operands};
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Stmt};
@@ -58,6 +58,8 @@ pub(super) fn flattened<'u>(stmts: &[Cursor<'u>]) -> Vec<Cursor<'u>> {
 fn flatten<'u>(c: Cursor<'u>, out: &mut Vec<Cursor<'u>>) {
     if c.kind() == CXCursor_CompoundStmt {
         operands(c).into_iter().for_each(|s| flatten(s, out));
+    } else if let Some(body) = run_once(c) {
+        flatten(body, out);
     } else {
         out.push(c);
     }

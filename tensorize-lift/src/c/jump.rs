@@ -6,7 +6,8 @@
 
 use super::call::helper;
 use super::expr::{negation, select};
-use super::ffi::Cursor;
+use super::effects::is_pure;
+use super::ffi::{Constant, Cursor};
 use super::lower::{Exit, ExitKind, Lower, Result, is_expression, operands};
 use super::operator::{self, Binary};
 use clang_sys::*;
@@ -81,6 +82,17 @@ pub(super) fn leaves(c: Cursor<'_>) -> Leaves {
     }
 }
 
+/// The body of a macro's `do { … } while (0)`, if nothing in it leaves the loop or goes to its next round.
+pub(super) fn run_once(c: Cursor<'_>) -> Option<Cursor<'_>> {
+    let [body, cond] = operands(c)
+        .try_into()
+        .ok()
+        .filter(|_: &[Cursor<'_>; 2]| c.kind() == CXCursor_DoStmt)?;
+    let never = is_pure(cond) && matches!(cond.evaluate(), Some(Constant::Int(0)));
+    let l = leaves(body);
+    (never && !l.breaks && !l.continues).then_some(body)
+}
+
 /// Whether the end of `c` is never reached, as far as its structure tells.
 pub(super) fn always_jumps(c: Cursor<'_>) -> bool {
     match c.kind() {
@@ -97,6 +109,7 @@ pub(super) fn always_jumps(c: Cursor<'_>) -> bool {
             [_, then, otherwise] => always_jumps(then) && always_jumps(otherwise),
             _ => false,
         },
+        CXCursor_DoStmt => run_once(c).is_some_and(always_jumps),
         _ => false,
     }
 }

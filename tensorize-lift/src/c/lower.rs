@@ -13,6 +13,7 @@ use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Function, Len, LocalArray, Param, Stmt};
 use tensorize_ir::op::{self, BinOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::signature::Shape;
 
 pub(super) type Result<T> = std::result::Result<T, Problem>;
 
@@ -89,6 +90,8 @@ pub(super) struct Frame<'u> {
     pub object: Option<super::flatten::Path<'u>>,
     /// Where an inlined helper's result goes if it is a vector.
     pub vector: Option<(Vec<Sym>, ScalarType)>,
+    /// It returns a parameter as it got it, which needs no value.
+    pub returns_parameter: bool,
 }
 
 pub(super) struct Lower<'u, 's> {
@@ -358,12 +361,14 @@ impl<'u, 's> Lower<'u, 's> {
             fused: false,
             statics: HashMap::new(),
         };
+        let returned = super::flatten::returned_parameter(f);
         let ret = match types::read(f.ty().result()) {
             Ty::Void => None,
             Ty::Class(_) if source.cpp => None,
             _ if super::flatten::struct_declaration(f.ty().result()).is_some() => None,
             _ if super::cpp::optional::optional(f.ty().result()).is_some() => None,
             _ if super::cpp::tuple::tuple(f.ty().result()).is_some() => None,
+            _ if returned.is_some() => None,
             Ty::Reference(_) => {
                 let message = format!("'{}' returns a reference", f.spelling());
                 return Err(problem(codes::TYPE, message, f));
@@ -379,8 +384,13 @@ impl<'u, 's> Lower<'u, 's> {
             members: None,
             object: None,
             vector: None,
+            returns_parameter: returned.is_some(),
         });
         lower.scan_variables(f)?;
+        if returned.is_some_and(|(_, p)| p.is_some_and(|p| lower.assigned.contains(&p))) {
+            let message = format!("'{}' returns a pointer that it changes", f.spelling());
+            return Err(problem(codes::POINTER_USE, message, f));
+        }
         lower.scan_ends(f);
         if source.cpp {
             lower.scan_objects(f)?;
@@ -391,7 +401,11 @@ impl<'u, 's> Lower<'u, 's> {
         for (i, p) in f.arguments().into_iter().enumerate() {
             lower.parameter(i, p)?;
         }
-        let mut result = lower.struct_result(f)?;
+        let argument = |(number, _)| (vec![], Shape::Argument { number });
+        let mut result = returned.map(argument);
+        if result.is_none() {
+            result = lower.struct_result(f)?;
+        }
         if source.cpp && result.is_none() {
             result = lower.object_result(f)?;
             lower.copy_returned_parameter(f)?;

@@ -43,7 +43,11 @@ impl<'u> Lower<'u, '_> {
                         let message = format!("'{name}' is a function pointer");
                         return Err(problem(codes::FUNCTION_POINTER, message, p));
                     }
-                    t => scalar_type(t, p)?,
+                    t => {
+                        let elem = scalar_type(t, p)?;
+                        let made = (elem.bytes() == 1).then(|| self.element_of_void(p));
+                        made.flatten().unwrap_or(elem)
+                    }
                 };
                 let target = Target {
                     array: name.clone(),

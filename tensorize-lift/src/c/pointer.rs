@@ -18,8 +18,8 @@ use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 
 impl<'u> Lower<'u, '_> {
-    /// The type that the elements of a `void *` have, if everything that the kernel does with it begins with a
-    /// conversion to a pointer to that type. (In C++, a caller's `void *` would have to be converted, too.)
+    /// The type that the elements of a `void *` or of a pointer to bytes have, if everything that the kernel does with it begins
+    /// with a conversion to a pointer to that type.
     pub fn element_of_void(&self, p: Cursor<'u>) -> Option<ScalarType> {
         self.made_of_void(p)?.as_scalar()
     }
@@ -27,7 +27,7 @@ impl<'u> Lower<'u, '_> {
     /// What every use of a `void *` takes it to point to.
     pub fn made_of_void(&self, p: Cursor<'u>) -> Option<Ty> {
         let function = self.frames.first()?.function;
-        let uses = uses_of_void(function, p).filter(|_| !self.source.cpp)?;
+        let uses = uses_of_void(function, p)?;
         let first = uses.first()?.clone()?;
         uses.iter()
             .all(|t| t.as_ref() == Some(&first))
@@ -145,6 +145,7 @@ impl<'u> Lower<'u, '_> {
                     ..a
                 })
             }
+            CXCursor_CallExpr if let Some(given) = self.passed_on(c)? => self.pointer(given),
             CXCursor_CallExpr if self.source.cpp => self.call_pointer(c),
             CXCursor_CallExpr
                 if matches!(
@@ -306,6 +307,10 @@ impl<'u> Lower<'u, '_> {
             (Ty::Scalar(view), lens) => {
                 let varies = lens.contains(&None);
                 let is_implicit = c.kind() == CXCursor_UnexposedExpr;
+                // A pointer to bytes that all its uses take to point to something else: what is around this does so.
+                if is_implicit && p.view.bits() > view.bits() && types::of(inner) == types::of(c) {
+                    return Ok(p);
+                }
                 let from = match types::of(inner) {
                     Ty::Pointer(from) => from.flatten().1.len(),
                     from => from.flatten().1.len().saturating_sub(1),
@@ -553,13 +558,43 @@ pub(super) fn is_null(c: Cursor<'_>) -> bool {
     }
 }
 
+/// An expression without the casts around it.
+pub(super) fn unwrapped(e: Cursor<'_>) -> Cursor<'_> {
+    let e = peeled(e);
+    match (e.kind(), &operands(e)[..]) {
+        (CXCursor_CStyleCastExpr | CXCursor_CXXStaticCastExpr, &[.., inner]) => unwrapped(inner),
+        _ => e,
+    }
+}
+
 /// What an expression that names a `void *` makes of it, wherever one does.
 fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<Ty>>> {
     fn find<'u>(c: Cursor<'u>, p: Cursor<'u>, found: &mut Vec<Option<Ty>>) {
+        let is_it = |e: &Cursor<'u>| unwrapped(*e).referenced() == Some(p);
+        let parts = operands(c);
+        // Whether there is one, and which one it is, says nothing of what it points to.
+        let of_no_type = match c.kind() {
+            CXCursor_BinaryOperator => {
+                matches!(operator::binary(c), Ok(Binary::Compare(_)))
+                    && parts.iter().all(|e| is_it(e) || is_null(*e))
+            }
+            CXCursor_UnaryOperator => {
+                matches!(operator::unary(c), Ok(Unary::LogicalNot)) && parts.iter().all(is_it)
+            }
+            CXCursor_ReturnStmt => parts.iter().all(is_it),
+            _ => false,
+        };
+        if of_no_type {
+            return;
+        }
         let mut inner = c;
         while matches!(
             inner.kind(),
-            CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr
+            CXCursor_ParenExpr
+                | CXCursor_UnexposedExpr
+                | CXCursor_CStyleCastExpr
+                | CXCursor_CXXStaticCastExpr
+                | CXCursor_CXXReinterpretCastExpr
         ) && let Ok((sizes, next)) = cast_parts(inner)
         {
             if sizes.iter().any(|s| s.mentions(p)) {

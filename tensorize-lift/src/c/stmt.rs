@@ -255,6 +255,10 @@ impl<'u> Lower<'u, '_> {
             }
             return self.leave_function(None, c);
         }
+        // Every `return` gives the same parameter.
+        if self.frames.last().is_some_and(|f| f.returns_parameter) {
+            return self.leave_function(None, c);
+        }
         let dest = self.frames.last().and_then(|f| f.dest.clone());
         let value = match (operands(c).first(), dest) {
             (Some(&e), Some(dest)) => {

@@ -77,6 +77,9 @@ impl<'u> Lower<'u, '_> {
         let Some(o) = object.filter(|o| !self.is_this(*o)) else {
             return self.this(at);
         };
+        if let Some(given) = self.passed_on(peeled(o))? {
+            return self.called_on(Some(given), at);
+        }
         if self.is_in_array(o) {
             let p = self.element(o)?;
             return Ok(This::Element(self.settled_pointer(p)?));

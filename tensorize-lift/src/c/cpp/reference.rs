@@ -133,6 +133,7 @@ impl<'u> Lower<'u, '_> {
             members: None,
             object: None,
             vector: None,
+            returns_parameter: false,
         });
         let value = value(self);
         self.frames.pop();

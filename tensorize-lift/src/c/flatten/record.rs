@@ -83,6 +83,7 @@ impl<'u> Lower<'u, '_> {
                 _ => Err(unsupported("this use of a struct is not supported")),
             },
             CXCursor_CStyleCastExpr => self.record(operand(inner)?),
+            CXCursor_CallExpr if let Some(given) = self.passed_on(inner)? => self.record(given),
             CXCursor_CallExpr if optional::is_value(inner) => self.optional_contents(inner),
             CXCursor_ArraySubscriptExpr => {
                 let mut p = unsupported(
