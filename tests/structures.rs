@@ -25,7 +25,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 57, "{printed}");
+    assert_eq!(calls.count(), 59, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -113,6 +113,16 @@ fn generated_c_answers_where_it_can() {
     }
     answers(&lines, "C++ 24", "nearest original 0 target 3");
     answers(&lines, "C++ 24", "place_of original 0 target 2");
+    // What is given back is what was passed. Methods that are defined outside of their class.
+    answers(&lines, "C 20", "louder original 0 target 3");
+    answers(&lines, "C++ 26", "loudest original 0 target 2");
+    answers(&lines, "C++ 26", "made_louder original 0 target 2");
+    answers(
+        &lines,
+        "C++ 26",
+        "track_operator_times_is original 0 target 2",
+    );
+    answers(&lines, "C++ 26", "track_silence original 0 target 1");
     // A number that changes by another name, in an object that is passed by reference.
     answers(&lines, "C++ 25", "steer original 1 target 1");
     answers(&lines, "C++ 16", "scale_by original 1 target 1");

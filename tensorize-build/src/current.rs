@@ -17,6 +17,45 @@ pub fn wanted(metadata: &Metadata, file: &str, seen: &Preprocessed) -> BTreeSet<
         .collect()
 }
 
+/// The same by the names of the results that there are: a method or an overload is called otherwise in the text than its
+/// kernel is (`scale`, and `Image_scale`).
+pub fn wanted_of<'r>(
+    metadata: &Metadata,
+    file: &str,
+    seen: &Preprocessed,
+    records: impl Iterator<Item = &'r Record> + Clone,
+) -> BTreeSet<String> {
+    let own = records.filter(|r| r.file == file);
+    let mut names = BTreeSet::new();
+    for name in wanted(metadata, file, seen) {
+        let of_that_name = own.clone().any(|r| r.name == name);
+        let mut called = own.clone().filter(|r| is_called(r, &name)).peekable();
+        match called.peek() {
+            Some(_) if !of_that_name => names.extend(called.map(|r| r.name.clone())),
+            _ => _ = names.insert(name),
+        }
+    }
+    names
+}
+
+/// Whether the source calls a kernel's function so, without the scopes around it and a template's arguments.
+fn is_called(record: &Record, name: &str) -> bool {
+    let prototype = record.prototype.as_ref();
+    let source = prototype.and_then(|p| p.source.as_ref());
+    let call = source.map_or("", |s| s.call.as_str());
+    let mut depth = 0usize;
+    let scope = call.char_indices().rev().find(|(_, c)| {
+        match c {
+            '>' => depth += 1,
+            '<' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        *c == ':' && depth == 0
+    });
+    let own = &call[scope.map_or(0, |(at, _)| at + 1)..];
+    own.split('<').next() == Some(name)
+}
+
 /// Whether the record is about this kernel of this file, as the file is now.
 pub fn is_current(record: &Record, file: &str, seen: &Preprocessed, name: &str) -> bool {
     record.name == name && record.file == file && is_about(record, &seen.hashes_of(name))

@@ -274,7 +274,12 @@ fn wrapper(original: &Path, swapped: &[&Kernel], rename: bool) -> String {
         source.map_or_else(|| k.name.clone(), |s| s.symbol.clone())
     };
     for k in swapped {
-        text += &format!("#pragma weak {}\n", symbol(k));
+        let symbol = symbol(k);
+        text += &format!("#pragma weak {symbol}\n");
+        // GCC does not look for the pragma's name among the members of classes; its assembler does.
+        if language_of(original) == Language::Cpp {
+            text += &format!("#ifndef __clang__\n__asm__(\".weak {symbol}\");\n#endif\n");
+        }
     }
     text += &include;
     text += "#pragma GCC diagnostic ignored \"-Wmissing-attributes\"\n";

@@ -11,7 +11,7 @@ use crate::cache::Cache;
 use crate::compiler::{Settings, include_dir};
 use crate::config::{BuildManifest, Library, Metadata};
 use crate::cross::Cross;
-use crate::current::wanted;
+use crate::current::wanted_of;
 use crate::hash::{Preprocessed, preprocess};
 use crate::native::in_parallel;
 use crate::prototype;
@@ -221,8 +221,11 @@ impl Session {
                 "{file}: TENSORIZE_KERNEL stands before a declaration of `{name}`, which is not defined in this file"
             ));
         }
-        let mut names = wanted(&self.metadata, &file, seen);
-        names.extend(entries.names(&file).into_iter().map(String::from));
+        let stored = entries.names(&file).into_iter();
+        let of_file = stored.clone().flat_map(|name| entries.of(&file, name));
+        let records: Vec<&Record> = of_file.map(|e| &e.record).collect();
+        let mut names = wanted_of(&self.metadata, &file, seen, records.into_iter());
+        names.extend(stored.map(String::from));
         let kernels = names
             .into_iter()
             .map(|name| {

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use tensorize_build::config;
-use tensorize_build::current::{is_current, wanted};
+use tensorize_build::current::{is_current, wanted_of};
 use tensorize_build::hash::Preprocessed;
 use tensorize_build::store::{Contents, Store};
 use tensorize_ir::guard::Tier;
@@ -117,7 +117,8 @@ impl Gate<'_> {
                 self.out.diagnostic(&d);
                 self.code = self.code.worse(Code::CouldNotRun);
             }
-            for name in wanted(&self.package.metadata, &file, &seen) {
+            let records = self.contents.entries.iter().map(|e| &e.record);
+            for name in wanted_of(&self.package.metadata, &file, &seen, records) {
                 reports.push(self.kernel(&file, &shown, &seen, &name));
                 names.insert(name);
             }

@@ -103,7 +103,10 @@ impl Adaptor<'_> {
         }
         if let Some(i) = argument {
             let refers = self.source.returns.ends_with('&');
-            let points = matches!(self.source.params[i].shape, Shape::Struct { pointer: true, .. });
+            let points = matches!(
+                self.source.params[i].shape,
+                Shape::Struct { pointer: true, .. }
+            );
             let of = if refers && points { "*" } else { "" };
             writeln!(c, "    return {of}a{i};").ok();
         } else if self.source.result.is_some() {

@@ -4,7 +4,7 @@
 use super::{Session, warn};
 use crate::builder::Error;
 use crate::cross::Cross;
-use crate::current::{is_current, wanted};
+use crate::current::{is_current, wanted, wanted_of};
 use crate::hash::Preprocessed;
 use crate::store::Entry;
 use std::collections::BTreeMap;
@@ -114,9 +114,10 @@ impl Session {
 
     fn missing(&self, files: &[(String, Preprocessed)], entries: &[Entry]) -> Vec<String> {
         let mut missing = Vec::new();
+        let records = entries.iter().map(|e| &e.record);
         let entries = ByKernel::new(entries);
         for (file, seen) in files {
-            for name in wanted(&self.metadata, file, seen) {
+            for name in wanted_of(&self.metadata, file, seen, records.clone()) {
                 if entries.current(file, seen, &name).is_none() {
                     missing.push(format!("{file}::{name}"));
                 }

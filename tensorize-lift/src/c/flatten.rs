@@ -193,6 +193,19 @@ impl<'u> Lower<'u, '_> {
 
     /// Notes a parameter.
     pub fn add_parameter(&mut self, p: Cursor<'u>, name: &str, node: Node<'u>) {
+        let made = match &node {
+            Node::Leaf(_, params) => params.iter().find_map(|p| match p {
+                Param::Array { elem, .. } => Some(*elem),
+                _ => None,
+            }),
+            Node::Struct { .. } => None,
+        };
+        let plain = match types::of(p) {
+            Ty::Pointer(t) if *t == Ty::Void || !t.flatten().1.is_empty() => false,
+            // Bytes that are used as something else.
+            Ty::Pointer(t) => made.is_none() || t.as_scalar() == made,
+            _ => true,
+        };
         self.flat.roots.push(Root {
             name: name.into(),
             ty: if self.source.cpp {
@@ -201,7 +214,7 @@ impl<'u> Lower<'u, '_> {
             } else {
                 super::source::parameter_spelling(p)
             },
-            plain: !matches!(types::of(p), Ty::Pointer(t) if *t == Ty::Void || !t.flatten().1.is_empty()),
+            plain,
             global: None,
             node,
         });

@@ -5,8 +5,8 @@
 //! that nothing tests are dropped in the end.
 
 use super::call::helper;
-use super::expr::{negation, select};
 use super::effects::is_pure;
+use super::expr::{negation, select};
 use super::ffi::{Constant, Cursor};
 use super::lower::{Exit, ExitKind, Lower, Result, is_expression, operands};
 use super::operator::{self, Binary};

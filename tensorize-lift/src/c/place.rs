@@ -210,7 +210,10 @@ impl<'u> Lower<'u, '_> {
                 offset,
                 dims: dims.clone(),
                 view: match types::of(c) {
-                    Ty::Pointer(t) => t.flatten().0.as_scalar().unwrap_or(target.elem),
+                    // Of bytes that are used as something else, this is what they are.
+                    Ty::Pointer(t) => (t.flatten().0.as_scalar())
+                        .filter(|view| view.bits() == target.elem.bits())
+                        .unwrap_or(target.elem),
                     _ => target.elem,
                 },
             }),

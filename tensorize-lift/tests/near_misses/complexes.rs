@@ -4,7 +4,12 @@ use super::{Case, refuses_them};
 
 #[test]
 fn other_complex_arithmetic_is_another_kernel() {
-    refuses_them("complexes", "cpp", "#include <complex>\ntypedef std::complex<double> C;\n", CASES);
+    refuses_them(
+        "complexes",
+        "cpp",
+        "#include <complex>\ntypedef std::complex<double> C;\n",
+        CASES,
+    );
 }
 
 const CASES: &[Case] = &[
@@ -13,7 +18,10 @@ const CASES: &[Case] = &[
         &[
             ("a[i] * b[i]", "a[i] + b[i]"),
             ("a[i] * b[i]", "std::conj(a[i]) * b[i]"),
-            ("a[i] * b[i]", "C(a[i].real() * b[i].real(), a[i].imag() * b[i].imag())"),
+            (
+                "a[i] * b[i]",
+                "C(a[i].real() * b[i].real(), a[i].imag() * b[i].imag())",
+            ),
             ("a[i] * b[i]", "a[i] * b[i].real()"),
             ("a[i] * b[i]", "C(b[i].imag(), b[i].real()) * a[i]"),
             ("y[i] = a[i] * b[i]", "y[i] *= a[i]"),
@@ -50,7 +58,10 @@ const CASES: &[Case] = &[
         &[
             ("a[i] - b[i]", "b[i] - a[i]"),
             ("/ 2.0", "/ C(0, 2)"),
-            ("(a[i] - b[i]) / 2.0", "C((a[i] - b[i]).real() / 2.0, (a[i] - b[i]).imag())"),
+            (
+                "(a[i] - b[i]) / 2.0",
+                "C((a[i] - b[i]).real() / 2.0, (a[i] - b[i]).imag())",
+            ),
         ],
     ),
     (
@@ -58,7 +69,10 @@ const CASES: &[Case] = &[
         &[
             ("a[i] != b[i]", "a[i] == b[i]"),
             ("a[i] != b[i]", "a[i].real() != b[i].real()"),
-            ("a[i] != b[i]", "a[i].real() != b[i].real() && a[i].imag() != b[i].imag()"),
+            (
+                "a[i] != b[i]",
+                "a[i].real() != b[i].real() && a[i].imag() != b[i].imag()",
+            ),
             ("a[i] != b[i]", "std::conj(a[i]) != b[i]"),
         ],
     ),

@@ -2,11 +2,11 @@
 //! second. Some are near the rules of the prover, some have every construct of C and C++ that is supported.
 
 mod algorithms;
+mod complexes;
 mod conditions;
 mod constructs;
 mod convolutions;
 mod cpp;
-mod complexes;
 mod echoes;
 mod edges;
 mod ends;

@@ -87,10 +87,7 @@ fn binary(op: BinOp, a: &Expr, b: &Expr) -> Expr {
 }
 
 fn sum_of_products(op: BinOp, [a, b]: [&Expr; 2], [c, d]: [&Expr; 2]) -> Expr {
-    let (l, r) = (
-        binary(BinOp::Multiply, a, b),
-        binary(BinOp::Multiply, c, d),
-    );
+    let (l, r) = (binary(BinOp::Multiply, a, b), binary(BinOp::Multiply, c, d));
     Expr::binary(op, l, r)
 }
 
@@ -122,8 +119,7 @@ impl<'u> Lower<'u, '_> {
         if self.is_place(e) {
             return Ok(None);
         }
-        self.complex_result(&call, ty)
-            .map(|z| Some(Vec::from(z)))
+        self.complex_result(&call, ty).map(|z| Some(Vec::from(z)))
     }
 
     /// What a constructor makes.
@@ -350,7 +346,9 @@ impl<'u> Lower<'u, '_> {
                 return Ok(None);
             };
             if let ("=" | "+=" | "-=" | "*=" | "/=", Some(&r)) = (op, call.args.get(1)) {
-                return self.complex_assigned(first, op, r, call.at).map(|()| Some(None));
+                return self
+                    .complex_assigned(first, op, r, call.at)
+                    .map(|()| Some(None));
             }
             return Ok(None);
         }
@@ -449,8 +447,13 @@ impl<'u> Lower<'u, '_> {
 
 /// `r * cos(angle)` and `r * sin(angle)`
 fn on_circle(r: Expr, angle: Expr) -> Complex {
-    [UnOp::Cosine, UnOp::Sine]
-        .map(|f| binary(BinOp::Multiply, &r, &Expr::Unary(f, Box::new(angle.clone()))))
+    [UnOp::Cosine, UnOp::Sine].map(|f| {
+        binary(
+            BinOp::Multiply,
+            &r,
+            &Expr::Unary(f, Box::new(angle.clone())),
+        )
+    })
 }
 
 fn unsupported(at: Cursor<'_>) -> super::super::Problem {

@@ -72,7 +72,9 @@ pub(super) fn is_copied_plainly(t: Type<'_>) -> bool {
         _ => false,
     };
     let own = is_plain(declaration) || !written(declaration).iter().any(more);
-    own && members(declaration).iter().all(|f| is_copied_plainly(f.ty()))
+    own && members(declaration)
+        .iter()
+        .all(|f| is_copied_plainly(f.ty()))
 }
 
 /// The members of a struct in their order.

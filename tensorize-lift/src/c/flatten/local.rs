@@ -1,7 +1,7 @@
 //! Local structs of numbers: a variable for each member.
 
 use super::first_value::{First, first_value, is_constructed, names_a_member};
-use super::{Owner, element, Path, struct_declaration, struct_type};
+use super::{Owner, Path, element, struct_declaration, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::{in_std, is_pair};
 use crate::c::cpp::optional::{self, optional};

@@ -274,9 +274,7 @@ impl<'u> Lower<'u, '_> {
 
 /// The parameter that a kernel returns as it got it, by its number, if every `return` does that: a pointer (`return dst;`), or a
 /// reference to what it refers to (`return *this;`). With a pointer, the variable, which must not be assigned.
-pub(in crate::c) fn returned_parameter<'u>(
-    f: Cursor<'u>,
-) -> Option<(usize, Option<Cursor<'u>>)> {
+pub(in crate::c) fn returned_parameter<'u>(f: Cursor<'u>) -> Option<(usize, Option<Cursor<'u>>)> {
     let result = f.ty().result().canonical();
     if !matches!(result.kind(), CXType_Pointer | CXType_LValueReference) {
         return None;
@@ -304,7 +302,9 @@ pub(in crate::c) fn returned_parameter<'u>(
         let given = match this {
             true => (0, None),
             false => {
-                let d = e.referenced().filter(|_| e.kind() == CXCursor_DeclRefExpr)?;
+                let d = e
+                    .referenced()
+                    .filter(|_| e.kind() == CXCursor_DeclRefExpr)?;
                 let number = f.arguments().iter().position(|p| *p == d)?;
                 let t = d.ty().canonical();
                 // A base class may lie elsewhere in an object.

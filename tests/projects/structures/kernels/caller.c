@@ -114,6 +114,11 @@ int calls_from_c(int which)
         if (p[0].next != &other || p[0].by[2] != 3 || p[1].at[0] != 5 || p[1].weight != 8) return 1;
         return p[2].at[2] != 3 || p[2].alive != 7 || p[2].weight != 6.5 || p[2].next != &p[1];
     }
+    case 20: {
+        short s[] = {1, -2, 20000};
+        if (louder(s, 3) != s || louder(NULL, 3) || louder(s + 1, 0) != s + 1) return 1;
+        return s[0] != 2 || s[1] != -4 || s[2] != (short)40000;
+    }
     case 18:
     case 19: {
         /* apart, and each to the next one */

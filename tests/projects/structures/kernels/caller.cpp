@@ -151,6 +151,15 @@ extern "C" int calls_from_cpp(int which)
         if (x[0] != -2i || x[1] != 4.0 || x[2] != 4.0 + 12i) return 1;
         return turned_sum(y, {0, 1}) != std::complex<float>(-8, -12) || turned_sum(none, 1) != 0.0f;
     }
+    case 26: {
+        std::vector<float> v{1, -2, 3}, none;
+        float most = 7;
+        if (loudest(none, most) != found::none || most != 7 || loudest(v, most) != found::some || most != 3) return 1;
+        if (&made_louder(v, 2) != &v || v[1] != -4 || &made_louder(none, 2) != &none) return 1;
+        track t{{1, 2}, {3}};
+        if (&((t *= 2) *= 3) != &t || t.left[1] != 12 || t.right[0] != 18) return 1;
+        return t.silence() != &t || t.left[0] != 0 || t.right[0] != 18;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

@@ -195,6 +195,37 @@ void steer(std::complex<double> *x, int n, std::complex<double> &sum, const std:
 }
 
 TENSORIZE_KERNEL
+found loudest(const std::vector<float> &x, float &most)
+{
+    if (x.empty()) return found::none;
+    most = x[0];
+    for (float v : x) most = v > most ? v : most;
+    return found::some;
+}
+
+TENSORIZE_KERNEL
+std::vector<float> &made_louder(std::vector<float> &x, float by)
+{
+    for (float &v : x) v *= by;
+    return x;
+}
+
+TENSORIZE_KERNEL
+track &track::operator*=(float by)
+{
+    for (float &v : left) v *= by;
+    for (float &v : right) v *= by;
+    return *this;
+}
+
+TENSORIZE_KERNEL
+track *track::silence()
+{
+    for (float &v : left) v = 0;
+    return this;
+}
+
+TENSORIZE_KERNEL
 void turn_up(const channel *c, std::vector<std::complex<float>> &x)
 {
     for (auto &z : x) z = c->gain * z;

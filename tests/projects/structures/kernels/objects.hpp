@@ -34,6 +34,14 @@ std::complex<float> turned_sum(const std::vector<std::complex<float>> &x, std::c
 void steer(std::complex<double> *x, int n, std::complex<double> &sum, const std::complex<double> &by);
 struct channel { int number; std::complex<float> gain; };
 void turn_up(const channel *c, std::vector<std::complex<float>> &x);
+enum class found { none, some };
+found loudest(const std::vector<float> &x, float &most);
+std::vector<float> &made_louder(std::vector<float> &x, float by);
+struct track {
+    std::vector<float> left, right;
+    track &operator*=(float by);
+    track *silence();
+};
 void turn(const float by[2][2], float (&points)[3][2]);
 /* Nobody can make one without its size. */
 class table {

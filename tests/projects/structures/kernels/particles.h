@@ -10,5 +10,7 @@ struct particle {
 
 void advance(struct particle *p, int n, float dt);
 void shifted(struct particle *to, const struct particle *from, int n);
+/* Gives back what it got. */
+void *louder(void *samples, int n);
 
 #endif
