@@ -115,7 +115,7 @@ fn generated_c_answers_where_it_can() {
     answers(&lines, "C++ 24", "place_of original 0 target 2");
     // What is given back is what was passed. Methods that are defined outside of their class.
     answers(&lines, "C 20", "louder original 0 target 3");
-    answers(&lines, "C++ 26", "loudest original 0 target 2");
+    answers(&lines, "C++ 26", "loudest original 1 target 1");
     answers(&lines, "C++ 26", "made_louder original 0 target 2");
     answers(
         &lines,

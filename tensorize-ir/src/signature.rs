@@ -84,6 +84,9 @@ pub struct Field {
     /// If it is private, its type, which code that is to reach it has to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<String>,
+    /// If it is a reference, how many bytes of the class that declares it lie before what the reference is kept in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<u64>,
     /// What becomes of it.
     pub shape: Shape,
 }
@@ -509,6 +512,7 @@ mod tests {
             name: name.into(),
             base: None,
             hidden: None,
+            reference: None,
             shape,
         };
         Source {

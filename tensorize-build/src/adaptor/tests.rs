@@ -16,6 +16,7 @@ fn matrix() -> (Source, Vec<Flat>) {
         name: name.into(),
         base: None,
         hidden: None,
+        reference: None,
         shape,
     };
     let fields = vec![
@@ -244,6 +245,7 @@ fn an_object_that_is_built_is_not_ended() {
         name: name.into(),
         base: None,
         hidden: ty.map(String::from),
+        reference: None,
         shape,
     };
     let fields = vec![

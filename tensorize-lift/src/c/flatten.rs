@@ -483,6 +483,7 @@ impl<'u> Lower<'u, '_> {
                         name: name_of(f),
                         base: record::base_of(declaration, f),
                         hidden: record::hidden(f),
+                        reference: record::is_reference(f).then(|| f.offset_in_struct()).flatten(),
                         shape: self.shape_of(n, params),
                     })
                     .collect();

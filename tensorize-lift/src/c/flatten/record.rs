@@ -156,13 +156,15 @@ impl<'u> Lower<'u, '_> {
                 None => {
                     let (inner, t, pointer) = struct_type(field.ty())
                         .ok_or_else(|| unsupported("a struct of this kind is not supported"))?;
+                    // What it refers to is no part of what holds it.
+                    let elsewhere = pointer || is_reference(field);
                     let made = Node::Struct {
                         pointer,
-                        shared: pointer,
+                        shared: elsewhere,
                         declaration: inner,
                         ty: bare(t),
                         prefix: format!("{prefix}_{}", called(field)),
-                        is_const: t.canonical().is_const() || !pointer && *is_const,
+                        is_const: t.canonical().is_const() || !elsewhere && *is_const,
                         fields: vec![],
                     };
                     fields.push((field, made));
@@ -461,6 +463,11 @@ impl<'u> Lower<'u, '_> {
     pub fn forget_record(&mut self, d: Cursor<'u>) {
         self.flat.records.remove(&d);
     }
+}
+
+/// Whether a member is a reference.
+pub(super) fn is_reference(field: Cursor<'_>) -> bool {
+    field.ty().canonical().kind() == CXType_LValueReference
 }
 
 /// The type of a private member.

@@ -135,6 +135,7 @@ impl<'u> Lower<'u, '_> {
                 name: format!("std::get<{i}>"),
                 base: None,
                 hidden: None,
+                reference: None,
                 shape: Shape::Place { to, len: 1 },
             });
         }
@@ -261,6 +262,7 @@ impl<'u> Lower<'u, '_> {
                 name: super::name_of(field),
                 base: None,
                 hidden: super::record::hidden(field),
+                reference: None,
                 shape,
             });
         }
