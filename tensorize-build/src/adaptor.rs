@@ -93,6 +93,8 @@ struct tensorize_call {
     const char *refused;
     void *allocate;
     void *settle;
+    const void *const *moved;
+    __SIZE_TYPE__ moved_count;
 };
 ";
 

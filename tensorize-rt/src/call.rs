@@ -18,6 +18,9 @@ pub struct Call {
     refused: *const c_char,
     allocate: Option<unsafe extern "C" fn(*const *mut c_void, i64, i64, i64) -> *mut c_void>,
     settle: Option<unsafe extern "C" fn(*const *mut c_void, i64, i64, i64, i64)>,
+    /// Vectors that get their elements when the call ends: each one's address, and its elements' first and last byte.
+    moved: *const *const c_void,
+    moved_count: usize,
 }
 
 /// A call with flat arguments.
@@ -28,6 +31,8 @@ pub static FLAT: Call = Call {
     refused: ptr::null(),
     allocate: None,
     settle: None,
+    moved: ptr::null(),
+    moved_count: 0,
 };
 
 // SAFETY: `FLAT` points to nothing; other values are not shared.
@@ -72,16 +77,23 @@ impl Call {
         Err(why.to_string_lossy().into_owned().into())
     }
 
-    /// An error if the kernel writes to what the shim has read: the flat form would not see it.
+    /// An error if the kernel writes to what the shim has read: the flat form would not see it. Or if anything else lies in a
+    /// vector whose elements are kept elsewhere until the call ends. `blocks` are the rows that were copied.
     pub fn keeps_apart(
         &self,
         arrays: &[Array],
         tables: &[(*const *mut c_void, Option<RowRange>)],
+        blocks: &[&Block],
     ) -> Result<(), Misfit> {
         let fixed = match self.fixed_count {
             0 => &[],
             // SAFETY: the shim's array of so many pairs.
             n => unsafe { std::slice::from_raw_parts(self.fixed, 2 * n) },
+        };
+        let moved = match self.moved_count {
+            0 => &[],
+            // SAFETY: the shim's array of so many triples.
+            n => unsafe { std::slice::from_raw_parts(self.moved, 3 * n) },
         };
         let entries = tables.iter().filter_map(|(table, rows)| {
             let at = |i: i64| table.wrapping_offset(i as isize) as usize;
@@ -92,10 +104,29 @@ impl Call {
             .map(|pair| (pair[0] as usize, pair[1] as usize))
             .chain(entries)
             .collect();
-        for a in arrays.iter().filter(|a| a.writes) {
-            let (start, end) = a.range().ok_or("its sizes are too large")?;
-            if read.iter().any(|(lo, hi)| start < *hi && *lo < end) {
+        let overlap = |a: (usize, usize), b: (usize, usize)| a.0 < b.1 && b.0 < a.1;
+        let vectors: Vec<(usize, (usize, usize))> = moved
+            .chunks(3)
+            .map(|v| (v[0] as usize, (v[1] as usize, v[2] as usize)))
+            .collect();
+        for a in arrays {
+            let range = a.range().ok_or("its sizes are too large")?;
+            if a.writes && read.iter().any(|r| overlap(range, *r)) {
                 return Err(format!("`{}` overlaps with the arguments themselves", a.name).into());
+            }
+            if vectors.iter().any(|(_, v)| overlap(range, *v)) {
+                let name = a.name;
+                return Err(format!("`{name}` overlaps with a vector that changes its length").into());
+            }
+        }
+        let mut rows = blocks.iter().flat_map(|b| b.ranges());
+        if rows.any(|p| p.writes && read.iter().any(|r| overlap((p.start, p.end), *r))) {
+            return Err("rows overlap with the arguments themselves".into());
+        }
+        for (i, (object, elements)) in vectors.iter().enumerate() {
+            let twice = vectors[..i].iter().any(|(o, _)| o == object);
+            if twice || read.iter().any(|r| overlap(*elements, *r)) {
+                return Err("a vector that changes its length is passed as something else, too".into());
             }
         }
         Ok(())

@@ -21,6 +21,8 @@ struct tensorize_call {
     const char *refused;
     void *(*allocate)(void *const *arguments, __INT64_TYPE__ which, __INT64_TYPE__ count, __INT64_TYPE__ pitch);
     void (*settle)(void *const *arguments, __INT64_TYPE__ which, __INT64_TYPE__ rows, __INT64_TYPE__ size, __INT64_TYPE__ pitch);
+    const void *const *moved;
+    std::size_t moved_count;
 };
 namespace tensorize {
 /* Without `__restrict`, which traits of the library do not know, nor casts. */

@@ -82,7 +82,7 @@ impl Adaptor<'_> {
             c,
             "    tensorize_call call = {{ arguments, nullptr, 0, nullptr,\n        \
              [](void *const *arguments, {I64} which, {I64} count, {I64} pitch) -> void * {{ (void)arguments; (void)which; (void)count; (void)pitch; {}return nullptr; }},\n        \
-             [](void *const *arguments, {I64} which, {I64} rows, {I64} size, {I64} pitch) {{ (void)arguments; (void)which; (void)rows; (void)size; (void)pitch; {}}} }};",
+             [](void *const *arguments, {I64} which, {I64} rows, {I64} size, {I64} pitch) {{ (void)arguments; (void)which; (void)rows; (void)size; (void)pitch; {}}}, nullptr, 0 }};",
             growing.allocate, growing.settle
         )
         .ok();

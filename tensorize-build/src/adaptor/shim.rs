@@ -13,6 +13,8 @@ pub(super) struct Parts {
     pub flat: Vec<(String, String)>,
     /// What the flat form has read already, so that the kernel must not write to it: address and size.
     fixed: Vec<(String, String)>,
+    /// Vectors that get their elements when the call ends.
+    moved: Vec<String>,
     /// Conditions under which the flat form does not fit, with the reason.
     refused: Vec<(String, String)>,
     /// What is taken apart is a variable of the file, no copy.
@@ -87,7 +89,7 @@ impl Adaptor<'_> {
             params.join(", ")
         );
         writeln!(c, "    void *arguments[] = {{ {} }};", addresses.join(", ")).ok();
-        c += "    struct tensorize_call call = { arguments, 0, 0, 0, 0, 0 };\n";
+        c += "    struct tensorize_call call = { arguments, 0, 0, 0, 0, 0, 0, 0 };\n";
         self.finish(&mut c, &parts, dispatcher)?;
         c += &end;
         c += "}\n";
@@ -152,6 +154,15 @@ impl Adaptor<'_> {
                 parts.fixed.len()
             )
             .ok();
+        }
+        if !parts.moved.is_empty() {
+            let each = |v: &String| {
+                format!("{}, {v}.data(), {v}.data() + {v}.size()", first_byte(v))
+            };
+            let moved: Vec<String> = parts.moved.iter().map(each).collect();
+            writeln!(c, "    const void *moved[] = {{ {} }};", moved.join(", ")).ok();
+            let count = parts.moved.len();
+            writeln!(c, "    call.moved = moved; call.moved_count = {count};").ok();
         }
         let mut arguments = String::new();
         for f in self.flat {
@@ -302,9 +313,13 @@ impl Adaptor<'_> {
                 if let Some(r) = resized {
                     parts.flat.push((r.clone(), "0".into()));
                 }
-                match is_const {
-                    true => self.fix_object(value, parts),
-                    false => self.fix_around_elements(value, parts),
+                match (is_const, resized) {
+                    (true, _) => self.fix_object(value, parts),
+                    (false, None) => self.fix_around_elements(value, parts),
+                    (false, Some(_)) => {
+                        self.fix_around_elements(value, parts);
+                        parts.moved.push(value.into());
+                    }
                 }
             }
             Shape::Span { to, size, .. } => {

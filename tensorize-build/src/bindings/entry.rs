@@ -352,12 +352,13 @@ impl Writer<'_> {
             .iter()
             .map(|n| format!("if !__gather {{ __others.push(&__arrays[{n}]); }}\n"))
             .collect();
+        let borrowed = blocks.join(", ");
         let apart = match blocks.is_empty() {
             true => String::new(),
             false => format!(
                 "let mut __others: Vec<&rt::Array> = vec![{}];\n{more}rt::rows_apart(&[{}], &__others)?;\n",
                 others.join(", "),
-                blocks.join(", ")
+                borrowed
             ),
         };
         let with_bounds = "__bounds.as_ref().map_or(::core::ptr::null(), |b| b.as_ptr())";
@@ -453,7 +454,7 @@ impl Writer<'_> {
              super::guards_{name}({names}).ok_or(\"a guard does not hold\")?;\n\
              {room}\
              let __arrays = super::arrays_{name}({names}).ok_or(\"its sizes are too large\")?;\n\
-             __call.keeps_apart(&__arrays, &[{tables}])?;\n\
+             __call.keeps_apart(&__arrays, &[{tables}], &[{borrowed}])?;\n\
              {apart}\
              __bounds = {source_bounds};\n\
              }} else {{\n\

@@ -114,6 +114,15 @@ int calls_from_c(int which)
         if (p[0].next != &other || p[0].by[2] != 3 || p[1].at[0] != 5 || p[1].weight != 8) return 1;
         return p[2].at[2] != 3 || p[2].alive != 7 || p[2].weight != 6.5 || p[2].next != &p[1];
     }
+    case 21:
+    case 22: {
+        /* what is added is one of the numbers that it is added to; rows one after the other, or anywhere */
+        int b[] = {1, 2, 3, 4, 5, 6}, by = 1, *one[] = {b, b + 3}, *other[] = {b + 3, b};
+        shift_rows(one, 2, 3, &by);
+        shift_rows(which == 21 ? one : other, 2, 3, &b[1]);
+        if (which == 21) return b[0] != 5 || b[1] != 6 || b[2] != 10 || b[3] != 11 || b[5] != 13;
+        return b[0] != 5 || b[1] != 6 || b[2] != 10 || b[3] != 8 || b[5] != 10;
+    }
     case 20: {
         short s[] = {1, -2, 20000};
         if (louder(s, 3) != s || louder(NULL, 3) || louder(s + 1, 0) != s + 1) return 1;

@@ -151,6 +151,24 @@ extern "C" int calls_from_cpp(int which)
         if (x[0] != -2i || x[1] != 4.0 || x[2] != 4.0 + 12i) return 1;
         return turned_sum(y, {0, 1}) != std::complex<float>(-8, -12) || turned_sum(none, 1) != 0.0f;
     }
+    case 27: {
+        // Each with arguments that are apart, and then with one that lies in the vector.
+        const int three = 3, x[] = {7, 8};
+        std::vector<int> v{2, 3, 4, 5}, w{1, 2, 3, 4}, expected{1, 2, 3, 4, 7, 8};
+        scaled_without_last(v, three);
+        scaled_without_last(v, v[0]);
+        if (v != std::vector<int>{36, 324}) return 1;
+        w.reserve(50);
+        int doubled[2];
+        appended(x, 2, w, doubled);
+        if (w != expected || doubled[1] != 16) return 1;
+        appended(x, 2, w, w.data());
+        if (w != std::vector<int>{14, 16, 3, 4, 7, 8, 7, 8}) return 1;
+        std::vector<std::vector<int>> m{{1, 2}, {3, 4}};
+        scaled_rows(m, three);
+        scaled_rows(m, m[0][1]);
+        return m != std::vector<std::vector<int>>{{18, 36}, {324, 432}};
+    }
     case 26: {
         std::vector<float> v{1, -2, 3}, none;
         float most = 7;

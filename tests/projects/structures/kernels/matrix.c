@@ -77,3 +77,10 @@ float mean_over(const long dims[], const float *x)
         for (long j = 0; j < dims[0]; j++) s += x[i * dims[0] + j];
     return s / (dims[0] * dims[2]);
 }
+
+TENSORIZE_KERNEL
+void shift_rows(int **m, int rows, int cols, const int *by)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < cols; j++) m[i][j] += *by;
+}

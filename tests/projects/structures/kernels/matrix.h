@@ -13,4 +13,5 @@ struct range range_of(const float *x, int n);
 void total(struct stats *s, const float *x);
 void daxpy_(const int *n, const double *alpha, const double *x, double *y);
 float mean_over(const long dims[], const float *x);
+void shift_rows(int **m, int rows, int cols, const int *by);
 #endif

@@ -195,6 +195,29 @@ void steer(std::complex<double> *x, int n, std::complex<double> &sum, const std:
 }
 
 TENSORIZE_KERNEL
+void scaled_without_last(std::vector<int> &v, const int &by)
+{
+    v.pop_back();
+    for (int &x : v) x *= by;
+}
+
+TENSORIZE_KERNEL
+void appended(const int *x, int n, std::vector<int> &to, int *doubled)
+{
+    for (int i = 0; i < n; i++) {
+        to.push_back(x[i]);
+        doubled[i] = x[i] * 2;
+    }
+}
+
+TENSORIZE_KERNEL
+void scaled_rows(std::vector<std::vector<int>> &m, const int &by)
+{
+    for (auto &row : m)
+        for (int &x : row) x *= by;
+}
+
+TENSORIZE_KERNEL
 found loudest(const std::vector<float> &x, float &most)
 {
     if (x.empty()) return found::none;

@@ -34,6 +34,9 @@ std::complex<float> turned_sum(const std::vector<std::complex<float>> &x, std::c
 void steer(std::complex<double> *x, int n, std::complex<double> &sum, const std::complex<double> &by);
 struct channel { int number; std::complex<float> gain; };
 void turn_up(const channel *c, std::vector<std::complex<float>> &x);
+void scaled_without_last(std::vector<int> &v, const int &by);
+void appended(const int *x, int n, std::vector<int> &to, int *doubled);
+void scaled_rows(std::vector<std::vector<int>> &m, const int &by);
 enum class found { none, some };
 found loudest(const std::vector<float> &x, float &most);
 std::vector<float> &made_louder(std::vector<float> &x, float by);
