@@ -331,6 +331,14 @@ impl<'u, 's> Lower<'u, 's> {
                 f,
             ));
         }
+        // `void f(void) __asm__("g");`
+        let for_linker = f.mangling();
+        let for_linker = for_linker.trim_start_matches('\u{1}');
+        let called = f.spelling();
+        if !source.cpp && for_linker != called && for_linker.strip_prefix('_') != Some(&called) {
+            let message = format!("'{called}' has another name, '{for_linker}', for the linker");
+            return Err(problem(codes::INLINE_ASM, message, f));
+        }
         let mut lower = Lower {
             source,
             used_names: HashMap::new(),

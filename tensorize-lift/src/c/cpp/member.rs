@@ -10,6 +10,7 @@ use super::call::Call;
 use super::class::Class;
 use super::scan;
 use super::seq::{Seq, index_of, int};
+use clang_sys::CXCursor_VarDecl;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
@@ -73,7 +74,19 @@ impl<'u> Lower<'u, '_> {
                 let dest = self.seq(call.arg(0)?)?;
                 self.set_len(&dest, int(0), c)?;
             }
-            ("reserve", 2) | ("shrink_to_fit", 1) if on_vector => {}
+            ("reserve", 2) | ("shrink_to_fit", 1) if on_vector => {
+                // Its caller may go by how many elements have room. One that grows here has room for these.
+                let variable = scan::named(call.arg(0)?);
+                let own = variable.is_some_and(|d| {
+                    d.kind() == CXCursor_VarDecl && !matches!(types::of(d), Ty::Reference(_))
+                });
+                if !own && self.seq(call.arg(0)?)?.size.is_none() {
+                    let message = "how much room a vector has is changed, which has to stay";
+                    let mut p = problem(codes::ALLOCATION, message, c);
+                    p.help = Some("reserve where the vector grows".into());
+                    return Err(p);
+                }
+            }
             ("resize", 2 | 3) if on_vector => {
                 let dest = self.seq(call.arg(0)?)?;
                 self.resize(&dest, call.arg(1)?, call.args.get(2).copied(), call)?;
