@@ -9,7 +9,7 @@ use tensorize_ir::guard::Tier;
 use tensorize_ir::inputs::{Case, Palette, Spec};
 use tensorize_ir::loopir::interp::{Program, Stop};
 use tensorize_ir::memory::{Inputs, Outputs};
-use tensorize_ir::signature::Language;
+use tensorize_ir::signature::{Language, Shape};
 use tensorize_ir::{loopir, tensir};
 use tensorize_prove::Proof;
 
@@ -324,6 +324,9 @@ impl Checker<'_> {
             Err(Stop::StepLimit) => return Ok(Err(Skip::TooLong)),
             Err(_) => return Ok(Err(Skip::Undefined)),
         };
+        if self.needs_null(&inputs, how) {
+            return Ok(Err(Skip::Undefined));
+        }
         let mut interpreted = |inputs: &Inputs| tensir::interpret(self.kernel.summary, inputs);
         let summary = match interpreted(&inputs) {
             Ok(outputs) => outputs,
@@ -347,6 +350,25 @@ impl Checker<'_> {
             lifted,
             summary,
         }))
+    }
+
+    /// Whether the loop touches an element behind a null pointer.
+    fn needs_null(&self, inputs: &Inputs, how: &Comparison) -> bool {
+        let source = (self.all.signature(self.kernel.function)).and_then(|s| s.source.as_ref());
+        let shapes = source.iter().flat_map(|s| s.given());
+        let mut without = inputs.clone();
+        for leaf in shapes.flat_map(Shape::leaves) {
+            let (Shape::Pointer { to, given: Some(g) } | Shape::Rows { to, given: Some(g), .. }) =
+                leaf
+            else {
+                continue;
+            };
+            let is_null = inputs.scalars.get(g.as_str()).is_some_and(|v| !v.is_true());
+            if let (true, Some(b)) = (is_null, without.arrays.get_mut(to.as_str())) {
+                b.data.clear();
+            }
+        }
+        without != *inputs && self.program.run(&mut without, how.limit_steps).is_err()
     }
 
     /// Ours, that is, and not the input's: the proof says which elements are touched.
