@@ -101,7 +101,7 @@ impl fmt::Display for Loosened {
             }
             Cause::Open => f.write_str(
                 "C leaves open how an operation is rounded, or which of two zeros it gives (a fused product and \
-                 sum, a product of complex numbers, `fmin`, `fmax`, `pow`)",
+                 sum, a product of complex numbers, what is kept in a `long double`, `fmin`, `fmax`, `pow`)",
             ),
             Cause::Asked => {
                 f.write_str("the compiler's flags allow for another order, or for other roundings")

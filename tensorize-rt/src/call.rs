@@ -116,7 +116,9 @@ impl Call {
             }
             if vectors.iter().any(|(_, v)| overlap(range, *v)) {
                 let name = a.name;
-                return Err(format!("`{name}` overlaps with a vector that changes its length").into());
+                return Err(
+                    format!("`{name}` overlaps with a vector that changes its length").into(),
+                );
             }
         }
         let mut rows = blocks.iter().flat_map(|b| b.ranges());
@@ -126,7 +128,9 @@ impl Call {
         for (i, (object, elements)) in vectors.iter().enumerate() {
             let twice = vectors[..i].iter().any(|(o, _)| o == object);
             if twice || read.iter().any(|r| overlap(*elements, *r)) {
-                return Err("a vector that changes its length is passed as something else, too".into());
+                return Err(
+                    "a vector that changes its length is passed as something else, too".into(),
+                );
             }
         }
         Ok(())

@@ -358,8 +358,10 @@ impl Checker<'_> {
         let shapes = source.iter().flat_map(|s| s.given());
         let mut without = inputs.clone();
         for leaf in shapes.flat_map(Shape::leaves) {
-            let (Shape::Pointer { to, given: Some(g) } | Shape::Rows { to, given: Some(g), .. }) =
-                leaf
+            let (Shape::Pointer { to, given: Some(g) }
+            | Shape::Rows {
+                to, given: Some(g), ..
+            }) = leaf
             else {
                 continue;
             };

@@ -156,9 +156,8 @@ impl Adaptor<'_> {
             .ok();
         }
         if !parts.moved.is_empty() {
-            let each = |v: &String| {
-                format!("{}, {v}.data(), {v}.data() + {v}.size()", first_byte(v))
-            };
+            let each =
+                |v: &String| format!("{}, {v}.data(), {v}.data() + {v}.size()", first_byte(v));
             let moved: Vec<String> = parts.moved.iter().map(each).collect();
             writeln!(c, "    const void *moved[] = {{ {} }};", moved.join(", ")).ok();
             let count = parts.moved.len();

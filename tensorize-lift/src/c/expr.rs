@@ -27,6 +27,7 @@ impl<'u> Lower<'u, '_> {
                 c,
             ));
         }
+        self.fused |= types::is_long_double(c);
         self.depth += 1;
         let e = self.value_unchecked(c, ty);
         self.depth -= 1;

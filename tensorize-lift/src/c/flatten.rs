@@ -154,6 +154,18 @@ fn struct_type(t: Type<'_>) -> Option<(Cursor<'_>, Type<'_>, bool)> {
     Some((struct_declaration(inner)?, inner, pointer))
 }
 
+/// A union behind a pointer to `const`: one of its members is read as if it were all there is.
+fn const_union(t: Type<'_>) -> Option<(Cursor<'_>, Type<'_>, bool)> {
+    let inner = t.canonical().pointee();
+    let declaration = inner.canonical().declaration();
+    let declaration = declaration.definition().unwrap_or(declaration);
+    let is_one = t.canonical().kind() == CXType_Pointer
+        && declaration.kind() == CXCursor_UnionDecl
+        && inner.canonical().is_const()
+        && !inner.canonical().is_volatile();
+    is_one.then_some((declaration, inner, true))
+}
+
 /// The type's name without qualifiers.
 fn bare(t: Type<'_>) -> String {
     let words = t.canonical().spelling();
@@ -237,7 +249,8 @@ impl<'u> Lower<'u, '_> {
         }
         // A pointer to what nobody here knows can be passed on, and that is all.
         let complete = |(_, t, _): &(_, Type<'_>, _)| t.canonical().size().is_some();
-        if let Some((declaration, t, pointer)) = struct_type(p.ty()).filter(complete) {
+        let held = struct_type(p.ty()).or_else(|| const_union(p.ty()));
+        if let Some((declaration, t, pointer)) = held.filter(complete) {
             let by_value = !pointer && p.ty().canonical().kind() == CXType_Record;
             if by_value && self.source.cpp && !element::is_copied_plainly(t) {
                 let mut refused = problem(
@@ -483,7 +496,9 @@ impl<'u> Lower<'u, '_> {
                         name: name_of(f),
                         base: record::base_of(declaration, f),
                         hidden: record::hidden(f),
-                        reference: record::is_reference(f).then(|| f.offset_in_struct()).flatten(),
+                        reference: record::is_reference(f)
+                            .then(|| f.offset_in_struct())
+                            .flatten(),
                         shape: self.shape_of(n, params),
                     })
                     .collect();

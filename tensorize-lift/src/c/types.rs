@@ -80,8 +80,21 @@ pub(super) fn read(t: Type<'_>) -> Ty {
 pub(super) fn of(c: Cursor<'_>) -> Ty {
     match read(c.ty()) {
         Ty::Array(inner, _) if is_decayed(c) => Ty::Pointer(inner),
+        Ty::Other(..) if is_long_double(c) => Ty::Scalar(ScalarType::F64),
         t => t,
     }
+}
+
+/// Whether this is a number that is kept in a `long double`, for a time: a local variable or an expression. It is computed in
+/// `double`, and no more than equality over the reals is claimed of what is made of it. In memory that others see, it is
+/// another thing.
+pub(super) fn is_long_double(c: Cursor<'_>) -> bool {
+    let t = c.ty().canonical();
+    let local = match c.kind() {
+        CXCursor_VarDecl => c.storage() != CX_SC_Static && c.storage() != CX_SC_Extern,
+        kind => super::lower::is_expression(kind),
+    };
+    t.kind() == CXType_LongDouble && !t.is_volatile() && local
 }
 
 fn is_decayed(c: Cursor<'_>) -> bool {

@@ -151,6 +151,9 @@ impl<'u> Lower<'u, '_> {
             if !has_field(*declaration, field) {
                 return Err(unsupported("a member of a union or of an unnamed struct"));
             }
+            if is_second_of_union(*declaration, fields, field) {
+                return Err(unsupported("two members of a union are used"));
+            }
             let place = match fields.iter().position(|(f, _)| *f == field) {
                 Some(place) => place,
                 None => {
@@ -386,6 +389,14 @@ impl<'u> Lower<'u, '_> {
         }
         match self.node(path, at)? {
             Node::Struct {
+                declaration,
+                fields,
+                ..
+            } if is_second_of_union(*declaration, fields, field) => {
+                let message = "two members of a union are used";
+                Err(problem(codes::RECORD, message, at))
+            }
+            Node::Struct {
                 is_const,
                 prefix,
                 declaration,
@@ -463,6 +474,15 @@ impl<'u> Lower<'u, '_> {
     pub fn forget_record(&mut self, d: Cursor<'u>) {
         self.flat.records.remove(&d);
     }
+}
+
+/// Whether another member of a union is in use already: what lies in the one says what lies in the other.
+fn is_second_of_union<'u>(
+    declaration: Cursor<'u>,
+    used: &[(Cursor<'u>, Node<'u>)],
+    field: Cursor<'u>,
+) -> bool {
+    declaration.kind() == CXCursor_UnionDecl && used.iter().any(|(f, _)| *f != field)
 }
 
 /// Whether a member is a reference.
