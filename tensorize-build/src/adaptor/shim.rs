@@ -215,6 +215,8 @@ impl Adaptor<'_> {
                 let start = if *pointer {
                     parts.not_null(value, called);
                     format!("(const char *)({value})")
+                } else if self.language() == Language::C {
+                    format!("(const char *)&{value}")
                 } else {
                     first_byte(value)
                 };

@@ -413,6 +413,21 @@ impl Adaptor<'_> {
                     self.fill(&f.shape, &place, around)?;
                     continue;
                 }
+                Shape::Numbers { pointer: false, at } => {
+                    let start = match self.language() {
+                        Language::C => format!("(char *)&{place}"),
+                        Language::Cpp => format!("(char *)({})", super::shim::first_byte(&place)),
+                    };
+                    for Number { index, to } in at {
+                        let (ty, value) = (self.type_of(to)?, local(to));
+                        writeln!(
+                            around.before,
+                            "    __builtin_memcpy({start} + {index} * sizeof({ty}), &{value}, sizeof({ty}));"
+                        )
+                        .ok();
+                    }
+                    continue;
+                }
                 shape => self.built(shape, &place, around)?,
             };
             // A field may be `const`.

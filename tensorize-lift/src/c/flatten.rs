@@ -15,6 +15,7 @@ mod numbers;
 mod object;
 mod record;
 mod result;
+mod shapes;
 mod unused;
 
 pub(super) use apart::returns_reference;

@@ -439,6 +439,7 @@ impl<'u, 's> Lower<'u, 's> {
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
         super::scalars::replace(&mut lower.arrays, ret.is_some(), &mut body);
+        lower.name_shapes(&mut body);
         let (params, described) = lower.flat_signature(result)?;
         for p in &params {
             // A cast can take `const` away, and callers go by the type.

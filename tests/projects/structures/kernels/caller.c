@@ -114,6 +114,15 @@ int calls_from_c(int which)
         if (p[0].next != &other || p[0].by[2] != 3 || p[1].at[0] != 5 || p[1].weight != 8) return 1;
         return p[2].at[2] != 3 || p[2].alive != 7 || p[2].weight != 6.5 || p[2].next != &p[1];
     }
+    case 23: {
+        int at[7] = {0};
+        struct block b = {{2, 99, 3}, at}, itself = {{3, 99, 2}, itself.dims};
+        fill_block(&b, 5);
+        /* the second size changes, and with it what is still to be done */
+        fill_block(&itself, 1);
+        if (at[0] != 5 || at[5] != 5 || at[6]) return 1;
+        return itself.dims[0] != 1 || itself.dims[1] != 1 || itself.dims[2] != 2;
+    }
     case 21:
     case 22: {
         /* what is added is one of the numbers that it is added to; rows one after the other, or anywhere */

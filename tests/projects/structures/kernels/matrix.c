@@ -84,3 +84,10 @@ void shift_rows(int **m, int rows, int cols, const int *by)
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < cols; j++) m[i][j] += *by;
 }
+
+TENSORIZE_KERNEL
+void fill_block(const struct block *b, int value)
+{
+    for (int i = 0; i < b->dims[0]; i++)
+        for (int j = 0; j < b->dims[2]; j++) b->at[i * b->dims[2] + j] = value;
+}

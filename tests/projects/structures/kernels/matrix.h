@@ -14,4 +14,6 @@ void total(struct stats *s, const float *x);
 void daxpy_(const int *n, const double *alpha, const double *x, double *y);
 float mean_over(const long dims[], const float *x);
 void shift_rows(int **m, int rows, int cols, const int *by);
+struct block { int dims[3]; int *at; };
+void fill_block(const struct block *b, int value);
 #endif
