@@ -19,6 +19,7 @@ mod expr;
 mod ffi;
 mod flags;
 mod flatten;
+mod given_back;
 mod goto;
 mod initializer;
 mod jump;

@@ -3,7 +3,7 @@
 use super::codes;
 use super::ffi::Cursor;
 use super::flatten::StructArgument;
-use super::lower::{ExitKind, Frame, Lower, Result, convert, peeled, problem, scalar_type};
+use super::lower::{ExitKind, Frame, Lower, Result, convert, problem, scalar_type};
 use super::types::{self, Ty};
 use super::{math, memory, simd};
 use clang_sys::*;
@@ -366,49 +366,6 @@ impl<'u> Lower<'u, '_> {
             lanes: names.into_iter().map(|n| Expr::Var(n, ty)).collect(),
         });
         Ok(result.map(|(var, ty)| Expr::Var(var, ty)))
-    }
-
-    /// The parameter that a helper returns as it got it, by its number.
-    fn passes_on(&self, definition: Cursor<'u>) -> Option<usize> {
-        let (number, p) = super::flatten::returned_parameter(definition)?;
-        (!p.is_some_and(|p| self.assigned.contains(&p))).then_some(number)
-    }
-
-    /// Runs a helper that returns one of its parameters; what the call gives it, which is then what the call is. `None` if `c`
-    /// is anything else, and nothing has run.
-    pub fn passed_on(&mut self, c: Cursor<'u>) -> Result<Option<Cursor<'u>>> {
-        let mut given = c;
-        while let Some(inner) = self.given_through(given)? {
-            given = inner;
-        }
-        // It is looked at once more.
-        if given == c || !super::effects::is_pure(given) {
-            return Ok(None);
-        }
-        self.call(c)?;
-        Ok(Some(given))
-    }
-
-    /// The argument that a call of such a helper returns.
-    fn given_through(&mut self, c: Cursor<'u>) -> Result<Option<Cursor<'u>>> {
-        let c = peeled(c);
-        let callee = (c.kind() == CXCursor_CallExpr).then(|| c.referenced());
-        let definition = callee.flatten().and_then(helper);
-        let Some(definition) = definition.filter(|d| !super::cpp::class::in_std(*d)) else {
-            return Ok(None);
-        };
-        self.scan_variables(definition)?;
-        let Some(number) = self.passes_on(definition) else {
-            return Ok(None);
-        };
-        if !super::cpp::method::is_method(definition) {
-            return Ok(c.arguments().get(number).copied());
-        }
-        let (object, arguments) = super::cpp::method::receiver(c, definition);
-        Ok(match number.checked_sub(1) {
-            None => object,
-            Some(i) => arguments.get(i).copied(),
-        })
     }
 
     /// Gives the parameters of a function, or of a lambda, their values.

@@ -28,7 +28,6 @@ pub(super) use local::{Leaf, is_of_numbers, numbers};
 pub(super) use mixed::mixed;
 pub(super) use object::is_object;
 pub(super) use record::{Part, is_private};
-pub(super) use result::returned_parameter;
 pub(super) use unused::is_dropped;
 
 use super::codes;

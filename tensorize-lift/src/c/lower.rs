@@ -4,8 +4,9 @@
 //! statements that are appended to the current block, in an order that C allows.
 
 use super::ffi::{Cursor, Place as SourcePlace};
+use super::given_back::{returned_number, returned_parameter};
 use super::simd::Vector;
-use super::types::{self, Ty};
+use super::types::Ty;
 use super::{Problem, Span, codes};
 use clang_sys::*;
 use std::collections::{HashMap, HashSet};
@@ -331,14 +332,7 @@ impl<'u, 's> Lower<'u, 's> {
                 f,
             ));
         }
-        // `void f(void) __asm__("g");`
-        let for_linker = f.mangling();
-        let for_linker = for_linker.trim_start_matches('\u{1}');
-        let called = f.spelling();
-        if !source.cpp && for_linker != called && for_linker.strip_prefix('_') != Some(&called) {
-            let message = format!("'{called}' has another name, '{for_linker}', for the linker");
-            return Err(problem(codes::INLINE_ASM, message, f));
-        }
+        super::given_back::check_name(source, f)?;
         let mut lower = Lower {
             source,
             used_names: HashMap::new(),
@@ -369,20 +363,8 @@ impl<'u, 's> Lower<'u, 's> {
             fused: false,
             statics: HashMap::new(),
         };
-        let returned = super::flatten::returned_parameter(f);
-        let ret = match types::read(f.ty().result()) {
-            Ty::Void => None,
-            Ty::Class(_) if source.cpp => None,
-            _ if super::flatten::struct_declaration(f.ty().result()).is_some() => None,
-            _ if super::cpp::optional::optional(f.ty().result()).is_some() => None,
-            _ if super::cpp::tuple::tuple(f.ty().result()).is_some() => None,
-            _ if returned.is_some() => None,
-            Ty::Reference(_) => {
-                let message = format!("'{}' returns a reference", f.spelling());
-                return Err(problem(codes::TYPE, message, f));
-            }
-            t => Some(scalar_type(&t, f)?),
-        };
+        let returned = returned_parameter(f);
+        let ret = returned_number(source, f)?;
         lower.frames.push(Frame {
             function: f,
             result: None,

@@ -6,17 +6,14 @@ use super::object::{Held, held, within};
 use super::{Path, array_param, bare, element, struct_declaration};
 use crate::c::codes;
 use crate::c::cpp::lambda::returned_type;
-use crate::c::cpp::method::is_method;
 use crate::c::cpp::optional::{Optional, optional};
 use crate::c::cpp::seq::int;
 use crate::c::cpp::tuple::tuple;
 use crate::c::expr::select;
 use crate::c::ffi::{Cursor, Type};
-use crate::c::lower::{Lower, Result, Target, operands, problem, scalar_type, zero_offset};
+use crate::c::lower::{Lower, Result, Target, problem, scalar_type, zero_offset};
 use crate::c::place::{Place, Pointer};
-use crate::c::pointer::unwrapped;
 use crate::c::types::{self, Ty};
-use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Param};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::signature::{Field, Shape};
@@ -272,59 +269,6 @@ impl<'u> Lower<'u, '_> {
             fields,
         })
     }
-}
-
-/// The parameter that a kernel returns as it got it, by its number, if every `return` does that: a pointer (`return dst;`), or a
-/// reference to what it refers to (`return *this;`). With a pointer, the variable, which must not be assigned.
-pub(in crate::c) fn returned_parameter<'u>(f: Cursor<'u>) -> Option<(usize, Option<Cursor<'u>>)> {
-    let result = f.ty().result().canonical();
-    if !matches!(result.kind(), CXType_Pointer | CXType_LValueReference) {
-        return None;
-    }
-    let method = is_method(f);
-    let is_pointer = result.kind() == CXType_Pointer;
-    let mut found = None;
-    let mut pending = vec![crate::c::source::body(f)?];
-    while let Some(c) = pending.pop() {
-        if c.kind() == CXCursor_LambdaExpr {
-            continue;
-        }
-        if c.kind() != CXCursor_ReturnStmt {
-            pending.extend(c.children());
-            continue;
-        }
-        let e = unwrapped(*operands(c).first()?);
-        let this = match is_pointer {
-            true => e.kind() == CXCursor_CXXThisExpr,
-            false => {
-                e.kind() == CXCursor_UnaryOperator
-                    && (operands(e).first()).is_some_and(|o| o.kind() == CXCursor_CXXThisExpr)
-            }
-        };
-        let given = match this {
-            true => (0, None),
-            false => {
-                let d = e
-                    .referenced()
-                    .filter(|_| e.kind() == CXCursor_DeclRefExpr)?;
-                let number = f.arguments().iter().position(|p| *p == d)?;
-                let t = d.ty().canonical();
-                // A base class may lie elsewhere in an object.
-                let pointee = |t: Type<'u>| t.canonical().pointee().canonical();
-                let same = pointee(t).declaration() == pointee(result).declaration();
-                let decayed = matches!(types::of(d), Ty::Pointer(_)) && t.kind() != result.kind();
-                if !decayed && (t.kind() != result.kind() || !same) {
-                    return None;
-                }
-                (number + usize::from(method), is_pointer.then_some(d))
-            }
-        };
-        if found.is_some_and(|other| other != given) {
-            return None;
-        }
-        found = Some(given);
-    }
-    found
 }
 
 /// Whether all members can be set that it has.

@@ -1,0 +1,140 @@
+//! What a kernel or a helper returns: a number, or a parameter as it got it.
+
+use super::call::helper;
+use super::codes;
+use super::cpp::class::in_std;
+use super::cpp::method::{is_method, receiver};
+use super::effects;
+use super::ffi::{Cursor, Type};
+use super::lower::{Lower, Result, operands, peeled, problem, scalar_type};
+use super::pointer::unwrapped;
+use super::source::{self, Source};
+use super::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::scalar::ScalarType;
+
+/// The type of the number that a kernel returns; none if it returns nothing, or something else that is known.
+pub(super) fn returned_number(source: &Source<'_>, f: Cursor<'_>) -> Result<Option<ScalarType>> {
+    Ok(match types::read(f.ty().result()) {
+        Ty::Void => None,
+        Ty::Class(_) if source.cpp => None,
+        _ if super::flatten::struct_declaration(f.ty().result()).is_some() => None,
+        _ if super::cpp::optional::optional(f.ty().result()).is_some() => None,
+        _ if super::cpp::tuple::tuple(f.ty().result()).is_some() => None,
+        _ if returned_parameter(f).is_some() => None,
+        Ty::Reference(_) => {
+            let message = format!("'{}' returns a reference", f.spelling());
+            return Err(problem(codes::TYPE, message, f));
+        }
+        t => Some(scalar_type(&t, f)?),
+    })
+}
+
+/// Refuses `void f(void) __asm__("g");`, whose name leads elsewhere.
+pub(super) fn check_name(source: &Source<'_>, f: Cursor<'_>) -> Result<()> {
+    let (called, for_linker) = (f.spelling(), f.mangling());
+    let for_linker = for_linker.trim_start_matches('\u{1}');
+    if source.cpp || for_linker == called || for_linker.strip_prefix('_') == Some(&called) {
+        return Ok(());
+    }
+    let message = format!("'{called}' has another name, '{for_linker}', for the linker");
+    Err(problem(codes::INLINE_ASM, message, f))
+}
+
+/// The parameter that a kernel returns as it got it, by its number, if every `return` does that: a pointer (`return dst;`), or a
+/// reference to what it refers to (`return *this;`). With a pointer, the variable, which must not be assigned.
+pub(super) fn returned_parameter<'u>(f: Cursor<'u>) -> Option<(usize, Option<Cursor<'u>>)> {
+    let result = f.ty().result().canonical();
+    if !matches!(result.kind(), CXType_Pointer | CXType_LValueReference) {
+        return None;
+    }
+    let method = is_method(f);
+    let is_pointer = result.kind() == CXType_Pointer;
+    let mut found = None;
+    let mut pending = vec![source::body(f)?];
+    while let Some(c) = pending.pop() {
+        if c.kind() == CXCursor_LambdaExpr {
+            continue;
+        }
+        if c.kind() != CXCursor_ReturnStmt {
+            pending.extend(c.children());
+            continue;
+        }
+        let e = unwrapped(*operands(c).first()?);
+        let this = match is_pointer {
+            true => e.kind() == CXCursor_CXXThisExpr,
+            false => {
+                e.kind() == CXCursor_UnaryOperator
+                    && (operands(e).first()).is_some_and(|o| o.kind() == CXCursor_CXXThisExpr)
+            }
+        };
+        let given = match this {
+            true => (0, None),
+            false => {
+                let d = e
+                    .referenced()
+                    .filter(|_| e.kind() == CXCursor_DeclRefExpr)?;
+                let number = f.arguments().iter().position(|p| *p == d)?;
+                let t = d.ty().canonical();
+                // A base class may lie elsewhere in an object.
+                let pointee = |t: Type<'u>| t.canonical().pointee().canonical();
+                let same = pointee(t).declaration() == pointee(result).declaration();
+                let decayed = matches!(types::of(d), Ty::Pointer(_)) && t.kind() != result.kind();
+                if !decayed && (t.kind() != result.kind() || !same) {
+                    return None;
+                }
+                (number + usize::from(method), is_pointer.then_some(d))
+            }
+        };
+        if found.is_some_and(|other| other != given) {
+            return None;
+        }
+        found = Some(given);
+    }
+    found
+}
+
+impl<'u> Lower<'u, '_> {
+    /// The parameter that a helper returns as it got it, by its number.
+    pub fn passes_on(&self, definition: Cursor<'u>) -> Option<usize> {
+        let (number, p) = returned_parameter(definition)?;
+        (!p.is_some_and(|p| self.assigned.contains(&p))).then_some(number)
+    }
+
+    /// Runs a helper that returns one of its parameters; what the call gives it, which is then what the call is. `None` if `c`
+    /// is anything else, and nothing has run.
+    pub fn passed_on(&mut self, c: Cursor<'u>) -> Result<Option<Cursor<'u>>> {
+        let mut given = c;
+        while let Some(inner) = self.given_through(given)? {
+            given = inner;
+        }
+        // It is looked at once more.
+        if given == c || !effects::is_pure(given) {
+            return Ok(None);
+        }
+        self.call(c)?;
+        Ok(Some(given))
+    }
+
+    /// The argument that a call of such a helper returns.
+    fn given_through(&mut self, c: Cursor<'u>) -> Result<Option<Cursor<'u>>> {
+        let c = peeled(c);
+        let callee = (c.kind() == CXCursor_CallExpr).then(|| c.referenced());
+        let definition = callee.flatten().and_then(helper);
+        let Some(definition) = definition.filter(|d| !in_std(*d)) else {
+            return Ok(None);
+        };
+        self.scan_variables(definition)?;
+        let Some(number) = self.passes_on(definition) else {
+            return Ok(None);
+        };
+        if !is_method(definition) {
+            return Ok(c.arguments().get(number).copied());
+        }
+        let (object, arguments) = receiver(c, definition);
+        Ok(match number.checked_sub(1) {
+            None => object,
+            Some(i) => arguments.get(i).copied(),
+        })
+    }
+}

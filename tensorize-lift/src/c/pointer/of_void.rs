@@ -1,0 +1,77 @@
+//! What a `void *` points to, or a pointer to bytes: what all its uses take it for.
+
+use super::super::ffi::Cursor;
+use super::super::lower::{Lower, operands};
+use super::super::operator::{self, Binary, Unary};
+use super::super::source;
+use super::super::types::{self, Ty};
+use super::{cast_parts, is_null, unwrapped};
+use clang_sys::*;
+use tensorize_ir::scalar::ScalarType;
+
+impl<'u> Lower<'u, '_> {
+    /// The type that the elements of a `void *` or of a pointer to bytes have, if everything that the kernel does with it begins
+    /// with a conversion to a pointer to that type.
+    pub fn element_of_void(&self, p: Cursor<'u>) -> Option<ScalarType> {
+        self.made_of_void(p)?.as_scalar()
+    }
+
+    /// What every use of a `void *` takes it to point to.
+    pub fn made_of_void(&self, p: Cursor<'u>) -> Option<Ty> {
+        let function = self.frames.first()?.function;
+        let uses = uses_of_void(function, p)?;
+        let first = uses.first()?.clone()?;
+        uses.iter()
+            .all(|t| t.as_ref() == Some(&first))
+            .then_some(first)
+    }
+}
+
+/// What an expression that names a `void *` makes of it, wherever one does.
+fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<Ty>>> {
+    fn find<'u>(c: Cursor<'u>, p: Cursor<'u>, found: &mut Vec<Option<Ty>>) {
+        let is_it = |e: &Cursor<'u>| unwrapped(*e).referenced() == Some(p);
+        let parts = operands(c);
+        // Whether there is one, and which one it is, says nothing of what it points to.
+        let of_no_type = match c.kind() {
+            CXCursor_BinaryOperator => {
+                matches!(operator::binary(c), Ok(Binary::Compare(_)))
+                    && parts.iter().all(|e| is_it(e) || is_null(*e))
+            }
+            CXCursor_UnaryOperator => {
+                matches!(operator::unary(c), Ok(Unary::LogicalNot)) && parts.iter().all(is_it)
+            }
+            CXCursor_ReturnStmt => parts.iter().all(is_it),
+            _ => false,
+        };
+        if of_no_type {
+            return;
+        }
+        let mut inner = c;
+        while matches!(
+            inner.kind(),
+            CXCursor_ParenExpr
+                | CXCursor_UnexposedExpr
+                | CXCursor_CStyleCastExpr
+                | CXCursor_CXXStaticCastExpr
+                | CXCursor_CXXReinterpretCastExpr
+        ) && let Ok((sizes, next)) = cast_parts(inner)
+        {
+            if sizes.iter().any(|s| s.mentions(p)) {
+                break;
+            }
+            inner = next;
+        }
+        if inner.kind() != CXCursor_DeclRefExpr || inner.referenced() != Some(p) {
+            c.children().into_iter().for_each(|c| find(c, p, found));
+            return;
+        }
+        found.push(match types::of(c) {
+            Ty::Pointer(to) => Some(to.flatten().0.clone()),
+            _ => None,
+        });
+    }
+    let mut found = Vec::new();
+    find(source::body(function)?, p, &mut found);
+    Some(found)
+}
