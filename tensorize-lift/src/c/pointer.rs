@@ -1,6 +1,7 @@
 //! Pointers: each is an array, known from the program text, and an offset that is computed.
 
 mod assigned;
+mod in_bytes;
 mod of_void;
 
 pub(super) use assigned::moved_away;
@@ -229,6 +230,12 @@ impl<'u> Lower<'u, '_> {
             && is_null(inner)
         {
             return Ok(self.null_pointer(elem));
+        }
+        if let Ty::Pointer(to) = types::of(c)
+            && let Some(view) = to.as_scalar()
+            && let Some(p) = self.pointer_in_bytes(inner, view.bytes())?
+        {
+            return self.seen_through(p, view, vec![], c);
         }
         match types::of(inner) {
             Ty::Pointer(_) | Ty::Array(..) => {}

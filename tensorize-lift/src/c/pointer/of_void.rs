@@ -5,6 +5,7 @@ use super::super::lower::{Lower, operands};
 use super::super::operator::{self, Binary, Unary};
 use super::super::source;
 use super::super::types::{self, Ty};
+use super::in_bytes::moved_in_bytes;
 use super::{cast_parts, is_null, unwrapped};
 use clang_sys::*;
 use tensorize_ir::scalar::ScalarType;
@@ -61,6 +62,14 @@ fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<Ty
                 break;
             }
             inner = next;
+        }
+        // `(float *)(p + y * step)`
+        if inner != c
+            && let Some((base, steps)) = moved_in_bytes(inner)
+            && base.referenced() == Some(p)
+        {
+            steps.into_iter().for_each(|(_, step)| find(step, p, found));
+            inner = base;
         }
         if inner.kind() != CXCursor_DeclRefExpr || inner.referenced() != Some(p) {
             c.children().into_iter().for_each(|c| find(c, p, found));

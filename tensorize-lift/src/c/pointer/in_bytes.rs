@@ -1,0 +1,153 @@
+//! Pointers that are moved by so many bytes: `(float *)((char *)p + y * step)`, `(float *)((uintptr_t)p + step)`. As long as what
+//! is added is a multiple of an element's size, they are moved by so many elements; else the original runs.
+
+use super::super::cpp::seq::index_of;
+use super::super::expr::Arith;
+use super::super::ffi::Cursor;
+use super::super::lower::{Lower, Result, offset_op, operands, peeled};
+use super::super::operator::{self, Binary};
+use super::super::place::Pointer;
+use super::super::types::{self, Ty};
+use super::unwrapped;
+use clang_sys::*;
+use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::op::{BinOp, CmpOp};
+use tensorize_ir::scalar::ScalarType;
+
+/// What is added to a pointer, or taken away from it.
+type Steps<'u> = Vec<(BinOp, Cursor<'u>)>;
+
+/// The pointer in a sum of bytes, without casts, and what is added; `None` if it is no such sum.
+pub(super) fn moved_in_bytes<'u>(e: Cursor<'u>) -> Option<(Cursor<'u>, Steps<'u>)> {
+    let e = peeled(e);
+    let op = match (e.kind(), operator::binary(e)) {
+        (CXCursor_BinaryOperator, Ok(Binary::Arithmetic(Arith::Plain(op)))) => op,
+        _ => return None,
+    };
+    let [l, r] = operands(e).try_into().ok()?;
+    if !matches!(op, BinOp::Add | BinOp::Subtract) || !counts_bytes(l) {
+        return None;
+    }
+    let (base, mut steps) = match moved_in_bytes(l) {
+        Some(inner) => inner,
+        None => {
+            let base = without_casts(l);
+            matches!(types::of(base), Ty::Pointer(_)).then_some((base, vec![]))?
+        }
+    };
+    steps.push((op, r));
+    Some((base, steps))
+}
+
+/// Whether one more is a byte more: a pointer to bytes, or its value as an integer.
+fn counts_bytes(e: Cursor<'_>) -> bool {
+    match types::of(e) {
+        Ty::Pointer(to) => match *to {
+            Ty::Void => true,
+            Ty::Scalar(ty) => ty.bytes() == 1,
+            _ => false,
+        },
+        Ty::Scalar(ScalarType::U64 | ScalarType::I64) => {
+            let inner = without_casts(e);
+            inner != peeled(e) && matches!(types::of(inner), Ty::Pointer(_))
+                || moved_in_bytes(e).is_some()
+        }
+        _ => false,
+    }
+}
+
+/// An expression without the casts around it, those to integers too.
+fn without_casts(e: Cursor<'_>) -> Cursor<'_> {
+    let e = unwrapped(e);
+    match (e.kind(), &operands(e)[..]) {
+        (CXCursor_CXXReinterpretCastExpr | CXCursor_CXXFunctionalCastExpr, &[.., inner]) => {
+            without_casts(inner)
+        }
+        _ => e,
+    }
+}
+
+impl<'u> Lower<'u, '_> {
+    /// Where such a sum points, which is cast to a pointer to elements of so many bytes; `None` if it is no such sum.
+    pub(super) fn pointer_in_bytes(
+        &mut self,
+        e: Cursor<'u>,
+        bytes: usize,
+    ) -> Result<Option<Pointer>> {
+        let Some((base, steps)) = moved_in_bytes(e).filter(|_| bytes > 1) else {
+            return Ok(None);
+        };
+        // A sum of bytes that is one.
+        if matches!(types::of(base), Ty::Pointer(to) if !to.flatten().1.is_empty()) {
+            return Ok(None);
+        }
+        let mut p = self.pointer(base)?;
+        if p.target.elem.bytes() != bytes || !p.dims.is_empty() {
+            return Ok(None);
+        }
+        let size = bytes as i128;
+        for (op, step) in steps {
+            let by = index_of(self.value(step)?);
+            if !is_counted(&by, size) {
+                return Ok(None);
+            }
+            let by = self.in_elements(by, size)?;
+            p.offset = offset_op(op, p.offset, by);
+        }
+        Ok(Some(p))
+    }
+
+    /// So many bytes, in elements. What is not known to be a multiple of their size is left to the original where it isn't.
+    fn in_elements(&mut self, e: Expr, size: i128) -> Result<Expr> {
+        let ty = e.ty();
+        Ok(match e {
+            Expr::Const(v) => Expr::int(ty, v.as_int() / size),
+            Expr::Convert(to, inner) => {
+                Expr::Convert(to, Box::new(self.in_elements(*inner, size)?))
+            }
+            Expr::Binary(op @ (BinOp::Add | BinOp::Subtract), a, b) => {
+                Expr::binary(op, self.in_elements(*a, size)?, self.in_elements(*b, size)?)
+            }
+            Expr::Binary(BinOp::Multiply, a, b) => {
+                let known = |e: &Expr| matches!(e, Expr::Const(_)) && is_counted(e, size);
+                match known(&a) || !known(&b) && is_counted(&a, size) && is_a_size(&a) {
+                    true => Expr::binary(BinOp::Multiply, self.in_elements(*a, size)?, *b),
+                    false => Expr::binary(BinOp::Multiply, *a, self.in_elements(*b, size)?),
+                }
+            }
+            e => {
+                let of = |op| Expr::binary(op, e.clone(), Expr::int(ty, size));
+                let cond = Expr::compare(CmpOp::Ne, of(BinOp::Remainder), Expr::int(ty, 0));
+                let quotient = of(BinOp::Divide);
+                self.emit(Stmt::If {
+                    cond,
+                    then: vec![Stmt::Trap],
+                    otherwise: vec![],
+                })?;
+                quotient
+            }
+        })
+    }
+}
+
+/// Whether a factor is one that may be a multiple of an element's size: no counter of a loop that is converted.
+fn is_a_size(e: &Expr) -> bool {
+    matches!(e, Expr::Var(..) | Expr::Load { .. })
+}
+
+/// Whether so many bytes can be said in elements: by parts that each are. Unsigned numbers of 32 bits may begin anew at zero.
+fn is_counted(e: &Expr, size: i128) -> bool {
+    let wide = !matches!(e.ty(), ScalarType::U32);
+    match e {
+        Expr::Const(v) => v.ty.is_int() && v.as_int() % size == 0,
+        Expr::Var(_, ty) | Expr::Load { elem: ty, .. } => ty.is_int() && ty.bits() >= 32,
+        Expr::Convert(ScalarType::I64 | ScalarType::U64, inner) => {
+            inner.ty().is_int() && inner.ty().bits() >= 32 && is_counted(inner, size)
+        }
+        Expr::Binary(BinOp::Add | BinOp::Subtract, a, b) => {
+            wide && is_counted(a, size) && is_counted(b, size)
+        }
+        Expr::Binary(BinOp::Multiply, a, b) => wide && (is_counted(a, size) || is_counted(b, size)),
+        _ => false,
+    }
+}
