@@ -7,11 +7,14 @@ use std::sync::OnceLock;
 
 use tensorize_e2e::{lifted, succeed};
 
-/// The project, lifted and built once.
-fn program() -> &'static PathBuf {
+/// The project, lifted and built once, and its program.
+fn built() -> &'static (tempfile::TempDir, PathBuf) {
     static BUILT: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, program) = BUILT.get_or_init(|| lifted("structures"));
-    program
+    BUILT.get_or_init(|| lifted("structures"))
+}
+
+fn program() -> &'static PathBuf {
+    &built().1
 }
 
 fn run(mode: &str) -> Vec<String> {
@@ -52,6 +55,8 @@ fn run(mode: &str) -> Vec<String> {
             "Ok(()) [true] [1]",
             "Ok(()) [false] [0]",
             "Ok(4.0) Err(\"gain: with these sizes, `3*all_size - 5 >= 0` does not hold, so that it is not known what it touches; call it by way of `sys`\")",
+            "true [1, 7, 8] [3] [14, 16]",
+            "true [1, 7, 8]",
         ],
         "{mode}"
     );
@@ -215,4 +220,17 @@ fn both_run_in_shadow_mode_and_agree() {
             answers(&lines, call, "compared 1");
         }
     }
+}
+
+/// Methods, operators and overloads have other names than in the text that marks them.
+#[test]
+fn a_gate_finds_a_result_for_all_that_is_marked() {
+    let manifest = built().0.path().join("Cargo.toml");
+    let arguments = ["cargo-tensorize", "check", "--locked", "--manifest-path"];
+    let arguments = arguments.map(std::ffi::OsString::from).into_iter();
+    let code = cargo_tensorize::main(arguments.chain([manifest.into()]));
+    assert_eq!(
+        format!("{code:?}"),
+        format!("{:?}", std::process::ExitCode::SUCCESS)
+    );
 }

@@ -118,6 +118,28 @@ pub fn within_objects(source: &Source, summary: &tensir::Function, proof: &Proof
     all
 }
 
+/// Whether an access may lie outside of a vector at some moment while its length changes, and no condition on the sizes says
+/// that it doesn't. C++ would not allow such a call; with slices, nobody would notice.
+pub fn reaches_too_far(source: &Source, summary: &tensir::Function) -> bool {
+    let result = source.result.iter().flat_map(Shape::leaves);
+    let mut leaves = source.leaves().into_iter().chain(result);
+    source.reaches_into_growing
+        && leaves.any(|leaf| match leaf {
+            Shape::Vector {
+                size: None,
+                resized: Some(resized),
+                ..
+            } => stored_size(summary, resized).is_none(),
+            Shape::Vector {
+                resized: Some(_), ..
+            }
+            | Shape::Nested {
+                resized: Some(_), ..
+            } => true,
+            _ => false,
+        })
+}
+
 /// The length that a kernel stores there, if it is one of sizes.
 fn stored_size(summary: &tensir::Function, resized: &str) -> Option<Idx> {
     summary.outputs.iter().find_map(|o| match o {

@@ -1,7 +1,7 @@
 //! Between a kernel's result and its record in `.tensorize/`.
 
 use crate::codes;
-use crate::columns::{columns, within_objects};
+use crate::columns::{columns, reaches_too_far, within_objects};
 use crate::generate::{self, Artefact};
 use crate::pipeline::Kernel;
 use crate::python;
@@ -44,6 +44,9 @@ pub fn record(
         let mut conditions = proven.proof.asked_of_slices.clone().unwrap_or_else(never);
         if let Some(source) = source {
             conditions.extend(within_objects(source, &proven.summary, &proven.proof));
+            if reaches_too_far(source, &proven.summary) {
+                conditions.extend(never());
+            }
         }
         record.within_objects = conditions.iter().map(ToString::to_string).collect();
         for f in &proven.proof.footprints {

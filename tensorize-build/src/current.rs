@@ -1,12 +1,15 @@
 //! Which kernels a file has, and whether what is stored is about the file as it is now. A build and
 //! `cargo tensorize check --locked` ask the same questions here, so that a green check means a build that misses nothing.
 
+use crate::adaptor::language_of;
 use crate::config::Metadata;
 use crate::hash::{Hashes, Preprocessed};
 use crate::prototype;
 pub use crate::prototype::{marked_but_gone, marked_in_vain};
 use crate::record::Record;
 use std::collections::BTreeSet;
+use std::path::Path;
+use tensorize_ir::signature::Language;
 
 /// The names of the kernels that a file (relative to the manifest) has, as far as that can be told without a parser:
 /// those that are annotated, and those that the manifest names.
@@ -40,9 +43,18 @@ pub fn wanted_of<'r>(
 
 /// Whether the source calls a kernel's function so, without the scopes around it and a template's arguments.
 fn is_called(record: &Record, name: &str) -> bool {
-    let prototype = record.prototype.as_ref();
-    let source = prototype.and_then(|p| p.source.as_ref());
-    let call = source.map_or("", |s| s.call.as_str());
+    let Some(prototype) = &record.prototype else {
+        // Of what was refused early, the kernel's name is all that is known.
+        let of_class = record.name.strip_suffix(name);
+        return language_of(Path::new(&record.file)) == Language::Cpp
+            && of_class.is_some_and(|class| class.ends_with('_'));
+    };
+    let call = prototype.source.as_ref().map_or("", |s| s.call.as_str());
+    if name.starts_with("operator") && !crate::record::is_c_name(name) {
+        return call
+            .strip_suffix(name)
+            .is_some_and(|scope| scope.is_empty() || scope.ends_with("::"));
+    }
     let mut depth = 0usize;
     let scope = call.char_indices().rev().find(|(_, c)| {
         match c {
@@ -70,6 +82,29 @@ pub fn is_about(record: &Record, kernel: &Hashes) -> bool {
 mod tests {
     use super::*;
     use crate::record::Status;
+
+    #[test]
+    fn methods_and_overloads_are_called_otherwise_than_their_kernels() {
+        let mut method = Record::new("W_scale", "k.cpp", 1, "-", Status::Proven);
+        assert!(is_called(&method, "scale") && !is_called(&method, "cale"));
+        let in_c = Record::new("W_scale", "k.c", 1, "-", Status::Proven);
+        assert!(!is_called(&in_c, "scale"));
+        for (call, name) in [
+            ("shapes::W::scale", "scale"),
+            ("mul<std::vector<float>>", "mul"),
+            ("M<float>::add<int>", "add"),
+            ("W::operator<", "operator<"),
+            ("W::operator>", "operator>"),
+            ("operator*=", "operator*="),
+        ] {
+            let text = format!(
+                "is_static = false\n[source]\nlanguage = \"cpp\"\ncall = \"{call}\"\nsymbol = \"s\"\nreturns = \"void\"\n"
+            );
+            method.prototype = Some(toml::from_str(&text).expect("a prototype"));
+            assert!(is_called(&method, name), "{call}");
+            assert!(!is_called(&method, "other"), "{call}");
+        }
+    }
 
     #[test]
     fn a_hash_under_other_signs_counts_where_the_kernel_is_the_same_there() {

@@ -174,9 +174,11 @@ pub fn c_string(path: &Path) -> String {
 pub fn annotated(text: &str) -> Vec<String> {
     let tokens = tokens(text);
     let gone = only_declared(&tokens);
-    let names = marked(&tokens).filter_map(name_of_declared);
-    let names = names.filter(|name| !gone.contains(name));
-    let mut names: Vec<String> = names.map(String::from).collect();
+    let names = marked(&tokens).filter_map(|declared| {
+        let name = || name_of_declared(declared).filter(|name| !gone.contains(name));
+        operator_declared(declared).or_else(|| name().map(String::from))
+    });
+    let mut names: Vec<String> = names.collect();
     names.dedup();
     names
 }
@@ -194,7 +196,8 @@ pub fn marked_but_gone(text: &str, own: &str) -> Vec<String> {
 /// The marked functions that are surely defined nowhere: wherever the parameters end, attributes aside, a declaration or a
 /// call ends, too.
 fn only_declared<'a>(tokens: &[&'a str]) -> BTreeSet<&'a str> {
-    let mut names: BTreeSet<&str> = marked(tokens).filter_map(name_of_declared).collect();
+    let functions = marked(tokens).filter(|declared| operator_declared(declared).is_none());
+    let mut names: BTreeSet<&str> = functions.filter_map(name_of_declared).collect();
     for (at, token) in tokens.iter().enumerate() {
         if !names.contains(token) {
             continue;
@@ -232,6 +235,21 @@ pub fn marked_in_vain(text: &str) -> Vec<String> {
 fn marked<'t, 'a>(tokens: &'t [&'a str]) -> impl Iterator<Item = &'t [&'a str]> {
     let marks = tokens.iter().enumerate().filter(|(_, t)| **t == MARKER);
     marks.map(|(i, _)| &tokens[i + 1..])
+}
+
+/// The name of an operator of C++, as `operator*=` or `operator()`.
+fn operator_declared(tokens: &[&str]) -> Option<String> {
+    let ends = |t: &&str| ["(", "{", ";", "}"].contains(t);
+    let head = tokens.iter().position(ends)?;
+    let at = tokens[..head].iter().position(|t| *t == "operator")?;
+    let sign = match &tokens[at + 1..head] {
+        [] => tokens[head..]
+            .starts_with(&["(", ")", "("])
+            .then(|| "()".to_string())?,
+        [word] if crate::record::is_c_name(word) => format!(" {word}"),
+        signs => signs.concat(),
+    };
+    Some(format!("operator{sign}"))
 }
 
 /// The identifier before the first parenthesis that is no attribute's.
@@ -467,6 +485,24 @@ mod tests {
         assert_eq!(mark("struct s { int a; };"), ["struct s"]);
         assert_eq!(mark(""), [""]);
         assert!(mark("__attribute__((hot)) int g(int);").is_empty());
+    }
+
+    #[test]
+    fn operators_are_called_by_their_signs() {
+        let names = |text: &str| annotated(&text.replace("MARK", MARKER));
+        for (text, name) in [
+            ("MARK W &W::operator*=(float f) { }", "operator*="),
+            ("MARK float W::operator()(float x) const { }", "operator()"),
+            (
+                "MARK bool operator<(const W &a, const W &b) { }",
+                "operator<",
+            ),
+            ("MARK W::operator float() const { }", "operator float"),
+            // In C it is a name like others.
+            ("MARK int operator(int x) { return x; }", "operator"),
+        ] {
+            assert_eq!(names(text), [name], "{text}");
+        }
     }
 
     #[test]

@@ -226,6 +226,8 @@ impl Session {
         let records: Vec<&Record> = of_file.map(|e| &e.record).collect();
         let mut names = wanted_of(&self.metadata, &file, seen, records.into_iter());
         names.extend(stored.map(String::from));
+        // An operator without a result is the original.
+        names.retain(|name| crate::record::is_c_name(name));
         let kernels = names
             .into_iter()
             .map(|name| {

@@ -35,6 +35,9 @@ pub struct Source {
     /// A variable of the function's own that all calls share, so that no two may run at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<String>,
+    /// Elements of a vector whose length it sets are reached by number: whether they are there, then, no size alone says.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub reaches_into_growing: bool,
 }
 
 /// The language of a source file.
@@ -523,6 +526,7 @@ mod tests {
             result: None,
             globals: vec![],
             shared: None,
+            reaches_into_growing: false,
             params: vec![
                 Param {
                     name: "m".into(),

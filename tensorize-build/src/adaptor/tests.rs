@@ -50,6 +50,7 @@ fn matrix() -> (Source, Vec<Flat>) {
         result: None,
         globals: vec![],
         shared: None,
+        reaches_into_growing: false,
         params: vec![
             Param {
                 name: "m".into(),
@@ -184,6 +185,7 @@ fn what_is_not_used_is_passed_on_and_else_null() {
         result: None,
         globals: vec![],
         shared: None,
+        reaches_into_growing: false,
         params: vec![
             unused("v", "void *", Shape::Unused),
             unused("c", "const struct unknown *", Shape::Unused),
@@ -293,6 +295,7 @@ fn an_object_that_is_built_is_not_ended() {
         ],
         globals: vec![],
         shared: None,
+        reaches_into_growing: false,
     };
     let flats = vec![
         flat("n", ScalarType::I32, false),
@@ -385,6 +388,7 @@ fn strings_are_taken_apart_and_made() {
         ],
         globals: vec![],
         shared: None,
+        reaches_into_growing: false,
     };
     let constant = |name: &str| Flat {
         is_const: true,

@@ -51,7 +51,8 @@ impl Adaptor<'_> {
         );
         // The arguments of a template are written as they are where it stands.
         if let Some((name, _)) = target.split_once('<')
-            && let Some((scopes, _)) = name.rsplit_once("::")
+            && let Some((scopes, own)) = name.rsplit_once("::")
+            && own != "operator"
         {
             let ends = scopes.match_indices("::").map(|(at, _)| at);
             for end in ends.chain([scopes.len()]).filter(|end| *end > 0) {

@@ -123,6 +123,7 @@ fn members_of_structs_are_explained() {
         }],
         globals: vec![],
         shared: None,
+        reaches_into_growing: false,
     };
     let binding = Binding {
         name: "f".into(),

@@ -6,6 +6,7 @@ use crate::builder::Error;
 use crate::cross::Cross;
 use crate::current::{is_current, wanted, wanted_of};
 use crate::hash::Preprocessed;
+use crate::record::is_c_name;
 use crate::store::Entry;
 use std::collections::BTreeMap;
 use std::env;
@@ -86,7 +87,8 @@ impl Session {
         let mut more = Vec::new();
         let stored = ByKernel::new(&entries);
         for (file, seen) in files {
-            for name in wanted(&self.metadata, file, seen) {
+            let names = wanted(&self.metadata, file, seen).into_iter();
+            for name in names.filter(|n| is_c_name(n)) {
                 if stored.current(file, seen, &name).is_none() {
                     more.extend(self.cached(file, seen, &name));
                 }

@@ -85,6 +85,8 @@ pub(super) struct State<'u> {
     tables: Vec<seq::Rows>,
     /// Those whose rows get their length later.
     late: Vec<late_rows::Late<'u>>,
+    /// Elements of vectors whose length the function sets are reached by number, or taken away.
+    pub reaches_into_growing: bool,
 }
 
 impl<'u> State<'u> {

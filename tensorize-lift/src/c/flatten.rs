@@ -438,6 +438,7 @@ impl<'u> Lower<'u, '_> {
         let mut params = Vec::new();
         let mut described = Described {
             shared: self.statics.keys().map(|d| d.spelling()).min(),
+            reaches_into_growing: self.cpp.reaches_into_growing,
             ..Described::default()
         };
         let mut plain = result.is_none() && described.shared.is_none();

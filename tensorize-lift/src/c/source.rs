@@ -281,6 +281,7 @@ fn described(f: Cursor<'_>, parts: cpp::Described) -> signature::Source {
         params: parts.params,
         globals: parts.globals,
         shared: parts.shared,
+        reaches_into_growing: parts.reaches_into_growing,
     }
 }
 

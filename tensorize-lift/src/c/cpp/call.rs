@@ -377,7 +377,7 @@ impl<'u> Lower<'u, '_> {
                 }
                 let seq = match self.earlier_row(object)? {
                     Some(row) => row,
-                    None => self.seq(object)?,
+                    None => self.reached(object)?,
                 };
                 let index = index_of(self.value(index)?);
                 Ok(seq.at(index))
@@ -389,9 +389,9 @@ impl<'u> Lower<'u, '_> {
                 Ok(seq.at(index_of(index)))
             }
             ("operator*", 1) => Ok(self.pointer(call.arg(0)?)?.deref()),
-            ("front", 1) => Ok(self.seq(call.arg(0)?)?.at(int(0))),
+            ("front", 1) => Ok(self.reached(call.arg(0)?)?.at(int(0))),
             ("back", 1) => {
-                let seq = self.seq(call.arg(0)?)?;
+                let seq = self.reached(call.arg(0)?)?;
                 let last = offset_op(BinOp::Subtract, seq.len.clone(), int(1));
                 Ok(seq.at(last))
             }
@@ -406,6 +406,13 @@ impl<'u> Lower<'u, '_> {
             }
             _ => Err(unsupported()),
         }
+    }
+
+    /// A sequence of which an element is reached by its number.
+    pub(super) fn reached(&mut self, object: Cursor<'u>) -> Result<Seq> {
+        let seq = self.seq(object)?;
+        self.cpp.reaches_into_growing |= seq.size.is_some();
+        Ok(seq)
     }
 
     /// The sequence that a call gives: a row, a part of a span, a span of something.

@@ -181,9 +181,10 @@ impl<'u> Lower<'u, '_> {
             }
             ("operator+" | "move" | "forward", &[z]) => self.complex_numbers(z),
             ("operator-", &[z]) => Ok(self.complex_numbers(z)?.map(negate)),
-            ("conj", &[z]) => {
-                let (re, im) = self.operand_of(z)?;
-                Ok([re, im.map_or(zero, negate)])
+            // (Of a real number, libraries make either zero.)
+            ("conj", &[z]) if numbers_of(z.ty()).is_some() => {
+                let [re, im] = self.complex_numbers(z)?;
+                Ok([re, negate(im)])
             }
             // Its angle is zero if it is left out.
             ("polar", &[r, angle]) => {

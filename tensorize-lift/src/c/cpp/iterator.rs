@@ -77,7 +77,7 @@ impl<'u> Lower<'u, '_> {
         };
         let n = call.args.len();
         match (call.name.as_str(), n) {
-            ("begin" | "cbegin" | "data" | "c_str", 1) => Ok(self.seq(call.arg(0)?)?.start),
+            ("begin" | "cbegin" | "data" | "c_str", 1) => Ok(self.reached(call.arg(0)?)?.start),
             ("end" | "cend", 1) => {
                 let seq = self.seq(call.arg(0)?)?;
                 Ok(seq.start.moved(seq.len))

@@ -63,7 +63,7 @@ impl<'u> Lower<'u, '_> {
                 self.emplace(&dest, &call.args[1..], call)?;
             }
             ("pop_back", 1) if on_vector => {
-                let dest = self.seq(call.arg(0)?)?;
+                let dest = self.reached(call.arg(0)?)?;
                 if dest.rows.is_some() {
                     return Err(call.unsupported());
                 }

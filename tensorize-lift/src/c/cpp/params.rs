@@ -30,6 +30,8 @@ pub(in super::super) struct Described {
     pub result: Option<Shape>,
     /// A static variable that the function uses.
     pub shared: Option<String>,
+    /// Elements of vectors whose length it sets are reached by number.
+    pub reaches_into_growing: bool,
 }
 
 /// A parameter in both forms.
@@ -569,6 +571,7 @@ pub(in super::super) fn describe(
         globals,
         result,
         shared,
+        reaches_into_growing,
     } = described;
     let symbol = f.mangling();
     let plain = |s: &Shape| matches!(s, Shape::Scalar { .. } | Shape::Pointer { given: None, .. });
@@ -588,6 +591,7 @@ pub(in super::super) fn describe(
         params,
         globals,
         shared,
+        reaches_into_growing,
     })
 }
 

@@ -101,4 +101,10 @@ fn main() {
     prices[4] = 7.;
     let gain = |many| kernels::gain(&prices, many).map_err(|e| e.to_string());
     println!("rust {:?} {:?}", gain(2), gain(1));
+    // Appending stays inside of what there is; what is reached by its number may not be there any more.
+    let (mut to, mut size, mut doubled) = ([1, 0, 0], [0], [0; 2]);
+    let done = kernels::appended(&[7, 8], 2, &mut to, 1, &mut size, &mut doubled).is_ok();
+    println!("rust {done} {to:?} {size:?} {doubled:?}");
+    let refused = kernels::scaled_without_last(&mut to, 3, &mut size, 2).is_err();
+    println!("rust {refused} {to:?}");
 }
