@@ -11,6 +11,7 @@ mod echoes;
 mod edges;
 mod ends;
 mod hazards;
+mod in_bytes;
 mod kept;
 mod members;
 mod memory;

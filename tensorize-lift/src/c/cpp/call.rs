@@ -376,7 +376,10 @@ impl<'u> Lower<'u, '_> {
                     return Ok(p.moved(index).deref());
                 }
                 let seq = match self.earlier_row(object)? {
-                    Some(row) => row,
+                    Some(row) => {
+                        self.cpp.reaches_into_growing = true;
+                        row
+                    }
                     None => self.reached(object)?,
                 };
                 let index = index_of(self.value(index)?);

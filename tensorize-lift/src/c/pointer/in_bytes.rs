@@ -97,20 +97,26 @@ impl<'u> Lower<'u, '_> {
         Ok(Some(p))
     }
 
-    /// So many bytes, in elements. What is not known to be a multiple of their size is left to the original where it isn't.
+    /// So many bytes, which [`is_counted`], in elements. What is not known to be a multiple of their size is left to the original where it isn't.
     fn in_elements(&mut self, e: Expr, size: i128) -> Result<Expr> {
         let ty = e.ty();
         Ok(match e {
-            Expr::Const(v) => Expr::int(ty, v.as_int() / size),
+            Expr::Const(v) if v.as_int() % size == 0 => Expr::int(ty, v.as_int() / size),
             Expr::Convert(to, inner) => {
                 Expr::Convert(to, Box::new(self.in_elements(*inner, size)?))
             }
             Expr::Binary(op @ (BinOp::Add | BinOp::Subtract), a, b) => {
                 Expr::binary(op, self.in_elements(*a, size)?, self.in_elements(*b, size)?)
             }
+            // Only a factor that is counted: a size rather than a counter, but a constant before all.
             Expr::Binary(BinOp::Multiply, a, b) => {
                 let known = |e: &Expr| matches!(e, Expr::Const(_)) && is_counted(e, size);
-                match known(&a) || !known(&b) && is_counted(&a, size) && is_a_size(&a) {
+                let is_size = |e: &Expr| {
+                    matches!(e, Expr::Var(..) | Expr::Load { .. }) && is_counted(e, size)
+                };
+                let first = known(&a)
+                    || !known(&b) && (is_size(&a) || is_counted(&a, size) && !is_size(&b));
+                match first {
                     true => Expr::binary(BinOp::Multiply, self.in_elements(*a, size)?, *b),
                     false => Expr::binary(BinOp::Multiply, *a, self.in_elements(*b, size)?),
                 }
@@ -128,11 +134,6 @@ impl<'u> Lower<'u, '_> {
             }
         })
     }
-}
-
-/// Whether a factor is one that may be a multiple of an element's size: no counter of a loop that is converted.
-fn is_a_size(e: &Expr) -> bool {
-    matches!(e, Expr::Var(..) | Expr::Load { .. })
 }
 
 /// Whether so many bytes can be said in elements: by parts that each are. Unsigned numbers of 32 bits may begin anew at zero.
