@@ -140,9 +140,10 @@ pub enum Shape {
         /// The scalar.
         to: String,
     },
-    /// A pointer or a reference to numbers of which nothing is used but some that are only read: a scalar for each.
+    /// A pointer or a reference to numbers, or an array within a struct, of which nothing is used but some that are only read:
+    /// a scalar for each.
     Numbers {
-        /// Passed by pointer, not by reference.
+        /// Passed by pointer, not by reference or as the array itself.
         #[serde(default, skip_serializing_if = "is_false")]
         pointer: bool,
         /// In ascending order.

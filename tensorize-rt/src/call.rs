@@ -121,9 +121,14 @@ impl Call {
                 );
             }
         }
-        let mut rows = blocks.iter().flat_map(|b| b.ranges());
-        if rows.any(|p| p.writes && read.iter().any(|r| overlap((p.start, p.end), *r))) {
-            return Err("rows overlap with the arguments themselves".into());
+        for row in blocks.iter().flat_map(|b| b.ranges()) {
+            let range = (row.start, row.end);
+            if row.writes && read.iter().any(|r| overlap(range, *r)) {
+                return Err("rows overlap with the arguments themselves".into());
+            }
+            if vectors.iter().any(|(_, v)| overlap(range, *v)) {
+                return Err("rows overlap with a vector that changes its length".into());
+            }
         }
         for (i, (object, elements)) in vectors.iter().enumerate() {
             let twice = vectors[..i].iter().any(|(o, _)| o == object);

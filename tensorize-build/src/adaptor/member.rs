@@ -1,5 +1,6 @@
 //! Members of structs: how code at the end of the file names them, and their places in an object that it builds.
 
+use super::shim::first_byte;
 use super::{Adaptor, Around};
 use std::fmt::Write as _;
 use tensorize_ir::signature::{Field, Language, Shape};
@@ -46,12 +47,13 @@ impl Adaptor<'_> {
             let of = if points { "*" } else { "" };
             return format!("{}({of}{object})", field.name);
         }
+        if let (Some(kept), Shape::Struct { ty: of, .. }) =
+            (self.reference(object, points, field), &field.shape)
+        {
+            return format!("(**({of} *const *){kept})");
+        }
         let arrow = if points { "->" } else { "." };
-        let object = match &field.base {
-            // Such a cast may name a base class that is private.
-            Some(base) => format!("(({base} {})({object}))", if points { "*" } else { "&" }),
-            None => object.into(),
-        };
+        let object = declaring(object, points, field);
         match Hidden::of(ty, field) {
             None => format!("{object}{arrow}{}", field.name),
             Some(h) => {
@@ -60,6 +62,17 @@ impl Adaptor<'_> {
                 format!("({object}{arrow}*reached(tensorize::{tag}()))")
             }
         }
+    }
+
+    /// Where a member that is a reference keeps the address of what it refers to, which nothing can name; `None` of others.
+    pub(super) fn reference(&self, object: &str, points: bool, field: &Field) -> Option<String> {
+        let offset = field.reference?;
+        let object = declaring(object, points, field);
+        let start = match points {
+            true => format!("(const char *)({object})"),
+            false => first_byte(&object),
+        };
+        Some(format!("({start} + {offset})"))
     }
 
     /// Makes a variable for an object of the library of the type of what is at `place`. Also says what to do with it after the
@@ -133,6 +146,15 @@ impl Adaptor<'_> {
     }
 }
 
+/// An object as one of the class that declares a member.
+fn declaring(object: &str, points: bool, field: &Field) -> String {
+    match &field.base {
+        // Such a cast may name a base class that is private.
+        Some(base) => format!("(({base} {})({object}))", if points { "*" } else { "&" }),
+        None => object.into(),
+    }
+}
+
 /// A private member.
 #[derive(PartialEq)]
 struct Hidden<'a> {
@@ -142,8 +164,11 @@ struct Hidden<'a> {
 }
 
 impl<'a> Hidden<'a> {
-    /// A field of a struct of this type, if it is private.
+    /// A field of a struct of this type, if it is private. (A reference is found without its name.)
     fn of(ty: &'a str, field: &'a Field) -> Option<Hidden<'a>> {
+        if field.reference.is_some() {
+            return None;
+        }
         Some(Hidden {
             class: field.base.as_deref().unwrap_or(ty),
             name: &field.name,

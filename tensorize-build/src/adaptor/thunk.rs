@@ -376,21 +376,18 @@ impl Adaptor<'_> {
         };
         for f in fields {
             let place = self.member(v, false, ty, f);
-            if let (Some(offset), Shape::Struct { ty: of, .. }) = (f.reference, &f.shape) {
-                // Nothing can name what a reference is kept in.
+            if let (Some(kept), Shape::Struct { ty: of, .. }) =
+                (self.reference(v, false, f), &f.shape)
+            {
                 around.count += 1;
                 let inner = format!("tensorize_v{}", around.count);
                 let made = self.zeroed(of, &inner);
                 writeln!(around.before, "    {made}").ok();
                 self.fill(&f.shape, &inner, around)?;
-                let holder = match &f.base {
-                    Some(base) => format!("(({base} &)({v}))"),
-                    None => v.to_string(),
-                };
                 writeln!(
                     around.before,
                     "    {{ void *tensorize_p = (void *)&{inner}; \
-                     __builtin_memcpy(&reinterpret_cast<char &>({holder}) + {offset}, &tensorize_p, sizeof tensorize_p); }}"
+                     __builtin_memcpy((void *){kept}, &tensorize_p, sizeof tensorize_p); }}"
                 )
                 .ok();
                 continue;

@@ -156,6 +156,13 @@ impl Writer<'_> {
                 writeln!(checks, "let {} = {pointer}.is_some();", p.name).ok();
             }
         }
+        let never = |g: &Guard| match g {
+            Guard::NonNegative(i) => i.as_constant().is_some_and(|c| c < 0),
+            _ => false,
+        };
+        if proven.within_objects.iter().any(never) {
+            return Err("the sizes alone don't say whether all that it reaches is there".into());
+        }
         let guards = proven.guards.iter().chain(&proven.within_objects);
         let extents = (proven.footprints.iter()).map(|f| self.extent_depth(proven, f));
         // A guard may look at the data where no extent does, as of `hist[a[i]]++` on a `hist` of a known length.

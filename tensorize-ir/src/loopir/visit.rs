@@ -19,6 +19,12 @@ impl Expr {
         f(self);
         self.children().into_iter().for_each(|c| c.visit(f));
     }
+
+    /// Calls `f` with all operands and then with this expression, each after its own, to be changed.
+    pub fn visit_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.children_mut().into_iter().for_each(|c| c.visit_mut(f));
+        f(self);
+    }
 }
 
 /// Calls `f` with every statement and every expression, in the order in which they run.
@@ -58,19 +64,15 @@ pub fn visit<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(Visited<'a>)) {
 
 /// Calls `f` with every expression, operands before what is made of them, to be changed.
 pub fn each_expr_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
-    fn within(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-        e.children_mut().into_iter().for_each(|c| within(c, f));
-        f(e);
-    }
     each_stmt_mut(stmts, &mut |stmt| match stmt {
-        Stmt::Assign { value, .. } => within(value, f),
+        Stmt::Assign { value, .. } => value.visit_mut(f),
         Stmt::Store { index, value, .. } => {
-            within(index, f);
-            within(value, f);
+            index.visit_mut(f);
+            value.visit_mut(f);
         }
-        Stmt::If { cond, .. } => within(cond, f),
-        Stmt::Loop(l) => within(&mut l.cond, f),
-        Stmt::Return(value) => value.iter_mut().for_each(|v| within(v, f)),
+        Stmt::If { cond, .. } => cond.visit_mut(f),
+        Stmt::Loop(l) => l.cond.visit_mut(f),
+        Stmt::Return(value) => value.iter_mut().for_each(|v| v.visit_mut(f)),
         Stmt::Trap => {}
     });
 }

@@ -14,31 +14,24 @@ use clang_sys::*;
 use tensorize_ir::scalar::ScalarType;
 
 /// The type of the number that a kernel returns; none if it returns nothing, or something else that is known.
-pub(super) fn returned_number(source: &Source<'_>, f: Cursor<'_>) -> Result<Option<ScalarType>> {
+pub(super) fn returned_number(
+    source: &Source<'_>,
+    f: Cursor<'_>,
+    returns_parameter: bool,
+) -> Result<Option<ScalarType>> {
     Ok(match types::read(f.ty().result()) {
         Ty::Void => None,
         Ty::Class(_) if source.cpp => None,
         _ if super::flatten::struct_declaration(f.ty().result()).is_some() => None,
         _ if super::cpp::optional::optional(f.ty().result()).is_some() => None,
         _ if super::cpp::tuple::tuple(f.ty().result()).is_some() => None,
-        _ if returned_parameter(f).is_some() => None,
+        _ if returns_parameter => None,
         Ty::Reference(_) => {
             let message = format!("'{}' returns a reference", f.spelling());
             return Err(problem(codes::TYPE, message, f));
         }
         t => Some(scalar_type(&t, f)?),
     })
-}
-
-/// Refuses `void f(void) __asm__("g");`, whose name leads elsewhere.
-pub(super) fn check_name(source: &Source<'_>, f: Cursor<'_>) -> Result<()> {
-    let (called, for_linker) = (f.spelling(), f.mangling());
-    let for_linker = for_linker.trim_start_matches('\u{1}');
-    if source.cpp || for_linker == called || for_linker.strip_prefix('_') == Some(&called) {
-        return Ok(());
-    }
-    let message = format!("'{called}' has another name, '{for_linker}', for the linker");
-    Err(problem(codes::INLINE_ASM, message, f))
 }
 
 /// The parameter that a kernel returns as it got it, by its number, if every `return` does that: a pointer (`return dst;`), or a
@@ -101,19 +94,24 @@ impl<'u> Lower<'u, '_> {
         (!p.is_some_and(|p| self.assigned.contains(&p))).then_some(number)
     }
 
-    /// Runs a helper that returns one of its parameters; what the call gives it, which is then what the call is. `None` if `c`
-    /// is anything else, and nothing has run.
-    pub fn passed_on(&mut self, c: Cursor<'u>) -> Result<Option<Cursor<'u>>> {
+    /// Runs a helper that returns one of its parameters. What `named` makes of the argument that this is, before the helper may
+    /// change what the argument is made of; `None` if `c` is anything else, and nothing has run.
+    pub fn passed_on<T>(
+        &mut self,
+        c: Cursor<'u>,
+        named: impl FnOnce(&mut Self, Cursor<'u>) -> Result<T>,
+    ) -> Result<Option<T>> {
         let mut given = c;
         while let Some(inner) = self.given_through(given)? {
             given = inner;
         }
-        // It is looked at once more.
+        // The call looks at it once more.
         if given == c || !effects::is_pure(given) {
             return Ok(None);
         }
+        let found = named(self, given)?;
         self.call(c)?;
-        Ok(Some(given))
+        Ok(Some(found))
     }
 
     /// The argument that a call of such a helper returns.

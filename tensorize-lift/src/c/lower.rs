@@ -332,7 +332,7 @@ impl<'u, 's> Lower<'u, 's> {
                 f,
             ));
         }
-        super::given_back::check_name(source, f)?;
+        super::source::check_name(source, f)?;
         let mut lower = Lower {
             source,
             used_names: HashMap::new(),
@@ -364,7 +364,7 @@ impl<'u, 's> Lower<'u, 's> {
             statics: HashMap::new(),
         };
         let returned = returned_parameter(f);
-        let ret = returned_number(source, f)?;
+        let ret = returned_number(source, f, returned.is_some())?;
         lower.frames.push(Frame {
             function: f,
             result: None,

@@ -131,7 +131,14 @@ impl<'u> Lower<'u, '_> {
                     ..a
                 })
             }
-            CXCursor_CallExpr if let Some(given) = self.passed_on(c)? => self.pointer(given),
+            CXCursor_CallExpr
+                if let Some(p) = self.passed_on(c, |s, given| {
+                    let p = s.pointer(given)?;
+                    s.settled_pointer(p)
+                })? =>
+            {
+                Ok(p)
+            }
             CXCursor_CallExpr if self.source.cpp => self.call_pointer(c),
             CXCursor_CallExpr
                 if matches!(

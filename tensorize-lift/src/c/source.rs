@@ -375,3 +375,14 @@ pub(super) fn nothing_defined(source: &Source<'_>) -> Option<Problem> {
     }
     source.first_error().cloned()
 }
+
+/// Refuses `void f(void) __asm__("g");`, whose name leads elsewhere.
+pub(super) fn check_name(source: &Source<'_>, f: Cursor<'_>) -> super::lower::Result<()> {
+    let (called, for_linker) = (f.spelling(), f.mangling());
+    let for_linker = for_linker.trim_start_matches('\u{1}');
+    if source.cpp || for_linker == called || for_linker.strip_prefix('_') == Some(&called) {
+        return Ok(());
+    }
+    let message = format!("'{called}' has another name, '{for_linker}', for the linker");
+    Err(super::lower::problem(codes::INLINE_ASM, message, f))
+}

@@ -138,3 +138,64 @@ fn copied_rows_that_share_memory_with_writes_are_refused() {
         .is_ok()
     );
 }
+
+/// What a shim says of a call: what it has read, and the vectors that get their elements at the end.
+fn described(fixed: &[*const c_void], moved: &[*const c_void]) -> Call {
+    Call {
+        fixed: fixed.as_ptr(),
+        fixed_count: fixed.len() / 2,
+        moved: moved.as_ptr(),
+        moved_count: moved.len() / 3,
+        ..FLAT
+    }
+}
+
+#[test]
+fn what_a_call_changes_is_apart_from_what_it_goes_by() {
+    let mut m = [0f32; 32];
+    let p: *mut c_void = m.as_mut_ptr().cast();
+    let at = |i: usize| p.wrapping_byte_add(4 * i);
+    let array = |i: usize, writes| Array {
+        name: "x",
+        pointer: at(i),
+        elem: Elem::F32,
+        lo: 0,
+        hi: 4,
+        writes,
+        depends_on_data: false,
+        members: None,
+    };
+    let rows = |i: usize, writes| {
+        let mut b = Block::default();
+        // SAFETY: four elements from there on are there.
+        unsafe { b.gather([at(i)].as_ptr(), 1, 4, 4, writes) }.unwrap();
+        b
+    };
+    // A number that was read before.
+    let read = [at(9), at(10)].map(<*mut c_void>::cast_const);
+    let call = described(&read, &[]);
+    assert!(call.keeps_apart(&[array(6, false)], &[], &[]).is_ok());
+    assert!(call.keeps_apart(&[array(6, true)], &[], &[]).is_err());
+    assert!(call.keeps_apart(&[array(10, true)], &[], &[]).is_ok());
+    assert!(call.keeps_apart(&[], &[], &[&rows(6, false)]).is_ok());
+    assert!(call.keeps_apart(&[], &[], &[&rows(6, true)]).is_err());
+    // A vector at 30, the elements of which are those from 8 to 12.
+    let vector = [at(30), at(8), at(12)].map(<*mut c_void>::cast_const);
+    let call = described(&[], &vector);
+    for writes in [false, true] {
+        assert!(call.keeps_apart(&[array(11, writes)], &[], &[]).is_err());
+        assert!(call.keeps_apart(&[array(12, writes)], &[], &[]).is_ok());
+        assert!(call.keeps_apart(&[], &[], &[&rows(5, writes)]).is_err());
+        assert!(call.keeps_apart(&[], &[], &[&rows(4, writes)]).is_ok());
+    }
+    assert!(
+        described(&read, &vector)
+            .keeps_apart(&[], &[], &[])
+            .is_err()
+    );
+    // The same one twice, though it be empty; another one.
+    let twice = [at(30), at(8), at(8), at(30), at(8), at(8)].map(<*mut c_void>::cast_const);
+    assert!(described(&[], &twice).keeps_apart(&[], &[], &[]).is_err());
+    let two = [at(30), at(8), at(12), at(26), at(12), at(14)].map(<*mut c_void>::cast_const);
+    assert!(described(&[], &two).keeps_apart(&[], &[], &[]).is_ok());
+}

@@ -9,6 +9,7 @@ use super::super::operator::{self, Unary};
 use super::super::types::{self, Ty};
 use super::call::Call;
 use super::class::{Class, in_std};
+use super::effect::is_left_out;
 use super::reference;
 use super::seq::int;
 use clang_sys::*;
@@ -45,7 +46,7 @@ impl<'u> Lower<'u, '_> {
                 let by_reference = matches!(param.map(types::of), Some(Ty::Reference(_)));
                 if by_reference && self.is_place(a) {
                     Arg::Place(self.place(a)?)
-                } else if operands(a).is_empty() && a.kind() == CXCursor_UnexposedExpr {
+                } else if is_left_out(a) {
                     Arg::Value(self.default_argument(a, param)?)
                 } else {
                     Arg::Value(self.value(a)?)

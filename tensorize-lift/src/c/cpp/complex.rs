@@ -17,6 +17,7 @@ use super::super::place::Place;
 use super::super::types;
 use super::call::{Call, overload};
 use super::class::in_std;
+use super::effect::is_left_out;
 use super::seq::{Seq, int};
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
@@ -135,8 +136,7 @@ impl<'u> Lower<'u, '_> {
             match numbers_of(part.ty()) {
                 Some(_) if parts.len() == 1 => out = self.struct_value(*part)?,
                 Some(_) => return Err(unsupported(at)),
-                // What the call leaves out.
-                None if part.kind() == CXCursor_UnexposedExpr && operands(*part).is_empty() => {}
+                None if is_left_out(*part) => {}
                 None => out.push(self.value(*part)?),
             }
         }
@@ -186,11 +186,9 @@ impl<'u> Lower<'u, '_> {
                 let [re, im] = self.complex_numbers(z)?;
                 Ok([re, negate(im)])
             }
-            // Its angle is zero if it is left out.
             ("polar", &[r, angle]) => {
                 let (r, _) = self.operand_of(r)?;
-                let left_out = angle.kind() == CXCursor_UnexposedExpr && operands(angle).is_empty();
-                let angle = match left_out {
+                let angle = match is_left_out(angle) {
                     true => zero,
                     false => self.operand_of(angle)?.0,
                 };

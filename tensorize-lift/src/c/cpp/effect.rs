@@ -70,6 +70,11 @@ fn moves(call: &Call<'_>) -> bool {
     changes && call.name != "fill" && call.args.first().is_some_and(of_iterator)
 }
 
+/// Whether a call leaves this argument to its default.
+pub(super) fn is_left_out(a: Cursor<'_>) -> bool {
+    a.kind() == CXCursor_UnexposedExpr && operands(a).is_empty()
+}
+
 /// The arguments that a call of a function of the user's leaves out, with what stands for them where it is declared.
 pub(in super::super) fn default_arguments<'u>(c: Cursor<'u>) -> Vec<(Cursor<'u>, Cursor<'u>)> {
     let Some(callee) = c.referenced().filter(|f| !in_std(*f)) else {
@@ -77,8 +82,7 @@ pub(in super::super) fn default_arguments<'u>(c: Cursor<'u>) -> Vec<(Cursor<'u>,
     };
     let given = c.arguments().into_iter().zip(callee.arguments());
     let left_out = |(a, p): (Cursor<'u>, Cursor<'u>)| {
-        let is_left_out = a.kind() == CXCursor_UnexposedExpr && operands(a).is_empty();
-        let default = operands(p).last().copied().filter(|_| is_left_out)?;
+        let default = operands(p).last().copied().filter(|_| is_left_out(a))?;
         Some((a, default))
     };
     given.filter_map(left_out).collect()

@@ -77,8 +77,8 @@ impl<'u> Lower<'u, '_> {
         let Some(o) = object.filter(|o| !self.is_this(*o)) else {
             return self.this(at);
         };
-        if let Some(given) = self.passed_on(peeled(o))? {
-            return self.called_on(Some(given), at);
+        if let Some(this) = self.passed_on(peeled(o), |s, given| s.called_on(Some(given), at))? {
+            return Ok(this);
         }
         if self.is_in_array(o) {
             let p = self.element(o)?;

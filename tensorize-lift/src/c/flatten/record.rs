@@ -83,7 +83,11 @@ impl<'u> Lower<'u, '_> {
                 _ => Err(unsupported("this use of a struct is not supported")),
             },
             CXCursor_CStyleCastExpr => self.record(operand(inner)?),
-            CXCursor_CallExpr if let Some(given) = self.passed_on(inner)? => self.record(given),
+            CXCursor_CallExpr
+                if let Some(path) = self.passed_on(inner, |s, given| s.record(given))? =>
+            {
+                Ok(path)
+            }
             CXCursor_CallExpr if optional::is_value(inner) => self.optional_contents(inner),
             CXCursor_ArraySubscriptExpr => {
                 let mut p = unsupported(

@@ -5,7 +5,7 @@ use super::Node;
 use crate::c::lower::Lower;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Len, Param, Stmt, Visited, each_expr_mut, visit};
+use tensorize_ir::loopir::{Expr, Param, Stmt, Visited, each_expr_mut, visit};
 use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::signature::{Number, Shape};
@@ -20,11 +20,10 @@ impl Lower<'_, '_> {
     /// Makes such elements parameters, in the body and in what is known of the source's parameters.
     pub fn name_shapes(&mut self, body: &mut [Stmt]) {
         let mut candidates = HashMap::new();
-        for root in self.flat.roots.iter_mut().filter(|r| r.global.is_none()) {
-            if let Node::Struct { fields, .. } = &mut root.node {
-                fields
-                    .iter_mut()
-                    .for_each(|(_, node)| collect(node, &mut candidates));
+        for root in self.flat.roots.iter().filter(|r| r.global.is_none()) {
+            if let Node::Struct { fields, .. } = &root.node {
+                let members = fields.iter();
+                members.for_each(|(_, node)| collect(node, &mut candidates));
             }
         }
         candidates.retain(|name, _| !self.written.contains(name));
@@ -50,11 +49,6 @@ impl Lower<'_, '_> {
                 note(e);
             }
         });
-        for local in &self.arrays {
-            if let Len::Of(len) = &local.len {
-                len.visit(&mut |e| note(e));
-            }
-        }
         let mut named: HashMap<(Sym, u64), Sym> = HashMap::new();
         for (array, at) in read {
             for at in at.into_iter().flatten() {
@@ -62,29 +56,18 @@ impl Lower<'_, '_> {
                 named.insert((array.clone(), at), name);
             }
         }
-        let rename = |e: &mut Expr| {
+        each_expr_mut(body, &mut |e| {
             if let Expr::Load { array, elem, index } = e
                 && let Some(at) = constant(index, &constants).and_then(|i| u64::try_from(i).ok())
                 && let Some(name) = named.get(&(array.clone(), at))
             {
                 *e = Expr::Var(name.clone(), *elem);
             }
-        };
-        each_expr_mut(body, &mut |e| rename(e));
-        for local in &mut self.arrays {
-            if let Len::Of(len) = &mut local.len {
-                within(len, &rename);
-            }
-        }
+        });
         for root in &mut self.flat.roots {
             replace(&mut root.node, &named);
         }
     }
-}
-
-fn within(e: &mut Expr, f: &dyn Fn(&mut Expr)) {
-    e.children_mut().into_iter().for_each(|c| within(c, f));
-    f(e);
 }
 
 /// Arrays of a few integers that are members.

@@ -77,7 +77,7 @@ impl<'u> Lower<'u, '_> {
         let Some((base, steps)) = moved_in_bytes(e).filter(|_| bytes > 1) else {
             return Ok(None);
         };
-        // A sum of bytes that is one.
+        // Rows have lengths of their own. (Whatever is no such sum is refused, so that nothing is evaluated twice.)
         if matches!(types::of(base), Ty::Pointer(to) if !to.flatten().1.is_empty()) {
             return Ok(None);
         }
@@ -97,7 +97,8 @@ impl<'u> Lower<'u, '_> {
         Ok(Some(p))
     }
 
-    /// So many bytes, which [`is_counted`], in elements. What is not known to be a multiple of their size is left to the original where it isn't.
+    /// So many bytes, which [`is_counted`], in elements. What is not known to be a multiple of their size is left to the
+    /// original where it isn't.
     fn in_elements(&mut self, e: Expr, size: i128) -> Result<Expr> {
         let ty = e.ty();
         Ok(match e {

@@ -151,6 +151,14 @@ extern "C" int calls_from_cpp(int which)
         if (x[0] != -2i || x[1] != 4.0 || x[2] != 4.0 + 12i) return 1;
         return turned_sum(y, {0, 1}) != std::complex<float>(-8, -12) || turned_sum(none, 1) != 0.0f;
     }
+    case 28: {
+        float m[] = {1, 2, 3, 4, 5, 6}, out[3] = {0, 0, 9};
+        short words[] = {4, -6};
+        grid g{2, 3, m};
+        follower(g).follow(out);
+        halve_words(reinterpret_cast<unsigned char *>(words), 2);
+        return out[0] != 2 || out[1] != 5 || out[2] != 9 || words[0] != 2 || words[1] != -3;
+    }
     case 27: {
         // Each with arguments that are apart, and then with one that lies in the vector.
         const int three = 3, x[] = {7, 8};

@@ -37,6 +37,16 @@ void turn_up(const channel *c, std::vector<std::complex<float>> &x);
 void scaled_without_last(std::vector<int> &v, const int &by);
 void appended(const int *x, int n, std::vector<int> &to, int *doubled);
 void scaled_rows(std::vector<std::vector<int>> &m, const int &by);
+/* What it holds are references. */
+class follower {
+    const grid &of;
+    const int &unused;
+
+public:
+    follower(const grid &g) : of(g), unused(g.rows) {}
+    void follow(float *out) const;
+};
+void halve_words(unsigned char *memory, int n);
 enum class found { none, some };
 found loudest(const std::vector<float> &x, float &most);
 std::vector<float> &made_louder(std::vector<float> &x, float by);
