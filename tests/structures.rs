@@ -56,7 +56,7 @@ fn run(mode: &str) -> Vec<String> {
             "Ok(()) [false] [0]",
             "Ok(4.0) Err(\"gain: with these sizes, `3*all_size - 5 >= 0` does not hold, so that it is not known what it touches; call it by way of `sys`\")",
             "true [1, 7, 8] [3] [14, 16]",
-            "true [1, 7, 8]",
+            "Err(\"scaled_without_last: it is not known how long the slices have to be (the sizes alone don't say whether all that it reaches is there); run `cargo tensorize`, or call the kernel by way of `sys`\") [1, 7, 8]",
         ],
         "{mode}"
     );

@@ -105,6 +105,6 @@ fn main() {
     let (mut to, mut size, mut doubled) = ([1, 0, 0], [0], [0; 2]);
     let done = kernels::appended(&[7, 8], 2, &mut to, 1, &mut size, &mut doubled).is_ok();
     println!("rust {done} {to:?} {size:?} {doubled:?}");
-    let refused = kernels::scaled_without_last(&mut to, 3, &mut size, 2).is_err();
-    println!("rust {refused} {to:?}");
+    let refused = kernels::scaled_without_last(&mut to, 3, &mut size, 2).map_err(|e| e.to_string());
+    println!("rust {refused:?} {to:?}");
 }
