@@ -154,7 +154,7 @@ impl<'u> Lower<'u, '_> {
     fn assignment_effect(&mut self, c: Cursor<'u>) -> Result<()> {
         if super::simd::is_vector(c) {
             self.vector_assignment(c)
-        } else if super::flatten::is_of_numbers(c) {
+        } else if super::flatten::is_of_numbers(c) || super::flatten::is_object(c.ty()) {
             self.struct_assignment(c)
         } else if is_pointer(c) {
             self.pointer_assignment(c)

@@ -3,7 +3,7 @@
 use super::codes;
 use super::ffi::Cursor;
 use super::flatten::StructArgument;
-use super::lower::{ExitKind, Frame, Lower, Result, convert, problem, scalar_type};
+use super::lower::{ExitKind, Frame, Lower, Result, Variable, convert, problem, scalar_type};
 use super::types::{self, Ty};
 use super::{math, memory, simd};
 use clang_sys::*;
@@ -79,9 +79,12 @@ pub(super) fn is_unknown(c: Cursor<'_>) -> bool {
 
 /// The definition of a function, which counts more than its name.
 pub(super) fn helper(callee: Cursor<'_>) -> Option<Cursor<'_>> {
-    matches!(callee.kind(), CXCursor_FunctionDecl | CXCursor_CXXMethod)
-        .then(|| callee.definition())
-        .flatten()
+    matches!(
+        callee.kind(),
+        CXCursor_FunctionDecl | CXCursor_CXXMethod | CXCursor_ConversionFunction
+    )
+    .then(|| callee.definition())
+    .flatten()
 }
 
 /// Where an inlined helper puts what it returns, if that is no number.
@@ -289,7 +292,7 @@ impl<'u> Lower<'u, '_> {
         let (_, body) = super::cpp::lambda::parts(definition);
         let body =
             body.ok_or_else(|| problem(codes::UNKNOWN_CALL, format!("'{name}' has no body"), c))?;
-        let known: std::collections::HashSet<_> = self.pointers.keys().copied().collect();
+        let known: std::collections::HashSet<_> = self.pointers.keys().cloned().collect();
         self.bind_parameters(c, definition, values)?;
         let members = self.returned_members(definition);
         let (dest, object) = match home {
@@ -349,7 +352,8 @@ impl<'u> Lower<'u, '_> {
         self.postpone = postpone;
         self.frames.pop();
         // The helper's own pointers are gone; its next call starts afresh.
-        self.pointers.retain(|d, _| known.contains(d));
+        self.pointers
+            .retain(|d, _| known.contains(d) || matches!(d, Variable::Member(_)));
         let returns = result.is_some() || vector.is_some() || members.is_some();
         if falls? && (returns || object.is_some()) {
             let message = format!("'{name}' can end without returning a value");

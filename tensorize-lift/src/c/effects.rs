@@ -514,6 +514,7 @@ impl<'u> Lower<'u, '_> {
             },
             CXCursor_CallExpr if self.source.cpp && !cpp::is_element(c) => {
                 self.assigned.extend(cpp::by_reference(c));
+                self.scan_references(c);
                 let assigned = cpp::method::plain_assignment(c).map(|[target, _]| target);
                 if let Some(target) = assigned.or_else(|| cpp::complex::changed(c)) {
                     self.scan_whole_struct(target)?;
@@ -533,6 +534,7 @@ impl<'u> Lower<'u, '_> {
                 let member = init.filter(|e| e.kind() == CXCursor_MemberRefExpr);
                 self.scan_members(member, false)?;
             }
+            CXCursor_InitListExpr if self.source.cpp => self.scan_references(c),
             CXCursor_UnexposedDecl => self.scan_apart(c)?,
             _ => {}
         }

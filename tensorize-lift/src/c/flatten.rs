@@ -54,6 +54,8 @@ pub(super) struct Flat<'u> {
     fields: HashMap<Path<'u>, Place>,
     /// Fields that are assigned, or whose address is taken, somewhere in what was seen so far.
     assigned: HashSet<Cursor<'u>>,
+    /// Variables that are objects, of which members are assigned, and whether pointers are among these.
+    own_assigned: HashMap<Cursor<'u>, bool>,
     /// Variables with the values of numbers in the caller's memory: how a change of one is refused.
     of_the_caller: HashMap<Sym, &'static str>,
     /// What lies behind a parameter at such a place, where that is all that is used of it.
@@ -66,7 +68,9 @@ pub(super) struct Flat<'u> {
     ends: HashMap<Cursor<'u>, Cursor<'u>>,
     /// The arrays of the numbers of the struct that the kernel returns.
     results: Vec<Target>,
-    /// The vectors that local objects hold, once they are made.
+    /// The offsets of the pointers that local objects hold.
+    offsets: HashMap<Path<'u>, Sym>,
+    /// The vectors and spans that local objects hold, once they are made.
     vectors: HashMap<Path<'u>, super::cpp::seq::Seq>,
     /// The numbers of the object that the kernel returns, and the arrays that they go to.
     object_numbers: Vec<(Place, Target)>,
@@ -88,6 +92,12 @@ pub(super) enum Owner {
 impl Owner {
     fn is_parameter(self) -> bool {
         matches!(self, Owner::Parameter(_))
+    }
+
+    pub fn number(self) -> usize {
+        match self {
+            Owner::Parameter(n) | Owner::Local(n) => n,
+        }
     }
 }
 

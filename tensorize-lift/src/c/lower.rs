@@ -58,6 +58,16 @@ pub(super) enum Base {
     Several,
 }
 
+/// A variable that is a pointer: one with a name, or a member of a struct of the function's own.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Variable<'u> {
+    Named(Cursor<'u>),
+    Member(super::flatten::Path<'u>),
+}
+
+/// What the pointers point into.
+pub(super) type Bases<'u> = HashMap<Variable<'u>, Base>;
+
 /// A place that `break`, `continue` or an inlined `return` leaves for.
 #[derive(Clone)]
 pub(super) struct Exit {
@@ -102,7 +112,7 @@ pub(super) struct Lower<'u, 's> {
     /// Those that the function allocates, and whether it gets the memory.
     pub allocations: HashMap<Sym, Expr>,
     pub bindings: HashMap<Cursor<'u>, Binding<'u>>,
-    pub pointers: HashMap<Cursor<'u>, Base>,
+    pub pointers: Bases<'u>,
     /// Scalars whose address is taken live in arrays of one element.
     pub in_memory: HashSet<Cursor<'u>>,
     /// Parameters and variables that are assigned after their declaration.
@@ -391,6 +401,7 @@ impl<'u, 's> Lower<'u, 's> {
         for (i, p) in f.arguments().into_iter().enumerate() {
             lower.parameter(i, p)?;
         }
+        lower.own_parameters(f)?;
         let argument = |(number, _)| (vec![], Shape::Argument { number });
         let mut result = returned.map(argument);
         if result.is_none() {
@@ -581,8 +592,10 @@ impl<'u, 's> Lower<'u, 's> {
         };
         self.bindings.insert(c, Binding::Pointer(offset));
         match at {
-            Some((target, dims, _)) => self.pointers.insert(c, Base::One(target, dims)),
-            None => self.pointers.remove(&c),
+            Some((target, dims, _)) => {
+                (self.pointers).insert(Variable::Named(c), Base::One(target, dims))
+            }
+            None => self.pointers.remove(&Variable::Named(c)),
         };
         Ok(())
     }

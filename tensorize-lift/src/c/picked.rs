@@ -6,7 +6,7 @@
 use super::codes;
 use super::expr::select;
 use super::ffi::Cursor;
-use super::lower::{Base, Binding, Lower, Result, Target, problem};
+use super::lower::{Base, Bases, Binding, Lower, Result, Target, problem};
 use super::turns::{is_turn, turn_named, turn_of};
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
@@ -68,11 +68,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// After an `if`: `other` is the state where its condition holds. The condition, in a variable if pointers depend on it.
-    pub fn merge_branches(
-        &mut self,
-        mut cond: Expr,
-        other: HashMap<Cursor<'u>, Base>,
-    ) -> Result<Expr> {
+    pub fn merge_branches(&mut self, mut cond: Expr, other: Bases<'u>) -> Result<Expr> {
         let mut picks = Vec::new();
         for (d, then) in &other {
             if let (Base::One(a, dims), Some(Base::One(b, same))) = (then, self.pointers.get(d))
@@ -81,11 +77,11 @@ impl<'u> Lower<'u, '_> {
                 && a.elem == b.elem
                 && !dims.iter().any(|d| self.is_pitch(d))
             {
-                picks.push((*d, a.clone(), b.clone(), dims.clone()));
+                picks.push((d.clone(), a.clone(), b.clone(), dims.clone()));
             }
         }
         // In an order that does not depend on the table's.
-        picks.sort_by_key(|(d, ..)| d.extent().map(|(start, _)| start.offset));
+        picks.sort_by_key(|(d, ..)| d.order());
         self.merge_pointers(other);
         for (d, a, b, dims) in picks {
             cond = self.hold("picks", cond)?;

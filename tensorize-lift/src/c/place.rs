@@ -3,8 +3,8 @@
 use super::codes;
 use super::ffi::Cursor;
 use super::lower::{
-    Base, Binding, Lower, Result, Target, convert, offset_op, operand, operands_of, problem,
-    scalar_type,
+    Base, Binding, Lower, Result, Target, Variable, convert, offset_op, operand, operands_of,
+    problem, scalar_type,
 };
 use super::operator::{self, Unary};
 use super::types::{self, Ty};
@@ -204,7 +204,18 @@ impl<'u> Lower<'u, '_> {
                 problem(codes::EXPRESSION, message, c)
             });
         };
-        match self.pointers.get(&d) {
+        self.pointer_at(&Variable::Named(d), offset, c)
+    }
+
+    /// The value of a variable that points somewhere, and has this offset.
+    pub fn pointer_at(
+        &mut self,
+        variable: &Variable<'u>,
+        offset: Expr,
+        c: Cursor<'u>,
+    ) -> Result<Pointer> {
+        let name = c.spelling();
+        match self.pointers.get(variable) {
             Some(Base::One(target, dims)) => Ok(Pointer {
                 target: target.clone(),
                 offset,

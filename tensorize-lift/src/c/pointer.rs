@@ -85,8 +85,7 @@ impl<'u> Lower<'u, '_> {
                     }
                     Binary::Assign => {
                         self.pointer_assignment(c)?;
-                        let d = self.pointer_decl(l)?;
-                        self.pointer_variable(d)
+                        self.named_pointer(l)
                     }
                     Binary::Comma => {
                         self.effect(l)?;
@@ -98,8 +97,7 @@ impl<'u> Lower<'u, '_> {
             }
             CXCursor_CompoundAssignOperator => {
                 self.pointer_compound(c)?;
-                let d = self.pointer_decl(operands(c)[0])?;
-                self.pointer_variable(d)
+                self.named_pointer(operands(c)[0])
             }
             CXCursor_ConditionalOperator => {
                 let [cond, l, r] = operands(c)[..] else {
@@ -194,20 +192,20 @@ impl<'u> Lower<'u, '_> {
         by: i128,
         prefix: bool,
     ) -> Result<Pointer> {
-        let d = self.pointer_decl(variable)?;
-        let old = self.pointer_variable(d)?;
+        let v = self.pointer_named(variable)?;
+        let old = self.pointer_of(&v)?;
         let new = old.clone().moved(Expr::int(ScalarType::I64, by));
-        self.check_step(variable, &old, d)?;
+        self.check_step(variable, &old, v.at)?;
         if prefix {
-            self.set_pointer(d, new, false)?;
-            return self.pointer_variable(d);
+            self.set_pointer(&v, new, false)?;
+            return self.pointer_of(&v);
         }
         if self.postpone {
-            self.set_pointer(d, new, true)?;
+            self.set_pointer(&v, new, true)?;
             return Ok(old);
         }
         let held = self.hold("t", old.offset.clone())?;
-        self.set_pointer(d, new, false)?;
+        self.set_pointer(&v, new, false)?;
         Ok(Pointer {
             offset: held,
             ..old

@@ -4,7 +4,7 @@
 //! of the loop's body for each of its values, in which every pointer points into an array of the program.
 
 use super::ffi::Cursor;
-use super::lower::{Base, Lower, Result, Target, operands, peeled};
+use super::lower::{Base, Bases, Lower, Result, Target, Variable, operands, peeled};
 use super::operator::{self, Binary};
 use super::pointer::moved_away;
 use super::types::{self, Ty};
@@ -41,7 +41,7 @@ impl<'u> Lower<'u, '_> {
         };
         let mut targets = HashMap::new();
         for (d, _) in &next {
-            match self.pointers.get(d) {
+            match self.pointers.get(&Variable::Named(*d)) {
                 Some(Base::One(target, dims)) if !dims.iter().any(|d| self.is_pitch(d)) => {
                     targets.insert(*d, (target.clone(), dims.clone()));
                 }
@@ -67,7 +67,7 @@ impl<'u> Lower<'u, '_> {
                     None => return Ok(None),
                 }
             }
-            bases.push((*d, Base::One(target, dims)));
+            bases.push((Variable::Named(*d), Base::One(target, dims)));
         }
         self.pointers.extend(bases);
         self.assign_var(var.clone(), Expr::int(TURN, 0))?;
@@ -79,19 +79,21 @@ impl<'u> Lower<'u, '_> {
     pub fn next_turn(
         &mut self,
         turns: &Turns<'u>,
-        entry: &HashMap<Cursor<'u>, Base>,
+        entry: &Bases<'u>,
         at: Cursor<'u>,
     ) -> Result<()> {
         for (d, n) in &turns.next {
             // What the body looked like is not what it does: a helper that is called `swap` and is none, or a round that ends
             // before they change places.
-            if self.pointers.get(d) != entry.get(n) {
-                return Err(moved_away(*d, at));
+            let [d, n] = [d, n].map(|v| Variable::Named(*v));
+            if self.pointers.get(&d) != entry.get(&n) {
+                return Err(moved_away(&d, at));
             }
         }
         for (d, _) in &turns.next {
-            if let Some(base) = entry.get(d) {
-                self.pointers.insert(*d, base.clone());
+            let d = Variable::Named(*d);
+            if let Some(base) = entry.get(&d) {
+                self.pointers.insert(d, base.clone());
             }
         }
         let next = Expr::binary(BinOp::Add, turn(&turns.var), Expr::int(TURN, 1));

@@ -4,7 +4,7 @@
 use super::super::codes;
 use super::super::ffi::{Cursor, Type};
 use super::super::flatten::is_of_numbers;
-use super::super::lower::{Base, Binding, Lower, Result, operands, problem};
+use super::super::lower::{Base, Binding, Lower, Result, Variable, operands, problem};
 use super::super::place::Place;
 use super::super::types::{self, Ty};
 use super::class::Class;
@@ -177,7 +177,7 @@ impl<'u> Lower<'u, '_> {
             (Some(Binding::Alias(Place::Array(p))), _) => within(&p.target.array),
             (Some(Binding::Seq(s)), _) => within(&s.start.target.array),
             (Some(Binding::Array(target, _)), _) => within(&target.array),
-            (Some(Binding::Pointer(_)), _) => match self.pointers.get(&d) {
+            (Some(Binding::Pointer(_)), _) => match self.pointers.get(&Variable::Named(d)) {
                 Some(Base::One(target, _)) => within(&target.array),
                 _ => true,
             },

@@ -123,8 +123,7 @@ impl<'u> Lower<'u, '_> {
             }
             ("operator+=" | "operator-=" | "operator=", 2) => {
                 self.iterator_assignment(&call)?;
-                let d = self.pointer_decl(call.arg(0)?)?;
-                self.pointer_variable(d)
+                self.named_pointer(call.arg(0)?)
             }
             ("move" | "forward" | "as_const", 1) => self.pointer(call.arg(0)?),
             (name, _) if name.starts_with("ranges::") => Err(call.unknown()),
@@ -134,19 +133,19 @@ impl<'u> Lower<'u, '_> {
 
     fn iterator_assignment(&mut self, call: &Call<'u>) -> Result<()> {
         let (l, r) = (call.arg(0)?, call.arg(1)?);
-        let d = self.pointer_decl(l)?;
+        let v = self.pointer_named(l)?;
         if call.name == "operator=" {
             let p = self.pointer(r)?;
-            return self.set_pointer(d, p, false);
+            return self.set_pointer(&v, p, false);
         }
         let by = index_of(self.value(r)?);
-        let old = self.pointer_variable(d)?;
+        let old = self.pointer_of(&v)?;
         let op = if call.name == "operator+=" {
             BinOp::Add
         } else {
             BinOp::Subtract
         };
         let new = self.step_by(old, op, by);
-        self.set_pointer(d, new, false)
+        self.set_pointer(&v, new, false)
     }
 }

@@ -147,9 +147,9 @@ impl<'u> Lower<'u, '_> {
             }
             ("operator++" | "operator--", 1 | 2) => {
                 let by = if call.name == "operator++" { 1 } else { -1 };
-                let d = self.pointer_decl(call.arg(0)?)?;
-                let old = self.pointer_variable(d)?;
-                self.set_pointer(d, old.moved(int(by)), false)?;
+                let v = self.pointer_named(call.arg(0)?)?;
+                let old = self.pointer_of(&v)?;
+                self.set_pointer(&v, old.moved(int(by)), false)?;
             }
             ("operator+=", 2) if on_text => {
                 let message = "a string grows here, which is not supported";
@@ -157,10 +157,10 @@ impl<'u> Lower<'u, '_> {
             }
             ("operator+=" | "operator-=", 2) => self.pointer(c).map(|_| ())?,
             ("advance", 2) => {
-                let d = self.pointer_decl(call.arg(0)?)?;
+                let v = self.pointer_named(call.arg(0)?)?;
                 let by = index_of(self.value(call.arg(1)?)?);
-                let old = self.pointer_variable(d)?;
-                self.set_pointer(d, old.moved(by), false)?;
+                let old = self.pointer_of(&v)?;
+                self.set_pointer(&v, old.moved(by), false)?;
             }
             _ => return Ok(None),
         }

@@ -22,7 +22,13 @@ pub(in super::super) enum This<'u> {
 
 /// A member function of the file's own that is called on an object.
 pub(in super::super) fn is_method(f: Cursor<'_>) -> bool {
-    f.kind() == CXCursor_CXXMethod && !f.is_static_method() && !in_std(f)
+    let of_an_object = match f.kind() {
+        CXCursor_CXXMethod => !f.is_static_method(),
+        // `operator float *()`
+        CXCursor_ConversionFunction => true,
+        _ => false,
+    };
+    of_an_object && !in_std(f)
 }
 
 /// The object of a call, if it is written down, and the arguments. Those of an operator stand in one row.

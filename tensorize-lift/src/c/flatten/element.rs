@@ -8,7 +8,7 @@ use crate::c::cpp::class::{self, Class, in_std, is_plain};
 use crate::c::cpp::method::This;
 use crate::c::cpp::{complex, optional, tuple};
 use crate::c::ffi::{Cursor, Type};
-use crate::c::lower::{Base, Binding, Lower, Result, operands, peeled, problem};
+use crate::c::lower::{Base, Binding, Lower, Result, Variable, operands, peeled, problem};
 use crate::c::operator::{self, Binary, Unary};
 use crate::c::place::{Place, Pointer};
 use crate::c::pointer::is_null;
@@ -256,7 +256,7 @@ impl<'u> Lower<'u, '_> {
             // One that every use takes to point to structs.
             Ty::Pointer(to) if *to == Ty::Void => c
                 .referenced()
-                .and_then(|d| self.pointers.get(&d))
+                .and_then(|d| self.pointers.get(&Variable::Named(d)))
                 .is_some_and(|p| matches!(p, Base::One(t, _) if self.is_of_mixed(&t.array))),
             Ty::Pointer(to) => to.is_record(),
             _ => false,

@@ -4,7 +4,7 @@ use super::Node;
 use crate::c::codes;
 use crate::c::expr::Arith;
 use crate::c::ffi::Cursor;
-use crate::c::lower::{Base, Lower, Result, operands, peeled, problem};
+use crate::c::lower::{Base, Lower, Result, Variable, operands, peeled, problem};
 use crate::c::operator::{Binary, binary};
 use crate::c::source;
 use crate::c::types::{self, Ty};
@@ -23,7 +23,8 @@ impl<'u> Lower<'u, '_> {
         name: &str,
         begin: Cursor<'u>,
     ) -> Result<()> {
-        let Some(Base::One(target, dims)) = self.pointers.get(&begin).cloned() else {
+        let Some(Base::One(target, dims)) = self.pointers.get(&Variable::Named(begin)).cloned()
+        else {
             let message = format!("'{name}' is compared with a pointer that is not an array");
             return Err(problem(codes::POINTER_BASE, message, p));
         };

@@ -68,13 +68,7 @@ impl<'u> Lower<'u, '_> {
     pub fn declare_struct(&mut self, d: Cursor<'u>, init: Option<Cursor<'u>>) -> Result<()> {
         let values = match init {
             Some(e) => {
-                // Another name for a parameter that stays what it is needs no copy.
-                let parameter = match peeled(e).kind() {
-                    CXCursor_CallExpr | CXCursor_ArraySubscriptExpr => None,
-                    _ if self.is_in_array(e) => None,
-                    _ => self.record(e).ok().filter(|p| p.0.is_parameter()),
-                };
-                if parameter.is_some_and(|p| self.record_alias(d, p).is_ok()) {
+                if self.stands_for_a_parameter(d, e) {
                     return Ok(());
                 }
                 Some(self.full_value(e, |s| s.struct_value(e))?)
@@ -82,6 +76,16 @@ impl<'u> Lower<'u, '_> {
             None => None,
         };
         self.bind_struct(d, values)
+    }
+
+    /// Makes a variable another name for a parameter that stays what it is, which needs no copy; `false` if that can't be.
+    pub(super) fn stands_for_a_parameter(&mut self, d: Cursor<'u>, init: Cursor<'u>) -> bool {
+        let parameter = match peeled(init).kind() {
+            CXCursor_CallExpr | CXCursor_ArraySubscriptExpr => None,
+            _ if self.is_in_array(init) => None,
+            _ => self.record(init).ok().filter(|p| p.0.is_parameter()),
+        };
+        parameter.is_some_and(|p| self.record_alias(d, p).is_ok())
     }
 
     /// Makes a variable, or a helper's parameter, a struct of its own; its numbers have these values.
@@ -123,8 +127,17 @@ impl<'u> Lower<'u, '_> {
 
     /// Binds a helper's parameter: to the same struct, or, if it is one by value that may change, to a copy.
     pub fn record_parameter(&mut self, p: Cursor<'u>, path: Path<'u>) -> Result<()> {
-        let copied = is_of_numbers(p) && !path.0.is_parameter();
-        if !copied {
+        let is_object = super::is_object(p.ty());
+        if path.0.is_parameter() {
+            return match self.record_alias(p, path.clone()) {
+                Err(_) if is_object => self.copy_parameter(p, &path),
+                done => done,
+            };
+        }
+        if is_object {
+            return self.copy_parameter(p, &path);
+        }
+        if !is_of_numbers(p) {
             return self.record_alias(p, path);
         }
         let mut values = Vec::new();
@@ -147,6 +160,9 @@ impl<'u> Lower<'u, '_> {
     pub fn struct_assigned(&mut self, l: Cursor<'u>, r: Cursor<'u>, c: Cursor<'u>) -> Result<()> {
         if self.is_in_array(l) {
             return self.element_assignment(l, r, c);
+        }
+        if super::is_object(l.ty()) {
+            return self.object_assigned(l, r);
         }
         let to = self.record(l)?;
         let values = self.struct_value(r)?;
@@ -318,26 +334,7 @@ impl<'u> Lower<'u, '_> {
     /// The numbers of `{ 1, 2 }` or `{ .y = 2, .x = 1 }`; those that are left out are zero.
     fn listed(&mut self, list: Cursor<'u>, declaration: Cursor<'u>) -> Result<Vec<Expr>> {
         let fields = element::members(declaration);
-        let mut given: Vec<Option<Cursor<'u>>> = vec![None; fields.len()];
-        let mut next = 0;
-        for item in operands(list) {
-            let children = item.children();
-            let named = children.iter().find(|c| c.kind() == CXCursor_MemberRef);
-            let value = match named.and_then(|n| n.referenced()) {
-                Some(field) => {
-                    let at = fields.iter().position(|f| *f == field);
-                    next = at.ok_or_else(|| unsupported(item))?;
-                    operands(item).last().copied()
-                }
-                None => Some(item),
-            };
-            let slot = given.get_mut(next).ok_or_else(|| unsupported(item))?;
-            if slot.is_some() {
-                return Err(unsupported(item));
-            }
-            *slot = value;
-            next += 1;
-        }
+        let given = given(list, &fields)?;
         let mut out = Vec::new();
         for (field, value) in fields.into_iter().zip(given) {
             match (types::read(field.ty()), value) {
@@ -446,6 +443,34 @@ impl<'u> Lower<'u, '_> {
         owner.1.extend(before);
         self.member_of(owner, *field, at)
     }
+}
+
+/// What `{ 1, 2 }` or `{ .y = 2, .x = 1 }` gives each of these fields.
+pub(super) fn given<'u>(
+    list: Cursor<'u>,
+    fields: &[Cursor<'u>],
+) -> Result<Vec<Option<Cursor<'u>>>> {
+    let mut given = vec![None; fields.len()];
+    let mut next = 0;
+    for item in operands(list) {
+        let children = item.children();
+        let named = children.iter().find(|c| c.kind() == CXCursor_MemberRef);
+        let value = match named.and_then(|n| n.referenced()) {
+            Some(field) => {
+                let at = fields.iter().position(|f| *f == field);
+                next = at.ok_or_else(|| unsupported(item))?;
+                operands(item).last().copied()
+            }
+            None => Some(item),
+        };
+        let slot = given.get_mut(next).ok_or_else(|| unsupported(item))?;
+        if slot.is_some() {
+            return Err(unsupported(item));
+        }
+        *slot = value;
+        next += 1;
+    }
+    Ok(given)
 }
 
 /// Whether a call makes a `std::pair` of what it is given.

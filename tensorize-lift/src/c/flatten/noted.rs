@@ -1,9 +1,9 @@
 //! What code assigns of structs, noted before it is lowered: a member that nothing changes may be a number.
 
-use super::{Node, Owner, Path};
+use super::{Node, Owner, Path, is_object, is_reached, struct_declaration};
 use crate::c::codes;
 use crate::c::ffi::Cursor;
-use crate::c::lower::{Lower, Result, peeled, problem};
+use crate::c::lower::{Lower, Result, operands, peeled, problem};
 use crate::c::place::Place;
 use crate::c::types::{self, Ty};
 use clang_sys::*;
@@ -17,7 +17,43 @@ impl<'u> Lower<'u, '_> {
         if address && is_held(field) {
             self.in_memory.insert(field);
         }
+        if let Some(d) = own_object(target) {
+            let points = matches!(types::read(field.ty()), Ty::Pointer(_));
+            *self.flat.own_assigned.entry(d).or_default() |= points;
+            return Ok(());
+        }
         self.note_assigned(field, target)
+    }
+
+    /// Notes the variables that members of an object which is made here may refer to: as if their addresses were taken.
+    pub fn scan_references(&mut self, made: Cursor<'u>) {
+        let refers =
+            |f: &Cursor<'_>| matches!(types::of(*f), Ty::Reference(t) if t.as_scalar().is_some());
+        let Some(class) = struct_declaration(made.ty()) else {
+            return;
+        };
+        if !class.ty().fields().iter().any(refers) {
+            return;
+        }
+        for given in operands(made) {
+            let given = peeled(given);
+            if given.kind() == CXCursor_DeclRefExpr {
+                self.in_memory.extend(given.referenced());
+            }
+        }
+    }
+
+    /// Makes parameters that are objects passed by value, and of which pointers are assigned, objects of the function's own.
+    /// (Numbers of a parameter are variables already.)
+    pub fn own_parameters(&mut self, f: Cursor<'u>) -> Result<()> {
+        for p in f.arguments() {
+            if self.flat.own_assigned.get(&p) == Some(&true)
+                && let Some(path) = self.flat.records.get(&p).cloned()
+            {
+                self.copy_parameter(p, &path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether code may assign this member of a parameter so that its caller sees it.
@@ -88,6 +124,19 @@ impl<'u> Lower<'u, '_> {
         }
         Ok(())
     }
+}
+
+/// The variable, if a member is one of an object that lies in a variable of its function.
+fn own_object(member: Cursor<'_>) -> Option<Cursor<'_>> {
+    let mut base = peeled(*operands(member).first()?);
+    while base.kind() == CXCursor_MemberRefExpr && base.ty().canonical().kind() == CXType_Record {
+        base = peeled(*operands(base).first()?);
+    }
+    let d = base
+        .referenced()
+        .filter(|_| base.kind() == CXCursor_DeclRefExpr)?;
+    let own = d.ty().canonical().kind() == CXType_Record && !is_reached(d);
+    (own && is_object(d.ty())).then_some(d)
 }
 
 /// Whether a variable may hold the member. An array or a struct is in memory anyhow.

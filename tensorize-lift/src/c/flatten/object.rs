@@ -1,6 +1,6 @@
-//! Objects of the function's own that hold arrays or vectors besides numbers, as a matrix or an image does: each number is a
-//! variable, each array an array, each vector a sequence, from when it is made. What the kernel returns is built where
-//! its caller gets it.
+//! Objects of the function's own that hold arrays, vectors, spans or pointers besides numbers, as a matrix, an image or a view
+//! of one does: each number is a variable, each array an array, each vector a sequence, from when it is made, and each pointer
+//! a pointer variable. What the kernel returns is built where its caller gets it.
 
 use super::first_value::{First, first_value, is_constructed, names_a_member};
 use super::result::Returned;
@@ -11,10 +11,11 @@ use crate::c::cpp::class::{Class, in_std};
 use crate::c::cpp::method::{This, is_implied};
 use crate::c::cpp::seq::{Seq, int};
 use crate::c::ffi::{Cursor, Type};
-use crate::c::lower::{Lower, Result, operands, peeled, problem};
-use crate::c::place::Place;
+use crate::c::lower::{Base, Lower, Result, Variable, operands, peeled, problem};
+use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
+use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -23,6 +24,10 @@ pub(super) enum Held {
     Number(ScalarType),
     Array(Ty),
     Vector(Ty),
+    Span,
+    Pointer,
+    /// What it refers to is somebody else's.
+    Reference(Ty),
 }
 
 /// All that an object holds, with the members on the way to it; `None` if there is anything else in it.
@@ -61,12 +66,30 @@ pub(super) fn held(field: Cursor<'_>) -> Option<Held> {
     match types::read(field.ty()) {
         Ty::Scalar(ty) => Some(Held::Number(ty)),
         Ty::Class(Class::Vector(inner)) if is_fixed(&inner) => Some(Held::Vector(*inner)),
+        Ty::Class(Class::Span(..)) => Some(Held::Span),
+        Ty::Pointer(to) if points_to_elements(&to) => Some(Held::Pointer),
+        Ty::Reference(to) if is_object_of_numbers(&to) => Some(Held::Reference(*to)),
         t @ (Ty::Array(..) | Ty::Class(Class::Array(..))) if is_fixed(&t) => Some(Held::Array(t)),
         _ => None,
     }
 }
 
-/// Whether this is a struct that holds arrays or vectors, and nothing but these and numbers.
+/// Whether this is a number, or holds such in a row.
+fn is_object_of_numbers(t: &Ty) -> bool {
+    t.as_scalar().is_some() || matches!(t, Ty::Class(_) | Ty::Array(..)) && t.is_sequence()
+}
+
+/// Whether a pointer to this may point into an array that is known here.
+fn points_to_elements(to: &Ty) -> bool {
+    match to.flatten().0 {
+        Ty::Scalar(_) | Ty::Record(..) | Ty::Mixed(..) => true,
+        // A table of rows.
+        Ty::Pointer(row) => row.as_scalar().is_some(),
+        _ => false,
+    }
+}
+
+/// Whether this is a struct that holds arrays, vectors, spans or pointers, and nothing but these and numbers.
 pub(in crate::c) fn is_object(t: Type<'_>) -> bool {
     struct_declaration(t).is_some() && local::numbers(t).is_none() && holdings(t).is_some()
 }
@@ -94,12 +117,19 @@ impl<'u> Lower<'u, '_> {
             let words: Vec<String> = path.iter().map(|f| element::called(*f)).collect();
             let called = format!("{name}.{}", words.join("."));
             let place = match held {
-                Held::Vector(_) => continue,
-                Held::Number(_) if path.iter().any(|f| self.in_memory.contains(f)) => {
+                Held::Vector(_) | Held::Span | Held::Reference(_) => continue,
+                Held::Number(_) | Held::Pointer
+                    if path.iter().any(|f| self.in_memory.contains(f)) =>
+                {
                     let message = format!("the address of '{called}' is taken");
                     return Err(problem(codes::RECORD, message, at));
                 }
                 Held::Number(ty) => Place::Var(self.fresh(called), ty),
+                Held::Pointer => {
+                    let offset = self.fresh(called);
+                    self.flat.offsets.insert((owner, path), offset);
+                    continue;
+                }
                 Held::Array(Ty::Array(inner, Some(len)) | Ty::Class(Class::Array(inner, len))) => {
                     let len = int(len.into());
                     self.local_seq(&called, &inner, &len, at)?.place()
@@ -116,13 +146,36 @@ impl<'u> Lower<'u, '_> {
         let own = self.frames.last().and_then(|f| f.object.clone());
         let object = match own.filter(|_| self.cpp.is_result(d)) {
             Some(object) => object,
-            None => self.new_object(d.ty(), &d.spelling(), d)?,
+            None => {
+                if init.is_some_and(|e| self.stands_for_a_parameter(d, e)) {
+                    return Ok(());
+                }
+                self.new_object(d.ty(), &d.spelling(), d)?
+            }
         };
         self.name_record(d, object.clone());
         match init {
             Some(e) => self.full(e, |s| s.construct_object(&object, e)),
             None => Ok(()),
         }
+    }
+
+    /// A helper's parameter by value: a copy.
+    pub(super) fn copy_parameter(&mut self, p: Cursor<'u>, from: &Path<'u>) -> Result<()> {
+        let object = self.new_object(p.ty(), &p.spelling(), p)?;
+        self.copied_object(&object, from, p)?;
+        self.name_record(p, object);
+        Ok(())
+    }
+
+    /// `a = b`, of which the right side may be made of what the left one has been.
+    pub(super) fn object_assigned(&mut self, l: Cursor<'u>, r: Cursor<'u>) -> Result<()> {
+        let to = self.record(l)?;
+        let from = match self.is_temporary(r) {
+            true => self.temporary_object(r)?,
+            false => self.record(r)?,
+        };
+        self.copied_object(&to, &from, l)
     }
 
     /// An object without a name.
@@ -205,15 +258,14 @@ impl<'u> Lower<'u, '_> {
     /// `{ a.rows, a.cols, std::vector<float>(n) }`, each member by itself; what is left out is zero or empty.
     fn listed_object(&mut self, to: &Path<'u>, list: Cursor<'u>) -> Result<()> {
         let class = struct_declaration(list.ty()).ok_or_else(|| unsupported(list))?;
-        let fields = class.ty().fields();
-        let items = operands(list);
-        let named = |i: &Cursor<'u>| i.children().iter().any(|c| c.kind() == CXCursor_MemberRef);
-        if is_constructed(class) || items.len() > fields.len() || items.iter().any(named) {
+        if is_constructed(class) {
             return Err(unsupported(list));
         }
-        for (i, field) in fields.into_iter().enumerate() {
-            match items.get(i) {
-                Some(&item) => self.set_member(to, field, item)?,
+        let fields = class.ty().fields();
+        let given = local::given(list, &fields)?;
+        for (field, item) in fields.into_iter().zip(given) {
+            match item {
+                Some(item) => self.set_member(to, field, item)?,
                 None => self.left_out_of(to, field, list)?,
             }
         }
@@ -251,6 +303,15 @@ impl<'u> Lower<'u, '_> {
                 self.fill(&seq, int(0), len, zero, at)
             }
             Held::Vector(_) => self.make_empty(object, field, at),
+            Held::Span | Held::Reference(_) => Err(unsupported(at)),
+            Held::Pointer => {
+                let Ty::Pointer(to) = types::read(field.ty()) else {
+                    return Err(unsupported(at));
+                };
+                let elem = to.as_scalar().ok_or_else(|| unsupported(at))?;
+                let null = self.null_pointer(elem);
+                self.point_member(&within(object, field), null, at)
+            }
         }
     }
 
@@ -266,6 +327,30 @@ impl<'u> Lower<'u, '_> {
         }
         match held(field).ok_or_else(|| unsupported(value))? {
             Held::Number(_) => Err(unsupported(value)),
+            Held::Pointer => {
+                let p = self.pointer(crate::c::initializer::braced(value)?)?;
+                self.sequence_point()?;
+                self.point_member(&within(object, field), p, value)
+            }
+            Held::Reference(to) if to.as_scalar().is_some() => {
+                let place = self.place(value)?;
+                let place = self.settled_place(place)?;
+                self.refer(within(object, field), place, value)
+            }
+            Held::Reference(_) => {
+                let seq = self.seq(value)?;
+                // A vector that can grow keeps its name for the length.
+                let seq = match seq.size.is_some() {
+                    true => seq,
+                    false => self.settled_seq(seq)?,
+                };
+                self.hold_span(within(object, field), seq, value)
+            }
+            Held::Span => {
+                let seq = self.seq(value)?;
+                let seq = self.settled_seq(seq)?;
+                self.hold_span(within(object, field), seq, value)
+            }
             Held::Array(_) if says_nothing(value) => Ok(()),
             Held::Array(_) => {
                 let seq = self.held_array(object, field, value)?;
@@ -343,9 +428,22 @@ impl<'u> Lower<'u, '_> {
                 self.write(place, value, at)?;
                 continue;
             }
+            if let (Held::Pointer, Place::Array(p)) = (&held, &source) {
+                let p = p.clone().decayed();
+                self.point_member(&(to.0, [&to.1[..], &path].concat()), p, at)?;
+                continue;
+            }
+            if matches!(held, Held::Reference(_)) && !matches!(source, Place::Array(_)) {
+                self.refer((to.0, [&to.1[..], &path].concat()), source, at)?;
+                continue;
+            }
             let source = self.row_of(source).ok_or_else(|| unsupported(at))?;
             let place = (to.0, [&to.1[..], &path].concat());
             let dest = match (held, self.flat.vectors.get(&place).cloned()) {
+                (Held::Span | Held::Reference(_), _) => {
+                    self.hold_span(place, source, at)?;
+                    continue;
+                }
                 (Held::Vector(_), Some(seq)) => {
                     self.set_len(&seq, source.len.clone(), at)?;
                     seq
@@ -366,10 +464,64 @@ impl<'u> Lower<'u, '_> {
         Ok(())
     }
 
+    /// Lets a member that is a pointer point there.
+    fn point_member(&mut self, member: &Path<'u>, p: Pointer, at: Cursor<'u>) -> Result<()> {
+        let var = self.offset_of(member, at)?;
+        let base = Base::One(p.target, p.dims);
+        self.pointers.insert(Variable::Member(member.clone()), base);
+        self.assign_var(var, p.offset)
+    }
+
+    /// The variable of the offset of such a member.
+    pub fn offset_of(&self, member: &Path<'u>, at: Cursor<'u>) -> Result<Sym> {
+        let offset = self.flat.offsets.get(member).cloned();
+        offset.ok_or_else(|| problem(codes::POINTER_USE, "a pointer in memory is changed", at))
+    }
+
+    /// The member that an expression names, if it is a pointer in an object of the function's own.
+    pub fn own_pointer(&mut self, c: Cursor<'u>) -> Result<Option<Path<'u>>> {
+        let field = self.field(c)?;
+        let owner = match self.implied(c)? {
+            Some(This::Named(path)) => path,
+            Some(This::Element(_)) => return Ok(None),
+            None => {
+                let base = self.base_of(c)?;
+                if self.is_in_array(base) {
+                    return Ok(None);
+                }
+                self.record(base)?
+            }
+        };
+        let member = within(&owner, field);
+        Ok(self.flat.offsets.contains_key(&member).then_some(member))
+    }
+
+    /// Makes a member another name for a place in memory, where changes by one name and by the other are seen to be of one.
+    fn refer(&mut self, member: Path<'u>, place: Place, at: Cursor<'u>) -> Result<()> {
+        if !matches!(place, Place::Element(..)) {
+            return Err(unsupported(at));
+        }
+        match self.flat.fields.insert(member, place) {
+            None => Ok(()),
+            Some(_) => Err(unsupported(at)),
+        }
+    }
+
+    /// Makes a member a span of these elements. Which of two it would be otherwise depends on what has run.
+    fn hold_span(&mut self, member: Path<'u>, seq: Seq, at: Cursor<'u>) -> Result<()> {
+        match self.flat.vectors.insert(member, seq) {
+            None => Ok(()),
+            Some(_) => Err(unsupported(at)),
+        }
+    }
+
     /// The vector that a member of a local object is; `None` for other members.
     pub fn held_vector(&mut self, c: Cursor<'u>) -> Result<Option<Seq>> {
         let field = self.field(c)?;
-        if !matches!(held(field), Some(Held::Vector(_))) {
+        if !matches!(
+            held(field),
+            Some(Held::Vector(_) | Held::Span | Held::Reference(_))
+        ) {
             return Ok(None);
         }
         let owner = match self.implied(c)? {
@@ -397,7 +549,12 @@ impl<'u> Lower<'u, '_> {
     /// What the kernel returns: an object whose vectors and arrays are its parameters.
     pub(super) fn whole_object_result(&mut self, f: Cursor<'u>) -> Result<Option<Returned>> {
         let t = f.ty().result();
-        if !self.source.cpp || !is_object(t) {
+        // (What a pointer or a span in it refers to is the caller's, or gone.)
+        let refers = |h: &(Vec<Cursor<'u>>, Held)| {
+            matches!(h.1, Held::Pointer | Held::Span | Held::Reference(_))
+        };
+        let own = holdings(t).is_some_and(|all| !all.iter().any(refers));
+        if !self.source.cpp || !is_object(t) || !own {
             return Ok(None);
         }
         let class = struct_declaration(t).ok_or_else(|| unsupported(f))?;

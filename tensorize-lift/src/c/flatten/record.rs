@@ -9,8 +9,8 @@ use crate::c::cpp::method::This;
 use crate::c::cpp::optional;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{
-    Lower, Result, Target, const_elements, operand, operands, peeled, problem, scalar_type,
-    zero_offset,
+    Lower, Result, Target, Variable, const_elements, operand, operands, peeled, problem,
+    scalar_type, zero_offset,
 };
 use crate::c::operator::{self, Unary};
 use crate::c::place::{Place, Pointer};
@@ -200,7 +200,10 @@ impl<'u> Lower<'u, '_> {
             let of = self.element(base)?;
             return self.element_member(of, field, c);
         }
-        let owner = self.record(base)?;
+        let owner = match super::is_object(base.ty()) && self.is_temporary(base) {
+            true => self.temporary_object(base)?,
+            false => self.record(base)?,
+        };
         self.member_of(owner, field, c)
     }
 
@@ -218,6 +221,11 @@ impl<'u> Lower<'u, '_> {
         }
         if let Some(seq) = self.flat.vectors.get(&(root, path.clone())) {
             return Ok(seq.place());
+        }
+        if let Some(offset) = self.flat.offsets.get(&(root, path.clone())) {
+            let offset = Expr::Var(offset.clone(), ScalarType::I64);
+            let p = self.pointer_at(&Variable::Member((root, path)), offset, c)?;
+            return Ok(pointer_place(p));
         }
         let (by_pointer, is_const, prefix) = self.memory_of(&owner, field, c)?;
         self.check_access(field, c)?;
@@ -454,7 +462,10 @@ impl<'u> Lower<'u, '_> {
             return Err(problem(codes::RECORD, message, d));
         }
         if !pointer {
-            let changed = fields.iter().any(|f| self.flat.assigned.contains(f));
+            let own = self.flat.own_assigned.keys();
+            let changed = own.clone().any(|own| {
+                *own == d || self.flat.records.get(own).is_some_and(|of| of.0 == path.0)
+            }) || fields.iter().any(|f| self.flat.assigned.contains(f));
             // The elements of an array may change without a trace here.
             let in_place =
                 |f: &Cursor<'_>| !matches!(types::read(f.ty()), Ty::Scalar(_) | Ty::Pointer(_));
@@ -558,12 +569,15 @@ pub(in crate::c) fn is_private(member: Cursor<'_>) -> bool {
 /// The place of a pointer in a struct: an array of arrays, of which the outer length means nothing.
 fn member_pointer(target: Target, dims: Vec<Expr>) -> Place {
     let view = target.elem;
-    let mut all = vec![Expr::int(ScalarType::I64, 1)];
-    all.extend(dims);
-    Place::Array(Pointer {
+    pointer_place(Pointer {
         target,
         offset: zero_offset(),
-        dims: all,
+        dims,
         view,
     })
+}
+
+fn pointer_place(mut p: Pointer) -> Place {
+    p.dims.insert(0, Expr::int(ScalarType::I64, 1));
+    Place::Array(p)
 }
