@@ -235,13 +235,17 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
             all.writes_rows = true;
             let mut inside = Effects::default();
             let body = super::call::inlined_body(lower, c);
+            // A function of the compiler's or of <math.h>: what it gets are values.
+            let computes = body.is_none() && !super::call::writes_memory(c);
             match body {
                 // Whatever it does to memory; its own variables concern nobody.
                 Some(body) if depth <= 8 => memory_effects(lower, body, &mut inside, depth + 1),
-                None if !super::call::writes_memory(c) => {}
+                None if computes => {}
                 _ => (inside.reads_memory, inside.writes_memory) = (true, true),
             }
-            if lower.source.cpp {
+            if computes {
+                all.reads_memory = true;
+            } else if lower.source.cpp {
                 // A method that writes no memory changes nothing of its object: `a[i][j]` of a matrix.
                 let object =
                     cpp::method_object(c).filter(|_| body.is_some() && !inside.writes_memory);

@@ -7,6 +7,7 @@ use super::super::ffi::Cursor;
 use super::super::lower::{Lower, Result, convert, offset_op, operands, peeled, problem};
 use super::super::math;
 use super::super::place::Place;
+use super::super::simd;
 use super::super::types::{self, Ty};
 use super::between::{lerp, midpoint};
 use super::class::{Class, in_std};
@@ -34,7 +35,11 @@ impl<'u> Call<'u> {
     /// The call, if it is one into the standard library.
     pub fn of(c: Cursor<'u>) -> Option<Call<'u>> {
         let callee = c.referenced()?;
-        if callee.kind() == CXCursor_Constructor || !in_std(callee) && !is_c_library(callee) {
+        let of_the_compiler =
+            || callee.spelling().starts_with("__builtin_") || simd::writes_memory(c).is_some();
+        if callee.kind() == CXCursor_Constructor
+            || !in_std(callee) && (!is_c_library(callee) || of_the_compiler())
+        {
             return None;
         }
         if let Some(Ranged {
