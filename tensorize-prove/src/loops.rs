@@ -18,7 +18,7 @@ use crate::search;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
-use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Loop, LoopMode, Stmt, Visited};
 use tensorize_ir::op::CmpOp;
@@ -162,7 +162,8 @@ impl Executor<'_, '_> {
             if trip.as_constant().is_some() || !self.ctx.is_over_params(trip) {
                 return self.stuck(format!("how often the loop runs, {trip}, may be negative"));
             }
-            self.ctx.guard(Guard::NonNegative(trip - &least));
+            let rounds = trip - &least;
+            self.ctx.guard(Guard::NonNegative(rounded_up(&rounds).unwrap_or(rounds)));
         }
         Ok(())
     }
@@ -456,4 +457,16 @@ impl Executor<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// `n` of `floordiv(n + 15, 16)`, as `for (k = 0; k < n; k += 16)` has it. That it is not negative says more than that its
+/// sixteenth, rounded up, is not, and is what a loop over single steps needs.
+fn rounded_up(rounds: &Idx) -> Option<Idx> {
+    let mut terms = rounds.terms();
+    let (Some(([Atom::FloorDiv(n, by)], 1)), None) = (terms.next(), terms.next()) else {
+        return None;
+    };
+    let n = &**n - &Idx::constant(by.as_constant()? - 1);
+    let whole = n.terms().all(|(m, _)| !m.is_empty());
+    whole.then_some(n)
 }

@@ -17,6 +17,7 @@ use crate::slices;
 use crate::solver::{Answer, Solver};
 use crate::state;
 use crate::status::without_status;
+use crate::trap;
 use crate::{Proof, Verdict};
 use std::collections::BTreeMap;
 use tensorize_ir::guard::{Guard, Tier};
@@ -191,7 +192,7 @@ fn attempt(
         .then(|| bounded(kernel))
         .flatten()
     {
-        Some(kernel) => of(&kernel, guards),
+        Some(in_rounds) => of(&in_rounds, guards).map_err(|e| trap::of_rounds(kernel, e)),
         None => found,
     }
 }

@@ -11,8 +11,28 @@ use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::Idx;
+use tensorize_ir::loopir::{Function, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
+
+/// Why a kernel is not proven that calls something that ends the program.
+const MAY_END: &str = "it may end the program, throw, or call a function that nothing is known of, and no condition on the sizes \
+                       rules that out; without assertions (-DNDEBUG) it may be proven";
+
+/// What stands in the way of a proof of a kernel whose loops have been given a number of rounds. The kernel itself ends no
+/// program, but for rounds that are more than these.
+pub(crate) fn of_rounds(kernel: &Function, stuck: Stuck) -> Stuck {
+    let mut traps = false;
+    visit(&kernel.body, &mut |v| traps |= matches!(v, Visited::Stmt(Stmt::Trap)));
+    if traps || stuck.what != MAY_END {
+        return stuck;
+    }
+    let what = "how many rounds a loop takes at most could not be shown";
+    Stuck {
+        what: what.into(),
+        ..stuck
+    }
+}
 
 impl Executor<'_, '_> {
     /// Where the condition does not hold, the program ends.
@@ -26,10 +46,7 @@ impl Executor<'_, '_> {
         }
         let guards = self.one_of_a_range(condition);
         let Some(guards) = guards.or_else(|| self.in_every_round(condition)) else {
-            return self.stuck(
-                "it may end the program, throw, or call a function that nothing is known of, and no condition on the sizes \
-                 rules that out; without assertions (-DNDEBUG) it may be proven",
-            );
+            return self.stuck(MAY_END);
         };
         guards.into_iter().for_each(|g| self.ctx.guard(g));
         Ok(())
