@@ -163,7 +163,8 @@ impl Executor<'_, '_> {
                 return self.stuck(format!("how often the loop runs, {trip}, may be negative"));
             }
             let rounds = trip - &least;
-            self.ctx.guard(Guard::NonNegative(rounded_up(&rounds).unwrap_or(rounds)));
+            self.ctx
+                .guard(Guard::NonNegative(rounded_up(&rounds).unwrap_or(rounds)));
         }
         Ok(())
     }

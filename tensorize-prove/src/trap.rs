@@ -23,7 +23,9 @@ const MAY_END: &str = "it may end the program, throw, or call a function that no
 /// program, but for rounds that are more than these.
 pub(crate) fn of_rounds(kernel: &Function, stuck: Stuck) -> Stuck {
     let mut traps = false;
-    visit(&kernel.body, &mut |v| traps |= matches!(v, Visited::Stmt(Stmt::Trap)));
+    visit(&kernel.body, &mut |v| {
+        traps |= matches!(v, Visited::Stmt(Stmt::Trap))
+    });
     if traps || stuck.what != MAY_END {
         return stuck;
     }

@@ -3,7 +3,9 @@
 use super::codes;
 use super::ffi::Cursor;
 use super::flatten::StructArgument;
-use super::lower::{ExitKind, Frame, Lower, Result, Variable, convert, problem, scalar_type};
+use super::lower::{
+    ExitKind, Frame, Lower, Result, Variable, convert, peeled, problem, scalar_type,
+};
 use super::types::{self, Ty};
 use super::{math, memory, simd};
 use clang_sys::*;
@@ -169,7 +171,12 @@ impl<'u> Lower<'u, '_> {
         let ty = scalar_type(&types::of(c), c)?;
         let mut args = Vec::new();
         for a in c.arguments() {
-            args.push(self.value(a)?);
+            // `__builtin_nanf("")`, which is what `NAN` is; another text would say more of its bits.
+            let text = peeled(a);
+            let says_nothing = text.kind() == CXCursor_StringLiteral && text.spelling() == "\"\"";
+            if !says_nothing {
+                args.push(self.value(a)?);
+            }
         }
         if let Some(e) = math::fused(name, &args) {
             self.fused = true;

@@ -12,7 +12,7 @@ use super::operator::{self, Binary, Unary};
 use super::types::{self, Ty};
 use super::{codes, cpp};
 use clang_sys::*;
-use inside::{everything, memory_effects, outlives_calls};
+use inside::{Own, everything, memory_effects, outlives_calls};
 use touched::Effects;
 
 /// The member that is named, if it is a number.
@@ -108,6 +108,18 @@ pub(super) fn is_pure(c: Cursor<'_>) -> bool {
     let mut changes = 0;
     count_changes(c, &mut changes);
     changes == 0
+}
+
+/// Whether nothing in an expression whose value the compiler knows changes anything: functions of the library that it knows the
+/// values of don't. (`std::numeric_limits<double>::quiet_NaN()`)
+pub(super) fn is_constant(c: Cursor<'_>) -> bool {
+    let calls = c.kind() == CXCursor_CallExpr;
+    let known = |f: Cursor<'_>| cpp::class::in_std(f) || f.spelling().starts_with("__builtin_");
+    let here = match calls {
+        true => c.referenced().is_some_and(known),
+        false => !changes_something(c),
+    };
+    here && c.children().into_iter().all(is_constant)
 }
 
 fn count_changes(c: Cursor<'_>, count: &mut usize) {
@@ -239,7 +251,9 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
             let computes = body.is_none() && !super::call::writes_memory(c);
             match body {
                 // Whatever it does to memory; its own variables concern nobody.
-                Some(body) if depth <= 8 => memory_effects(lower, body, &mut inside, depth + 1),
+                Some(body) if depth <= 8 => {
+                    memory_effects(lower, body, &mut inside, Own::of(c), depth + 1)
+                }
                 None if computes => {}
                 _ => (inside.reads_memory, inside.writes_memory) = (true, true),
             }

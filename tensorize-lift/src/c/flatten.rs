@@ -16,6 +16,7 @@ mod object;
 mod record;
 mod result;
 mod shapes;
+mod stored;
 mod unused;
 
 pub(super) use apart::returns_reference;

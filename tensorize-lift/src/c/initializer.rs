@@ -91,7 +91,7 @@ fn unsupported(c: Cursor<'_>) -> Problem {
 fn constant(e: Cursor<'_>, elem: ScalarType) -> Result<Scalar> {
     // Clang has the value in the type of the expression; the conversion to the element is ours.
     let from = scalar_type(&types::of(e), e)?;
-    let value = e.evaluate().filter(|_| effects::is_pure(e));
+    let value = e.evaluate().filter(|_| effects::is_constant(e));
     let value = value.and_then(|v| v.scalar(from)).ok_or_else(|| {
         let message = "this initialiser is not a constant";
         problem(codes::INITIALIZER, message, e)

@@ -61,6 +61,7 @@ fn lookup(name: &str) -> Option<(Function, Option<ScalarType>)> {
         "bswap64" if builtin => Some(SwapBytes(ScalarType::U64)),
         "expect_with_probability" if builtin => Some(First),
         "inff" | "huge_valf" | "inf" | "huge_val" if builtin => Some(Constant(f64::INFINITY)),
+        "nanf" | "nan" if builtin => Some(Constant(f64::NAN)),
         _ => None,
     };
     if let Some(f) = exact {

@@ -3,10 +3,11 @@
 use super::touched::Effects;
 use super::{named, variable, written};
 use crate::c::call;
-use crate::c::cpp;
+use crate::c::cpp::{self, class::Class};
 use crate::c::ffi::Cursor;
 use crate::c::lower::{Lower, operands, peeled};
 use crate::c::operator::{self, Binary, Unary};
+use crate::c::types::{self, Ty};
 use clang_sys::*;
 
 /// Whether a variable is none of a call's own: one of the file, a static one, or one that all objects of a class share.
@@ -27,7 +28,7 @@ pub(super) fn outlives_calls(d: Cursor<'_>) -> bool {
 /// All that statements may read and write.
 pub(super) fn everything<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>) {
     all.writes_rows = true;
-    memory_effects(lower, c, all, 0);
+    memory_effects(lower, c, all, Own::Nothing, 0);
     let mut pending = vec![c];
     while let Some(c) = pending.pop() {
         if c.kind() == CXCursor_DeclRefExpr
@@ -60,14 +61,93 @@ fn returned_address(c: Cursor<'_>) -> Option<Cursor<'_>> {
     operands(value).first().copied().filter(|_| takes)
 }
 
+/// What nobody else looks at while a piece of code runs.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Own<'u> {
+    Nothing,
+    /// The variables of the function whose body it is.
+    Variables(Cursor<'u>),
+    /// The object of the method, too.
+    Object(Cursor<'u>),
+}
+
+impl<'u> Own<'u> {
+    /// What is a function's own that is called here.
+    pub fn of(call: Cursor<'u>) -> Own<'u> {
+        let definition = call.referenced().and_then(call::helper);
+        definition.map_or(Own::Nothing, Own::Variables)
+    }
+
+    fn function(self) -> Option<Cursor<'u>> {
+        match self {
+            Own::Nothing => None,
+            Own::Variables(f) | Own::Object(f) => Some(f),
+        }
+    }
+
+    fn has_object(self) -> bool {
+        matches!(self, Own::Object(_))
+    }
+}
+
+/// Whether a place lies in a struct or an array of the function's own, and in nothing that it refers to.
+fn is_own<'u>(place: Cursor<'u>, own: Own<'u>) -> bool {
+    let p = peeled(place);
+    let base = operands(p).first().copied();
+    let in_value = |base: Cursor<'u>| {
+        let held = peeled(base).ty().canonical().kind();
+        matches!(held, CXType_Record | CXType_ConstantArray) && is_own(base, own)
+    };
+    match p.kind() {
+        CXCursor_DeclRefExpr => p.referenced().is_some_and(|d| {
+            // A lambda's body may name those of the function around it.
+            let here = own.function().is_some() && d.semantic_parent() == own.function();
+            let held = d.ty().canonical().kind();
+            here && !outlives_calls(d) && matches!(held, CXType_Record | CXType_ConstantArray)
+        }),
+        CXCursor_MemberRefExpr => {
+            let refers = p.ty().canonical().kind() == CXType_LValueReference
+                || p.referenced().is_none_or(|f| {
+                    f.kind() != CXCursor_FieldDecl
+                        || f.ty().canonical().kind() == CXType_LValueReference
+                });
+            let of_this = base.is_none_or(|b| peeled(b).kind() == CXCursor_CXXThisExpr);
+            !refers
+                && match of_this {
+                    true => own.has_object(),
+                    false => base.is_some_and(in_value),
+                }
+        }
+        CXCursor_ArraySubscriptExpr => base.is_some_and(in_value),
+        // An element of a `std::array`, or of a class of the file's own that says which.
+        CXCursor_CallExpr => {
+            let element = matches!(p.spelling().as_str(), "operator[]" | "operator()" | "at");
+            let of = cpp::effect_of(p).0.first().copied().filter(|_| element);
+            of.is_some_and(|of| {
+                let array = matches!(types::of(of).referred(), Ty::Class(Class::Array(..)));
+                (array || cpp::is_element(p)) && in_value(of)
+            })
+        }
+        CXCursor_UnaryOperator => {
+            let of_this = base.is_some_and(|b| peeled(b).kind() == CXCursor_CXXThisExpr);
+            of_this && own.has_object() && matches!(operator::unary(p), Ok(Unary::Deref))
+        }
+        _ => false,
+    }
+}
+
 /// Notes what a function's body reads and writes of memory, and of the variables that its callers may look at, too.
 pub(super) fn memory_effects<'u>(
     lower: &Lower<'u, '_>,
     c: Cursor<'u>,
     all: &mut Effects<'u>,
+    own: Own<'u>,
     depth: usize,
 ) {
     let memory = |c: Cursor<'u>| {
+        if is_own(c, own) {
+            return false;
+        }
         let p = peeled(c);
         let d = p.referenced().filter(|_| p.kind() == CXCursor_DeclRefExpr);
         match d {
@@ -100,7 +180,7 @@ pub(super) fn memory_effects<'u>(
     match c.kind() {
         // An address that is returned is one that whoever calls makes use of.
         CXCursor_ReturnStmt if let Some(of) = returned_address(c) => {
-            return memory_effects(lower, of, all, depth);
+            return memory_effects(lower, of, all, own, depth);
         }
         CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => all.reads_memory = true,
         CXCursor_UnaryOperator => match operator::unary(c) {
@@ -122,12 +202,27 @@ pub(super) fn memory_effects<'u>(
         CXCursor_CompoundAssignOperator => {
             all.writes_memory |= operands(c).first().is_none_or(|&o| memory(o));
         }
+        // `a = b` of a class that has no operator of its own for it.
+        CXCursor_CallExpr
+            if lower.source.cpp
+                && let Some([l, _]) = cpp::method::plain_assignment(c) =>
+        {
+            all.reads_memory = true;
+            all.writes_memory |= !is_own(l, own);
+        }
         CXCursor_CallExpr if lower.source.cpp && cpp::effect_of(c).1 != cpp::Effect::Unknown => {
             all.reads_memory = true;
             all.writes_memory |= cpp::effect_of(c).1 == cpp::Effect::Writes;
         }
         CXCursor_CallExpr => match call::inlined_body(lower, c) {
-            Some(body) if depth < 8 => memory_effects(lower, body, all, depth + 1),
+            Some(body) if depth < 8 => {
+                let object = cpp::method_object(c);
+                let inner = match (Own::of(c), object) {
+                    (Own::Variables(f), Some(o)) if is_own(o, own) => Own::Object(f),
+                    (inner, _) => inner,
+                };
+                memory_effects(lower, body, all, inner, depth + 1)
+            }
             Some(_) => (all.reads_memory, all.writes_memory) = (true, true),
             None if call::writes_memory(c) => {
                 (all.reads_memory, all.writes_memory) = (true, true);
@@ -137,11 +232,11 @@ pub(super) fn memory_effects<'u>(
         _ => {}
     }
     for child in c.children() {
-        memory_effects(lower, child, all, depth);
+        memory_effects(lower, child, all, own, depth);
     }
     if c.kind() == CXCursor_CallExpr && lower.source.cpp && depth < 8 {
         for (_, default) in cpp::default_arguments(c) {
-            memory_effects(lower, default, all, depth + 1);
+            memory_effects(lower, default, all, Own::Nothing, depth + 1);
         }
     }
 }

@@ -421,6 +421,9 @@ impl<'u> Lower<'u, '_> {
             self.bindings.insert(p, Binding::Alias(Place::Array(of)));
             return Ok(());
         }
+        if super::is_object(p.ty()) {
+            return self.copy_element(p, &of);
+        }
         let values = self.values_of_element(&of, p.ty(), p)?;
         self.bind_struct(p, Some(values))
     }

@@ -236,6 +236,9 @@ impl<'u> Lower<'u, '_> {
                 let of = self.element(e)?;
                 self.values_of_element(&of, e.ty(), e)
             }
+            _ if super::is_object(e.ty()) && super::stored::is_of_fixed_size(e.ty()) => {
+                self.values_of_object(e)
+            }
             CXCursor_CXXFunctionalCastExpr
             | CXCursor_CXXStaticCastExpr
             | CXCursor_CStyleCastExpr => match operands(e)[..] {

@@ -31,7 +31,7 @@ pub(super) enum Held {
 }
 
 /// All that an object holds, with the members on the way to it; `None` if there is anything else in it.
-fn holdings<'u>(t: Type<'u>) -> Option<Vec<(Vec<Cursor<'u>>, Held)>> {
+pub(super) fn holdings<'u>(t: Type<'u>) -> Option<Vec<(Vec<Cursor<'u>>, Held)>> {
     fn collect<'u>(
         declaration: Cursor<'u>,
         path: &mut Vec<Cursor<'u>>,
@@ -168,9 +168,25 @@ impl<'u> Lower<'u, '_> {
         Ok(())
     }
 
+    /// A helper's parameter by value that gets a struct of an array: a copy.
+    pub(super) fn copy_element(&mut self, p: Cursor<'u>, of: &Pointer) -> Result<()> {
+        let object = self.new_object(p.ty(), &p.spelling(), p)?;
+        self.copied_element(&object, of, p.ty(), p)?;
+        self.name_record(p, object);
+        Ok(())
+    }
+
     /// `a = b`, of which the right side may be made of what the left one has been.
     pub(super) fn object_assigned(&mut self, l: Cursor<'u>, r: Cursor<'u>) -> Result<()> {
+        if self.is_in_array(l) {
+            let to = self.element(l)?;
+            let to = self.settled_pointer(to)?;
+            return self.assign_struct(&to, r);
+        }
         let to = self.record(l)?;
+        if let Some(of) = self.named_element(r)? {
+            return self.copied_element(&to, &of, r.ty(), r);
+        }
         let from = match self.is_temporary(r) {
             true => self.temporary_object(r)?,
             false => self.record(r)?,
@@ -190,6 +206,9 @@ impl<'u> Lower<'u, '_> {
         let e = peeled(e);
         let moved =
             |f: Cursor<'u>| in_std(f) && matches!(f.spelling().as_str(), "move" | "forward");
+        if let Some(of) = self.named_element(e)? {
+            return self.copied_element(to, &of, e.ty(), e);
+        }
         match (e.kind(), e.referenced()) {
             (CXCursor_InitListExpr, _) => self.listed_object(to, e),
             (
