@@ -44,6 +44,7 @@ mod opencl {
                 target: "opencl",
                 stars: true,
                 expressions: true,
+                only_last: false,
             },
             tables: OPENCL.dialect.c.rows,
             with: &|rows| simt_with(&OPENCL, rows),

@@ -98,6 +98,8 @@ pub struct Manner {
     pub stars: bool,
     /// Whether forms are C's expressions, with conditions and literals of their own.
     pub expressions: bool,
+    /// Whether only the last table's rows are changed: the others are those of another target.
+    pub only_last: bool,
 }
 
 /// All changes of these tables' rows.
@@ -105,6 +107,14 @@ pub fn mutants(tables: Tables, manner: Manner) -> Vec<Mutant> {
     let rows = rows::in_use(tables);
     let mut all = Vec::new();
     for (i, row) in rows.iter().enumerate() {
+        let of_last = || {
+            tables
+                .last()
+                .is_some_and(|t| t.lines().any(|l| std::ptr::eq(l, *row)))
+        };
+        if manner.only_last && !of_last() {
+            continue;
+        }
         let (name, on, form) = parts(row);
         // What only says that there is such an operator, or that there is none.
         if form.starts_with('!') || name == "order" {
