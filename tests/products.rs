@@ -18,8 +18,12 @@ fn a_program_has_the_library_that_generated_code_calls() {
     let printed = succeed(Command::new(&program).arg("4096"));
     let source = include_str!("projects/speed/kernels/speed.c");
     let kernels = source.matches("TENSORIZE_KERNEL\n").count();
-    assert_eq!(printed.lines().count(), 2 * kernels, "{printed}");
+    // 64 and 1024 elements, and at last as many as were asked for.
+    assert_eq!(printed.lines().count(), 3 * kernels, "{printed}");
+    let last = printed.lines().last().expect("a line");
+    assert!(last.contains("\"elements\":4096,"), "{last}");
     for line in printed.lines() {
         assert!(line.contains("\"differed\":false"), "{line}");
+        assert!(line.contains("\"copy_bandwidth\":"), "{line}");
     }
 }

@@ -1,8 +1,9 @@
 """The kernels of tests/projects/speed as one writes them in NumPy and in PyTorch.
 
-Reads a line "KERNEL ELEMENTS" for each, and prints {"kernel", "elements", "numpy_ns", "pytorch_ns"} for each: medians of
-nine rounds, null where a framework is not installed. First comes {"copy_gb_s", "peak_gflop_s"}: the machine's bandwidth
-in copying (read and written, all cores), and what the BLAS of NumPy makes of a product of matrices.
+Reads a line "KERNEL ELEMENTS" for each, and prints {"kernel", "elements", "numpy_ns", "numpy_spread", "pytorch_ns",
+"pytorch_spread"} for each: medians of nine rounds and the distance between the quartiles in relation to them, null where
+a framework is not installed. First comes {"copy_gb_s", "peak_gflop_s"}: the machine's bandwidth in copying large arrays
+(read and written, all cores), and the most that the BLAS of NumPy makes of a product of large matrices.
 """
 
 import json
@@ -10,7 +11,7 @@ import math
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from os import cpu_count
+from os import cpu_count, environ
 
 import numpy as np
 
@@ -20,7 +21,8 @@ except ImportError:
     torch = None
 
 
-def median_ns(call):
+def rounds_ns(call):
+    """What a call takes in each of nine rounds, the shortest first."""
     start = time.perf_counter_ns()
     call()
     once = max(time.perf_counter_ns() - start, 1)
@@ -31,7 +33,12 @@ def median_ns(call):
         for _ in range(calls):
             call()
         rounds.append((time.perf_counter_ns() - start) / calls)
-    return sorted(rounds)[4]
+    return sorted(rounds)
+
+
+def timed(framework, call):
+    rounds = rounds_ns(call)
+    return {f"{framework}_ns": rounds[4], f"{framework}_spread": (rounds[6] - rounds[2]) / rounds[4]}
 
 
 def numpy_kernel(kernel, n):
@@ -41,8 +48,11 @@ def numpy_kernel(kernel, n):
     out = np.empty_like(x)
     if kernel == "screen":
         a, b = (r.integers(0, 256, n, dtype=np.uint8) for _ in range(2))
-        a, b = a.astype(np.int32), b.astype(np.int32)
-        return lambda: (a + b - a * b // 255).astype(np.uint8)
+
+        def screen():
+            x, y = a.astype(np.int32), b.astype(np.int32)
+            return (x + y - x * y // 255).astype(np.uint8)
+        return screen
     if kernel == "scale_add":
         return lambda: np.add(np.multiply(x, np.float32(1.5), out=out), y, out=out)
     if kernel == "blend_twice":
@@ -78,8 +88,12 @@ def torch_kernel(kernel, n):
     side = math.isqrt(n)
     x, y, z = (torch.rand(n) for _ in range(3))
     if kernel == "screen":
-        a, b = (torch.randint(0, 256, (n,), dtype=torch.int32) for _ in range(2))
-        return lambda: (a + b - torch.div(a * b, 255, rounding_mode="trunc")).to(torch.uint8)
+        a, b = (torch.randint(0, 256, (n,), dtype=torch.uint8) for _ in range(2))
+
+        def screen():
+            x, y = a.to(torch.int32), b.to(torch.int32)
+            return (x + y - torch.div(x * y, 255, rounding_mode="trunc")).to(torch.uint8)
+        return screen
     if kernel == "scale_add":
         return lambda: torch.add(y, x, alpha=1.5)
     if kernel == "blend_twice":
@@ -105,23 +119,26 @@ def torch_kernel(kernel, n):
 
 
 def machine():
-    cores = cpu_count() or 1
+    # As many as the frameworks are told to take.
+    cores = int(environ.get("OMP_NUM_THREADS", cpu_count() or 1))
     part = 1 << 24
     source = [np.ones(part, dtype=np.float32) for _ in range(cores)]
     target = [np.empty_like(s) for s in source]
     with ThreadPoolExecutor(cores) as pool:
-        copy = median_ns(lambda: list(pool.map(np.copyto, target, source)))
-    a = np.ones((1024, 1024), dtype=np.float32)
-    product = median_ns(lambda: a @ a)
-    return {"copy_gb_s": 8 * part * cores / copy, "peak_gflop_s": 2 * 1024**3 / product}
+        copy = rounds_ns(lambda: list(pool.map(np.copyto, target, source)))
+    side = 2048
+    a = np.ones((side, side), dtype=np.float32)
+    product = rounds_ns(lambda: a @ a)
+    return {"copy_gb_s": 8 * part * cores / copy[4], "peak_gflop_s": 2 * side**3 / product[0]}
 
 
 print(json.dumps(machine()), flush=True)
 for line in sys.stdin:
     kernel, n = line.split()
     n = int(n)
-    row = {"kernel": kernel, "elements": n, "numpy_ns": median_ns(numpy_kernel(kernel, n)), "pytorch_ns": None}
+    row = {"kernel": kernel, "elements": n, "pytorch_ns": None, "pytorch_spread": None}
+    row |= timed("numpy", numpy_kernel(kernel, n))
     if torch is not None:
         with torch.no_grad():
-            row["pytorch_ns"] = median_ns(torch_kernel(kernel, n))
+            row |= timed("pytorch", torch_kernel(kernel, n))
     print(json.dumps(row), flush=True)

@@ -1,7 +1,7 @@
 //! Times kernels of several kinds and sizes, original and generated code in turn, one JSON object a line.
 //!
-//! `speed [LARGEST [KERNEL]]`: sizes go from 64 to so many elements (2^24 if it is not said), by factors of 16; of all
-//! kernels, or of one.
+//! `speed [LARGEST [KERNEL]]`: sizes go from 64 by factors of 16, and the last one is so many elements (2^24 if it is not
+//! said); of all kernels, or of one.
 
 #![allow(unsafe_code)]
 
@@ -76,6 +76,9 @@ struct Work<'a> {
     call: Box<dyn FnMut(How) -> Result<(), Error> + 'a>,
 }
 
+/// Square matrices have no longer sides than that, so that a call of the original takes no more than a few seconds.
+const LONGEST_SIDE: usize = 1024;
+
 /// Numbers around a half, from a linear congruence: the same in each run.
 fn numbers(count: usize) -> Vec<f32> {
     let mut state = 1u32;
@@ -86,8 +89,10 @@ fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
+/// Measures the kernels on `n` elements, and those on square matrices if `side` is given: no size is measured twice.
 fn works(
     n: usize,
+    side: Option<usize>,
     only: Option<&str>,
     arrays: &mut [Vec<f32>; 4],
     bytes: &mut [Vec<u8>; 3],
@@ -96,10 +101,10 @@ fn works(
     let [base, active, blended] = bytes.each_mut().map(|a| &mut a[..n]);
     let (x, y, z, count) = (&*x, &*y, &*z, n as i32);
     let mut checks = Vec::new();
-    // Square, and no longer than a second in the original.
-    let side = n.isqrt().min(1024);
-    let [mut o1, mut o2, mut o3, mut o4, mut o5, mut o6, mut o7] =
-        std::array::from_fn(|_| out.to_vec());
+    let squares = side.is_some();
+    let side = side.unwrap_or(0);
+    let [mut o1, mut o2, mut o3, mut o4] = std::array::from_fn(|_| out.to_vec());
+    let [mut o5, mut o6, mut o7] = std::array::from_fn(|_| out[..side * side].to_vec());
     let mut dot = 0.0;
     let all = [
         Work {
@@ -246,7 +251,8 @@ fn works(
         },
     ];
     for mut work in all {
-        if only.is_none_or(|kernel| kernel == work.kernel) {
+        let square = ["matvec", "matmul", "attention"].contains(&work.kernel);
+        if (squares || !square) && only.is_none_or(|kernel| kernel == work.kernel) {
             measure(&mut work);
         }
     }
@@ -294,6 +300,7 @@ fn measure(work: &mut Work) {
         let spread = (taken[6] - taken[2]) / taken[4];
         (taken[4], spread)
     });
+    let copied = copy_bandwidth(work.bytes, calls);
     let Work {
         kernel,
         elements,
@@ -304,9 +311,51 @@ fn measure(work: &mut Work) {
     println!(
         "{{\"kernel\":\"{kernel}\",\"elements\":{elements},\"bytes\":{bytes},\"flops\":{flops},\
          \"original_ns\":{:.1},\"original_spread\":{:.3},\"cpu_ns\":{:.1},\"cpu_spread\":{:.3},\
-         \"auto_ns\":{:.1},\"auto_spread\":{:.3},\"differed\":{differed}}}",
+         \"auto_ns\":{:.1},\"auto_spread\":{:.3},\"copy_bandwidth\":{copied:.2},\"differed\":{differed}}}",
         original.0, original.1, cpu.0, cpu.1, auto.0, auto.1
     );
+}
+
+/// In GB/s, read and written: what the machine copies where a copy moves as many bytes as the kernel does. On one core or on
+/// all, whichever is faster.
+fn copy_bandwidth(bytes: usize, calls: u32) -> f64 {
+    let source = vec![1u8; (bytes / 2).max(1)];
+    let mut target = vec![0u8; source.len()];
+    let mut of = |threads: usize| {
+        let part = source.len().div_ceil(threads);
+        let parts = || source.chunks(part);
+        let mut taken: Vec<f64> = (0..9)
+            .map(|_| {
+                let start = Instant::now();
+                std::thread::scope(|scope| {
+                    let mut pairs = parts().zip(target.chunks_mut(part));
+                    // This thread has a part of its own.
+                    let own = pairs.next();
+                    for (from, to) in pairs {
+                        scope.spawn(|| copy(from, to, calls));
+                    }
+                    own.map(|(from, to)| copy(from, to, calls));
+                });
+                start.elapsed().as_nanos() as f64 / f64::from(calls)
+            })
+            .collect();
+        taken.sort_by(f64::total_cmp);
+        2.0 * source.len() as f64 / taken[4]
+    };
+    of(1).max(of(cores()))
+}
+
+fn copy(from: &[u8], to: &mut [u8], calls: u32) {
+    for _ in 0..calls {
+        black_box(&mut *to).copy_from_slice(black_box(from));
+    }
+}
+
+/// As many as generated code takes.
+fn cores() -> usize {
+    let named = std::env::var("OMP_NUM_THREADS").ok();
+    let named = named.and_then(|text| text.parse().ok());
+    named.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 fn main() {
@@ -316,9 +365,17 @@ fn main() {
     let only = std::env::args().nth(2);
     let mut arrays = [(); 4].map(|()| numbers(largest));
     let mut bytes = [(); 3].map(|()| (0..largest).map(|i| i as u8).collect());
-    let mut n = 64;
-    while n <= largest {
-        black_box(works(n, only.as_deref(), &mut arrays, &mut bytes));
-        n *= 16;
+    let mut n = 64.min(largest);
+    let mut last_side = 0;
+    loop {
+        let side = n.isqrt().min(LONGEST_SIDE);
+        let new_side = (side > last_side).then_some(side);
+        let only = only.as_deref();
+        black_box(works(n, new_side, only, &mut arrays, &mut bytes));
+        if n == largest {
+            return;
+        }
+        last_side = side;
+        n = (n * 16).min(largest);
     }
 }
