@@ -2,12 +2,13 @@
 //! The tests of a framework are in a module of its name, so that one that is not there can be left out by name.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use tensorize_e2e::{build, cargo, copy, lift, root, succeed};
+use tensorize_e2e::{build, cargo, copy, lift, root, succeed, target_dir};
 
 /// How many kernels the project has.
 const KERNELS: usize = 7;
@@ -166,6 +167,93 @@ macro_rules! frameworks {
 }
 
 frameworks!(numpy, jax, pytorch, tensorflow, mlx, dask, stablehlo);
+
+/// `torch.compile`, which is only for those who ask for it.
+mod compiled {
+    mod pytorch {
+        use super::super::{is_installed, program, run};
+        use std::path::{Path, PathBuf};
+        use std::process::Command;
+
+        #[test]
+        fn computes_when_asked() {
+            if !is_installed("pytorch") {
+                return;
+            }
+            // Where the compiler writes what it makes.
+            let made = tempfile::tempdir().expect("a temporary folder");
+            let mut command = Command::new(program());
+            command
+                .env("TENSORIZE", "pytorch")
+                .env("TENSORIZE_TORCH_COMPILE", "1")
+                .env("TORCHINDUCTOR_CACHE_DIR", made.path());
+            let lines = run(&mut command);
+            // Of tier `real`.
+            let line = lines.iter().find(|l| l.starts_with("sigmoid"));
+            let line = line.expect("the kernel");
+            let computed = line.contains(" ok pytorch original 0 target 2");
+            assert!(computed, "{line}");
+            assert!(libraries(made.path()) > 0, "nothing was compiled: {line}");
+        }
+
+        fn libraries(folder: &Path) -> usize {
+            let listed = std::fs::read_dir(folder).expect("a folder");
+            let paths = listed.flatten().map(|entry| entry.path());
+            let count = |path: PathBuf| match path.is_dir() {
+                true => libraries(&path),
+                false => usize::from(path.extension().is_some_and(|e| e == "so")),
+            };
+            paths.map(count).sum()
+        }
+    }
+}
+
+/// What the README promises, as a person types it: the target is named on the command line, and the manifest names none.
+#[test]
+fn a_target_of_the_command_line_computes_in_the_program() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    copy(&root().join("tests/projects/frameworks"), folder.path());
+    let manifest = folder.path().join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).expect("a manifest");
+    let (before, rest) = text
+        .split_once("[package.metadata.tensorize]")
+        .expect("the targets");
+    let (_, after) = rest.split_once("\n\n").expect("what follows them");
+    let text = format!("{before}{after}").replace("../../..", &root().to_string_lossy());
+    // Two projects of one name in one target folder are the same to cargo.
+    let text = text.replace("name = \"frameworks\"", "name = \"by-option\"");
+    assert!(!text.contains("numpy"), "{text}");
+    fs::write(&manifest, text).expect("a writable copy");
+    let in_project = |verb: &str| {
+        let mut command = cargo();
+        command.args([verb, "--release", "--quiet", "--manifest-path"]);
+        command.arg(&manifest).env("CARGO_TARGET_DIR", target_dir());
+        // What is stored is all that there is.
+        command.env("TENSORIZE_BIN", "");
+        command
+    };
+    // The build tells what it compiles.
+    tensorize_e2e::run(&mut in_project("check"));
+    // As cargo starts it.
+    let words = [
+        "cargo-tensorize",
+        "tensorize",
+        "--target",
+        "numpy",
+        "--manifest-path",
+    ];
+    let words = words.map(OsString::from).into_iter();
+    let code = cargo_tensorize::main(words.chain([manifest.clone().into()]));
+    assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
+
+    let mut command = in_project("run");
+    command
+        .env("TENSORIZE_STRICT", "1")
+        .env("TENSORIZE", "numpy");
+    for line in run(&mut command) {
+        assert!(line.contains(" ok numpy original 0 target 2"), "{line}");
+    }
+}
 
 #[test]
 fn tune_measures_every_kernel_at_every_size() {
