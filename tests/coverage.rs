@@ -48,6 +48,7 @@ fn lift(folder: &str) -> BTreeMap<(String, String), KernelReport> {
         jobs: threads,
         targets: vec![],
         tier: Tier::Real,
+        least_share: None,
         differential: false,
         proposer: None,
         time_limit: Duration::from_secs(10),

@@ -85,6 +85,9 @@ pub struct Kernel<'a> {
     pub guards: &'a [Guard],
     /// Whether code that is simple to prove is wanted, since the faster one was not proven.
     pub plain: bool,
+    /// The least share of its elementwise operators that a target has to compute for a split to be worth moving the
+    /// data, if somebody asks for another than the target's own.
+    pub least_share: Option<f64>,
     /// Where it stands in the source, as `file:line`.
     pub source: &'a str,
     /// How the C prototype spells its types.

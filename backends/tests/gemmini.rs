@@ -345,7 +345,7 @@ fn too_small_a_share_is_refused() {
     let why = generate(&f, Tier::Real).unwrap_err();
     assert!(why.contains("1 of 3 operators"), "{why}");
     let eager = Gemmini {
-        least_share: (1, 3),
+        least_share: 0.3,
         ..Gemmini::new()
     };
     assert!(try_generate(&eager, &f, Tier::Real, &[]).is_ok());

@@ -53,6 +53,7 @@ pub struct Question<'a> {
 impl Question<'_> {
     fn key(&self) -> Key {
         let targets = self.settings.targets.join(" ");
+        let least_share = format!("{:?}", self.settings.least_share);
         let circumstances = [
             ("sources", SOURCES),
             ("z3", self.z3),
@@ -61,6 +62,7 @@ impl Question<'_> {
             ("file", self.file),
             ("tier", self.settings.tier.name()),
             ("targets", &targets),
+            ("least_share", &least_share),
         ];
         Key::new(&self.hashes.here, &circumstances)
     }
@@ -69,7 +71,7 @@ impl Question<'_> {
     fn is_answered_by(&self, record: &Record) -> bool {
         record.name == self.kernel
             && record.file == self.file
-            && stored::is_current(record, self.hashes, self.z3, &self.settings.targets)
+            && stored::is_current(record, self.hashes, self.z3, self.settings)
     }
 
     /// A target of another crate may make other code tomorrow, and nobody would know.

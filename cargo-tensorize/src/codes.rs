@@ -233,7 +233,8 @@ pub const CODES: &[Code] = &[
         "TZ0701",
         "wrong configuration",
         "`[package.metadata.tensorize]` in Cargo.toml knows: kernels = [\"FILE.c::FUNCTION\"], tier = \"real\" or \
-         \"exact\", targets, files, include, define, flags.",
+         \"exact\", targets, least_share (from 0 to 1: how much of a kernel a target has to compute for the rest to be left \
+         to the machine; 0.5 by default), files, include, define, flags.",
     ),
     row(
         "TZ0702",

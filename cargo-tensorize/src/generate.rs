@@ -39,6 +39,8 @@ pub struct Subject<'a> {
     pub place: &'a str,
     /// The weakest tier that may be swapped in.
     pub tier: Tier,
+    /// From which share of a kernel on a target may compute a part of it alone.
+    pub least_share: Option<f64>,
 }
 
 /// Why the code for a loop over time is of no use: each round may compute anew, for each element, what the original computes
@@ -109,6 +111,7 @@ pub fn generate(
             footprints: &proof.footprints,
             guards: &proof.guards,
             plain,
+            least_share: subject.least_share,
             source: subject.place,
             signature: subject.signature.map(spelling).unwrap_or_default(),
         })

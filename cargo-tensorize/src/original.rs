@@ -423,6 +423,7 @@ mod tests {
             jobs,
             targets: vec!["cpu".into(), "numpy".into()],
             tier: Tier::Real,
+            least_share: None,
             differential: false,
             proposer: None,
             time_limit: std::time::Duration::from_secs(60),

@@ -57,6 +57,8 @@ pub struct Settings {
     pub targets: Vec<String>,
     /// The weakest tier that may be swapped in.
     pub tier: Tier,
+    /// The least share of a kernel that a target has to compute for a split, if not the target's own.
+    pub least_share: Option<f64>,
     /// Compile and run the original, too.
     pub differential: bool,
     /// A program of the user's that proposes summaries.

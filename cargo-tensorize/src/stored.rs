@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::columns::{columns, reaches_too_far, within_objects};
 use crate::generate::{self, Artefact};
-use crate::pipeline::Kernel;
+use crate::pipeline::{Kernel, Settings};
 use crate::python;
 use crate::report::{KernelReport, Status, TargetReport, TargetStatus};
 use std::collections::BTreeMap;
@@ -77,7 +77,8 @@ pub fn record(
 
 /// Whether the record still answers for a kernel with these hashes. What isn't proven is never final: a later
 /// version, or a luckier solver, may prove it.
-pub fn is_current(record: &Record, hashes: &Hashes, z3: &str, targets: &[String]) -> bool {
+pub fn is_current(record: &Record, hashes: &Hashes, z3: &str, settings: &Settings) -> bool {
+    let targets = &settings.targets;
     let done = |name: &String| match record.targets.get(name).map(|t| t.status) {
         Some(TargetStatus::Generated | TargetStatus::Unsupported) => true,
         Some(TargetStatus::NotRun) => !may_run_now(name),
@@ -87,6 +88,7 @@ pub fn is_current(record: &Record, hashes: &Hashes, z3: &str, targets: &[String]
         && is_about(record, hashes)
         && record.is_of_this_version()
         && record.z3.as_deref() == Some(z3)
+        && record.least_share == settings.least_share
         && record.targets.len() == targets.len()
         && targets.iter().all(done)
 }
@@ -118,8 +120,8 @@ pub fn tiers_of_code(record: &Record) -> impl Iterator<Item = (&str, Tier)> {
 }
 
 /// Why a record of the file as it is now is out of date all the same: an older version of this program wrote it, or
-/// other targets are asked for.
-pub fn outdated(record: &Record, targets: &[String]) -> Option<String> {
+/// other targets or splits are asked for.
+pub fn outdated(record: &Record, targets: &[String], least_share: Option<f64>) -> Option<String> {
     let fresh = Record::new("", "", 0, "", Status::Proven);
     if !record.is_of_this_version() {
         return Some(format!(
@@ -129,6 +131,9 @@ pub fn outdated(record: &Record, targets: &[String]) -> Option<String> {
     }
     if record.status != Status::Proven {
         return None;
+    }
+    if record.least_share != least_share {
+        return Some("it was split by another `least_share`".into());
     }
     let missing = targets.iter().find(|t| !record.targets.contains_key(*t));
     let superfluous = record.targets.keys().find(|t| !targets.contains(t));

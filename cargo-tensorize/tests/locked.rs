@@ -354,3 +354,49 @@ fn code_for_numpy_that_could_not_be_run_is_a_failure_only_where_it_is_asked_for(
     assert!(stderr(&out).contains("warning[TZ0604]"), "{}", stderr(&out));
     assert_eq!(code(&bare(p.path(), &LOCKED)), 102);
 }
+
+/// What a device computes a third of is left to the machine, unless somebody says that the device may have it.
+#[test]
+fn what_is_split_by_another_share_is_out_of_date() {
+    let p = project(
+        "#include \"tensorize.h\"
+TENSORIZE_KERNEL
+void k(const float *a, const float *b, float *out, int n) { for (int i = 0; i < n; i++) out[i] = a[i] * b[i] * b[i] + a[i]; }
+",
+    );
+    edit(p.path(), "Cargo.toml", "kernels = [\"c/k.c::named\"]\n", "");
+    edit(
+        p.path(),
+        "Cargo.toml",
+        "[\"cpu\"]",
+        "[\"cpu\", \"gemmini\"]",
+    );
+    let refused = || {
+        let record = fs::read_to_string(p.path().join(".tensorize/k.toml")).unwrap();
+        record.contains("not worth moving the data")
+    };
+    let store = || {
+        let out = tensorize(p.path(), &[]);
+        assert_eq!(code(&out), 0, "{}", stderr(&out));
+        let out = bare(p.path(), &LOCKED);
+        assert_eq!(code(&out), 0, "{}", stderr(&out));
+    };
+    store();
+    assert!(refused());
+
+    edit(
+        p.path(),
+        "Cargo.toml",
+        "targets",
+        "least-share = 0.3\ntargets",
+    );
+    let out = bare(p.path(), &LOCKED);
+    assert_ne!(code(&out), 0, "{}", stdout(&out));
+    assert!(stderr(&out).contains("least_share"), "{}", stderr(&out));
+    store();
+    assert!(!refused());
+    // And back.
+    edit(p.path(), "Cargo.toml", "least-share = 0.3\n", "");
+    store();
+    assert!(refused());
+}

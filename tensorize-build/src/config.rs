@@ -20,6 +20,10 @@ pub struct Metadata {
     pub tier: Option<TierName>,
     /// What to generate: `["cpu", "numpy"]` by default.
     pub targets: Option<Vec<String>>,
+    /// The least share of a kernel's elementwise operators that a target has to compute for the rest to be left to the
+    /// machine's cores: 0.5 for `gemmini` by default.
+    #[serde(alias = "least-share")]
+    pub least_share: Option<f64>,
     /// C files to look at when no build script has noted any.
     pub files: Vec<String>,
     /// Folders for `#include`, relative to the manifest.
@@ -98,6 +102,11 @@ impl Metadata {
             .and_then(|p| p.metadata)
             .and_then(|m| m.tensorize);
         let metadata = metadata.unwrap_or_default();
+        if let Some(share) = metadata.least_share.filter(|s| !(0.0..=1.0).contains(s)) {
+            return Err(format!(
+                "[package.metadata.tensorize] least_share: {share} should be from 0 to 1"
+            ));
+        }
         match metadata.kernels.iter().find(|k| !k.contains("::")) {
             Some(k) => Err(format!(
                 "[package.metadata.tensorize] kernels: '{k}' should be \"FILE.c::FUNCTION\""
@@ -254,6 +263,8 @@ mod tests {
         let head = "[package]\nname = 'x'\n[package.metadata.tensorize]\n";
         assert!(Metadata::parse(&format!("{head}kernel = []\n")).is_err());
         assert!(Metadata::parse(&format!("{head}tier = 'quick'\n")).is_err());
+        assert!(Metadata::parse(&format!("{head}least_share = 1.5\n")).is_err());
+        assert!(Metadata::parse(&format!("{head}least_share = 'half'\n")).is_err());
         assert!(
             Metadata::parse(&format!("{head}kernels = ['f']\n"))
                 .unwrap_err()

@@ -52,6 +52,9 @@ pub struct Record {
     /// The solver's version, if it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub z3: Option<String>,
+    /// What share of the kernel a target had to compute for a split, if it was not the target's own to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_share: Option<f64>,
     /// TensIR text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
@@ -269,6 +272,7 @@ impl Record {
             within_objects: vec![],
             tool: concat!("cargo-tensorize ", env!("CARGO_PKG_VERSION")).into(),
             z3: None,
+            least_share: None,
             summary: None,
             checksum: String::new(),
             prototype: None,

@@ -197,6 +197,7 @@ fn settings(target: &Simt) -> Settings {
         jobs: std::num::NonZeroUsize::MIN,
         targets: vec![target.name().into()],
         tier: Tier::Real,
+        least_share: None,
         differential: false,
         proposer: None,
         time_limit: std::time::Duration::from_secs(60),

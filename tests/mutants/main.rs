@@ -354,6 +354,7 @@ fn generated(p: &Proven) -> Option<loopir::Function> {
         footprints: &p.proof.footprints,
         guards: &p.proof.guards,
         plain: false,
+        least_share: None,
         source: "mutants",
         signature: Default::default(),
     };

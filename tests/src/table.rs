@@ -172,6 +172,7 @@ impl Suite {
             jobs: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             targets: targets.iter().map(|t| (*t).to_owned()).collect(),
             tier: Tier::Real,
+            least_share: None,
             differential,
             proposer: None,
             time_limit: Duration::from_secs(60),

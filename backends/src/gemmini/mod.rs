@@ -19,9 +19,9 @@ use piece::Elements;
 
 /// The target `gemmini`.
 pub struct Gemmini {
-    /// The least share of a kernel's elementwise operators that makes it worth moving the data, as a fraction.
-    /// Products and totals are always worth it.
-    pub least_share: (usize, usize),
+    /// The least share of a kernel's elementwise operators that makes it worth moving the data, where nobody asks for
+    /// another. Products and totals are always worth it.
+    pub least_share: f64,
     /// How terms of sums are spelt.
     pub rows: Tables,
 }
@@ -36,7 +36,7 @@ impl Gemmini {
     /// At least half of the operators.
     pub const fn new() -> Gemmini {
         Gemmini {
-            least_share: (1, 2),
+            least_share: 0.5,
             rows: &[include_str!("rows.txt")],
         }
     }
@@ -75,8 +75,8 @@ impl Target for Gemmini {
                 .unwrap_or_else(|| Unsupported::new("nothing of it is work for the array")));
         };
         let work = &plan.work;
-        let (part, whole) = self.least_share;
-        let share = work.array_operators * whole >= work.operators() * part;
+        let least = kernel.least_share.unwrap_or(self.least_share);
+        let share = work.array_operators as f64 >= work.operators() as f64 * least;
         if !work.heavy && !share {
             return Err(Unsupported::new(format!(
                 "the array could compute {} of {} operators, which is not worth moving the data",

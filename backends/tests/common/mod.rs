@@ -190,6 +190,7 @@ pub fn try_generate(
         footprints,
         guards: &[],
         plain: false,
+        least_share: None,
         source: "kernels/test.c:1",
         signature,
     };

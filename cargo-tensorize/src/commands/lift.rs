@@ -45,6 +45,7 @@ pub fn run(args: &Lift, common: &Common, out: &Output) -> Code {
             false,
             *proposer_time_limit,
         ),
+        least_share: None,
         differential: !no_differential,
         second,
     };

@@ -159,7 +159,8 @@ impl Gate<'_> {
         if !self.asked {
             report.excuse_what_was_not_run();
         }
-        if let Some(why) = stored::outdated(&entry.record, self.targets) {
+        let least_share = self.package.metadata.least_share;
+        if let Some(why) = stored::outdated(&entry.record, self.targets, least_share) {
             report.refuse(Code::OutOfDate, out_of_date(&why));
         }
         let span = line_span(shown, line);

@@ -78,6 +78,7 @@ pub fn run(
             jobs: threads(common),
             targets: package.wanted_targets(project),
             tier: package.metadata.tier(),
+            least_share: package.metadata.least_share,
             time_limit: super::time_limit(common, package.metadata.time_limit),
             proposer: super::proposer(
                 package.metadata.proposer.clone(),
@@ -209,7 +210,7 @@ fn one_package(
         let entry = entries.get(name).filter(|_| !force)?;
         // A build looks for it under the file's name, too.
         (entry.record.file == file).then_some(())?;
-        stored::is_current(&entry.record, hashes, &z3, &settings.targets).then_some(*entry)
+        stored::is_current(&entry.record, hashes, &z3, settings).then_some(*entry)
     };
     let found = find_kernels(package, settings, &current, all, out);
 

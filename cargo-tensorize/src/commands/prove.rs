@@ -25,6 +25,7 @@ pub fn run(
         tier: Tier::Real,
         time_limit: super::time_limit(common, None),
         proposer: None,
+        least_share: None,
         differential: false,
         second: None,
     };

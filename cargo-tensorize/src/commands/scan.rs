@@ -57,6 +57,7 @@ pub fn run(args: &Scan, common: &Common, out: &Output) -> Code {
             None => TIME_LIMIT,
         },
         proposer: None,
+        least_share: None,
         differential: false,
         second: None,
     };

@@ -301,6 +301,7 @@ impl Stages<'_> {
             signature: signature.as_ref(),
             place: &place,
             tier: self.settings.tier,
+            least_share: self.settings.least_share,
         };
         for target in &self.settings.targets {
             let generated = self.undisturbed(|stages| {

@@ -105,6 +105,7 @@ impl State {
                     package.metadata.proposer_first,
                     package.metadata.proposer_time_limit,
                 ),
+                least_share: None,
                 differential: false,
                 second: None,
             };
