@@ -1,8 +1,8 @@
 //! What the tests have frameworks compute, one thing at a time: each operator on each type, each reduction, what moves
-//! elements, index notation, running folds, and the summaries of the tests.
+//! elements, integers of floats, index notation, running folds, and the summaries of the tests.
 
 use super::folds::{WAYS, matrix_scan, place, running_extremes_of, scans_of, with_ties};
-use super::{Random, call, cases, footprints, summary, vectors};
+use super::{Random, call, cases, conversions, footprints, summary, vectors};
 use tensorize_backends::Generated;
 use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_ir::memory::Inputs;
@@ -65,6 +65,7 @@ pub fn all() -> Vec<Item> {
 /// who wants to know which of them differs, and together for who wants to compile less.
 pub fn others(apart: bool) -> Vec<Item> {
     let mut others = moves();
+    others.extend(conversions::all());
     others.extend(elements(apart));
     others.extend(running(apart));
     others

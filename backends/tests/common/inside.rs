@@ -1,6 +1,7 @@
 //! Operators inside of an expression: what a store would hide (upper bits, another type of the same width) decides there.
 
 use super::cases::{self, number};
+use super::conversions;
 use super::corpus::Item;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::op::CmpOp;
@@ -14,7 +15,8 @@ pub fn apart() -> Vec<Item> {
             .into_iter()
             .map(move |text| item(ty, "inside", &[text]))
     };
-    ScalarType::ALL.into_iter().flat_map(of).collect()
+    let insides = ScalarType::ALL.into_iter().flat_map(of);
+    insides.chain(conversions::all()).collect()
 }
 
 /// A function for each type of those that somebody takes.

@@ -4,6 +4,7 @@
 
 pub mod attempts;
 pub mod cases;
+pub mod conversions;
 pub mod corpus;
 pub mod folds;
 pub mod inside;

@@ -1,7 +1,7 @@
 //! Functions of many operators each, as a target takes them, so that few are to be compiled.
 
 use super::cases::{cases, function, inputs};
-use super::{corpus, inside, try_generate};
+use super::{conversions, corpus, inside, try_generate};
 use std::fmt::Write as _;
 use tensorize_backends::{Generated, Target};
 use tensorize_ir::guard::Tier;
@@ -53,11 +53,13 @@ pub fn operators(target: &dyn Target) -> (Vec<Try>, String) {
     (tries, refused)
 }
 
-/// The same for operators inside of expressions, where nothing is rounded.
+/// The same for operators inside of expressions, where nothing is rounded, and for integers of floats.
 pub fn insides(target: &dyn Target) -> Vec<Try> {
     let code = |f: &Function| try_generate(target, f, Tier::Exact, &[]);
     let items = inside::together(&|f| code(f).is_ok());
-    let all = items.into_iter().map(|item| Try {
+    let mut conversions = conversions::all();
+    conversions.retain(|item| code(&item.function).is_ok());
+    let all = items.into_iter().chain(conversions).map(|item| Try {
         generated: code(&item.function).unwrap(),
         function: item.function,
         calls: item.calls,
