@@ -168,6 +168,7 @@ fn an_opencl_library_that_is_none() {
 #[cfg(feature = "opencl")]
 mod opencl {
     use super::*;
+    use tensorize_rt::Route;
 
     /// `x[i] += a`, and the first of them, in two kernels.
     const GOOD: &str = "
@@ -204,6 +205,26 @@ mod opencl {
             by_the_original(broken, 1, "it does not compile");
             answers(good());
             assert_eq!(report(good()).calls, (0, 1));
+        });
+    }
+
+    /// `auto` has it where somebody has measured that it wins, and the program has had it started.
+    #[test]
+    fn it_is_chosen_where_it_was_measured_to_be_the_fastest() {
+        let name = "opencl::it_is_chosen_where_it_was_measured_to_be_the_fastest";
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tuned");
+        std::fs::write(&file, "good - 3 original 90 opencl 10\n").unwrap();
+        let known = [("TENSORIZE_TUNED", file.to_str().unwrap())];
+        alone(name, "auto", &known, || {
+            assert_eq!(good().route(), Route::Original);
+            answers(good());
+            assert_eq!(report(good()).calls.1, 0);
+            tensorize_rt::warm_up();
+            assert_eq!(good().route(), Route::Faster);
+            answers(good());
+            let r = report(good());
+            assert_eq!((r.target, r.calls.1), ("opencl", 1), "{:?}", r.why);
         });
     }
 
