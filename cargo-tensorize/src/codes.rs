@@ -110,6 +110,12 @@ pub const CODES: &[Code] = &[
          could not be run, failed, or called no kernel that there is code for.",
     ),
     row(
+        "TZ0115",
+        "a file that says what is ignored can't be read",
+        "`.gitignore`, `.ignore` or git's own list is a pipe, a device or far too large, so nobody can tell which files are to be \
+         left out. Remove it, or restore it with git.",
+    ),
+    row(
         "TZ0301",
         "no summary was found",
         "The kernel's loops have no closed form that we can find: a loop without a bound that can be seen before it \
@@ -284,6 +290,13 @@ pub const CODES: &[Code] = &[
         "Results of others could not be had from the store that TENSORIZE_REMOTE names, or new ones not be given to them: it is \
          out of reach, `cargo-tensorize-remote` is not installed, or an entry is not signed by anybody who is trusted. \
          Everything is proven here instead, and stored as always; without TENSORIZE_REMOTE nobody is asked.",
+    ),
+    row(
+        "TZ0710",
+        "a flag that is refused",
+        "A file of the project wants the C compiler to load a plugin, run a program or write a file (`-fplugin`, `-B`, `-specs`, \
+         `-wrapper`, `@FILE`, `-o`, …), or names a C file that would be taken for a flag. Projects may be a stranger's, so \
+         these are not passed on; CFLAGS and what is typed are.",
     ),
 ];
 

@@ -2,6 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::path::PathBuf;
+use tensorize_build::guarded;
 use tensorize_lift::c::{Problem, Span};
 
 /// How bad it is.
@@ -86,7 +87,7 @@ impl Diagnostic {
     pub fn region(&self) -> Option<Region> {
         let span = self.span.as_ref()?;
         let columns = || {
-            let text = String::from_utf8(std::fs::read(&span.file).ok()?).ok()?;
+            let text = guarded::text(&span.file, guarded::SOURCE).ok()?;
             let range = one_line(&text, span)?;
             let before = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
             let units = |t: &str| u32::try_from(t.encode_utf16().count()).unwrap_or(u32::MAX - 1);
@@ -139,9 +140,6 @@ impl From<Problem> for Diagnostic {
     }
 }
 
-/// Files are shown up to this size, in bytes.
-const LARGEST: u64 = 32 << 20;
-
 /// A span with the text of its file.
 struct Place {
     path: String,
@@ -151,10 +149,7 @@ struct Place {
 
 impl Place {
     fn read(span: &Span) -> Place {
-        // What is no file may have no end.
-        let is_file = std::fs::metadata(&span.file).is_ok_and(|m| m.is_file() && m.len() < LARGEST);
-        let text = is_file.then(|| std::fs::read(&span.file).ok()).flatten();
-        let text = text.and_then(|b| String::from_utf8(b).ok());
+        let text = guarded::text(&span.file, guarded::SOURCE).ok();
         let source = text.and_then(|text| Some((one_line(&text, span)?, text)));
         Place {
             path: span.file.display().to_string(),

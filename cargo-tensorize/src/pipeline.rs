@@ -11,6 +11,7 @@ use threads::{Leaves, in_parallel, lock};
 
 use crate::diagnostics::{Diagnostic, line_span};
 use crate::generate::Artefacts;
+use crate::memory;
 use crate::original;
 use crate::progress::Progress;
 use crate::project::Package;
@@ -134,7 +135,7 @@ pub fn parse(
         |(), source| {
             let start = Instant::now();
             let args = source.front_end_args();
-            let parse = || c::parse(&source.file, &args);
+            let parse = || memory::watched(&source.file, || c::parse(&source.file, &args));
             let parsed = catch_unwind(AssertUnwindSafe(parse)).unwrap_or_else(|panic| {
                 Err(Problem {
                     code: "TZ0104",

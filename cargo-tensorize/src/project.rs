@@ -1,16 +1,18 @@
 //! A Cargo project's kernels: which packages, which files with which flags, which functions.
 
 use crate::cli::Project;
+use crate::commands::from_current_dir;
 use crate::diagnostics::Diagnostic;
+use crate::flags;
 use crate::progress::Progress;
 use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
-use tensorize_build::Settings;
 use tensorize_build::compiler::in_build_script;
-use tensorize_build::config::{self, BuildManifest, Library};
+use tensorize_build::config::{self, BuildManifest, Library, relative_to};
+use tensorize_build::{Settings, guarded};
 
 /// A package whose kernels are looked at.
 #[derive(Clone, Debug)]
@@ -58,8 +60,17 @@ impl Package {
     }
 }
 
-/// The packages that the command line chooses.
+/// The packages that the command line chooses. Where it is not known what their build scripts compile, these are run.
 pub fn packages(project: &Project) -> Result<Vec<Package>, Box<Diagnostic>> {
+    found(project, true)
+}
+
+/// The same, but nothing is run: what the build scripts noted some time ago is all that is known of them.
+pub fn packages_as_noted(project: &Project) -> Result<Vec<Package>, Box<Diagnostic>> {
+    found(project, false)
+}
+
+fn found(project: &Project, may_run: bool) -> Result<Vec<Package>, Box<Diagnostic>> {
     let metadata = cargo_metadata(project)?;
     let mut found = Vec::new();
     for p in chosen(&metadata, project)? {
@@ -70,15 +81,16 @@ pub fn packages(project: &Project) -> Result<Vec<Package>, Box<Diagnostic>> {
             let help = "see `[package.metadata.tensorize]` in the documentation of cargo-tensorize";
             Box::new(Diagnostic::error("TZ0701", why).help(help))
         })?;
-        let uses_build_script = p.dependencies.iter().any(|d| d.name == "tensorize-build");
-        let text = || std::fs::read(BuildManifest::path(&dir)).ok();
+        let depends = p.dependencies.iter().any(|d| d.name == "tensorize-build");
+        let uses_build_script = may_run && depends;
+        let text = || guarded::bytes(&BuildManifest::path(&dir), guarded::SMALL).ok();
         let before = text();
         let ran = if uses_build_script {
-            run_build_script(&p.name, &dir, project)
+            run_build_script(&p.name, &dir, noted(&dir)?, project)
         } else {
             Ok(())
         };
-        let noted = BuildManifest::load(&dir);
+        let noted = noted(&dir)?;
         // What was noted some time ago is good enough to work with, but not to be a gate.
         if let Err(why) = ran
             && (project.locked || (noted.is_none() && table.files.is_empty()))
@@ -105,6 +117,7 @@ pub fn packages(project: &Project) -> Result<Vec<Package>, Box<Diagnostic>> {
         } else {
             noted
         };
+        libraries.iter().try_for_each(|l| harmless(&dir, l))?;
         found.push(Package {
             name: p.name.to_string(),
             dir,
@@ -186,6 +199,45 @@ fn chosen<'a>(
     })
 }
 
+/// What the build script has noted.
+fn noted(dir: &Path) -> Result<Option<BuildManifest>, Box<Diagnostic>> {
+    BuildManifest::load(dir).map_err(|e| {
+        let path = from_current_dir(&BuildManifest::path(dir));
+        let message = format!("{} cannot be read: {e}", path.display());
+        let help = "remove it: the build script writes it anew";
+        Box::new(Diagnostic::error("TZ0706", message).help(help))
+    })
+}
+
+/// An error for what would make the compiler do more than compile.
+fn harmless(dir: &Path, library: &Library) -> Result<(), Box<Diagnostic>> {
+    let refuse = |message: String, help: &str| {
+        Err(Box::new(Diagnostic::error("TZ0710", message).help(help)))
+    };
+    for flag in &library.flags {
+        if let Some(why) = flags::objection_to(flag) {
+            return refuse(
+                format!(
+                    "the flag `{flag}` of `{}` {why}, and is refused",
+                    library.name
+                ),
+                "take it out of `[package.metadata.tensorize]`, the build script or `.tensorize/build-script.toml`, wherever it is; \
+                 what you set in CFLAGS yourself is not asked about",
+            );
+        }
+    }
+    // As the compiler is told of it, so without a `./` before it.
+    let told = |file: &&String| relative_to(dir, Path::new(file));
+    let is_flag = |file: &&String| flags::is_taken_for_a_flag(&told(file));
+    match library.files.iter().find(is_flag) {
+        Some(file) => refuse(
+            format!("`{file}` of `{}` would be taken for a flag", library.name),
+            "rename the file, or put it into a folder",
+        ),
+        None => Ok(()),
+    }
+}
+
 /// Whether there is a folder for results, or can be one.
 fn has_a_store(dir: &Path) -> std::io::Result<()> {
     let store = dir.join(".tensorize");
@@ -208,8 +260,12 @@ fn asked_now() -> String {
 ///
 /// When cargo runs us from a build script, it holds its locks: nothing is run then, and the script has
 /// made its notes.
-fn run_build_script(name: &str, dir: &Path, project: &Project) -> Result<(), String> {
-    let noted = BuildManifest::load(dir);
+fn run_build_script(
+    name: &str,
+    dir: &Path,
+    noted: Option<BuildManifest>,
+    project: &Project,
+) -> Result<(), String> {
     let up_to_date = noted.as_ref().is_some_and(|n| n.is_of_script(dir));
     let nested = std::env::var_os("TENSORIZE_NESTED").is_some() || in_build_script();
     let features = project.feature_flags();

@@ -3,6 +3,7 @@
 
 pub mod cc_calls;
 mod compile_commands;
+mod ignore_files;
 
 use crate::commands::from_current_dir;
 use crate::diagnostics::Diagnostic;
@@ -12,6 +13,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use tensorize_build::Settings;
 
 /// Which files are looked for.
@@ -41,18 +43,23 @@ pub fn find(
     wanted: &Wanted,
     known: &BTreeMap<PathBuf, Settings>,
 ) -> Result<Vec<Source>, Box<Diagnostic>> {
+    let database = |path: &Path| {
+        CompileCommands::read(path).map_err(|why| {
+            let message = format!("{} cannot be read: {why}", path.display());
+            let help = "mend or remove it, or name another one with --compile-commands";
+            Box::new(Diagnostic::error("TZ0110", message).help(help))
+        })
+    };
     let database = match &wanted.compile_commands {
-        Some(path) => CompileCommands::read(path).map_err(|why| {
-            let message = format!("{}: {why}", path.display());
-            Box::new(Diagnostic::error("TZ0110", message))
-        })?,
+        Some(path) => database(path)?,
         None => ["compile_commands.json", "build/compile_commands.json"]
             .iter()
-            .find_map(|at| CompileCommands::read(&root.join(at)).ok())
-            .unwrap_or_default(),
+            .map(|at| root.join(at))
+            .find(|path| path.exists())
+            .map_or_else(|| Ok(CompileCommands::default()), |path| database(&path))?,
     };
     let mut found = Vec::new();
-    for file in walk(root, globs(root, &wanted.globs)?) {
+    for file in walk(root, globs(root, &wanted.globs)?)? {
         let absolute = absolute(&file);
         let plain = || Settings {
             dir: root.to_owned(),
@@ -92,12 +99,33 @@ fn globs(root: &Path, globs: &[String]) -> Result<Override, Box<Diagnostic>> {
     builder.build().map_err(bad)
 }
 
-fn walk(root: &Path, globs: Override) -> Vec<PathBuf> {
+fn walk(root: &Path, globs: Override) -> Result<Vec<PathBuf>, Box<Diagnostic>> {
+    // Those of the folders around count, too.
+    absolute(root)
+        .ancestors()
+        .try_for_each(ignore_files::check)?;
+    let refused = Arc::new(Mutex::new(None));
+    let refuse = refused.clone();
     let mut files: Vec<PathBuf> = WalkBuilder::new(root)
         .overrides(globs)
         // A project that was unpacked and not cloned has its ignore files, too.
         .require_git(false)
-        .filter_entry(|entry| !is_build_folder(entry))
+        .filter_entry(move |entry| {
+            if is_build_folder(entry) {
+                return false;
+            }
+            if !entry.file_type().is_some_and(|t| t.is_dir()) {
+                return true;
+            }
+            // Before they are read.
+            match ignore_files::check(entry.path()) {
+                Ok(()) => true,
+                Err(d) => {
+                    *refuse.lock().unwrap_or_else(PoisonError::into_inner) = Some(d);
+                    false
+                }
+            }
+        })
         .build()
         .flatten()
         .filter(|e| e.file_type().is_some_and(|t| t.is_file()))
@@ -105,7 +133,8 @@ fn walk(root: &Path, globs: Override) -> Vec<PathBuf> {
         .filter(|p| is_source(p))
         .collect();
     files.sort();
-    files
+    let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
+    refused.take().map_or(Ok(files), Err)
 }
 
 /// Cargo and others mark what they can make again.

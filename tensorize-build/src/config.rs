@@ -1,6 +1,7 @@
 //! What the user asks for: `[package.metadata.tensorize]`, and `.tensorize/build-script.toml`, in which a build
 //! script notes what it compiles so that `cargo tensorize` sees the same.
 
+use crate::guarded;
 use crate::record::short_hash;
 use crate::store::{Keep, lock, write_atomic};
 use serde::{Deserialize, Serialize};
@@ -79,7 +80,8 @@ impl Metadata {
     /// Reads the table from the manifest in `dir`; all defaults if there is none.
     pub fn load(dir: &Path) -> Result<Metadata, String> {
         let path = dir.join("Cargo.toml");
-        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let text = guarded::text(&path, guarded::SMALL)
+            .map_err(|e| format!("{} cannot be read: {e}", path.display()))?;
         Metadata::parse(&text).map_err(|e| format!("{}: {e}", path.display()))
     }
 
@@ -172,11 +174,15 @@ impl BuildManifest {
         dir.join(".tensorize").join(BUILD_MANIFEST)
     }
 
-    /// Reads it; `None` if there is none or it is damaged.
-    pub fn load(dir: &Path) -> Option<BuildManifest> {
-        let text = fs::read_to_string(BuildManifest::path(dir)).ok()?;
-        let manifest: BuildManifest = toml::from_str(&text).ok()?;
-        (manifest.checksum == manifest.expected_checksum()).then_some(manifest)
+    /// Reads it; `None` if there is none or it is damaged. An `Err` is what no build script has written, such as a pipe.
+    pub fn load(dir: &Path) -> io::Result<Option<BuildManifest>> {
+        let text = match guarded::bytes(&BuildManifest::path(dir), guarded::SMALL) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::InvalidData => return Err(e),
+            Err(_) => return Ok(None),
+        };
+        let manifest: Option<BuildManifest> = toml::from_slice(&text).ok();
+        Ok(manifest.filter(|m| m.checksum == m.expected_checksum()))
     }
 
     /// Whether the build script is still the one that made these notes.
@@ -192,7 +198,7 @@ impl BuildManifest {
         }
         // Another build may add another library to what is read here.
         let _lock = path.parent().and_then(lock);
-        let mut manifest = BuildManifest::load(dir).unwrap_or_default();
+        let mut manifest = BuildManifest::load(dir)?.unwrap_or_default();
         manifest.script = script_hash(dir);
         if !manifest.libraries.contains(library) {
             manifest.libraries.retain(|l| l.name != library.name);
@@ -216,7 +222,7 @@ impl BuildManifest {
 }
 
 fn script_hash(dir: &Path) -> Option<String> {
-    let text = fs::read(dir.join("build.rs")).ok()?;
+    let text = guarded::bytes(&dir.join("build.rs"), guarded::SMALL).ok()?;
     Some(short_hash(&text))
 }
 
@@ -283,7 +289,8 @@ mod tests {
         BuildManifest::note(dir.path(), &lib).unwrap();
         lib.define.push("N=1".into());
         BuildManifest::note(dir.path(), &lib).unwrap();
-        assert_eq!(BuildManifest::load(dir.path()).unwrap().libraries, [lib]);
+        let notes = BuildManifest::load(dir.path()).unwrap().unwrap();
+        assert_eq!(notes.libraries, [lib]);
     }
 
     #[test]
@@ -301,7 +308,7 @@ mod tests {
         let (first, _) = text.rsplit_once("[[library]]").unwrap();
         fs::write(&path, first).unwrap();
         assert!(toml::from_str::<toml::Table>(first).is_ok(), "{first}");
-        assert_eq!(BuildManifest::load(dir.path()), None);
+        assert_eq!(BuildManifest::load(dir.path()).unwrap(), None);
     }
 
     #[test]
@@ -320,7 +327,7 @@ mod tests {
         };
         write("fn main() {}", future);
         BuildManifest::note(dir.path(), &Library::default()).unwrap();
-        let notes = BuildManifest::load(dir.path()).unwrap();
+        let notes = BuildManifest::load(dir.path()).unwrap().unwrap();
         assert!(notes.is_of_script(dir.path()));
         write("fn main() { }", std::time::SystemTime::UNIX_EPOCH);
         assert!(!notes.is_of_script(dir.path()));

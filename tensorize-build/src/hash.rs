@@ -15,6 +15,7 @@ pub use signs::Signs;
 
 use crate::adaptor::language_of;
 use crate::compiler::{Settings, arguments};
+use crate::guarded;
 use crate::limited::{self, Limits};
 use crate::record::short_hash;
 use parts::{Parts, names};
@@ -114,6 +115,7 @@ pub fn kernel_hash(settings: &Settings, file: &Path, kernel: &str) -> Result<Str
 const LIMITS: Limits = Limits {
     time: Duration::from_secs(60),
     bytes: 256 << 20,
+    memory: 4 << 30,
 };
 
 /// Runs the C preprocessor.
@@ -127,6 +129,12 @@ fn preprocess_within(
     file: &Path,
 ) -> Result<Preprocessed, String> {
     let tool_error = |e: cc::Error| format!("no C compiler: {e}");
+    // Of a file that is not there, the compiler says so.
+    if let Err(e) = guarded::check(&settings.dir.join(file), guarded::SOURCE)
+        && e.kind() == ErrorKind::InvalidData
+    {
+        return Err(format!("{} does not preprocess: {e}", file.display()));
+    }
     let build = settings.cc(language_of(file));
     let tool = build.try_get_compiler().map_err(tool_error)?;
     let mut command = settings.command(&build).map_err(tool_error)?;
@@ -147,11 +155,15 @@ fn preprocess_within(
     })?;
     let log = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        let errors: Vec<&str> = log
+        let mut errors: Vec<&str> = log
             .lines()
             .filter(|l| l.contains("error:"))
             .take(5)
             .collect();
+        if errors.is_empty() {
+            // As where its memory ends.
+            errors.extend(log.lines().last());
+        }
         return Err(format!(
             "{} does not preprocess: {}",
             file.display(),

@@ -13,6 +13,7 @@ pub mod compiler;
 pub mod config;
 mod cross;
 pub mod current;
+pub mod guarded;
 pub mod hash;
 mod limited;
 mod native;

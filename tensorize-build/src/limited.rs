@@ -1,7 +1,8 @@
 //! Programs that are to end, and to say no more than can be held: macros and headers may expand into more and more.
 
-use std::io::{self, Read};
-use std::process::{Command, Output, Stdio};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -12,15 +13,13 @@ pub(crate) struct Limits {
     pub(crate) time: Duration,
     /// On each of its outputs.
     pub(crate) bytes: usize,
+    /// Of each of its processes: a file that is included may have no end. Held to where there is a shell that can.
+    pub(crate) memory: u64,
 }
 
 /// Runs the command; an error if it takes more than that.
 pub(crate) fn output(command: &mut Command, limits: Limits) -> io::Result<Output> {
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
+    let mut child = spawn(command, limits.memory)?;
     // The compiler's driver has children, which a kill does not reach. That nobody reads what they say any more does.
     let stop = Arc::new(AtomicBool::new(false));
     let out = child
@@ -49,11 +48,56 @@ pub(crate) fn output(command: &mut Command, limits: Limits) -> io::Result<Output
     }
     let status = child.wait()?;
     let (stdout, stderr) = all?;
+    if let Some(kind) = not_started(status) {
+        return Err(kind.into());
+    }
     Ok(Output {
         status,
         stdout,
         stderr,
     })
+}
+
+/// Starts it through a shell, which can limit what it starts.
+fn spawn(command: &mut Command, memory: u64) -> io::Result<Child> {
+    let piped = |command: &mut Command| {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+    };
+    if !Path::new(SHELL).exists() {
+        return piped(command);
+    }
+    let mut limited = Command::new(SHELL);
+    // Where the user has set a lower limit, that one stays.
+    let script = format!("ulimit -v {} 2>/dev/null; exec \"$@\"", memory >> 10);
+    limited
+        .args(["-c", &script, "sh"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    if let Some(dir) = command.get_current_dir() {
+        limited.current_dir(dir);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    piped(&mut limited)
+}
+
+const SHELL: &str = "/bin/sh";
+
+/// What the shell says of a program that it could not start.
+fn not_started(status: ExitStatus) -> Option<ErrorKind> {
+    match status.code() {
+        Some(126) => Some(ErrorKind::PermissionDenied),
+        Some(127) => Some(ErrorKind::NotFound),
+        _ => None,
+    }
 }
 
 /// Reads it on a thread of its own.
@@ -94,6 +138,7 @@ mod tests {
     const SMALL: Limits = Limits {
         time: Duration::from_millis(300),
         bytes: 1 << 20,
+        memory: 1 << 30,
     };
 
     fn shell(script: &str) -> io::Result<Output> {
@@ -113,6 +158,28 @@ mod tests {
         .unwrap();
         assert_eq!((out.stdout, out.stderr), (b"a\n".to_vec(), b"b\n".to_vec()));
         assert_eq!(out.status.code(), Some(3));
+    }
+
+    #[test]
+    fn what_can_not_be_started_is_told() {
+        let kind = |program: &str| {
+            output(&mut Command::new(program), SMALL)
+                .unwrap_err()
+                .kind()
+        };
+        assert_eq!(kind("/nowhere/cc"), ErrorKind::NotFound);
+        assert_eq!(kind("/dev/null"), ErrorKind::PermissionDenied);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_takes_all_memory_is_stopped() {
+        let long = Limits {
+            time: Duration::from_secs(60),
+            ..SMALL
+        };
+        let limit = output(Command::new("sh").args(["-c", "ulimit -v"]), long).unwrap();
+        assert_eq!(limit.stdout, b"1048576\n");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::compiler::{Settings, include_dir};
 use crate::config::{BuildManifest, Library, Metadata};
 use crate::cross::Cross;
 use crate::current::wanted_of;
+use crate::guarded;
 use crate::hash::{Preprocessed, preprocess};
 use crate::native::in_parallel;
 use crate::prototype;
@@ -199,8 +200,9 @@ impl Session {
         let Ok(before) = time(store).or_else(|_| time(&self.dir.join("Cargo.toml"))) else {
             return;
         };
-        let old = fs::read(&file).ok();
-        if BuildManifest::note(&self.dir, &self.library).is_ok() && fs::read(&file).ok() != old {
+        let text = || guarded::bytes(&file, guarded::SMALL).ok();
+        let old = text();
+        if BuildManifest::note(&self.dir, &self.library).is_ok() && text() != old {
             for path in [file.as_path(), store] {
                 fs::File::open(path)
                     .and_then(|f| f.set_modified(before))
@@ -215,7 +217,7 @@ impl Session {
                 "{file}: TENSORIZE_KERNEL stands before no function: `{what}`"
             ));
         }
-        let own = fs::read(self.dir.join(&file)).unwrap_or_default();
+        let own = guarded::bytes(&self.dir.join(&file), guarded::SOURCE).unwrap_or_default();
         for name in prototype::marked_but_gone(&seen.text, &String::from_utf8_lossy(&own)) {
             warn(&format!(
                 "{file}: TENSORIZE_KERNEL stands before a declaration of `{name}`, which is not defined in this file"

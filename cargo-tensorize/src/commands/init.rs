@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use tensorize_build::config::relative_to;
+use tensorize_build::guarded;
 
 /// What the library of kernels is called if nobody says otherwise.
 const NAME: &str = "kernels";
@@ -189,7 +190,7 @@ fn of_sources(package: &Package) -> Result<Chain, Failure> {
     let found: Vec<Source> = found.map_err(|d| (Code::CouldNotRun, d))?;
     let mut chain = Chain::default();
     for source in &found {
-        let text = std::fs::read(&source.file).unwrap_or_default();
+        let text = guarded::bytes(&source.file, guarded::SOURCE).unwrap_or_default();
         // A program of its own, such as a test of the C, is no part of a library.
         let program = String::from_utf8_lossy(&text).contains("int main(");
         if program {

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tensorize_build::config::relative_to;
 use tensorize_build::current::is_about;
+use tensorize_build::guarded;
 use tensorize_build::hash::preprocess;
 use tensorize_build::record::{Record, Status, TargetRecord, TargetStatus};
 use tensorize_build::store::Entry;
@@ -230,7 +231,7 @@ fn is_current(job: &Job, record: &Record) -> bool {
 
 fn source_text(job: &Job) -> String {
     let span = &job.parsed.span;
-    let text = std::fs::read(&span.file).unwrap_or_default();
+    let text = guarded::bytes(&span.file, guarded::SOURCE).unwrap_or_default();
     let text = text.get(span.start..span.end).unwrap_or_default();
     String::from_utf8_lossy(text).replace('\t', "    ")
 }

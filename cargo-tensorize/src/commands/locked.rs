@@ -16,6 +16,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use tensorize_build::config;
 use tensorize_build::current::{is_current, wanted_of};
+use tensorize_build::guarded;
 use tensorize_build::hash::Preprocessed;
 use tensorize_build::store::{Contents, Store};
 use tensorize_ir::guard::Tier;
@@ -208,7 +209,7 @@ impl Gate<'_> {
 
 /// A source file, to look for lines in it. It need not be UTF-8.
 pub(super) fn text_of(file: &Path) -> String {
-    let bytes = std::fs::read(file).unwrap_or_default();
+    let bytes = guarded::bytes(file, guarded::SOURCE).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -27,7 +27,13 @@ pub fn run(args: &Scan, common: &Common, out: &Output) -> Code {
         return Code::Usage;
     }
     // Without a Cargo project every folder will do; how files are compiled is then not known from a build script.
-    let (folders, compiled) = places(args);
+    let (folders, compiled) = match places(args) {
+        Ok(places) => places,
+        Err(d) => {
+            out.diagnostic(&d);
+            return Code::CouldNotRun;
+        }
+    };
     let mut sources = BTreeMap::new();
     for (folder, flags) in folders {
         let wanted = Wanted {
@@ -120,9 +126,12 @@ pub fn run(args: &Scan, common: &Common, out: &Output) -> Code {
 
 /// The folders to look in, each with the flags for files of which nothing is known but their package's calls of `cc`, and
 /// how the files are compiled that build scripts name.
-fn places(args: &Scan) -> (Vec<Place>, BTreeMap<PathBuf, tensorize_build::Settings>) {
+fn places(args: &Scan) -> Result<(Vec<Place>, Compiled), Box<Diagnostic>> {
     let mut compiled = BTreeMap::new();
-    let packages = project::packages(&args.project).unwrap_or_default();
+    let packages = match project::packages_as_noted(&args.project) {
+        Err(d) if d.code != Some("TZ0702") => return Err(d),
+        packages => packages.unwrap_or_default(),
+    };
     let mut folders = args.folders.clone();
     for package in &packages {
         for (file, settings) in package.files() {
@@ -141,11 +150,14 @@ fn places(args: &Scan) -> (Vec<Place>, BTreeMap<PathBuf, tensorize_build::Settin
         let flags = package.map(|p| sources::cc_calls::flags(&p.dir));
         (folder, flags.unwrap_or_default())
     };
-    (folders.into_iter().map(with_flags).collect(), compiled)
+    Ok((folders.into_iter().map(with_flags).collect(), compiled))
 }
 
 /// A folder, and flags.
 type Place = (PathBuf, Vec<String>);
+
+/// How files are compiled, by absolute path.
+type Compiled = BTreeMap<PathBuf, tensorize_build::Settings>;
 
 /// How deep loops are nested: the more, the more there is to win.
 fn nesting(function: &loopir::Function) -> usize {

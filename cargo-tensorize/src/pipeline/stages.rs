@@ -7,6 +7,7 @@ use crate::original;
 use crate::proposer::{self, Proposer};
 use crate::report::{Status, TargetReport, TargetStatus};
 use std::time::Instant;
+use tensorize_build::guarded;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::limit;
 use tensorize_ir::loopir;
@@ -102,7 +103,7 @@ impl Stages<'_> {
     ) -> Option<(tensir::Function, Proof)> {
         let start = Instant::now();
         let span = self.kernel.span.clone();
-        let text = std::fs::read(&span.file).unwrap_or_default();
+        let text = guarded::bytes(&span.file, guarded::SOURCE).unwrap_or_default();
         let source = text.get(span.start..span.end).unwrap_or_default();
         let source = String::from_utf8_lossy(source);
         let subject = proposer::Subject {

@@ -1,18 +1,22 @@
-//! What a build script that compiles C with `cc` says of how, as far as it is written down in it.
+//! What a build script that compiles C says of how, as far as it is written down in it.
 
 use super::compile_commands::meaning;
 use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprMethodCall, Lit};
+use tensorize_build::guarded;
 
-/// The folders, macros and other flags that decide what C means, of all calls of `cc::Build` with literals for
+/// The folders, macros and other flags that decide what C means, of all calls of `cc::Build`, or of ours, with literals for
 /// arguments. The script is not run, so what it chooses among is all there; good enough for a look.
 pub fn flags(package: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(package.join("build.rs")).unwrap_or_default();
+    let text = guarded::text(&package.join("build.rs"), guarded::SMALL).unwrap_or_default();
     let Ok(file) = syn::parse_file(&text) else {
         return vec![];
     };
-    if !text.contains("cc::") {
+    if !["cc::", "tensorize_build::"]
+        .iter()
+        .any(|c| text.contains(c))
+    {
         return vec![];
     }
     let mut calls = Calls {

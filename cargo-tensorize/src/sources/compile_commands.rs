@@ -1,9 +1,13 @@
 //! Clang's compilation database: <https://clang.llvm.org/docs/JSONCompilationDatabase.html>.
 
+use crate::flags;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use tensorize_build::Settings;
+use tensorize_build::{Settings, guarded};
+
+/// Databases of the largest projects have some hundred MiB, in bytes.
+const LARGEST: u64 = 1 << 30;
 
 /// How files are compiled, by absolute path.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +26,7 @@ struct Entry {
 impl CompileCommands {
     /// Reads a database. Of several commands for a file, the first counts.
     pub(super) fn read(path: &Path) -> Result<CompileCommands, String> {
-        let text = std::fs::read(path).map_err(|e| e.to_string())?;
+        let text = guarded::bytes(path, LARGEST).map_err(|e| e.to_string())?;
         let entries: Vec<Entry> = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut all = BTreeMap::new();
@@ -74,11 +78,10 @@ pub(super) fn meaning(args: &[String]) -> Vec<String> {
         "-O",
         "-nostdinc",
     ];
-    const NEVER: [&str; 3] = ["-fplugin", "-fpass-plugin", "-mllvm"];
     let mut kept = Vec::new();
     let mut args = args.iter();
     while let Some(arg) = args.next() {
-        if NEVER.iter().any(|n| arg.starts_with(n)) {
+        if flags::objection_to(arg).is_some() {
             continue;
         }
         if WITH_VALUE.contains(&arg.as_str()) {

@@ -204,6 +204,7 @@ fn what_expands_without_an_end_is_given_up() {
     let limits = Limits {
         time: Duration::from_secs(1),
         bytes: 1 << 20,
+        memory: 1 << 30,
     };
     for file in ["k.c", "twice.c"] {
         let error = preprocess_within(limits, &settings, Path::new(file)).unwrap_err();

@@ -3,14 +3,12 @@
 //! A file is written under another name in the same folder and renamed, so that it has either what it had or all
 //! of what it is to have. Writers of one folder wait for each other; readers wait for nobody.
 
+use crate::guarded;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-
-/// No record and no generated source comes near to this. What is larger is nobody's result.
-const LARGEST: u64 = 16 << 20;
 
 /// How long a writer waits for another one. What it does without a lock is right as well, but may undo what the other
 /// one has written.
@@ -30,7 +28,7 @@ pub(crate) enum Keep {
 
 /// Writes a file under another name and renames it, unless it holds the same already. The error names the file.
 pub(crate) fn write_atomic(path: &Path, bytes: &[u8], keep: Keep) -> io::Result<()> {
-    if fs::read(path).is_ok_and(|old| old == bytes) {
+    if guarded::bytes(path, guarded::SMALL).is_ok_and(|old| old == bytes) {
         return Ok(());
     }
     let write = || {
@@ -77,20 +75,9 @@ pub(super) fn about(path: &Path, e: &io::Error) -> io::Error {
     io::Error::new(e.kind(), format!("{}: {e}", path.display()))
 }
 
-/// The text of a file that a stranger may have made: no pipe that nobody writes to, nothing endless.
+/// The text of a record or a source.
 pub(super) fn read(path: &Path) -> io::Result<String> {
-    let invalid = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why);
-    if !fs::metadata(path)?.is_file() {
-        return Err(invalid("it is no file"));
-    }
-    let mut text = String::new();
-    let read = File::open(path)?
-        .take(LARGEST + 1)
-        .read_to_string(&mut text)?;
-    if read as u64 > LARGEST {
-        return Err(invalid("it is larger than any result"));
-    }
-    Ok(text)
+    guarded::text(path, guarded::SMALL)
 }
 
 /// Makes a folder of a store, which must not lead elsewhere: what is written to it stays below the store.
@@ -146,19 +133,5 @@ mod tests {
             "{e}"
         );
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn folders_and_endless_files_are_not_read() {
-        let dir = tempfile::tempdir().unwrap();
-        assert!(
-            read(dir.path())
-                .unwrap_err()
-                .to_string()
-                .contains("no file")
-        );
-        let long = dir.path().join("long");
-        File::create(&long).unwrap().set_len(LARGEST + 1).unwrap();
-        assert!(read(&long).unwrap_err().to_string().contains("larger"));
     }
 }

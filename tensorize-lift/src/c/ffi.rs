@@ -16,6 +16,7 @@ pub(super) use ty::Type;
 
 use api::{api, string};
 use clang_sys::*;
+use std::borrow::Cow;
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulong};
 use std::path::{Path, PathBuf};
 
@@ -68,6 +69,11 @@ impl Unit {
             .iter()
             .map(|(name, _)| CString::new(name.as_str()).unwrap_or_default())
             .collect();
+        let mut file = Cow::Borrowed(file);
+        // Its name stands among the arguments.
+        if matches!(file.as_os_str().as_encoded_bytes(), [b'-' | b'@', ..]) {
+            file = Path::new(".").join(file).into();
+        }
         let file = CString::new(file.as_os_str().as_encoded_bytes())
             .map_err(|_| "the file name contains a NUL byte".to_string())?;
         let args: Vec<CString> = args

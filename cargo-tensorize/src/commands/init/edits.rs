@@ -4,6 +4,7 @@ use crate::commands::write_whole;
 use similar::TextDiff;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use tensorize_build::guarded;
 
 /// A file as it is and as it shall be.
 #[derive(Debug)]
@@ -81,9 +82,9 @@ impl Edits {
 
 /// The file's text; `None` if there is no such file.
 pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
-    match std::fs::read_to_string(path) {
+    match guarded::text(path, guarded::SMALL) {
         Ok(text) => Ok(Some(text)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(format!("{}: {e}", path.display())),
+        Err(e) => Err(format!("{} cannot be read: {e}", path.display())),
     }
 }
