@@ -132,7 +132,10 @@ fn run<T>(work: impl Future<Output = T>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    Ok(runtime.block_on(work))
+    let done = runtime.block_on(work);
+    // Whoever asks for a host's address can't be interrupted: nobody waits for that.
+    runtime.shutdown_background();
+    Ok(done)
 }
 
 /// What a request for each of many gave, and why the others were not made.

@@ -9,6 +9,7 @@ mod gcs;
 mod https;
 mod s3;
 mod server;
+mod silent;
 
 use common::{KERNELS, code, command, project, stderr, stdout};
 use std::fs;
