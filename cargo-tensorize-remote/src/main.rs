@@ -64,6 +64,10 @@ fn main() -> ExitCode {
     let done = match args[..] {
         ["get"] => get(),
         ["put"] => put(),
+        ["--version"] => {
+            println!("cargo-tensorize-remote {}", env!("CARGO_PKG_VERSION"));
+            Ok(())
+        }
         ["key", file] => new_key(Path::new(file)),
         _ => Err(anyhow::anyhow!(
             "usage: cargo-tensorize-remote get | put | key FILE"

@@ -147,7 +147,7 @@ fn sealed(entry: &Entry) -> Result<String, String> {
 }
 
 /// `TENSORIZE_REMOTE_BIN`, else the program beside this one, else on the `PATH`.
-fn program() -> Option<PathBuf> {
+pub(crate) fn program() -> Option<PathBuf> {
     if let Some(named) = env::var_os("TENSORIZE_REMOTE_BIN") {
         return (!named.is_empty()).then(|| named.into());
     }

@@ -67,14 +67,158 @@ fn what_is_needed_and_missing_is_a_failure_with_its_command() {
         assert_eq!(code(&out), 101, "{name}: {}", stdout(&out));
         let c = check(&out, name);
         assert_eq!(c["found"], false, "{c}");
-        if name != "C compiler" {
-            let remedy = c["remedy"].as_str().unwrap();
-            assert!(
-                remedy.starts_with(&format!("unset {variable}; ")),
-                "{remedy}"
-            );
+        let remedy = c["remedy"].as_str().unwrap();
+        if name == "C compiler" {
+            assert_eq!(remedy, "unset CC");
+        } else {
+            let first = format!("unset {variable}; ");
+            assert!(remedy.starts_with(&first), "{remedy}");
             assert!(remedy.contains("pip install"), "{remedy}");
         }
+    }
+}
+
+/// A program that says this.
+fn says(dir: &Path, name: &str, words: &str) -> String {
+    let path = dir.join(name);
+    common::write(
+        dir,
+        name,
+        &format!("#!/bin/sh\ncat <<'END'\n{words}\nEND\n"),
+    );
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Of a machine that has nothing but its package manager.
+#[test]
+fn compilers_that_are_missing_come_with_the_package_that_has_them() {
+    let dir = tempfile::tempdir().unwrap();
+    says(dir.path(), "apt-get", "");
+    let path = dir.path().to_str().unwrap();
+    let mut doctor = command(Path::new("."), &["doctor", "--message-format", "json"]);
+    for name in ["CC", "CXX", "HOST_CC", "HOST_CXX"] {
+        doctor.env_remove(name);
+    }
+    let out = doctor.env("PATH", path).output().unwrap();
+    assert_eq!(code(&out), 101, "{}", stdout(&out));
+    for (name, package) in [("C compiler", "gcc"), ("C++ compiler", "g++")] {
+        let c = check(&out, name);
+        assert_eq!(c["found"], false, "{c}");
+        let remedy = c["remedy"].as_str().unwrap();
+        assert!(
+            remedy.ends_with(&format!("apt-get install -y {package}")),
+            "{c}"
+        );
+    }
+}
+
+#[test]
+fn frameworks_that_are_missing_come_with_what_pip_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let python = says(
+        dir.path(),
+        "python3",
+        "{\"python\": \"3.13.5\", \"found\": {}}",
+    );
+    let named = doctor(&[("TENSORIZE_PYTHON", &python)], &JSON);
+    let data = dir.path().to_str().unwrap();
+    let path = format!("{data}:{}", std::env::var("PATH").unwrap());
+    let unnamed = [
+        ("TENSORIZE_PYTHON", ""),
+        ("XDG_DATA_HOME", data),
+        ("PATH", &path),
+    ];
+    let mut ours = command(Path::new("."), &["doctor", "--message-format", "json"]);
+    let ours = ours
+        .envs(unnamed)
+        .env_remove("TENSORIZE_PYTHON")
+        .output()
+        .unwrap();
+    assert_eq!(check(&named, "Python")["version"], "3.13.5");
+    for (package, told) in [
+        ("numpy", "numpy"),
+        ("torch", "numpy torch"),
+        ("jax", "numpy jax"),
+        ("cvc5", "'cvc5>=1.3,<2'"),
+    ] {
+        let c = check(&named, package);
+        assert_eq!(c["found"], false, "{c}");
+        let remedy = format!("{python} -m pip install {told}");
+        assert_eq!(c["remedy"], remedy, "{c}");
+        let c = check(&ours, package);
+        let remedy = c["remedy"].as_str().unwrap();
+        let folder = format!("{data}/cargo-tensorize/venv");
+        assert!(remedy.starts_with("python3 -m venv "), "{c}");
+        assert!(
+            remedy.ends_with(&format!("{folder}/bin/pip install {told}")),
+            "{c}"
+        );
+    }
+}
+
+#[test]
+fn devices_and_what_is_optional_are_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let remote = says(dir.path(), "remote", "cargo-tensorize-remote 0.1.0");
+    let cvc5 = says(dir.path(), "cvc5", "This is cvc5 version 1.3.1");
+    let there = [
+        ("TENSORIZE_REMOTE_BIN", &*remote),
+        ("TENSORIZE_CVC5", &cvc5),
+    ];
+    let out = doctor(&there, &JSON);
+    for (name, version, place) in [
+        (
+            "cargo-tensorize-remote",
+            "cargo-tensorize-remote 0.1.0",
+            &remote,
+        ),
+        ("cvc5", "This is cvc5 version 1.3.1", &cvc5),
+    ] {
+        let c = check(&out, name);
+        assert_eq!(
+            (&c["version"], &c["place"]),
+            (&version.into(), &(**place).into()),
+            "{c}"
+        );
+    }
+    // PoCL, which the tests of GPUs use, or what the machine has.
+    let c = check(&out, "OpenCL");
+    assert_eq!(c["found"], true, "{c}");
+    assert!(c["version"].as_str().unwrap().starts_with("OpenCL "), "{c}");
+    assert!(c["place"].as_str().unwrap().contains("libOpenCL.so"), "{c}");
+
+    let none = [
+        ("OCL_ICD_VENDORS", "/nowhere"),
+        ("TENSORIZE_REMOTE_BIN", ""),
+        ("TENSORIZE_CVC5", "/nowhere/cvc5"),
+    ];
+    let out = doctor(&none, &JSON);
+    assert_eq!(code(&out), 0, "nothing of that is needed: {}", stdout(&out));
+    for (name, remedy) in [
+        ("OpenCL", "pocl-opencl-icd"),
+        ("cargo-tensorize-remote", "/cargo-tensorize-remote"),
+        ("cvc5", "unset TENSORIZE_CVC5"),
+    ] {
+        let c = check(&out, name);
+        assert_eq!(c["found"], false, "{c}");
+        assert!(c["remedy"].as_str().unwrap().ends_with(remedy), "{c}");
+    }
+    // What has no remedy is optional, and says so.
+    let people = stdout(&doctor(&none, &[]));
+    for name in ["CUDA driver", "NVRTC"] {
+        let c = check(&out, name);
+        let line = people.lines().find(|l| l.contains(name)).unwrap();
+        let told = match c["remedy"].as_str() {
+            _ if c["found"] == true => "  ok ",
+            Some(remedy) => remedy,
+            None => ", and optional",
+        };
+        assert!(
+            people.contains(told) && (told != ", and optional" || line.ends_with(told)),
+            "{line}"
+        );
     }
 }
 

@@ -16,8 +16,11 @@ use std::time::Duration;
 
 #[cfg(feature = "cuda")]
 mod cuda;
+mod listed;
 #[cfg(feature = "opencl")]
 mod opencl;
+
+pub use listed::{Found, Part};
 
 /// What compiles and runs the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

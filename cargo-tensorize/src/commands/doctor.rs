@@ -1,5 +1,6 @@
 //! `doctor`: what this program works with, and what to do about what is missing.
 
+mod devices;
 mod tools;
 
 use super::Output;
@@ -71,7 +72,7 @@ pub fn run(out: &Output) -> Code {
     let groups = [
         ("tools", tools::programs()),
         ("frameworks", tools::frameworks()),
-        ("devices", tools::devices()),
+        ("devices", devices::devices()),
         ("results", tools::caches()),
     ];
     let mut code = Code::Clean;
@@ -92,9 +93,13 @@ pub fn run(out: &Output) -> Code {
             } else {
                 let state = if c.needed { "MISSING" } else { "no" };
                 let why = c.why.as_deref().unwrap_or("not found");
+                let optional = match (c.needed, &c.remedy) {
+                    (false, None) => ", and optional",
+                    _ => "",
+                };
                 writeln!(
                     text,
-                    "  {state:7}  {name:width$}  {why}; it is for {}",
+                    "  {state:7}  {name:width$}  {why}; it is for {}{optional}",
                     c.purpose
                 )
             };

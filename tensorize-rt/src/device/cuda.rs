@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Device, GROUP, Given, Module, Next, Places, Trouble};
+use super::{Device, Found, GROUP, Given, Module, Next, Part, Places, Trouble};
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg,
@@ -19,21 +19,82 @@ struct Cuda {
     architecture: &'static str,
 }
 
-/// The device that `CUDA_VISIBLE_DEVICES` shows first.
-pub(super) fn start() -> Result<Box<dyn Device>, String> {
-    // The crate panics where a library is missing, so it is asked first.
+const NO_DRIVER: &str = "the CUDA driver's library can't be loaded";
+const NO_COMPILER: &str = "the library of CUDA's compiler, NVRTC, can't be loaded";
+
+/// Which of NVIDIA's two libraries are there. The crate panics where one is missing.
+fn libraries() -> (bool, bool) {
     // SAFETY: loading NVIDIA's own libraries.
-    let (driver, compiler) = unsafe {
+    unsafe {
         (
             cudarc::driver::sys::is_culib_present(),
             cudarc::nvrtc::sys::is_culib_present(),
         )
+    }
+}
+
+/// The driver and its devices, and the compiler.
+pub(super) fn parts() -> Vec<Part> {
+    let part = |name, found: Result<Found, String>| Part { name, found };
+    let library = |version| {
+        Ok(Found {
+            version,
+            whose: String::new(),
+        })
     };
+    let (driver, compiler) = libraries();
+    let mut all = vec![match driver {
+        true => part("CUDA driver", library(driver_version())),
+        false => part("CUDA driver", Err(NO_DRIVER.into())),
+    }];
+    all.push(match compiler {
+        true => part("NVRTC", library(compiler_version())),
+        false => part("NVRTC", Err(NO_COMPILER.into())),
+    });
+    let count = match driver {
+        true => CudaContext::device_count().unwrap_or(0),
+        false => 0,
+    };
+    let devices = (0..count).filter_map(|n| usize::try_from(n).ok());
+    all.extend(devices.map(|n| {
+        let device = CudaContext::new(n).and_then(|context| {
+            let (major, minor) = context.compute_capability()?;
+            Ok(Found {
+                version: format!("compute capability {major}.{minor}"),
+                whose: context.name()?,
+            })
+        });
+        part("CUDA device", device.map_err(|e| e.to_string()))
+    }));
+    all
+}
+
+/// As CUDA counts: 13000 is 13.0.
+fn driver_version() -> String {
+    let mut version = 0;
+    // SAFETY: the library is there, and writes one number.
+    let asked = unsafe { cudarc::driver::sys::cuDriverGetVersion(&raw mut version) };
+    match asked {
+        CUresult::CUDA_SUCCESS => format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
+        e => format!("{e:?}"),
+    }
+}
+
+fn compiler_version() -> String {
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: the library is there, and writes two numbers.
+    unsafe { cudarc::nvrtc::sys::nvrtcVersion(&raw mut major, &raw mut minor) };
+    format!("{major}.{minor}")
+}
+
+/// The device that `CUDA_VISIBLE_DEVICES` shows first.
+pub(super) fn start() -> Result<Box<dyn Device>, String> {
+    let (driver, compiler) = libraries();
     if !driver {
-        return Err("the CUDA driver's library can't be loaded".into());
+        return Err(NO_DRIVER.into());
     }
     if !compiler {
-        return Err("the library of CUDA's compiler, NVRTC, can't be loaded".into());
+        return Err(NO_COMPILER.into());
     }
     let failed = |what: &str, e: DriverError| format!("{what}: {e}");
     let context = CudaContext::new(0).map_err(|e| failed("there is no CUDA device", e))?;

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Device, GROUP, Given, Module, Next, Places, Trouble};
+use super::{Device, Found, GROUP, Given, Module, Next, Part, Places, Trouble};
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::{
@@ -31,6 +31,39 @@ struct OpenCl {
     context: Context,
     options: String,
     name: String,
+}
+
+/// Every device of every driver, or why there is none.
+pub(super) fn parts() -> Vec<Part> {
+    let part = |found| Part {
+        name: "OpenCL",
+        found,
+    };
+    let ids = match opencl3::device::get_all_devices(CL_DEVICE_TYPE_ALL) {
+        Ok(ids) if ids.is_empty() => return vec![part(Err("there is no OpenCL device".into()))],
+        Ok(ids) => ids,
+        Err(e) => return vec![part(Err(none(e)))],
+    };
+    let said = |words: [Result<String, ClError>; 2]| {
+        let words = words.map(Result::unwrap_or_default);
+        words.map(|w| w.trim().to_owned()).join(", ")
+    };
+    let devices = ids.into_iter().map(opencl3::device::Device::new);
+    let parts = devices.map(|d| {
+        part(Ok(Found {
+            version: said([d.version(), d.driver_version()]),
+            whose: said([d.name(), d.vendor()]),
+        }))
+    });
+    parts.collect()
+}
+
+fn none(e: ClError) -> String {
+    match e.0 {
+        CL_PLATFORM_NOT_FOUND_KHR => "there is no OpenCL driver".to_owned(),
+        DLOPEN_RUNTIME_LOAD_FAILED => "the OpenCL library can't be loaded".to_owned(),
+        _ => format!("OpenCL lists no devices: {e}"),
+    }
 }
 
 /// The device that `TENSORIZE_OPENCL_DEVICE` names a part of, else the first GPU, else the first of any kind.
@@ -62,11 +95,6 @@ pub(super) fn start() -> Result<Box<dyn Device>, String> {
 }
 
 fn choose() -> Result<opencl3::device::Device, String> {
-    let none = |e: ClError| match e.0 {
-        CL_PLATFORM_NOT_FOUND_KHR => "there is no OpenCL driver".to_owned(),
-        DLOPEN_RUNTIME_LOAD_FAILED => "the OpenCL library can't be loaded".to_owned(),
-        _ => format!("OpenCL lists no devices: {e}"),
-    };
     let listed = |kind| opencl3::device::get_all_devices(kind).map_err(none);
     let devices = |ids: Vec<_>| ids.into_iter().map(opencl3::device::Device::new);
     match std::env::var("TENSORIZE_OPENCL_DEVICE") {

@@ -5,7 +5,7 @@ use crate::scratch::Scratch;
 use crate::tools::{find_python, on_path, solver};
 use indicatif::HumanBytes;
 use serde::Deserialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tensorize_build::Settings;
 use tensorize_build::cache::Cache;
@@ -35,6 +35,7 @@ print(json.dumps({'python': sys.version.split()[0], 'found': found}))
 pub(super) fn programs() -> Vec<Check> {
     let mut all = vec![this_program(), z3(), libclang()];
     all.extend(compilers());
+    all.extend([cvc5(), remote()]);
     all
 }
 
@@ -86,6 +87,54 @@ fn z3() -> Check {
             };
             check.missing(d.message, remedy)
         }
+    }
+}
+
+/// The program, else the package of the Python that runs generated modules, as `--solver cvc5` looks for it.
+fn cvc5() -> Check {
+    let check = Check::new("cvc5", "a second opinion on proofs (--solver cvc5)");
+    let named = std::env::var_os("TENSORIZE_CVC5").filter(|v| !v.is_empty());
+    if let Some(program) = named.clone().map(PathBuf::from).or_else(|| on_path("cvc5")) {
+        return match first_line(&program, &["--version"]) {
+            Some(version) => check.found(version, shown(&program)),
+            None => {
+                let remedy = named.map(|_| "unset TENSORIZE_CVC5".to_owned());
+                check.missing(format!("{} does not run", shown(&program)), remedy)
+            }
+        };
+    }
+    let python = find_python();
+    let there = installed(&python, &["cvc5"]);
+    match there.as_ref().and_then(|t| t.found.get("cvc5")) {
+        Some(package) => check.found(&package.version, &package.place),
+        None => check.missing(
+            "not installed",
+            Some(into_python(&python, "'cvc5>=1.3,<2'")),
+        ),
+    }
+}
+
+/// What speaks to a team's cache.
+fn remote() -> Check {
+    let check = Check::new(
+        "cargo-tensorize-remote",
+        "a remote cache (TENSORIZE_REMOTE)",
+    );
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cargo-tensorize-remote");
+    // Where this was built from sources that are gone, the remedy is for a checkout of them.
+    let sources = sources
+        .canonicalize()
+        .map_or_else(|_| "cargo-tensorize-remote".to_owned(), |p| shown(&p));
+    let remedy = Some(format!("cargo install --path {sources}"));
+    match crate::remote::program() {
+        None => check.missing("not installed", remedy),
+        Some(program) => match first_line(&program, &["--version"]) {
+            Some(version) => check.found(version, shown(&program)),
+            None => check.missing(
+                format!("{} does not tell its version", shown(&program)),
+                remedy,
+            ),
+        },
     }
 }
 
@@ -205,6 +254,24 @@ struct Package {
     place: String,
 }
 
+/// Which of these packages Python has; `None` if it does not run.
+fn installed(python: &Path, packages: &[&str]) -> Option<Pythons> {
+    let mut asked = Command::new(python);
+    asked
+        .args(["-c", SCRIPT])
+        .args(packages)
+        .stdin(Stdio::null());
+    serde_json::from_slice(&asked.output().ok()?.stdout).ok()
+}
+
+/// Into the Python that was named, else into ours: many a system's own takes no packages.
+fn into_python(python: &Path, packages: &str) -> String {
+    match std::env::var_os("TENSORIZE_PYTHON") {
+        Some(_) => format!("{} -m pip install {packages}", shown(python)),
+        None => into_our_folder(packages),
+    }
+}
+
 /// Python, and what the targets that are Python need of it.
 pub(super) fn frameworks() -> Vec<Check> {
     let python = find_python();
@@ -218,15 +285,8 @@ pub(super) fn frameworks() -> Vec<Check> {
     let mut seen = std::collections::BTreeSet::new();
     packages.retain(|(_, package)| seen.insert(*package));
     let check = Check::new("Python", "the targets that are frameworks of Python");
-    let asked = Command::new(&python)
-        .args(["-c", SCRIPT])
-        .args(packages.iter().map(|(_, package)| package))
-        .stdin(Stdio::null())
-        .output();
-    let there: Option<Pythons> = asked
-        .ok()
-        .and_then(|o| serde_json::from_slice(&o.stdout).ok());
-    let Some(there) = there else {
+    let names: Vec<&str> = packages.iter().map(|(_, package)| *package).collect();
+    let Some(there) = installed(&python, &names) else {
         let why = format!("{name} does not run");
         return vec![check.missing(why, install("python3"))];
     };
@@ -240,57 +300,19 @@ pub(super) fn frameworks() -> Vec<Check> {
                 // They are called like the modules that they bring.
                 let install = package.split('.').next().unwrap_or(package);
                 let why = format!("not installed, so nothing runs on `{target}`");
-                let remedy = match std::env::var_os("TENSORIZE_PYTHON") {
-                    Some(_) => format!("{} -m pip install {install}", shown(&place)),
-                    // Many a system's own Python takes no packages.
-                    None if install == "numpy" => into_our_folder(install),
-                    None => into_our_folder(&format!("numpy {install}")),
+                let all = match install {
+                    "numpy" => install.to_owned(),
+                    _ => format!("numpy {install}"),
                 };
-                check.missing(why, Some(remedy))
+                check.missing(why, Some(into_python(&place, &all)))
             }
         });
     }
     all
 }
 
-/// What code could run on.
-pub(super) fn devices() -> Vec<Check> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpu
-        .lines()
-        .find_map(|l| l.strip_prefix("model name")?.split_once(": "))
-        .map_or(std::env::consts::ARCH, |(_, name)| name);
-    let cpu = Check::new("processor", "the target cpu");
-    let mut all = vec![cpu.found(format!("{cores} cores"), model)];
-    let query = ["--query-gpu=name,driver_version", "--format=csv,noheader"];
-    let nvidia = Check::new("NVIDIA GPU", "the target cuda, and frameworks that use one");
-    all.push(match lines("nvidia-smi".as_ref(), &query) {
-        Some(gpus) if !gpus.is_empty() => {
-            nvidia.found(format!("{} found", gpus.len()), gpus.join("; "))
-        }
-        _ => nvidia.missing("no driver answers", None),
-    });
-    for (name, device, purpose) in [
-        ("AMD GPU", "/dev/kfd", "frameworks that use one"),
-        (
-            "Gaudi",
-            "/dev/accel/accel0",
-            "the target gaudi, which runs emulated without it",
-        ),
-    ] {
-        let check = Check::new(name, purpose);
-        all.push(if Path::new(device).exists() {
-            check.found("driver loaded", device)
-        } else {
-            check.missing(format!("no {device}"), None)
-        });
-    }
-    all
-}
-
 /// How this system installs a package (under Debian's name), if we know.
-fn install(package: &str) -> Option<String> {
+pub(super) fn install(package: &str) -> Option<String> {
     if cfg!(target_os = "macos") {
         return match package {
             "libomp-dev" | "libgomp1" => Some("brew install libomp".into()),
@@ -315,7 +337,7 @@ fn install(package: &str) -> Option<String> {
     on_path("dnf").map(|_| format!("{sudo}dnf install -y {fedora}"))
 }
 
-fn lines(program: &Path, args: &[&str]) -> Option<Vec<String>> {
+pub(super) fn lines(program: &Path, args: &[&str]) -> Option<Vec<String>> {
     let out = Command::new(program)
         .args(args)
         .stdin(Stdio::null())
