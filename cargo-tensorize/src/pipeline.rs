@@ -311,7 +311,8 @@ impl Worker {
             kernel.withdraw(d.help("please report it, with the kernel's source"));
         }
         if let Ok(solver) = &mut self.solver {
-            kernel.obligations = solver.take_recorded();
+            let recorded = solver.take_recorded().into_iter();
+            kernel.obligations = recorded.map(|asked| asked.script).collect();
         }
         self.peak = self.peak.max(
             self.solver

@@ -56,6 +56,19 @@ fn a_page_has_all_that_is_known() {
     ] {
         assert!(page.contains(part), "no `{part}`:\n{page}");
     }
+    // Each question, what came of it and how long it took, folded away.
+    let folded = page
+        .split("<details class=\"obligations\">")
+        .nth(1)
+        .unwrap();
+    let folded = folded.split("</details>").next().unwrap();
+    let said = folded.split(" questions").next().unwrap();
+    let asked: usize = said.trim_start_matches("<summary>").parse().unwrap();
+    assert!(asked > 0);
+    for part in ["<li>holds: there is no such case, ", " ms<pre>", "(assert "] {
+        let found = folded.matches(part).count();
+        assert!(found >= asked, "{found} times `{part}`:\n{folded}");
+    }
     for outside in ["<script", "<link", " src=", "@import", "url("] {
         assert!(!page.contains(outside), "{outside}");
     }

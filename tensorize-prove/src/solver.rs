@@ -3,12 +3,12 @@
 //! A child can be killed: a query that ignores its limit costs one restart and an `unknown`, never the
 //! program. The text that goes to the solver can be read, and checked with another solver.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tensorize_ir::limit;
 
 /// What Z3 is told to spend on one query, in its own steps: two to four seconds of one core on arithmetic, as our queries are.
@@ -33,7 +33,7 @@ pub struct Solver {
     /// How the last one ended that ended by itself.
     died: Option<ExitStatus>,
     /// Scripts that were answered with `unsat`, if they are kept.
-    recorded: Option<BTreeSet<String>>,
+    recorded: Option<Vec<Asked>>,
 }
 
 struct Process {
@@ -71,6 +71,15 @@ pub fn find() -> PathBuf {
     }
     let ours = data_dir().map(|d| d.join("venv/bin/z3"));
     ours.filter(|p| p.is_file()).unwrap_or_else(|| "z3".into())
+}
+
+/// A script that was answered with `unsat`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// In SMT-LIB.
+    pub script: String,
+    /// Until the first answer to it.
+    pub took: Duration,
 }
 
 /// The solver's answer to one query.
@@ -162,20 +171,27 @@ impl Solver {
 
     /// From here on, keeps every script that is answered with `unsat`: what is proven rests on these.
     pub fn record(&mut self) {
-        self.recorded = Some(BTreeSet::new());
+        self.recorded = Some(Vec::new());
     }
 
-    /// The scripts kept since [`Solver::record`], each once; keeps no more. A proof rests on some of them: which of
+    /// The scripts kept since [`Solver::record`], each once and in order; keeps no more. A proof rests on some of them: which of
     /// them were asked on ways that led nowhere is not known.
-    pub fn take_recorded(&mut self) -> Vec<String> {
-        self.recorded.take().into_iter().flatten().collect()
+    pub fn take_recorded(&mut self) -> Vec<Asked> {
+        let mut seen = HashSet::new();
+        let mut all = self.recorded.take().unwrap_or_default();
+        all.retain(|asked| seen.insert(asked.script.clone()));
+        all
     }
 
     /// Is this script (declarations and assertions) satisfiable?
     pub fn check(&mut self, script: &str) -> Answer {
+        let start = Instant::now();
         let answer = self.answer(script);
         if let (Answer::Unsat, Some(recorded)) = (answer, &mut self.recorded) {
-            recorded.insert(script.to_string());
+            recorded.push(Asked {
+                script: script.to_string(),
+                took: start.elapsed(),
+            });
         }
         answer
     }

@@ -22,6 +22,7 @@ use tensorize_build::record::{Record, Status, TargetRecord, TargetStatus};
 use tensorize_build::store::Entry;
 use tensorize_ir::index::{Fresh, Idx};
 use tensorize_ir::tensir::{self, Output as Out};
+use tensorize_prove::solver::Asked;
 
 /// A kernel, as it is stored and as it is now.
 pub(super) struct Known<'a> {
@@ -42,8 +43,8 @@ pub(super) struct Known<'a> {
 pub(super) struct Proof {
     /// What holds before each round of each loop, or why there is nothing to show.
     pub loops: Result<String, String>,
-    /// How many questions the solver answered as the proof needs it.
-    pub obligations: usize,
+    /// The questions that the solver answered as the proof needs it.
+    pub obligations: Vec<Asked>,
     /// Start of the solver apart.
     pub took: Duration,
 }
@@ -94,7 +95,7 @@ impl<'a> Known<'a> {
         };
         let mut proof = Proof {
             loops: Err(String::new()),
-            obligations: 0,
+            obligations: Vec::new(),
             took: Duration::ZERO,
         };
         let mut solver = match tools::solver(&tensorize_prove::solver::find()) {
@@ -113,7 +114,7 @@ impl<'a> Known<'a> {
         let start = Instant::now();
         let found = invariants::of(function, &summary, best, limit, &mut solver);
         proof.took = start.elapsed();
-        proof.obligations = solver.take_recorded().len();
+        proof.obligations = solver.take_recorded();
         let none = "its loops are not proven one by one, so they have no invariants to show";
         proof.loops = found.ok_or_else(|| none.to_owned());
         Some(proof)

@@ -2,9 +2,10 @@
 
 use super::Section;
 use super::chart::{chart, kind};
-use crate::commands::known::outcome;
+use crate::commands::known::{Proof, outcome};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tensorize_build::record::Status;
 
 const STYLE: &str = include_str!("style.css");
@@ -136,7 +137,7 @@ fn kernel(i: usize, section: &Section, url: Option<&str>) -> Markup {
             (list("After a call", known.after_a_call()))
             @if let Some(proof) = &section.proof {
                 h3 { "The proof" }
-                p { (proof.obligations) " questions to the solver, " (format!("{:.1}", proof.took.as_secs_f64() * 1e3)) " ms." }
+                (obligations(proof))
                 @match &proof.loops {
                     Ok(text) if text.is_empty() => p { "There are no loops." },
                     Ok(text) => pre { (text) },
@@ -162,6 +163,34 @@ fn kernel(i: usize, section: &Section, url: Option<&str>) -> Markup {
             }
             (list("The original answers a call if", known.left_to_the_original()))
         }
+    }
+}
+
+/// No question is shown longer than this: pages are for people, and projects have many kernels.
+const LONGEST: usize = 4000;
+
+/// What the solver was asked so that the proof holds, folded.
+fn obligations(proof: &Proof) -> Markup {
+    let ms = |took: Duration| format!("{:.1} ms", took.as_secs_f64() * 1e3);
+    let all = &proof.obligations;
+    html! {
+        details class="obligations" {
+            summary { (all.len()) " questions to the solver, " (ms(proof.took)) }
+            p { "Each is what would have to be so if the proof were wrong, in SMT-LIB. It holds if there is no such case." }
+            ol { @for asked in all {
+                li {
+                    "holds: there is no such case, " (ms(asked.took))
+                    pre { (shortened(&asked.script)) }
+                }
+            } }
+        }
+    }
+}
+
+fn shortened(script: &str) -> String {
+    match script.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}\n… and {} more bytes", &script[..at], script.len() - at),
+        None => script.to_owned(),
     }
 }
 
