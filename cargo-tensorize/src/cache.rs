@@ -6,6 +6,7 @@
 use crate::diagnostics::Diagnostic;
 use crate::output::Output;
 use crate::pipeline::Settings;
+use crate::progress::Progress;
 use crate::remote::Remote;
 use crate::stored;
 use std::cell::{Cell, RefCell};
@@ -123,7 +124,13 @@ impl Shared {
         if keys.is_empty() {
             return;
         }
-        match remote.get(&keys) {
+        let shown = Progress::waiting(format!(
+            "asking the remote cache for {} results",
+            keys.len()
+        ));
+        let answer = remote.get(&keys);
+        drop(shown);
+        match answer {
             Err(why) => self.without_remote(&why, out),
             Ok(answer) => {
                 self.fetched.borrow_mut().extend(answer.entries);
@@ -201,7 +208,7 @@ impl Shared {
         let given = self.to_give.take();
         let remote = self.remote.borrow().clone();
         if let Some(remote) = remote.filter(|_| !given.is_empty())
-            && let Err(why) = remote.put(&given)
+            && let Err(why) = shared(&remote, &given)
         {
             self.without_remote(&why, out);
         }
@@ -224,6 +231,13 @@ impl Shared {
             }
         }
     }
+}
+
+/// Gives them to others.
+fn shared(remote: &Remote, given: &BTreeMap<String, Entry>) -> Result<(), String> {
+    let count = given.len();
+    let _shown = Progress::waiting(format!("giving {count} results to the remote cache"));
+    remote.put(given)
 }
 
 fn remote_warning(why: &str) -> Diagnostic {

@@ -13,7 +13,7 @@ use crate::second::Confirmation;
 use crate::usage;
 use annotate_snippets::Renderer;
 use std::cell::RefCell;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
@@ -25,6 +25,9 @@ pub struct Output {
     start: Instant,
     told: RefCell<Told>,
 }
+
+/// Clears the screen and what has scrolled away, and goes to its top.
+const CLEAR: &str = "\x1b[2J\x1b[3J\x1b[H";
 
 /// What a document is made of when all is done.
 #[derive(Default)]
@@ -76,6 +79,15 @@ impl Output {
             // A reader that has gone away is not our failure.
             let _ = write!(anstream::stdout().lock(), "{text}");
         }
+    }
+
+    /// Prints text for people in the place of all that their terminal shows.
+    pub fn screen(&self, text: &str) {
+        if self.for_people() && std::io::stdout().is_terminal() {
+            // Not by way of what takes colours out: who wants none wants a clear screen all the same.
+            let _ = write!(std::io::stdout().lock(), "{CLEAR}");
+        }
+        self.text(text);
     }
 
     /// Prints an object in JSON mode.

@@ -5,6 +5,7 @@
 
 use crate::diagnostics::Diagnostic;
 use crate::pipeline::Kernel;
+use crate::progress::Progress;
 use crate::report::Status;
 use crate::tools;
 use serde::Serialize;
@@ -103,7 +104,8 @@ impl Second {
         ];
         let files =
             write(&folder, &scripts.map(str::to_owned)).map_err(|e| failed(e.to_string()))?;
-        match &self.ask(&files)[..] {
+        let progress = Progress::new("trying the second solver", files.len());
+        match &self.ask(&files, &progress)[..] {
             [Says::Holds, Says::Fails] => Ok(()),
             [Says::Unclear(why), _] | [_, Says::Unclear(why)] => Err(failed(why.clone())),
             _ => Err(failed(
@@ -113,14 +115,19 @@ impl Second {
     }
 
     /// Writes the scripts, all of which Z3 says are unsatisfiable, and asks about them.
-    pub fn confirm(&self, what: &str, scripts: &[String]) -> io::Result<Confirmation> {
+    pub fn confirm(
+        &self,
+        what: &str,
+        scripts: &[String],
+        progress: &Progress,
+    ) -> io::Result<Confirmation> {
         let files = write(&self.dir.join(what), scripts)?;
         let mut done = Confirmation {
             solver: self.name.clone(),
             obligations: files.len(),
             ..Confirmation::default()
         };
-        for (says, file) in self.ask(&files).into_iter().zip(files) {
+        for (says, file) in self.ask(&files, progress).into_iter().zip(files) {
             match says {
                 Says::Holds => done.confirmed += 1,
                 Says::Fails => done.contradicted.push(file),
@@ -131,22 +138,27 @@ impl Second {
     }
 
     /// The lemmas that the prover tells its solver as facts.
-    pub fn confirm_lemmas(&self, lemmas: &[(&str, &str)]) -> io::Result<Confirmation> {
+    pub fn confirm_lemmas(
+        &self,
+        lemmas: &[(&str, &str)],
+        progress: &Progress,
+    ) -> io::Result<Confirmation> {
         let scripts: Vec<String> = lemmas.iter().map(|(_, l)| smt::theorem(l)).collect();
-        self.confirm("lemmas", &scripts)
+        self.confirm("lemmas", &scripts, progress)
     }
 
-    fn ask(&self, files: &[PathBuf]) -> Vec<Says> {
-        match &self.program {
-            Program::File(program) => files.iter().map(|f| self.run_program(program, f)).collect(),
-            Program::Python(python) => {
-                let mut session = None;
-                files
-                    .iter()
-                    .map(|f| self.ask_python(python, &mut session, f))
-                    .collect()
-            }
-        }
+    fn ask(&self, files: &[PathBuf], progress: &Progress) -> Vec<Says> {
+        let mut session = None;
+        let mut answer = |file: &PathBuf| match &self.program {
+            Program::File(program) => self.run_program(program, file),
+            Program::Python(python) => self.ask_python(python, &mut session, file),
+        };
+        let answers = files.iter().map(|file| {
+            let says = answer(file);
+            progress.step();
+            says
+        });
+        answers.collect()
     }
 
     fn run_program(&self, program: &Path, file: &Path) -> Says {
@@ -284,7 +296,12 @@ pub fn confirm_all(
         );
         Box::new(Diagnostic::error("TZ0703", message))
     };
-    let lemmas = second.confirm_lemmas(&smt::LEMMAS).map_err(cannot)?;
+    let proven = kernels.iter().filter(|k| k.proven.is_some());
+    let pieces = smt::LEMMAS.len() + proven.map(|k| k.obligations.len()).sum::<usize>();
+    let progress = Progress::new("confirming", pieces);
+    let lemmas = second
+        .confirm_lemmas(&smt::LEMMAS, &progress)
+        .map_err(cannot)?;
     let mut total = lemmas.clone();
     for (at, kernel) in kernels.iter_mut().enumerate() {
         let scripts = std::mem::take(&mut kernel.obligations);
@@ -292,7 +309,8 @@ pub fn confirm_all(
             continue;
         }
         let name = format!("{at:03}-{}", kernel.report.name);
-        let mut found = second.confirm(&name, &scripts).map_err(cannot)?;
+        let found = second.confirm(&name, &scripts, &progress);
+        let mut found = found.map_err(cannot)?;
         total.add(&found);
         // What rests on a lemma that does not hold does not hold.
         found.contradicted.extend(lemmas.contradicted.clone());

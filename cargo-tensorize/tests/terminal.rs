@@ -3,8 +3,11 @@
 mod common;
 
 use common::{code, project, stderr, stdout, tensorize, write};
+use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 /// Runs the program at a terminal, as `script` has one.
 fn at_terminal(dir: &Path, args: &str, set: &[(&str, &str)]) -> String {
@@ -17,6 +20,31 @@ fn at_terminal(dir: &Path, args: &str, set: &[(&str, &str)]) -> String {
         .env("TERM", "xterm")
         .envs(set.iter().copied());
     stdout(&script.output().expect("`script` is there"))
+}
+
+/// The same, where somebody types.
+fn at_terminal_typing(dir: &Path, args: &str, typed: &str) -> String {
+    let line = format!("{} {args}", env!("CARGO_BIN_EXE_cargo-tensorize"));
+    let mut script = Command::new("script");
+    script
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(dir)
+        .env("TENSORIZE_CACHE", "off")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut script = script.spawn().expect("`script` is there");
+    // Held open until it has ended: a terminal does not go away after an answer.
+    let mut keys = script.stdin.take().unwrap();
+    keys.write_all(typed.as_bytes()).unwrap();
+    let mut seen = String::new();
+    script
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut seen)
+        .unwrap();
+    script.wait().unwrap();
+    seen
 }
 
 const REFUSED: &str = "int f(int a) { static int n; return n += a; }\n";
@@ -39,6 +67,15 @@ fn colours_are_for_terminals_that_want_them() {
     assert!(stderr(&forced).contains(escape));
 }
 
+/// A shell script that can be run; its path.
+fn program(dir: &Path, name: &str, script: &str) -> String {
+    let path = dir.join(name);
+    write(dir, name, &format!("#!/bin/sh\n{script}\n"));
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
 /// A proposer that takes its time makes any kernel take longer than a second.
 #[test]
 fn what_takes_long_has_a_bar_at_a_terminal_and_nowhere_else() {
@@ -50,11 +87,7 @@ fn what_takes_long_has_a_bar_at_a_terminal_and_nowhere_else() {
             )
             .as_str(),
     );
-    write(p.path(), "slow", "#!/bin/sh\nsleep 2\n");
-    let slow = p.path().join("slow");
-    let mut mode = std::fs::metadata(&slow).unwrap().permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
-    std::fs::set_permissions(&slow, mode).unwrap();
+    program(p.path(), "slow", "sleep 2");
     let args = "lift c/k.c --no-differential --proposer ./slow";
     let seen = at_terminal(p.path(), args, &[]);
     assert!(
@@ -64,6 +97,154 @@ fn what_takes_long_has_a_bar_at_a_terminal_and_nowhere_else() {
     let words: Vec<&str> = args.split(' ').collect();
     let out = tensorize(p.path(), &words);
     assert!(!stderr(&out).contains("proving ["), "{}", stderr(&out));
+}
+
+/// Each waits for a program that takes its time.
+#[test]
+fn so_has_a_proof_made_once_more_a_second_solver_and_a_remote_cache() {
+    let p = project(common::KERNELS);
+    assert_eq!(code(&tensorize(p.path(), &[])), 0);
+    let z3 = tensorize_prove::solver::find();
+    let z3 = format!("[ \"$1\" = -in ] && sleep 2; exec {} \"$@\"", z3.display());
+    // It tells truth from falsehood on the two files that it is tried with, and confirms all others.
+    let cvc5 = "sleep 0.3; grep -q '(assert (> x 0))' \"$1\" && echo sat || echo unsat";
+    let remote = "sleep 2; echo '{\"found\":{},\"refused\":{},\"failed\":null}'";
+    let z3 = program(p.path(), "z3", &z3);
+    let cvc5 = program(p.path(), "cvc5", cvc5);
+    let remote = program(p.path(), "remote", remote);
+    for (args, set, bar) in [
+        (
+            "explain scale",
+            &[("TENSORIZE_Z3", &*z3)][..],
+            "proving `scale` once more",
+        ),
+        (
+            "check --reprove --solver cvc5",
+            &[("TENSORIZE_CVC5", &cvc5)],
+            "confirming [",
+        ),
+        (
+            "--offline",
+            &[
+                ("TENSORIZE_REMOTE_BIN", &remote),
+                ("TENSORIZE_REMOTE", "s3://results"),
+            ],
+            "asking the remote cache for 2 results",
+        ),
+    ] {
+        if args == "--offline" {
+            // The cache is asked for what is not there.
+            std::fs::remove_dir_all(p.path().join(".tensorize")).unwrap();
+        }
+        let set = [set, &[("TENSORIZE_CACHE", "off")]].concat();
+        let seen = at_terminal(p.path(), args, &set);
+        assert!(seen.contains(bar), "{args}: {seen:?}");
+    }
+}
+
+/// Only where somebody says yes.
+#[test]
+fn init_asks_before_it_writes() {
+    let p = project(REFUSED);
+    let before = common::files(p.path());
+    for no in ["n\n", "\n", "what?\n"] {
+        let seen = at_terminal_typing(p.path(), "init --offline", no);
+        assert!(seen.contains("+++ build.rs"), "{seen}");
+        assert!(seen.contains("write this? [y/N]"), "{seen}");
+        assert!(seen.contains("nothing was written"), "{seen}");
+        assert_eq!(common::files(p.path()), before, "{no:?}");
+    }
+    let seen = at_terminal_typing(p.path(), "init --offline", "y\n");
+    assert!(
+        seen.contains("write this? [y/N]") && seen.contains("written"),
+        "{seen}"
+    );
+    assert!(!seen.contains("nothing was written"), "{seen}");
+    assert!(p.path().join("build.rs").is_file());
+    // Where nobody can answer, nobody is asked.
+    let elsewhere = project(REFUSED);
+    let out = tensorize(elsewhere.path(), &["init", "--offline"]);
+    assert!(!stdout(&out).contains("[y/N]"), "{}", stdout(&out));
+    assert!(!elsewhere.path().join("build.rs").exists());
+}
+
+/// What clears a screen, and what has scrolled away from it.
+const CLEAR: &str = "\u{1b}[2J\u{1b}[3J\u{1b}[H";
+
+/// `watch` at a terminal, until it is dropped.
+struct Screen {
+    script: Child,
+    pieces: Receiver<String>,
+    seen: String,
+}
+
+impl Screen {
+    fn of_watch(dir: &Path) -> Screen {
+        let line = format!("{} watch --offline", env!("CARGO_BIN_EXE_cargo-tensorize"));
+        let mut script = Command::new("script")
+            .args(["-qefc", &line, "/dev/null"])
+            .current_dir(dir)
+            .env("TENSORIZE_CACHE", "off")
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("`script` is there");
+        let mut out = script.stdout.take().unwrap();
+        let (tell, pieces) = channel();
+        std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(n @ 1..) = out.read(&mut piece) {
+                let text = String::from_utf8_lossy(&piece[..n]).into_owned();
+                if tell.send(text).is_err() {
+                    return;
+                }
+            }
+        });
+        Screen {
+            script,
+            pieces,
+            seen: String::new(),
+        }
+    }
+
+    /// What the screen shows once this stands on it, and it is drawn to its end.
+    fn shows(&mut self, text: &str) -> &str {
+        let now = |seen: &str| seen.rfind(CLEAR).map(|at| at + CLEAR.len());
+        let is_there = |screen: &str| screen.contains(text) && screen.contains("; watching");
+        while !now(&self.seen).is_some_and(|at| is_there(&self.seen[at..])) {
+            let piece = self.pieces.recv_timeout(Duration::from_secs(60));
+            self.seen += &piece.unwrap_or_else(|e| panic!("no `{text}` ({e}): {}", self.seen));
+        }
+        &self.seen[now(&self.seen).unwrap()..]
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
+
+#[test]
+fn a_screen_that_is_watched_shows_how_things_are_and_not_how_they_were() {
+    let good = "int f(int a) { return a + 1; }\n";
+    let p = project(good);
+    let manifest = common::MANIFEST.replace("c/k.c::named", "c/k.c::f");
+    write(p.path(), "Cargo.toml", &manifest);
+    let mut screen = Screen::of_watch(p.path());
+    let first = screen.shows("1 proven").to_owned();
+    assert!(!first.contains("TZ02"), "{first}");
+    assert_eq!(screen.seen.matches(CLEAR).count(), 1, "drawn once");
+    write(p.path(), "c/k.c", REFUSED);
+    let refused = screen.shows("0 proven").to_owned();
+    assert!(refused.contains("TZ02"), "{refused}");
+    write(p.path(), "c/k.c", &good.replace("+ 1", "+ 2"));
+    let mended = screen.shows("1 proven").to_owned();
+    assert!(!mended.contains("TZ02"), "{mended}");
+    // As tall as at first: nothing piles up.
+    assert_eq!(mended.lines().count(), first.lines().count(), "{mended}");
 }
 
 #[test]

@@ -75,5 +75,5 @@ fn show(state: &State, look: &Look, since: Instant, out: &Output) {
         out.json(*kernel);
     }
     out.json(&verdict);
-    out.text(&screen::draw(state, look, verdict.ms));
+    out.screen(&screen::draw(state, look, verdict.ms));
 }

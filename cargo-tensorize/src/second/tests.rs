@@ -9,6 +9,11 @@ fn cvc5(dir: &Path) -> Second {
         .unwrap_or_else(|d| panic!("{}: `cargo xtask setup` installs it", d.message))
 }
 
+/// Nobody waits at a terminal.
+fn progress() -> Progress {
+    Progress::new("confirming", 1)
+}
+
 /// A solver of our own: a shell script.
 fn solver(dir: &Path, script: &str) -> PathBuf {
     let path = dir.join("solver.sh");
@@ -24,6 +29,7 @@ fn what_holds_is_confirmed_and_a_planted_wrong_obligation_is_caught() {
         .confirm(
             "k",
             &[TRUE_CLAIM, FALSE_CLAIM, "(assert (= 1"].map(str::to_owned),
+            &progress(),
         )
         .unwrap();
     assert_eq!((found.obligations, found.confirmed), (3, 1));
@@ -40,11 +46,11 @@ fn what_holds_is_confirmed_and_a_planted_wrong_obligation_is_caught() {
 fn the_lemmas_are_confirmed_and_a_planted_wrong_one_is_caught() {
     let dir = tempfile::tempdir().unwrap();
     let second = cvc5(dir.path());
-    let found = second.confirm_lemmas(&smt::LEMMAS).unwrap();
+    let found = second.confirm_lemmas(&smt::LEMMAS, &progress()).unwrap();
     assert_eq!(found.confirmed, smt::LEMMAS.len(), "{found:?}");
     // Without the sign of the factor.
     let wrong = ("product-grows", "(=> (>= X 1) (>= XY Y))");
-    let found = second.confirm_lemmas(&[wrong]).unwrap();
+    let found = second.confirm_lemmas(&[wrong], &progress()).unwrap();
     assert_eq!(found.contradicted.len(), 1, "{found:?}");
 }
 
@@ -59,7 +65,7 @@ fn theories_of_the_prover_are_read() {
         "(declare-const |x| Real)\n(assert (not (= (* |x| (+ |x| 1.0)) (+ (* |x| |x|) |x|))))",
     ];
     let found = cvc5(dir.path())
-        .confirm("k", &scripts.map(str::to_owned))
+        .confirm("k", &scripts.map(str::to_owned), &progress())
         .unwrap();
     assert_eq!(found.confirmed, 3, "{found:?}");
 }
@@ -74,7 +80,9 @@ fn a_solver_that_hangs_or_prints_rubbish_confirms_nothing() {
             dir: dir.path().join("files"),
             limit: Duration::from_millis(300),
         };
-        let found = second.confirm("k", &[TRUE_CLAIM.to_owned()]).unwrap();
+        let found = second
+            .confirm("k", &[TRUE_CLAIM.to_owned()], &progress())
+            .unwrap();
         assert_eq!(
             (found.confirmed, found.not_confirmed.len()),
             (0, 1),

@@ -6,6 +6,7 @@ use crate::commands::known::{Known, outcome};
 use crate::commands::packages;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
+use crate::progress::Progress;
 use crate::project::Package;
 use std::fmt::Write;
 use std::path::Path;
@@ -95,7 +96,10 @@ fn tell(package: &Package, entry: &Entry, args: &Explain, out: &Output) -> Code 
         }
     }
     text += &section("after a call", known.after_a_call());
-    match known.proof().map(|p| p.loops) {
+    let shown = Progress::waiting(format!("proving `{}` once more", record.name));
+    let proof = known.proof();
+    drop(shown);
+    match proof.map(|p| p.loops) {
         Some(Ok(loops)) if loops.is_empty() => {}
         Some(Ok(loops)) => text += &format!("\nthe loops, as the proof has them\n{loops}"),
         Some(Err(why)) => text += &format!("\n{why}\n"),

@@ -6,16 +6,13 @@ use annotate_snippets::Renderer;
 use std::fmt::Write;
 use std::io::IsTerminal;
 
-/// Clears the screen and what has scrolled away, and goes to its top.
-const CLEAR: &str = "\x1b[2J\x1b[3J\x1b[H";
-
 /// The state, on a terminal; elsewhere what changed in it.
 pub(super) fn draw(state: &State, look: &Look, ms: f64) -> String {
     let kernels = state.kernels();
     if std::io::stdout().is_terminal() {
         let owned: Vec<KernelReport> = kernels.iter().map(|k| (*k).clone()).collect();
         return format!(
-            "{CLEAR}{}\n{}\n{}",
+            "{}\n{}\n{}",
             table(&owned, &[]),
             problems(state, &kernels),
             closing(&kernels, ms)
