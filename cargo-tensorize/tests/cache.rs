@@ -12,7 +12,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 use tensorize_build::cache::Cache;
 use tensorize_build::record::FORMAT;
@@ -321,6 +321,62 @@ fn many_at_once() {
     }
     f.cache().evict(0).unwrap();
     assert_eq!(f.cache().size().bytes, 0, "nothing is left over");
+}
+
+/// Whenever a run is killed, the cache and the checkout have whole results or none, and the next run has what is there.
+#[test]
+fn killed_at_any_time() {
+    let f = Filled::new();
+    let start = Instant::now();
+    let (cache, dir) = (tempfile::tempdir().unwrap(), project(KERNELS));
+    let run = with_cache(cache.path(), dir.path(), &[]).output().unwrap();
+    assert_eq!(code(&run), 0, "{}", stderr(&run));
+    let whole = start.elapsed();
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    // What is killed leaves its scratch files.
+    let left = tempfile::tempdir().unwrap();
+    let mut kept_by_killed = 0;
+    for round in 0..50 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        // Most of the time goes by before anything is written.
+        let part = 500 + u32::try_from(random % 600).unwrap();
+        let (cache, dir) = (tempfile::tempdir().unwrap(), project(KERNELS));
+        let mut child = with_cache(cache.path(), dir.path(), &[])
+            .env("TMPDIR", left.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(whole * part / 1000);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let what = format!("round {round}, at {part}/1000");
+        for entry in entries(dir.path()) {
+            assert!(f.proven().contains(&entry), "{what}: {entry:?}");
+        }
+        let mut kept = 0;
+        for entry in f.proven() {
+            let record = &entry.record;
+            let found = Cache::at(cache.path()).best(&record.hash, &record.name, |_| 1);
+            kept += usize::from(found.is_some());
+            assert!(found.is_none_or(|e| e == entry), "{what}: {entry:?}");
+        }
+        kept_by_killed += kept;
+        if round % 5 == 0 {
+            let another = project(KERNELS);
+            let args = ["--message-format", "json"];
+            let out = with_cache(cache.path(), another.path(), &args)
+                .output()
+                .unwrap();
+            assert_eq!((code(&out), &*stderr(&out)), (0, ""), "{what}");
+            assert_eq!(cached(&out), kept, "{what}");
+            assert_eq!(entries(another.path()), f.proven(), "{what}");
+            assert_eq!(Cache::at(cache.path()).size().results, 2, "{what}");
+        }
+    }
+    assert!(kept_by_killed > 0, "all were killed too early");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{KERNELS, code, project};
+use common::{KERNELS, code, command, project, stderr, write};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -182,4 +182,62 @@ fn a_machine_without_a_compiler_is_told_so_once() {
             "{args:?}: {told}"
         );
     }
+}
+
+/// A kernel with a loop takes the solver, and every thread has one of its own, so that counting solvers counts threads.
+#[test]
+fn as_many_threads_work_as_are_asked_for_and_all_find_the_same() {
+    let loops = |name: &str| {
+        format!(
+            "TENSORIZE_KERNEL\nvoid {name}(const int *a, int *out, int n) {{ for (int i = 0; i < n; i++) out[i] = a[i] + {}; }}\n",
+            name.len()
+        )
+    };
+    let kernels = ["f", "ff", "fff", "ffff"].map(loops).concat();
+    let manifest = common::MANIFEST.replace("kernels = [\"c/k.c::named\"]\n", "");
+    let solvers = tempfile::tempdir().unwrap();
+    let z3 = solvers.path().join("z3");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" = -in ]; then touch {}/started.$$; sleep 1; fi\nexec {} \"$@\"\n",
+        solvers.path().display(),
+        tensorize_prove::solver::find().display()
+    );
+    fs::write(&z3, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&z3, mode).unwrap();
+    let done = |jobs: &str| {
+        let p = project(&format!("#include \"tensorize.h\"\n{kernels}"));
+        write(p.path(), "Cargo.toml", &manifest);
+        let out = command(p.path(), &["--jobs", jobs])
+            .env("TENSORIZE_Z3", &z3)
+            .output()
+            .unwrap();
+        assert_eq!(code(&out), 0, "{}", stderr(&out));
+        let mut started = 0;
+        for entry in fs::read_dir(solvers.path()).unwrap().flatten() {
+            if entry.path() != z3 {
+                fs::remove_file(entry.path()).unwrap();
+                started += 1;
+            }
+        }
+        let stored = common::files(&p.path().join(".tensorize"));
+        let stored = stored.into_iter().map(|(path, bytes)| {
+            let name = path.strip_prefix(p.path()).unwrap().to_owned();
+            (name, bytes)
+        });
+        (started, stored.collect::<common::Files>())
+    };
+    let ((one, alone), (two, together)) = (done("1"), done("2"));
+    assert_eq!((one, two), (1, 2));
+    assert!(
+        alone.keys().any(|path| path.ends_with("ffff.c")),
+        "{alone:?}"
+    );
+    assert_eq!(alone, together);
+    let p = project(&kernels);
+    assert_eq!(
+        code(&tensorize(p.path(), &["--jobs", "0"])),
+        2,
+        "no thread does no work"
+    );
 }

@@ -57,12 +57,12 @@ mod tests {
 
     #[test]
     fn what_has_a_meaning_in_the_line_is_escaped() {
-        let d = Diagnostic::error("TZ0402", "100% of\nthis: not, proven")
-            .at(Some(line_span("no such folder/a,b:c.c", 7)))
+        let d = Diagnostic::error("TZ0402", "100% of\r\nthis: not, proven")
+            .at(Some(line_span("no such folder/100%,b:\r\nc.c", 7)))
             .help("look");
         assert_eq!(
             annotation(&d),
-            "::error file=no such folder/a%2Cb%3Ac.c,line=7,title=TZ0402::100%25 of%0Athis: not, proven%0Alook"
+            "::error file=no such folder/100%25%2Cb%3A%0D%0Ac.c,line=7,title=TZ0402::100%25 of%0D%0Athis: not, proven%0Alook"
         );
         let d = Diagnostic::warning("TZ0704", "::set-output::");
         assert_eq!(annotation(&d), "::warning title=TZ0704::::set-output::");
