@@ -33,7 +33,7 @@ const MAIN: &str = "fn main() {
 }
 ";
 
-/// A crate as somebody would publish it, lifted, in a repository of its own.
+/// A crate as somebody would publish it, prepared by `init`, in a repository of its own.
 struct Crate {
     folder: tempfile::TempDir,
     name: &'static str,
@@ -53,9 +53,7 @@ impl Crate {
             &format!(
                 "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nlicense = \"MIT\"\n\
                  description = \"Scales\"\nrepository = \"https://example.org\"\n[workspace]\n\
-                 [package.metadata.tensorize]\ntargets = [\"cpu\"]\n[features]\nsum = []\n\
-                 [dependencies]\ntensorize-rt = {{ version = \"0.1\", default-features = false }}\n\
-                 [build-dependencies]\ntensorize-build = \"0.1\"\n{patches}"
+                 [package.metadata.tensorize]\ntargets = [\"cpu\"]\n[features]\nsum = []\n"
             ),
         );
         new.write("build.rs", BUILD);
@@ -76,6 +74,7 @@ impl Crate {
              int sum(const int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }\n",
         );
         fs::copy(root().join("Cargo.lock"), new.path().join("Cargo.lock")).expect("a lock file");
+        new.tensorize(&["init", "--yes"]);
         new
     }
 

@@ -148,8 +148,8 @@ fn a_crate_with_cc_is_prepared_builds_and_runs_generated_code() {
         "{manifest}"
     );
     assert!(
-        manifest.contains("tensorize-build = { path =")
-            && manifest.contains("tensorize-rt = { path ="),
+        manifest.contains("tensorize-build = { version = \"0.1.0\", path =")
+            && manifest.contains("tensorize-rt = { version = \"0.1.0\", path ="),
         "{manifest}"
     );
     let script = fs::read_to_string(mixer.join("build.rs")).unwrap();

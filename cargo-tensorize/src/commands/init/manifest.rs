@@ -30,12 +30,14 @@ pub(super) fn with_dependencies(dir: &Path) -> Result<(PathBuf, String, String),
     Ok((path, old, new))
 }
 
-/// The crate of this program's own version: from its sources, where it was built from sources that are still there.
+/// The crate of this program's own version: from its sources, where it was built from sources that are still there. The version
+/// stands there in any case: without one, cargo makes no package.
 fn dependency(name: &str) -> Value {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
     match sources.canonicalize() {
         Ok(path) => {
             let mut table = InlineTable::new();
+            table.insert("version", env!("CARGO_PKG_VERSION").into());
             table.insert("path", path.display().to_string().into());
             table.into()
         }
