@@ -4,6 +4,7 @@
 //! no type of its own (`__m128i`): its lanes keep the type they were computed in, and are cut up or put
 //! together where an operation sees them as others ([`Vector::seen_as`]).
 
+mod family;
 pub(super) mod fold;
 mod header;
 mod intrinsic;

@@ -4,6 +4,7 @@
 //! parses a kernel against, the lowering, and the programs by which tests compare the meaning with a
 //! processor's.
 
+use super::family;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::OnceLock;
@@ -96,6 +97,9 @@ impl Intrinsic {
     }
 }
 
+const X86: &str = include_str!("x86.txt");
+const NEON: &str = include_str!("neon.txt");
+
 /// Lines that are wrong on purpose, for the test that is to find them.
 const PLANTED: &str = if cfg!(test) {
     include_str!("planted.txt")
@@ -107,332 +111,12 @@ const PLANTED: &str = if cfg!(test) {
 pub fn intrinsics() -> &'static HashMap<String, Intrinsic> {
     static TABLE: OnceLock<HashMap<String, Intrinsic>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let x86 = read(include_str!("x86.txt"), false);
-        let neon = read(include_str!("neon.txt"), true);
-        let planted = read(PLANTED, false);
-        x86.into_iter()
-            .chain(neon)
-            .chain(planted)
+        [X86, NEON, PLANTED]
+            .into_iter()
+            .flat_map(family::read)
             .map(|i| (i.name.clone(), i))
             .collect()
     })
-}
-
-/// Every line of a table, each family spelled out. A line that can't be read is left out; a test finds it.
-fn read(text: &str, neon: bool) -> Vec<Intrinsic> {
-    lines(text)
-        .filter_map(|l| line(&l, neon))
-        .flatten()
-        .collect()
-}
-
-/// The lines, with their abbreviations written out.
-fn lines(text: &str) -> impl Iterator<Item = String> {
-    let mut words: Vec<(String, String)> = Vec::new();
-    text.lines()
-        .filter_map(move |l| {
-            let l = l.split_once('#').map_or(l, |(before, _)| before).trim();
-            let mut l = l.to_string();
-            for (word, meaning) in words.iter().rev() {
-                l = l.replace(&format!("${word}"), meaning);
-            }
-            if let Some((word, meaning)) = l.strip_prefix('$').and_then(|l| l.split_once(" = ")) {
-                words.push((word.to_string(), meaning.to_string()));
-                return None;
-            }
-            (!l.is_empty()).then_some(l)
-        })
-        .collect::<Vec<_>>()
-        .into_iter()
-}
-
-/// The intrinsics that one line stands for.
-fn line(text: &str, neon: bool) -> Option<Vec<Intrinsic>> {
-    let (text, widths) = match text
-        .rsplit_once(" | ")
-        .filter(|(_, w)| w.split(' ').all(|w| w.parse::<usize>().is_ok()))
-    {
-        Some((text, widths)) => (
-            text,
-            widths.split(' ').filter_map(|w| w.parse().ok()).collect(),
-        ),
-        None => (text, vec![128, 256, 512]),
-    };
-    let widths: Vec<usize> = if text.contains('@') {
-        widths
-    } else {
-        vec![128]
-    };
-    let mut all = Vec::new();
-    for width in widths {
-        for (name, rest, family) in families(text) {
-            let number = if width == 128 {
-                String::new()
-            } else {
-                width.to_string()
-            };
-            let name = name.replacen("_mm@", &format!("_mm{number}"), 1);
-            let family = Family { width, ..family };
-            all.push(family.intrinsic(&name, &rest, neon)?);
-        }
-    }
-    Some(all)
-}
-
-/// What the words of a family mean for one of its members.
-#[derive(Clone, Copy, Default)]
-struct Family {
-    /// Of the registers, in bits.
-    width: usize,
-    /// What `{q}` says, if it stands there.
-    quad: Option<bool>,
-    /// The lanes that a word such as `epi8` says.
-    elem: Option<ScalarType>,
-}
-
-/// Splits off the name and writes out its `{…}`.
-fn families(text: &str) -> Vec<(String, String, Family)> {
-    let Some((name, rest)) = text.split_once('(') else {
-        return vec![];
-    };
-    let mut all = vec![(name.to_string(), Family::default())];
-    while let Some((before, choice)) = all[0].0.split_once('{') {
-        let Some((words, _)) = choice.split_once('}') else {
-            return vec![];
-        };
-        let words: Vec<String> = words.split(' ').map(String::from).collect();
-        let group = format!("{{{}}}", words.join(" "));
-        let _ = before;
-        let quads = words == ["q"];
-        let words = if quads {
-            vec![String::new(), "q".into()]
-        } else {
-            words
-        };
-        let typed = !quads && words.iter().all(|w| lane_type(w).is_some());
-        all = all
-            .iter()
-            .flat_map(|(name, family)| {
-                let group = &group;
-                words.iter().map(move |w| {
-                    let mut family = *family;
-                    if quads {
-                        family.quad = Some(w == "q");
-                    }
-                    if typed {
-                        family.elem = lane_type(w);
-                    }
-                    (name.replacen(group.as_str(), w, 1), family)
-                })
-            })
-            .collect();
-    }
-    all.into_iter()
-        .map(|(n, f)| (n, rest.to_string(), f))
-        .collect()
-}
-
-/// What the lanes of `epi8`, `ps`, `u16`, … are.
-fn lane_type(word: &str) -> Option<ScalarType> {
-    Some(match word {
-        "ps" | "ss" => ScalarType::F32,
-        "pd" | "sd" => ScalarType::F64,
-        _ => {
-            let (kind, bits) = match word.find(|c: char| c.is_ascii_digit()) {
-                Some(at) => word.split_at(at),
-                None => return None,
-            };
-            let bits: u64 = bits.parse().ok()?;
-            match kind {
-                "epi" | "s" => crate::c::types::integer(bits, true)?,
-                "epu" | "u" => crate::c::types::integer(bits, false)?,
-                "f" if bits == 32 => ScalarType::F32,
-                "f" if bits == 64 => ScalarType::F64,
-                _ => return None,
-            }
-        }
-    })
-}
-
-impl Family {
-    /// The whole identifier `word`, replaced by what it means here.
-    fn word(&self, word: &str) -> Option<String> {
-        let width = match self.quad {
-            Some(true) => 128,
-            Some(false) => 64,
-            None => self.width,
-        };
-        let vector = |e: ScalarType, width: usize| format!("{e}x{}", width / e.bits() as usize);
-        if self.quad.is_some() {
-            let elem = match word {
-                "F" => Some(ScalarType::F32),
-                "UF" => Some(ScalarType::U32),
-                _ => word
-                    .strip_prefix('I')
-                    .map(|b| (b, true))
-                    .or_else(|| word.strip_prefix('U').map(|b| (b, false)))
-                    .and_then(|(b, signed)| crate::c::types::integer(b.parse().ok()?, signed)),
-            };
-            if let Some(e) = elem {
-                return Some(vector(e, width));
-            }
-        }
-        let e = self.elem?;
-        let bits = u64::from(e.bits());
-        let int = |bits, signed| crate::c::types::integer(bits, signed);
-        let unsigned = int(bits, false)?;
-        let scaled = |bits| {
-            if e.is_float() {
-                None
-            } else {
-                int(bits, e.is_signed())
-            }
-        };
-        Some(match word {
-            "T" => vector(e, width),
-            "U" | "UT" => vector(unsigned, width),
-            "I" => vector(int(bits, true)?, width),
-            "D" => vector(e, 64),
-            "Q" => vector(e, 128),
-            "W" => vector(scaled(bits * 2)?, 128),
-            "H" => vector(scaled(bits / 2)?, 64),
-            "e" => e.to_string(),
-            "u" => unsigned.to_string(),
-            "s" => int(bits, true)?.to_string(),
-            "w" => scaled(bits * 2)?.to_string(),
-            "uw" => int(bits * 2, false)?.to_string(),
-            "h" => scaled(bits / 2)?.to_string(),
-            _ => return None,
-        })
-    }
-
-    /// Replaces words, `$bits`, `$top` and `@`.
-    fn written_out(&self, text: &str) -> String {
-        let bits = self.elem.map_or(0, |e| e.bits());
-        let text = text
-            .replace("$bits", &bits.to_string())
-            .replace("$top", &bits.saturating_sub(1).to_string());
-        let mut out = String::new();
-        let mut rest = text.as_str();
-        let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        while let Some(first) = rest.chars().next() {
-            if first.is_ascii_alphabetic() || first == '_' {
-                let end = rest.find(|c| !in_word(c)).unwrap_or(rest.len());
-                let (word, after) = rest.split_at(end);
-                match (self.word(word), word.strip_prefix('u')) {
-                    (Some(meaning), _) => out.push_str(&meaning),
-                    // LoopIR's name for it.
-                    (None, Some(bits)) if bits.starts_with(|c: char| c.is_ascii_digit()) => {
-                        out.push_str("ui");
-                        out.push_str(bits);
-                    }
-                    (None, _) => out.push_str(word),
-                }
-                rest = after;
-            } else {
-                // A number keeps its letters.
-                let end = if first.is_ascii_digit() {
-                    rest.find(|c| !in_word(c)).unwrap_or(rest.len())
-                } else {
-                    first.len_utf8()
-                };
-                out.push_str(&rest[..end]);
-                rest = &rest[end..];
-            }
-        }
-        out
-    }
-
-    fn intrinsic(&self, name: &str, rest: &str, neon: bool) -> Option<Intrinsic> {
-        let name = name.replace('@', &self.width.to_string());
-        let (params, rest) = rest.split_once(')')?;
-        let ty = |t: &str| self.ty(&self.written_out(t));
-        let params = params
-            .split(", ")
-            .filter(|p| !p.is_empty())
-            .map(|p| {
-                let (t, name) = p.rsplit_once(' ')?;
-                Some((ty(t)?, name.to_string()))
-            })
-            .collect::<Option<Vec<_>>>()?;
-        let (result, body) = match rest.split_once(" => ") {
-            Some((_, body)) => (None, body),
-            None => {
-                let (result, body) = rest.strip_prefix(" -> ")?.split_once(" = ")?;
-                (Some(ty(result)?), body)
-            }
-        };
-        let (fused, body) = match body.strip_prefix("fused ") {
-            Some(body) => (true, body),
-            None => (false, body),
-        };
-        let body = self.written_out(body);
-        let body = if body == "nothing" {
-            Body::Nothing
-        } else if result.is_none() {
-            let (place, value) = body.split_once(" = ")?;
-            let (value, only_if) = match value.split_once(" if ") {
-                Some((v, c)) => (v, Some(c.to_string())),
-                None => (value, None),
-            };
-            let (count, place) = match place.split_once(": ") {
-                Some((n, p)) => (Some(n.to_string()), p),
-                None => (None, place),
-            };
-            let (pointer, index) = place.strip_suffix(']')?.split_once('[')?;
-            Body::Store {
-                count,
-                pointer: pointer.to_string(),
-                index: index.to_string(),
-                value: value.to_string(),
-                only_if,
-            }
-        } else if let Some(list) = body.strip_prefix('{').and_then(|b| b.strip_suffix('}')) {
-            Body::List(list.split(", ").map(String::from).collect())
-        } else if let Some(param) = body.strip_prefix("cast ") {
-            Body::Cast(param.to_string())
-        } else {
-            Body::Lane(body)
-        };
-        Some(Intrinsic {
-            name,
-            params,
-            result,
-            body,
-            fused,
-            neon,
-        })
-    }
-
-    fn ty(&self, text: &str) -> Option<Type> {
-        if text == "imm" {
-            return Some(Type::Constant);
-        }
-        if let Some(pointee) = text.strip_prefix('*') {
-            return match self.ty(pointee)? {
-                Type::Scalar(s) => Some(Type::Pointer(s)),
-                Type::Bits(n) => Some(Type::PointerToBits(n)),
-                _ => None,
-            };
-        }
-        if let Some(width) = text.strip_prefix('m') {
-            return Some(Type::Bits(match width {
-                "@" => self.width,
-                w => w.parse().ok()?,
-            }));
-        }
-        if let Some(lanes) = text.strip_prefix('k') {
-            return Some(Type::Mask(lanes.parse().ok()?));
-        }
-        if let Some(elem) = text.strip_suffix('@') {
-            let e: ScalarType = elem.parse().ok()?;
-            return Some(Type::Vector(e, self.width / e.bits() as usize));
-        }
-        match text.split_once('x') {
-            Some((e, n)) => Some(Type::Vector(e.parse().ok()?, n.parse().ok()?)),
-            None => Some(Type::Scalar(text.parse().ok()?)),
-        }
-    }
 }
 
 /// The spelling of a type in C.
@@ -533,20 +217,21 @@ pub fn header() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn every_line_is_read() {
-        for (text, neon) in [
-            (include_str!("x86.txt"), false),
-            (include_str!("neon.txt"), true),
-            (PLANTED, false),
-        ] {
-            for l in lines(text) {
-                let found = line(&l, neon);
-                assert!(found.is_some_and(|f| !f.is_empty()), "{l}");
+        let mut names = HashSet::new();
+        for text in [X86, NEON, PLANTED] {
+            for l in family::lines(text) {
+                let found = family::line(&l).unwrap_or_default();
+                assert!(!found.is_empty(), "{l}");
+                for i in found {
+                    assert!(names.insert(i.name.clone()), "{} stands twice", i.name);
+                }
             }
         }
-        assert!(intrinsics().len() > 1000, "{}", intrinsics().len());
+        assert!(names.len() > 2500, "{}", names.len());
     }
 
     #[test]

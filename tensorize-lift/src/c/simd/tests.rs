@@ -1,4 +1,7 @@
-//! The table of x86 against the processor: every intrinsic that this machine has, on random and on awkward inputs.
+//! The tables against processors: every intrinsic that a machine has, on random and on awkward inputs.
+
+mod aarch64;
+mod x86;
 
 use super::table::{self, Body, Intrinsic, Type, c_type};
 use std::fmt::Write;
@@ -9,10 +12,35 @@ use tensorize_ir::memory::{Buffer, Inputs};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// In the names of lines that are wrong on purpose.
-const PLANTED: &str = "_planted_";
-const ROUNDS: usize = 40;
+const PLANTED: &str = "planted_";
+const ROUNDS: usize = 60;
 /// Bytes of an argument, and of a result.
 const SPACE: usize = 128;
+
+/// A processor, and how its registers are filled and read in C.
+trait Machine {
+    /// What `#include` names.
+    const HEADER: &'static str;
+    /// A compiler and its arguments; the sources and the program's name follow.
+    const COMPILER: &'static [&'static str];
+    /// What runs the program, if the machine at hand can't.
+    const RUNNER: Option<&'static str>;
+
+    /// Why its programs can't be built and run here.
+    fn missing() -> Option<&'static str>;
+    /// Whether this intrinsic is one of its own.
+    fn has(i: &Intrinsic) -> bool;
+    /// Of these no comparison would say anything, or the machine at hand hasn't got them.
+    fn left_out(i: &Intrinsic) -> bool;
+    /// Values for the parameter that has to be a constant.
+    fn constants(i: &Intrinsic) -> Vec<i32>;
+    /// What stands before a function that calls it.
+    fn attribute(i: &Intrinsic) -> String;
+    /// A register filled from this array.
+    fn load(t: Type, array: &str) -> String;
+    /// The statement that puts a register into `out`.
+    fn store(t: Type, value: &str) -> String;
+}
 
 /// What random bytes are made into.
 #[derive(Clone, Copy, PartialEq)]
@@ -30,49 +58,6 @@ struct Case {
     out: ScalarType,
 }
 
-/// Values for an argument that has to be a constant.
-fn constants(name: &str) -> Vec<i32> {
-    let has = |words: &[&str]| words.iter().any(|w| name.contains(w));
-    match name {
-        _ if has(&["_cmp_"]) => (0..32).collect(),
-        _ if has(&["permute2"]) => vec![0x20, 0x31, 0x13, 0x08, 0x80],
-        _ if has(&[
-            "extract_epi64",
-            "m256_extractf",
-            "m256_extracti",
-            "insertf128",
-            "inserti128",
-        ]) =>
-        {
-            vec![0, 1]
-        }
-        _ if has(&["512_extractf64", "512_extracti64"]) => vec![0, 1],
-        _ if has(&["round"]) => vec![0, 1, 2, 3, 8, 9, 10, 11],
-        _ if has(&["alignr"]) => vec![0, 1, 5, 15, 16, 20],
-        _ if has(&["slli", "srli", "srai"]) => vec![0, 1, 7, 15, 31],
-        _ if has(&[
-            "shuffle_epi32",
-            "shuffle_ps",
-            "shufflelo",
-            "shufflehi",
-            "permute4x64",
-            "dp_ps",
-        ]) =>
-        {
-            vec![0, 27, 228, 177, 255]
-        }
-        _ => vec![0, 1, 2, 3],
-    }
-}
-
-fn features(name: &str) -> &'static str {
-    if name.starts_with("_mm512") {
-        "avx512f,avx512bw,avx512dq,avx512vl"
-    } else {
-        "avx2,fma"
-    }
-}
-
 fn elem(t: Type) -> ScalarType {
     match t {
         Type::Vector(e, _) | Type::Scalar(e) | Type::Pointer(e) => e,
@@ -86,7 +71,7 @@ fn c_elem(e: ScalarType) -> String {
 }
 
 /// A C function around an intrinsic, which takes and gives arrays.
-fn wrapped(i: &'static Intrinsic, k: Option<i32>) -> (String, Case) {
+fn wrapped<M: Machine>(i: &'static Intrinsic, k: Option<i32>) -> (String, Case) {
     let name = match k {
         Some(k) => format!("t{}_{k}", i.name),
         None => format!("t{}", i.name),
@@ -96,21 +81,19 @@ fn wrapped(i: &'static Intrinsic, k: Option<i32>) -> (String, Case) {
     for (t, _) in &i.params {
         let n = kinds.len();
         let e = elem(*t);
-        let read = |load: &str, cast: &str| format!("{load}(({cast} const *)in{n})");
         let (arg, stored) = match *t {
             Type::Constant => {
                 args.push(k.unwrap_or(0).to_string());
                 continue;
             }
-            Type::Vector(e, lanes) => (vector_load(e, lanes * e.bits() as usize, n), false),
-            Type::Bits(width) => (vector_load(ScalarType::I32, width, n), false),
+            Type::Vector(..) | Type::Bits(_) => (M::load(*t, &format!("in{n}")), false),
             Type::Mask(_) => (format!("({})in{n}[0]", c_type(*t, false, false)), false),
             Type::Scalar(_) => (format!("in{n}[0]"), false),
             Type::Pointer(_) | Type::PointerToBits(_) if i.result.is_none() => {
                 ("out".to_string(), true)
             }
             Type::Pointer(_) => (format!("in{n}"), false),
-            Type::PointerToBits(width) => (read("", &format!("__m{width}i")), false),
+            Type::PointerToBits(width) => (format!("(__m{width}i const *)in{n}"), false),
         };
         args.push(arg);
         if stored {
@@ -127,20 +110,18 @@ fn wrapped(i: &'static Intrinsic, k: Option<i32>) -> (String, Case) {
     let call = format!("{}({})", i.name, args.join(", "));
     let body = match i.result {
         None => format!("{call};"),
-        Some(Type::Vector(e, n)) => {
-            out_elem = e;
-            vector_store(e, n * e.bits() as usize, &call)
-        }
-        Some(Type::Bits(width)) => vector_store(ScalarType::I32, width, &call),
         Some(t) => {
             out_elem = elem(t);
-            format!("out[0] = {call};")
+            match t {
+                Type::Vector(..) | Type::Bits(_) => M::store(t, &call),
+                _ => format!("out[0] = {call};"),
+            }
         }
     };
     params.push(format!("{} *out", c_elem(out_elem)));
     let text = format!(
-        "__attribute__((target(\"{}\"))) void {name}({}) {{ {body} }}\n",
-        features(&i.name),
+        "{}void {name}({}) {{ {body} }}\n",
+        M::attribute(i),
         params.join(", ")
     );
     let case = Case {
@@ -150,40 +131,6 @@ fn wrapped(i: &'static Intrinsic, k: Option<i32>) -> (String, Case) {
         out: out_elem,
     };
     (text, case)
-}
-
-fn prefix(width: usize) -> String {
-    if width == 128 {
-        "_mm".into()
-    } else {
-        format!("_mm{width}")
-    }
-}
-
-fn vector_load(e: ScalarType, width: usize, n: usize) -> String {
-    let p = prefix(width);
-    match e {
-        ScalarType::F32 => format!("{p}_loadu_ps(in{n})"),
-        ScalarType::F64 => format!("{p}_loadu_pd(in{n})"),
-        _ => format!("{p}_loadu_si{width}((__m{width}i const *)in{n})"),
-    }
-}
-
-fn vector_store(e: ScalarType, width: usize, value: &str) -> String {
-    let p = prefix(width);
-    match e {
-        ScalarType::F32 => format!("{p}_storeu_ps(out, {value});"),
-        ScalarType::F64 => format!("{p}_storeu_pd(out, {value});"),
-        _ => format!("{p}_storeu_si{width}((__m{width}i *)out, {value});"),
-    }
-}
-
-/// The machine's features, as Linux names them.
-fn machine_has(feature: &str) -> bool {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    feature
-        .split(',')
-        .all(|f| text.split_whitespace().any(|w| w == f))
 }
 
 /// The next number of a pseudo-random sequence (xorshift64).
@@ -196,7 +143,10 @@ fn next(seed: &mut u64) -> u64 {
 
 fn awkward(kind: Kind, seed: &mut u64, bytes: &mut [u8]) {
     let mut next = || next(seed);
-    const SPECIAL: [f64; 14] = [
+    // Zeros count twice: two that differ have to meet.
+    const SPECIAL: [f64; 20] = [
+        0.0,
+        -0.0,
         0.0,
         -0.0,
         1.0,
@@ -211,6 +161,10 @@ fn awkward(kind: Kind, seed: &mut u64, bytes: &mut [u8]) {
         2147483520.0,
         1e-40,
         3e9,
+        5e9,
+        9.3e18,
+        -9.3e18,
+        2e19,
     ];
     match kind {
         Kind::Bits => bytes.iter_mut().for_each(|b| {
@@ -278,28 +232,27 @@ fn same(a: Scalar, b: Scalar) -> bool {
     a.bits == b.bits || a.ty.is_float() && a.as_f64().is_nan() && b.as_f64().is_nan()
 }
 
-/// Every line about x86, or every one that is wrong on purpose, by name. Empty without the processor for them.
-fn about_x86(planted: bool) -> Vec<&'static Intrinsic> {
-    if !cfg!(target_arch = "x86_64") || !machine_has("avx2,fma") {
-        println!("skipped: no x86 with AVX2");
+/// A machine's lines, or those of them that are wrong on purpose, by name. Empty where nothing can be compared.
+fn lines_about<M: Machine>(planted: bool) -> Vec<&'static Intrinsic> {
+    if let Some(what) = M::missing() {
+        println!("skipped: no {what}");
         return vec![];
     }
     let mut all: Vec<&'static Intrinsic> = table::intrinsics()
         .values()
-        .filter(|i| !i.neon && i.name.contains(PLANTED) == planted)
+        .filter(|i| M::has(i) && i.name.contains(PLANTED) == planted)
         .collect();
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
 }
 
-#[test]
-fn the_processor_agrees_with_the_table() {
-    let all = about_x86(false);
+fn the_processor_agrees<M: Machine>() {
+    let all = lines_about::<M>(false);
     if all.is_empty() {
         return;
     }
-    let (cases, wrong) = compare(&all);
-    assert!(cases > 400, "{cases}");
+    let (cases, wrong) = compare::<M>(&all);
+    assert!(cases > 1000, "{cases}");
     assert!(
         wrong.is_empty(),
         "{} wrong:\n{}",
@@ -308,12 +261,10 @@ fn the_processor_agrees_with_the_table() {
     );
 }
 
-#[test]
-fn a_wrong_line_is_found() {
+fn wrong_lines_are_found<M: Machine>() {
     let differs = |w: &String| w.contains(" is ") && w.contains(" and not ");
-    let passes = |i: &&'static Intrinsic| !compare(&[i]).1.iter().any(differs);
-    let planted = about_x86(true);
-    let found: Vec<&str> = planted
+    let passes = |i: &&'static Intrinsic| !compare::<M>(&[i]).1.iter().any(differs);
+    let found: Vec<&str> = lines_about::<M>(true)
         .into_iter()
         .filter(passes)
         .map(|i| i.name.as_str())
@@ -322,35 +273,22 @@ fn a_wrong_line_is_found() {
 }
 
 /// Compares lines of the table with the processor: how many programs were run, and what was wrong.
-fn compare(lines: &[&'static Intrinsic]) -> (usize, Vec<String>) {
-    let with_512 = machine_has("avx512f,avx512bw,avx512dq,avx512vl");
-    let (mut text, mut cases) = (String::from("#include <immintrin.h>\n"), Vec::new());
+fn compare<M: Machine>(lines: &[&'static Intrinsic]) -> (usize, Vec<String>) {
+    let (mut text, mut cases) = (format!("#include <{}>\n", M::HEADER), Vec::new());
     for &i in lines {
-        // Aligned accesses are the unaligned ones' twins; what is undefined has no result.
-        let skip = i.body == Body::Nothing
-            || i.name.contains("undefined")
-            || i.name.contains("castps128_ps256")
-            || i.name.contains("castsi128_si256")
-            || i.name.contains("stream")
-            || i.name.contains("_load_")
-            || i.name.contains("_store_")
-            || i.name.contains("storer_")
-            || i.name.contains("loadr_")
-            || i.name.contains("store1_")
-            || i.name.contains("store_ps1");
-        if skip || i.name.starts_with("_mm512") && !with_512 {
+        if i.body == Body::Nothing || M::left_out(i) {
             println!("{} is left out", i.name);
             continue;
         }
         let i: &'static Intrinsic = Box::leak(Box::new(i.declared()));
         let constant = i.params.iter().any(|(t, _)| *t == Type::Constant);
         let ks = if constant {
-            constants(&i.name).into_iter().map(Some).collect()
+            M::constants(i).into_iter().map(Some).collect()
         } else {
             vec![None]
         };
         for k in ks {
-            let (function, case) = wrapped(i, k);
+            let (function, case) = wrapped::<M>(i, k);
             text.push_str(&function);
             cases.push(case);
         }
@@ -358,7 +296,7 @@ fn compare(lines: &[&'static Intrinsic]) -> (usize, Vec<String>) {
     let dir = tempfile::tempdir().unwrap();
     let kernels = dir.path().join("kernels.c");
     std::fs::write(&kernels, &text).unwrap();
-    let mut main = text.replace(PLANTED, "_");
+    let mut main = text.replace(PLANTED, "");
     main.push_str("#include <stdio.h>\n#include <string.h>\nint main(void) {\n  static unsigned char in[8][128], out[128];\n");
     for c in &cases {
         let args: Vec<String> = (0..c.kinds.len())
@@ -368,7 +306,7 @@ fn compare(lines: &[&'static Intrinsic]) -> (usize, Vec<String>) {
             main,
             "  for (int r = 0; r < {ROUNDS}; r++) {{ fread(in, 128, {}, stdin); memset(out, 0, 128); {}({}(void *)out); fwrite(out, 128, 1, stdout); }}",
             c.kinds.len(),
-            c.name.replace(PLANTED, "_"),
+            c.name.replace(PLANTED, ""),
             args.iter().map(|a| format!("{a}, ")).collect::<String>(),
         );
     }
@@ -376,7 +314,8 @@ fn compare(lines: &[&'static Intrinsic]) -> (usize, Vec<String>) {
     let source = dir.path().join("main.c");
     std::fs::write(&source, main).unwrap();
     let program = dir.path().join("main");
-    let built = Command::new("gcc")
+    let built = Command::new(M::COMPILER[0])
+        .args(&M::COMPILER[1..])
         .args(["-O1", "-ffp-contract=off", "-w", "-o"])
         .arg(&program)
         .arg(&source)
@@ -403,7 +342,14 @@ fn compare(lines: &[&'static Intrinsic]) -> (usize, Vec<String>) {
             }
         }
     }
-    let mut child = Command::new(&program)
+    let mut command = match M::RUNNER {
+        Some(runner) => Command::new(runner),
+        None => Command::new(&program),
+    };
+    if M::RUNNER.is_some() {
+        command.arg(&program);
+    }
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
