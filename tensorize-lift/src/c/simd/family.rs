@@ -219,6 +219,7 @@ impl Family {
             ("$bits", bits.into()),
             ("$half", (bits / 2).into()),
             ("$top", (bits - 1).into()),
+            ("$block", (128 / bits).into()),
         ];
         let int = |bits: u32, signed| crate::c::types::integer(bits.into(), signed);
         for (low, high, ty) in [

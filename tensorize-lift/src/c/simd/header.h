@@ -6,6 +6,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+typedef long long __m64 __attribute__((__vector_size__(8), __may_alias__));
 typedef float __m128 __attribute__((__vector_size__(16), __may_alias__));
 typedef double __m128d __attribute__((__vector_size__(16), __may_alias__));
 typedef long long __m128i __attribute__((__vector_size__(16), __may_alias__));

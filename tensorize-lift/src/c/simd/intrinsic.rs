@@ -13,7 +13,7 @@ use clang_sys::*;
 use std::collections::HashMap;
 use tensorize_ir::loopir::{Expr, Function, Stmt};
 use tensorize_ir::op::BinOp;
-use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// What an intrinsic gives.
 pub(in crate::c) enum Outcome {
@@ -94,8 +94,13 @@ impl<'u> Lower<'u, '_> {
                     }
                     Arg::Pointer(p)
                 }
-                Type::PointerToBits(_) => {
+                Type::PointerToBits(width) => {
                     let p = self.pointer(a)?;
+                    if p.target.elem.bits() as usize > *width {
+                        let of = p.target.elem;
+                        let message = format!("'{}' reads or writes a part of one {of}", i.name);
+                        return Err(problem(codes::POINTER_CAST, message, a));
+                    }
                     any = Some(p.target.elem);
                     Arg::Pointer(p)
                 }
@@ -171,6 +176,12 @@ fn meaning(
             let e = formula(text, elem)?;
             match i.result? {
                 Type::Scalar(_) => Applied::Scalar(lane(&e, 0, 1)?),
+                // C's type for a mask of fewer bits has 8, and the others are 0.
+                Type::Mask(n) => {
+                    let mut lanes = (0..n).map(|k| lane(&e, k, n)).collect::<Option<Vec<_>>>()?;
+                    lanes.resize(n.max(8), Expr::Const(Scalar::bool(false)));
+                    Applied::Vector(Vector { lanes })
+                }
                 _ => Applied::Vector(Vector {
                     lanes: (0..n).map(|k| lane(&e, k, n)).collect::<Option<_>>()?,
                 }),

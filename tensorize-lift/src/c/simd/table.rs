@@ -77,13 +77,17 @@ impl Intrinsic {
     pub fn declared(&self) -> Intrinsic {
         let ints = ["cvt", "castsi", "maskload", "maskstore", "permutevar"];
         let by_bits = !self.neon && !ints.iter().any(|w| self.name.contains(w));
-        let seen = |t: Type| match t {
-            Type::Vector(e, n) if by_bits && e.is_int() => match (&self.name, e.bits()) {
-                (name, 32) if name.ends_with("_ps") => Type::Vector(ScalarType::F32, n),
-                (name, 64) if name.ends_with("_pd") => Type::Vector(ScalarType::F64, n),
-                _ => t,
-            },
-            t => t,
+        let float = match self.name.rsplit('_').next() {
+            Some("ps" | "ss" | "pi") if by_bits => Some(ScalarType::F32),
+            Some("pd" | "sd") if by_bits => Some(ScalarType::F64),
+            _ => None,
+        };
+        let seen = |t: Type| match (t, float) {
+            (Type::Vector(e, n), Some(f)) if e.is_int() && e.bits() == f.bits() => {
+                Type::Vector(f, n)
+            }
+            (Type::Bits(width), Some(f)) => Type::Vector(f, width / f.bits() as usize),
+            _ => t,
         };
         Intrinsic {
             params: self
@@ -148,8 +152,9 @@ pub fn c_type(t: Type, neon: bool, written: bool) -> String {
         Type::Bits(n) => format!("__m{n}i"),
         Type::Mask(n) => format!("__mmask{}", n.max(8)),
         Type::Scalar(s) => scalar(s),
-        Type::Pointer(s) => format!("{constant}{} *", scalar(s)),
-        Type::PointerToBits(_) => format!("{constant}void *"),
+        // Those of x86 take integers of either sign.
+        Type::Pointer(s) if s.is_float() || neon => format!("{constant}{} *", scalar(s)),
+        Type::Pointer(_) | Type::PointerToBits(_) => format!("{constant}void *"),
         Type::Constant => "int".to_string(),
     }
 }

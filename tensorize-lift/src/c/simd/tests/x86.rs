@@ -19,39 +19,37 @@ impl Machine for X86 {
     }
 
     fn left_out(i: &Intrinsic) -> bool {
-        // Aligned accesses are the unaligned ones' twins; what is undefined has no result.
-        const WORDS: [&str; 10] = [
-            "undefined",
-            "castps128_ps256",
-            "castsi128_si256",
-            "stream",
-            "_load_",
-            "_store_",
-            "storer_",
-            "loadr_",
-            "store1_",
-            "store_ps1",
+        // What is undefined has no result.
+        const UNDEFINED: [&str; 7] = [
+            "_undefined_",
+            "_castps128",
+            "_castpd128",
+            "_castsi128",
+            "_castps256_ps512",
+            "_castpd256_pd512",
+            "_castsi256_si512",
         ];
-        WORDS.iter().any(|w| i.name.contains(w)) || is_of_512(i) && !machine_has(AVX512)
+        UNDEFINED.iter().any(|w| i.name.contains(w)) || is_of_512(i) && !machine_has(AVX512)
     }
 
     fn constants(i: &Intrinsic) -> Vec<i32> {
         let name = i.name.as_str();
         let has = |words: &[&str]| words.iter().any(|w| name.contains(w));
         match name {
+            _ if has(&["_cmp_epi", "_cmp_epu"]) => (0..8).collect(),
             _ if has(&["_cmp_"]) => (0..32).collect(),
             _ if has(&["permute2"]) => vec![0x20, 0x31, 0x13, 0x08, 0x80],
             _ if has(&[
-                "extract_epi64",
                 "m256_extractf",
                 "m256_extracti",
+                "64x4",
+                "32x8",
                 "insertf128",
-                "inserti128",
             ]) =>
             {
                 vec![0, 1]
             }
-            _ if has(&["512_extractf64", "512_extracti64"]) => vec![0, 1],
+            _ if has(&["inserti128", "m_extract_epi64", "m_insert_epi64"]) => vec![0, 1],
             _ if has(&["round"]) => vec![0, 1, 2, 3, 8, 9, 10, 11],
             _ if has(&["alignr"]) => vec![0, 1, 5, 15, 16, 20],
             _ if has(&["slli", "srli", "srai"]) => vec![0, 1, 7, 15, 31],
@@ -61,7 +59,9 @@ impl Machine for X86 {
                 "shufflelo",
                 "shufflehi",
                 "permute4x64",
-                "dp_ps",
+                "dp_p",
+                "insert_ps",
+                "512_shuffle",
             ]) =>
             {
                 vec![0, 27, 228, 177, 255]
@@ -96,10 +96,38 @@ impl Machine for X86 {
 
 const AVX512: &str = "avx512f,avx512bw,avx512dq,avx512vl";
 
-/// Masks are of AVX-512, whatever the width.
+/// Masks are of AVX-512, and so are some names, whatever the width.
 fn is_of_512(i: &Intrinsic) -> bool {
+    const NAMES: &[&str] = &[
+        "_load_epi",
+        "_loadu_epi",
+        "_store_epi",
+        "_storeu_epi",
+        "_mullo_epi64",
+        "_min_epi64",
+        "_min_epu64",
+        "_max_epi64",
+        "_max_epu64",
+        "_abs_epi64",
+        "_srai_epi64",
+        "_sllv_epi16",
+        "_srlv_epi16",
+        "_srav_epi16",
+        "_srav_epi64",
+        "_roundscale_",
+        "_cvtepu32_p",
+        "_cvtepi64_",
+        "_cvtepu64_p",
+        "_cvttps_epu32",
+        "_cvtps_epu32",
+        "_cvtepi32_epi16",
+        "_cvtepi32_epi8",
+        "_cvtepi16_epi8",
+    ];
     let types = i.params.iter().map(|(t, _)| *t).chain(i.result);
-    i.name.starts_with("_mm512") || types.into_iter().any(|t| matches!(t, Type::Mask(_)))
+    i.name.starts_with("_mm512")
+        || NAMES.iter().any(|w| i.name.contains(w))
+        || types.into_iter().any(|t| matches!(t, Type::Mask(_)))
 }
 
 /// What the names of the functions for a register begin with, its lanes, and its bits.
