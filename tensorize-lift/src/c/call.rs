@@ -246,12 +246,18 @@ impl<'u> Lower<'u, '_> {
         let params = definition.arguments();
         let mut values = Vec::new();
         for (i, a) in arguments.into_iter().enumerate() {
+            if simd::is_vector(a) {
+                if let Some(p) = params.get(i) {
+                    self.check_reference(*p, a)?;
+                }
+                values.push(Arg::Vector(self.vector(a)?));
+                continue;
+            }
             if let Some(given) = self.record_argument(a)? {
                 values.push(given);
                 continue;
             }
             values.push(match types::of(a) {
-                _ if simd::is_vector(a) => Arg::Vector(self.vector(a)?),
                 _ if self.source.cpp => self.argument(a, params.get(i).copied())?,
                 Ty::Pointer(_) | Ty::Array(..) => Arg::Pointer(self.pointer(a)?),
                 _ => Arg::Value(self.value(a)?),

@@ -156,6 +156,30 @@ impl<'u> Lower<'u, '_> {
         self.bind_vector(d, value, elem, n)
     }
 
+    /// A parameter gets the lanes that an argument has. For one that is a reference that is enough where nothing can change
+    /// them: it is one to what is constant, in a variable of the function's own or in none.
+    pub fn check_reference(&self, p: Cursor<'u>, a: Cursor<'u>) -> Result<()> {
+        if !matches!(types::of(p), Ty::Reference(_)) {
+            return Ok(());
+        }
+        let a = peeled(a);
+        let own = match a.kind() {
+            CXCursor_DeclRefExpr => a.referenced().is_some_and(|d| {
+                let bound = self.bindings.get(&d);
+                matches!(
+                    bound,
+                    Some(Binding::Vector(_) | Binding::VectorVariable(..))
+                )
+            }),
+            kind => kind == CXCursor_CallExpr,
+        };
+        if own && p.ty().canonical().pointee().is_const() {
+            return Ok(());
+        }
+        let message = "a vector that is passed by reference";
+        Err(problem(codes::VECTOR, message, a))
+    }
+
     /// Binds a variable or a parameter that may have a value.
     pub fn bind_vector(
         &mut self,
