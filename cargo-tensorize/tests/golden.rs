@@ -143,6 +143,13 @@ fn proven() {
     check("proven", proven_kernels(), |k| any(k, &["proven"]));
 }
 
+/// For another processor than the one that runs the tests: there is no original to run.
+#[test]
+fn neon() {
+    let kernels = lifted("neon", &[]);
+    check("neon", &kernels, |k| any(k, &["proven"]));
+}
+
 #[test]
 fn refuted() {
     let kernels = lifted("refuted", &[]);

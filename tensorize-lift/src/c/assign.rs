@@ -124,7 +124,10 @@ impl<'u> Lower<'u, '_> {
             }
             CXCursor_CallExpr => {
                 if let Some([l, r]) = super::cpp::method::plain_assignment(c) {
-                    return self.struct_assigned(l, r, c);
+                    return match super::simd::is_register(l) {
+                        true => self.registers_assigned(l, r, c),
+                        false => self.struct_assigned(l, r, c),
+                    };
                 }
                 self.call(c)?;
                 return Ok(());

@@ -502,10 +502,15 @@ impl<'u> Lower<'u, '_> {
                 .map(|&o| peeled(o))
                 .filter(|p| p.kind() == CXCursor_DeclRefExpr)
         };
+        let part = || {
+            let (of, _) = super::simd::register_of(*operands(c).first()?)?;
+            peeled(of).referenced()
+        };
         match c.kind() {
             CXCursor_BinaryOperator if !matches!(operator::binary(c), Ok(b) if b != Binary::Assign) =>
             {
                 self.assigned.extend(first(c).and_then(|p| p.referenced()));
+                self.assigned.extend(part());
                 self.scan_members(member, false)?;
                 if let Some(&target) = operands(c).first() {
                     self.scan_whole_struct(target)?;
@@ -513,6 +518,7 @@ impl<'u> Lower<'u, '_> {
             }
             CXCursor_CompoundAssignOperator => {
                 self.assigned.extend(first(c).and_then(|p| p.referenced()));
+                self.assigned.extend(part());
                 self.scan_members(member, false)?;
             }
             CXCursor_UnaryOperator => match operator::unary(c) {
@@ -534,6 +540,9 @@ impl<'u> Lower<'u, '_> {
                 self.assigned.extend(cpp::by_reference(c));
                 self.scan_references(c);
                 let assigned = cpp::method::plain_assignment(c).map(|[target, _]| target);
+                let whole = assigned.filter(|l| super::simd::is_register(*l));
+                self.assigned
+                    .extend(whole.and_then(|l| peeled(l).referenced()));
                 if let Some(target) = assigned.or_else(|| cpp::complex::changed(c)) {
                     self.scan_whole_struct(target)?;
                 }

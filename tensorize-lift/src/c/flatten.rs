@@ -22,7 +22,7 @@ mod unused;
 pub(super) use apart::returns_reference;
 pub(super) use apart::taken_apart;
 pub(super) use captured::may_change;
-pub(super) use element::{StructArgument, parts, uniform};
+pub(super) use element::{StructArgument, fields, parts, uniform};
 pub(super) use first_value::is_zero_at_first;
 pub(super) use global::is_reached;
 pub(super) use local::{Leaf, is_of_numbers, numbers};

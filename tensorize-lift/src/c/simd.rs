@@ -9,6 +9,7 @@ pub(super) mod fold;
 mod header;
 mod intrinsic;
 mod lower;
+mod registers;
 mod table;
 mod value;
 mod variable;
@@ -16,6 +17,7 @@ mod variable;
 pub(super) use header::{unknown_intrinsic, virtual_headers};
 pub(super) use intrinsic::{Outcome, gives_mask, writes_memory};
 pub(super) use lower::{is_register, is_vector, packed};
+pub(super) use registers::{register_of, registers};
 pub(super) use value::Vector;
 
 #[cfg(test)]

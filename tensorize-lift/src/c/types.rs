@@ -53,6 +53,9 @@ pub(super) fn read(t: Type<'_>) -> Ty {
             Ty::Reference(Box::new(read(c.pointee())))
         }
         CXType_Record => {
+            if let Some(t) = super::simd::registers(c) {
+                return t;
+            }
             let numbers = super::flatten::uniform(c);
             let numbers = numbers.map(|(s, n)| Ty::Record(Box::new(Ty::Scalar(s)), n));
             let known = super::cpp::class::of(c).or(numbers);

@@ -19,6 +19,7 @@ mod moved;
 mod nested_rounds;
 mod over_time;
 mod overlapping;
+mod registers;
 mod returned;
 mod rings;
 mod rows;

@@ -107,7 +107,7 @@ pub(super) fn called(member: Cursor<'_>) -> String {
 }
 
 /// The fields of a struct in their order; `None` if there is more to it than these.
-pub(super) fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
+pub(in crate::c) fn fields<'u>(declaration: Cursor<'u>) -> Option<Vec<Cursor<'u>>> {
     if !matches!(declaration.kind(), CXCursor_StructDecl | CXCursor_ClassDecl) {
         return None;
     }

@@ -169,6 +169,7 @@ impl Family {
         };
         Some(match word {
             "T" => vector(e, width),
+            "T2" | "T3" | "T4" => format!("{}x{}", vector(e, width), &word[1..]),
             "U" | "UT" => vector(unsigned, width),
             "I" => vector(int(bits, true)?, width),
             "D" => vector(e, 64),
@@ -322,9 +323,14 @@ impl Family {
             let e: ScalarType = elem.parse().ok()?;
             return Some(Type::Vector(e, self.width / e.bits() as usize));
         }
-        match text.split_once('x') {
-            Some((e, n)) => Some(Type::Vector(e.parse().ok()?, n.parse().ok()?)),
-            None => Some(Type::Scalar(text.parse().ok()?)),
+        let mut parts = text.split('x');
+        let e: ScalarType = parts.next()?.parse().ok()?;
+        let numbers: Vec<usize> = parts.map(|n| n.parse().ok()).collect::<Option<_>>()?;
+        match numbers[..] {
+            [] => Some(Type::Scalar(e)),
+            [n] => Some(Type::Vector(e, n)),
+            [n, k] => Some(Type::Registers(e, n, k)),
+            _ => None,
         }
     }
 }

@@ -70,7 +70,7 @@ impl<'u> Lower<'u, '_> {
         let mut any = None;
         for (a, (ty, name)) in written.into_iter().zip(&i.params) {
             let arg = match ty {
-                Type::Vector(e, _) => {
+                Type::Vector(e, _) | Type::Registers(e, ..) => {
                     let v = self.vector(a)?;
                     Arg::Vector(v.seen_as(*e).ok_or_else(|| cut(a))?)
                 }
@@ -164,6 +164,7 @@ fn meaning(
 ) -> Option<Option<Applied>> {
     let (elem, n) = match i.result {
         Some(Type::Vector(e, n)) => (e, n),
+        Some(Type::Registers(e, n, k)) => (e, n * k),
         Some(Type::Bits(width)) => (any, width / any.bits() as usize),
         Some(Type::Mask(n)) => (ScalarType::I1, n),
         Some(Type::Scalar(e)) => (e, 1),
@@ -212,6 +213,7 @@ fn meaning(
             };
             let (to, n) = i.params.iter().rev().find_map(|(t, _)| match t {
                 Type::Vector(e, n) => Some((*e, *n)),
+                Type::Registers(e, n, k) => Some((*e, n * k)),
                 Type::Bits(width) => Some((any, width / any.bits() as usize)),
                 _ => None,
             })?;
@@ -255,7 +257,9 @@ fn formula(i: &Intrinsic, text: &str, ty: ScalarType, any: ScalarType) -> Option
     let mut params = String::from("i64 i, i64 n");
     for (t, name) in &i.params {
         let declared = match t {
-            Type::Vector(e, _) | Type::Pointer(e) => format!("const {e} *{name}"),
+            Type::Vector(e, _) | Type::Registers(e, ..) | Type::Pointer(e) => {
+                format!("const {e} *{name}")
+            }
             Type::Bits(_) | Type::PointerToBits(_) => format!("const {any} *{name}"),
             Type::Mask(_) => format!("const i1 *{name}"),
             Type::Scalar(s) => format!("{s} {name}"),

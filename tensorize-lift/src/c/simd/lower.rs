@@ -2,6 +2,7 @@
 
 use super::fold;
 use super::intrinsic::{Outcome, intrinsic};
+use super::registers::{constructed, register_of, registers};
 use super::value::Vector;
 use crate::c::codes;
 use crate::c::expr::{Arith, arithmetic};
@@ -92,11 +93,17 @@ impl<'u> Lower<'u, '_> {
                     _ => Err(unsupported()),
                 },
                 None => {
+                    if let Some(Some(of)) = constructed(c) {
+                        return self.vector(of);
+                    }
                     self.call(c)?;
                     self.returned_vector.take().ok_or_else(unsupported)
                 }
             },
-            CXCursor_ArraySubscriptExpr => self.load_vector(c),
+            CXCursor_ArraySubscriptExpr => match register_of(c) {
+                Some((of, k)) => self.register(of, k, c),
+                None => self.load_vector(c),
+            },
             CXCursor_UnaryOperator => match operator::unary(c)? {
                 Unary::Deref => self.load_vector(c),
                 Unary::Plus | Unary::Extension => self.vector(operand(c)?),
@@ -168,6 +175,7 @@ impl<'u> Lower<'u, '_> {
                 let lanes = lanes.collect();
                 self.held(Vector { lanes })
             }
+            CXCursor_InitListExpr if registers(c.ty()).is_some() => self.listed_registers(c),
             CXCursor_InitListExpr => {
                 let mut lanes = Vec::new();
                 for item in operands(c) {

@@ -15,6 +15,8 @@ use tensorize_ir::scalar::ScalarType;
 pub enum Type {
     /// Lanes of this type, and how many.
     Vector(ScalarType, usize),
+    /// So many vectors with such lanes, in a struct: a vector of all these lanes.
+    Registers(ScalarType, usize, usize),
     /// A register of this many bits, of integers of any type.
     Bits(usize),
     /// As many bits, one a lane.
@@ -132,15 +134,17 @@ pub fn c_type(t: Type, neon: bool, written: bool) -> String {
         s => format!("__UINT{}_TYPE__", s.bits()),
     };
     let constant = if written { "" } else { "const " };
+    let lanes = |e: ScalarType, n: usize| {
+        let kind = match e {
+            e if e.is_float() => "float",
+            e if e.is_signed() => "int",
+            _ => "uint",
+        };
+        format!("{kind}{}x{n}", e.bits())
+    };
     match t {
-        Type::Vector(e, n) if neon => {
-            let kind = match e {
-                e if e.is_float() => "float",
-                e if e.is_signed() => "int",
-                _ => "uint",
-            };
-            format!("{kind}{}x{n}_t", e.bits())
-        }
+        Type::Registers(e, n, k) => format!("{}x{k}_t", lanes(e, n)),
+        Type::Vector(e, n) if neon => format!("{}_t", lanes(e, n)),
         Type::Vector(e, n) => {
             let suffix = match e {
                 ScalarType::F32 => "",
@@ -180,6 +184,9 @@ pub fn header() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
         let mut text = include_str!("header.h").to_string();
+        let mut vectors = ["float32x2", "float32x4", "float64x1", "float64x2"]
+            .map(String::from)
+            .to_vec();
         for lanes in [
             "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
         ] {
@@ -194,6 +201,15 @@ pub fn header() -> &'static str {
                     text,
                     "typedef {base} {lanes}x{n}_t __attribute__((__vector_size__({})));",
                     width / 8
+                );
+                vectors.push(format!("{lanes}x{n}"));
+            }
+        }
+        for v in vectors {
+            for k in 2..=4 {
+                let _ = writeln!(
+                    text,
+                    "typedef struct {v}x{k}_t {{ {v}_t val[{k}]; }} {v}x{k}_t;"
                 );
             }
         }

@@ -60,7 +60,7 @@ struct Case {
 
 fn elem(t: Type) -> ScalarType {
     match t {
-        Type::Vector(e, _) | Type::Scalar(e) | Type::Pointer(e) => e,
+        Type::Vector(e, _) | Type::Registers(e, ..) | Type::Scalar(e) | Type::Pointer(e) => e,
         Type::Mask(_) => ScalarType::U64,
         Type::PointerToBits(16) => ScalarType::I16,
         _ => ScalarType::I32,
@@ -87,7 +87,9 @@ fn wrapped<M: Machine>(i: &'static Intrinsic, k: Option<i32>) -> (String, Case) 
                 args.push(k.unwrap_or(0).to_string());
                 continue;
             }
-            Type::Vector(..) | Type::Bits(_) => (M::load(*t, &format!("in{n}")), false),
+            Type::Vector(..) | Type::Registers(..) | Type::Bits(_) => {
+                (M::load(*t, &format!("in{n}")), false)
+            }
             Type::Mask(_) => (format!("({})in{n}[0]", c_type(*t, false, false)), false),
             Type::Scalar(_) => (format!("in{n}[0]"), false),
             Type::Pointer(_) | Type::PointerToBits(_) if i.result.is_none() => {
@@ -114,7 +116,7 @@ fn wrapped<M: Machine>(i: &'static Intrinsic, k: Option<i32>) -> (String, Case) 
         Some(t) => {
             out_elem = elem(t);
             match t {
-                Type::Vector(..) | Type::Bits(_) => M::store(t, &call),
+                Type::Vector(..) | Type::Registers(..) | Type::Bits(_) => M::store(t, &call),
                 _ => format!("out[0] = {call};"),
             }
         }

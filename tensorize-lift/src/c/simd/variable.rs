@@ -2,6 +2,7 @@
 
 use super::intrinsic::{intrinsic, lane_of};
 use super::lower::{cut, is_mask, mentions, shape};
+use super::registers::{constructed, register_of};
 use super::table::Type;
 use super::value::Vector;
 use crate::c::codes;
@@ -70,6 +71,17 @@ impl<'u> Lower<'u, '_> {
         self.store_vector(l, value, c)
     }
 
+    /// `l = r`, which is a call in C++.
+    pub fn registers_assigned(
+        &mut self,
+        l: Cursor<'u>,
+        r: Cursor<'u>,
+        c: Cursor<'u>,
+    ) -> Result<()> {
+        let value = self.vector(r)?;
+        self.store_vector(l, value, c)
+    }
+
     pub(super) fn store_vector(
         &mut self,
         l: Cursor<'u>,
@@ -77,6 +89,9 @@ impl<'u> Lower<'u, '_> {
         at: Cursor<'u>,
     ) -> Result<()> {
         let inner = peeled(l);
+        if let Some((of, k)) = register_of(inner) {
+            return self.store_register(of, k, value, inner);
+        }
         let variable = (inner.kind() == CXCursor_DeclRefExpr)
             .then(|| inner.referenced())
             .flatten()
@@ -146,7 +161,7 @@ impl<'u> Lower<'u, '_> {
     /// A local variable of vector type.
     pub fn declare_vector(&mut self, d: Cursor<'u>, init: Option<Cursor<'u>>) -> Result<()> {
         let (elem, n) = shape(d).ok_or_else(|| cut(d))?;
-        let value = match init {
+        let value = match init.filter(|e| constructed(*e) != Some(None)) {
             Some(e) => Some(self.full(e, |s| {
                 let v = s.vector(e)?;
                 s.fixed(v)

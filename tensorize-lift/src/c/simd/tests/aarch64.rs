@@ -43,7 +43,12 @@ impl Machine for Neon {
             () if has("_lane") || has("vext") => vec![0, 1, n / 2, n - 1],
             () if has("vcvt") => vec![1, 7, 32],
             () if has("shl") => vec![0, 1, bits / 2, bits - 1],
-            () if has("rn_n") || has("run_n") => vec![1, 2, bits / 2],
+            () if ["rn_n", "run_n", "rn_high_n", "run_high_n"]
+                .into_iter()
+                .any(has) =>
+            {
+                vec![1, 2, bits / 2]
+            }
             () => vec![1, 2, bits - 1, bits],
         };
         all.retain(|k| !has("_lane") && !has("vext") || *k < n);
@@ -57,11 +62,24 @@ impl Machine for Neon {
     }
 
     fn load(t: Type, array: &str) -> String {
-        format!("vld1{}({array})", suffix(t))
+        let Type::Registers(e, n, k) = t else {
+            return format!("vld1{}({array})", suffix(t));
+        };
+        let one = |r| Self::load(Type::Vector(e, n), &format!("{array} + {}", r * n));
+        let all: Vec<String> = (0..k).map(one).collect();
+        format!("({}){{{{{}}}}}", c_type(t, true, false), all.join(", "))
     }
 
     fn store(t: Type, value: &str) -> String {
-        format!("vst1{}(out, {value});", suffix(t))
+        let Type::Registers(e, n, k) = t else {
+            return format!("vst1{}(out, {value});", suffix(t));
+        };
+        let mut text = format!("{} r = {value};", c_type(t, true, false));
+        for r in 0..k {
+            let suffix = suffix(Type::Vector(e, n));
+            text += &format!(" vst1{suffix}(out + {}, r.val[{r}]);", r * n);
+        }
+        text
     }
 }
 
