@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::induction::same_fold;
 use crate::narrowed::narrowed;
 use crate::overflow;
+use crate::real::{self, Equality};
 use crate::regroup;
 use crate::solver::Answer;
 use crate::theory::Theory;
@@ -24,9 +25,18 @@ pub fn same(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
         return true;
     }
     let (a, b) = (prepare(ctx, a, tier), prepare(ctx, b, tier));
-    congruent(ctx, &a, &b, tier)
-        || (tier == Tier::Real && crate::real::equal(ctx, &a, &b))
-        || residual(ctx, &a, &b, tier)
+    if congruent(ctx, &a, &b, tier) {
+        return true;
+    }
+    let real = match tier {
+        Tier::Real => real::equal(ctx, &a, &b),
+        Tier::Exact => Equality::Open,
+    };
+    match real {
+        Equality::Shown => true,
+        Equality::DividesMore => false,
+        Equality::Open => residual(ctx, &a, &b, tier),
+    }
 }
 
 /// Whether the value depends on an order of float operations that is left open.

@@ -33,21 +33,40 @@ const MAX_UNROLLED: i128 = 4;
 /// How many selections are decided case by case.
 const MAX_CASES: usize = 6;
 
-/// Shows that two float expressions have the same value over the real numbers.
-pub fn equal(ctx: &mut Context, a: &ElemRef, b: &ElemRef) -> bool {
+/// What is known of two float expressions over the real numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Equality {
+    /// They have the same value.
+    Shown,
+    /// The second one divides by something that the first one does not divide by, and that may be zero: `0 / x` for `0`. Where
+    /// it is, the machine has no number for it.
+    DividesMore,
+    /// Nothing.
+    Open,
+}
+
+/// Whether two float expressions have the same value over the real numbers, of which the second one stands for the first.
+pub fn equal(ctx: &mut Context, a: &ElemRef, b: &ElemRef) -> Equality {
     if !a.ty().is_float() || !b.ty().is_float() {
-        return false;
+        return Equality::Open;
     }
     let mark = ctx.mark();
     let mut normal = Normaliser {
         ctx,
         known: BTreeMap::new(),
         bound: BTreeSet::new(),
+        divisors: BTreeSet::new(),
+        divides_more: false,
         cases: 0,
     };
     let same = normal.equal(a, b);
+    let more = normal.divides_more;
     ctx.forget(mark);
-    same
+    match (more, same) {
+        (true, _) => Equality::DividesMore,
+        (false, true) => Equality::Shown,
+        (false, false) => Equality::Open,
+    }
 }
 
 /// Why there is no normal form (yet).
@@ -71,6 +90,10 @@ struct Normaliser<'a, 's> {
     known: BTreeMap<Condition, bool>,
     /// Variables and accumulators of the folds around here.
     bound: BTreeSet<Sym>,
+    /// What has been divided by that may be zero, without the names of bound variables.
+    divisors: BTreeSet<String>,
+    /// The second one divides by more.
+    divides_more: bool,
     cases: usize,
 }
 
@@ -122,7 +145,25 @@ impl Normaliser<'_, '_> {
     }
 
     fn difference(&mut self, a: &ElemRef, b: &ElemRef) -> Result<Poly, Stop> {
-        Ok(self.normal(a)?.minus(&self.normal(b)?))
+        self.divisors.clear();
+        let left = self.normal(a)?;
+        let of_first = std::mem::take(&mut self.divisors);
+        let right = self.normal(b)?;
+        self.divides_more |= !self.divisors.is_subset(&of_first);
+        Ok(left.minus(&right))
+    }
+
+    /// Notes what is divided by, unless it can't be zero.
+    fn note_divisor(&mut self, divisor: &Poly) {
+        let divisor = unit(divisor);
+        if divisor.as_constant().is_some() || self.is_not_zero(&divisor) {
+            return;
+        }
+        let mut text = format!("{divisor:?}");
+        for name in &self.bound {
+            text = text.replace(&**name, "_");
+        }
+        self.divisors.insert(text);
     }
 
     /// Times every divisor that is shown not to be zero, as often as it divides anything.
@@ -225,6 +266,7 @@ impl Normaliser<'_, '_> {
             BinOp::Multiply => product(&self.normal(a)?, &self.normal(b)?)?,
             BinOp::Divide => {
                 let divisor = self.normal(b)?;
+                self.note_divisor(&divisor);
                 product(&self.normal(a)?, &inverse(&divisor)?)?
             }
             // LARGER, SMALLER
