@@ -8,7 +8,8 @@
 //! Besides the laws of a field these laws are used, each a [`Law`] that `tests/laws.rs` tests:
 //! [`SUM_ONE_MORE`], [`SUM_OF_SUM`], [`SUM_FACTOR`], [`SUM_OF_ONES`], [`SUM_REVERSED`], [`PRODUCT_OF_SAME`],
 //! [`POWER_ONE_MORE`], [`EXP_OF_SUM`], [`EXP_OF_ZERO`], [`LARGER`] and [`SMALLER`]. Division by zero is left
-//! open: nothing is concluded about it but that it is a function of its divisor, up to a factor that is not zero.
+//! open: nothing is concluded about it but that it is a function of its divisor, up to a factor that is not zero. What stands
+//! for a kernel divides by nothing else than the kernel does, unless that is shown not to be zero.
 
 use crate::canon;
 use crate::context::Context;

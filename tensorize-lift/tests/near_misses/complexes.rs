@@ -13,6 +13,24 @@ fn other_complex_arithmetic_is_another_kernel() {
 }
 
 const CASES: &[Case] = &[
+    // Where this divides and the changed one does not, it is nothing where the divisor is zero, over the real numbers, too.
+    (
+        "void f(const double *x, const double *d, C *y, int n) { for (int i = 0; i < n; i++)
+         y[i] *= C(x[i] + 0.0 / d[i], x[i] - d[i]); }",
+        &[
+            ("0.0 / d[i]", "0.0 * d[i]"),
+            ("0.0 / d[i]", "0.0"),
+            ("0.0 / d[i]", "0.0 / x[i]"),
+        ],
+    ),
+    (
+        "void f(const double *x, const double *d, C *y, int n) { for (int i = 0; i < n; i++)
+         y[i] *= C(x[i] + (x[i] / d[i] - x[i] / d[i]), 1); }",
+        &[
+            ("(x[i] / d[i] - x[i] / d[i])", "0.0"),
+            ("(x[i] / d[i] - x[i] / d[i])", "(x[i] * d[i] - x[i] * d[i])"),
+        ],
+    ),
     (
         "void f(const C *a, const C *b, C *y, int n) { for (int i = 0; i < n; i++) y[i] = a[i] * b[i]; }",
         &[
