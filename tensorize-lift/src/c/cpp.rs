@@ -47,7 +47,7 @@ pub(super) use effect::{
 };
 pub(super) use instances::{Instances, definitions, unique_names};
 pub(super) use params::{Described, describe, is_hidden};
-pub(super) use reference::is_element;
+pub(super) use reference::{element_of, is_element};
 pub(super) use walk::not_walked;
 
 use super::Span;

@@ -134,7 +134,14 @@ fn count_changes(c: Cursor<'_>, count: &mut usize) {
 pub(super) fn has_sequence_point(c: Cursor<'_>) -> bool {
     let here = match c.kind() {
         CXCursor_ConditionalOperator | CXCursor_StmtExpr => true,
-        CXCursor_CallExpr => super::call::is_inlined(c) || cpp::goes_over_elements(c),
+        CXCursor_CallExpr => {
+            let constructs = c
+                .referenced()
+                .is_some_and(|f| f.kind() == CXCursor_Constructor && !cpp::class::in_std(f));
+            constructs || super::call::is_inlined(c) || cpp::goes_over_elements(c)
+        }
+        // Each item is done with before the next one, as it is written.
+        CXCursor_InitListExpr => true,
         CXCursor_BinaryOperator => {
             matches!(
                 operator::binary(c),
@@ -292,7 +299,8 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
 fn variable<'u>(lower: &Lower<'u, '_>, d: Cursor<'u>) -> Option<Cursor<'u>> {
     let mut d = d;
     for _ in 0..8 {
-        if lower.in_memory.contains(&d) {
+        // What a structured binding names may be an element.
+        if lower.in_memory.contains(&d) || d.kind() == CXCursor_UnexposedDecl {
             return None;
         }
         let is_other_name = matches!(types::of(d), Ty::Reference(t) if matches!(*t, Ty::Scalar(_)));

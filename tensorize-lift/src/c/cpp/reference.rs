@@ -21,6 +21,11 @@ pub(in super::super) fn is_element(call: Cursor<'_>) -> bool {
     returned_element(call, 0).is_some()
 }
 
+/// The function that such a call calls, and the expression in it that names the element.
+pub(in super::super) fn element_of<'u>(call: Cursor<'u>) -> Option<(Cursor<'u>, Cursor<'u>)> {
+    returned_element(call, 0)
+}
+
 /// The function, and the one expression that it returns, which changes nothing.
 fn returned<'u>(call: Cursor<'u>, depth: usize) -> Option<(Cursor<'u>, Cursor<'u>)> {
     let callee = call.referenced().filter(|f| !in_std(*f))?;

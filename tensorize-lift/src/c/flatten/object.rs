@@ -348,8 +348,9 @@ impl<'u> Lower<'u, '_> {
             Held::Number(_) => Err(unsupported(value)),
             Held::Pointer => {
                 let p = self.pointer(crate::c::initializer::braced(value)?)?;
-                self.sequence_point()?;
-                self.point_member(&within(object, field), p, value)
+                self.point_member(&within(object, field), p, value)?;
+                // What steps in it steps then.
+                self.sequence_point()
             }
             Held::Reference(to) if to.as_scalar().is_some() => {
                 let place = self.place(value)?;
