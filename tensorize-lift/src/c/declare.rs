@@ -44,7 +44,7 @@ impl<'u> Lower<'u, '_> {
                 ));
             }
         }
-        if d.storage() == CX_SC_Static || d.storage() == CX_SC_Extern {
+        if d.is_static() || d.storage() == CX_SC_Extern {
             // Others are read when they are used; a constant is all right then.
             self.static_of_a_call(d);
             return Ok(());

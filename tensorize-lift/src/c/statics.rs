@@ -220,7 +220,7 @@ impl<'u> Walk<'u> {
     }
 
     fn declaration(&mut self, d: Cursor<'u>, before: bool) -> Option<bool> {
-        let runs = d.kind() == CXCursor_VarDecl && d.storage() != CX_SC_Static;
+        let runs = d.kind() == CXCursor_VarDecl && !d.is_static();
         let value = d.initializer().filter(|_| runs);
         // In the length of an array, say.
         let mut others = d.children().into_iter().filter(|c| Some(*c) != value);

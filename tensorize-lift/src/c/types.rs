@@ -94,7 +94,7 @@ pub(super) fn of(c: Cursor<'_>) -> Ty {
 pub(super) fn is_long_double(c: Cursor<'_>) -> bool {
     let t = c.ty().canonical();
     let local = match c.kind() {
-        CXCursor_VarDecl => c.storage() != CX_SC_Static && c.storage() != CX_SC_Extern,
+        CXCursor_VarDecl => !c.is_static() && c.storage() != CX_SC_Extern,
         kind => super::lower::is_expression(kind),
     };
     t.kind() == CXType_LongDouble && !t.is_volatile() && local

@@ -22,7 +22,7 @@ pub(super) fn outlives_calls(d: Cursor<'_>) -> bool {
                 | CXCursor_StructDecl
         )
     });
-    d.kind() == CXCursor_VarDecl && (outside || d.storage() == CX_SC_Static)
+    d.kind() == CXCursor_VarDecl && (outside || d.is_static())
 }
 
 /// All that statements may read and write.

@@ -207,6 +207,11 @@ impl<'u> Cursor<'u> {
         unsafe { (api().clang_Cursor_getStorageClass)(self.raw) }
     }
 
+    /// Whether a variable keeps its value when the function that declares it returns. (`thread_local` alone says so, too.)
+    pub fn is_static(&self) -> bool {
+        self.storage() == CX_SC_Static || self.is_thread_local()
+    }
+
     /// Whether each thread has a variable of its own under this name.
     pub fn is_thread_local(&self) -> bool {
         unsafe { (api().clang_getCursorTLSKind)(self.raw) != CXTLS_None }

@@ -90,7 +90,7 @@ impl<'u> Lower<'u, '_> {
     pub fn take_apart(&mut self, d: Cursor<'u>) -> Result<()> {
         let (_, from) = taken_apart(d).ok_or_else(|| unsupported(d))?;
         let (t, by_reference) = whole_type(d);
-        if d.storage() == CX_SC_Static || d.is_thread_local() {
+        if d.is_static() {
             return Err(unsupported(d));
         }
         if by_reference && self.is_temporary(from) && returns_reference(from) {

@@ -18,11 +18,11 @@ impl<'u> Lower<'u, '_> {
         let name = d.spelling();
         let refuse = |why: &str| Err(problem(codes::GLOBAL, format!("'{name}' {why}"), at));
         if !is_reached(d) {
-            return refuse(match d.storage() {
-                CX_SC_Static => {
+            return refuse(match d.is_static() {
+                true => {
                     "is static in a function or a class, and may keep a value from one call to the next"
                 }
-                _ => "belongs to a function or a class, where no other code can reach it",
+                false => "belongs to a function or a class, where no other code can reach it",
             });
         }
         if d.is_thread_local() {
