@@ -349,7 +349,16 @@ fn killed_at_any_time() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(whole * part / 1000);
+        match round % 2 {
+            0 => std::thread::sleep(whole * part / 1000),
+            // However busy the machine is, some are killed when a part has been written.
+            _ => {
+                let written = || Cache::at(cache.path()).size().results > 0;
+                while !written() && child.try_wait().unwrap().is_none() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         let what = format!("round {round}, at {part}/1000");
@@ -376,7 +385,7 @@ fn killed_at_any_time() {
             assert_eq!(Cache::at(cache.path()).size().results, 2, "{what}");
         }
     }
-    assert!(kept_by_killed > 0, "all were killed too early");
+    assert!(kept_by_killed > 0, "nothing was written");
 }
 
 #[test]

@@ -58,16 +58,34 @@ pub fn equal(ctx: &mut Context, a: &ElemRef, b: &ElemRef) -> Equality {
         bound: BTreeSet::new(),
         divisors: BTreeSet::new(),
         divides_more: false,
+        gave_up: false,
         cases: 0,
     };
     let same = normal.equal(a, b);
-    let more = normal.divides_more;
+    let more = normal.divides_more || normal.gave_up && divides_otherwise(a, b);
     ctx.forget(mark);
     match (more, same) {
         (true, _) => Equality::DividesMore,
         (false, true) => Equality::Shown,
         (false, false) => Equality::Open,
     }
+}
+
+/// Whether the second one divides by anything that the first one doesn't divide by in the same words.
+fn divides_otherwise(a: &ElemRef, b: &ElemRef) -> bool {
+    let divisors = |e: &ElemRef| {
+        let mut all = BTreeSet::new();
+        canon::elem(e).visit(&mut |x| {
+            if let Elem::Binary(BinOp::Divide, _, d) = &**x
+                && d.ty().is_float()
+                && !matches!(&**d, Elem::Const(v) if v.as_f64() != 0.0)
+            {
+                all.insert(d.to_string());
+            }
+        });
+        all
+    };
+    !divisors(b).is_subset(&divisors(a))
 }
 
 /// Why there is no normal form (yet).
@@ -95,6 +113,8 @@ struct Normaliser<'a, 's> {
     divisors: BTreeSet<String>,
     /// The second one divides by more.
     divides_more: bool,
+    /// There was no normal form to see that by.
+    gave_up: bool,
     cases: usize,
 }
 
@@ -102,8 +122,14 @@ impl Normaliser<'_, '_> {
     fn equal(&mut self, a: &ElemRef, b: &ElemRef) -> bool {
         match self.difference(a, b) {
             Ok(d) => d.is_zero() || self.without_denominators(d).is_some_and(|d| d.is_zero()),
-            Err(Stop::GiveUp) => false,
-            Err(Stop::Case(_)) if self.cases == MAX_CASES => false,
+            Err(Stop::GiveUp) => {
+                self.gave_up = true;
+                false
+            }
+            Err(Stop::Case(_)) if self.cases == MAX_CASES => {
+                self.gave_up = true;
+                false
+            }
             Err(Stop::Case(condition)) => {
                 self.cases += 1;
                 let both = [true, false].into_iter().all(|truth| {
