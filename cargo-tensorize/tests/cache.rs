@@ -336,7 +336,7 @@ fn killed_at_any_time() {
     // What is killed leaves its scratch files.
     let left = tempfile::tempdir().unwrap();
     let mut kept_by_killed = 0;
-    for round in 0..50 {
+    for round in 0..30 {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
