@@ -22,6 +22,7 @@ pub fn record(
     hashes: &Hashes,
     either_sign: bool,
     z3: &str,
+    settings: &Settings,
 ) -> (Record, BTreeMap<String, String>) {
     let r = &kernel.report;
     let text = |s: &str| (!s.is_empty()).then(|| s.to_owned());
@@ -32,6 +33,7 @@ pub fn record(
     record.why = r.why.clone();
     record.guards = r.guards.clone();
     record.z3 = text(z3);
+    record.least_share = settings.least_share;
     record.summary = text(&r.summary);
     record.prototype = kernel
         .signature

@@ -80,14 +80,7 @@ fn what_is_needed_and_missing_is_a_failure_with_its_command() {
 
 /// A program that says this.
 fn says(dir: &Path, name: &str, words: &str) -> String {
-    let path = dir.join(name);
-    common::write(
-        dir,
-        name,
-        &format!("#!/bin/sh\ncat <<'END'\n{words}\nEND\n"),
-    );
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&path, mode).unwrap();
+    let path = common::program(dir, name, &format!("cat <<'END'\n{words}\nEND"));
     path.to_str().unwrap().to_owned()
 }
 
@@ -226,16 +219,8 @@ fn devices_and_what_is_optional_are_listed() {
 #[test]
 fn a_tool_that_lies_about_itself_is_missing() {
     let dir = tempfile::tempdir().unwrap();
-    common::write(
-        dir.path(),
-        "z3",
-        "#!/bin/sh\necho 'Z3 version 4.8.12 - 64 bit'\n",
-    );
-    let path = dir.path().join("z3");
-    let mut mode = std::fs::metadata(&path).unwrap().permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
-    std::fs::set_permissions(&path, mode).unwrap();
-    let out = doctor(&[("TENSORIZE_Z3", path.to_str().unwrap())], &[]);
+    let z3 = says(dir.path(), "z3", "Z3 version 4.8.12 - 64 bit");
+    let out = doctor(&[("TENSORIZE_Z3", &z3)], &[]);
     assert_eq!(code(&out), 101);
     assert!(stdout(&out).contains("4.8.12"), "{}", stdout(&out));
 }

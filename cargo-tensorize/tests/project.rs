@@ -196,15 +196,12 @@ fn as_many_threads_work_as_are_asked_for_and_all_find_the_same() {
     let kernels = ["f", "ff", "fff", "ffff"].map(loops).concat();
     let manifest = common::MANIFEST.replace("kernels = [\"c/k.c::named\"]\n", "");
     let solvers = tempfile::tempdir().unwrap();
-    let z3 = solvers.path().join("z3");
     let script = format!(
-        "#!/bin/sh\nif [ \"$1\" = -in ]; then touch {}/started.$$; sleep 1; fi\nexec {} \"$@\"\n",
+        "if [ \"$1\" = -in ]; then touch {}/started.$$; sleep 1; fi\nexec {} \"$@\"",
         solvers.path().display(),
         tensorize_prove::solver::find().display()
     );
-    fs::write(&z3, script).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&z3, mode).unwrap();
+    let z3 = common::program(solvers.path(), "z3", &script);
     let done = |jobs: &str| {
         let p = project(&format!("#include \"tensorize.h\"\n{kernels}"));
         write(p.path(), "Cargo.toml", &manifest);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{code, project, stderr, stdout, tensorize, write};
+use common::{code, program, project, stderr, stdout, tensorize, write};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -67,15 +67,6 @@ fn colours_are_for_terminals_that_want_them() {
     assert!(stderr(&forced).contains(escape));
 }
 
-/// A shell script that can be run; its path.
-fn program(dir: &Path, name: &str, script: &str) -> String {
-    let path = dir.join(name);
-    write(dir, name, &format!("#!/bin/sh\n{script}\n"));
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&path, mode).unwrap();
-    path.to_str().unwrap().to_owned()
-}
-
 /// A proposer that takes its time makes any kernel take longer than a second.
 #[test]
 fn what_takes_long_has_a_bar_at_a_terminal_and_nowhere_else() {
@@ -109,9 +100,11 @@ fn so_has_a_proof_made_once_more_a_second_solver_and_a_remote_cache() {
     // It tells truth from falsehood on the two files that it is tried with, and confirms all others.
     let cvc5 = "sleep 0.3; grep -q '(assert (> x 0))' \"$1\" && echo sat || echo unsat";
     let remote = "sleep 2; echo '{\"found\":{},\"refused\":{},\"failed\":null}'";
-    let z3 = program(p.path(), "z3", &z3);
-    let cvc5 = program(p.path(), "cvc5", cvc5);
-    let remote = program(p.path(), "remote", remote);
+    let [z3, cvc5, remote] =
+        [("z3", &*z3), ("cvc5", cvc5), ("remote", remote)].map(|(name, script)| {
+            let path = program(p.path(), name, script);
+            path.to_str().unwrap().to_owned()
+        });
     for (args, set, bar) in [
         (
             "explain scale",

@@ -8,11 +8,11 @@
 //! Besides the laws of a field these laws are used, each a [`Law`] that `tests/laws.rs` tests:
 //! [`SUM_ONE_MORE`], [`SUM_OF_SUM`], [`SUM_FACTOR`], [`SUM_OF_ONES`], [`SUM_REVERSED`], [`PRODUCT_OF_SAME`],
 //! [`POWER_ONE_MORE`], [`EXP_OF_SUM`], [`EXP_OF_ZERO`], [`LARGER`] and [`SMALLER`]. Division by zero is left
-//! open: nothing is concluded about it but that it is a function of its divisor, up to a factor that is not zero. What stands
-//! for a kernel divides by nothing else than the kernel does, unless that is shown not to be zero.
+//! open: nothing is concluded about it but that it is a function of its divisor, up to a factor that is not zero.
 
 use crate::canon;
 use crate::context::Context;
+use divisors::Divisors;
 use num_rational::BigRational;
 use poly::{Atom, Condition, Function, Mono, Poly, accumulator, number};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +22,7 @@ use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
+mod divisors;
 mod laws;
 mod poly;
 
@@ -56,36 +57,17 @@ pub fn equal(ctx: &mut Context, a: &ElemRef, b: &ElemRef) -> Equality {
         ctx,
         known: BTreeMap::new(),
         bound: BTreeSet::new(),
-        divisors: BTreeSet::new(),
-        divides_more: false,
-        gave_up: false,
+        divisors: Divisors::default(),
         cases: 0,
     };
     let same = normal.equal(a, b);
-    let more = normal.divides_more || normal.gave_up && divides_otherwise(a, b);
+    let more = normal.divisors.second_has_more(a, b);
     ctx.forget(mark);
     match (more, same) {
         (true, _) => Equality::DividesMore,
         (false, true) => Equality::Shown,
         (false, false) => Equality::Open,
     }
-}
-
-/// Whether the second one divides by anything that the first one doesn't divide by in the same words.
-fn divides_otherwise(a: &ElemRef, b: &ElemRef) -> bool {
-    let divisors = |e: &ElemRef| {
-        let mut all = BTreeSet::new();
-        canon::elem(e).visit(&mut |x| {
-            if let Elem::Binary(BinOp::Divide, _, d) = &**x
-                && d.ty().is_float()
-                && !matches!(&**d, Elem::Const(v) if v.as_f64() != 0.0)
-            {
-                all.insert(d.to_string());
-            }
-        });
-        all
-    };
-    !divisors(b).is_subset(&divisors(a))
 }
 
 /// Why there is no normal form (yet).
@@ -109,12 +91,7 @@ struct Normaliser<'a, 's> {
     known: BTreeMap<Condition, bool>,
     /// Variables and accumulators of the folds around here.
     bound: BTreeSet<Sym>,
-    /// What has been divided by that may be zero, without the names of bound variables.
-    divisors: BTreeSet<String>,
-    /// The second one divides by more.
-    divides_more: bool,
-    /// There was no normal form to see that by.
-    gave_up: bool,
+    divisors: Divisors,
     cases: usize,
 }
 
@@ -122,15 +99,7 @@ impl Normaliser<'_, '_> {
     fn equal(&mut self, a: &ElemRef, b: &ElemRef) -> bool {
         match self.difference(a, b) {
             Ok(d) => d.is_zero() || self.without_denominators(d).is_some_and(|d| d.is_zero()),
-            Err(Stop::GiveUp) => {
-                self.gave_up = true;
-                false
-            }
-            Err(Stop::Case(_)) if self.cases == MAX_CASES => {
-                self.gave_up = true;
-                false
-            }
-            Err(Stop::Case(condition)) => {
+            Err(Stop::Case(condition)) if self.cases < MAX_CASES => {
                 self.cases += 1;
                 let both = [true, false].into_iter().all(|truth| {
                     let mark = self.ctx.mark();
@@ -156,6 +125,10 @@ impl Normaliser<'_, '_> {
                 self.cases -= 1;
                 both
             }
+            Err(_) => {
+                self.divisors.are_unknown();
+                false
+            }
         }
     }
 
@@ -172,25 +145,19 @@ impl Normaliser<'_, '_> {
     }
 
     fn difference(&mut self, a: &ElemRef, b: &ElemRef) -> Result<Poly, Stop> {
-        self.divisors.clear();
-        let left = self.normal(a)?;
-        let of_first = std::mem::take(&mut self.divisors);
-        let right = self.normal(b)?;
-        self.divides_more |= !self.divisors.is_subset(&of_first);
+        self.divisors.take();
+        let (left, first) = (self.normal(a)?, self.divisors.take());
+        let (right, second) = (self.normal(b)?, self.divisors.take());
+        self.divisors.compare(&first, &second);
         Ok(left.minus(&right))
     }
 
     /// Notes what is divided by, unless it can't be zero.
     fn note_divisor(&mut self, divisor: &Poly) {
         let divisor = unit(divisor);
-        if divisor.as_constant().is_some() || self.is_not_zero(&divisor) {
-            return;
+        if divisor.as_constant().is_none() && !self.is_not_zero(&divisor) {
+            self.divisors.note(&divisor, &self.bound);
         }
-        let mut text = format!("{divisor:?}");
-        for name in &self.bound {
-            text = text.replace(&**name, "_");
-        }
-        self.divisors.insert(text);
     }
 
     /// Times every divisor that is shown not to be zero, as often as it divides anything.

@@ -1,5 +1,6 @@
 //! The laws that `real::equal` uses are laws: those about sums by induction over the steps (the solver proves
-//! base and step), the others on numbers. And what `real::equal` takes for equal is equal, on random expressions.
+//! base and step), the others on numbers. What `real::equal` takes for equal is equal, on random expressions, and divides by
+//! nothing that may be zero and that the other side doesn't divide by.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -393,4 +394,57 @@ fn what_is_taken_for_equal_is_equal() {
         equals > 900 && differ > 300,
         "{equals} equal, {differ} different"
     );
+}
+
+/// Where a divisor is zero, the machine has no number, whatever the laws of a field say.
+#[test]
+fn nothing_divides_by_more() {
+    use Equality::{DividesMore, Shown};
+    let mut solver = solver();
+    let x = |i: i128| Elem::read("x", ScalarType::F64, Idx::constant(i));
+    let n = Elem::of_idx(ScalarType::F64, sym("n"));
+    let pair = |op, a: &ElemRef, b: &ElemRef| Elem::binary(op, a.clone(), b.clone());
+    let divide = |a: &ElemRef, b: &ElemRef| pair(BinOp::Divide, a, b);
+    let (zero, two) = (float(0.0), float(2.0));
+    let quotient = divide(&x(1), &x(0));
+    let nothing = pair(BinOp::Subtract, &quotient, &quotient);
+    // So many terms that no normal form is looked for.
+    let sum = (2..24).map(x).reduce(|a, b| pair(BinOp::Add, &a, &b));
+    let sum = sum.expect("some");
+    let cube = pair(BinOp::Multiply, &pair(BinOp::Multiply, &sum, &sum), &sum);
+    let twice = |a: &ElemRef| pair(BinOp::Multiply, &two, a);
+    let times_n = pair(BinOp::Multiply, &x(1), &n);
+    // Each round divides by another one of the same, whatever the counter is called.
+    let of_all = |name: &str, by: &dyn Fn(&ElemRef) -> ElemRef| -> ElemRef {
+        let (acc, var) = (
+            Sym::from(format!("s'{name}")),
+            Sym::from(format!("j'{name}")),
+        );
+        let own: ElemRef = Arc::new(Elem::Acc(acc.clone(), ScalarType::F64));
+        let at = |i: i128| {
+            let index = &Idx::sym(var.clone()) + &Idx::constant(i);
+            Elem::read("x", ScalarType::F64, index)
+        };
+        let term = divide(&by(&at(0)), &by(&at(1)));
+        let step = pair(BinOp::Add, &own, &term);
+        let fold = Fold::new(acc, var.clone(), sym("n"), float(0.0), step);
+        Arc::new(Elem::Fold(Arc::new(fold)))
+    };
+    let quotients = of_all("1", &|x| x.clone());
+    for (least, a, b, expected) in [
+        (0, &zero, divide(&zero, &x(0)), DividesMore),
+        (0, &x(1), pair(BinOp::Add, &x(1), &nothing), DividesMore),
+        (0, &divide(&zero, &x(0)), zero.clone(), Shown),
+        (0, &quotient, divide(&twice(&x(1)), &twice(&x(0))), Shown),
+        (0, &x(1), divide(&times_n, &n), DividesMore),
+        (1, &x(1), divide(&times_n, &n), Shown),
+        (0, &cube, pair(BinOp::Add, &cube, &nothing), DividesMore),
+        (0, &quotients, of_all("2", &twice), Shown),
+    ] {
+        let params = BTreeMap::from([(Sym::from("n"), ScalarType::I32)]);
+        let mut ctx = Context::new(&mut solver, params, vec![]);
+        ctx.assume_non_negative(&(&sym("n") - &Idx::constant(least)));
+        let found = equal(&mut ctx, a, &b);
+        assert_eq!(found, expected, "n >= {least}\n{a}\n{b}");
+    }
 }

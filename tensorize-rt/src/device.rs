@@ -20,7 +20,7 @@ mod listed;
 #[cfg(feature = "opencl")]
 mod opencl;
 
-pub use listed::{Found, Part};
+pub use listed::{Component, Details};
 
 /// What compiles and runs the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

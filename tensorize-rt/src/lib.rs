@@ -36,7 +36,7 @@ mod worker;
 
 pub use call::{Block, Call, Misfit, RowRange, equally_spaced, row_range, rows_apart};
 pub use choice::{Choice, choice, set_choice};
-pub use device::{Api, Found, Part};
+pub use device::{Api, Component, Details};
 pub use elsewhere::{Extent, run_elsewhere};
 pub use error::Error;
 pub use kernel::{Code, Kernel, Library, Route, Target, Tier, warm_up};

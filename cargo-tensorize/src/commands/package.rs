@@ -270,7 +270,7 @@ fn one_package(
                     .fail(Status::Error, d.help("give one of them another name"));
             } else if mode == Mode::Store {
                 // One that can't be written does not take the others along.
-                let (record, sources) = f.record(&kernel, &all.z3_version);
+                let (record, sources) = f.record(&kernel, settings, &all.z3_version);
                 let saved = store.save(&record, &sources);
                 written = written.and(saved.map(|_| ()).map_err(|e| cannot_write(&e)));
                 shared.keep(&f.question(settings, &all.z3_version), &record, &sources);
@@ -278,6 +278,7 @@ fn one_package(
                 entries.get(kernel.report.name.as_str()).copied(),
                 f,
                 &kernel,
+                settings,
                 &all.z3_version,
             ) {
                 all.out_of_date.push(kernel.report.name.clone());
@@ -361,9 +362,15 @@ fn cannot_write(e: &std::io::Error) -> Box<Diagnostic> {
 }
 
 /// Whether the store has what was just found out. A measured error differs from run to run.
-fn same_result(entry: Option<&Entry>, f: &Found, kernel: &Kernel, z3: &str) -> bool {
+fn same_result(
+    entry: Option<&Entry>,
+    f: &Found,
+    kernel: &Kernel,
+    settings: &Settings,
+    z3: &str,
+) -> bool {
     let Some(entry) = entry else { return false };
-    let (mut new, mut sources) = f.record(kernel, z3);
+    let (mut new, mut sources) = f.record(kernel, settings, z3);
     let mut old = entry.record.clone();
     // Nor is it another result if the kernel stands elsewhere, since what is above it has grown.
     let place = |r: &Record| format!("{}:{}", r.file, r.line);

@@ -197,15 +197,8 @@ fn what_the_environment_tells_the_compiler_is_read_as_well() {
         float s = 0;\nfor (int i = 0; i < n; i++) s += a[i] * b[i];\nreturn s;\n}\n";
     std::fs::write(dir.path().join("k.c"), text).unwrap();
     let lift = |flags: &str| {
-        let args = [
-            "lift",
-            "k.c",
-            "--no-differential",
-            "--message-format",
-            "json",
-        ];
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"));
-        command.args(args).current_dir(dir.path());
+        command.args(LIFT_K).current_dir(dir.path());
         json(&command.env("CFLAGS", flags).output().unwrap())
     };
     let plain = lift("-O2 -g");
@@ -343,6 +336,15 @@ fn a_solver_that_dies_once_takes_nothing() {
     }
 }
 
+/// Lifts `k.c`, told in JSON.
+const LIFT_K: [&str; 5] = [
+    "lift",
+    "k.c",
+    "--no-differential",
+    "--message-format",
+    "json",
+];
+
 /// Lifts a kernel with this shell script in the place of Z3.
 fn with_solver(dir: &Path, args: &[&str], body: &str) -> Output {
     let (z3, kernel) = (dir.join("z3"), dir.join("k.c"));
@@ -408,6 +410,20 @@ fn a_kernel_that_takes_too_long_is_unproven_and_says_what_was_open() {
         "{f}"
     );
     assert_eq!(kernel(&lines, "g")["status"], "proven", "the others go on");
+}
+
+/// A search by halves has no number of rounds that is found: that is why it is not proven, and not what it might call.
+#[test]
+fn a_search_is_not_proven_for_its_rounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let c = "int f(const int *a, int n, int v) { int lo = 0, hi = n;
+         while (lo < hi) { int m = (lo + hi) / 2; if (a[m] < v) lo = m + 1; else hi = m; } return lo; }";
+    std::fs::write(dir.path().join("k.c"), c).unwrap();
+    let lines = json(&tensorize_in(dir.path(), &LIFT_K));
+    let f = kernel(&lines, "f");
+    assert_eq!(f["status"], "unproven", "{f}");
+    let why = f["why"].as_str().unwrap();
+    assert!(why.contains("how many rounds a loop takes at most"), "{f}");
 }
 
 /// Long functions and deep nests are proven in time; what does explode ends at the limit. `cargo xtask bench size` prints the curve.

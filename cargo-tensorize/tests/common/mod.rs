@@ -37,6 +37,15 @@ pub fn write(dir: &Path, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
+/// A shell script in a folder that can be run; its path.
+pub fn program(dir: &Path, name: &str, script: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    write(dir, name, &format!("#!/bin/sh\n{script}\n"));
+    let path = dir.join(name);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
 /// A package of these kernels.
 pub fn project(kernels: &str) -> TempDir {
     let dir = tempfile::tempdir().unwrap();

@@ -41,15 +41,12 @@ fn a_name_whose_address_nobody_tells() {
         .status();
     assert!(made.unwrap().success());
     // For the program that asks the network, and no other.
-    let program = folder.path().join("remote");
     let script = format!(
-        "#!/bin/sh\nLD_PRELOAD={} exec {} \"$@\"\n",
+        "LD_PRELOAD={} exec {} \"$@\"",
         folder.path().join("names.so").display(),
         PROGRAM.display()
     );
-    fs::write(&program, script).unwrap();
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = common::program(folder.path(), "remote", &script);
     let somebody = Person::new();
     let (dir, out) = on_a_new_machine("http://results.example.org/results", |c| {
         c.env("TENSORIZE_REMOTE_KEY_FILE", somebody.secret())

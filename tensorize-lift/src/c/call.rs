@@ -3,9 +3,7 @@
 use super::codes;
 use super::ffi::Cursor;
 use super::flatten::StructArgument;
-use super::lower::{
-    ExitKind, Frame, Lower, Result, Variable, convert, peeled, problem, scalar_type,
-};
+use super::lower::{ExitKind, Frame, Lower, Result, convert, peeled, problem, scalar_type};
 use super::types::{self, Ty};
 use super::{math, memory, simd};
 use clang_sys::*;
@@ -305,7 +303,7 @@ impl<'u> Lower<'u, '_> {
         let (_, body) = super::cpp::lambda::parts(definition);
         let body =
             body.ok_or_else(|| problem(codes::UNKNOWN_CALL, format!("'{name}' has no body"), c))?;
-        let known: std::collections::HashSet<_> = self.pointers.keys().cloned().collect();
+        let known = self.known_pointers();
         self.bind_parameters(c, definition, values)?;
         let members = self.returned_members(definition);
         let (dest, object) = match home {
@@ -364,9 +362,7 @@ impl<'u> Lower<'u, '_> {
         self.exits = outer;
         self.postpone = postpone;
         self.frames.pop();
-        // The helper's own pointers are gone; its next call starts afresh.
-        self.pointers
-            .retain(|d, _| known.contains(d) || matches!(d, Variable::Member(_)));
+        self.forget_pointers(&known);
         let returns = result.is_some() || vector.is_some() || members.is_some();
         if falls? && (returns || object.is_some()) {
             let message = format!("'{name}' can end without returning a value");

@@ -35,7 +35,7 @@ codes! {
     VARIADIC = "TZ0212", "a variadic function",
         "Give the function a fixed number of parameters.";
     RECORD = "TZ0213", "a use of a struct or union that is not supported",
-        "Structs can be parameters, by value or by pointer, with numbers, pointers, tables of rows, arrays and structs in them, and so can arrays of structs, of which members that are numbers can be read and written. Pass anything else as parameters of its own.";
+        "Structs can be parameters, by value or by pointer, and variables, with numbers, pointers, tables of rows, arrays and structs in them, and so can arrays of structs, of which members that are numbers can be read and written. Pass anything else as parameters of its own.";
     VLA = "TZ0214", "a local array of variable length",
         "Give it a constant length, or pass it in.";
     GLOBAL = "TZ0215", "a global or static variable",

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Device, Found, GROUP, Given, Module, Next, Part, Places, Trouble};
+use super::{Component, Details, Device, GROUP, Given, Module, Next, Places, Trouble};
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg,
@@ -34,10 +34,10 @@ fn libraries() -> (bool, bool) {
 }
 
 /// The driver and its devices, and the compiler.
-pub(super) fn parts() -> Vec<Part> {
-    let part = |name, found: Result<Found, String>| Part { name, found };
+pub(super) fn parts() -> Vec<Component> {
+    let part = |name, found: Result<Details, String>| Component { name, found };
     let library = |version| {
-        Ok(Found {
+        Ok(Details {
             version,
             whose: String::new(),
         })
@@ -59,7 +59,7 @@ pub(super) fn parts() -> Vec<Part> {
     all.extend(devices.map(|n| {
         let device = CudaContext::new(n).and_then(|context| {
             let (major, minor) = context.compute_capability()?;
-            Ok(Found {
+            Ok(Details {
                 version: format!("compute capability {major}.{minor}"),
                 whose: context.name()?,
             })

@@ -1,19 +1,19 @@
-//! What there is of a target's drivers and devices, for whoever asks why nothing runs on it. Nothing is started.
+//! What there is of a target's drivers, compilers and devices, for whoever asks why nothing runs on it. Nothing is started.
 
 use super::Api;
 
 /// A driver, a compiler or a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct Component {
     /// As people call it.
     pub name: &'static str,
     /// What it says of itself, or why it is not there.
-    pub found: Result<Found, String>,
+    pub found: Result<Details, String>,
 }
 
 /// What is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Details {
     /// Its version.
     pub version: String,
     /// The device's name and who drives it; empty for a library.
@@ -22,7 +22,7 @@ pub struct Found {
 
 impl Api {
     /// All that a call needs, whether it is there or not.
-    pub fn parts(self) -> Vec<Part> {
+    pub fn parts(self) -> Vec<Component> {
         match self {
             #[cfg(feature = "opencl")]
             Api::OpenCl => super::opencl::parts(),

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Device, Found, GROUP, Given, Module, Next, Part, Places, Trouble};
+use super::{Component, Details, Device, GROUP, Given, Module, Next, Places, Trouble};
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::{
@@ -34,8 +34,8 @@ struct OpenCl {
 }
 
 /// Every device of every driver, or why there is none.
-pub(super) fn parts() -> Vec<Part> {
-    let part = |found| Part {
+pub(super) fn parts() -> Vec<Component> {
+    let part = |found| Component {
         name: "OpenCL",
         found,
     };
@@ -50,7 +50,7 @@ pub(super) fn parts() -> Vec<Part> {
     };
     let devices = ids.into_iter().map(opencl3::device::Device::new);
     let parts = devices.map(|d| {
-        part(Ok(Found {
+        part(Ok(Details {
             version: said([d.version(), d.driver_version()]),
             whose: said([d.name(), d.vendor()]),
         }))

@@ -3,7 +3,7 @@
 use super::Check;
 use super::tools::{install, lines};
 use std::path::Path;
-use tensorize_rt::{Api, Part};
+use tensorize_rt::{Api, Component};
 
 /// The processor, and every device whose driver answers.
 pub(super) fn devices() -> Vec<Check> {
@@ -47,7 +47,7 @@ pub(super) fn devices() -> Vec<Check> {
     all
 }
 
-fn open_cl(part: Part) -> Check {
+fn open_cl(part: Component) -> Check {
     let check = Check::new(part.name, "the target opencl");
     match part.found {
         Ok(found) => check.found(found.version, placed(&found.whose, "libOpenCL.so")),
@@ -57,7 +57,7 @@ fn open_cl(part: Part) -> Check {
 }
 
 /// Without a driver there is no GPU that its compiler could be for.
-fn of_cuda(part: Part, driver: bool) -> Check {
+fn of_cuda(part: Component, driver: bool) -> Check {
     let library = match part.name {
         "NVRTC" => "libnvrtc.so",
         _ => "libcuda.so",

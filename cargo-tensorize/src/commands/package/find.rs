@@ -56,8 +56,6 @@ pub(super) struct Found {
     pub(super) either_sign: bool,
     /// The C compiler's version.
     compiler: String,
-    /// What splits were asked for.
-    least_share: Option<f64>,
 }
 
 impl Found {
@@ -65,11 +63,14 @@ impl Found {
         &self.job.parsed.name
     }
 
-    pub(super) fn record(&self, kernel: &Kernel, z3: &str) -> (Record, BTreeMap<String, String>) {
-        let of = (&self.file, &self.hashes, self.either_sign);
-        let (mut record, sources) = stored::record(kernel, of.0, of.1, of.2, z3);
-        record.least_share = self.least_share;
-        (record, sources)
+    pub(super) fn record(
+        &self,
+        kernel: &Kernel,
+        settings: &Settings,
+        z3: &str,
+    ) -> (Record, BTreeMap<String, String>) {
+        let (hashes, either_sign) = (&self.hashes, self.either_sign);
+        stored::record(kernel, &self.file, hashes, either_sign, z3, settings)
     }
 
     pub(super) fn question<'a>(&'a self, settings: &'a Settings, z3: &'a str) -> Question<'a> {
@@ -160,7 +161,7 @@ pub(super) fn find_kernels<'e>(
                 let name = config::relative_to(&package.dir, Path::new(&file.name));
                 found.extend(
                     jobs.into_iter()
-                        .map(|job| in_file(job, &name, &seen, settings, current)),
+                        .map(|job| in_file(job, &name, &seen, current)),
                 );
             }
             Err(why) if !jobs.is_empty() => {
@@ -203,13 +204,7 @@ fn all_stored<'e>(
     (!stored.is_empty()).then_some(stored)
 }
 
-fn in_file<'e>(
-    job: Job,
-    file: &str,
-    seen: &Preprocessed,
-    settings: &Settings,
-    current: Current<'_, 'e>,
-) -> InFile<'e> {
+fn in_file<'e>(job: Job, file: &str, seen: &Preprocessed, current: Current<'_, 'e>) -> InFile<'e> {
     let hashes = seen.hashes_of(&job.parsed.name);
     if let Some(entry) = current(file, &job.parsed.name, &hashes) {
         let span = Span {
@@ -225,7 +220,6 @@ fn in_file<'e>(
         // libclang gives such literals the sign that it was built with.
         either_sign: !seen.text.contains("L'"),
         compiler: seen.compiler.clone(),
-        least_share: settings.least_share,
         job,
     }))
 }

@@ -4,7 +4,7 @@
 
 use super::super::call;
 use super::super::ffi::Cursor;
-use super::super::lower::{Frame, Lower, Result, Variable, operands, peeled};
+use super::super::lower::{Frame, Lower, Result, operands, peeled};
 use super::super::operator::{self, Unary};
 use super::super::place::{Place, Pointer};
 use super::super::types::{self, Ty};
@@ -127,7 +127,7 @@ impl<'u> Lower<'u, '_> {
             false => (None, c.arguments()),
         };
         let values = self.given_arguments(definition, arguments)?;
-        let known: std::collections::HashSet<_> = self.pointers.keys().cloned().collect();
+        let known = self.known_pointers();
         self.bind_parameters(c, definition, values)?;
         self.frames.push(Frame {
             function: definition,
@@ -142,8 +142,7 @@ impl<'u> Lower<'u, '_> {
         });
         let value = value(self);
         self.frames.pop();
-        self.pointers
-            .retain(|d, _| known.contains(d) || matches!(d, Variable::Member(_)));
+        self.forget_pointers(&known);
         value
     }
 }

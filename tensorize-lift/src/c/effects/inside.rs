@@ -62,7 +62,7 @@ fn returned_address(c: Cursor<'_>) -> Option<Cursor<'_>> {
 }
 
 /// What nobody else looks at while a piece of code runs.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub(super) enum Own<'u> {
     Nothing,
     /// The variables of the function whose body it is.
@@ -106,11 +106,10 @@ fn is_own<'u>(place: Cursor<'u>, own: Own<'u>) -> bool {
             here && !outlives_calls(d) && matches!(held, CXType_Record | CXType_ConstantArray)
         }),
         CXCursor_MemberRefExpr => {
-            let refers = p.ty().canonical().kind() == CXType_LValueReference
-                || p.referenced().is_none_or(|f| {
-                    f.kind() != CXCursor_FieldDecl
-                        || f.ty().canonical().kind() == CXType_LValueReference
-                });
+            let refers = p.referenced().is_none_or(|f| {
+                f.kind() != CXCursor_FieldDecl
+                    || f.ty().canonical().kind() == CXType_LValueReference
+            });
             let of_this = base.is_none_or(|b| peeled(b).kind() == CXCursor_CXXThisExpr);
             !refers
                 && match of_this {

@@ -21,7 +21,7 @@ use tensorize_ir::scalar::ScalarType;
 const MAX_DEPTH: usize = 8;
 
 /// A struct or a row of more numbers than that is not copied number by number.
-const MOST_NUMBERS: u64 = 64;
+pub(super) const MOST_NUMBERS: u64 = 64;
 
 /// What is written in a class, or in the template that it is an instance of.
 pub(super) fn written<'u>(declaration: Cursor<'u>) -> Vec<Cursor<'u>> {

@@ -236,9 +236,7 @@ impl<'u> Lower<'u, '_> {
                 let of = self.element(e)?;
                 self.values_of_element(&of, e.ty(), e)
             }
-            _ if super::is_object(e.ty()) && super::stored::is_of_fixed_size(e.ty()) => {
-                self.values_of_object(e)
-            }
+            _ if super::stored::is_of_fixed_size(e.ty()) => self.values_of_object(e),
             CXCursor_CXXFunctionalCastExpr
             | CXCursor_CXXStaticCastExpr
             | CXCursor_CStyleCastExpr => match operands(e)[..] {
@@ -337,7 +335,7 @@ impl<'u> Lower<'u, '_> {
     /// The numbers of `{ 1, 2 }` or `{ .y = 2, .x = 1 }`; those that are left out are zero.
     fn listed(&mut self, list: Cursor<'u>, declaration: Cursor<'u>) -> Result<Vec<Expr>> {
         let fields = element::members(declaration);
-        let given = given(list, &fields)?;
+        let given = by_field(list, &fields)?;
         let mut out = Vec::new();
         for (field, value) in fields.into_iter().zip(given) {
             match (types::read(field.ty()), value) {
@@ -449,7 +447,7 @@ impl<'u> Lower<'u, '_> {
 }
 
 /// What `{ 1, 2 }` or `{ .y = 2, .x = 1 }` gives each of these fields.
-pub(super) fn given<'u>(
+pub(super) fn by_field<'u>(
     list: Cursor<'u>,
     fields: &[Cursor<'u>],
 ) -> Result<Vec<Option<Cursor<'u>>>> {

@@ -1,6 +1,6 @@
 //! Objects of the function's own that hold arrays, vectors, spans or pointers besides numbers, as a matrix, an image or a view
-//! of one does: each number is a variable, each array an array, each vector a sequence, from when it is made, and each pointer
-//! a pointer variable. What the kernel returns is built where its caller gets it.
+//! of one does: each number is a variable, each array an array, each vector a sequence, from when it is made, each pointer a
+//! pointer variable, and each reference another name. What the kernel returns is built where its caller gets it.
 
 use super::first_value::{First, first_value, is_constructed, names_a_member};
 use super::result::Returned;
@@ -11,7 +11,7 @@ use crate::c::cpp::class::{Class, in_std};
 use crate::c::cpp::method::{This, is_implied};
 use crate::c::cpp::seq::{Seq, int};
 use crate::c::ffi::{Cursor, Type};
-use crate::c::lower::{Base, Lower, Result, Variable, operands, peeled, problem};
+use crate::c::lower::{Lower, Result, Variable, operands, peeled, problem};
 use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
@@ -68,14 +68,14 @@ pub(super) fn held(field: Cursor<'_>) -> Option<Held> {
         Ty::Class(Class::Vector(inner)) if is_fixed(&inner) => Some(Held::Vector(*inner)),
         Ty::Class(Class::Span(..)) => Some(Held::Span),
         Ty::Pointer(to) if points_to_elements(&to) => Some(Held::Pointer),
-        Ty::Reference(to) if is_object_of_numbers(&to) => Some(Held::Reference(*to)),
+        Ty::Reference(to) if is_number_or_row(&to) => Some(Held::Reference(*to)),
         t @ (Ty::Array(..) | Ty::Class(Class::Array(..))) if is_fixed(&t) => Some(Held::Array(t)),
         _ => None,
     }
 }
 
 /// Whether this is a number, or holds such in a row.
-fn is_object_of_numbers(t: &Ty) -> bool {
+fn is_number_or_row(t: &Ty) -> bool {
     t.as_scalar().is_some() || matches!(t, Ty::Class(_) | Ty::Array(..)) && t.is_sequence()
 }
 
@@ -281,7 +281,7 @@ impl<'u> Lower<'u, '_> {
             return Err(unsupported(list));
         }
         let fields = class.ty().fields();
-        let given = local::given(list, &fields)?;
+        let given = local::by_field(list, &fields)?;
         for (field, item) in fields.into_iter().zip(given) {
             match item {
                 Some(item) => self.set_member(to, field, item)?,
@@ -329,7 +329,7 @@ impl<'u> Lower<'u, '_> {
                 };
                 let elem = to.as_scalar().ok_or_else(|| unsupported(at))?;
                 let null = self.null_pointer(elem);
-                self.point_member(&within(object, field), null, at)
+                self.point_member(within(object, field), null, at)
             }
         }
     }
@@ -348,7 +348,7 @@ impl<'u> Lower<'u, '_> {
             Held::Number(_) => Err(unsupported(value)),
             Held::Pointer => {
                 let p = self.pointer(crate::c::initializer::braced(value)?)?;
-                self.point_member(&within(object, field), p, value)?;
+                self.point_member(within(object, field), p, value)?;
                 // What steps in it steps then.
                 self.sequence_point()
             }
@@ -364,12 +364,12 @@ impl<'u> Lower<'u, '_> {
                     true => seq,
                     false => self.settled_seq(seq)?,
                 };
-                self.hold_span(within(object, field), seq, value)
+                self.hold_elements(within(object, field), seq, value)
             }
             Held::Span => {
                 let seq = self.seq(value)?;
                 let seq = self.settled_seq(seq)?;
-                self.hold_span(within(object, field), seq, value)
+                self.hold_elements(within(object, field), seq, value)
             }
             Held::Array(_) if says_nothing(value) => Ok(()),
             Held::Array(_) => {
@@ -450,7 +450,7 @@ impl<'u> Lower<'u, '_> {
             }
             if let (Held::Pointer, Place::Array(p)) = (&held, &source) {
                 let p = p.clone().decayed();
-                self.point_member(&(to.0, [&to.1[..], &path].concat()), p, at)?;
+                self.point_member((to.0, [&to.1[..], &path].concat()), p, at)?;
                 continue;
             }
             if matches!(held, Held::Reference(_)) && !matches!(source, Place::Array(_)) {
@@ -461,7 +461,7 @@ impl<'u> Lower<'u, '_> {
             let place = (to.0, [&to.1[..], &path].concat());
             let dest = match (held, self.flat.vectors.get(&place).cloned()) {
                 (Held::Span | Held::Reference(_), _) => {
-                    self.hold_span(place, source, at)?;
+                    self.hold_elements(place, source, at)?;
                     continue;
                 }
                 (Held::Vector(_), Some(seq)) => {
@@ -485,11 +485,8 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Lets a member that is a pointer point there.
-    fn point_member(&mut self, member: &Path<'u>, p: Pointer, at: Cursor<'u>) -> Result<()> {
-        let var = self.offset_of(member, at)?;
-        let base = Base::One(p.target, p.dims);
-        self.pointers.insert(Variable::Member(member.clone()), base);
-        self.assign_var(var, p.offset)
+    fn point_member(&mut self, member: Path<'u>, p: Pointer, at: Cursor<'u>) -> Result<()> {
+        self.point(&Variable::Member(member), p, false, at)
     }
 
     /// The variable of the offset of such a member.
@@ -498,22 +495,27 @@ impl<'u> Lower<'u, '_> {
         offset.ok_or_else(|| problem(codes::POINTER_USE, "a pointer in memory is changed", at))
     }
 
+    /// The struct whose member an expression names, unless it is one in an array.
+    fn owner_of(&mut self, member: Cursor<'u>) -> Result<Option<Path<'u>>> {
+        match self.implied(member)? {
+            Some(This::Named(path)) => Ok(Some(path)),
+            Some(This::Element(_)) => Ok(None),
+            None => {
+                let base = self.base_of(member)?;
+                match self.is_in_array(base) {
+                    true => Ok(None),
+                    false => self.record(base).map(Some),
+                }
+            }
+        }
+    }
+
     /// The member that an expression names, if it is a pointer in an object of the function's own.
     pub fn own_pointer(&mut self, c: Cursor<'u>) -> Result<Option<Path<'u>>> {
         let field = self.field(c)?;
-        let owner = match self.implied(c)? {
-            Some(This::Named(path)) => path,
-            Some(This::Element(_)) => return Ok(None),
-            None => {
-                let base = self.base_of(c)?;
-                if self.is_in_array(base) {
-                    return Ok(None);
-                }
-                self.record(base)?
-            }
-        };
-        let member = within(&owner, field);
-        Ok(self.flat.offsets.contains_key(&member).then_some(member))
+        let owner = self.owner_of(c)?;
+        let member = owner.map(|owner| within(&owner, field));
+        Ok(member.filter(|m| self.flat.offsets.contains_key(m)))
     }
 
     /// Makes a member another name for a place in memory, where changes by one name and by the other are seen to be of one.
@@ -527,8 +529,8 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
-    /// Makes a member a span of these elements. Which of two it would be otherwise depends on what has run.
-    fn hold_span(&mut self, member: Path<'u>, seq: Seq, at: Cursor<'u>) -> Result<()> {
+    /// Makes a member a span of these elements, or a name for them. Which of two it would be otherwise depends on what has run.
+    fn hold_elements(&mut self, member: Path<'u>, seq: Seq, at: Cursor<'u>) -> Result<()> {
         match self.flat.vectors.insert(member, seq) {
             None => Ok(()),
             Some(_) => Err(unsupported(at)),
@@ -544,16 +546,8 @@ impl<'u> Lower<'u, '_> {
         ) {
             return Ok(None);
         }
-        let owner = match self.implied(c)? {
-            Some(This::Named(path)) => path,
-            Some(This::Element(_)) => return Ok(None),
-            None => {
-                let base = self.base_of(c)?;
-                if self.is_in_array(base) {
-                    return Ok(None);
-                }
-                self.record(base)?
-            }
+        let Some(owner) = self.owner_of(c)? else {
+            return Ok(None);
         };
         let place = within(&owner, field);
         match self.flat.vectors.get(&place) {

@@ -1,8 +1,9 @@
 //! Objects that hold numbers and arrays of a fixed length, as a vector or a small matrix does, beside those that lie in arrays:
 //! all of their numbers, one after the other.
 
-use super::object::{Held, holdings};
-use super::{Path, struct_declaration};
+use super::Path;
+use super::element::MOST_NUMBERS;
+use super::object::{Held, holdings, is_object};
 use crate::c::codes;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, peeled, problem};
@@ -10,13 +11,10 @@ use crate::c::place::{Place, Pointer};
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 
-/// Numbers of an object that is copied as a whole.
-const MOST_NUMBERS: usize = 64;
-
-/// Whether an object consists of numbers, all of which lie in itself.
+/// Whether this is an object all of whose numbers lie in itself.
 pub(super) fn is_of_fixed_size(t: Type<'_>) -> bool {
     let fixed = |h: &(Vec<Cursor<'_>>, Held)| matches!(h.1, Held::Number(_) | Held::Array(_));
-    struct_declaration(t).is_some() && holdings(t).is_some_and(|all| all.iter().all(fixed))
+    is_object(t) && holdings(t).is_some_and(|all| all.iter().all(fixed))
 }
 
 impl<'u> Lower<'u, '_> {
@@ -34,7 +32,7 @@ impl<'u> Lower<'u, '_> {
                 place => out.push(place),
             }
         }
-        match out.len() <= MOST_NUMBERS {
+        match out.len() as u64 <= MOST_NUMBERS {
             true => Ok(out),
             false => Err(unsupported(at)),
         }

@@ -10,6 +10,7 @@ use super::super::lower::{
 use super::super::operator;
 use super::super::place::Pointer;
 use clang_sys::*;
+use std::collections::HashSet;
 use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType;
@@ -73,29 +74,52 @@ impl<'u> Lower<'u, '_> {
         self.pointer_of(&v)
     }
 
+    /// The variables that point somewhere, before a helper has its own.
+    pub fn known_pointers(&self) -> HashSet<Variable<'u>> {
+        self.pointers.keys().cloned().collect()
+    }
+
+    /// After a helper: its own pointers are gone, and its next call starts afresh. Members may be those of an object that it has
+    /// made or changed for its caller; each object has members of its own.
+    pub fn forget_pointers(&mut self, known: &HashSet<Variable<'u>>) {
+        self.pointers
+            .retain(|v, _| known.contains(v) || matches!(v, Variable::Member(_)));
+    }
+
     /// Lets a pointer variable point elsewhere, now or at the end of the full expression.
     pub fn set_pointer(&mut self, v: &Named<'u>, p: Pointer, later: bool) -> Result<()> {
-        let (var, ty) = match &v.variable {
+        self.point(&v.variable, p, later, v.at)
+    }
+
+    /// The same of a variable that no expression names.
+    pub fn point(
+        &mut self,
+        variable: &Variable<'u>,
+        p: Pointer,
+        later: bool,
+        at: Cursor<'u>,
+    ) -> Result<()> {
+        let (var, ty) = match variable {
             Variable::Named(d) => {
                 if !self.bindings.contains_key(d) {
                     let message = format!(
                         "the pointer '{}' is a variable outside of the function",
                         d.spelling()
                     );
-                    return Err(problem(codes::GLOBAL, message, v.at));
+                    return Err(problem(codes::GLOBAL, message, at));
                 }
                 match self.bindings.get(d).cloned() {
                     Some(Binding::Pointer(Expr::Var(var, ty))) => (var, ty),
                     _ => {
                         let message = format!("'{}' cannot be assigned", d.spelling());
-                        return Err(problem(codes::POINTER_USE, message, v.at));
+                        return Err(problem(codes::POINTER_USE, message, at));
                     }
                 }
             }
-            Variable::Member(path) => (self.offset_of(path, v.at)?, ScalarType::I64),
+            Variable::Member(path) => (self.offset_of(path, at)?, ScalarType::I64),
         };
         let base = Base::One(p.target, p.dims);
-        self.pointers.insert(v.variable.clone(), base);
+        self.pointers.insert(variable.clone(), base);
         let assign = Stmt::Assign {
             var,
             ty,
