@@ -28,7 +28,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 64, "{printed}");
+    assert_eq!(calls.count(), 65, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -127,6 +127,10 @@ fn generated_c_answers_where_it_can() {
         ("C++ 26", "track_silence original 0 target 1"),
         // Sizes in an array of a struct, and one that the kernel overwrites.
         ("C 23", "fill_block original 1 target 1"),
+        // Complex numbers in C: returned, in a struct, by value and by pointer; and one of those that change.
+        ("C 24", "correlated original 0 target 2"),
+        ("C 24", "mixed original 0 target 1"),
+        ("C 24", "turned original 1 target 1"),
         // A number that lies in rows which are written, or in a vector whose length changes.
         ("C 21", "shift_rows original 1 target 1"),
         ("C 22", "shift_rows original 1 target 1"),

@@ -10,6 +10,7 @@ mod assign;
 mod bounds;
 mod call;
 mod codes;
+mod complex;
 mod counted_down;
 mod cpp;
 mod declare;

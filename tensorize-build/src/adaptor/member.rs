@@ -42,10 +42,14 @@ impl Adaptor<'_> {
 
     /// A member of `object`, which is of type `ty` or points to one.
     pub(super) fn member(&self, object: &str, points: bool, ty: &str, field: &Field) -> String {
+        let of = if points { "*" } else { "" };
         // Part of a tuple, or of a complex number: a function gives it.
         if field.name.contains("::") {
-            let of = if points { "*" } else { "" };
             return format!("{}({of}{object})", field.name);
+        }
+        // Of a complex number in C, an operator.
+        if ["__real__", "__imag__"].contains(&field.name.as_str()) {
+            return format!("({} {of}{object})", field.name);
         }
         if let (Some(kept), Shape::Struct { ty: of, .. }) =
             (self.reference(object, points, field), &field.shape)

@@ -277,8 +277,10 @@ impl Adaptor<'_> {
                 for f in fields {
                     let member = self.member(&object, *pointer, ty, f);
                     // By value it is our copy; in C++ it may be there by reference.
-                    let is_copy =
-                        !parts.in_file && !member.contains("->") && self.language() == Language::C;
+                    let is_copy = !parts.in_file
+                        && !pointer
+                        && !member.contains("->")
+                        && self.language() == Language::C;
                     if !is_in_place(&f.shape) && !is_copy {
                         parts.fix(&member);
                     }

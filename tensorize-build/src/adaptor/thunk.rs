@@ -149,9 +149,9 @@ impl Adaptor<'_> {
     /// Copies the numbers of a struct that was returned to their arrays.
     fn stored_members(&self, shape: &Shape, v: &str, store: &mut String) -> Result<(), String> {
         match shape {
-            Shape::Struct { fields, .. } => fields
-                .iter()
-                .try_for_each(|f| self.stored_members(&f.shape, &format!("{v}.{}", f.name), store)),
+            Shape::Struct { ty, fields, .. } => fields.iter().try_for_each(|f| {
+                self.stored_members(&f.shape, &self.member(v, false, ty, f), store)
+            }),
             Shape::Place { to, .. } => {
                 let n = self.array_number(to);
                 write!(

@@ -100,6 +100,9 @@ impl<'u> Lower<'u, '_> {
                 if is_pointer(c) {
                     return self.pointer_compound(c);
                 }
+                if super::complex::is_complex(c) {
+                    return self.complex_compound(c);
+                }
                 self.compound_assignment(c)?;
                 return Ok(());
             }
@@ -180,6 +183,9 @@ impl<'u> Lower<'u, '_> {
     pub fn compound_assignment(&mut self, c: Cursor<'u>) -> Result<Place> {
         let [l, r] = operands_of(c)?;
         let ty = scalar_type(&types::of(l), l)?;
+        if super::complex::is_complex(r) {
+            return self.real_compound(c, ty);
+        }
         let op = operator::compound(c)?;
         let place = self.place(l)?;
         let right = self.value(r)?;
@@ -213,6 +219,9 @@ impl<'u> Lower<'u, '_> {
         wanted: bool,
     ) -> Result<Option<Expr>> {
         let target = operand(c)?;
+        if super::complex::is_complex(target) {
+            return Err(super::complex::unsupported(c));
+        }
         let ty = scalar_type(&types::of(target), target)?;
         let place = self.place(target)?;
         let old = self.load(place.clone(), target)?;

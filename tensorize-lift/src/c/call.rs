@@ -41,7 +41,7 @@ pub(super) fn writes_memory(call: Cursor<'_>) -> bool {
     }
     !call
         .referenced()
-        .is_some_and(|c| math::is_known(&c.spelling()))
+        .is_some_and(|f| math::is_known(&f.spelling()) || super::complex::is_known(f))
 }
 
 /// Why a call in this expression is refused wherever it stands, as nobody knows what the function does.

@@ -43,7 +43,7 @@ codes! {
     STRING = "TZ0216", "a string literal",
         "Use plain characters, or a constant array of numbers.";
     TYPE = "TZ0217", "a type without a counterpart",
-        "Integer types of up to 64 bits, `_Bool`, `float`, `double`, pointers to them and arrays of them are supported.";
+        "Integer types of up to 64 bits, `_Bool`, `float`, `double`, complex numbers of these two, pointers to them and arrays of them are supported.";
     POINTER_BASE = "TZ0218", "a pointer that may point into more than one array",
         "Use one pointer for each array.";
     POINTER_CAST = "TZ0219", "a pointer cast that changes the element type",

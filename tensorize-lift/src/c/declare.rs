@@ -165,6 +165,8 @@ impl<'u> Lower<'u, '_> {
                 Item::Value(e) => {
                     effects::is_pure(*e) && matches!(e.evaluate(), Some(Constant::Int(0)))
                 }
+                // (The imaginary part of a real number.)
+                Item::Part(e, _) => matches!(e.evaluate(), Some(Constant::Int(0))),
                 Item::Character(b) => *b == 0,
             });
             let from = if literal_zeros { 0 } else { given };
@@ -174,6 +176,10 @@ impl<'u> Lower<'u, '_> {
         for (i, slot) in slots.into_iter().enumerate().take(filled) {
             let value = match slot {
                 Some(Item::Character(b)) => Expr::Const(Scalar::int(elem, b.into())),
+                Some(Item::Part(e, which)) => {
+                    let both = self.full_value(e, |s| s.complex_numbers(e))?;
+                    both[which].clone()
+                }
                 Some(Item::Value(e)) => {
                     let v = self.full_value(e, |s| s.value(e))?;
                     self.sequence_point()?;

@@ -528,6 +528,9 @@ impl<'u> Lower<'u, '_> {
                 self.assigned.extend(first(c).and_then(|p| p.referenced()));
                 self.assigned.extend(part());
                 self.scan_members(member, false)?;
+                if let Some(&target) = operands(c).first() {
+                    self.scan_whole_struct(target)?;
+                }
             }
             CXCursor_UnaryOperator => match operator::unary(c) {
                 Ok(Unary::Step { .. }) | Err(_) => {

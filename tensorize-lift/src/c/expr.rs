@@ -44,6 +44,9 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn value_unchecked(&mut self, c: Cursor<'u>, ty: ScalarType) -> Result<Expr> {
+        if let Some(value) = self.of_c99_complex(c, ty)? {
+            return Ok(value);
+        }
         match c.kind() {
             CXCursor_ParenExpr => self.value(operand(c)?),
             CXCursor_UnexposedExpr
@@ -133,6 +136,9 @@ impl<'u> Lower<'u, '_> {
         if let Ty::Pointer(_) | Ty::Array(..) = types::of(c) {
             return self.given(c);
         }
+        if super::complex::is_complex(c) {
+            return self.is_not_zero(c);
+        }
         Ok(as_truth(self.value(c)?))
     }
 
@@ -180,7 +186,7 @@ impl<'u> Lower<'u, '_> {
             Unary::Not => {
                 let e = self.value(inner)?;
                 if !e.ty().is_int() {
-                    return Err(problem(codes::EXPRESSION, "'~' on a complex number", c));
+                    return Err(super::complex::unsupported(c));
                 }
                 Ok(Expr::Unary(UnOp::Not, Box::new(e)))
             }
@@ -197,7 +203,7 @@ impl<'u> Lower<'u, '_> {
                 "an address where a number is needed",
                 c,
             )),
-            Unary::Complex => Err(problem(codes::TYPE, "complex numbers are not supported", c)),
+            Unary::Part(_) => Err(super::complex::unsupported(c)),
         }
     }
 
@@ -479,4 +485,13 @@ pub(super) fn arithmetic(op: Arith, a: Expr, b: Expr, at: Cursor<'_>) -> Result<
 pub(super) enum Arith {
     Plain(BinOp),
     ShiftRight,
+}
+
+impl Arith {
+    pub fn plain(self) -> Option<BinOp> {
+        match self {
+            Arith::Plain(op) => Some(op),
+            Arith::ShiftRight => None,
+        }
+    }
 }

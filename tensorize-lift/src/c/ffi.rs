@@ -17,6 +17,8 @@ pub(super) use ty::Type;
 use api::{api, string};
 use clang_sys::*;
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulong};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +27,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Unit {
     index: CXIndex,
     tu: CXTranslationUnit,
+    /// The structs of the file and of what it includes, once one was asked for.
+    structs: OnceCell<HashMap<String, CXCursor>>,
 }
 
 impl Drop for Unit {
@@ -111,7 +115,11 @@ impl Unit {
                 (api().clang_disposeIndex)(index);
                 return Err(format!("libclang's error {code}"));
             }
-            Ok(Unit { index, tu })
+            Ok(Unit {
+                index,
+                tu,
+                structs: OnceCell::new(),
+            })
         }
     }
 

@@ -136,6 +136,9 @@ pub(super) enum Node<'u> {
 /// The declaration of a struct type, a `std::pair` or a complex number among them; not of a union.
 pub(super) fn struct_declaration(t: Type<'_>) -> Option<Cursor<'_>> {
     let t = t.canonical();
+    if t.kind() == CXType_Complex {
+        return super::complex::stand_in(t);
+    }
     if t.kind() != CXType_Record || t.is_volatile() {
         return None;
     }
@@ -526,10 +529,7 @@ impl<'u> Lower<'u, '_> {
 
 /// How code at the end of the file names a member: a part of a complex number by a function of its own.
 fn name_of(member: Cursor<'_>) -> String {
-    match super::cpp::complex::part(member) {
-        Some(part) => format!("tensorize::part<{part}>"),
-        None => member.spelling(),
-    }
+    super::complex::name_of(member).unwrap_or_else(|| member.spelling())
 }
 
 fn array_param(name: &Sym, elem: ScalarType, is_const: bool, restrict: bool) -> Param {

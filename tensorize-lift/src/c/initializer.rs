@@ -13,6 +13,8 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 #[derive(Clone, Copy)]
 pub(super) enum Item<'u> {
     Value(Cursor<'u>),
+    /// The real part, or the imaginary one, of a complex number.
+    Part(Cursor<'u>, usize),
     /// A character of a string.
     Character(u8),
 }
@@ -41,6 +43,7 @@ pub(super) fn constant_table(
         None => Ok(zero),
         Some(Item::Character(b)) => Ok(Scalar::int(elem, b.into())),
         Some(Item::Value(e)) => constant(e, elem),
+        Some(Item::Part(e, which)) => constant_part(e, which, elem),
     };
     initialised(init, t)?.into_iter().map(value).collect()
 }
@@ -97,6 +100,16 @@ fn constant(e: Cursor<'_>, elem: ScalarType) -> Result<Scalar> {
         problem(codes::INITIALIZER, message, e)
     })?;
     Ok(tensorize_ir::op::eval_convert(elem, value))
+}
+
+/// A part of a complex number that is written as a real number.
+fn constant_part(e: Cursor<'_>, which: usize, elem: ScalarType) -> Result<Scalar> {
+    let real = peeled(e);
+    match (super::complex::is_complex(real), which) {
+        (true, _) => Err(unsupported(e)),
+        (false, 0) => constant(real, elem),
+        (false, _) => Ok(Scalar::zero(elem)),
+    }
 }
 
 /// An array, a struct or a number inside of what is initialised, by its type and by where its numbers begin.
@@ -165,7 +178,16 @@ impl<'u> Fill<'u, '_> {
             return self.set(start, count, items, init);
         }
         let Some(inner) = inner else {
-            return self.set(start, 1, std::iter::once(Item::Value(braced(init)?)), init);
+            let value = braced(init)?;
+            if count > 1 {
+                // It is computed for each part.
+                if !effects::is_pure(value) {
+                    return Err(unsupported(value));
+                }
+                let both = (0..count).map(|which| Item::Part(value, which));
+                return self.set(start, count, both, init);
+            }
+            return self.set(start, 1, std::iter::once(Item::Value(value)), init);
         };
         if peeled(init).kind() == CXCursor_StringLiteral {
             return Err(problem(

@@ -33,7 +33,8 @@ pub(super) enum Unary {
         prefix: bool,
     },
     Extension,
-    Complex,
+    /// `__real__` and `__imag__`
+    Part(usize),
 }
 
 /// The operator of a `BinaryOperator` node.
@@ -146,7 +147,8 @@ pub(super) fn unary(c: Cursor<'_>) -> Result<Unary> {
             CXUnaryOperator_Not => Ok(Unary::Not),
             CXUnaryOperator_LNot => Ok(Unary::LogicalNot),
             CXUnaryOperator_Extension => Ok(Unary::Extension),
-            CXUnaryOperator_Real | CXUnaryOperator_Imag => Ok(Unary::Complex),
+            CXUnaryOperator_Real => Ok(Unary::Part(0)),
+            CXUnaryOperator_Imag => Ok(Unary::Part(1)),
             _ => Err(unnamed(c)),
         };
     }
@@ -176,6 +178,8 @@ pub(super) fn unary(c: Cursor<'_>) -> Result<Unary> {
         (Some("~"), _) => Ok(Unary::Not),
         (Some("!"), _) => Ok(Unary::LogicalNot),
         (Some("__extension__"), _) => Ok(Unary::Extension),
+        (Some("__real__" | "__real"), _) => Ok(Unary::Part(0)),
+        (Some("__imag__" | "__imag"), _) => Ok(Unary::Part(1)),
         (None, Some("++")) => step(1, false),
         (None, Some("--")) => step(-1, false),
         _ => Err(unnamed(c)),

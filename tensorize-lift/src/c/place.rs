@@ -113,6 +113,9 @@ impl<'u> Lower<'u, '_> {
             CXCursor_UnaryOperator if operator::unary(c)? == Unary::Extension => {
                 self.place(operand(c)?)
             }
+            CXCursor_UnaryOperator if matches!(operator::unary(c)?, Unary::Part(_)) => {
+                Err(super::complex::unsupported(c))
+            }
             CXCursor_UnexposedExpr | CXCursor_CXXStaticCastExpr => self.place(operand(c)?),
             CXCursor_CallExpr if self.source.cpp => self.call_place(c),
             CXCursor_MemberRefExpr => self.member(c),

@@ -483,6 +483,9 @@ impl<'u> Lower<'u, '_> {
                 .map(|&l| Expr::int(ScalarType::I64, l.into()))
                 .collect());
         }
+        // Nobody has written down of how many numbers a struct is.
+        let inside = types::read(at.ty()).lengths_inside();
+        let (lens, inside) = lens.split_at(lens.len().saturating_sub(inside));
         // libclang lists the sizes as written, the innermost first, after the names of types. What a parameter is declared
         // as an array of has one more, which means nothing.
         let children = at.children();
@@ -517,6 +520,8 @@ impl<'u> Lower<'u, '_> {
             dims.push(dim);
         }
         dims.reverse();
+        let numbers = inside.iter().flatten();
+        dims.extend(numbers.map(|&n| Expr::int(ScalarType::I64, n.into())));
         Ok(dims)
     }
 }

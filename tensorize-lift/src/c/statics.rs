@@ -12,7 +12,7 @@ use super::loops::header_parts;
 use super::lower::{Binding, Frame, Lower, Result, operands, peeled, problem};
 use super::operator::{self, Binary, Unary};
 use super::types::{self, Ty};
-use super::{codes, math};
+use super::{codes, complex, math};
 use clang_sys::*;
 use std::collections::{HashMap, HashSet};
 
@@ -379,7 +379,10 @@ fn calls_back(c: Cursor<'_>, depth: usize) -> bool {
             super::source::body(definition).is_none_or(|b| calls_back(b, depth + 1))
         }
         Some(_) => true,
-        None => f.kind() != CXCursor_FunctionDecl || !math::is_known(&f.spelling()),
+        None => {
+            f.kind() != CXCursor_FunctionDecl
+                || !math::is_known(&f.spelling()) && !complex::is_known(f)
+        }
     };
     c.contains(&mut |c| c.kind() == CXCursor_CallExpr && c.referenced().is_none_or(leads_back))
 }

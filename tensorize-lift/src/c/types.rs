@@ -65,6 +65,10 @@ pub(super) fn read(t: Type<'_>) -> Ty {
                 Ty::Other(codes::RECORD, what)
             })
         }
+        CXType_Complex => match super::flatten::uniform(c) {
+            Some((s, n)) => Ty::Record(Box::new(Ty::Scalar(s)), n),
+            None => Ty::Other(codes::TYPE, super::complex::refused(c)),
+        },
         CXType_Vector | CXType_ExtVector => match c.vector() {
             Some((elem, n)) => Ty::Vector(Box::new(read(elem)), n),
             None => Ty::Other(codes::VECTOR, format!("the type '{}'", t.spelling())),
@@ -181,6 +185,14 @@ impl Ty {
             }
         }
         (t, dims)
+    }
+
+    /// How many of the lengths that [`Ty::flatten`] gives are a struct's or a register's, and no array's.
+    pub fn lengths_inside(&self) -> usize {
+        match self {
+            Ty::Pointer(t) | Ty::Array(t, _) | Ty::Reference(t) => t.lengths_inside(),
+            t => usize::from(t.is_record() || matches!(t, Ty::Vector(..))),
+        }
     }
 
     /// What a reference refers to, or the type itself.

@@ -3,34 +3,23 @@
 //!
 //! What they are called inside is each library's own. What stands for them is the two parameters of the constructor that takes
 //! both: cursors of the numbers' own type that nothing else in the object has.
-//!
-//! Products and quotients are the textbook's. C's annex G has more to say of infinities, and libraries scale what might
-//! overflow, so that no more than equality over the reals is claimed of them, nor of `std::abs` and `std::exp`.
 
-use super::super::codes;
+use super::super::complex::{Complex, Operand, binary, numbers_of, on_circle, unsupported};
 use super::super::expr::negate;
-use super::super::ffi::{Cursor, Type};
-use super::super::flatten::struct_declaration;
-use super::super::lower::{Lower, Result, convert, operands, problem};
-use super::super::math;
+use super::super::ffi::Cursor;
+use super::super::lower::{Lower, Result, convert, operands};
 use super::super::place::Place;
 use super::super::types;
-use super::call::{Call, overload};
+use super::call::Call;
 use super::class::in_std;
 use super::effect::is_left_out;
 use super::seq::{Seq, int};
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
-use tensorize_ir::op::{BinOp, CmpOp, UnOp};
+use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
-/// Operators and operands of a number that is written down again where it is used again.
-const MAX_NODES: usize = 8;
-
-/// The numbers of one: its real and its imaginary part.
-type Complex = [Expr; 2];
-
-/// What stands for the two numbers of such a class; `None` if it is another class.
+/// What stands for the two numbers; `None` if it is another class.
 pub(in super::super) fn members(class: Cursor<'_>) -> Option<[Cursor<'_>; 2]> {
     if class.spelling() != "complex" || !in_std(class) {
         return None;
@@ -47,27 +36,26 @@ fn both(constructor: Cursor<'_>) -> Option<[Cursor<'_>; 2]> {
     (re?.is_float() && re == im).then_some(both)
 }
 
+/// The class, if a member is such a parameter.
+pub(in super::super) fn class_of(member: Cursor<'_>) -> Option<Cursor<'_>> {
+    let constructor = member.semantic_parent();
+    let constructor = constructor.filter(|_| member.kind() == CXCursor_ParmDecl)?;
+    constructor.semantic_parent()
+}
+
+fn arithmetic(op: &str) -> Option<BinOp> {
+    Some(match op {
+        "+" => BinOp::Add,
+        "-" => BinOp::Subtract,
+        "*" => BinOp::Multiply,
+        "/" => BinOp::Divide,
+        _ => return None,
+    })
+}
+
 /// Whether a class is one.
 pub(in super::super) fn is_complex(class: Cursor<'_>) -> bool {
     members(class).is_some()
-}
-
-/// What the parts of one are called.
-pub(in super::super) const PARTS: [&str; 2] = ["re", "im"];
-
-/// Which of the two numbers a member stands for; nothing if it is another class's.
-pub(in super::super) fn part(member: Cursor<'_>) -> Option<usize> {
-    if member.kind() != CXCursor_ParmDecl {
-        return None;
-    }
-    let class = member.semantic_parent()?.semantic_parent()?;
-    members(class)?.iter().position(|m| *m == member)
-}
-
-/// The type of the numbers, if a type is a complex number or refers to one.
-fn numbers_of(t: Type<'_>) -> Option<ScalarType> {
-    let class = struct_declaration(t.referred())?;
-    types::read(members(class)?[0].ty()).as_scalar()
 }
 
 /// Whether a call sets a part of a complex number: `z.real(1)`.
@@ -81,15 +69,6 @@ pub(in super::super) fn changed<'u>(c: Cursor<'u>) -> Option<Cursor<'u>> {
     let changes = super::member::changes(&call.name) || sets_part(&call);
     let target = *call.args.first().filter(|_| changes)?;
     numbers_of(target.ty()).map(|_| target)
-}
-
-fn binary(op: BinOp, a: &Expr, b: &Expr) -> Expr {
-    Expr::binary(op, a.clone(), b.clone())
-}
-
-fn sum_of_products(op: BinOp, [a, b]: [&Expr; 2], [c, d]: [&Expr; 2]) -> Expr {
-    let (l, r) = (binary(BinOp::Multiply, a, b), binary(BinOp::Multiply, c, d));
-    Expr::binary(op, l, r)
 }
 
 impl<'u> Lower<'u, '_> {
@@ -145,40 +124,15 @@ impl<'u> Lower<'u, '_> {
         out.into_iter().map(|v| self.hold("part", v)).collect()
     }
 
-    /// An operand: a complex number, or a real one and nothing.
-    fn operand_of(&mut self, c: Cursor<'u>) -> Result<(Expr, Option<Expr>)> {
-        if numbers_of(c.ty()).is_none() {
-            let v = self.value(c)?;
-            return Ok((self.part_of(v)?, None));
-        }
-        let [re, im] = self.complex_numbers(c)?;
-        Ok((re, Some(im)))
-    }
-
-    fn complex_numbers(&mut self, c: Cursor<'u>) -> Result<Complex> {
-        let values = self.struct_value(c)?.into_iter();
-        let parts: Result<Vec<Expr>> = values.map(|v| self.part_of(v)).collect();
-        parts?.try_into().map_err(|_| unsupported(c))
-    }
-
-    /// A number that is used more than once: one that is large is computed once. (What is small may stand in a condition.)
-    fn part_of(&mut self, value: Expr) -> Result<Expr> {
-        let mut nodes = 0;
-        value.visit(&mut |_| nodes += 1);
-        match nodes > MAX_NODES {
-            true => self.hold("part", value),
-            false => Ok(value),
-        }
-    }
-
     /// A complex number that a function of the library gives.
     fn complex_result(&mut self, call: &Call<'u>, ty: ScalarType) -> Result<Complex> {
         let zero = Expr::Const(Scalar::zero(ty));
+        let op = call.name.strip_prefix("operator").and_then(arithmetic);
+        if let (Some(op), &[l, r]) = (op, &call.args[..]) {
+            let (l, r) = (self.operand_of(l)?, self.operand_of(r)?);
+            return self.complex_arithmetic(op, l, r, call.at);
+        }
         match (call.name.as_str(), &call.args[..]) {
-            ("operator+" | "operator-" | "operator*" | "operator/", &[l, r]) => {
-                let (l, r) = (self.operand_of(l)?, self.operand_of(r)?);
-                self.complex_arithmetic(&call.name, l, r, call.at)
-            }
             ("operator+" | "move" | "forward", &[z]) => self.complex_numbers(z),
             ("operator-", &[z]) => Ok(self.complex_numbers(z)?.map(negate)),
             // (Of a real number, libraries make either zero.)
@@ -195,9 +149,8 @@ impl<'u> Lower<'u, '_> {
                 Ok(on_circle(r, angle))
             }
             ("exp", &[z]) => {
-                let [re, im] = self.complex_numbers(z)?;
-                self.fused = true;
-                Ok(on_circle(Expr::Unary(UnOp::Exponential, Box::new(re)), im))
+                let z = self.complex_numbers(z)?;
+                Ok(self.complex_exponential(z))
             }
             ("accumulate", &[_, _, init]) => {
                 let range = self.range(call, 0)?;
@@ -216,7 +169,7 @@ impl<'u> Lower<'u, '_> {
                     match (&l.1, &r.1) {
                         (None, None) => Ok((binary(BinOp::Multiply, &l.0, &r.0), None)),
                         _ => {
-                            let [re, im] = s.complex_arithmetic("operator*", l, r, call.at)?;
+                            let [re, im] = s.complex_arithmetic(BinOp::Multiply, l, r, call.at)?;
                             Ok((re, Some(im)))
                         }
                     }
@@ -227,7 +180,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// An element that is a complex number, or a real one.
-    fn complex_at(&mut self, place: Place, at: Cursor<'u>) -> Result<(Expr, Option<Expr>)> {
+    fn complex_at(&mut self, place: Place, at: Cursor<'u>) -> Result<Operand> {
         let Place::Array(of) = &place else {
             return Ok((self.load(place, at)?, None));
         };
@@ -245,7 +198,7 @@ impl<'u> Lower<'u, '_> {
         init: Complex,
         len: Expr,
         at: Cursor<'u>,
-        summand: impl FnOnce(&mut Self, Expr) -> Result<(Expr, Option<Expr>)>,
+        summand: impl FnOnce(&mut Self, Expr) -> Result<Operand>,
     ) -> Result<Complex> {
         let sums = init.each_ref().map(|v| (self.fresh("sum"), v.ty()));
         for ((var, _), v) in sums.iter().zip(init) {
@@ -255,7 +208,7 @@ impl<'u> Lower<'u, '_> {
         let [re, im] = result.clone();
         self.count_to(len, at, |s, k| {
             let more = summand(s, k)?;
-            let next = s.complex_arithmetic("operator+", (re, Some(im)), more, at)?;
+            let next = s.complex_arithmetic(BinOp::Add, (re, Some(im)), more, at)?;
             let next = next.map(|v| s.hold("part", v));
             let mut both = sums.into_iter().zip(next);
             both.try_for_each(|((var, _), v)| s.assign_var(var, v?))
@@ -287,48 +240,6 @@ impl<'u> Lower<'u, '_> {
         }
         self.assign_var(size, Expr::binary(BinOp::Add, end, int(1)))?;
         Ok(true)
-    }
-
-    fn complex_arithmetic(
-        &mut self,
-        op: &str,
-        (a, b): (Expr, Option<Expr>),
-        (c, d): (Expr, Option<Expr>),
-        at: Cursor<'u>,
-    ) -> Result<Complex> {
-        if a.ty() != c.ty() {
-            return Err(unsupported(at));
-        }
-        use BinOp::{Add, Divide, Multiply, Subtract};
-        let out = match (op, b, d) {
-            ("operator+", Some(b), None) => [binary(Add, &a, &c), b],
-            ("operator+", None, Some(d)) => [binary(Add, &a, &c), d],
-            ("operator+", Some(b), Some(d)) => [binary(Add, &a, &c), binary(Add, &b, &d)],
-            ("operator-", Some(b), None) => [binary(Subtract, &a, &c), b],
-            ("operator-", None, Some(d)) => [binary(Subtract, &a, &c), negate(d)],
-            ("operator-", Some(b), Some(d)) => [binary(Subtract, &a, &c), binary(Subtract, &b, &d)],
-            ("operator*", Some(b), None) => [binary(Multiply, &a, &c), binary(Multiply, &b, &c)],
-            ("operator*", None, Some(d)) => [binary(Multiply, &c, &a), binary(Multiply, &d, &a)],
-            ("operator/", Some(b), None) => [binary(Divide, &a, &c), binary(Divide, &b, &c)],
-            ("operator*", Some(b), Some(d)) => {
-                self.fused = true;
-                [
-                    sum_of_products(Subtract, [&a, &c], [&b, &d]),
-                    sum_of_products(Add, [&a, &d], [&b, &c]),
-                ]
-            }
-            ("operator/", b, Some(d)) => {
-                self.fused = true;
-                let square = sum_of_products(Add, [&c, &c], [&d, &d]);
-                let square = self.hold("square", square)?;
-                let b = b.unwrap_or(Expr::Const(Scalar::zero(a.ty())));
-                let re = sum_of_products(Add, [&a, &c], [&b, &d]);
-                let im = sum_of_products(Subtract, [&b, &c], [&a, &d]);
-                [re, im].map(|v| binary(Divide, &v, &square))
-            }
-            _ => return Err(unsupported(at)),
-        };
-        Ok(out)
     }
 
     /// A call that has to do with complex numbers and gives none, with its value if it has one; `None` if it is another call.
@@ -364,34 +275,12 @@ impl<'u> Lower<'u, '_> {
         };
         let value = match (call.name.as_str(), &call.args[..]) {
             ("operator==" | "operator!=", &[l, r]) => {
-                let zero = Expr::Const(Scalar::zero(ty));
-                let ((a, b), (c, d)) = (self.operand_of(l)?, self.operand_of(r)?);
-                let same = |a, b| Expr::compare(CmpOp::Eq, a, b);
-                let imaginary = [b, d].map(|v| v.unwrap_or(zero.clone()));
-                let [b, d] = imaginary;
-                let both = Expr::binary(BinOp::And, same(a, c), same(b, d));
-                match call.name == "operator==" {
-                    true => both,
-                    false => super::super::expr::negation(both),
-                }
+                let (l, r) = (self.operand_of(l)?, self.operand_of(r)?);
+                self.complex_compare(call.name == "operator==", l, r)
             }
             (name, &[z]) => {
-                let [re, im] = self.complex_numbers(z)?;
-                match name {
-                    "real" => re,
-                    "imag" => im,
-                    "norm" => {
-                        self.fused = true;
-                        sum_of_products(BinOp::Add, [&re, &re], [&im, &im])
-                    }
-                    "abs" => {
-                        self.fused = true;
-                        let name = overload("hypot", &[re.clone(), im.clone()]);
-                        math::fused(&name, &[re, im]).ok_or_else(|| call.unsupported())?
-                    }
-                    "arg" => binary(BinOp::Atan2, &im, &re),
-                    _ => return Err(call.unknown()),
-                }
+                let z = self.complex_numbers(z)?;
+                self.of_complex(name, z).ok_or_else(|| call.unknown())?
             }
             _ => return Ok(None),
         };
@@ -410,11 +299,11 @@ impl<'u> Lower<'u, '_> {
         let ty = numbers_of(l.ty()).ok_or_else(|| unsupported(at))?;
         let (re, im) = self.operand_of(r)?;
         let (re, im) = (convert(ty, re), im.map(|v| convert(ty, v)));
-        let values = match op.strip_suffix('=') {
-            Some(op) if !op.is_empty() => {
+        let values = match op.strip_suffix('=').and_then(arithmetic) {
+            Some(op) => {
                 let [a, b] = places.clone().map(|p| self.load(p, l));
                 let old = (self.hold("part", a?)?, Some(self.hold("part", b?)?));
-                self.complex_arithmetic(&format!("operator{op}"), old, (re, im), at)?
+                self.complex_arithmetic(op, old, (re, im), at)?
             }
             _ => [re, im.unwrap_or(Expr::Const(Scalar::zero(ty)))],
         };
@@ -424,38 +313,4 @@ impl<'u> Lower<'u, '_> {
         self.write(to_re, re?, at)?;
         self.write(to_im, im?, at)
     }
-
-    /// Where the numbers of one stand that is there.
-    fn complex_places(&mut self, c: Cursor<'u>) -> Result<[Place; 2]> {
-        let class = struct_declaration(c.ty().referred());
-        let parts = class.and_then(members).ok_or_else(|| unsupported(c))?;
-        if self.is_in_array(c) {
-            let of = self.element(c)?;
-            let of = self.settled_pointer(of)?;
-            let places = self.numbers_of_element(&of, c)?;
-            return places.try_into().map_err(|_| unsupported(c));
-        }
-        if self.is_temporary(c) {
-            return Err(unsupported(c));
-        }
-        let path = self.record(c)?;
-        let [re, im] = parts.map(|p| self.number_in(&path, &[p], c));
-        Ok([re?, im?])
-    }
-}
-
-/// `r * cos(angle)` and `r * sin(angle)`
-fn on_circle(r: Expr, angle: Expr) -> Complex {
-    [UnOp::Cosine, UnOp::Sine].map(|f| {
-        binary(
-            BinOp::Multiply,
-            &r,
-            &Expr::Unary(f, Box::new(angle.clone())),
-        )
-    })
-}
-
-fn unsupported(at: Cursor<'_>) -> super::super::Problem {
-    let message = "this use of a 'std::complex' is not supported";
-    problem(codes::RECORD, message, at)
 }

@@ -66,9 +66,14 @@ impl<'u> Type<'u> {
         u64::try_from(unsafe { (api().clang_getArraySize)(self.raw) }).ok()
     }
 
+    /// Of a vector or a complex number: the type of what it consists of.
+    pub fn element(&self) -> Type<'u> {
+        self.with(unsafe { (api().clang_getElementType)(self.raw) })
+    }
+
     /// Of a vector: the type of its lanes, and how many there are.
     pub fn vector(&self) -> Option<(Type<'u>, u64)> {
-        let elem = self.with(unsafe { (api().clang_getElementType)(self.raw) });
+        let elem = self.element();
         let n = u64::try_from(unsafe { (api().clang_getNumElements)(self.raw) }).ok()?;
         Some((elem, n))
     }
@@ -99,6 +104,16 @@ impl<'u> Type<'u> {
     pub fn declaration(&self) -> Cursor<'u> {
         self.unit
             .cursor(unsafe { (api().clang_getTypeDeclaration)(self.raw) })
+    }
+
+    /// The struct of this name in the type's file.
+    pub fn struct_named(&self, name: &str) -> Option<Cursor<'u>> {
+        let found = self.unit.structs.get_or_init(|| {
+            let all = self.unit.root().children().into_iter();
+            let structs = all.filter(|c| c.kind() == CXCursor_StructDecl && c.is_definition());
+            structs.map(|c| (c.spelling(), c.raw)).collect()
+        });
+        found.get(name).map(|raw| self.unit.cursor(*raw))
     }
 
     /// The fields of a struct in their order, also of a template's instance, which has no children.

@@ -4,9 +4,10 @@
 
 use super::{Path, struct_type};
 use crate::c::codes;
+use crate::c::complex;
 use crate::c::cpp::class::{self, Class, in_std, is_plain};
 use crate::c::cpp::method::This;
-use crate::c::cpp::{complex, optional, tuple};
+use crate::c::cpp::{optional, tuple};
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Base, Binding, Lower, Result, Variable, operands, peeled, problem};
 use crate::c::operator::{self, Binary, Unary};
@@ -87,12 +88,7 @@ pub(super) fn members<'u>(declaration: Cursor<'u>) -> Vec<Cursor<'u>> {
 
 /// The class that a member is one of.
 pub(super) fn class_of(member: Cursor<'_>) -> Option<Cursor<'_>> {
-    let class = member.semantic_parent()?;
-    match complex::part(member) {
-        // The constructor's parameter.
-        Some(_) => class.semantic_parent(),
-        None => Some(class),
-    }
+    complex::class_of(member).or_else(|| member.semantic_parent())
 }
 
 /// What a member is called.
@@ -136,7 +132,7 @@ pub(in crate::c) fn parts(t: Type<'_>) -> Option<(ScalarType, u64)> {
             let (elem, n) = parts(t.array_element())?;
             Some((elem, n.checked_mul(t.array_size()?)?))
         }
-        CXType_Record => uniform(t),
+        CXType_Record | CXType_Complex => uniform(t),
         CXType_Pointer | CXType_LValueReference | CXType_RValueReference => None,
         _ => Some((types::read(t).as_scalar()?, 1)),
     }
@@ -146,11 +142,17 @@ pub(in crate::c) fn parts(t: Type<'_>) -> Option<(ScalarType, u64)> {
 /// type, and how many there are.
 pub(in crate::c) fn uniform(t: Type<'_>) -> Option<(ScalarType, u64)> {
     let t = t.canonical();
-    if t.kind() != CXType_Record || t.is_volatile() {
+    if t.is_volatile() {
         return None;
     }
-    let declaration = t.declaration();
-    let declaration = declaration.definition().unwrap_or(declaration);
+    let declaration = match t.kind() {
+        CXType_Complex => complex::stand_in(t)?,
+        CXType_Record => {
+            let declaration = t.declaration();
+            declaration.definition().unwrap_or(declaration)
+        }
+        _ => return None,
+    };
     let mut of = None;
     let mut count = 0u64;
     for field in fields(declaration)? {
@@ -250,6 +252,9 @@ fn member_at(field: Cursor<'_>) -> Option<(u64, Vec<Expr>)> {
 impl<'u> Lower<'u, '_> {
     /// Whether an expression is a struct in an array of such, or a pointer to one.
     pub fn is_in_array(&self, c: Cursor<'u>) -> bool {
+        if complex::is_computed(c) {
+            return false;
+        }
         let c = peeled(c);
         let to_struct = match types::of(c).referred() {
             t if t.is_record() => true,
@@ -309,6 +314,9 @@ impl<'u> Lower<'u, '_> {
 
     /// Whether an expression is a struct without a name.
     pub fn is_temporary(&self, c: Cursor<'u>) -> bool {
+        if complex::is_computed(c) {
+            return true;
+        }
         let c = peeled(c);
         match c.kind() {
             CXCursor_CXXFunctionalCastExpr

@@ -218,6 +218,9 @@ impl<'u> Lower<'u, '_> {
 
     /// The numbers that a struct consists of, in order.
     pub fn struct_value(&mut self, e: Cursor<'u>) -> Result<Vec<Expr>> {
+        if let Some(values) = self.complex_expression(e)? {
+            return Ok(values);
+        }
         let e = peeled(e);
         match e.kind() {
             CXCursor_ConditionalOperator => self.chosen(e),

@@ -13,14 +13,16 @@ const FOLDER: &str = "/tensorize-intrinsics";
 pub fn virtual_headers(file: &Path) -> (Vec<String>, Vec<(String, &'static str)>) {
     let text = std::fs::read(file).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let wanted =
-        text.contains("intrin.h") || text.contains("arm_neon.h") || text.contains("#include \"");
+    let wanted = ["intrin.h", "arm_neon.h", "complex.h", "#include \""];
+    let wanted = wanted.iter().any(|part| text.contains(part));
     if !wanted {
         return (vec![], vec![]);
     }
     let files = table::HEADERS
         .iter()
-        .map(|name| (format!("{FOLDER}/{name}"), table::header()))
+        .map(|name| (*name, table::header()))
+        .chain([crate::c::complex::virtual_header()])
+        .map(|(name, text)| (format!("{FOLDER}/{name}"), text))
         .collect();
     let args = [
         "-isystem",

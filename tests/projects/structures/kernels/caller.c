@@ -1,10 +1,12 @@
 /* Calls the kernels as C does, and says what came of it. */
 #include "matrix.h"
 #include "particles.h"
+#include "waves.h"
 #include <stdlib.h>
 #include <string.h>
 
 static float pool[4096];
+static const float complex a_quarter = I;
 
 /* `gap` elements between the rows; negative: the last row first; 1000: rows that overlap; 2000: uneven ones. */
 static void make(matrix *m, int rows, int cols, int gap, float *at)
@@ -145,6 +147,19 @@ int calls_from_c(int which)
         shifted(p + by, p, 2);
         if (by == 4) return p[4].at[0] != 2 || p[4].weight != 6 || p[5].at[0] != 5 || p[5].weight != 42 || p[5].alive;
         return p[1].at[0] != 2 || p[1].weight != 6 || p[1].alive != 6 || p[2].at[0] != 3 || p[2].weight != 36;
+    }
+    case 24: {
+        double complex a[] = {1, 2 * I, 3 - I}, b[] = {I, 1, 1 + I};
+        float complex u[] = {1, 2 + I, -3};
+        struct mixer m = {1, 2 + I, 3};
+        if (correlated(a, b, 3) != 2 - 3 * I || correlated(a, b, 0) != 0) return 1;
+        mixed(&m, u, 2 + I);
+        if (u[0] != 5 + 2 * I || u[2] != 1 + 2 * I || m.at != 3 + I || m.by != 2 + I) return 1;
+        turned(u, 3, &a_quarter);
+        if (u[0] != -2 + 5 * I || u[1] != -3 + 6 * I) return 1;
+        /* what it multiplies by is one of the numbers that change */
+        turned(u, 3, &u[0]);
+        return u[0] != -21 - 20 * I || u[1] == (-3 + 6 * I) * (-2 + 5 * I);
     }
     }
     return -1;
