@@ -17,7 +17,6 @@ pub(super) use ty::Type;
 use api::{api, string};
 use clang_sys::*;
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulong};
 use std::path::{Path, PathBuf};
@@ -27,8 +26,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Unit {
     index: CXIndex,
     tu: CXTranslationUnit,
-    /// The structs of the file and of what it includes, once one was asked for.
-    structs: OnceCell<HashMap<String, CXCursor>>,
+    /// The structs of the file and of what it includes, if that may be headers of ours.
+    structs: HashMap<String, CXCursor>,
 }
 
 impl Drop for Unit {
@@ -115,12 +114,19 @@ impl Unit {
                 (api().clang_disposeIndex)(index);
                 return Err(format!("libclang's error {code}"));
             }
-            Ok(Unit {
-                index,
-                tu,
-                structs: OnceCell::new(),
-            })
+            let structs = HashMap::new();
+            let mut unit = Unit { index, tu, structs };
+            if !names.is_empty() {
+                unit.structs = unit.named_structs();
+            }
+            Ok(unit)
         }
+    }
+
+    fn named_structs(&self) -> HashMap<String, CXCursor> {
+        let mut all = self.root().children();
+        all.retain(|c| c.kind() == CXCursor_StructDecl && c.is_definition());
+        all.into_iter().map(|c| (c.spelling(), c.raw)).collect()
     }
 
     /// The root.

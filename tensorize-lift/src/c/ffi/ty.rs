@@ -108,12 +108,8 @@ impl<'u> Type<'u> {
 
     /// The struct of this name in the type's file.
     pub fn struct_named(&self, name: &str) -> Option<Cursor<'u>> {
-        let found = self.unit.structs.get_or_init(|| {
-            let all = self.unit.root().children().into_iter();
-            let structs = all.filter(|c| c.kind() == CXCursor_StructDecl && c.is_definition());
-            structs.map(|c| (c.spelling(), c.raw)).collect()
-        });
-        found.get(name).map(|raw| self.unit.cursor(*raw))
+        let found = self.unit.structs.get(name);
+        found.map(|raw| self.unit.cursor(*raw))
     }
 
     /// The fields of a struct in their order, also of a template's instance, which has no children.
