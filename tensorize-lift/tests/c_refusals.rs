@@ -397,10 +397,10 @@ fn constructs_without_a_counterpart() {
 #[test]
 fn what_is_not_used_but_is_looked_at() {
     refuses(
-        "void *last; int f(\n void *p, int n) { last = p; return n; }",
-        "TZ0217",
-        "void *p",
-        "points to void",
+        "void *last; int f(void *p, int n)\n { last = p; return n; }",
+        "TZ0215",
+        " { last = p",
+        "'last' is a variable outside",
     );
     refuses(
         "int f(\n void *volatile p, int n) { (void)p; return n; }",

@@ -4,6 +4,7 @@ use super::codes;
 use super::ffi::Cursor;
 use super::lower::{Lower, Result, Target, convert, offset_op, problem};
 use super::place::Pointer;
+use super::pointer::{is_byte, joined};
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -33,6 +34,13 @@ pub(super) fn block_function(name: &str) -> Option<Block> {
     }
 }
 
+/// Whether this is a call that copies memory, of a function that is not the program's own.
+pub(super) fn copies(c: Cursor<'_>) -> bool {
+    let f = c.referenced().filter(|f| f.definition().is_none());
+    let what = f.and_then(|f| block_function(&f.spelling()));
+    matches!(what, Some(Block::Copy | Block::Move))
+}
+
 impl<'u> Lower<'u, '_> {
     /// A call for its effect.
     pub fn block_call(&mut self, c: Cursor<'u>, what: Block) -> Result<()> {
@@ -56,6 +64,18 @@ impl<'u> Lower<'u, '_> {
                     let message =
                         "memmove between pointers that may or may not point into the same array";
                     return Err(problem(codes::EXPRESSION, message, c));
+                }
+                if d.bits() > s.bits() && is_byte(s) && self.source.little_endian {
+                    let count = self.elements(bytes, d)?;
+                    return self.each(c, dst, count, |k| {
+                        let size = Expr::int(ScalarType::I64, d.bytes() as i128);
+                        let k = offset_op(BinOp::Multiply, k, size);
+                        let index = offset_op(BinOp::Add, src.offset.clone(), k);
+                        joined(&src.target, &index, d)
+                    });
+                }
+                if d.bits() < s.bits() && is_byte(d) && self.source.little_endian {
+                    return self.copied_to_bytes(&dst, &src, bytes);
                 }
                 if d.bits() != s.bits() {
                     let message = format!("memcpy from {s} elements to {d} elements");
@@ -96,6 +116,31 @@ impl<'u> Lower<'u, '_> {
                 self.each(c, dst, count, |_| value.clone())
             }
         }
+    }
+
+    /// A copy of a few numbers to where there are bytes.
+    fn copied_to_bytes(&mut self, dst: &Pointer, src: &Pointer, bytes: Cursor<'u>) -> Result<()> {
+        let elem = src.target.elem;
+        let count = match self.elements(bytes, elem)? {
+            Expr::Const(n) if (0..=4).contains(&n.as_int()) => n.as_int(),
+            _ => {
+                let message = "a copy of many numbers to where there are bytes";
+                return Err(problem(codes::POINTER_CAST, message, bytes));
+            }
+        };
+        self.written.insert(dst.target.array.clone());
+        for k in 0..count {
+            let from = offset_op(
+                BinOp::Add,
+                src.offset.clone(),
+                Expr::int(ScalarType::I64, k),
+            );
+            let value = Expr::load(src.target.array.clone(), elem, from);
+            let at = Expr::int(ScalarType::I64, k * elem.bytes() as i128);
+            let to = offset_op(BinOp::Add, dst.offset.clone(), at);
+            self.write_bytes(&dst.target, &to, value)?;
+        }
+        Ok(())
     }
 
     /// In which order elements can be moved this far ahead in one array. Where that is not known it is a guess, and the other

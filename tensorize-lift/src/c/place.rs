@@ -7,6 +7,7 @@ use super::lower::{
     problem, scalar_type,
 };
 use super::operator::{self, Unary};
+use super::pointer::{is_byte, joined};
 use super::types::{self, Ty};
 use clang_sys::*;
 use tensorize_ir::index::Sym;
@@ -20,7 +21,7 @@ pub(super) enum Place {
     Var(Sym, ScalarType),
     /// A constant of the file, which nobody assigns.
     Constant(Scalar),
-    /// An element, its bits seen as this type of the same width.
+    /// An element, its bits seen as this type of the same width; or so many bytes, from this one on, as a wider one.
     Element(Target, Expr, ScalarType),
     /// A whole array, or a row of one: where it starts, and its lengths.
     Array(Pointer),
@@ -40,7 +41,9 @@ pub(super) struct Pointer {
 impl Pointer {
     /// How many elements one step is.
     pub fn stride(&self) -> Expr {
-        product(&self.dims)
+        let bytes = (self.view.bytes() / self.target.elem.bytes()) as i128;
+        let numbers = product(&self.dims);
+        offset_op(BinOp::Multiply, numbers, Expr::int(ScalarType::I64, bytes))
     }
 
     pub fn moved(mut self, by: Expr) -> Pointer {
@@ -225,9 +228,15 @@ impl<'u> Lower<'u, '_> {
                 dims: dims.clone(),
                 view: match types::of(c) {
                     // Of bytes that are used as something else, this is what they are.
-                    Ty::Pointer(t) => (t.flatten().0.as_scalar())
-                        .filter(|view| view.bits() == target.elem.bits())
-                        .unwrap_or(target.elem),
+                    Ty::Pointer(t) => {
+                        let wider = dims.is_empty() && is_byte(target.elem);
+                        let seen = t.flatten().0.as_scalar();
+                        seen.filter(|view| {
+                            view.bits() == target.elem.bits()
+                                || wider && view.bits() > target.elem.bits()
+                        })
+                        .unwrap_or(target.elem)
+                    }
                     _ => target.elem,
                 },
             }),
@@ -255,6 +264,9 @@ impl<'u> Lower<'u, '_> {
             Place::Constant(v) => Ok(Expr::Const(v)),
             Place::Element(target, index, ty) => {
                 self.check_no_struct(&target.array, c)?;
+                if ty.bits() > target.elem.bits() {
+                    return Ok(joined(&target, &index, ty));
+                }
                 Ok(seen_as(ty, Expr::load(target.array, target.elem, index)))
             }
             Place::Array(_) => Err(scalar_type(&Ty::Array(Box::new(Ty::Void), None), c)
@@ -284,6 +296,9 @@ impl<'u> Lower<'u, '_> {
             Place::Element(Target { array, elem }, index, ty) if value.ty() == ty => {
                 self.check_no_struct(&array, at)?;
                 self.written.insert(array.clone());
+                if ty.bits() > elem.bits() {
+                    return self.write_bytes(&Target { array, elem }, &index, value);
+                }
                 self.emit(Stmt::Store {
                     array,
                     index,

@@ -1,10 +1,13 @@
 //! Pointers: each is an array, known from the program text, and an offset that is computed.
 
 mod assigned;
+mod bytes;
 mod in_bytes;
 mod of_void;
 
 pub(super) use assigned::moved_away;
+
+pub(super) use bytes::{is_byte, joined};
 
 use super::codes;
 use super::cpp::class::Class;
@@ -334,7 +337,8 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
-    /// A pointer to arrays of these lengths, whose elements are seen as of another type if that has as many bits.
+    /// A pointer to arrays of these lengths, whose elements are seen as of another type if that has as many bits; or a pointer to
+    /// numbers in an array of bytes.
     fn seen_through(
         &self,
         p: Pointer,
@@ -344,7 +348,9 @@ impl<'u> Lower<'u, '_> {
     ) -> Result<Pointer> {
         let elem = p.target.elem;
         let booleans = [view, elem].contains(&ScalarType::I1);
-        if view != elem && (view.bits() != elem.bits() || booleans) {
+        let fits = view.bits() == elem.bits()
+            || is_byte(elem) && dims.is_empty() && p.dims.is_empty() && self.source.little_endian;
+        if view != elem && (!fits || booleans) {
             let message = format!("{elem} elements are read through a pointer to {view}");
             return Err(problem(codes::POINTER_CAST, message, at));
         }

@@ -23,6 +23,8 @@ pub(super) struct Source<'u> {
     pub overflow: Overflow,
     /// Whether pragmas or attributes in the file let the compiler round otherwise than its flags do.
     pub rounds_otherwise: bool,
+    /// Whether the first byte of a number is the lowest one.
+    pub little_endian: bool,
     /// Whether signed overflow ends the program.
     traps: bool,
     /// Whether the compiler acts on pragmas of OpenMP.
@@ -118,6 +120,7 @@ impl<'u> Source<'u> {
             errors,
             overflow: pragmas::overflow(text, flags::overflow(args)),
             rounds_otherwise: pragmas::round_otherwise(text, args),
+            little_endian: is_little_endian(&unit.triple()),
             traps: flags::traps(args) || pragmas::traps(text),
             openmp: flags::openmp(args),
             cpp: cpp.is_some(),
@@ -232,6 +235,15 @@ impl<'u> Source<'u> {
         }
         Ok(())
     }
+}
+
+/// Whether it is known of a target that the first byte of a number is the lowest one.
+fn is_little_endian(triple: &str) -> bool {
+    let architecture = triple.split('-').next().unwrap_or_default();
+    let known = ["x86_64", "i386", "i486", "i586", "i686", "aarch64", "arm64"];
+    known.contains(&architecture)
+        || architecture.starts_with("riscv")
+        || architecture.starts_with("armv")
 }
 
 /// The compound statement of a definition.

@@ -17,6 +17,7 @@ mod members;
 mod memory;
 mod moved;
 mod nested_rounds;
+mod numbers_in_bytes;
 mod over_time;
 mod overlapping;
 mod registers;

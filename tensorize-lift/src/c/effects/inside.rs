@@ -6,7 +6,9 @@ use crate::c::call;
 use crate::c::cpp::{self, class::Class};
 use crate::c::ffi::Cursor;
 use crate::c::lower::{Lower, operands, peeled};
+use crate::c::memory;
 use crate::c::operator::{self, Binary, Unary};
+use crate::c::pointer::unwrapped;
 use crate::c::types::{self, Ty};
 use clang_sys::*;
 
@@ -136,6 +138,27 @@ fn is_own<'u>(place: Cursor<'u>, own: Own<'u>) -> bool {
     }
 }
 
+/// Whether a pointer is one to a variable of the function's own: `&v`, or an array.
+fn points_to_own<'u>(pointer: Cursor<'u>, own: Own<'u>) -> bool {
+    let p = unwrapped(pointer);
+    let addressed =
+        p.kind() == CXCursor_UnaryOperator && matches!(operator::unary(p), Ok(Unary::AddressOf));
+    let target = match operands(p)[..] {
+        [of] if addressed => peeled(of),
+        _ => p,
+    };
+    let d = target.referenced();
+    let d = d.filter(|_| target.kind() == CXCursor_DeclRefExpr);
+    is_own(target, own)
+        || addressed
+            && d.is_some_and(|d| {
+                let here = own.function().is_some() && d.semantic_parent() == own.function();
+                here && d.kind() == CXCursor_VarDecl
+                    && !outlives_calls(d)
+                    && types::of(d).as_scalar().is_some()
+            })
+}
+
 /// Notes what a function's body reads and writes of memory, and of the variables that its callers may look at, too.
 pub(super) fn memory_effects<'u>(
     lower: &Lower<'u, '_>,
@@ -213,6 +236,18 @@ pub(super) fn memory_effects<'u>(
         CXCursor_CallExpr if lower.source.cpp && cpp::effect_of(c).1 != cpp::Effect::Unknown => {
             all.reads_memory = true;
             all.writes_memory |= cpp::effect_of(c).1 == cpp::Effect::Writes;
+        }
+        // `memcpy(&v, p, sizeof v)`: nobody keeps the address.
+        CXCursor_CallExpr
+            if memory::copies(c)
+                && let [to, from, bytes] = c.arguments()[..]
+                && points_to_own(to, own) =>
+        {
+            all.reads_memory = true;
+            if !points_to_own(from, own) {
+                memory_effects(lower, from, all, own, depth);
+            }
+            return memory_effects(lower, bytes, all, own, depth);
         }
         CXCursor_CallExpr => match call::inlined_body(lower, c) {
             Some(body) if depth < 8 => {

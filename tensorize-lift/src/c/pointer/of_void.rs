@@ -14,7 +14,13 @@ impl<'u> Lower<'u, '_> {
     /// The type that the elements of a `void *` or of a pointer to bytes have, if everything that the kernel does with it begins
     /// with a conversion to a pointer to that type.
     pub fn element_of_void(&self, p: Cursor<'u>) -> Option<ScalarType> {
-        self.made_of_void(p)?.as_scalar()
+        let made = self.made_of_void(p)?;
+        // `memcpy(&v, p, 4)` says no more, nor does a helper that is given it.
+        let bytes = made == Ty::Void && matches!(types::of(p), Ty::Pointer(to) if *to == Ty::Void);
+        match bytes {
+            true => Some(ScalarType::U8),
+            false => made.as_scalar(),
+        }
     }
 
     /// What every use of a `void *` takes it to point to.
