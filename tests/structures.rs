@@ -28,7 +28,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 65, "{printed}");
+    assert_eq!(calls.count(), 66, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -140,6 +140,9 @@ fn generated_c_answers_where_it_can() {
         // By way of references that are private; bytes that are something else.
         ("C++ 28", "follower_follow original 0 target 1"),
         ("C++ 28", "halve_words original 0 target 1"),
+        // Arrays that an object owns.
+        ("C++ 29", "shade original 0 target 2"),
+        ("C++ 29", "brightest original 0 target 2"),
         // A number that changes by another name, in an object that is passed by reference.
         ("C++ 25", "steer original 1 target 1"),
     ] {

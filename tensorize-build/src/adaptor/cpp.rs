@@ -42,6 +42,7 @@ template <class T> typename std::enable_if<!std::is_pointer<T>::value, T>::type 
 }
 template <class T> const void *address(T *p) { return p; }
 template <class T> auto address(const T &p) -> decltype(static_cast<const void *>(p.base())) { return p.base(); }
+template <class T> auto address(const T &p) -> decltype(static_cast<const void *>(p.get())) { return p.get(); }
 template <class F> void caught(void *const *arguments, int slot, F run) {
 #ifdef __cpp_exceptions
     if (arguments) {

@@ -135,6 +135,7 @@ impl<'u> Lower<'u, '_> {
                 self.call(c)?;
                 return Ok(());
             }
+            CXCursor_CXXDeleteExpr => return self.given_up(operand(c)?, c),
             CXCursor_ConditionalOperator => {
                 if let Ok(parts) = operands(c)[..].try_into() {
                     return self.either(parts, |s, e| s.effect(e));

@@ -14,6 +14,12 @@ impl<'u> Lower<'u, '_> {
         if spelled.is_empty() {
             spelled = format!("arg{i}");
         }
+        if super::cpp::class::is_owner(p.ty()) {
+            let message = format!("'{spelled}' owns what it points to");
+            let mut refused = problem(codes::ALLOCATION, message, p);
+            refused.help = Some("pass the pointer that 'get' gives, or the object it is in".into());
+            return Err(refused);
+        }
         if self.source.cpp
             && let Some((params, shape)) = self.object_parameter(p)?
         {

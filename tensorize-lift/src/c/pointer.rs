@@ -140,6 +140,7 @@ impl<'u> Lower<'u, '_> {
             {
                 Ok(p)
             }
+            CXCursor_CXXNewExpr => self.new_array(c),
             CXCursor_CallExpr if self.source.cpp => self.call_pointer(c),
             CXCursor_CallExpr
                 if matches!(

@@ -2,15 +2,16 @@
 //! is an array of its own, as long as it is used.
 
 use super::codes;
+use super::cpp::seq::index_of;
 use super::ffi::Cursor;
 use super::lower::{
-    Binding, Lower, Result, Target, convert, peeled, problem, scalar_type, zero_offset,
+    Binding, Lower, Result, Target, convert, operands, peeled, problem, scalar_type, zero_offset,
 };
 use super::memory::scaled;
 use super::place::Pointer;
-use super::types::Ty;
+use super::types::{self, Ty};
 use clang_sys::*;
-use tensorize_ir::loopir::{Expr, Len, LocalArray};
+use tensorize_ir::loopir::{Expr, Len, LocalArray, Stmt};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -38,6 +39,39 @@ pub(super) fn allocating_call(c: Cursor<'_>) -> Option<Cursor<'_>> {
         && c.referenced()
             .is_some_and(|f| super::call::helper(f).is_none());
     (foreign && allocation(&c.spelling()).is_some()).then_some(c)
+}
+
+/// Whether the elements of `new float[n]` are zero at first, as those of `new float[n]()` are; `None` of other forms of `new`.
+fn new_elements(c: Cursor<'_>) -> Option<bool> {
+    let tokens = c.tokens();
+    let mut words = tokens.iter().map(|t| t.1.as_str());
+    let mut first = words.next()?;
+    if first == "::" {
+        first = words.next()?;
+    }
+    let mut of_type = words.by_ref().take_while(|word| *word != "[");
+    let names =
+        |word: &str| word == "::" || word.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    if first != "new" || !of_type.all(names) {
+        return None;
+    }
+    let mut depth = 1;
+    for word in words.by_ref() {
+        match word {
+            "[" => depth += 1,
+            "]" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    let rest: Vec<&str> = words.collect();
+    match (depth, &rest[..]) {
+        (0, []) => Some(false),
+        (0, ["(", ")"] | ["{", "}"]) => Some(true),
+        _ => None,
+    }
 }
 
 /// Whether a function gives back what another one allocated.
@@ -182,6 +216,57 @@ impl<'u> Lower<'u, '_> {
         Ok(pointer)
     }
 
+    /// `new float[n]`
+    pub fn new_array(&mut self, c: Cursor<'u>) -> Result<Pointer> {
+        let count = operands(c).into_iter().next();
+        match (new_elements(c), count) {
+            (Some(zeroed), Some(count)) => self.own_elements(c, count, zeroed),
+            _ => {
+                let message = "'new' of anything but an array of numbers is not supported";
+                Err(problem(codes::ALLOCATION, message, c))
+            }
+        }
+    }
+
+    /// So many elements that C++ allocates, of the type that a pointer of the type of `c` points to.
+    pub fn own_elements(
+        &mut self,
+        c: Cursor<'u>,
+        count: Cursor<'u>,
+        zeroed: bool,
+    ) -> Result<Pointer> {
+        let elem = match types::of(c) {
+            Ty::Pointer(to) => to.as_scalar(),
+            _ => None,
+        };
+        let elem = elem.ok_or_else(|| {
+            let message = "memory is allocated for something else than numbers";
+            problem(codes::ALLOCATION, message, c)
+        })?;
+        let count = index_of(self.value(count)?);
+        let count = self.hold("count", count)?;
+        // A number that is negative, or too large, is an exception.
+        self.emit(Stmt::If {
+            cond: Expr::compare(CmpOp::Lt, count.clone(), Expr::int(ScalarType::I64, 0)),
+            then: vec![Stmt::Trap],
+            otherwise: vec![],
+        })?;
+        let target = self.own_array("scratch", elem);
+        let got = Expr::int(ScalarType::I1, 1);
+        self.allocations.insert(target.array.clone(), got);
+        let pointer = Pointer {
+            target,
+            offset: zero_offset(),
+            dims: vec![],
+            view: elem,
+        };
+        if zeroed {
+            let zero = Expr::Const(Scalar::zero(elem));
+            self.each(c, pointer.clone(), count, |_| zero.clone())?;
+        }
+        Ok(pointer)
+    }
+
     /// `free(p)`: what it points to is not used again.
     pub fn freed(&mut self, c: Cursor<'u>) -> Result<()> {
         let [p] = c.arguments()[..] else {
@@ -191,14 +276,20 @@ impl<'u> Lower<'u, '_> {
                 c,
             ));
         };
+        self.given_up(p, c)
+    }
+
+    /// The same of what `free` or `delete` gets.
+    pub fn given_up(&mut self, p: Cursor<'u>, c: Cursor<'u>) -> Result<()> {
         let array = self.pointer(p)?.target.array;
         // Pointers may have changed places, so that it is one of several.
         let mut places = self.places_behind(&array).into_iter();
         if !places.all(|place| self.allocations.contains_key(&place)) {
-            let message = format!(
-                "'{}' frees memory that the function did not allocate",
-                c.spelling()
-            );
+            let what = match c.kind() {
+                CXCursor_CXXDeleteExpr => "delete".into(),
+                _ => c.spelling(),
+            };
+            let message = format!("'{what}' frees memory that the function did not allocate");
             return Err(problem(codes::ALLOCATION, message, c));
         }
         Ok(())

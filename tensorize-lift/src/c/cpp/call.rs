@@ -10,7 +10,7 @@ use super::super::place::Place;
 use super::super::simd;
 use super::super::types::{self, Ty};
 use super::between::{lerp, midpoint};
-use super::class::{Class, in_std};
+use super::class::{Class, in_std, is_owner};
 use super::ranges::{Ranged, ranged};
 use super::scan::object;
 use super::seq::{Seq, index_of, int};
@@ -71,7 +71,8 @@ impl<'u> Call<'u> {
 
     /// Whether it is an algorithm on elements, by its first argument.
     pub fn is_algorithm(&self) -> bool {
-        self.is_range(0) || self.args.first().is_some_and(|a| is_iterator(*a))
+        let starts = |a: &Cursor<'u>| is_iterator(*a) && !is_owner(a.ty());
+        self.is_range(0) || self.args.first().is_some_and(starts)
     }
 
     pub fn arg(&self, i: usize) -> Result<Cursor<'u>> {
@@ -214,6 +215,8 @@ impl<'u> Lower<'u, '_> {
                 Some(value) => value,
                 None => self.read_place(c)?,
             },
+            // Of a `std::unique_ptr`.
+            ("operator bool", 1) if is_owner(call.arg(0)?.ty()) => truth(self.given(call.arg(0)?)?),
             ("operator[]" | "at" | "get", _) | ("front" | "back", 1) => self.read_place(c)?,
             ("operator==", 2) => truth(self.iterators(call, CmpOp::Eq)?),
             ("operator!=", 2) => truth(self.iterators(call, CmpOp::Ne)?),

@@ -133,6 +133,16 @@ pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
         "initializer_list" => Class::List(element()?),
         // Iterators over contiguous elements are pointers.
         "__normal_iterator" | "__wrap_iter" => return Some(types::read(argument(0)?)),
+        // A pointer, by whose end nothing happens to numbers but that they are gone.
+        "unique_ptr" if !is_own(argument(1), "default_delete") => {
+            let elements = argument(0)?.canonical();
+            match (elements.kind(), types::read(elements.array_element())) {
+                (CXType_IncompleteArray, element @ Ty::Scalar(_)) => {
+                    return Some(Ty::Pointer(Box::new(element)));
+                }
+                _ => return None,
+            }
+        }
         "back_insert_iterator" => Class::Appender,
         "reverse_iterator" => match types::read(argument(0)?) {
             Ty::Pointer(_) => Class::Reverse,
@@ -152,6 +162,13 @@ pub(in super::super) fn of(t: Type<'_>) -> Option<Ty> {
         _ => return None,
     };
     Some(Ty::Class(class))
+}
+
+/// Whether a type is a `std::unique_ptr` to an array.
+pub(in super::super) fn is_owner(t: Type<'_>) -> bool {
+    let t = t.referred();
+    let d = t.declaration();
+    t.kind() == CXType_Record && d.spelling() == "unique_ptr" && in_std(d)
 }
 
 /// Whether this argument of a template's instance is another class than the library's own.

@@ -1,6 +1,7 @@
 //! Iterators, which are pointers here: what calls give them, move them and tell how far apart they are.
 
 use super::call::Call;
+use super::class::is_owner;
 use super::seq::{index_of, int};
 use crate::c::codes;
 use crate::c::ffi::Cursor;
@@ -78,6 +79,14 @@ impl<'u> Lower<'u, '_> {
         let n = call.args.len();
         match (call.name.as_str(), n) {
             ("begin" | "cbegin" | "data" | "c_str", 1) => Ok(self.reached(call.arg(0)?)?.start),
+            ("make_unique" | "make_unique_for_overwrite", 1) if is_owner(c.ty()) => {
+                let zeroed = call.name == "make_unique";
+                self.own_elements(c, call.arg(0)?, zeroed)
+            }
+            // Of a `std::unique_ptr`.
+            ("get", 1) if matches!(types::of(call.arg(0)?).referred(), Ty::Pointer(_)) => {
+                self.pointer(call.arg(0)?)
+            }
             ("end" | "cend", 1) => {
                 let seq = self.seq(call.arg(0)?)?;
                 Ok(seq.start.moved(seq.len))

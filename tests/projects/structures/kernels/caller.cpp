@@ -186,6 +186,13 @@ extern "C" int calls_from_cpp(int which)
         if (&((t *= 2) *= 3) != &t || t.left[1] != 12 || t.right[0] != 18) return 1;
         return t.silence() != &t || t.left[0] != 0 || t.right[0] != 18;
     }
+    case 29: {
+        canvas c{3, std::make_unique<float[]>(3), std::unique_ptr<const float[]>(new float[3]{2, 3, 4})}, none{0, nullptr, nullptr};
+        c.light[0] = 5, c.light[2] = -1;
+        shade(c);
+        shade(none);
+        return c.light[0] != 10 || c.light[1] != 0 || c.light[2] != -4 || c.by[2] != 4 || brightest(c) != 10 || brightest(none) != -1;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

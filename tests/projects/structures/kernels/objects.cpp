@@ -299,4 +299,21 @@ void close_all(std::vector<order> &all, double above)
     }
 }
 
+TENSORIZE_KERNEL
+void shade(canvas &c)
+{
+    for (int i = 0; i < c.n; i++)
+        c.light[i] *= c.by.get()[i];
+}
+
+TENSORIZE_KERNEL
+float brightest(const canvas &c)
+{
+    if (!c.light) return -1;
+    float most = 0;
+    for (int i = 0; i < c.n; i++)
+        most = c.light[i] > most ? c.light[i] : most;
+    return most;
+}
+
 }

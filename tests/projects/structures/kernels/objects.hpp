@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <complex>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <span>
@@ -82,4 +83,11 @@ struct order {
 double worth(std::span<const order> all);
 double gain(const std::vector<order> &all);
 void close_all(std::vector<order> &all, double above);
+struct canvas {
+    int n;
+    std::unique_ptr<float[]> light;
+    std::unique_ptr<const float[]> by;
+};
+void shade(canvas &c);
+float brightest(const canvas &c);
 }
