@@ -210,7 +210,7 @@ pub enum Verb {
         dir: PathBuf,
     },
     /// Explain a kernel, a diagnostic's code, such as TZ0203, or an exit code
-    #[command(after_help = examples!("explain TZ0203", "explain matmul --target cpu"))]
+    #[command(after_help = examples!("explain TZ0203", "explain matmul --target cpu", "explain matmul --report target/run.json"))]
     Explain(Explain),
     /// Write what is known of all stored kernels as one page for a browser
     #[command(after_help = examples!("report", "report --output target/kernels.html --source-url 'https://example.com/mixer/blob/main/{file}#L{line}'"))]
@@ -269,6 +269,10 @@ pub struct Explain {
     /// Show the kernel's code for this target; may be given several times
     #[arg(long = "target", short, value_name = "TARGET")]
     pub targets: Vec<String>,
+    /// What a program wrote that ran with TENSORIZE_REPORT=PLACE: who answered the kernel's calls, and why. A file, or a folder
+    /// with several [default: the variable's, if there is something]
+    #[arg(long, value_name = "PLACE")]
+    pub report: Option<PathBuf>,
     /// Look in this package; may be given several times
     #[arg(long = "package", short, value_name = "NAME")]
     pub packages: Vec<String>,

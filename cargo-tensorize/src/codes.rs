@@ -116,6 +116,12 @@ pub const CODES: &[Code] = &[
          left out. Remove it, or restore it with git.",
     ),
     row(
+        "TZ0116",
+        "a program's report can't be read",
+        "--report of `cargo tensorize explain`, or TENSORIZE_REPORT, names what a program wrote when it ended; it is not there, cut \
+         short, changed by hand, or of another version. Run the program with TENSORIZE_REPORT=FILE once more, to its end.",
+    ),
+    row(
         "TZ0301",
         "no summary was found",
         "The kernel's loops have no closed form that we can find: a loop without a bound that can be seen before it \

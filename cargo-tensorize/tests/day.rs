@@ -141,6 +141,91 @@ fn without_times(line: &str) -> String {
     words.join(" ")
 }
 
+/// After the day: a program that calls a kernel in a way that its code is not for, and what is told of its runs.
+fn why_the_original_answered(day: &Day) {
+    let main = day.path().join("app/src/main.rs");
+    let text = fs::read_to_string(&main).unwrap();
+    let call = "fn main() {
+    let mut both = [1i16, 2, 3, 4];
+    let p = both.as_mut_ptr();
+    unsafe { codec::kernels::sys::pcm_mix(p.add(1), p, 3) };
+    assert_eq!(both, [1, 3, 6, 10]);\n";
+    fs::write(&main, text.replacen("fn main() {\n", call, 1)).unwrap();
+    let reports = day.path().join("reports");
+    fs::create_dir(&reports).unwrap();
+    let run = |mode: &str, report: &Path| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["run", "--quiet", "--package", "app"]);
+        cargo.current_dir(day.path()).env("TENSORIZE", mode);
+        let out = with_cargo(cargo.env("TENSORIZE_REPORT", report)).output();
+        assert!(out.as_ref().unwrap().status.success(), "{out:?}");
+    };
+    let explain = |args: &[&str], report: &Path| {
+        let mut explain = command(
+            day.path(),
+            &[&["explain", "pcm_mix", "-p", "codec"], args].concat(),
+        );
+        let out = with_cargo(explain.env("TENSORIZE_REPORT", report))
+            .output()
+            .unwrap();
+        (code(&out), stdout(&out) + &stderr(&out))
+    };
+    let has = |text: &str, parts: &[&str]| {
+        for part in parts {
+            assert!(text.contains(part), "no {part}:\n{text}");
+        }
+    };
+
+    let one = day.path().join("run.json");
+    run("cpu", &one);
+    let (_, text) = explain(&[], &one);
+    has(
+        &text,
+        &[
+            "/app that ended ",
+            "(TENSORIZE=cpu)\n  cpu: 1 call\n  original: 1 call\n",
+            "  1 call: a guard does not hold: dst[0 .. n] disjoint src[0 .. n]\n    pass arrays that don't overlap; it is asked for \
+             since dst is written (lines 16, 17) while src is in use (line 16)",
+        ],
+    );
+    // A file for each process; who is asked for the original says so.
+    run("off", &reports);
+    run("auto", &reports);
+    let args = ["--report", "reports", "--message-format", "json"];
+    let (_, text) = explain(&args, &one);
+    let message: serde_json::Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(message["reason"], "run", "{text}");
+    assert_eq!(
+        message["answered"],
+        serde_json::json!({"original": 4}),
+        "{text}"
+    );
+    let (_, text) = explain(&["--report", "reports"], &one);
+    has(
+        &text,
+        &[
+            "in 2 runs, the last of which ended ",
+            "  2 calls: TENSORIZE=off asks for the original\n    run it without TENSORIZE",
+            "  2 calls: TENSORIZE=auto: they are small",
+            "  fewer than 64: original, so few are not worth the guards\n",
+        ],
+    );
+    // What was edited by hand, or is cut short, is told with its place.
+    let whole = fs::read_to_string(&one).unwrap();
+    fs::write(&one, &whole[..whole.len() / 2]).unwrap();
+    let (exit, text) = explain(&[], &one);
+    assert_eq!(exit, 101);
+    has(
+        &text,
+        &[
+            "error[TZ0116]",
+            "run.json can't be read: EOF",
+            " at line ",
+            "help: have the program write it anew",
+        ],
+    );
+}
+
 #[test]
 fn from_init_to_a_red_and_a_green_run_in_ci() {
     let mut day = Day::new();
@@ -214,6 +299,8 @@ fn from_init_to_a_red_and_a_green_run_in_ci() {
     day.tensorize("cargo tensorize --workspace", &[], 0);
     day.run_program(Some("cpu"));
     day.tensorize(gate, &ci, 0);
+
+    why_the_original_answered(&day);
 
     let golden = here().join("tests/day/transcript.txt");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

@@ -125,3 +125,54 @@ fn without_a_solver_the_invariants_alone_are_missing() {
         &["invariants can't be shown", "func @sums(", "targets\n"],
     );
 }
+
+/// A report is of a program that may be gone, and nobody's to trust.
+#[test]
+fn a_report_that_is_none_is_told_with_its_place_and_what_to_do() {
+    let p = stored();
+    let refused = |text: &str, why: &[&str]| {
+        fs::write(p.path().join("run.json"), text).unwrap();
+        let out = tensorize(p.path(), &["explain", "sums", "--report", "run.json"]);
+        assert_eq!(code(&out), 101, "{}", stdout(&out));
+        assert_has(
+            &stderr(&out),
+            &["error[TZ0116]", "run.json", "TENSORIZE_REPORT=FILE"],
+        );
+        assert_has(&stderr(&out), why);
+    };
+    refused("", &["EOF", "line 1"]);
+    refused(
+        "{\"format\":7,\"more\":[]}",
+        &["it has format 7, and this program reads 1"],
+    );
+    let good = "{\"format\":1,\"program\":\"a\",\"ended\":1,\"choice\":\"auto\",\"kernels\":[]}";
+    refused(
+        &good.replace("1,\"ch", "-1,\n\"ch"),
+        &["invalid value", "line 1 column "],
+    );
+    refused(
+        &good.replace("[]", "[],\n\"new\":1"),
+        &["unknown field `new`", "line 2 column "],
+    );
+    fs::write(p.path().join("run.json"), good).unwrap();
+    let out = tensorize(p.path(), &["explain", "sums", "--report", "run.json"]);
+    assert_has(&stdout(&out), &["nobody called `sums`"]);
+
+    let gone = tensorize(p.path(), &["explain", "sums", "--report", "gone.json"]);
+    assert_eq!(code(&gone), 101);
+    assert_has(&stderr(&gone), &["TZ0116", "gone.json"]);
+    fs::create_dir(p.path().join("empty")).unwrap();
+    let empty = tensorize(p.path(), &["explain", "sums", "--report", "empty"]);
+    assert_has(&stderr(&empty), &["TZ0116", "no program has written"]);
+    // The programs that the variable is for have not run yet.
+    let mut explain = command(p.path(), &["explain", "sums"]);
+    let out = explain
+        .env("TENSORIZE_REPORT", "gone.json")
+        .output()
+        .unwrap();
+    assert_eq!(code(&out), 0);
+    assert_has(
+        &stdout(&out),
+        &["run the program with TENSORIZE_REPORT=FILE"],
+    );
+}

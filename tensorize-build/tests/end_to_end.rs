@@ -327,6 +327,7 @@ fn proven_kernels_are_swapped_in_for_every_caller() {
         &["threads"],
         &["halve exact cpu original=0 target="],
     );
+    the_report_as_a_file(&program);
     // By default the two versions take turns until it is clear which one is faster.
     program.expect(&[], &["threads"], &["halve exact "]);
     program.expect(
@@ -344,6 +345,44 @@ fn proven_kernels_are_swapped_in_for_every_caller() {
     );
 
     the_worker(&program);
+}
+
+/// Written when the program ends, by the process that was asked to and by no child of it.
+fn the_report_as_a_file(program: &Program) {
+    let kernel = |env: &[(&str, &str)], verbs: &[&str], name: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let report = ("TENSORIZE_REPORT", dir.path().to_str().unwrap());
+        program.run(&[&[report], env].concat(), verbs);
+        let files: Vec<_> = fs::read_dir(&dir).unwrap().flatten().collect();
+        let [file] = &files[..] else {
+            panic!("{files:?}");
+        };
+        let text = fs::read_to_string(file.path()).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut kernels = report["kernels"].as_array().unwrap().iter();
+        kernels.find(|k| k["name"] == name).unwrap().clone()
+    };
+    let verbs = ["raw", "overlap", "no-size", "forked", "same-file"];
+    let halve = kernel(&[CPU], &verbs, "halve");
+    let by = |calls: [(&str, u64); 2]| {
+        serde_json::json!(calls.map(|(by, calls)| serde_json::json!({"by": by, "calls": calls})))
+    };
+    assert_eq!(halve["answered"], by([("original", 3), ("cpu", 3)]));
+    let guard = |guard: &str, calls: u64| {
+        let why = format!("a guard does not hold: {guard}");
+        serde_json::json!({"cause": "arguments", "why": why, "calls": calls})
+    };
+    let rows = [
+        guard("rows >= 0", 2),
+        guard("out[0 .. cols*rows] disjoint in[0 .. cols*rows]", 1),
+    ];
+    assert_eq!(halve["fell_back"], serde_json::json!(rows));
+    let torch = kernel(&[("TENSORIZE", "torch")], &["raw", "raw"], "halve");
+    let why =
+        serde_json::json!([{"cause": "target", "why": "there is no code for torch", "calls": 2}]);
+    assert_eq!(torch["fell_back"], why);
+    let never = kernel(&[], &["raw"], "twice");
+    assert!(never["why"].is_string(), "{never}");
 }
 
 fn the_worker(program: &Program) {

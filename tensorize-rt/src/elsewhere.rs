@@ -4,6 +4,7 @@
 
 use crate::choice::{Choice, choice};
 use crate::device;
+use crate::fallback::Cause;
 use crate::kernel::{Code, Kernel, Target};
 use crate::memory::{Array, Buffer};
 use crate::shadow;
@@ -149,10 +150,10 @@ impl Call<'_> {
         };
         let target = kernel
             .usable(wanted)
-            .map_err(|why| kernel.notes().why = Some(why))
+            .map_err(|why| kernel.fell_back(Cause::Target, why))
             .ok()?;
         let arrays = self.arrays.or_else(|| {
-            kernel.notes().why = Some("its sizes are too large".into());
+            kernel.fell_back(Cause::Arguments, "its sizes are too large".into());
             None
         })?;
         // SAFETY: handed on.
@@ -160,10 +161,11 @@ impl Call<'_> {
         match outcome {
             Ok(outcome) => Some((outcome, target, arrays, matches!(choice, Choice::Shadow(_)))),
             Err(Failure::Call(why)) => {
-                kernel.notes().why = Some(format!("{wanted}: {why}"));
+                kernel.fell_back(Cause::Target, format!("{wanted}: {why}"));
                 None
             }
             Err(Failure::Kernel(why)) => {
+                kernel.fell_back(Cause::Target, format!("{wanted}: {why}"));
                 kernel.take_out(target.name, why);
                 None
             }

@@ -1,8 +1,12 @@
 //! A kernel of the program, and which of its versions is to run.
 
+mod counts;
+
 use crate::choice::{Choice, choice, watch_for_forks};
 use crate::device::Api;
-use crate::pace::{AtOnce, Pace, Sizes, Turn, is_due};
+use crate::fallback::Reasons;
+use crate::pace::{AtOnce, Pace, Paced, Sizes, Turn, is_due};
+use counts::Counts;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -103,17 +107,6 @@ struct State {
     deciding: Mutex<()>,
 }
 
-/// How many calls there were. Away from what calls only read: else every count of one thread would have the others wait.
-#[derive(Debug)]
-#[repr(align(64))]
-struct Counts {
-    original: AtomicU64,
-    native: AtomicU64,
-    elsewhere: AtomicU64,
-    shadowed: AtomicU64,
-    guard_failed: AtomicU64,
-}
-
 /// What does not happen often.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
@@ -123,6 +116,10 @@ pub(crate) struct Notes {
     ready: Vec<&'static str>,
     /// Why the original ran although something else was asked for.
     pub(crate) why: Option<String>,
+    /// All that it was, and how often.
+    pub(crate) reasons: Reasons,
+    /// The targets that answered calls on copies, and how many.
+    pub(crate) answered: Vec<(&'static str, u64)>,
     /// The target that answered the last call which ran on copies.
     pub(crate) elsewhere: Option<&'static str>,
     /// Whether something stood in for its device.
@@ -166,19 +163,15 @@ impl Kernel {
         let state = State {
             at_once: AtOnce::new(),
             route: AtomicU8::new(UNDECIDED),
-            counts: Counts {
-                original: AtomicU64::new(0),
-                native: AtomicU64::new(0),
-                elsewhere: AtomicU64::new(0),
-                shadowed: AtomicU64::new(0),
-                guard_failed: AtomicU64::new(0),
-            },
+            counts: Counts::new(),
             pace: Pace::new(),
             deciding: Mutex::new(()),
             notes: Mutex::new(Notes {
                 out: Vec::new(),
                 ready: Vec::new(),
                 why: None,
+                reasons: Reasons::new(),
+                answered: Vec::new(),
                 elsewhere: None,
                 emulated: false,
                 differences: Vec::new(),
@@ -234,7 +227,13 @@ impl Kernel {
         // Whatever goes wrong here must not unwind into C.
         let decided = std::panic::catch_unwind(|| {
             watch_for_forks();
-            self.decide_for(&choice())
+            crate::written::when_the_program_ends();
+            let choice = choice();
+            let route = self.decide_for(&choice);
+            if !FORKED.load(Ordering::Relaxed) {
+                self.stands(&choice, route);
+            }
+            route
         });
         let route = decided.unwrap_or(Route::Original);
         self.state.route.store(route as u8, Ordering::Relaxed);
@@ -321,6 +320,14 @@ impl Kernel {
         }
     }
 
+    /// Who answers calls of which sizes, where sizes decide that.
+    pub(crate) fn paced(&self) -> Vec<Paced> {
+        match self.state.route.load(Ordering::Relaxed) {
+            route if route == Route::Faster as u8 => self.state.pace.told(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The target that is the fastest at this size, if it runs on copies.
     pub(crate) fn fastest_elsewhere(&self, size: i64) -> Option<&'static Target> {
         match self.state.pace.turn(size) {
@@ -376,18 +383,6 @@ impl Kernel {
             .notes
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Counts a call that the original answers.
-    #[inline(always)]
-    pub fn count_original(&self) {
-        count(&self.state.counts.original);
-    }
-
-    /// Counts a call that linked-in code answers.
-    #[inline(always)]
-    pub fn count_native(&self) {
-        count(&self.state.counts.native);
     }
 
     /// Which code answers a call that touches so many elements, on [`Route::Faster`]; this route again where
@@ -463,66 +458,6 @@ impl Kernel {
         self.state.pace.note(size, is_native, ns);
         self.refresh(size);
     }
-
-    /// Counts a call whose guards failed.
-    #[cold]
-    pub fn count_guard_failed(&self) {
-        self.state
-            .counts
-            .guard_failed
-            .fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Counts a call that has no flat form, or whose guards failed, and notes why.
-    #[cold]
-    pub fn count_misfit(&self, why: crate::Misfit) {
-        self.count_guard_failed();
-        self.notes().why = Some(why.into_owned());
-    }
-
-    /// Counts a call for the original that was counted for linked-in code, which did not get the memory that it asked for.
-    #[cold]
-    pub fn count_no_memory(&self) {
-        let native = &self.state.counts.native;
-        native.store(
-            native.load(Ordering::Relaxed).saturating_sub(1),
-            Ordering::Relaxed,
-        );
-        self.count_original();
-        self.notes().why = Some("there was no memory for the results".into());
-    }
-
-    /// Counts a call that this target answered, on copies of the arrays.
-    pub(crate) fn count_elsewhere(&self, target: &'static str, emulated: bool) {
-        self.state.counts.elsewhere.fetch_add(1, Ordering::Relaxed);
-        let mut notes = self.notes();
-        notes.elsewhere = Some(target);
-        notes.emulated = emulated;
-    }
-
-    pub(crate) fn count_shadowed(&self) {
-        self.state.counts.shadowed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Calls so far: by the original, native code, targets that run on copies, compared ones, failed guards.
-    pub(crate) fn counts(&self) -> [u64; 5] {
-        let s = &self.state.counts;
-        [
-            &s.original,
-            &s.native,
-            &s.elsewhere,
-            &s.shadowed,
-            &s.guard_failed,
-        ]
-        .map(|c| c.load(Ordering::Relaxed))
-    }
-}
-
-/// One more. Of two threads that do this at the same moment, one may go uncounted: an exact count would cost small calls more
-/// than all else on their way.
-#[inline(always)]
-fn count(calls: &AtomicU64) {
-    calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
 /// The kernels of one `Build::compile`.
@@ -579,6 +514,11 @@ pub(crate) fn kernels() -> impl Iterator<Item = &'static Kernel> {
 /// Every route is decided again at the next call.
 pub(crate) fn decide_anew() {
     kernels().for_each(Kernel::decide_later);
+}
+
+/// Whether this is a forked child, in which somebody who is no more may hold a lock.
+pub(crate) fn is_forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
 }
 
 /// From now on, originals answer. Safe to call in a forked child.

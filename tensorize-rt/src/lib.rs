@@ -11,6 +11,8 @@
 //! | `cpu`, `numpy`, … | that target where there is one, else the original |
 //! | `shadow`, `shadow=TARGET` | the original and the target; they are compared, the original answers |
 //!
+//! `TENSORIZE_REPORT` names a file, or a folder, for what [`report()`] says when the program ends: `cargo tensorize explain` reads it.
+//!
 //! The features `opencl` and `cuda` are for kernels on GPUs: they load the drivers' libraries when a call needs them.
 //!
 //! Deliberately absent: TensIR, LoopIR, the prover. Nothing here unwinds into C.
@@ -20,6 +22,7 @@ mod choice;
 mod device;
 mod elsewhere;
 mod error;
+mod fallback;
 #[doc(hidden)]
 pub mod gemm;
 mod kernel;
@@ -33,17 +36,20 @@ pub mod tuned;
 mod value;
 #[cfg(unix)]
 mod worker;
+mod written;
 
 pub use call::{Block, Call, Misfit, RowRange, equally_spaced, row_range, rows_apart};
 pub use choice::{Choice, choice, set_choice};
 pub use device::{Api, Component, Details};
 pub use elsewhere::{Extent, run_elsewhere};
 pub use error::Error;
+pub use fallback::{Cause, Fallback};
 pub use kernel::{Code, Kernel, Library, Route, Target, Tier, warm_up};
 pub use memory::{Array, Elem, Members};
 pub use report::{KernelReport, print_report, report};
 pub use slices::{AnySlice, AtAGlance, Check, InFull, apart, convertible, floor_div, int, modulo};
 pub use value::{Argument, Value};
+pub use written::write_report;
 
 /// Includes what the build script generated: `tensorize_rt::include_kernels!("kernels");`, with the name
 /// that was given to `Build::compile`. It stands in a module of its own, once in a program, since it

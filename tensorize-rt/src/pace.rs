@@ -5,6 +5,7 @@
 //! original: what could be gained is less than what the guards cost. In all other classes the first calls take turns and
 //! are timed; the faster version then has the class for a while.
 
+use crate::tuned::LEAST;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 /// How often each of the two is timed.
@@ -15,8 +16,6 @@ const TRIALS_OF_SHORT: u8 = 8;
 const SHORT_NS: u64 = 1000;
 /// The class is timed again after so many calls of the kernel; a power of two.
 const AGAIN: u64 = 1 << 14;
-/// Calls that touch fewer elements have the original if nobody has measured.
-const FEW: i64 = 64;
 /// To have a class, generated code must take less than the original by this part of its time: so short calls can't be
 /// timed any better.
 const MARGIN: u64 = 16;
@@ -138,7 +137,7 @@ pub(crate) fn is_due(calls: u64) -> bool {
 
 /// What a class begins with: a plain model of what a call costs.
 const fn unmeasured(class: usize) -> u8 {
-    if (1 << class) <= FEW && class < 63 {
+    if (1 << class) <= LEAST && class < 63 {
         KNOWN_ORIGINAL
     } else {
         0
@@ -162,6 +161,47 @@ impl Class {
             },
             other => Turn::Elsewhere(other - ELSEWHERE),
         }
+    }
+}
+
+/// What is known of sizes between two powers of two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Paced {
+    /// The first class and the last one: sizes of so many bits.
+    pub(crate) classes: (usize, usize),
+    pub(crate) turn: Turn,
+    /// `few`, `measured`, `timed`, or `being timed`.
+    pub(crate) because: &'static str,
+    /// Nanoseconds of the original and of generated code, if they were timed here.
+    pub(crate) ns: Option<(u64, u64)>,
+}
+
+impl Paced {
+    fn goes_on_with(&self, next: &Paced) -> bool {
+        // What was timed has times of its own.
+        let alike = self.turn == next.turn && self.because == next.because && self.ns.is_none();
+        alike && next.ns.is_none() && self.classes.1 + 1 == next.classes.0
+    }
+}
+
+impl Class {
+    /// What is known of this class, the one with this number; nothing before the first call of such a size.
+    fn told(&self, number: usize) -> Option<Paced> {
+        let state = self.state.load(Ordering::Relaxed);
+        let because = match state {
+            0 => return None,
+            KNOWN_ORIGINAL if unmeasured(number) == KNOWN_ORIGINAL => "few",
+            FOUND_ORIGINAL | FOUND_NATIVE => "timed",
+            tried if tried < ELSEWHERE => "being timed",
+            _ => "measured",
+        };
+        let ns = [&self.original_ns, &self.native_ns].map(|ns| ns.load(Ordering::Relaxed));
+        Some(Paced {
+            classes: (number, number),
+            turn: self.turn(),
+            because,
+            ns: (because == "timed").then_some((ns[0], ns[1])),
+        })
     }
 }
 
@@ -257,6 +297,21 @@ impl Pace {
         let first = (0..=class).rev().take_while(is_original).last();
         let last = (class..CLASSES).take_while(is_original).last();
         Sizes::of(first.unwrap_or(class), last.unwrap_or(class))
+    }
+
+    /// What is known of the classes, neighbours of one mind as one.
+    pub(crate) fn told(&self) -> Vec<Paced> {
+        let mut told: Vec<Paced> = Vec::new();
+        for (number, class) in self.classes.iter().enumerate() {
+            let Some(of_class) = class.told(number) else {
+                continue;
+            };
+            match told.last_mut() {
+                Some(last) if last.goes_on_with(&of_class) => last.classes.1 = number,
+                _ => told.push(of_class),
+            }
+        }
+        told
     }
 
     /// Has a class that was found out here timed again.
@@ -374,6 +429,35 @@ mod tests {
         assert_eq!(decide(&pace, 100, 97, 100), Turn::Original);
         assert_eq!(decide(&pace, 1000, 90, 100), Turn::Native);
         assert_eq!(decide(&pace, 10_000, 0, 0), Turn::Original);
+    }
+
+    #[test]
+    fn what_is_known_of_sizes_is_told() {
+        let pace = Pace::new();
+        let few = |pace: &Pace| pace.told()[0].clone();
+        assert_eq!(
+            (few(&pace).classes, few(&pace).because),
+            ((0, 6), "few"),
+            "sizes of at most 6 bits"
+        );
+        assert_eq!(pace.told().len(), 1, "nothing of what nobody has called");
+        decide(&pace, 5000, 10, 100);
+        pace.note(500, true, 7);
+        let mut turns = [None; CLASSES];
+        turns[class_of(1 << 20)] = Some(Turn::Elsewhere(2));
+        turns[class_of(1 << 21)] = Some(Turn::Elsewhere(2));
+        pace.set(&turns);
+        let told = pace.told();
+        let told: Vec<_> = told[1..].iter().map(|p| (p.classes, p.because)).collect();
+        assert_eq!(
+            told,
+            [
+                ((9, 9), "being timed"),
+                ((13, 13), "timed"),
+                ((21, 22), "measured")
+            ]
+        );
+        assert_eq!(pace.told()[2].ns, Some((100, 10)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What ran where, and why not elsewhere.
 
 use crate::choice::{Choice, choice};
+use crate::fallback::Fallback;
 use crate::kernel::{Code, Kernel, kernels};
 use std::fmt::Write;
 
@@ -27,6 +28,10 @@ pub struct KernelReport {
     /// Calls that the original answered, calls that a target answered. Where several threads call a kernel at the same
     /// moment, a few of these go uncounted.
     pub calls: (u64, u64),
+    /// The same in full: who answered how many, nobody without a call.
+    pub answered: Vec<(&'static str, u64)>,
+    /// Why the original answered, the most frequent reason first.
+    pub fell_back: Vec<Fallback>,
     /// Calls among these that failed a guard.
     pub guard_failed: u64,
     /// Calls that were compared.
@@ -46,7 +51,7 @@ pub fn report() -> Vec<KernelReport> {
     reports
 }
 
-fn one(kernel: &'static Kernel) -> KernelReport {
+pub(crate) fn one(kernel: &'static Kernel) -> KernelReport {
     let [original, native, elsewhere, compared, guard_failed] = kernel.counts();
     let named = |is: fn(&Code) -> bool| {
         kernel
@@ -55,9 +60,13 @@ fn one(kernel: &'static Kernel) -> KernelReport {
             .find(|t| is(&t.code))
             .map_or("-", |t| t.name)
     };
+    let native_name = named(|c| matches!(c, Code::Native));
+    let mut answered = vec![("original", original), (native_name, native)];
+    answered.extend(kernel.notes().answered.iter().copied());
+    answered.retain(|(_, calls)| *calls > 0);
     let candidates = [
         (original, "original"),
-        (native, named(|c| matches!(c, Code::Native))),
+        (native, native_name),
         (elsewhere, kernel.notes().elsewhere.unwrap_or("-")),
     ];
     let most = candidates.into_iter().max_by_key(|(calls, _)| *calls);
@@ -65,6 +74,7 @@ fn one(kernel: &'static Kernel) -> KernelReport {
         .filter(|(calls, _)| *calls > 0)
         .map_or("-", |(_, name)| name);
     let ran = kernel.targets.iter().find(|t| t.name == target);
+    let fell_back = kernel.fallbacks();
     let notes = kernel.notes();
     let out = notes
         .out
@@ -86,6 +96,8 @@ fn one(kernel: &'static Kernel) -> KernelReport {
             .collect(),
         target,
         calls: (original, native + elsewhere),
+        answered,
+        fell_back,
         guard_failed,
         compared,
         differed: notes.differing_calls,

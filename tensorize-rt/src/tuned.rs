@@ -13,6 +13,9 @@ use std::sync::OnceLock;
 /// What stands for the original in a line.
 pub const ORIGINAL: &str = "original";
 
+/// Calls that touch fewer elements have the original if nobody has measured.
+pub const LEAST: i64 = 64;
+
 /// What was measured of one kernel at one size class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {

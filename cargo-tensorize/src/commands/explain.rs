@@ -1,6 +1,7 @@
 //! `explain`: what a code means, or all that is known of a kernel.
 
 mod kernel;
+mod ran;
 
 use super::Output;
 use crate::cli::Explain;
@@ -38,4 +39,13 @@ pub fn run(args: &Explain, out: &Output) -> Code {
         return Code::Usage;
     }
     kernel::run(what, args, out)
+}
+
+/// A heading and a list, if there is anything in it.
+fn section(heading: &str, lines: impl IntoIterator<Item = String>) -> String {
+    let lines: String = lines.into_iter().map(|l| format!("  {l}\n")).collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("\n{heading}\n{lines}"),
+    }
 }

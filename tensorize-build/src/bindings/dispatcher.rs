@@ -217,7 +217,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// A function of all parameters: `Some(())` if the guards hold.
+    /// A function of all parameters: `Some(())` if the guards hold; and one that names the guard that doesn't, out of the way of calls
+    /// that pass.
     pub(super) fn guards(&self, proven: &Proven) -> Result<String, String> {
         // Those of all targets together: what one of them needs always holds in practice.
         let usable = self
@@ -233,30 +234,51 @@ impl<'a> Writer<'a> {
         }
         // What the data says may be looked at where the guards before it hold.
         guards.sort_by_key(|g| self.guard_depth(proven, g));
-        let mut body = self.lets(&guards, &[]);
+        let (mut body, mut named) = (self.lets(&guards, &[]), String::new());
+        // To ask the data once more might take as long as the kernel.
+        let (sizes, data): (Vec<&Guard>, Vec<&Guard>) =
+            (guards.iter()).partition(|g| self.guard_depth(proven, g) == 0);
         for guard in guards {
-            let condition =
-                self.with_names(|names| match arithmetic::size_guard(guard, names) {
-                    Some(condition) => condition,
-                    None => {
-                        let Guard::Disjoint(a, b) = guard else {
-                            return Err(format!("`{guard}` can't be checked"));
-                        };
-                        let side = |e: &tensorize_ir::guard::Extent| {
-                            let array = self.array(&e.array)?;
-                            let (lo, hi) = arithmetic::extent(e, names)?;
-                            Ok::<_, String>(format!("{array}, {lo}, {hi}"))
-                        };
-                        Ok(format!("rt::apart({}, {})?", side(a)?, side(b)?))
-                    }
-                })?;
+            let condition = self.condition(guard)?;
             write!(body, "// {guard}\nif !({condition}) {{ return None; }}\n").ok();
+            if sizes.contains(&guard) {
+                let why = format!("a guard does not hold: {guard}");
+                writeln!(
+                    named,
+                    "if (|| {{ {}Some({condition}) }})() != Some(true) {{ return {why:?}; }}",
+                    self.lets(&[guard], &[]).replace('\n', " ")
+                )
+                .ok();
+            }
         }
+        let data: Vec<String> = data.iter().map(ToString::to_string).collect();
+        let last = match data.is_empty() {
+            true => "its sizes are too large".to_owned(),
+            false => format!("a guard does not hold: {}", data.join(", or ")),
+        };
+        let (name, params) = (&self.b.name, self.raw_params());
         Ok(format!(
-            "#[inline(always)]\nfn guards_{}({}) -> Option<()> {{\n{body}Some(())\n}}\n\n",
-            self.b.name,
-            self.raw_params()
+            "#[inline(always)]\nfn guards_{name}({params}) -> Option<()> {{\n{body}Some(())\n}}\n\n\
+             #[cold]\n#[inline(never)]\nfn failing_{name}({params}) -> &'static str {{\n{named}{last:?}\n}}\n\n",
         ))
+    }
+
+    /// A guard as a condition in Rust.
+    fn condition(&self, guard: &Guard) -> Result<String, String> {
+        self.with_names(|names| match arithmetic::size_guard(guard, names) {
+            Some(condition) => condition,
+            None => {
+                let Guard::Disjoint(a, b) = guard else {
+                    return Err(format!("`{guard}` can't be checked"));
+                };
+                let side = |e: &tensorize_ir::guard::Extent| {
+                    let array = self.array(&e.array)?;
+                    let (lo, hi) = arithmetic::extent(e, names)?;
+                    Ok::<_, String>(format!("{array}, {lo}, {hi}"))
+                };
+                Ok(format!("rt::apart({}, {})?", side(a)?, side(b)?))
+            }
+        })
     }
 
     pub(super) fn array(&self, name: &str) -> Result<String, String> {
@@ -405,7 +427,7 @@ impl<'a> Writer<'a> {
              if route == rt::Route::Faster {{ route = kernel.faster(super::size_{name}({names})); }}\n\
              if route != rt::Route::Original {{\n\
              if super::guards_{name}({names}).is_none() {{\n\
-             kernel.count_guard_failed();\n\
+             kernel.count_guard_failed(super::failing_{name}({names}));\n\
              {native}\
              }} else {{\n\
              return unsafe {{ {longer}(route, {names}) }};\n\

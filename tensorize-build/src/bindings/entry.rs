@@ -451,14 +451,14 @@ impl Writer<'_> {
              let mut __prepare = |__gather: bool| -> Result<(), rt::Misfit> {{\n\
              __call.fits()?;\n\
              if __call.from_source() {{\n{prepare}\
-             super::guards_{name}({names}).ok_or(\"a guard does not hold\")?;\n\
+             super::guards_{name}({names}).ok_or_else(|| super::failing_{name}({names}))?;\n\
              {room}\
              let __arrays = super::arrays_{name}({names}).ok_or(\"its sizes are too large\")?;\n\
              __call.keeps_apart(&__arrays, &[{tables}], &[{borrowed}])?;\n\
              {apart}\
              __bounds = {source_bounds};\n\
              }} else {{\n\
-             super::guards_{name}({names}).ok_or(\"a guard does not hold\")?;\n\
+             super::guards_{name}({names}).ok_or_else(|| super::failing_{name}({names}))?;\n\
              __bounds = {bounds_of};\n\
              }}\n\
              Ok(())\n\

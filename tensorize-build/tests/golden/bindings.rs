@@ -26,6 +26,16 @@ mod generated {
         Some(())
     }
 
+    #[cold]
+    #[inline(never)]
+    fn failing_halve(r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) -> &'static str {
+        if (|| { let cols = rt::int(cols)?; let rows = rt::int(rows)?; Some(cols.checked_mul(rows)? >= 0) })() != Some(true) { return "a guard does not hold: cols*rows >= 0"; }
+        if (|| { let cols = rt::int(cols)?; let rows = rt::int(rows)?; Some({ let value = cols.checked_mul(rows)?; value >= -2147483648 && value <= 2147483647 }) })() != Some(true) { return "a guard does not hold: cols*rows fits i32"; }
+        if (|| { let cols = rt::int(cols)?; let rows = rt::int(rows)?; Some(rt::apart(out.cast_const(), 0i64, cols.checked_mul(rows)?, r#in.cast_mut().cast_const(), 0i64, cols.checked_mul(rows)?)?) })() != Some(true) { return "a guard does not hold: out[0 .. cols*rows] disjoint in[0 .. cols*rows]"; }
+        if (|| { let cols = rt::int(cols)?; let rows = rt::int(rows)?; Some(cols.checked_mul(rows)?.checked_sub(1i64)? >= i64::MIN) })() != Some(true) { return "a guard does not hold: cols*rows - 1 fits i64"; }
+        "its sizes are too large"
+    }
+
     #[inline(always)]
     fn size_halve(r#in: *const u8, out: *mut u8, rows: ::core::ffi::c_int, cols: ::core::ffi::c_int) -> i64 {
         let size = || -> Option<i64> {
@@ -91,7 +101,7 @@ mod generated {
             if route == rt::Route::Faster { route = kernel.faster(super::size_halve(r#in, out, rows, cols)); }
             if route != rt::Route::Original {
                 if super::guards_halve(r#in, out, rows, cols).is_none() {
-                    kernel.count_guard_failed();
+                    kernel.count_guard_failed(super::failing_halve(r#in, out, rows, cols));
                 } else if route == rt::Route::Native {
                     kernel.count_native();
                     return unsafe { halve__cpu(r#in, out, rows, cols) };

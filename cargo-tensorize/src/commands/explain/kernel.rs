@@ -1,6 +1,6 @@
 //! All that is known of one kernel, as text.
 
-use super::Output;
+use super::{Output, ran, section};
 use crate::cli::{Explain, Project};
 use crate::commands::known::{Known, outcome};
 use crate::commands::packages;
@@ -41,7 +41,6 @@ pub(super) fn run(what: &str, args: &Explain, out: &Output) -> Code {
                 && file.is_none_or(|_| tensorize_build::config::is_in(what, &e.record.file))
         };
         if let Some(entry) = contents.entries.iter().find(is_it) {
-            out.json(&entry.record);
             return tell(package, entry, args, out);
         }
         if let Some(rejected) = contents.rejected.iter().find(|r| r.name() == Some(name)) {
@@ -70,8 +69,16 @@ fn is_kernel(package: &Package, name: &str) -> bool {
 }
 
 fn tell(package: &Package, entry: &Entry, args: &Explain, out: &Output) -> Code {
-    let known = Known::of(package, entry);
     let record = &entry.record;
+    let ran = match ran::find(args.report.as_deref(), record) {
+        Ok(ran) => ran,
+        Err(d) => {
+            out.diagnostic(&d);
+            return Code::CouldNotRun;
+        }
+    };
+    out.json(record);
+    let known = Known::of(package, entry);
     let mut text = String::new();
     let tier = record
         .tier
@@ -109,13 +116,13 @@ fn tell(package: &Package, entry: &Entry, args: &Explain, out: &Output) -> Code 
         let code = record.code.as_deref().unwrap_or_default();
         let _ = writeln!(text, "\nwhy it is not proven\n  {code} {why}");
     }
-    let guards = known.guards().into_iter().map(|g| {
-        let only = g
-            .target
-            .map_or(String::new(), |t| format!(" (only for {t})"));
+    let guards = known.guards();
+    let lines = guards.iter().map(|g| {
+        let only = g.target.as_ref();
+        let only = only.map_or(String::new(), |t| format!(" (only for {t})"));
         format!("{}{only}: {}", g.text, g.why)
     });
-    text += &section("guards: where one fails, the original runs", guards);
+    text += &section("guards: where one fails, the original runs", lines);
     text += &section("memory that is touched", known.memory());
     if let Some(evidence) = known.evidence() {
         let _ = writeln!(text, "\n{evidence}");
@@ -130,7 +137,15 @@ fn tell(package: &Package, entry: &Entry, args: &Explain, out: &Output) -> Code 
         "the original answers a call if",
         reasons.into_iter().map(str::to_owned),
     );
-    text += "`tensorize_rt::print_report()` in a program says which it was\n";
+    match &ran {
+        Some(ran) => {
+            out.json(&ran.message(&record.name, &guards));
+            text += &ran.text(&record.name, &guards);
+        }
+        None => {
+            text += "which it was, and how often: run the program with TENSORIZE_REPORT=FILE, then explain it with --report FILE\n";
+        }
+    }
     out.text(&text);
     for target in &args.targets {
         match entry.sources.get(target) {
@@ -146,15 +161,6 @@ fn tell(package: &Package, entry: &Entry, args: &Explain, out: &Output) -> Code 
     match known.current {
         true => Code::Clean,
         false => Code::OutOfDate,
-    }
-}
-
-/// A heading and a list, if there is anything in it.
-fn section(heading: &str, lines: impl IntoIterator<Item = String>) -> String {
-    let lines: String = lines.into_iter().map(|l| format!("  {l}\n")).collect();
-    match lines.is_empty() {
-        true => lines,
-        false => format!("\n{heading}\n{lines}"),
     }
 }
 

@@ -79,13 +79,14 @@ fn fork() {
     unsafe extern "C" {
         fn fork() -> i32;
         fn waitpid(pid: i32, status: *mut i32, options: i32) -> i32;
-        fn _exit(status: i32) -> !;
+        fn exit(status: i32) -> !;
     }
     unsafe {
         let child = fork();
         if child == 0 {
             run(sys::halve);
-            _exit(7);
+            // With all that is to be done at the end of a program.
+            exit(7);
         }
         let mut status = 0;
         waitpid(child, &mut status, 0);
