@@ -18,6 +18,7 @@ mod flags;
 pub mod generate;
 mod memory;
 pub mod original;
+pub mod outlook;
 pub mod output;
 pub mod pipeline;
 pub mod progress;

@@ -2,6 +2,7 @@
 
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::exit::Code;
+use crate::outlook::Outlook;
 use crate::second::Confirmation;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -106,6 +107,9 @@ pub struct KernelReport {
     pub evidence: Option<Evidence>,
     /// By name.
     pub targets: BTreeMap<String, TargetReport>,
+    /// What it might win, if that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outlook: Option<Outlook>,
     /// What a second solver says, if one was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_solver: Option<Confirmation>,
@@ -149,6 +153,7 @@ impl KernelReport {
             times_us: Times::default(),
             evidence: None,
             targets: BTreeMap::new(),
+            outlook: None,
             second_solver: None,
             stored: false,
             cached: false,

@@ -189,3 +189,63 @@ fn what_a_build_script_says_to_cc_counts() {
         assert_eq!(found(&out), expected, "{}", stderr(&out));
     }
 }
+
+/// From the code that there would be, of each kind of work; the numbers are those that the code itself compares.
+#[test]
+fn what_one_might_win_is_told_of_what_lifts() {
+    const KINDS: &str = "#include <math.h>
+void each(const float *a, float *out, int n) { for (int i = 0; i < n; i++) out[i] = 2 * a[i]; }
+float sum(const float *a, int n) { float s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }
+void powers(float *a, int n) { for (int i = 0; i < n; i++) a[i] = expf(a[i]); }
+void product(const float *a, const float *b, float *c, int n) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            float s = 0;
+            for (int k = 0; k < n; k++) s += a[i * n + k] * b[k * n + j];
+            c[i * n + j] = s;
+        }
+}
+float largest(const float *a, int n) { float m = a[0]; for (int i = 1; i < n; i++) if (a[i] > m) m = a[i]; return m; }
+int twice(int x) { return 2 * x; }
+int kept(void) { static int n; return ++n; }
+";
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "k.c", KINDS);
+    let out = scan(dir.path(), &[]);
+    let lines: Vec<Value> = stdout(&out)
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let of = |name: &str| &lines.iter().find(|l| l["name"] == name).unwrap()["outlook"];
+    let outlook = |gain: &str, from: Option<i64>, cores: Option<u64>, tier: &str| serde_json::json!({"gain": gain, "from_elements": from, "all_cores_from_rounds": cores, "tier": tier});
+    // A float is read, multiplied and written: 12 bytes; 1 MiB of that is worth a second core.
+    let cores = (1 << 20) / 12 + 1;
+    let gain = format!("memory-bound, up to the speed of a copy; all cores from {cores} rounds");
+    assert_eq!(of("each"), &outlook(&gain, Some(64), Some(cores), "exact"));
+    for (name, gain) in [
+        ("sum", "float sums in vectors (tier real); all cores from "),
+        (
+            "powers",
+            "exp, log and the like in vectors (tier real); all cores from ",
+        ),
+        (
+            "product",
+            "a BLAS-class library (tier real); all cores from 1048577 rounds",
+        ),
+    ] {
+        let told = of(name)["gain"].as_str().unwrap();
+        assert!(told.starts_with(gain), "{name}: {told}");
+        assert_eq!(of(name)["tier"], "real");
+    }
+    let little = "little: its loops keep their order";
+    assert_eq!(of("largest"), &outlook(little, Some(64), None, "exact"));
+    let nothing = "nothing: it has no loop";
+    assert_eq!(of("twice"), &outlook(nothing, None, None, "exact"));
+    assert!(of("kept").is_null(), "it does not lift");
+
+    let text = stdout(&tensorize(dir.path(), &["scan"]));
+    let each = text.lines().find(|l| l.contains(" each ")).unwrap();
+    assert!(each.trim_end().ends_with(&gain), "{text}");
+    let limit = "calls that touch fewer than 64 elements stay with the original";
+    assert!(text.contains(limit), "{text}");
+}

@@ -11,6 +11,7 @@
 //! * `kept`: what is computed once into memory, and not in each round of a loop.
 //! * [`contraction`]: products of matrices, which a library computes.
 //! * `scatter`: results of which the data says where each round goes.
+//! * [`outlook`]: what there is to win, without running anything.
 //! * `overwritten`: results of which a later one writes a part again.
 //! * `sparing`: places that the original touches on some data only.
 //! * `wait`: results that are computed into memory before they are stored.
@@ -32,6 +33,7 @@ mod kept;
 mod loops;
 pub mod lower;
 mod nest;
+pub mod outlook;
 mod overwritten;
 mod rounds;
 mod running;
@@ -45,7 +47,7 @@ mod wait;
 
 use crate::{Generated, Kernel, Target, Unsupported};
 use c::vector_math;
-use lower::{Locals, Machine};
+use lower::{Locals, Lowered, Machine};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir;
 
@@ -91,20 +93,13 @@ impl Target for Cpu {
     }
 
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
-        let Kernel {
-            function,
-            tier,
-            footprints,
-            guards,
-            plain,
-            ..
-        } = kernel;
-        let locals = match plain {
-            true => Locals::Waiting,
-            false => Locals::Kept,
-        };
-        let proven = lower::Proven { footprints, guards };
-        let lowered = lower::lower_for(Machine::Cores, function, *tier, proven, locals)?;
+        Ok(self.print(kernel, lowered(kernel)?))
+    }
+}
+
+impl Cpu {
+    /// The C for a kernel's loops.
+    fn print(&self, kernel: &Kernel, lowered: Lowered) -> Generated {
         let entry = format!("{}__tensorize_cpu", kernel.function.name);
         let mut function = lowered.function;
         function.name = entry.clone();
@@ -133,7 +128,7 @@ impl Target for Cpu {
             },
             &lowered.contractions,
         );
-        Ok(Generated {
+        Generated {
             files: vec![(format!("{}.cpu.c", kernel.function.name), text)],
             entry,
             tier,
@@ -141,8 +136,26 @@ impl Target for Cpu {
             eager_reads: false,
             split: None,
             theorems: vec![],
-        })
+        }
     }
+}
+
+/// A kernel's loops.
+fn lowered(kernel: &Kernel) -> Result<Lowered, Unsupported> {
+    let Kernel {
+        function,
+        tier,
+        footprints,
+        guards,
+        plain,
+        ..
+    } = kernel;
+    let locals = match plain {
+        true => Locals::Waiting,
+        false => Locals::Kept,
+    };
+    let proven = lower::Proven { footprints, guards };
+    lower::lower_for(Machine::Cores, function, *tier, proven, locals)
 }
 
 /// What stands at the top of a generated C file.

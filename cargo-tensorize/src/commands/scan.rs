@@ -6,6 +6,7 @@ use super::{Output, threads};
 use crate::cli::{Common, Scan};
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::exit::Code;
+use crate::outlook;
 use crate::pipeline::{self, Settings};
 use crate::project;
 use crate::report::{KernelReport, Status, columns};
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::loopir::{self, Stmt, Visited};
+use tensorize_rt::tuned::LEAST;
 
 /// A look at many functions must not wait long for one of them.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
@@ -104,6 +106,11 @@ pub fn run(args: &Scan, common: &Common, out: &Output) -> Code {
     match pipeline::run(jobs, &settings) {
         Ok(run) => {
             let mut reports = run.reports();
+            let kernels = run.kernels.iter().zip(&mut reports).collect();
+            pipeline::for_each(kernels, settings.jobs, |(kernel, report)| {
+                let proven = kernel.proven.as_ref();
+                report.outlook = proven.map(|proven| outlook::of(proven, TIME_LIMIT));
+            });
             for report in &mut reports {
                 // What does not lift is no fault here.
                 for d in &mut report.diagnostics {
@@ -210,6 +217,12 @@ fn table(rows: &[Row], targets: &[String], lifting: bool) -> String {
                 },
             ];
             row.push(what(report, targets));
+            row.push(
+                report
+                    .outlook
+                    .as_ref()
+                    .map_or(String::new(), |o| o.gain.clone()),
+            );
             cells.push(row);
         }
         text += &columns(&cells);
@@ -252,6 +265,11 @@ fn closing(reports: &[KernelReport], files: usize, unread: usize) -> String {
     }
     text += "\n";
     if lift > 0 {
+        let _ = writeln!(
+            text,
+            "What one might win is an estimate, from the code that it would have: calls that touch fewer than {LEAST} elements stay \
+             with the original, and `cargo tensorize tune` measures. docs/commands.md says what the words mean."
+        );
         text += "To have one: write TENSORIZE_KERNEL before it, or name it under \
                  `kernels` in `[package.metadata.tensorize]`; then `cargo tensorize`.\n";
     }

@@ -31,8 +31,9 @@ use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Function, LocalArray, LoopMode, Param, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
+pub(crate) use walk::calls_library;
 pub(crate) use walk::used_names;
-use walk::{calls_library, counted, has_loop, is_int, is_var, kept_by_comparing};
+use walk::{counted, has_loop, is_int, is_var, kept_by_comparing};
 
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +116,9 @@ const VERSIONS: &str = "\
 const VERSIONS_WITHOUT_AVX512: &str = "\
 #define TZ_CLONES __attribute__((target_clones(\"arch=x86-64-v3\", \"default\")))
 ";
+
+/// What a second core is worth, in bytes that are read, computed and written: as [`TEAMS`] has it.
+pub(crate) const TEAM: u64 = 1_048_576;
 
 const TEAMS: &str = "\
 #if defined(_OPENMP)

@@ -114,7 +114,7 @@ fn bytes_of(e: &Expr) -> u32 {
 }
 
 /// Whether statements call a function of the C library that takes more than an instruction.
-pub(super) fn calls_library(stmts: &[Stmt]) -> bool {
+pub(crate) fn calls_library(stmts: &[Stmt]) -> bool {
     let mut calls = false;
     loopir::visit(stmts, &mut |part| {
         calls |= matches!(part, Visited::Expr(e) if is_call(e));
