@@ -8,20 +8,35 @@ use crate::cli::Explain;
 use crate::codes;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
+use serde::Serialize;
+
+/// For programs: what is the same elsewhere without a reason.
+#[derive(Serialize)]
+struct Told<'a, T> {
+    reason: &'static str,
+    #[serde(flatten)]
+    what: &'a T,
+}
+
+impl<'a, T> Told<'a, T> {
+    fn new(reason: &'static str, what: &'a T) -> Told<'a, T> {
+        Told { reason, what }
+    }
+}
 
 /// Explains one code or one kernel, or lists all codes.
 pub fn run(args: &Explain, out: &Output) -> Code {
     let Some(what) = args.what.as_deref() else {
         codes::all().for_each(|c| {
             out.text(&format!("{}  {}\n", c.code, c.title));
-            out.json(&c);
+            out.json(&Told::new("code", &c));
         });
         out.text(&format!("\n{}", Code::table()));
         return Code::Clean;
     };
     if let Some(c) = codes::find(what) {
         out.text(&format!("{}: {}\n\n{}\n", c.code, c.title, c.explanation));
-        out.json(&c);
+        out.json(&Told::new("code", &c));
         return Code::Clean;
     }
     let exit = Code::ALL

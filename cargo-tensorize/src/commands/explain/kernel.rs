@@ -1,6 +1,6 @@
 //! All that is known of one kernel, as text.
 
-use super::{Output, ran, section};
+use super::{Output, Told, ran, section};
 use crate::cli::{Explain, Project};
 use crate::commands::known::{Known, outcome};
 use crate::commands::packages;
@@ -77,7 +77,7 @@ fn tell(package: &Package, entry: &Entry, args: &Explain, out: &Output) -> Code 
             return Code::CouldNotRun;
         }
     };
-    out.json(record);
+    out.json(&Told::new("record", record));
     let known = Known::of(package, entry);
     let mut text = String::new();
     let tier = record
