@@ -148,7 +148,7 @@ int calls_from_c(int which)
         if (by == 4) return p[4].at[0] != 2 || p[4].weight != 6 || p[5].at[0] != 5 || p[5].weight != 42 || p[5].alive;
         return p[1].at[0] != 2 || p[1].weight != 6 || p[1].alive != 6 || p[2].at[0] != 3 || p[2].weight != 36;
     }
-    case 24: {
+    case 29: {
         double complex a[] = {1, 2 * I, 3 - I}, b[] = {I, 1, 1 + I};
         float complex u[] = {1, 2 + I, -3};
         struct mixer m = {1, 2 + I, 3};

@@ -186,7 +186,7 @@ extern "C" int calls_from_cpp(int which)
         if (&((t *= 2) *= 3) != &t || t.left[1] != 12 || t.right[0] != 18) return 1;
         return t.silence() != &t || t.left[0] != 0 || t.right[0] != 18;
     }
-    case 29: {
+    case 30: {
         canvas c{3, std::make_unique<float[]>(3), std::unique_ptr<const float[]>(new float[3]{2, 3, 4})}, none{0, nullptr, nullptr};
         c.light[0] = 5, c.light[2] = -1;
         shade(c);
