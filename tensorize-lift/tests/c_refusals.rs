@@ -142,7 +142,7 @@ fn constructs_without_a_counterpart() {
         "not",
     );
     refuses(
-        "struct s { int a[2]; void *of; };\nstatic int g(struct s c, int *a) { a[0] = 1; return c.a[0]; }\nint f(struct s *p) {\n return g(*p, p->a); }",
+        "struct s { int a[2]; void (*of)(void); };\nstatic int g(struct s c, int *a) { a[0] = 1; return c.a[0]; }\nint f(struct s *p) {\n return g(*p, p->a); }",
         "TZ0213",
         "struct s c",
         "copy",
@@ -166,7 +166,7 @@ fn constructs_without_a_counterpart() {
         "copy",
     );
     refuses(
-        "struct s { int x; void *p; };\nint f(int n) { struct s v;\n v.x = n; return v.x; }",
+        "struct s { int x; void (*p)(void); };\nint f(int n) { struct s v;\n v.x = n; return v.x; }",
         "TZ0213",
         "struct s v",
         "struct",

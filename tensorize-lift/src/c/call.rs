@@ -7,6 +7,7 @@ use super::lower::{ExitKind, Frame, Lower, Result, convert, peeled, problem, sca
 use super::types::{self, Ty};
 use super::{math, memory, simd};
 use clang_sys::*;
+use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::scalar::Scalar;
 
@@ -251,6 +252,12 @@ impl<'u> Lower<'u, '_> {
                 values.push(Arg::Vector(self.vector(a)?));
                 continue;
             }
+            if let Some(p) = params.get(i)
+                && let Some(path) = self.void_argument(a, *p)?
+            {
+                values.push(Arg::Record(path));
+                continue;
+            }
             if let Some(given) = self.record_argument(a)? {
                 values.push(given);
                 continue;
@@ -425,7 +432,7 @@ impl<'u> Lower<'u, '_> {
                     self.bind_scalar_named(p, var, ty, true)?;
                 }
                 Arg::Pointer(v) => {
-                    let dims = self.given_dims(p, v.dims)?;
+                    let dims = self.given_dims(p, &v.target.array, v.dims)?;
                     self.bind_pointer(p, Some((v.target, dims, v.offset)))?;
                 }
             }
@@ -434,9 +441,9 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// The lengths of what a parameter points to, if an argument has these.
-    pub fn given_dims(&mut self, p: Cursor<'u>, dims: Vec<Expr>) -> Result<Vec<Expr>> {
-        // A table of rows stays one.
-        let table = dims.iter().any(|d| self.is_pitch(d));
+    pub fn given_dims(&mut self, p: Cursor<'u>, array: &Sym, dims: Vec<Expr>) -> Result<Vec<Expr>> {
+        // A table of rows stays one, and so does an array of structs.
+        let table = dims.iter().any(|d| self.is_pitch(d)) || self.is_of_mixed(array);
         match types::of(p).referred() {
             Ty::Pointer(t) if !table && t.flatten().1.len() != dims.len() => {
                 self.dimensions(p, &t.flatten().1)

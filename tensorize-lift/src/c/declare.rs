@@ -85,6 +85,9 @@ impl<'u> Lower<'u, '_> {
                 let Some(e) = init else {
                     return self.bind_pointer(d, None);
                 };
+                if let Some(path) = self.void_argument(e, d)? {
+                    return self.record_alias(d, path);
+                }
                 self.full(e, |s| {
                     let p = s.first_pointer(d, braced(e)?)?;
                     s.bind_pointer(d, Some((p.target, p.dims, p.offset)))

@@ -18,6 +18,7 @@ mod result;
 mod shapes;
 mod stored;
 mod unused;
+mod void_member;
 
 pub(super) use apart::returns_reference;
 pub(super) use apart::taken_apart;
@@ -53,6 +54,10 @@ pub(super) struct Flat<'u> {
     records: HashMap<Cursor<'u>, Path<'u>>,
     /// What the used fields of structs are bound to.
     fields: HashMap<Path<'u>, Place>,
+    /// What members that are `void *` are taken to point to: a type of pointers.
+    taken_for: HashMap<Path<'u>, Type<'u>>,
+    /// Arrays that these point to.
+    const_unless_written: HashSet<Sym>,
     /// Fields that are assigned, or whose address is taken, somewhere in what was seen so far.
     assigned: HashSet<Cursor<'u>>,
     /// Variables that are objects, of which members are assigned, and whether pointers are among these.
@@ -189,6 +194,21 @@ fn bare(t: Type<'_>) -> String {
     words.to_string()
 }
 
+/// How code at the end of the file names the struct that something of type `t` is or points to. One without a name may still
+/// be what a name for pointers points to.
+fn pointed_to(t: Type<'_>, inner: Type<'_>) -> String {
+    let name = bare(inner);
+    let pointer = t.spelling();
+    let pointer = pointer.trim_start_matches("const ");
+    let is_name = pointer
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"_:".contains(&b));
+    match name.contains('(') && is_name && !inner.canonical().is_const() {
+        true => format!("__typeof__(*({pointer})0)"),
+        false => name,
+    }
+}
+
 /// Whether a pointer is one to pointers to numbers; the numbers, and whether these are `const`.
 fn row_table(t: &Ty, spelled: Type<'_>) -> Option<(ScalarType, bool)> {
     let Ty::Pointer(row) = t else { return None };
@@ -252,7 +272,8 @@ impl<'u> Lower<'u, '_> {
             return self.end_parameter(p, name, begin).map(|()| true);
         }
         let code = self.frames[0].function;
-        if self.mixed_parameter(p, name)? {
+        let behind = self.struct_behind_void(p);
+        if behind.is_none() && self.mixed_parameter(p, name)? {
             return Ok(true);
         }
         if element::walks(self, code, p) {
@@ -263,7 +284,8 @@ impl<'u> Lower<'u, '_> {
         }
         // A pointer to what nobody here knows can be passed on, and that is all.
         let complete = |(_, t, _): &(_, Type<'_>, _)| t.canonical().size().is_some();
-        let held = struct_type(p.ty()).or_else(|| const_union(p.ty()));
+        let given = behind.unwrap_or_else(|| p.ty());
+        let held = struct_type(given).or_else(|| const_union(given));
         if let Some((declaration, t, pointer)) = held.filter(complete) {
             let by_value = !pointer && p.ty().canonical().kind() == CXType_Record;
             if by_value && self.source.cpp && !element::is_copied_plainly(t) {
@@ -280,7 +302,11 @@ impl<'u> Lower<'u, '_> {
                 pointer,
                 shared: pointer || p.ty().canonical().kind() == CXType_LValueReference,
                 declaration,
-                ty: bare(t),
+                ty: if pointer {
+                    pointed_to(given, t)
+                } else {
+                    bare(t)
+                },
                 prefix: name.into(),
                 is_const: t.canonical().is_const(),
                 fields: vec![],
@@ -376,7 +402,8 @@ impl<'u> Lower<'u, '_> {
     /// `p != NULL`
     pub fn given(&mut self, c: Cursor<'u>) -> Result<Expr> {
         // Calls with a null pointer to a struct have no flat form: they are the original's.
-        if is_struct(c.ty().canonical()) && !self.is_in_array(c) && self.record(c).is_ok() {
+        let is_struct = is_struct(c.ty().canonical()) || self.is_void_record(c)?;
+        if is_struct && !self.is_in_array(c) && self.record(c).is_ok() {
             return Ok(Expr::int(ScalarType::I1, 1));
         }
         let p = self.pointer(c)?;
@@ -492,7 +519,8 @@ impl<'u> Lower<'u, '_> {
             Node::Leaf(shape @ Shape::Records { .. }, own) => {
                 self.shape_of_mixed(shape, own, params)
             }
-            Node::Leaf(shape, own) => {
+            Node::Leaf(shape, mut own) => {
+                self.const_where_not_written(&mut own);
                 params.extend(own);
                 shape
             }

@@ -6,6 +6,7 @@ mod in_bytes;
 mod of_void;
 
 pub(super) use assigned::moved_away;
+pub(super) use in_bytes::moved_in_bytes;
 
 pub(super) use bytes::{is_byte, joined};
 
@@ -228,6 +229,7 @@ impl<'u> Lower<'u, '_> {
     /// Casts, and the implicit conversions that libclang shows.
     fn pointer_cast(&mut self, c: Cursor<'u>) -> Result<Pointer> {
         let (sizes, inner) = cast_parts(c)?;
+        self.settle_void_member(c)?;
         if let Ty::Pointer(to) = types::of(c)
             && *to != Ty::Void
             && super::scratch::allocating_call(inner).is_some()

@@ -299,7 +299,7 @@ impl<'u> Lower<'u, '_> {
                 Err(problem)
             }
             Arg::Pointer(v) => {
-                let dims = self.given_dims(p, v.dims)?;
+                let dims = self.given_dims(p, &v.target.array, v.dims)?;
                 self.bind_pointer(p, Some((v.target, dims, v.offset)))
             }
             Arg::Place(Place::Array(of)) if t.clone().referred().is_record() => {

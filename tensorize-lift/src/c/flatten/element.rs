@@ -2,6 +2,7 @@
 //! numbers side by side; an array of such structs is an array of numbers with one dimension more, and a
 //! member a part of the last one.
 
+use super::void_member::void_named;
 use super::{Path, struct_type};
 use crate::c::codes;
 use crate::c::complex;
@@ -179,7 +180,7 @@ pub(super) fn walks<'u>(lower: &Lower<'u, '_>, code: Cursor<'u>, d: Cursor<'u>) 
 }
 
 /// Whether the part `c` of `code` does.
-fn walked<'u>(
+pub(super) fn walked<'u>(
     lower: &Lower<'u, '_>,
     code: Cursor<'u>,
     c: Cursor<'u>,
@@ -187,7 +188,7 @@ fn walked<'u>(
     depth: usize,
 ) -> bool {
     let names = |e: &Cursor<'u>| {
-        let e = peeled(*e);
+        let e = void_named(*e).unwrap_or_else(|| peeled(*e));
         e.kind() == CXCursor_DeclRefExpr && e.referenced() == Some(d)
     };
     let here = match c.kind() {

@@ -11,7 +11,7 @@ use crate::c::cpp::class::{Class, in_std};
 use crate::c::cpp::method::{This, is_implied};
 use crate::c::cpp::seq::{Seq, int};
 use crate::c::ffi::{Cursor, Type};
-use crate::c::lower::{Lower, Result, Variable, operands, peeled, problem};
+use crate::c::lower::{Base, Lower, Result, Variable, operands, peeled, problem};
 use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
@@ -83,6 +83,8 @@ fn is_number_or_row(t: &Ty) -> bool {
 fn points_to_elements(to: &Ty) -> bool {
     match to.flatten().0 {
         Ty::Scalar(_) | Ty::Record(..) | Ty::Mixed(..) => true,
+        // It is what it was made of.
+        Ty::Void => true,
         // A table of rows.
         Ty::Pointer(row) => row.as_scalar().is_some(),
         _ => false,
@@ -442,6 +444,12 @@ impl<'u> Lower<'u, '_> {
             return Ok(());
         }
         for (path, held) in holdings(at.ty()).ok_or_else(|| unsupported(at))? {
+            if !to.0.is_parameter() && path.last().is_some_and(|f| self.is_unknown_void(*f)) {
+                let member = (to.0, [&to.1[..], &path].concat());
+                self.pointers
+                    .insert(Variable::Member(member), Base::Several);
+                continue;
+            }
             let source = self.number_in(from, &path, at)?;
             if let Held::Number(_) = held {
                 let (value, place) = (self.load(source, at)?, self.number_in(to, &path, at)?);

@@ -1,8 +1,9 @@
 //! Structs: which one an expression stands for, and what its members are bound to.
 
-use super::element::{called, class_of};
+use super::element::{self, called, class_of};
 use super::global::is_reached;
-use super::{Node, Owner, Path, array_param, bare, row_table, struct_type};
+use super::void_member::is_void;
+use super::{Node, Owner, Path, array_param, bare, pointed_to, row_table, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::Class;
 use crate::c::cpp::method::This;
@@ -14,6 +15,7 @@ use crate::c::lower::{
 };
 use crate::c::operator::{self, Unary};
 use crate::c::place::{Place, Pointer};
+use crate::c::pointer::unwrapped;
 use crate::c::types::{self, Ty};
 use clang_sys::*;
 use tensorize_ir::index::Sym;
@@ -41,6 +43,7 @@ impl<'u> Lower<'u, '_> {
     /// The struct that an expression stands for, or points to.
     pub fn record(&mut self, c: Cursor<'u>) -> Result<Path<'u>> {
         let unsupported = |what: &str| problem(codes::RECORD, what, c);
+        self.settle_void_member(c)?;
         let inner = peeled(c);
         match inner.kind() {
             CXCursor_DeclRefExpr => {
@@ -65,13 +68,7 @@ impl<'u> Lower<'u, '_> {
             },
             CXCursor_MemberRefExpr => {
                 let field = self.field(inner)?;
-                let (root, mut path) = match self.implied(inner)? {
-                    Some(This::Named(path)) => path,
-                    Some(This::Element(_)) => {
-                        return Err(unsupported("this use of an object is not supported"));
-                    }
-                    None => self.record(self.base_of(inner)?)?,
-                };
+                let (root, mut path) = self.path_of(inner)?;
                 path.push(field);
                 if root.is_parameter() {
                     self.node(&(root, path.clone()), inner)?;
@@ -82,7 +79,16 @@ impl<'u> Lower<'u, '_> {
                 Unary::Deref | Unary::AddressOf => self.record(operand(inner)?),
                 _ => Err(unsupported("this use of a struct is not supported")),
             },
-            CXCursor_CStyleCastExpr => self.record(operand(inner)?),
+            CXCursor_CStyleCastExpr | CXCursor_CXXStaticCastExpr => {
+                let path = self.record(operand(inner)?)?;
+                self.check_cast(inner, &path)?;
+                Ok(path)
+            }
+            CXCursor_CXXReinterpretCastExpr if is_void(operand(inner)?.ty()) => {
+                let path = self.record(operand(inner)?)?;
+                self.check_cast(inner, &path)?;
+                Ok(path)
+            }
             CXCursor_CallExpr
                 if let Some(path) = self.passed_on(inner, |s, given| s.record(given))? =>
             {
@@ -97,6 +103,18 @@ impl<'u> Lower<'u, '_> {
                 Err(p)
             }
             _ => Err(unsupported("this use of a struct is not supported")),
+        }
+    }
+
+    /// The struct of which an expression names a member.
+    pub(super) fn path_of(&mut self, member: Cursor<'u>) -> Result<Path<'u>> {
+        match self.implied(member)? {
+            Some(This::Named(path)) => Ok(path),
+            Some(This::Element(_)) => {
+                let message = "this use of an object is not supported";
+                Err(problem(codes::RECORD, message, member))
+            }
+            None => self.record(self.base_of(member)?),
         }
     }
 
@@ -125,13 +143,19 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// A struct's node, which is made if it isn't there.
-    fn node(&mut self, (root, path): &Path<'u>, at: Cursor<'u>) -> Result<&mut Node<'u>> {
+    pub(super) fn node(
+        &mut self,
+        (root, path): &Path<'u>,
+        at: Cursor<'u>,
+    ) -> Result<&mut Node<'u>> {
         let unsupported = |what: &str| problem(codes::RECORD, what, at);
         if path.len() > MAX_DEPTH {
             return Err(unsupported("structs are nested too deeply"));
         }
-        for &field in path {
+        let mut types = Vec::new();
+        for (depth, &field) in path.iter().enumerate() {
             self.check_access(field, at)?;
+            types.push(self.type_of_member(&(*root, path[..depth].to_vec()), field));
         }
         let Owner::Parameter(root) = *root else {
             return Err(unsupported(
@@ -139,7 +163,7 @@ impl<'u> Lower<'u, '_> {
             ));
         };
         let mut node = &mut self.flat.roots[root].node;
-        for &field in path {
+        for (&field, of) in path.iter().zip(types) {
             let Node::Struct {
                 prefix,
                 fields,
@@ -161,7 +185,7 @@ impl<'u> Lower<'u, '_> {
             let place = match fields.iter().position(|(f, _)| *f == field) {
                 Some(place) => place,
                 None => {
-                    let (inner, t, pointer) = struct_type(field.ty())
+                    let (inner, t, pointer) = struct_type(of)
                         .ok_or_else(|| unsupported("a struct of this kind is not supported"))?;
                     // What it refers to is no part of what holds it.
                     let elsewhere = pointer || is_reference(field);
@@ -169,7 +193,7 @@ impl<'u> Lower<'u, '_> {
                         pointer,
                         shared: elsewhere,
                         declaration: inner,
-                        ty: bare(t),
+                        ty: if pointer { pointed_to(of, t) } else { bare(t) },
                         prefix: format!("{prefix}_{}", called(field)),
                         is_const: t.canonical().is_const() || !elsewhere && *is_const,
                         fields: vec![],
@@ -231,7 +255,8 @@ impl<'u> Lower<'u, '_> {
         self.check_access(field, c)?;
         let name = format!("{prefix}_{}", called(field));
         let assigned = self.flat.assigned.contains(&field);
-        let t = types::read(field.ty());
+        let spelled = self.type_of_void_member(&owner, field, c)?;
+        let t = types::read(spelled);
         if field.is_bit_field() {
             // Its values are fewer than its type's.
             let message = format!("the member '{}' is a bit-field", field.spelling());
@@ -246,11 +271,14 @@ impl<'u> Lower<'u, '_> {
         let part = Part {
             name: &name,
             called: &format!("the member '{}'", called(field)),
-            spelled: field.ty(),
+            spelled,
             by_value,
             is_const,
         };
-        let (place, node) = self.part(&part, c)?;
+        let (place, mut node) = self.part(&part, c)?;
+        if let Node::Leaf(_, params) = &mut node {
+            self.const_as_the_member_says(field, params);
+        }
         match &place {
             Place::Var(name, _) if by_pointer => {
                 self.flat.of_the_caller.insert(name.clone(), codes::RECORD);
@@ -408,6 +436,15 @@ impl<'u> Lower<'u, '_> {
                 let message = "two members of a union are used";
                 Err(problem(codes::RECORD, message, at))
             }
+            Node::Struct { fields, .. }
+                if fields.iter().any(|(f, n)| {
+                    *f == field && matches!(n, Node::Struct { pointer: true, .. })
+                }) =>
+            {
+                let message =
+                    "a pointer is used as one to a struct and as one into an array of structs";
+                Err(problem(codes::RECORD, message, at))
+            }
             Node::Struct {
                 is_const,
                 prefix,
@@ -439,6 +476,15 @@ impl<'u> Lower<'u, '_> {
         struct_type(d.ty()).is_some()
             && init.kind() != CXCursor_InitListExpr
             && !self.is_in_array(init)
+            && !self.walks_over_a_member(d, init)
+    }
+
+    /// Whether it goes over an array of structs that a member points to.
+    fn walks_over_a_member(&self, d: Cursor<'u>, init: Cursor<'u>) -> bool {
+        let member = unwrapped(init);
+        member.kind() == CXCursor_MemberRefExpr
+            && matches!(types::read(member.ty()), Ty::Pointer(_))
+            && (self.frames.last()).is_some_and(|f| element::walks(self, f.function, d))
     }
 
     /// Makes it one.
@@ -535,7 +581,7 @@ pub(super) fn has_field(declaration: Cursor<'_>, field: Cursor<'_>) -> bool {
 }
 
 /// The declaration of what a type consists of or points to.
-fn named_in(t: Type<'_>) -> Cursor<'_> {
+pub(super) fn named_in(t: Type<'_>) -> Cursor<'_> {
     let mut t = t.canonical();
     loop {
         t = match t.kind() {

@@ -15,10 +15,10 @@ use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 
 /// What is added to a pointer, or taken away from it.
-type Steps<'u> = Vec<(BinOp, Cursor<'u>)>;
+pub(in super::super) type Steps<'u> = Vec<(BinOp, Cursor<'u>)>;
 
 /// The pointer in a sum of bytes, without casts, and what is added; `None` if it is no such sum.
-pub(super) fn moved_in_bytes<'u>(e: Cursor<'u>) -> Option<(Cursor<'u>, Steps<'u>)> {
+pub(in super::super) fn moved_in_bytes<'u>(e: Cursor<'u>) -> Option<(Cursor<'u>, Steps<'u>)> {
     let e = peeled(e);
     let op = match (e.kind(), operator::binary(e)) {
         (CXCursor_BinaryOperator, Ok(Binary::Arithmetic(Arith::Plain(op)))) => op,

@@ -1,5 +1,6 @@
 //! What a `void *` points to, or a pointer to bytes: what all its uses take it for.
 
+use super::super::call::helper as helper_of;
 use super::super::ffi::Cursor;
 use super::super::lower::{Lower, operands};
 use super::super::operator::{self, Binary, Unary};
@@ -26,7 +27,7 @@ impl<'u> Lower<'u, '_> {
     /// What every use of a `void *` takes it to point to.
     pub fn made_of_void(&self, p: Cursor<'u>) -> Option<Ty> {
         let function = self.frames.first()?.function;
-        let uses = uses_of_void(function, p)?;
+        let uses = uses_of_void(self, function, p, 0)?;
         let first = uses.first()?.clone()?;
         uses.iter()
             .all(|t| t.as_ref() == Some(&first))
@@ -34,9 +35,40 @@ impl<'u> Lower<'u, '_> {
     }
 }
 
+/// Helpers that a `void *` is handed on to.
+const MAX_DEPTH: usize = 8;
+
 /// What an expression that names a `void *` makes of it, wherever one does.
-fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<Ty>>> {
-    fn find<'u>(c: Cursor<'u>, p: Cursor<'u>, found: &mut Vec<Option<Ty>>) {
+fn uses_of_void<'u>(
+    lower: &Lower<'u, '_>,
+    function: Cursor<'u>,
+    p: Cursor<'u>,
+    depth: usize,
+) -> Option<Vec<Option<Ty>>> {
+    let mut handed_on = Vec::new();
+    let mut found = uses_in(source::body(function)?, p, &mut handed_on);
+    // What it is for a helper that takes a `void *`, too.
+    for (helper, parameter) in handed_on {
+        match depth < MAX_DEPTH && !lower.frames.iter().any(|f| f.function == helper) {
+            true => found.extend(uses_of_void(lower, helper, parameter, depth + 1)?),
+            false => found.push(None),
+        }
+    }
+    Some(found)
+}
+
+/// The same in this code, but for calls of helpers.
+fn uses_in<'u>(
+    code: Cursor<'u>,
+    p: Cursor<'u>,
+    handed_on: &mut Vec<(Cursor<'u>, Cursor<'u>)>,
+) -> Vec<Option<Ty>> {
+    fn find<'u>(
+        c: Cursor<'u>,
+        p: Cursor<'u>,
+        found: &mut Vec<Option<Ty>>,
+        handed_on: &mut Vec<(Cursor<'u>, Cursor<'u>)>,
+    ) {
         let is_it = |e: &Cursor<'u>| unwrapped(*e).referenced() == Some(p);
         let parts = operands(c);
         // Whether there is one, and which one it is, says nothing of what it points to.
@@ -52,6 +84,17 @@ fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<Ty
             _ => false,
         };
         if of_no_type {
+            return;
+        }
+        if let Some(helper) = c.referenced().filter(|_| c.kind() == CXCursor_CallExpr)
+            && let Some(helper) = helper_of(helper)
+        {
+            for (a, parameter) in c.arguments().into_iter().zip(helper.arguments()) {
+                match is_it(&a) && is_void(types::of(parameter)) {
+                    true => handed_on.push((helper, parameter)),
+                    false => find(a, p, found, handed_on),
+                }
+            }
             return;
         }
         let mut inner = c;
@@ -74,11 +117,11 @@ fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<Ty
             && let Some((base, steps)) = moved_in_bytes(inner)
             && base.referenced() == Some(p)
         {
-            steps.into_iter().for_each(|(_, step)| find(step, p, found));
+            (steps.into_iter()).for_each(|(_, step)| find(step, p, found, handed_on));
             inner = base;
         }
         if inner.kind() != CXCursor_DeclRefExpr || inner.referenced() != Some(p) {
-            c.children().into_iter().for_each(|c| find(c, p, found));
+            (c.children().into_iter()).for_each(|c| find(c, p, found, handed_on));
             return;
         }
         found.push(match types::of(c) {
@@ -87,6 +130,10 @@ fn uses_of_void<'u>(function: Cursor<'u>, p: Cursor<'u>) -> Option<Vec<Option<Ty
         });
     }
     let mut found = Vec::new();
-    find(source::body(function)?, p, &mut found);
-    Some(found)
+    find(code, p, &mut found, handed_on);
+    found
+}
+
+fn is_void(t: Ty) -> bool {
+    matches!(t, Ty::Pointer(to) if *to == Ty::Void)
 }

@@ -1,0 +1,330 @@
+//! Members that are `void *`. One points to what the first use takes it to point to; a use that takes it for something else is
+//! refused. (Of which function it is a use makes no difference, so helpers count, too.)
+
+use super::object::within;
+use super::{Node, Owner, Path, element, is_private, record, struct_type};
+use crate::c::call::{helper, inlined_body};
+use crate::c::codes;
+use crate::c::effects;
+use crate::c::ffi::{Cursor, Type};
+use crate::c::lower::{Lower, Result, operands, problem};
+use crate::c::pointer::{is_null, moved_in_bytes};
+use crate::c::source;
+use crate::c::types::{self, Ty};
+use clang_sys::*;
+use std::collections::HashSet;
+use tensorize_ir::loopir::Param;
+
+/// Helpers that a `void *` is handed on to.
+const MAX_DEPTH: usize = 8;
+
+impl<'u> Lower<'u, '_> {
+    /// The type of a member of this struct; of a `void *` what it is taken for, where something was said of that.
+    pub(super) fn type_of_member(&self, owner: &Path<'u>, field: Cursor<'u>) -> Type<'u> {
+        let mut path = owner.clone();
+        path.1.push(field);
+        let taken = self.flat.taken_for.get(&path);
+        taken.copied().unwrap_or_else(|| field.ty())
+    }
+
+    /// The same, which somebody asks for who says nothing of it.
+    pub(super) fn type_of_void_member(
+        &mut self,
+        owner: &Path<'u>,
+        field: Cursor<'u>,
+        at: Cursor<'u>,
+    ) -> Result<Type<'u>> {
+        self.guess_void_member(owner, field, at)?;
+        let t = self.type_of_member(owner, field);
+        if is_void(t) {
+            let message = format!(
+                "the member '{}' points to void, and nothing here says what that is",
+                field.spelling()
+            );
+            return Err(problem(codes::TYPE, message, at));
+        }
+        Ok(t)
+    }
+
+    /// Whether a member points to something of which nothing in this code says what it is.
+    pub(super) fn is_unknown_void(&self, field: Cursor<'u>) -> bool {
+        is_void(field.ty()) && self.cast_elsewhere(field).is_none()
+    }
+
+    /// Whether what a `void *` points to is `const`, or `restrict`, is the member's to say. If it isn't, nobody promised what a cast says: it is,
+    /// unless it is written.
+    pub(super) fn const_as_the_member_says(&mut self, field: Cursor<'u>, params: &mut [Param]) {
+        let t = field.ty().canonical();
+        if !is_void(t) {
+            return;
+        }
+        for p in params {
+            if let Param::Array {
+                name,
+                is_const,
+                restrict,
+                ..
+            } = p
+            {
+                *restrict = t.is_restrict();
+                *is_const = t.pointee().is_const();
+                if !*is_const {
+                    self.flat.const_unless_written.insert(name.clone());
+                }
+            }
+        }
+    }
+
+    pub(super) fn const_where_not_written(&self, params: &mut [Param]) {
+        for p in params {
+            if let Param::Array { name, is_const, .. } = p
+                && self.flat.const_unless_written.contains(name)
+            {
+                *is_const = !self.written.contains(name);
+            }
+        }
+    }
+
+    /// Notes what a cast takes a member for that is a `void *`; nothing of other expressions.
+    pub fn settle_void_member(&mut self, cast: Cursor<'u>) -> Result<()> {
+        match cast_of(cast) {
+            Some(named) => self.take_for(named, cast.ty(), cast),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets a member that is a `void *` be what other uses in this code take it for, if nothing was said yet.
+    fn guess_void_member(
+        &mut self,
+        owner: &Path<'u>,
+        field: Cursor<'u>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
+        if !is_void(self.type_of_member(owner, field)) {
+            return Ok(());
+        }
+        match self.cast_elsewhere(field) {
+            Some(t) => self.take_path_for(within(owner, field), t, at),
+            None => Ok(()),
+        }
+    }
+
+    /// What some code takes this member for.
+    fn cast_elsewhere(&self, field: Cursor<'u>) -> Option<Type<'u>> {
+        let is_it = |m: Cursor<'u>| m.referenced() == Some(field);
+        let bodies = self.frames.iter().rev();
+        let mut bodies = bodies.filter_map(|f| source::body(f.function));
+        let mut seen = HashSet::new();
+        bodies.find_map(|body| self.first_cast(body, &is_it, &mut seen))
+    }
+
+    /// What the first cast in this code takes a `void *` for, or in helpers that it calls.
+    fn first_cast(
+        &self,
+        c: Cursor<'u>,
+        is_it: &dyn Fn(Cursor<'u>) -> bool,
+        seen: &mut HashSet<Cursor<'u>>,
+    ) -> Option<Type<'u>> {
+        if cast_of(c).is_some_and(is_it) {
+            return Some(c.ty());
+        }
+        let inside = |c: Cursor<'u>| self.first_cast(c, is_it, seen);
+        if let Some(found) = c.children().into_iter().find_map(inside) {
+            return Some(found);
+        }
+        let is_call = c.kind() == CXCursor_CallExpr;
+        let body = is_call.then(|| inlined_body(self, c)).flatten()?;
+        seen.insert(body).then_some(())?;
+        self.first_cast(body, is_it, seen)
+    }
+
+    /// What a variable or a parameter is taken for that is a `void *`, in its function or in helpers that get it.
+    fn variable_taken_for(&self, d: Cursor<'u>, depth: usize) -> Option<Type<'u>> {
+        let body = d.semantic_parent().and_then(source::body)?;
+        let is_it = |e: Cursor<'u>| e.referenced() == Some(d);
+        let here = self.first_cast(body, &is_it, &mut HashSet::new());
+        here.or_else(|| {
+            let handed_on = handed_on(body, d).filter(|_| depth < MAX_DEPTH)?;
+            self.variable_taken_for(handed_on, depth + 1)
+        })
+    }
+
+    /// Lets a member, or what a variable was set to that is a `void *` too, be what a pointer of this type points to.
+    fn take_for(&mut self, named: Cursor<'u>, t: Type<'u>, at: Cursor<'u>) -> Result<()> {
+        match self.path_of_void(named) {
+            Some(path) => self.take_path_for(path, t, at),
+            None => Ok(()),
+        }
+    }
+
+    fn take_path_for(&mut self, path: Path<'u>, t: Type<'u>, at: Cursor<'u>) -> Result<()> {
+        let refused = |what: &str| {
+            let name = path.1.last().map(Cursor::spelling).unwrap_or_default();
+            let message = format!("'{name}' is a pointer to void that is taken to point to {what}");
+            Err(problem(codes::POINTER_CAST, message, at))
+        };
+        let what = record::named_in(t);
+        if is_private(what) || is_of_a_function(what) {
+            return refused("something that no other code can name");
+        }
+        match self.flat.taken_for.get(&path) {
+            Some(known) if !is_alike(*known, t) => refused("two kinds of things"),
+            Some(_) => Ok(()),
+            None => {
+                self.flat.taken_for.insert(path, t);
+                Ok(())
+            }
+        }
+    }
+
+    /// Where a parameter has a `void *`, by an expression that names it and does nothing.
+    fn path_of_void(&mut self, named: Cursor<'u>) -> Option<Path<'u>> {
+        if named.kind() == CXCursor_DeclRefExpr {
+            let d = named.referenced()?;
+            let known = self.flat.records.get(&d).cloned();
+            return known.filter(|path| self.flat.taken_for.contains_key(path));
+        }
+        if !effects::is_pure(named) {
+            return None;
+        }
+        let field = self.field(named).ok()?;
+        let (owner, mut path) = self.path_of(named).ok()?;
+        path.push(field);
+        owner.is_parameter().then_some((owner, path))
+    }
+
+    /// Whether a `void *` stands for a struct.
+    pub(super) fn is_void_record(&mut self, c: Cursor<'u>) -> Result<bool> {
+        let path = void_named(c).and_then(|named| self.path_of_void(named));
+        let Some(path) = path else { return Ok(false) };
+        if let Some((field, owner)) = path.1.split_last() {
+            self.guess_void_member(&(path.0, owner.to_vec()), *field, c)?;
+        }
+        let taken = self.flat.taken_for.get(&path);
+        Ok(taken.is_some_and(|t| struct_type(*t).is_some()))
+    }
+
+    /// The struct that a parameter points to which is a `void *`, if all uses take it for a pointer to one, and none for a pointer
+    /// into an array of them.
+    pub(super) fn struct_behind_void(&mut self, p: Cursor<'u>) -> Option<Type<'u>> {
+        let made = self.made_of_void(p).filter(|_| is_void(p.ty()))?;
+        let function = self.frames[0].function;
+        let t = self.variable_taken_for(p, 0)?;
+        let is_one = struct_type(t).is_some() && made.as_scalar().is_none();
+        if !is_one || element::walked(self, function, function, p, 0) {
+            return None;
+        }
+        let root = Owner::Parameter(self.flat.roots.len());
+        self.flat.taken_for.insert((root, vec![]), t);
+        Some(t)
+    }
+
+    /// Refuses a cast of a `void *` by which a struct would be another one.
+    pub(super) fn check_cast(&mut self, cast: Cursor<'u>, path: &Path<'u>) -> Result<()> {
+        let [.., inner] = operands(cast)[..] else {
+            return Ok(());
+        };
+        if !is_void(inner.ty()) || !path.0.is_parameter() {
+            return Ok(());
+        }
+        let wanted = struct_type(cast.ty()).map(|(d, _, _)| d);
+        match self.node(path, cast)? {
+            Node::Struct { declaration, .. } if wanted.is_none_or(|d| d == *declaration) => Ok(()),
+            _ => {
+                let message = "a struct is taken for another one";
+                Err(problem(codes::RECORD, message, cast))
+            }
+        }
+    }
+
+    /// The struct that a variable or a parameter of a helper gets as a `void *`, if it is a member or another such variable, and
+    /// if the code around the variable takes it for a struct.
+    pub fn void_argument(&mut self, a: Cursor<'u>, d: Cursor<'u>) -> Result<Option<Path<'u>>> {
+        if !is_void(d.ty()) {
+            return Ok(None);
+        }
+        // A helper's parameter may have been one at an earlier call.
+        self.forget_record(d);
+        let (Some(named), Some(t)) = (void_named(a), self.variable_taken_for(d, 0)) else {
+            return Ok(None);
+        };
+        self.take_for(named, t, a)?;
+        let found = self
+            .path_of_void(named)
+            .filter(|_| struct_type(t).is_some());
+        Ok(found.filter(|path| self.flat.taken_for.contains_key(path)))
+    }
+}
+
+/// The first parameter of a helper that gets the value of a variable, both of which are a `void *`.
+fn handed_on<'u>(code: Cursor<'u>, d: Cursor<'u>) -> Option<Cursor<'u>> {
+    let is_it = |a: &Cursor<'u>| void_named(*a).is_some_and(|e| e.referenced() == Some(d));
+    let callee = code
+        .referenced()
+        .filter(|_| code.kind() == CXCursor_CallExpr);
+    let params = callee.and_then(helper).map(|f| f.arguments());
+    let mut given = code.arguments().into_iter().zip(params.unwrap_or_default());
+    let found = given.find(|(a, p)| is_it(a) && is_void(p.ty()));
+    match found {
+        Some((_, p)) => Some(p),
+        None => code.children().into_iter().find_map(|c| handed_on(c, d)),
+    }
+}
+
+/// Whether two pointers point to the same kind of things.
+fn is_alike(a: Type<'_>, b: Type<'_>) -> bool {
+    let declaration = |t| struct_type(t).map(|(d, _, _)| d);
+    declaration(a) == declaration(b) && types::read(a) == types::read(b)
+}
+
+pub(super) fn is_void(t: Type<'_>) -> bool {
+    matches!(types::read(t), Ty::Pointer(to) if *to == Ty::Void)
+}
+
+fn is_cast(c: Cursor<'_>) -> bool {
+    let is_pointer = || matches!(c.ty().canonical().kind(), CXType_Pointer);
+    match c.kind() {
+        CXCursor_ParenExpr => true,
+        CXCursor_UnexposedExpr
+        | CXCursor_CStyleCastExpr
+        | CXCursor_CXXStaticCastExpr
+        | CXCursor_CXXReinterpretCastExpr
+        | CXCursor_CXXConstCastExpr => is_pointer(),
+        _ => false,
+    }
+}
+
+/// The member or the variable that is a `void *`, and that this is, apart from casts to pointers.
+pub(in crate::c) fn void_named(c: Cursor<'_>) -> Option<Cursor<'_>> {
+    let mut c = c;
+    while is_cast(c) {
+        c = *operands(c).last()?;
+    }
+    let named = matches!(c.kind(), CXCursor_MemberRefExpr | CXCursor_DeclRefExpr);
+    (named && is_void(c.ty())).then_some(c)
+}
+
+/// The same of what is cast to a pointer to something; it may be moved by bytes before.
+fn cast_of<'u>(c: Cursor<'u>) -> Option<Cursor<'u>> {
+    let mut c = c;
+    while c.kind() == CXCursor_ParenExpr {
+        c = *operands(c).first()?;
+    }
+    if !is_cast(c) || is_void(c.ty()) || is_null(c) {
+        return None;
+    }
+    let inner = *operands(c).last()?;
+    void_named(inner).or_else(|| void_named(moved_in_bytes(inner)?.0))
+}
+
+/// Whether a struct is declared within a function.
+fn is_of_a_function(declaration: Cursor<'_>) -> bool {
+    let mut at = declaration.semantic_parent();
+    while let Some(parent) = at {
+        if source::body(parent).is_some() {
+            return true;
+        }
+        at = parent.semantic_parent();
+    }
+    false
+}
