@@ -2,6 +2,7 @@
 //! be null, ends of arrays. Each becomes parameters of its own, made when they are first used; how, is
 //! what [`Lower::flat_signature`] says in the end.
 
+mod alias;
 mod apart;
 mod captured;
 mod element;
@@ -17,6 +18,7 @@ mod record;
 mod result;
 mod shapes;
 mod stored;
+mod tag;
 mod unused;
 mod void_member;
 
@@ -56,6 +58,8 @@ pub(super) struct Flat<'u> {
     fields: HashMap<Path<'u>, Place>,
     /// What members that are `void *` are taken to point to: a type of pointers.
     taken_for: HashMap<Path<'u>, Type<'u>>,
+    /// The members of which a use is known that does so whatever other members are.
+    taken_anyhow: HashSet<Path<'u>>,
     /// Arrays that these point to.
     const_unless_written: HashSet<Sym>,
     /// Fields that are assigned, or whose address is taken, somewhere in what was seen so far.

@@ -2,6 +2,7 @@
 //! refused. (Of which function it is a use makes no difference, so helpers count, too.)
 
 use super::object::within;
+use super::tag::depends_on_a_parameter;
 use super::{Node, Owner, Path, element, is_private, record, struct_type};
 use crate::c::call::{helper, inlined_body};
 use crate::c::codes;
@@ -115,18 +116,19 @@ impl<'u> Lower<'u, '_> {
         let bodies = self.frames.iter().rev();
         let mut bodies = bodies.filter_map(|f| source::body(f.function));
         let mut seen = HashSet::new();
-        bodies.find_map(|body| self.first_cast(body, &is_it, &mut seen))
+        let found = bodies.find_map(|body| self.first_cast(body, &is_it, &mut seen));
+        found.map(|c| c.ty())
     }
 
-    /// What the first cast in this code takes a `void *` for, or in helpers that it calls.
+    /// The first cast in this code that takes a `void *` for something, or in helpers that it calls.
     fn first_cast(
         &self,
         c: Cursor<'u>,
         is_it: &dyn Fn(Cursor<'u>) -> bool,
         seen: &mut HashSet<Cursor<'u>>,
-    ) -> Option<Type<'u>> {
+    ) -> Option<Cursor<'u>> {
         if cast_of(c).is_some_and(is_it) {
-            return Some(c.ty());
+            return Some(c);
         }
         let inside = |c: Cursor<'u>| self.first_cast(c, is_it, seen);
         if let Some(found) = c.children().into_iter().find_map(inside) {
@@ -138,8 +140,8 @@ impl<'u> Lower<'u, '_> {
         self.first_cast(body, is_it, seen)
     }
 
-    /// What a variable or a parameter is taken for that is a `void *`, in its function or in helpers that get it.
-    fn variable_taken_for(&self, d: Cursor<'u>, depth: usize) -> Option<Type<'u>> {
+    /// Where a variable or a parameter that is a `void *` is taken for something, in its function or in helpers that get it.
+    fn variable_taken_for(&self, d: Cursor<'u>, depth: usize) -> Option<Cursor<'u>> {
         let body = d.semantic_parent().and_then(source::body)?;
         let is_it = |e: Cursor<'u>| e.referenced() == Some(d);
         let here = self.first_cast(body, &is_it, &mut HashSet::new());
@@ -151,10 +153,15 @@ impl<'u> Lower<'u, '_> {
 
     /// Lets a member, or what a variable was set to that is a `void *` too, be what a pointer of this type points to.
     fn take_for(&mut self, named: Cursor<'u>, t: Type<'u>, at: Cursor<'u>) -> Result<()> {
-        match self.path_of_void(named) {
-            Some(path) => self.take_path_for(path, t, at),
-            None => Ok(()),
+        let Some(path) = self.path_of_void(named) else {
+            return Ok(());
+        };
+        self.take_path_for(path.clone(), t, at)?;
+        // Later uses may stand under any conditions.
+        if named.kind() == CXCursor_MemberRefExpr && self.flat.taken_anyhow.insert(path) {
+            self.check_no_tag(named, t, at)?;
         }
+        Ok(())
     }
 
     fn take_path_for(&mut self, path: Path<'u>, t: Type<'u>, at: Cursor<'u>) -> Result<()> {
@@ -209,9 +216,13 @@ impl<'u> Lower<'u, '_> {
     pub(super) fn struct_behind_void(&mut self, p: Cursor<'u>) -> Option<Type<'u>> {
         let made = self.made_of_void(p).filter(|_| is_void(p.ty()))?;
         let function = self.frames[0].function;
-        let t = self.variable_taken_for(p, 0)?;
+        let cast = self.variable_taken_for(p, 0)?;
+        let t = cast.ty();
         let is_one = struct_type(t).is_some() && made.as_scalar().is_none();
-        if !is_one || element::walked(self, function, function, p, 0) {
+        if !is_one
+            || element::walked(self, function, function, p, 0)
+            || depends_on_a_parameter(source::body(function)?, cast)
+        {
             return None;
         }
         let root = Owner::Parameter(self.flat.roots.len());
@@ -245,7 +256,8 @@ impl<'u> Lower<'u, '_> {
         }
         // A helper's parameter may have been one at an earlier call.
         self.forget_record(d);
-        let (Some(named), Some(t)) = (void_named(a), self.variable_taken_for(d, 0)) else {
+        let taken = self.variable_taken_for(d, 0).map(|c| c.ty());
+        let (Some(named), Some(t)) = (void_named(a), taken) else {
             return Ok(None);
         };
         self.take_for(named, t, a)?;

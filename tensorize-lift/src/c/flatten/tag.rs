@@ -1,0 +1,123 @@
+//! Members that say what another one points to (`if (m->kind == DENSE) { struct dense *d = m->content; … }`). The numbers of a
+//! struct are read before the kernel runs, when nobody has asked yet.
+
+use super::struct_type;
+use crate::c::codes;
+use crate::c::ffi::{Cursor, Type};
+use crate::c::lower::{Lower, Result, problem};
+use crate::c::operator::{self, Binary};
+use crate::c::source;
+use crate::c::types::{self, Ty};
+use clang_sys::*;
+use tensorize_ir::op::CmpOp;
+
+/// Variables that are set to what others are.
+const MAX_DEPTH: usize = 3;
+
+impl<'u> Lower<'u, '_> {
+    /// Refuses to take a `void *` for a pointer to a struct, or to rows, where that depends on what another member is.
+    pub(super) fn check_no_tag(
+        &self,
+        member: Cursor<'u>,
+        t: Type<'u>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
+        let (Some(frame), Some(field)) = (self.frames.last(), member.referenced()) else {
+            return Ok(());
+        };
+        let is_table = matches!(types::read(t), Ty::Pointer(to) if matches!(*to, Ty::Pointer(_)));
+        if struct_type(t).is_none() && !is_table {
+            return Ok(());
+        }
+        let mut conditions = Vec::new();
+        if let Some(body) = source::body(frame.function) {
+            decides(body, at, &mut conditions);
+        }
+        let is_tag = |f: Cursor<'u>| f != field && f.semantic_parent() == field.semantic_parent();
+        if !conditions.into_iter().any(|c| asks_for(c, &is_tag, 0)) {
+            return Ok(());
+        }
+        let message = format!(
+            "whether '{}' points to that depends on another member",
+            field.spelling()
+        );
+        Err(problem(codes::RECORD, message, at))
+    }
+}
+
+/// Adds the conditions that decide whether a part of the code is reached; whether the code has that part.
+fn decides<'u>(code: Cursor<'u>, part: Cursor<'u>, conditions: &mut Vec<Cursor<'u>>) -> bool {
+    if code == part {
+        return true;
+    }
+    let children = code.children();
+    let mut parts = children.iter();
+    let Some(place) = parts.position(|c| decides(*c, part, conditions)) else {
+        return false;
+    };
+    match code.kind() {
+        CXCursor_IfStmt
+        | CXCursor_SwitchStmt
+        | CXCursor_ConditionalOperator
+        | CXCursor_BinaryOperator
+            if place > 0 =>
+        {
+            conditions.push(children[0]);
+        }
+        CXCursor_CompoundStmt => {
+            let before = children[..place].iter();
+            before.for_each(|c| jumps_away(*c, conditions));
+        }
+        _ => {}
+    }
+    true
+}
+
+/// Adds the conditions under which this code may not go on to what stands after it.
+fn jumps_away<'u>(code: Cursor<'u>, conditions: &mut Vec<Cursor<'u>>) {
+    let jumps = |c: Cursor<'u>| {
+        let jumps = [
+            CXCursor_ReturnStmt,
+            CXCursor_GotoStmt,
+            CXCursor_BreakStmt,
+            CXCursor_ContinueStmt,
+        ];
+        jumps.contains(&c.kind())
+    };
+    let children = code.children();
+    let decides = matches!(code.kind(), CXCursor_IfStmt | CXCursor_SwitchStmt);
+    if decides && code.contains(&mut |c| jumps(c)) {
+        conditions.push(children[0]);
+    }
+    children.into_iter().for_each(|c| jumps_away(c, conditions));
+}
+
+/// Whether this asks which of several values a number has. (How large it is tells how many there are of something.)
+fn asks_for<'u>(c: Cursor<'u>, is_tag: &dyn Fn(Cursor<'u>) -> bool, depth: usize) -> bool {
+    use CmpOp::{Ge, Gt, Le, Lt};
+    let is_size = matches!(operator::binary(c), Ok(Binary::Compare(Lt | Le | Gt | Ge)));
+    if c.kind() == CXCursor_BinaryOperator && is_size {
+        return false;
+    }
+    let named = c
+        .referenced()
+        .filter(|_| matches!(c.kind(), CXCursor_MemberRefExpr | CXCursor_DeclRefExpr));
+    if let Some(named) = named {
+        let is_number = types::of(named).as_scalar().is_some_and(|ty| ty.is_int());
+        let is_set = named.kind() == CXCursor_VarDecl && depth < MAX_DEPTH;
+        let first = named.initializer().filter(|_| is_set);
+        if is_number && is_tag(named) || first.is_some_and(|e| asks_for(e, is_tag, depth + 1)) {
+            return true;
+        }
+    }
+    let mut parts = c.children().into_iter();
+    parts.any(|c| asks_for(c, is_tag, depth))
+}
+
+/// Whether a part of this code is reached depends on which of several values a parameter has.
+pub(super) fn depends_on_a_parameter<'u>(code: Cursor<'u>, part: Cursor<'u>) -> bool {
+    let mut conditions = Vec::new();
+    decides(code, part, &mut conditions);
+    let is_tag = |d: Cursor<'u>| d.kind() == CXCursor_ParmDecl;
+    conditions.into_iter().any(|c| asks_for(c, &is_tag, 0))
+}
