@@ -30,6 +30,7 @@ mod searches;
 mod state;
 mod traps;
 mod triangles;
+mod void_members;
 mod warm_up;
 
 #[path = "../common/mod.rs"]

@@ -2,6 +2,7 @@
 #include "matrix.h"
 #include "particles.h"
 #include "waves.h"
+#include "vectors.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +116,54 @@ int calls_from_c(int which)
         if (p[0].at[0] != 0.5f || p[0].at[1] != -1 || p[0].alive || p[0].weight != 8.5) return 1;
         if (p[0].next != &other || p[0].by[2] != 3 || p[1].at[0] != 5 || p[1].weight != 8) return 1;
         return p[2].at[2] != 3 || p[2].alive != 7 || p[2].weight != 6.5 || p[2].next != &p[1];
+    }
+    case 24:
+    case 25:
+    case 26: {
+        /* apart, the one is the other, and one whose length is written over */
+        double xs[] = {1, 2, 3}, ys[] = {10, 20, 30}, zs[] = {0, 0, 0, 9};
+        struct on_the_heap xc = {3, xs}, yc = {3, ys}, zc = {3, zs};
+        struct { void *content; } xv = {&xc}, yv = {&yc}, zv = {&zc};
+        vector x = (vector)&xv, y = (vector)&yv, z = (vector)&zv;
+        if (which == 24) {
+            linear_sum(2, x, 1, y, z);
+            return zs[0] != 12 || zs[2] != 36 || zs[3] != 9 || sum_squares(y->content) != 1400;
+        }
+        if (which == 25) {
+            linear_sum(2, x, 1, x, x);
+            return xs[0] != 3 || xs[2] != 9;
+        }
+        union { struct on_the_heap v; double bits[2]; } u = {{2, xs}};
+        double before = u.bits[1];
+        xv.content = &u.v;
+        zc.data = u.bits;
+        xs[0] = 1.5;
+        zc.length = 1;
+        u.v.length = 1;
+        linear_sum(0, x, 0, y, z);
+        return u.bits[0] != 0 || u.bits[1] != before || u.v.data != xs;
+    }
+    case 27: {
+        struct smoother s = {0.5f, 2};
+        struct effect e = {&s, 7};
+        float in[] = {1, 2, 4}, out[3];
+        smooth(&e, in, out, 3);
+        if (out[0] != 2 || out[1] != 3 || out[2] != 5.5f || s.last != 5.5f || e.rounds != 7) return 1;
+        /* what it keeps lies in what it writes */
+        union { struct smoother s; float f[4]; } u = {{0.5f, 2}};
+        e.priv = &u.s;
+        smooth(&e, in, u.f, 2);
+        return u.f[0] != 2 || u.f[1] != 6;
+    }
+    case 28: {
+        float a[6] = {1, 2, 0, 3, 4, 0}, b[4] = {0};
+        struct plane from = {2, 2, 3 * sizeof(float), a}, to = {2, 2, 2 * sizeof(float), b};
+        brighter(&from, &to);
+        if (b[0] != 2 || b[1] != 3 || b[2] != 4 || b[3] != 5) return 1;
+        /* every row is the first one */
+        to.step = 0;
+        brighter(&from, &to);
+        return b[0] != 4 || b[1] != 5 || b[2] != 4;
     }
     case 23: {
         int at[7] = {0};
