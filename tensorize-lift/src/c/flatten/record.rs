@@ -78,15 +78,12 @@ impl<'u> Lower<'u, '_> {
                 Unary::Deref | Unary::AddressOf => self.record(operand(inner)?),
                 _ => Err(unsupported("this use of a struct is not supported")),
             },
-            CXCursor_CStyleCastExpr | CXCursor_CXXStaticCastExpr => {
-                let path = self.record(operand(inner)?)?;
-                self.check_cast(inner, &path)?;
-                Ok(path)
+            CXCursor_CStyleCastExpr => self.cast_record(inner),
+            CXCursor_CXXStaticCastExpr if inner.ty().canonical().kind() == CXType_Pointer => {
+                self.cast_record(inner)
             }
             CXCursor_CXXReinterpretCastExpr if is_void(operand(inner)?.ty()) => {
-                let path = self.record(operand(inner)?)?;
-                self.check_cast(inner, &path)?;
-                Ok(path)
+                self.cast_record(inner)
             }
             CXCursor_CallExpr
                 if let Some(path) = self.passed_on(inner, |s, given| s.record(given))? =>

@@ -8,7 +8,7 @@ use crate::c::call::{helper, inlined_body};
 use crate::c::codes;
 use crate::c::effects;
 use crate::c::ffi::{Cursor, Type};
-use crate::c::lower::{Lower, Result, operands, problem};
+use crate::c::lower::{Lower, Result, operand, operands, problem};
 use crate::c::pointer::{is_null, moved_in_bytes};
 use crate::c::source;
 use crate::c::types::{self, Ty};
@@ -230,17 +230,18 @@ impl<'u> Lower<'u, '_> {
         Some(t)
     }
 
-    /// Refuses a cast of a `void *` by which a struct would be another one.
-    pub(super) fn check_cast(&mut self, cast: Cursor<'u>, path: &Path<'u>) -> Result<()> {
-        let [.., inner] = operands(cast)[..] else {
-            return Ok(());
-        };
+    /// The struct that is cast, which a cast from a `void *` may not make another one.
+    pub(super) fn cast_record(&mut self, cast: Cursor<'u>) -> Result<Path<'u>> {
+        let inner = operand(cast)?;
+        let path = self.record(inner)?;
         if !is_void(inner.ty()) || !path.0.is_parameter() {
-            return Ok(());
+            return Ok(path);
         }
         let wanted = struct_type(cast.ty()).map(|(d, _, _)| d);
-        match self.node(path, cast)? {
-            Node::Struct { declaration, .. } if wanted.is_none_or(|d| d == *declaration) => Ok(()),
+        match self.node(&path, cast)? {
+            Node::Struct { declaration, .. } if wanted.is_none_or(|d| d == *declaration) => {
+                Ok(path)
+            }
             _ => {
                 let message = "a struct is taken for another one";
                 Err(problem(codes::RECORD, message, cast))

@@ -151,6 +151,18 @@ extern "C" int calls_from_cpp(int which)
         if (x[0] != -2i || x[1] != 4.0 || x[2] != 4.0 + 12i) return 1;
         return turned_sum(y, {0, 1}) != std::complex<float>(-8, -12) || turned_sum(none, 1) != 0.0f;
     }
+    case 29: {
+        float m[] = {1, 2, 3, 4, 5, 6}, by[] = {1, 10, 100}, sums[2];
+        blob::header h{2, by};
+        blob b(m, 3, &h);
+        normalise(b, sums);
+        if (sums[0] != 321 || sums[1] != 654) return 1;
+        // The number of rows is one of the sums.
+        union { blob::header h; float f[2]; } u{{1, by}};
+        b.about = &u.h;
+        normalise(b, u.f);
+        return u.f[0] != 321;
+    }
     case 28: {
         float m[] = {1, 2, 3, 4, 5, 6}, out[3] = {0, 0, 9};
         short words[] = {4, -6};

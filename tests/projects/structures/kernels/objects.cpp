@@ -231,6 +231,18 @@ void halve_words(unsigned char *memory, int n)
 }
 
 TENSORIZE_KERNEL
+void normalise(const blob &b, float *sums)
+{
+    const auto *h = static_cast<const blob::header *>(b.about);
+    const float *by = reinterpret_cast<const float *>(h->more);
+    for (int k = 0; k < h->rows; k++) {
+        float *at = b.begin() + k * b.size(), sum = 0;
+        for (int i = 0; i < b.size(); i++) sum += at[i] * by[i];
+        sums[k] = sum;
+    }
+}
+
+TENSORIZE_KERNEL
 found loudest(const std::vector<float> &x, float &most)
 {
     if (x.empty()) return found::none;

@@ -48,6 +48,17 @@ public:
     void follow(float *out) const;
 };
 void halve_words(unsigned char *memory, int n);
+class blob {
+    void *data;
+    int width;
+public:
+    struct header { int rows; void *more; };
+    void *about;
+    blob(float *data, int width, header *about) : data(data), width(width), about(about) {}
+    float *begin() const { return static_cast<float *>(data); }
+    int size() const { return width; }
+};
+void normalise(const blob &b, float *sums);
 enum class found { none, some };
 found loudest(const std::vector<float> &x, float &most);
 std::vector<float> &made_louder(std::vector<float> &x, float by);
