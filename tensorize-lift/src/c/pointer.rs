@@ -385,6 +385,15 @@ impl<'u> Lower<'u, '_> {
     /// Steps of a `void *` are bytes; all others are elements.
     pub fn check_step(&self, at: Cursor<'u>, p: &Pointer, c: Cursor<'u>) -> Result<()> {
         let in_bytes = p.target.elem.bytes() == 1 && p.dims.is_empty();
+        let counts_bytes = match types::of(c) {
+            Ty::Pointer(t) => t.as_scalar().is_some_and(is_byte),
+            _ => false,
+        };
+        // Bytes that all uses take for something else are that.
+        if counts_bytes && !in_bytes && p.dims.is_empty() && p.target.elem.bytes() > 1 {
+            let message = "a pointer is moved by bytes that are no elements of what it points to";
+            return Err(problem(codes::POINTER_CAST, message, at));
+        }
         match types::of(c) {
             Ty::Pointer(t) if *t == Ty::Void && !in_bytes => Err(problem(
                 codes::POINTER_USE,

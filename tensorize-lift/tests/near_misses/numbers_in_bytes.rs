@@ -13,6 +13,17 @@ fn other_bytes_are_another_number() {
 }
 
 const CASES: &[Case] = &[
+    // What is seldom run, and so not seen to differ.
+    (
+        "void f(const float *x, uint8_t *p, uint16_t *y, int n) { for (int i = 0; i < n; i++)
+         y[i] = x[i] == 12345.678f ? *(uint16_t *)(p + 2 * i) : 0; }",
+        &[
+            ("(p + 2 * i)", "(p + 2 * i + 1)"),
+            ("*(uint16_t *)(p + 2 * i)", "((uint16_t *)(p + 1))[i]"),
+            ("(p + 2 * i)", "(p + 3 * i)"),
+            ("(p + 2 * i)", "(p + 4 * i)"),
+        ],
+    ),
     (
         "void f(const uint8_t *p, uint32_t *y, int n) { for (int i = 0; i < n; i++)
          y[i] = *(const uint32_t *)(p + 4 * i) ^ p[4 * i]; }",

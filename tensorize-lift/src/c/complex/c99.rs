@@ -7,7 +7,7 @@ use super::{Complex, Operand, numbers_of};
 use crate::c::codes;
 use crate::c::expr::negate;
 use crate::c::ffi::{Cursor, Type};
-use crate::c::lower::{Lower, Result, convert, operand, operands, operands_of, problem};
+use crate::c::lower::{Lower, Result, convert, operand, operands, operands_of, peeled, problem};
 use crate::c::operator::{self, Binary, Unary};
 use crate::c::place::Place;
 use crate::c::types::{self, usual};
@@ -123,6 +123,14 @@ fn function(f: Cursor<'_>) -> Option<String> {
     Some(plain.to_string())
 }
 
+/// Whether an operand was an integer: some compilers make it a complex number, whose imaginary part is zero, and others a real
+/// one, which has none. Where that part meets an infinity, or a zero of the other sign, one sees it.
+fn is_of_an_integer(operand: Cursor<'_>) -> bool {
+    types::of(peeled(operand))
+        .as_scalar()
+        .is_some_and(ScalarType::is_int)
+}
+
 /// Whether a function is one of `<complex.h>` that has a meaning here: all it does is compute a number.
 pub(in crate::c) fn is_known(f: Cursor<'_>) -> bool {
     function(f).is_some_and(|name| FUNCTIONS.contains(&name.as_str()))
@@ -177,6 +185,7 @@ impl<'u> Lower<'u, '_> {
             CXCursor_BinaryOperator => match (operator::binary(e)?, &operands(e)[..]) {
                 (Binary::Arithmetic(op), &[l, r]) => {
                     let op = op.plain().ok_or_else(|| super::unsupported(e))?;
+                    self.fused |= is_of_an_integer(l) || is_of_an_integer(r);
                     let (l, r) = (self.c99_operand(l)?, self.c99_operand(r)?);
                     self.complex_arithmetic(op, l, r, e)?
                 }
@@ -257,6 +266,7 @@ impl<'u> Lower<'u, '_> {
         let [_, r] = operands_of(c)?;
         let op = operator::compound(c)?.plain();
         let op = op.ok_or_else(|| super::unsupported(c))?;
+        self.fused |= is_of_an_integer(r);
         let (re, im) = self.c99_operand(r)?;
         let common = usual(a.ty(), re.ty());
         let wide = |v| convert(common, v);

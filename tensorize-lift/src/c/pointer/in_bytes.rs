@@ -3,7 +3,7 @@
 
 use super::super::cpp::seq::index_of;
 use super::super::expr::Arith;
-use super::super::ffi::Cursor;
+use super::super::ffi::{Constant, Cursor};
 use super::super::lower::{Lower, Result, offset_op, operands, peeled};
 use super::super::operator::{self, Binary};
 use super::super::place::Pointer;
@@ -64,6 +64,35 @@ fn without_casts(e: Cursor<'_>) -> Cursor<'_> {
             without_casts(inner)
         }
         _ => e,
+    }
+}
+
+/// Whether the text of so many bytes tells that they lead to what is no element.
+pub(super) fn is_between(e: Cursor<'_>, size: usize) -> bool {
+    let e = unwrapped(e);
+    let number = |e: Cursor<'_>| match e.evaluate() {
+        Some(Constant::Int(v)) => Some(v),
+        _ => None,
+    };
+    let size_of = size as i128;
+    if let Some(v) = number(e) {
+        return v % size_of != 0;
+    }
+    let [l, r] = match operands(e).try_into() {
+        Ok(both) if e.kind() == CXCursor_BinaryOperator => both,
+        _ => return false,
+    };
+    match operator::binary(e) {
+        Ok(Binary::Arithmetic(Arith::Plain(BinOp::Add | BinOp::Subtract))) => {
+            is_between(l, size) || is_between(r, size)
+        }
+        // A counter may be anything, and a size is what is asked for.
+        Ok(Binary::Arithmetic(Arith::Plain(BinOp::Multiply))) => {
+            let factor = number(unwrapped(l)).or_else(|| number(unwrapped(r)));
+            factor.is_some_and(|v| v % size_of != 0)
+        }
+        Ok(Binary::Arithmetic(_)) => true,
+        _ => false,
     }
 }
 

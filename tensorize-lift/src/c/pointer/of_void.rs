@@ -6,7 +6,7 @@ use super::super::lower::{Lower, operands};
 use super::super::operator::{self, Binary, Unary};
 use super::super::source;
 use super::super::types::{self, Ty};
-use super::in_bytes::moved_in_bytes;
+use super::in_bytes::{is_between, moved_in_bytes};
 use super::{cast_parts, is_null, unwrapped};
 use clang_sys::*;
 use tensorize_ir::scalar::ScalarType;
@@ -117,6 +117,13 @@ fn uses_in<'u>(
             && let Some((base, steps)) = moved_in_bytes(inner)
             && base.referenced() == Some(p)
         {
+            // Bytes that are no elements stay bytes.
+            if let Ty::Pointer(to) = types::of(c)
+                && let Some(elem) = to.flatten().0.as_scalar()
+                && steps.iter().any(|(_, by)| is_between(*by, elem.bytes()))
+            {
+                found.push(None);
+            }
             (steps.into_iter()).for_each(|(_, step)| find(step, p, found, handed_on));
             inner = base;
         }
