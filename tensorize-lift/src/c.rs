@@ -22,6 +22,7 @@ mod flags;
 mod flatten;
 mod given_back;
 mod goto;
+mod headers;
 mod initializer;
 mod jump;
 mod library;
@@ -164,7 +165,7 @@ pub fn parse_within(limit: Duration, file: &Path, args: &[String]) -> Result<Vec
 
 fn parse_here(library: &Path, file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
     let mut all = flags::for_libclang(args);
-    let (folder, headers) = simd::virtual_headers(file);
+    let (folder, headers) = headers::of(file);
     all.extend(folder);
     all.extend(library::resource_headers(library, args));
     let is_cpp = cpp::is_cpp(file, args);

@@ -395,6 +395,35 @@ fn constructs_without_a_counterpart() {
 }
 
 #[test]
+fn bytes_that_are_no_elements() {
+    // Sums of 32 bits begin anew at zero, which may be between two elements.
+    refuses(
+        "void f(unsigned char *p, unsigned a, unsigned b, int n)\n{ for (int i = 0; i < n; i++) *(unsigned short *)(p + (a + b)) += 1; }",
+        "TZ0219",
+        "{ for",
+        "moved by bytes that are no elements",
+    );
+}
+
+/// Which byte of a number is the first one is not known of all targets.
+#[test]
+fn numbers_in_bytes_of_another_order() {
+    let source = "unsigned f(const unsigned char *p) { return *(const unsigned *)(p + 1) + p[0]; }";
+    let on = |target: &str| {
+        let args = [format!("--target={target}-unknown-linux-gnu")];
+        let all = parsed(source, &args.each_ref().map(String::as_str));
+        all.into_iter().next().unwrap().lowered
+    };
+    for known in ["x86_64", "aarch64", "riscv64"] {
+        assert!(on(known).is_ok(), "{known}");
+    }
+    for other in ["s390x", "aarch64_be", "powerpc64", "armebv7"] {
+        let problem = on(other).expect_err(other);
+        assert_eq!(problem.code, "TZ0219", "{other}: {}", problem.message);
+    }
+}
+
+#[test]
 fn what_is_not_used_but_is_looked_at() {
     refuses(
         "void *last; int f(void *p, int n)\n { last = p; return n; }",

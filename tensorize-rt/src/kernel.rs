@@ -107,6 +107,15 @@ struct State {
     deciding: Mutex<()>,
 }
 
+/// Calls that a target answered on copies.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) target: &'static str,
+    pub(crate) calls: u64,
+    /// Whether something stood in for its device, at the last one.
+    pub(crate) emulated: bool,
+}
+
 /// What does not happen often.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
@@ -118,12 +127,8 @@ pub(crate) struct Notes {
     pub(crate) why: Option<String>,
     /// All that it was, and how often.
     pub(crate) reasons: Reasons,
-    /// The targets that answered calls on copies, and how many.
-    pub(crate) answered: Vec<(&'static str, u64)>,
-    /// The target that answered the last call which ran on copies.
-    pub(crate) elsewhere: Option<&'static str>,
-    /// Whether something stood in for its device.
-    pub(crate) emulated: bool,
+    /// The targets that answered calls on copies.
+    pub(crate) answered: Vec<Answered>,
     /// What shadow runs found.
     pub(crate) differences: Vec<String>,
     /// How many calls differed.
@@ -172,8 +177,6 @@ impl Kernel {
                 why: None,
                 reasons: Reasons::new(),
                 answered: Vec::new(),
-                elsewhere: None,
-                emulated: false,
                 differences: Vec::new(),
                 differing_calls: 0,
             }),

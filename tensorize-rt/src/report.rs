@@ -2,7 +2,7 @@
 
 use crate::choice::{Choice, choice};
 use crate::fallback::Fallback;
-use crate::kernel::{Code, Kernel, kernels};
+use crate::kernel::{Answered, Code, Kernel, kernels};
 use std::fmt::Write;
 
 /// What is known of one kernel's calls.
@@ -52,7 +52,7 @@ pub fn report() -> Vec<KernelReport> {
 }
 
 pub(crate) fn one(kernel: &'static Kernel) -> KernelReport {
-    let [original, native, elsewhere, compared, guard_failed] = kernel.counts();
+    let [original, native, compared, guard_failed] = kernel.counts();
     let named = |is: fn(&Code) -> bool| {
         kernel
             .targets
@@ -62,17 +62,12 @@ pub(crate) fn one(kernel: &'static Kernel) -> KernelReport {
     };
     let native_name = named(|c| matches!(c, Code::Native));
     let mut answered = vec![("original", original), (native_name, native)];
-    answered.extend(kernel.notes().answered.iter().copied());
+    let on_copies = |a: &Answered| (a.target, a.calls);
+    answered.extend(kernel.notes().answered.iter().map(on_copies));
     answered.retain(|(_, calls)| *calls > 0);
-    let candidates = [
-        (original, "original"),
-        (native, native_name),
-        (elsewhere, kernel.notes().elsewhere.unwrap_or("-")),
-    ];
-    let most = candidates.into_iter().max_by_key(|(calls, _)| *calls);
-    let target = most
-        .filter(|(calls, _)| *calls > 0)
-        .map_or("-", |(_, name)| name);
+    let most = answered.iter().max_by_key(|(_, calls)| *calls);
+    let target = most.map_or("-", |(name, _)| name);
+    let all: u64 = answered.iter().map(|(_, calls)| calls).sum();
     let ran = kernel.targets.iter().find(|t| t.name == target);
     let fell_back = kernel.fallbacks();
     let notes = kernel.notes();
@@ -95,7 +90,7 @@ pub(crate) fn one(kernel: &'static Kernel) -> KernelReport {
             .map(|t| t.name)
             .collect(),
         target,
-        calls: (original, native + elsewhere),
+        calls: (original, all - original),
         answered,
         fell_back,
         guard_failed,
@@ -109,7 +104,8 @@ pub(crate) fn one(kernel: &'static Kernel) -> KernelReport {
             .or_else(|| notes.why.clone())
             .or_else(|| {
                 let linked = ran.is_some_and(|t| matches!(t.code, Code::Emulated));
-                let emulated = linked || notes.emulated && notes.elsewhere == Some(target);
+                let stood_in = |a: &Answered| a.target == target && a.emulated;
+                let emulated = linked || notes.answered.iter().any(stood_in);
                 emulated.then(|| format!("{target} is emulated: no such device took part"))
             })
             .or_else(|| {

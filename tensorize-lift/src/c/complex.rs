@@ -75,6 +75,10 @@ pub(super) fn sum_of_products(op: BinOp, [a, b]: [&Expr; 2], [c, d]: [&Expr; 2])
     Expr::binary(op, l, r)
 }
 
+pub(super) fn conjugate([re, im]: Complex) -> Complex {
+    [re, negate(im)]
+}
+
 impl<'u> Lower<'u, '_> {
     /// An operand: a complex number, or a real one and nothing.
     pub fn operand_of(&mut self, c: Cursor<'u>) -> Result<Operand> {

@@ -198,10 +198,13 @@ fn bare(t: Type<'_>) -> String {
     words.to_string()
 }
 
-/// How code at the end of the file names the struct that something of type `t` is or points to. One without a name may still
-/// be what a name for pointers points to.
-fn pointed_to(t: Type<'_>, inner: Type<'_>) -> String {
+/// How code at the end of the file names the struct `inner` that something of type `t` is or, if it is a pointer, points to. One
+/// without a name may still be what a name for pointers points to.
+fn named(t: Type<'_>, inner: Type<'_>, is_pointer: bool) -> String {
     let name = bare(inner);
+    if !is_pointer {
+        return name;
+    }
     let pointer = t.spelling();
     let pointer = pointer.trim_start_matches("const ");
     let is_name = pointer
@@ -306,11 +309,7 @@ impl<'u> Lower<'u, '_> {
                 pointer,
                 shared: pointer || p.ty().canonical().kind() == CXType_LValueReference,
                 declaration,
-                ty: if pointer {
-                    pointed_to(given, t)
-                } else {
-                    bare(t)
-                },
+                ty: named(given, t, pointer),
                 prefix: name.into(),
                 is_const: t.canonical().is_const(),
                 fields: vec![],

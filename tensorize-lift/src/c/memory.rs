@@ -3,7 +3,7 @@
 use super::codes;
 use super::ffi::Cursor;
 use super::lower::{Lower, Result, Target, convert, offset_op, problem};
-use super::place::Pointer;
+use super::place::{Place, Pointer};
 use super::pointer::{is_byte, joined};
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
@@ -128,7 +128,6 @@ impl<'u> Lower<'u, '_> {
                 return Err(problem(codes::POINTER_CAST, message, bytes));
             }
         };
-        self.written.insert(dst.target.array.clone());
         for k in 0..count {
             let from = offset_op(
                 BinOp::Add,
@@ -138,7 +137,8 @@ impl<'u> Lower<'u, '_> {
             let value = Expr::load(src.target.array.clone(), elem, from);
             let at = Expr::int(ScalarType::I64, k * elem.bytes() as i128);
             let to = offset_op(BinOp::Add, dst.offset.clone(), at);
-            self.write_bytes(&dst.target, &to, value)?;
+            let to = Place::Element(dst.target.clone(), to, elem);
+            self.write(to, value, bytes)?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::lower::{
     problem, scalar_type,
 };
 use super::operator::{self, Unary};
-use super::pointer::{is_byte, joined};
+use super::pointer::{joined, may_be_seen_as};
 use super::types::{self, Ty};
 use clang_sys::*;
 use tensorize_ir::index::Sym;
@@ -228,15 +228,9 @@ impl<'u> Lower<'u, '_> {
                 dims: dims.clone(),
                 view: match types::of(c) {
                     // Of bytes that are used as something else, this is what they are.
-                    Ty::Pointer(t) => {
-                        let wider = dims.is_empty() && is_byte(target.elem);
-                        let seen = t.flatten().0.as_scalar();
-                        seen.filter(|view| {
-                            view.bits() == target.elem.bits()
-                                || wider && view.bits() > target.elem.bits()
-                        })
-                        .unwrap_or(target.elem)
-                    }
+                    Ty::Pointer(t) => (t.flatten().0.as_scalar())
+                        .filter(|view| may_be_seen_as(target.elem, *view, !dims.is_empty()))
+                        .unwrap_or(target.elem),
                     _ => target.elem,
                 },
             }),

@@ -8,7 +8,7 @@ mod of_void;
 pub(super) use assigned::moved_away;
 pub(super) use in_bytes::moved_in_bytes;
 
-pub(super) use bytes::{is_byte, joined};
+pub(super) use bytes::{is_byte, joined, may_be_seen_as};
 
 use super::codes;
 use super::cpp::class::Class;
@@ -351,8 +351,10 @@ impl<'u> Lower<'u, '_> {
     ) -> Result<Pointer> {
         let elem = p.target.elem;
         let booleans = [view, elem].contains(&ScalarType::I1);
-        let fits = view.bits() == elem.bits()
-            || is_byte(elem) && dims.is_empty() && p.dims.is_empty() && self.source.little_endian;
+        let in_rows = !dims.is_empty() || !p.dims.is_empty();
+        // Of a wider number one has to know which byte is the first.
+        let order = view.bits() == elem.bits() || self.source.little_endian;
+        let fits = may_be_seen_as(elem, view, in_rows) && order;
         if view != elem && (!fits || booleans) {
             let message = format!("{elem} elements are read through a pointer to {view}");
             return Err(problem(codes::POINTER_CAST, message, at));
@@ -369,8 +371,10 @@ impl<'u> Lower<'u, '_> {
             return self.pointer(init);
         };
         let from = peeled(init);
-        let is_void = matches!(types::of(from), Ty::Pointer(t) if *t == Ty::Void);
-        if !is_void || !lens.contains(&None) || super::scratch::allocating_call(from).is_some() {
+        if !types::of(from).is_void_pointer()
+            || !lens.contains(&None)
+            || super::scratch::allocating_call(from).is_some()
+        {
             return self.pointer(init);
         }
         let dims = self.dimensions(d, &lens)?;
@@ -395,7 +399,7 @@ impl<'u> Lower<'u, '_> {
             return Err(problem(codes::POINTER_CAST, message, at));
         }
         match types::of(c) {
-            Ty::Pointer(t) if *t == Ty::Void && !in_bytes => Err(problem(
+            t if t.is_void_pointer() && !in_bytes => Err(problem(
                 codes::POINTER_USE,
                 "a pointer to void is moved",
                 at,

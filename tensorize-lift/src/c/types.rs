@@ -203,6 +203,11 @@ impl Ty {
         }
     }
 
+    /// Whether it is a `void *`.
+    pub fn is_void_pointer(&self) -> bool {
+        matches!(self, Ty::Pointer(to) if **to == Ty::Void)
+    }
+
     /// Whether it is a struct that may be an element of an array.
     pub fn is_record(&self) -> bool {
         matches!(self, Ty::Record(..) | Ty::Mixed(..))

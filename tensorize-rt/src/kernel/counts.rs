@@ -1,6 +1,6 @@
 //! How many calls of a kernel there were, who answered them, and why the original did.
 
-use super::{Kernel, Route};
+use super::{Answered, Kernel, Route};
 use crate::choice::Choice;
 use crate::fallback::{Cause, Fallback, Guards};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Counts {
     pub(super) original: AtomicU64,
     pub(super) native: AtomicU64,
-    elsewhere: AtomicU64,
     shadowed: AtomicU64,
     guard_failed: AtomicU64,
     guards: Guards,
@@ -22,7 +21,6 @@ impl Counts {
         Counts {
             original: AtomicU64::new(0),
             native: AtomicU64::new(0),
-            elsewhere: AtomicU64::new(0),
             shadowed: AtomicU64::new(0),
             guard_failed: AtomicU64::new(0),
             guards: Guards::new(),
@@ -80,13 +78,14 @@ impl Kernel {
 
     /// Counts a call that this target answered, on copies of the arrays.
     pub(crate) fn count_elsewhere(&self, target: &'static str, emulated: bool) {
-        self.state.counts.elsewhere.fetch_add(1, Ordering::Relaxed);
-        let mut notes = self.notes();
-        notes.elsewhere = Some(target);
-        notes.emulated = emulated;
-        match notes.answered.iter_mut().find(|(name, _)| *name == target) {
-            Some((_, calls)) => *calls += 1,
-            None => notes.answered.push((target, 1)),
+        let answered = &mut self.notes().answered;
+        match answered.iter_mut().find(|a| a.target == target) {
+            Some(known) => (known.calls, known.emulated) = (known.calls + 1, emulated),
+            None => answered.push(Answered {
+                target,
+                calls: 1,
+                emulated,
+            }),
         }
     }
 
@@ -94,17 +93,10 @@ impl Kernel {
         self.state.counts.shadowed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Calls so far: by the original, native code, targets that run on copies, compared ones, failed guards.
-    pub(crate) fn counts(&self) -> [u64; 5] {
+    /// Calls so far: by the original, native code, compared ones, failed guards.
+    pub(crate) fn counts(&self) -> [u64; 4] {
         let s = &self.state.counts;
-        [
-            &s.original,
-            &s.native,
-            &s.elsewhere,
-            &s.shadowed,
-            &s.guard_failed,
-        ]
-        .map(|c| c.load(Ordering::Relaxed))
+        [&s.original, &s.native, &s.shadowed, &s.guard_failed].map(|c| c.load(Ordering::Relaxed))
     }
 
     /// Why the original answered, and how many calls.

@@ -3,7 +3,7 @@
 //! libclang has nothing inside of such a type. What stands for its two numbers is a struct with these members, declared in a
 //! `<complex.h>` that libclang gets to see before the system's.
 
-use super::{Complex, Operand, numbers_of};
+use super::{Complex, Operand, conjugate, numbers_of};
 use crate::c::codes;
 use crate::c::expr::negate;
 use crate::c::ffi::{Cursor, Type};
@@ -107,7 +107,7 @@ pub(super) fn class_of(member: Cursor<'_>) -> Option<Cursor<'_>> {
 /// The functions of `<complex.h>` that have a meaning here.
 const FUNCTIONS: [&str; 6] = ["conj", "cexp", "creal", "cimag", "cabs", "carg"];
 
-/// Which function of one complex number this is, without the letter that says of which type.
+/// What a function of one complex number is called, without the letter that says of which type, if it is not the program's own.
 fn function(f: Cursor<'_>) -> Option<String> {
     if f.kind() != CXCursor_FunctionDecl || f.definition().is_some() {
         return None;
@@ -123,22 +123,21 @@ fn function(f: Cursor<'_>) -> Option<String> {
     Some(plain.to_string())
 }
 
+fn known(name: &str) -> Option<&'static str> {
+    FUNCTIONS.into_iter().find(|known| *known == name)
+}
+
+/// Whether a function is one of `<complex.h>` that has a meaning here: all it does is compute a number.
+pub(in crate::c) fn is_known(f: Cursor<'_>) -> bool {
+    function(f).is_some_and(|name| known(&name).is_some())
+}
+
 /// Whether an operand was an integer: some compilers make it a complex number, whose imaginary part is zero, and others a real
 /// one, which has none. Where that part meets an infinity, or a zero of the other sign, one sees it.
 fn is_of_an_integer(operand: Cursor<'_>) -> bool {
     types::of(peeled(operand))
         .as_scalar()
         .is_some_and(ScalarType::is_int)
-}
-
-/// Whether a function is one of `<complex.h>` that has a meaning here: all it does is compute a number.
-pub(in crate::c) fn is_known(f: Cursor<'_>) -> bool {
-    function(f).is_some_and(|name| FUNCTIONS.contains(&name.as_str()))
-}
-
-/// Which function a call is one of.
-fn called(c: Cursor<'_>) -> Option<String> {
-    function(c.referenced().filter(|_| c.kind() == CXCursor_CallExpr)?)
 }
 
 impl<'u> Lower<'u, '_> {
@@ -174,10 +173,7 @@ impl<'u> Lower<'u, '_> {
                     Unary::Plus | Unary::Extension => self.complex_numbers(inner)?,
                     Unary::Minus => self.complex_numbers(inner)?.map(negate),
                     // GNU's way to write a conjugate.
-                    Unary::Not => {
-                        let [re, im] = self.complex_numbers(inner)?;
-                        [re, negate(im)]
-                    }
+                    Unary::Not => conjugate(self.complex_numbers(inner)?),
                     Unary::Deref => return Ok(None),
                     _ => return Err(super::unsupported(e)),
                 }
@@ -205,23 +201,29 @@ impl<'u> Lower<'u, '_> {
                 self.complex_numbers(operands(e)[0])?
             }
             CXCursor_CallExpr => {
-                let Some(name) = called(e) else {
+                let Some((name, z)) = self.of_the_library(e)? else {
                     return Ok(None);
                 };
-                let z = e.arguments();
-                let z = self.complex_numbers(*z.first().ok_or_else(|| super::unsupported(e))?)?;
-                match name.as_str() {
-                    "conj" => {
-                        let [re, im] = z;
-                        [re, negate(im)]
-                    }
+                match name {
+                    "conj" => conjugate(z),
                     "cexp" => self.complex_exponential(z),
-                    _ => return Err(unknown(e)),
+                    _ => return Err(super::unsupported(e)),
                 }
             }
             _ => return Ok(None),
         };
         Ok(Some(Vec::from(both)))
+    }
+
+    /// Which function of `<complex.h>` a call is one of, and the number that it gets; `None` if it is of another kind.
+    fn of_the_library(&mut self, c: Cursor<'u>) -> Result<Option<(&'static str, Complex)>> {
+        let Some(name) = c.referenced().and_then(function) else {
+            return Ok(None);
+        };
+        match (known(&name), c.arguments().first()) {
+            (Some(name), Some(z)) => Ok(Some((name, self.complex_numbers(*z)?))),
+            _ => Err(unknown(c)),
+        }
     }
 
     /// An operand of arithmetic. What clang converts to a complex number has no imaginary part to the compilers.
@@ -303,14 +305,13 @@ impl<'u> Lower<'u, '_> {
                 self.complex_compare(equal, l, r)
             }
             (CXCursor_CallExpr, _) => {
-                let Some(name) = called(c) else {
+                let Some((name, z)) = self.of_the_library(c)? else {
                     return Ok(None);
                 };
-                let z = c.arguments();
-                let z = self.complex_numbers(*z.first().ok_or_else(|| super::unsupported(c))?)?;
-                let name = name.strip_prefix('c').unwrap_or_default();
-                let value = self.of_complex(name, z).filter(|_| name != "norm");
-                value.ok_or_else(|| unknown(c))?
+                // C++'s names are C's without the letter.
+                let name = name.strip_prefix('c').unwrap_or(name);
+                let value = self.of_complex(name, z);
+                value.ok_or_else(|| super::unsupported(c))?
             }
             _ => return Ok(None),
         };
@@ -327,6 +328,7 @@ impl<'u> Lower<'u, '_> {
 
 fn unknown(c: Cursor<'_>) -> crate::c::Problem {
     let name = c.referenced().map(|f| f.spelling()).unwrap_or_default();
-    let message = format!("'{name}' is not one of <complex.h> that we know");
+    let message =
+        format!("'{name}' is not defined in this file and is not one of <complex.h> that we know");
     problem(codes::UNKNOWN_CALL, message, c)
 }

@@ -4,7 +4,9 @@
 //! What they are called inside is each library's own. What stands for them is the two parameters of the constructor that takes
 //! both: cursors of the numbers' own type that nothing else in the object has.
 
-use super::super::complex::{Complex, Operand, binary, numbers_of, on_circle, unsupported};
+use super::super::complex::{
+    Complex, Operand, binary, conjugate, numbers_of, on_circle, unsupported,
+};
 use super::super::expr::negate;
 use super::super::ffi::Cursor;
 use super::super::lower::{Lower, Result, convert, operands};
@@ -137,8 +139,7 @@ impl<'u> Lower<'u, '_> {
             ("operator-", &[z]) => Ok(self.complex_numbers(z)?.map(negate)),
             // (Of a real number, libraries make either zero.)
             ("conj", &[z]) if numbers_of(z.ty()).is_some() => {
-                let [re, im] = self.complex_numbers(z)?;
-                Ok([re, negate(im)])
+                self.complex_numbers(z).map(conjugate)
             }
             ("polar", &[r, angle]) => {
                 let (r, _) = self.operand_of(r)?;

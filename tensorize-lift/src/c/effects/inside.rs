@@ -87,6 +87,12 @@ impl<'u> Own<'u> {
         }
     }
 
+    /// Whether a variable is one of the function's. (A lambda's body may name those of the function around it.)
+    fn has(self, d: Cursor<'u>) -> bool {
+        let f = self.function();
+        f.is_some() && d.semantic_parent() == f && !outlives_calls(d)
+    }
+
     fn has_object(self) -> bool {
         matches!(self, Own::Object(_))
     }
@@ -102,10 +108,8 @@ fn is_own<'u>(place: Cursor<'u>, own: Own<'u>) -> bool {
     };
     match p.kind() {
         CXCursor_DeclRefExpr => p.referenced().is_some_and(|d| {
-            // A lambda's body may name those of the function around it.
-            let here = own.function().is_some() && d.semantic_parent() == own.function();
             let held = d.ty().canonical().kind();
-            here && !outlives_calls(d) && matches!(held, CXType_Record | CXType_ConstantArray)
+            own.has(d) && matches!(held, CXType_Record | CXType_ConstantArray)
         }),
         CXCursor_MemberRefExpr => {
             let refers = p.referenced().is_none_or(|f| {
@@ -138,7 +142,8 @@ fn is_own<'u>(place: Cursor<'u>, own: Own<'u>) -> bool {
     }
 }
 
-/// Whether a pointer is one to a variable of the function's own: `&v`, or an array.
+/// Whether a pointer is one to a variable of the function's own: `&v`, or an array. (A pointer that lies in such a variable may
+/// point anywhere.)
 fn points_to_own<'u>(pointer: Cursor<'u>, own: Own<'u>) -> bool {
     let p = unwrapped(pointer);
     let addressed =
@@ -147,16 +152,16 @@ fn points_to_own<'u>(pointer: Cursor<'u>, own: Own<'u>) -> bool {
         [of] if addressed => peeled(of),
         _ => p,
     };
-    let d = target.referenced();
-    let d = d.filter(|_| target.kind() == CXCursor_DeclRefExpr);
-    is_own(target, own)
-        || addressed
-            && d.is_some_and(|d| {
-                let here = own.function().is_some() && d.semantic_parent() == own.function();
-                here && d.kind() == CXCursor_VarDecl
-                    && !outlives_calls(d)
-                    && types::of(d).as_scalar().is_some()
-            })
+    let is_array = || target.ty().canonical().kind() == CXType_ConstantArray;
+    let is_number = || {
+        let d = target.referenced();
+        let d = d.filter(|d| target.kind() == CXCursor_DeclRefExpr && own.has(*d));
+        d.is_some_and(|d| d.kind() == CXCursor_VarDecl && types::of(d).as_scalar().is_some())
+    };
+    match addressed {
+        true => is_own(target, own) || is_number(),
+        false => is_array() && is_own(target, own),
+    }
 }
 
 /// Notes what a function's body reads and writes of memory, and of the variables that its callers may look at, too.

@@ -260,7 +260,7 @@ impl<'u> Lower<'u, '_> {
         let to_struct = match types::of(c).referred() {
             t if t.is_record() => true,
             // One that every use takes to point to structs.
-            Ty::Pointer(to) if *to == Ty::Void => c
+            t if t.is_void_pointer() => c
                 .referenced()
                 .and_then(|d| self.pointers.get(&Variable::Named(d)))
                 .is_some_and(|p| matches!(p, Base::One(t, _) if self.is_of_mixed(&t.array))),

@@ -2,7 +2,7 @@
 //! reads is passed by value, what it writes and arrays lie where they are.
 
 use super::record::Part;
-use super::{Node, Owner, Root, bare, pointed_to, struct_type};
+use super::{Node, Owner, Root, named, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::scopes;
 use crate::c::ffi::Cursor;
@@ -78,11 +78,7 @@ impl<'u> Lower<'u, '_> {
             pointer,
             shared: true,
             declaration,
-            ty: if pointer {
-                pointed_to(t, inner)
-            } else {
-                bare(inner)
-            },
+            ty: named(t, inner, pointer),
             prefix: d.spelling(),
             is_const: inner.canonical().is_const(),
             fields: vec![],

@@ -3,7 +3,7 @@
 use super::element::{called, class_of};
 use super::global::is_reached;
 use super::void_member::is_void;
-use super::{Node, Owner, Path, array_param, bare, pointed_to, row_table, struct_type};
+use super::{Node, Owner, Path, array_param, bare, named, row_table, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::Class;
 use crate::c::cpp::method::This;
@@ -189,7 +189,7 @@ impl<'u> Lower<'u, '_> {
                         pointer,
                         shared: elsewhere,
                         declaration: inner,
-                        ty: if pointer { pointed_to(of, t) } else { bare(t) },
+                        ty: named(of, t, pointer),
                         prefix: format!("{prefix}_{}", called(field)),
                         is_const: t.canonical().is_const() || !elsewhere && *is_const,
                         fields: vec![],

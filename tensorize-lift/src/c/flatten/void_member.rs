@@ -11,7 +11,7 @@ use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, operand, operands, problem};
 use crate::c::pointer::{is_null, moved_in_bytes};
 use crate::c::source;
-use crate::c::types::{self, Ty};
+use crate::c::types;
 use clang_sys::*;
 use std::collections::HashSet;
 use tensorize_ir::loopir::Param;
@@ -291,7 +291,7 @@ fn is_alike(a: Type<'_>, b: Type<'_>) -> bool {
 }
 
 pub(super) fn is_void(t: Type<'_>) -> bool {
-    matches!(types::read(t), Ty::Pointer(to) if *to == Ty::Void)
+    types::read(t).is_void_pointer()
 }
 
 fn is_cast(c: Cursor<'_>) -> bool {

@@ -1,6 +1,8 @@
 //! Numbers in arrays of bytes: what `*(const uint32_t *)(p + 4 * i)` and `memcpy(&v, p, 4)` read, and what the like stores.
 
 use crate::c::lower::{Lower, Result, Target, convert, offset_op};
+use crate::c::place::seen_as;
+use crate::c::types::integer;
 use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType;
@@ -10,13 +12,14 @@ pub(in crate::c) fn is_byte(elem: ScalarType) -> bool {
     matches!(elem, ScalarType::I8 | ScalarType::U8)
 }
 
-/// The unsigned integer of so many bits.
+/// Whether elements may be seen as of another type: one of as many bits, or a wider one of bytes that lie in no rows.
+pub(in crate::c) fn may_be_seen_as(elem: ScalarType, view: ScalarType, in_rows: bool) -> bool {
+    view.bits() == elem.bits() || !in_rows && is_byte(elem) && view.bits() > elem.bits()
+}
+
+/// The unsigned integer of as many bits.
 fn unsigned(ty: ScalarType) -> ScalarType {
-    match ty.bits() {
-        16 => ScalarType::U16,
-        32 => ScalarType::U32,
-        _ => ScalarType::U64,
-    }
+    integer(ty.bits().into(), false).unwrap_or(ty)
 }
 
 fn byte_at(index: &Expr, k: usize) -> Expr {
@@ -41,13 +44,13 @@ pub(in crate::c) fn joined(bytes: &Target, index: &Expr, ty: ScalarType) -> Expr
         }
     };
     let all = (1..ty.bytes()).fold(byte(0), |all, k| Expr::binary(BinOp::Or, all, byte(k)));
-    super::super::place::seen_as(ty, all)
+    seen_as(ty, all)
 }
 
 /// Byte `k` of a number.
 fn byte_of(value: &Expr, k: usize, elem: ScalarType) -> Expr {
     let bits = unsigned(value.ty());
-    let all = super::super::place::seen_as(bits, value.clone());
+    let all = seen_as(bits, value.clone());
     let shifted = match k {
         0 => all,
         _ => Expr::binary(BinOp::ShiftRightLogical, all, place_of(k, bits)),

@@ -17,8 +17,7 @@ impl<'u> Lower<'u, '_> {
     pub fn element_of_void(&self, p: Cursor<'u>) -> Option<ScalarType> {
         let made = self.made_of_void(p)?;
         // `memcpy(&v, p, 4)` says no more, nor does a helper that is given it.
-        let bytes = made == Ty::Void && matches!(types::of(p), Ty::Pointer(to) if *to == Ty::Void);
-        match bytes {
+        match made == Ty::Void && types::of(p).is_void_pointer() {
             true => Some(ScalarType::U8),
             false => made.as_scalar(),
         }
@@ -90,7 +89,7 @@ fn uses_in<'u>(
             && let Some(helper) = helper_of(helper)
         {
             for (a, parameter) in c.arguments().into_iter().zip(helper.arguments()) {
-                match is_it(&a) && is_void(types::of(parameter)) {
+                match is_it(&a) && types::of(parameter).is_void_pointer() {
                     true => handed_on.push((helper, parameter)),
                     false => find(a, p, found, handed_on),
                 }
@@ -139,8 +138,4 @@ fn uses_in<'u>(
     let mut found = Vec::new();
     find(code, p, &mut found, handed_on);
     found
-}
-
-fn is_void(t: Ty) -> bool {
-    matches!(t, Ty::Pointer(to) if *to == Ty::Void)
 }

@@ -1,36 +1,13 @@
-//! The headers of intrinsics that libclang gets to see, in place of the compiler's own.
+//! The headers of intrinsics, in place of the compiler's own.
 //!
 //! A libclang that is loaded at run time has no headers that fit it, and those of the system's compiler
 //! don't parse with it. All that is needed of them are types and prototypes.
 
 use super::table;
-use std::path::Path;
 
-/// Where they seem to be.
-const FOLDER: &str = "/tensorize-intrinsics";
-
-/// Arguments and files for libclang, if the source may include such a header.
-pub fn virtual_headers(file: &Path) -> (Vec<String>, Vec<(String, &'static str)>) {
-    let text = std::fs::read(file).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let wanted = ["intrin.h", "arm_neon.h", "complex.h", "#include \""];
-    let wanted = wanted.iter().any(|part| text.contains(part));
-    if !wanted {
-        return (vec![], vec![]);
-    }
-    let files = table::HEADERS
-        .iter()
-        .map(|name| (*name, table::header()))
-        .chain([crate::c::complex::virtual_header()])
-        .map(|(name, text)| (format!("{FOLDER}/{name}"), text))
-        .collect();
-    let args = [
-        "-isystem",
-        FOLDER,
-        // An intrinsic that isn't declared is none that is known.
-        "-Werror=implicit-function-declaration",
-    ];
-    (args.map(String::from).to_vec(), files)
+/// Their names and texts.
+pub fn virtual_headers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    table::HEADERS.iter().map(|name| (*name, table::header()))
 }
 
 /// The intrinsic that a message of the compiler misses.
