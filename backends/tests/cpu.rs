@@ -106,6 +106,43 @@ fn matvec() {
     );
 }
 
+/// Rows that accumulate go eight at a time, and what is left of them alone.
+#[test]
+fn rows_side_by_side() {
+    const SIZES: [(i128, i128); 8] = [
+        (0, 3),
+        (1, 4),
+        (7, 5),
+        (8, 0),
+        (8, 1),
+        (9, 33),
+        (16, 8),
+        (43, 17),
+    ];
+    let vector = "%x = view x[#0] : tensor<n x f32>\n\
+         %s = dot_general %a, %x, %zero, contracting = [1 x 0]\n";
+    let of_each = "%x = view x[#0] : tensor<m x f32>\n\
+         %xs = broadcast_in_dim %x, dimensions = [0] : tensor<m x n x f32>\n\
+         %d = subtract %a, %xs\n\
+         %t = reduce %d, %zero, reducer = add, dimensions = [1]\n\
+         %s = multiply %t, %x\n";
+    for text in [vector, of_each] {
+        let f: Function = format!(
+            "func @f(a: const ptr<f32>, x: const ptr<f32>, out: ptr<f32>, m: i32, n: i32) {{\n\
+             %a = view a[#0*n + #1] : tensor<m x n x f32>\n%zero = constant 0.0:f32\n\
+             {text}store out[#0] = %s\n}}"
+        )
+        .parse()
+        .unwrap_or_else(|e| panic!("{text}: {e}"));
+        let mut r = Random(11);
+        let calls = SIZES.map(|(m, n)| call(&f, &[("m", m), ("n", n)], &mut r, true));
+        let c = check(&f, Tier::Real, &calls);
+        assert!(c.contains("begin += 8"), "{c}");
+        let c = check(&f, Tier::Exact, &calls);
+        assert!(!c.contains("begin += 8"), "{c}");
+    }
+}
+
 #[test]
 fn matmul() {
     let f = summary("matmul");

@@ -51,6 +51,35 @@
 TZ_CLONES
 static void matvec__tensorize_cpu_rounds(float *restrict out, const float *restrict x, const float *restrict w, int64_t n_64, int64_t begin, int64_t end) {
     TZ_STORES;
+    for (; end - begin >= 8; begin += 8) {
+        float acc = 0.0f;
+        float acc_1 = 0.0f;
+        float acc_2 = 0.0f;
+        float acc_3 = 0.0f;
+        float acc_4 = 0.0f;
+        float acc_5 = 0.0f;
+        float acc_6 = 0.0f;
+        float acc_7 = 0.0f;
+        TZ_PRAGMA(omp simd reduction(+:acc) reduction(+:acc_1) reduction(+:acc_2) reduction(+:acc_3) reduction(+:acc_4) reduction(+:acc_5) reduction(+:acc_6) reduction(+:acc_7) simdlen(8))
+        for (int64_t r = 0; r < n_64; r++) {
+            acc = acc + w[begin * n_64 + r] * x[r];
+            acc_1 = acc_1 + w[(begin + 1) * n_64 + r] * x[r];
+            acc_2 = acc_2 + w[(begin + 2) * n_64 + r] * x[r];
+            acc_3 = acc_3 + w[(begin + 3) * n_64 + r] * x[r];
+            acc_4 = acc_4 + w[(begin + 4) * n_64 + r] * x[r];
+            acc_5 = acc_5 + w[(begin + 5) * n_64 + r] * x[r];
+            acc_6 = acc_6 + w[(begin + 6) * n_64 + r] * x[r];
+            acc_7 = acc_7 + w[(begin + 7) * n_64 + r] * x[r];
+        }
+        out[begin] = acc;
+        out[begin + 1] = acc_1;
+        out[begin + 2] = acc_2;
+        out[begin + 3] = acc_3;
+        out[begin + 4] = acc_4;
+        out[begin + 5] = acc_5;
+        out[begin + 6] = acc_6;
+        out[begin + 7] = acc_7;
+    }
     for (int64_t i = begin; i < end; i++) {
         float acc = 0.0f;
         TZ_PRAGMA(omp simd reduction(+:acc) simdlen(8))

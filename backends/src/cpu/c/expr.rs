@@ -114,8 +114,12 @@ impl ExprPrinter {
     /// An index, or another expression of type `i64` that counts what is in memory.
     pub(super) fn print_index(&mut self, e: &Expr) -> String {
         let outer = std::mem::replace(&mut self.in_index, true);
-        let text = self.print(e);
+        let mut text = self.print(e);
         self.in_index = outer;
+        // What a variable stands for may be a sum.
+        if let (Expr::Var(..), Some(sum)) = (e, text.strip_prefix('(')) {
+            text = sum.trim_end_matches(')').to_owned();
+        }
         text
     }
 

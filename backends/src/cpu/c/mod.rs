@@ -9,12 +9,14 @@
 
 mod dialect;
 mod expr;
+mod for_loop;
 mod helper;
 mod memory;
 mod parallel;
 mod pieces;
 mod product;
 mod scope;
+mod side_by_side;
 pub(crate) mod vector_math;
 mod walk;
 
@@ -23,17 +25,15 @@ use crate::names::Names;
 pub use dialect::{C, Dialect};
 pub(crate) use dialect::{CAREFUL, ROWS};
 use expr::ExprPrinter;
-use helper::Helper;
 pub(crate) use pieces::{Pieces, Printed, definition, together};
 use scope::{Node, Place};
 use std::collections::BTreeMap;
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Function, LocalArray, LoopMode, Param, Stmt, Visited, visit};
+use tensorize_ir::loopir::{Expr, Function, LocalArray, Param, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 pub(crate) use walk::calls_library;
 pub(crate) use walk::used_names;
-use walk::{counted, has_loop, is_int, is_var, kept_by_comparing};
 
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -429,131 +429,6 @@ impl<'a> Printer<'a> {
             Stmt::Return(Some(e)) => out.line(&format!("return {};", self.expr.print(e))),
             Stmt::If { .. } | Stmt::Loop(_) => {}
         }
-    }
-
-    fn for_loop(&mut self, node: &Node, number: usize, out: &mut Text) {
-        let Node::For { looped, body, .. } = node else {
-            return;
-        };
-        let counted = counted(node);
-        match (&looped.mode, &counted) {
-            _ if !self.style.dialect.openmp => {}
-            (LoopMode::Parallel, Some(bound)) if self.separable(node, number, None) => {
-                return self.parallel(node, bound, out);
-            }
-            (LoopMode::Simd { reductions }, Some(bound)) if !has_loop(body) => {
-                if let Some(pragma) = self.simd(reductions, &looped.body) {
-                    if let [reduction] = reductions.as_slice()
-                        && !self.in_worker
-                        && self.separable(node, number, Some(&reduction.1))
-                    {
-                        return self.parallel_sum(node, bound, reduction, &pragma, out);
-                    }
-                    out.line(&format!("TZ_PRAGMA({pragma})"));
-                }
-            }
-            _ => {}
-        }
-        self.head_and_body(node, number, None, out);
-    }
-
-    /// The loop itself; with `range`, over these rounds.
-    fn head_and_body(
-        &mut self,
-        node: &Node,
-        number: usize,
-        range: Option<(&str, &str)>,
-        out: &mut Text,
-    ) {
-        let Node::For {
-            var,
-            ty,
-            start,
-            step,
-            looped,
-            body,
-        } = node
-        else {
-            return;
-        };
-        let name = self.expr.name(var);
-        let declared = self.places.get(*var) == Some(&Place::At(number));
-        let ty = if declared {
-            format!("{} ", ty.c_name())
-        } else {
-            String::new()
-        };
-        let mut from = self.expr.print_index(start);
-        let mut cond = self.expr.print_index(&looped.cond);
-        if let Some((begin, end)) = range {
-            (from, cond) = (begin.into(), format!("{name} < {end}"));
-        }
-        let step = match step {
-            Expr::Binary(BinOp::Add, a, b) if is_var(a, var) && is_int(b, 1) => format!("{name}++"),
-            Expr::Binary(BinOp::Subtract, a, b) if is_var(a, var) && is_int(b, 1) => {
-                format!("{name}--")
-            }
-            Expr::Binary(BinOp::Add, a, b) if is_var(a, var) && a.ty().bits() >= 32 => {
-                format!("{name} += {}", self.expr.print_index(b))
-            }
-            _ => format!("{name} = {}", self.expr.print_index(step)),
-        };
-        // The counter is nobody's business afterwards if it is declared here.
-        let product = self.product(looped.id).filter(|_| declared);
-        if let Some(product) = &product {
-            let call = match (range, counted(node)) {
-                (Some((begin, end)), _) => {
-                    let first = Expr::var(begin, ScalarType::I64);
-                    Some(self.product_call(product, &format!("{end} - {begin}"), &first))
-                }
-                (None, Some(rows)) => {
-                    let rows = self.expr.print(rows);
-                    Some(self.product_call(product, &rows, &Expr::int(ScalarType::I64, 0)))
-                }
-                (None, None) => None,
-            };
-            if let Some(call) = call {
-                out.line(&format!("if (!{call})"));
-            }
-        }
-        out.line(&format!("for ({ty}{name} = {from}; {cond}; {step}) {{"));
-        self.nested(body, out);
-        out.line("}");
-    }
-
-    /// The OpenMP pragma, if there is one for these reductions of a loop with this body.
-    fn simd(&mut self, reductions: &[(BinOp, Sym)], body: &[Stmt]) -> Option<String> {
-        let mut pragma = String::from("omp simd");
-        for (op, var) in reductions {
-            let float = self.types.get(var).is_none_or(|t| t.is_float());
-            let sign = match op {
-                BinOp::Add => "+".into(),
-                BinOp::Multiply => "*".into(),
-                BinOp::And => "&".into(),
-                BinOp::Or => "|".into(),
-                BinOp::Xor => "^".into(),
-                BinOp::Maximum if !float => "max".into(),
-                BinOp::Minimum if !float => "min".into(),
-                BinOp::Maximum | BinOp::Minimum if kept_by_comparing(body, var) => {
-                    let helper = Helper::Kept(*op);
-                    self.expr.helpers.insert(helper);
-                    helper.name()
-                }
-                _ => return None,
-            };
-            pragma += &format!(" reduction({sign}:{})", self.expr.name(var));
-        }
-        // Rows may be short: what is left over of wide vectors is added one by one. Rows side by side hide that narrow ones
-        // take more rounds.
-        let mut floats =
-            (reductions.iter()).map(|(_, acc)| self.types.get(acc).filter(|t| t.is_float()));
-        if let Some(ty) = floats.next_back().flatten()
-            && self.in_worker
-            && !calls_library(body)
-        {
-            pragma += &format!(" simdlen({})", 256 / ty.bits());
-        }
-        Some(pragma)
     }
 }
 

@@ -66,6 +66,7 @@ impl Printer<'_> {
             text.line("TZ_PRAGMA(omp simd)");
         }
         self.inside_of_worker(|p| {
+            p.side_by_side(node, number, &mut text);
             p.head_and_body(node, number, Some(("begin", "end")), &mut text);
         });
         self.define(&worker, &text);
