@@ -25,7 +25,22 @@ pub fn within_objects(source: &Source, summary: &tensir::Function, proof: &Proof
             found.map(|f| (f.extent.lo.clone(), f.extent.hi.clone()))
         };
         match leaf {
-            Shape::Rows { pitch, .. } => hold(&Idx::sym(pitch.as_str()) - &Idx::constant(1)),
+            Shape::Rows {
+                to, pitch, held, ..
+            } => {
+                let length = Idx::sym(pitch.as_str());
+                hold(&length - &Idx::constant(1));
+                let Some(rows) = held.map(|n| Idx::constant(n.into())) else {
+                    continue;
+                };
+                if let Some((first, last)) = bounds(&proof.accesses, to, pitch, Part::Row) {
+                    hold(first);
+                    hold(&rows - &last);
+                } else if let Some((lo, hi)) = extent(to) {
+                    hold(lo);
+                    hold(&(&rows * &length) - &hi);
+                }
+            }
             Shape::Vector {
                 to,
                 size: Some(size),

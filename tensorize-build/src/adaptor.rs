@@ -6,6 +6,7 @@ mod cpp;
 mod cpp_shim;
 mod member;
 mod shim;
+mod table;
 mod thunk;
 
 use std::fmt::Write as _;

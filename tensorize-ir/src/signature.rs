@@ -181,6 +181,10 @@ pub enum Shape {
         /// An `i1`: whether the table is not null. Only if the function asks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         given: Option<String>,
+        /// Where the table itself is here, and not a pointer to one: how many pointers it has, such as three of the
+        /// field `float *planes[3]`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held: Option<u64>,
     },
     /// A struct; fields that are not listed are not used.
     Struct {
@@ -300,7 +304,9 @@ impl Shape {
                 names.extend(given.as_deref());
             }
             Shape::End { count, .. } => names.push(count),
-            Shape::Rows { to, pitch, given } => {
+            Shape::Rows {
+                to, pitch, given, ..
+            } => {
                 names.extend([to.as_str(), pitch]);
                 names.extend(given.as_deref());
             }
@@ -437,7 +443,15 @@ impl fmt::Display for Shape {
             }
             Shape::End { of, count } => write!(f, "{of} + {count}"),
             Shape::Place { to, len } => write!(f, "{to}[{len}]"),
-            Shape::Rows { to, pitch, given } => {
+            Shape::Rows {
+                to,
+                pitch,
+                given,
+                held,
+            } => {
+                if let Some(n) = held {
+                    write!(f, "{n} ")?;
+                }
                 write!(f, "rows of {to} by {pitch}")?;
                 given.iter().try_for_each(|g| write!(f, " if {g}"))
             }
@@ -511,6 +525,7 @@ mod tests {
             to: "m_vals".into(),
             pitch: "m_vals_pitch".into(),
             given: None,
+            held: None,
         };
         let field = |name: &str, shape| Field {
             name: name.into(),

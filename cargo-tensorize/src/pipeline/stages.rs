@@ -6,6 +6,7 @@ use crate::generate::{self, Subject};
 use crate::original;
 use crate::proposer::{self, Proposer};
 use crate::report::{Status, TargetReport, TargetStatus};
+use crate::row_distance::measured;
 use std::time::Instant;
 use tensorize_build::guarded;
 use tensorize_ir::guard::Tier;
@@ -40,6 +41,11 @@ impl Stages<'_> {
                 found = self.ask(proposer, &function);
             }
         }
+        if let Some((summary, _)) = &found
+            && self.measures_rows(&function, summary)
+        {
+            found = None;
+        }
         if let Some((summary, proof)) = found {
             self.accept(&summary, &proof);
             let proven = Proven {
@@ -50,6 +56,27 @@ impl Stages<'_> {
             self.generate(&proven);
             self.kernel.proven = Some(proven);
         }
+    }
+
+    /// Refuses what holds only where the rows of a table are equally far apart.
+    fn measures_rows(&mut self, function: &loopir::Function, summary: &tensir::Function) -> bool {
+        let source = self
+            .kernel
+            .signature
+            .as_ref()
+            .and_then(|s| s.source.as_ref());
+        let Some(table) = source.and_then(|s| measured(s, function, summary)) else {
+            return false;
+        };
+        let d = Diagnostic::error(
+            "TZ0220",
+            format!("what is computed depends on how far apart the rows of `{table}` lie"),
+        );
+        let d = d
+            .at(self.at(0))
+            .help("compare and subtract pointers within one row only");
+        self.kernel.report.fail(Status::Unsupported, d);
+        true
     }
 
     /// Our own proposers, or the summary that was given.

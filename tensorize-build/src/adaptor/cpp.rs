@@ -204,7 +204,9 @@ impl Adaptor<'_> {
                 writeln!(before, "    {bare} {v}{{}};").ok();
                 self.cpp_place(&v, to, before, after)?;
             }
-            Shape::Rows { to, pitch, given } => {
+            Shape::Rows {
+                to, pitch, given, ..
+            } => {
                 let n = self.array_number(to);
                 write!(
                     before,

@@ -32,6 +32,7 @@ fn matrix() -> (Source, Vec<Flat>) {
                 to: "m_vals".into(),
                 pitch: "m_vals_pitch".into(),
                 given: None,
+                held: None,
             },
         ),
         field(

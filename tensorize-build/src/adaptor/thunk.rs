@@ -190,8 +190,11 @@ impl Adaptor<'_> {
             Shape::Pointer { to, given } => pointer(to, given.as_deref()),
             Shape::End { of, count } => format!("(void *)({} + {})", local(of), local(count)),
             Shape::Place { to, .. } => format!("(void *){}", local(to)),
-            Shape::Rows { to, pitch, given } => {
-                let table = self.table(to, pitch, around);
+            Shape::Rows {
+                to, pitch, given, ..
+            } => {
+                let (table, lo) = self.table(to, pitch, around);
+                let table = format!("({table} - {lo})");
                 match given {
                     Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
                     None => format!("(void *){table}"),
@@ -233,29 +236,6 @@ impl Adaptor<'_> {
         }
         before.push('\n');
         Ok(v)
-    }
-
-    /// A table of pointers to the rows that there are, as an expression for where its row 0 is.
-    fn table(&self, to: &str, pitch: &str, around: &mut Around) -> String {
-        around.count += 1;
-        let (t, n) = (
-            format!("tensorize_t{}", around.count),
-            self.array_number(to),
-        );
-        write!(
-            around.before,
-            "    {I64} {t}_lo = extents[{a}], {t}_n = extents[{b}] > {t}_lo ? extents[{b}] - {t}_lo : 0;\n\
-             \x20   void **{t} = (void **)__builtin_malloc(({t}_n + 1) * sizeof(void *));\n\
-             \x20   if (!{t}) __builtin_trap();\n\
-             \x20   for ({I64} i = 0; i < {t}_n; i++) {t}[i] = (void *)({to} + ({t}_lo + i) * {pitch});\n",
-            a = 2 * n,
-            b = 2 * n + 1,
-            to = local(to),
-            pitch = local(pitch),
-        )
-        .ok();
-        writeln!(around.after, "    __builtin_free({t});").ok();
-        format!("({t} - {t}_lo)")
     }
 
     /// Structs with the members that the flat arrays have, in memory of our own: expressions for where the struct of
@@ -403,6 +383,15 @@ impl Adaptor<'_> {
                     writeln!(around.before, "    {set}").ok();
                     continue;
                 }
+                Shape::Rows {
+                    to,
+                    pitch,
+                    held: Some(n),
+                    ..
+                } => {
+                    self.fill_table(&place, to, pitch, *n, around);
+                    continue;
+                }
                 Shape::Vector { .. } | Shape::Span { .. } | Shape::Nested { .. } => {
                     self.made(&f.shape, &place, around)?;
                     continue;
@@ -457,8 +446,11 @@ impl Adaptor<'_> {
                 holder: Holder::Pointer,
                 ..
             } => self.structs(shape, around)?.0,
-            Shape::Rows { to, pitch, given } => {
-                let table = self.table(to, pitch, around);
+            Shape::Rows {
+                to, pitch, given, ..
+            } => {
+                let (table, lo) = self.table(to, pitch, around);
+                let table = format!("({table} - {lo})");
                 match given {
                     Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
                     None => format!("(void *){table}"),
@@ -485,15 +477,29 @@ impl Adaptor<'_> {
             }
             Shape::Vector { .. } | Shape::Nested { .. } => self.exchanged(shape, place, around),
             _ => {
-                let value = self.built(shape, place, around)?;
                 around.count += 1;
                 let saved = format!("tensorize_v{}", around.count);
-                write!(
+                writeln!(
                     around.before,
-                    "    char {saved}[sizeof {place}]; __builtin_memcpy({saved}, (const void *)&{place}, sizeof {place});\n\
-                     \x20   {{ __typeof__({place}) tensorize_p = (__typeof__({place}))({value}); __builtin_memcpy((void *)&{place}, &tensorize_p, sizeof tensorize_p); }}\n"
+                    "    char {saved}[sizeof {place}]; __builtin_memcpy({saved}, (const void *)&{place}, sizeof {place});"
                 )
                 .ok();
+                if let Shape::Rows {
+                    to,
+                    pitch,
+                    held: Some(n),
+                    ..
+                } = shape
+                {
+                    self.fill_table(place, to, pitch, *n, around);
+                } else {
+                    let value = self.built(shape, place, around)?;
+                    writeln!(
+                        around.before,
+                        "    {{ __typeof__({place}) tensorize_p = (__typeof__({place}))({value}); __builtin_memcpy((void *)&{place}, &tensorize_p, sizeof tensorize_p); }}"
+                    )
+                    .ok();
+                }
                 writeln!(
                     around.after,
                     "    __builtin_memcpy((void *)&{place}, {saved}, sizeof {place});"

@@ -321,7 +321,7 @@ impl<'u> Lower<'u, '_> {
             return Ok(true);
         }
         if let Some((elem, is_const)) = row_table(&types::of(p), p.ty()) {
-            let (target, dims, node) = self.rows(name, elem, is_const);
+            let (target, dims, node) = self.rows(name, elem, is_const, None);
             self.add_parameter(p, name, node);
             self.bind_pointer(p, Some((target, dims, zero_offset())))?;
             return Ok(true);
@@ -382,6 +382,7 @@ impl<'u> Lower<'u, '_> {
         name: &str,
         elem: ScalarType,
         is_const: bool,
+        held: Option<u64>,
     ) -> (Target, Vec<Expr>, Node<'u>) {
         let array = self.flat_name(name);
         let pitch = self.flat_name(&format!("{array}_pitch"));
@@ -390,6 +391,7 @@ impl<'u> Lower<'u, '_> {
             to: array.to_string(),
             pitch: pitch.to_string(),
             given: None,
+            held,
         };
         let params = vec![
             array_param(&array, elem, is_const, false),

@@ -108,9 +108,12 @@ fn is_decayed(c: Cursor<'_>) -> bool {
     let inner = peeled(c);
     match inner.kind() {
         CXCursor_ParmDecl => true,
-        CXCursor_DeclRefExpr => inner
-            .referenced()
-            .is_some_and(|d| d.kind() == CXCursor_ParmDecl),
+        CXCursor_DeclRefExpr => {
+            let is_parameter = |d: Cursor<'_>| d.kind() == CXCursor_ParmDecl;
+            // What such a parameter is compared with is converted to its type.
+            inner.referenced().is_some_and(is_parameter)
+                || inner.ty().canonical().kind() == CXType_Pointer
+        }
         CXCursor_UnaryOperator => !matches!(operator::unary(inner), Ok(Unary::Deref) | Err(_)),
         // No rvalue is an array.
         CXCursor_BinaryOperator

@@ -3,6 +3,7 @@ fn main() -> Result<(), tensorize_build::Error> {
         .file("kernels/matrix.c")
         .file("kernels/particles.c")
         .file("kernels/waves.c")
+        .file("kernels/planes.c")
         .file("kernels/vectors.c")
         .file("kernels/caller.c")
         .file("kernels/state.c")

@@ -280,7 +280,7 @@ impl<'u> Lower<'u, '_> {
                 self.flat.of_the_caller.insert(name.clone(), codes::RECORD);
             }
             // The caller's has been copied, which nobody sees as long as neither changes.
-            Place::Array(p) if !by_pointer && !matches!(t, Ty::Pointer(_)) => {
+            Place::Array(p) if !by_pointer && !holds_pointers(&t) => {
                 self.must_not_change(field, &p.target);
             }
             _ => {}
@@ -341,6 +341,13 @@ impl<'u> Lower<'u, '_> {
                 };
                 Ok((Place::Var(name, *ty), Node::Leaf(shape, vec![param])))
             }
+            Ty::Array(row, Some(n))
+                if let Some((elem, is_const)) =
+                    row_table(&Ty::Pointer(row.clone()), part.spelled) =>
+            {
+                let (target, dims, node) = self.rows(part.name, elem, is_const, Some(*n));
+                Ok((member_pointer(target, dims), node))
+            }
             Ty::Scalar(_) | Ty::Array(..) | Ty::Class(Class::Array(..)) => {
                 let (elem, lens) = self.element_shape(&t, at)?;
                 let lens: Option<Vec<u64>> = lens.into_iter().collect();
@@ -369,7 +376,7 @@ impl<'u> Lower<'u, '_> {
             }
             Ty::Pointer(to) => {
                 if let Some((elem, is_const)) = row_table(&t, part.spelled) {
-                    let (target, dims, node) = self.rows(part.name, elem, is_const);
+                    let (target, dims, node) = self.rows(part.name, elem, is_const, None);
                     return Ok((member_pointer(target, dims), node));
                 }
                 if let Ty::Mixed(name, bytes) = &**to {
@@ -475,6 +482,15 @@ fn is_second_of_union<'u>(
     field: Cursor<'u>,
 ) -> bool {
     declaration.kind() == CXCursor_UnionDecl && used.iter().any(|(f, _)| *f != field)
+}
+
+/// Whether a member is a pointer, or an array of pointers.
+fn holds_pointers(t: &Ty) -> bool {
+    match t {
+        Ty::Pointer(_) => true,
+        Ty::Array(inner, _) => matches!(**inner, Ty::Pointer(_)),
+        _ => false,
+    }
 }
 
 /// Whether a member is a reference.

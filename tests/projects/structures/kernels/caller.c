@@ -1,6 +1,7 @@
 /* Calls the kernels as C does, and says what came of it. */
 #include "matrix.h"
 #include "particles.h"
+#include "planes.h"
 #include "waves.h"
 #include "vectors.h"
 #include <stdlib.h>
@@ -209,6 +210,28 @@ int calls_from_c(int which)
         /* what it multiplies by is one of the numbers that change */
         turned(u, 3, &u[0]);
         return u[0] != -21 - 20 * I || u[1] == (-3 + 6 * I) * (-2 + 5 * I);
+    }
+    case 30: {
+        float a[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, b[] = {10, 20, 30}, out[3];
+        planes even = {{a, a + 3, a + 6}, 3}, anywhere = {{b, a, a + 6}, 3};
+        mixed_down(&even, out);
+        if (out[0] != 12 || out[2] != 18) return 1;
+        mixed_down(&anywhere, out);
+        if (out[0] != 18 || out[2] != 42) return 1;
+        faded(anywhere, 0, 0.5f);
+        faded(even, 2, 2);
+        if (b[0] != 5 || b[2] != 15 || a[6] != 14 || a[5] != 6) return 1;
+        shared[0] = b;
+        shared[1] = a + 1;
+        shared_sum(out, 3);
+        return out[0] != 7 || out[2] != 19 || shared[0] != b;
+    }
+    case 31: {
+        /* what is written is one of the pointers that say where to read */
+        float a[] = {1, 2, 3, 4};
+        planes p = {{a, a, a}, 1};
+        mixed_down(&p, (float *)&p.data[1]);
+        return *(float *)&p.data[1] != 3;
     }
     }
     return -1;
