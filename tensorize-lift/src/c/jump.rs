@@ -156,7 +156,7 @@ fn ends(c: Cursor<'_>, depth: usize) -> bool {
     }
 }
 
-/// Whether it is a function of C or C++ that does not return. (Other names than these may be anybody's.)
+/// Whether it is a function of C or C++ that does not return, or one that is declared so. (Other names may be anybody's.)
 fn is_end(function: Cursor<'_>) -> bool {
     let name = function.spelling();
     match name.strip_prefix("__builtin_").unwrap_or(&name) {
@@ -164,7 +164,7 @@ fn is_end(function: Cursor<'_>) -> bool {
         "__assert_fail" | "__assert_rtn" | "__assert" | "_assert" => true,
         "trap" => name.starts_with("__"),
         "terminate" => super::cpp::class::in_std(function),
-        _ => false,
+        _ => function.does_not_return(),
     }
 }
 

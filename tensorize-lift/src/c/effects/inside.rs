@@ -249,8 +249,14 @@ pub(super) fn memory_effects<'u>(
                 && points_to_own(to, own) =>
         {
             all.reads_memory = true;
-            if !points_to_own(from, own) {
-                memory_effects(lower, from, all, own, depth);
+            // From an address it just reads.
+            let from = unwrapped(from);
+            let read = match operator::unary(from) {
+                Ok(Unary::AddressOf) if from.kind() == CXCursor_UnaryOperator => operands(from),
+                _ => vec![from],
+            };
+            for c in read {
+                memory_effects(lower, c, all, own, depth);
             }
             return memory_effects(lower, bytes, all, own, depth);
         }

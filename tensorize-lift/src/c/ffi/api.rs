@@ -137,6 +137,7 @@ api! {
         fn clang_CXXMethod_isDefaulted(CXCursor) -> c_uint;
     }
     optional {
+        fn clang_getCursorPrettyPrinted(CXCursor, CXPrintingPolicy) -> CXString;
         fn clang_getCursorBinaryOperatorKind(CXCursor) -> CXBinaryOperatorKind;
         fn clang_getCursorUnaryOperatorKind(CXCursor) -> CXUnaryOperatorKind;
     }

@@ -203,6 +203,22 @@ impl<'u> Cursor<'u> {
         out
     }
 
+    /// Whether a function's declaration says that it does not return.
+    pub fn does_not_return(&self) -> bool {
+        let ty = self.ty().spelling();
+        // (What returns a pointer to such a function says so in the same place.)
+        if ty.ends_with(") __attribute__((noreturn))") && !ty.contains("(*") {
+            return true;
+        }
+        let Some(print) = api().clang_getCursorPrettyPrinted else {
+            return false;
+        };
+        let text = unsafe { string(print(self.raw, std::ptr::null_mut())) };
+        // After the parameters.
+        let said = text.rsplit_once(')').map_or("", |(_, after)| after);
+        said.split([' ', '{']).any(|w| w == "_Noreturn" || w == "[[noreturn]]")
+    }
+
     pub fn storage(&self) -> CX_StorageClass {
         unsafe { (api().clang_Cursor_getStorageClass)(self.raw) }
     }
