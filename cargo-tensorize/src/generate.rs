@@ -2,6 +2,7 @@
 
 use crate::pipeline::Proven;
 use crate::report::{SPLIT, TargetReport, TargetStatus};
+use crate::rounded::decides_integers;
 use backends::{Generated, Target};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -117,11 +118,18 @@ pub fn generate(
         })
     };
     // What one round rounds in another way, later ones may make as large as they like: the same bits come first.
+    let in_order = proof.tier == Tier::Exact && decides_integers(summary);
     let asked = match summary.rounds {
+        _ if in_order => Tier::Exact,
         Some(_) if make(Tier::Exact, false).is_ok() => Tier::Exact,
         _ => subject.tier,
     };
     let (first, plain) = match (make(asked, false), make(asked, true)) {
+        (Err(u), _) if in_order => {
+            let why =
+                "integers depend on a sum of floats, of which the order is to stay what it is";
+            return report(TargetStatus::Unsupported, format!("{why}: {}", u.why));
+        }
         (Err(u), _) => return report(TargetStatus::Unsupported, u.why),
         (Ok(first), plain) => (first, plain.ok()),
     };

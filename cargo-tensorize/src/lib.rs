@@ -27,6 +27,7 @@ pub mod proposer;
 pub mod python;
 mod remote;
 pub mod report;
+mod rounded;
 mod row_distance;
 mod scratch;
 pub mod second;

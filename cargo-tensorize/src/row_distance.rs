@@ -1,141 +1,186 @@
 //! Tables of rows that lie anywhere: they are copied to equal distances for the time of a call, so that only elements of rows
 //! are what they were. A kernel that compares places in two rows (`rows[0] == rows[2]`) would see the copies' distance.
 
-use std::collections::BTreeSet;
-use tensorize_ir::element::{Elem, ElemRef};
-use tensorize_ir::index::{Atom, Idx, Sym};
-use tensorize_ir::loopir::{self, Expr, Stmt, Visited};
+use std::collections::BTreeMap;
+use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::loopir::{Expr, Function, Stmt};
+use tensorize_ir::op::{BinOp, UnOp};
 use tensorize_ir::signature::{Shape, Source};
-use tensorize_ir::tensir::{self, Op, Output};
 
-/// The table whose rows' distance decides what is computed.
-pub fn measured<'s>(
-    source: &'s Source,
-    function: &loopir::Function,
-    summary: &tensir::Function,
-) -> Option<&'s str> {
-    source.leaves().into_iter().find_map(|leaf| {
+/// The table of which a kernel may compare places in two rows.
+pub fn measured<'s>(source: &'s Source, function: &Function) -> Option<&'s str> {
+    let leaves = source.leaves().into_iter().filter(|_| source.compares_rows);
+    leaves.into_iter().find_map(|leaf| {
         let Shape::Rows { to, pitch, .. } = leaf else {
             return None;
         };
-        let table = Table { to, pitch };
-        let measured = table.is_looked_at(function) && table.is_measured(summary);
-        measured.then_some(&**to)
+        let mut walk = Walk {
+            to,
+            pitch,
+            mixes: false,
+        };
+        walk.block(&function.body, &mut Rows::new());
+        walk.mixes.then_some(&**to)
     })
 }
 
-/// A table of rows, by its flat array and the distance of two rows.
-struct Table<'a> {
+/// In which row an integer is a place, as far as that is known: none is in row 0, where numbers are that are no places, too.
+type Rows = BTreeMap<Sym, Option<Idx>>;
+
+/// Goes through a kernel, and knows of its variables in which rows of a table they are.
+struct Walk<'a> {
     to: &'a str,
     pitch: &'a str,
+    /// Something depends on places in two rows.
+    mixes: bool,
 }
 
-impl Table<'_> {
-    /// Whether the distance goes into anything in the kernel but the places of elements. (That a summary compares two
-    /// places, to know whether what was stored is what is read, is another thing: rows that are written do not overlap.)
-    fn is_looked_at(&self, function: &loopir::Function) -> bool {
-        let mut known: BTreeSet<Sym> = [self.pitch.into()].into();
-        loop {
-            let mut more = known.clone();
-            loopir::visit(&function.body, &mut |part| {
-                if let Visited::Stmt(Stmt::Assign { var, value, .. }) = part
-                    && Self::comes_from(value, &known)
-                {
-                    more.insert(var.clone());
-                }
-            });
-            if more.len() == known.len() {
-                break;
-            }
-            known = more;
+impl Walk<'_> {
+    fn block(&mut self, stmts: &[Stmt], rows: &mut Rows) {
+        for stmt in stmts {
+            self.statement(stmt, rows);
         }
-        let mut found = false;
-        loopir::visit(&function.body, &mut |part| {
-            found |= match part {
-                Visited::Expr(Expr::Compare(_, a, b)) => {
-                    Self::comes_from(a, &known) || Self::comes_from(b, &known)
-                }
-                Visited::Expr(Expr::Load { array, index, .. }) => {
-                    **array != *self.to && Self::comes_from(index, &known)
-                }
-                Visited::Stmt(Stmt::Store {
-                    array,
-                    index,
-                    value,
-                }) => {
-                    **array != *self.to && Self::comes_from(index, &known)
-                        || Self::comes_from(value, &known)
-                }
-                Visited::Stmt(Stmt::Return(Some(value))) => Self::comes_from(value, &known),
-                _ => false,
-            };
-        });
-        found
     }
 
-    /// Whether one of these variables goes into the value, other than by way of what stands in memory.
-    fn comes_from(e: &Expr, known: &BTreeSet<Sym>) -> bool {
+    fn statement(&mut self, stmt: &Stmt, rows: &mut Rows) {
+        match stmt {
+            Stmt::Assign { var, value, .. } => {
+                self.look(value, rows);
+                let row = self.row(value, rows);
+                // What spoke of its old value is not known any more.
+                let stale = |row: &Option<Idx>| row.as_ref().is_none_or(|r| r.mentions(var));
+                for of_other in rows.values_mut().filter(|r| stale(r)) {
+                    *of_other = None;
+                }
+                rows.insert(var.clone(), row.filter(|r| !r.mentions(var)));
+            }
+            Stmt::Store {
+                array,
+                index,
+                value,
+            } => {
+                self.look(index, rows);
+                self.look(value, rows);
+                self.mixes |= !self.is_number(value, rows);
+                self.mixes |= **array != *self.to && !self.is_number(index, rows);
+            }
+            Stmt::Return(value) => {
+                if let Some(value) = value {
+                    self.look(value, rows);
+                    self.mixes |= !self.is_number(value, rows);
+                }
+            }
+            Stmt::Trap => {}
+            Stmt::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                self.look(cond, rows);
+                let mut other = rows.clone();
+                self.block(then, rows);
+                self.block(otherwise, &mut other);
+                join(rows, &other);
+            }
+            Stmt::Loop(l) => loop {
+                let mut after = rows.clone();
+                if l.test_first {
+                    self.look(&l.cond, &after);
+                }
+                self.block(&l.body, &mut after);
+                self.look(&l.cond, &after);
+                let before = rows.clone();
+                join(rows, &after);
+                if *rows == before {
+                    break;
+                }
+            },
+        }
+    }
+
+    /// Sees whether a part of an expression depends on places in two rows.
+    fn look(&mut self, e: &Expr, rows: &Rows) {
         match e {
-            Expr::Load { .. } => false,
-            Expr::Var(v, _) => known.contains(v),
-            e => e.children().into_iter().any(|c| Self::comes_from(c, known)),
+            Expr::Compare(_, a, b) => {
+                let (a, b) = (self.row(a, rows), self.row(b, rows));
+                self.mixes |= a.is_none() || a != b;
+            }
+            Expr::Load { array, index, .. } if **array != *self.to => {
+                self.mixes |= !self.is_number(index, rows);
+            }
+            _ => {}
+        }
+        for child in e.children() {
+            self.look(child, rows);
         }
     }
 
-    fn is_measured(&self, summary: &tensir::Function) -> bool {
-        let place = |v: &tensir::View| self.is_told_at(&v.array, &v.index);
-        let node = |n: &tensir::Node| {
-            n.ty.shape.iter().any(|d| self.is_told_by(d))
-                || match &n.op {
-                    Op::View(v) => place(v),
-                    Op::Size(i) => self.is_told_by(i),
-                    Op::Slice { start: all, .. } | Op::Pad { low: all } => {
-                        all.iter().any(|i| self.is_told_by(i))
-                    }
-                    Op::Generic(e) => self.is_told_in(e),
-                    _ => false,
+    fn is_number(&self, e: &Expr, rows: &Rows) -> bool {
+        self.row(e, rows).is_some_and(|r| r.is_zero())
+    }
+
+    /// The row; `None` if it is not known.
+    fn row(&self, e: &Expr, rows: &Rows) -> Option<Idx> {
+        let none = Idx::default();
+        match e {
+            Expr::Var(v, _) if **v == *self.pitch => Some(Idx::constant(1)),
+            Expr::Var(v, _) => rows.get(v).cloned().unwrap_or(Some(none)),
+            Expr::Load { .. } | Expr::Const(_) | Expr::Compare(..) => Some(none),
+            Expr::Binary(BinOp::Add, a, b) => Some(&self.row(a, rows)? + &self.row(b, rows)?),
+            Expr::Binary(BinOp::Subtract, a, b) => Some(&self.row(a, rows)? - &self.row(b, rows)?),
+            Expr::Unary(UnOp::Negate, a) => Some(-&self.row(a, rows)?),
+            Expr::Binary(BinOp::Multiply, a, b) => {
+                let (x, y) = (self.row(a, rows)?, self.row(b, rows)?);
+                match (x.is_zero(), y.is_zero()) {
+                    (true, true) => Some(none),
+                    (true, false) => Some(&number(a)? * &y),
+                    (false, true) => Some(&x * &number(b)?),
+                    (false, false) => None,
                 }
-        };
-        let mut rounds = summary.rounds.as_ref();
-        while let Some(r) = rounds {
-            if self.is_told_by(&r.trip) {
-                return true;
             }
-            rounds = r.inner.as_deref();
-        }
-        summary.nodes.iter().any(node)
-            || (summary.outputs.iter())
-                .any(|o| matches!(o, Output::Store { view, .. } if place(view)))
-    }
-
-    /// Whether the distance decides which element of an array this is, other than by its row.
-    fn is_told_at(&self, array: &str, index: &Idx) -> bool {
-        let row =
-            |atom: &Atom| array == self.to && matches!(atom, Atom::Sym(s) if **s == *self.pitch);
-        let mut atoms = index.terms().flat_map(|(factors, _)| factors);
-        atoms.any(|a| !row(a) && self.is_told_by_atom(a))
-    }
-
-    fn is_told_by(&self, idx: &Idx) -> bool {
-        let mut atoms = idx.terms().flat_map(|(factors, _)| factors);
-        atoms.any(|a| self.is_told_by_atom(a))
-    }
-
-    fn is_told_by_atom(&self, atom: &Atom) -> bool {
-        match atom {
-            Atom::Sym(s) => **s == *self.pitch,
-            Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::Max(a, b) | Atom::Min(a, b) => {
-                self.is_told_by(a) || self.is_told_by(b)
+            Expr::Convert(ty, a) if ty.is_int() => self.row(a, rows),
+            Expr::Select(_, t, f) => {
+                let (t, f) = (self.row(t, rows)?, self.row(f, rows)?);
+                (t == f).then_some(t)
             }
-            Atom::Value(e) => self.is_told_in(e),
+            e => {
+                let number = |c: &&Expr| self.is_number(c, rows);
+                e.children().iter().all(number).then_some(none)
+            }
         }
     }
+}
 
-    fn is_told_in(&self, e: &ElemRef) -> bool {
-        if let Elem::Read { array, index, .. } = &**e {
-            return self.is_told_at(array, index);
+/// What is known on both ways.
+fn join(rows: &mut Rows, other: &Rows) {
+    for (var, row) in other {
+        let here = rows.entry(var.clone()).or_insert(Some(Idx::default()));
+        if here != row {
+            *here = None;
         }
-        e.indices().into_iter().any(|i| self.is_told_by(i))
-            || e.children().into_iter().any(|c| self.is_told_in(c))
+    }
+    for (var, row) in rows.iter_mut() {
+        if !other.contains_key(var) && row.as_ref().is_none_or(|r| !r.is_zero()) {
+            *row = None;
+        }
+    }
+}
+
+/// A number over variables.
+fn number(e: &Expr) -> Option<Idx> {
+    match e {
+        Expr::Const(v) if v.ty.is_int() => Some(Idx::constant(v.as_int())),
+        Expr::Var(v, _) => Some(Idx::sym(v.clone())),
+        Expr::Convert(ty, a) if ty.is_int() && a.ty().is_int() => number(a),
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (number(a)?, number(b)?);
+            match op {
+                BinOp::Add => Some(&a + &b),
+                BinOp::Subtract => Some(&a - &b),
+                BinOp::Multiply => Some(&a * &b),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }

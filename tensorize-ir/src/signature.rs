@@ -38,6 +38,9 @@ pub struct Source {
     /// Elements of a vector whose length it sets are reached by number: whether they are there, then, no size alone says.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reaches_into_growing: bool,
+    /// It compares places in a table of rows that may be in two of them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub compares_rows: bool,
 }
 
 /// The language of a source file.
@@ -543,6 +546,7 @@ mod tests {
             globals: vec![],
             shared: None,
             reaches_into_growing: false,
+            compares_rows: false,
             params: vec![
                 Param {
                     name: "m".into(),

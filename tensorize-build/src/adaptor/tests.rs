@@ -52,6 +52,7 @@ fn matrix() -> (Source, Vec<Flat>) {
         globals: vec![],
         shared: None,
         reaches_into_growing: false,
+        compares_rows: false,
         params: vec![
             Param {
                 name: "m".into(),
@@ -187,6 +188,7 @@ fn what_is_not_used_is_passed_on_and_else_null() {
         globals: vec![],
         shared: None,
         reaches_into_growing: false,
+        compares_rows: false,
         params: vec![
             unused("v", "void *", Shape::Unused),
             unused("c", "const struct unknown *", Shape::Unused),
@@ -297,6 +299,7 @@ fn an_object_that_is_built_is_not_ended() {
         globals: vec![],
         shared: None,
         reaches_into_growing: false,
+        compares_rows: false,
     };
     let flats = vec![
         flat("n", ScalarType::I32, false),
@@ -390,6 +393,7 @@ fn strings_are_taken_apart_and_made() {
         globals: vec![],
         shared: None,
         reaches_into_growing: false,
+        compares_rows: false,
     };
     let constant = |name: &str| Flat {
         is_const: true,

@@ -124,6 +124,7 @@ fn members_of_structs_are_explained() {
         globals: vec![],
         shared: None,
         reaches_into_growing: false,
+        compares_rows: false,
     };
     let binding = Binding {
         name: "f".into(),

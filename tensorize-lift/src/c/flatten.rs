@@ -14,6 +14,7 @@ mod mixed;
 mod noted;
 mod numbers;
 mod object;
+mod one_row;
 mod record;
 mod result;
 mod shapes;
@@ -74,6 +75,10 @@ pub(super) struct Flat<'u> {
     copied: HashSet<Cursor<'u>>,
     /// Pitches of tables of row pointers.
     pitches: HashSet<Sym>,
+    /// The flat arrays of these tables.
+    tables: HashSet<Sym>,
+    /// Places in such a table are compared that may be in two rows.
+    pub compares_rows: bool,
     /// For a pointer to the end of an array: the parameter that points to its start.
     ends: HashMap<Cursor<'u>, Cursor<'u>>,
     /// The arrays of the numbers of the struct that the kernel returns.
@@ -387,6 +392,7 @@ impl<'u> Lower<'u, '_> {
         let array = self.flat_name(name);
         let pitch = self.flat_name(&format!("{array}_pitch"));
         self.flat.pitches.insert(pitch.clone());
+        self.flat.tables.insert(array.clone());
         let shape = Shape::Rows {
             to: array.to_string(),
             pitch: pitch.to_string(),
@@ -485,6 +491,7 @@ impl<'u> Lower<'u, '_> {
         let mut described = Described {
             shared: self.statics.keys().map(|d| d.spelling()).min(),
             reaches_into_growing: self.cpp.reaches_into_growing,
+            compares_rows: self.flat.compares_rows,
             ..Described::default()
         };
         let mut plain = result.is_none() && described.shared.is_none();

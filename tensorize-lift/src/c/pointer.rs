@@ -439,6 +439,7 @@ impl<'u> Lower<'u, '_> {
             let message = "pointers into two arrays are compared";
             return Err(problem(codes::POINTER_BASE, message, c));
         }
+        self.flat.compares_rows |= !self.are_in_one_row(&a, &b);
         Ok(Expr::compare(op, a.offset, b.offset))
     }
 
@@ -465,6 +466,7 @@ impl<'u> Lower<'u, '_> {
         }
         self.check_step(c, &a, l)?;
         self.check_distance(&a, c)?;
+        self.check_one_row(&a, &b, c)?;
         if a.dims != b.dims {
             return Err(problem(
                 codes::POINTER_USE,

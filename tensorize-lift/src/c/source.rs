@@ -294,6 +294,7 @@ fn described(f: Cursor<'_>, parts: cpp::Described) -> signature::Source {
         globals: parts.globals,
         shared: parts.shared,
         reaches_into_growing: parts.reaches_into_growing,
+        compares_rows: parts.compares_rows,
     }
 }
 

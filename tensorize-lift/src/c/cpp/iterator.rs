@@ -23,6 +23,7 @@ impl<'u> Lower<'u, '_> {
             let message = "the distance between pointers into two arrays";
             return Err(problem(codes::POINTER_BASE, message, at));
         }
+        self.check_one_row(from, to, at)?;
         let (a, b, stride) = (from.offset.clone(), to.offset.clone(), from.stride());
         // From the start of a part to its end.
         let (a, b) = match b {

@@ -32,6 +32,7 @@ pub(in super::super) struct Described {
     pub shared: Option<String>,
     /// Elements of vectors whose length it sets are reached by number.
     pub reaches_into_growing: bool,
+    pub compares_rows: bool,
 }
 
 /// A parameter in both forms.
@@ -572,6 +573,7 @@ pub(in super::super) fn describe(
         result,
         shared,
         reaches_into_growing,
+        compares_rows,
     } = described;
     let symbol = f.mangling();
     let plain = |s: &Shape| matches!(s, Shape::Scalar { .. } | Shape::Pointer { given: None, .. });
@@ -592,6 +594,7 @@ pub(in super::super) fn describe(
         globals,
         shared,
         reaches_into_growing,
+        compares_rows,
     })
 }
 

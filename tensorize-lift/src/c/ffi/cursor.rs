@@ -216,7 +216,8 @@ impl<'u> Cursor<'u> {
         let text = unsafe { string(print(self.raw, std::ptr::null_mut())) };
         // After the parameters.
         let said = text.rsplit_once(')').map_or("", |(_, after)| after);
-        said.split([' ', '{']).any(|w| w == "_Noreturn" || w == "[[noreturn]]")
+        said.split([' ', '{'])
+            .any(|w| w == "_Noreturn" || w == "[[noreturn]]")
     }
 
     pub fn storage(&self) -> CX_StorageClass {

@@ -345,8 +345,16 @@ impl<'u> Lower<'u, '_> {
                 if let Some((elem, is_const)) =
                     row_table(&Ty::Pointer(row.clone()), part.spelled) =>
             {
-                let (target, dims, node) = self.rows(part.name, elem, is_const, Some(*n));
-                Ok((member_pointer(target, dims), node))
+                let (target, mut dims, node) = self.rows(part.name, elem, is_const, Some(*n));
+                dims.insert(0, Expr::int(ScalarType::I64, (*n).into()));
+                let view = target.elem;
+                let table = Pointer {
+                    target,
+                    offset: zero_offset(),
+                    dims,
+                    view,
+                };
+                Ok((Place::Array(table), node))
             }
             Ty::Scalar(_) | Ty::Array(..) | Ty::Class(Class::Array(..)) => {
                 let (elem, lens) = self.element_shape(&t, at)?;
