@@ -187,6 +187,30 @@ fn fast_math_is_not_exact() {
 }
 
 /// The compiler is told that, too, and the hash covers it: what is proven is about what is compiled.
+/// In another order, the sum has other last bits, and so has the number.
+#[test]
+fn integers_that_depend_on_sums_of_floats_keep_their_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "int level(const float *x, int n)\n{\n    float e = 0;\n    for (int i = 0; i < n; i++)\n        e += x[i] * x[i];\n    return (int)(e * 16777216.0f);\n}\n\
+         int greatest_row(const float *x, int m, int n)\n{\n    int best = 0;\n    float most = -1;\n    for (int r = 0; r < m; r++) {\n        float s = 0;\n        for (int i = 0; i < n; i++)\n            s += x[r * n + i];\n        if (s > most) {\n            most = s;\n            best = r;\n        }\n    }\n    return best;\n}\n\
+         float sum(const float *x, int n)\n{\n    float s = 0;\n    for (int i = 0; i < n; i++)\n        s += x[i];\n    return s;\n}\n";
+    std::fs::write(dir.path().join("k.c"), text).unwrap();
+    let args = ["lift", "k.c", "--message-format", "json", "--target", "cpu"];
+    let lines = json(&tensorize_in(dir.path(), &args));
+    for (name, tier) in [
+        ("level", "exact"),
+        ("greatest_row", "exact"),
+        ("sum", "real"),
+    ] {
+        let cpu = &kernel(&lines, name)["targets"]["cpu"];
+        assert_eq!(
+            (&cpu["status"], &cpu["tier"]),
+            (&"generated".into(), &tier.into()),
+            "{name}: {cpu}"
+        );
+    }
+}
+
 #[test]
 fn what_the_environment_tells_the_compiler_is_read_as_well() {
     let dir = tempfile::tempdir().unwrap();
