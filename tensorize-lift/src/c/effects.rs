@@ -258,9 +258,7 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
             let computes = body.is_none() && !super::call::writes_memory(c);
             match body {
                 // Whatever it does to memory; its own variables concern nobody.
-                Some(body) if depth <= 8 => {
-                    memory_effects(lower, body, &mut inside, Own::of(c), depth + 1)
-                }
+                Some(body) if depth <= 8 => memory_effects(lower, body, &mut inside, Own::of(c)),
                 None if computes => {}
                 _ => (inside.reads_memory, inside.writes_memory) = (true, true),
             }

@@ -87,7 +87,7 @@ impl<'u> Lower<'u, '_> {
                     let ahead = difference(&dst.offset, &src.offset);
                     match what {
                         Block::Move => order = self.order_of_move(&ahead)?,
-                        _ => count = self.not_onto_itself(ahead, count, c)?,
+                        _ => count = self.not_onto_itself(ahead, count, true, c)?,
                     }
                 }
                 self.each_in(order, c, dst, count, |k| {
@@ -169,18 +169,25 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Leaves a copy of so many elements to the original where it goes `ahead` in the same array: element by element it may
-    /// read what it has written, as no library does. Gives the number of elements.
+    /// read what it has written, as no library does. Copies that may go `beyond` all that they read are told from these.
+    /// Gives the number of elements.
     pub(super) fn not_onto_itself(
         &mut self,
         ahead: Expr,
         count: Expr,
+        beyond: bool,
         at: Cursor<'u>,
     ) -> Result<Expr> {
         let number = |e: &Expr| match e {
             Expr::Const(v) => Some(v.as_int()),
             _ => None,
         };
-        let (count, cond) = match (number(&ahead), number(&count)) {
+        let only_if = |cond: Expr, then: Vec<Stmt>| Stmt::If {
+            cond,
+            then,
+            otherwise: vec![],
+        };
+        let (count, check) = match (number(&ahead), number(&count)) {
             (Some(by), _) if by <= 0 => return Ok(count),
             (Some(by), Some(n)) if by >= n => return Ok(count),
             _ if ahead == count => return Ok(count),
@@ -193,19 +200,23 @@ impl<'u> Lower<'u, '_> {
             }
             (Some(_), _) => {
                 let count = self.hold("count", count)?;
-                (count.clone(), Expr::compare(CmpOp::Lt, ahead, count))
+                let onto_itself = Expr::compare(CmpOp::Lt, ahead, count.clone());
+                (count, only_if(onto_itself, vec![Stmt::Trap]))
             }
-            // Which of the two it is where it goes ahead, on to itself or beyond, is not worth a case of its own.
-            (None, _) => {
+            // Which of the two it is where it goes ahead, on to itself or beyond, is worth a case of its own only where the
+            // number is known, and it is seldom moved to the front.
+            (None, known) => {
                 let zero = Expr::int(ScalarType::I64, 0);
-                (count, Expr::compare(CmpOp::Lt, zero, ahead))
+                let goes_ahead = Expr::compare(CmpOp::Lt, zero, ahead.clone());
+                let onto_itself = Expr::compare(CmpOp::Lt, ahead, count.clone());
+                let then = match known.filter(|_| beyond) {
+                    None => Stmt::Trap,
+                    Some(_) => only_if(onto_itself, vec![Stmt::Trap]),
+                };
+                (count, only_if(goes_ahead, vec![then]))
             }
         };
-        self.emit(Stmt::If {
-            cond,
-            then: vec![Stmt::Trap],
-            otherwise: vec![],
-        })?;
+        self.emit(check)?;
         Ok(count)
     }
 

@@ -60,7 +60,7 @@ impl<'u> Lower<'u, '_> {
         // Onto itself, further back: not defined, and done as `memmove` does it.
         let back = matches!(&ahead, Some(Expr::Const(v)) if v.as_int() > 0);
         if let (Some(ahead), false) = (ahead, back) {
-            self.not_onto_itself(ahead, range.len.clone(), at)?;
+            self.not_onto_itself(ahead, range.len.clone(), false, at)?;
         }
         let last = offset_op(BinOp::Subtract, range.len.clone(), int(1));
         self.count_to(range.len.clone(), at, |s, k| {
@@ -92,7 +92,7 @@ impl<'u> Lower<'u, '_> {
                 let start = end.moved(offset_op(BinOp::Subtract, int(0), range.len.clone()));
                 let start = self.settled_pointer(start)?;
                 if let Some(behind) = self.ahead(Some(&start), range.walk.start(), c)? {
-                    self.not_onto_itself(behind, range.len.clone(), c)?;
+                    self.not_onto_itself(behind, range.len.clone(), false, c)?;
                 }
                 let dest = Dest::At(Walk::ahead(start));
                 let last = offset_op(BinOp::Subtract, range.len.clone(), int(1));

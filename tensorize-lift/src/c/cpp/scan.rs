@@ -8,7 +8,8 @@ use super::super::types::{self, Ty};
 use super::Role;
 use super::class::{Class, in_std};
 use clang_sys::*;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Members that change the length of a vector.
 pub(super) const GROWING: &[&str] = &[
@@ -27,9 +28,6 @@ pub(super) const GROWING: &[&str] = &[
 
 /// Those of them that a vector of a length which does not change may get, where it has that length afterwards.
 const REPLACING: &[&str] = &["assign", "swap", "operator="];
-
-/// Helpers within helpers that are looked into.
-const MAX_DEPTH: usize = 16;
 
 /// The variable that an expression names, through casts, copies and `std::move`.
 pub(super) fn named<'u>(e: Cursor<'u>) -> Option<Cursor<'u>> {
@@ -99,7 +97,7 @@ impl<'u> Lower<'u, '_> {
         self.returned(body);
         self.row_roles(body);
         let mut grown = Grown::default();
-        growing(f, &mut grown, 0);
+        growing(f, &mut grown, &mut Helpers::new());
         self.cpp.grown.extend(grown.all);
         self.cpp.to_any_length.extend(grown.to_any_length);
         Ok(())
@@ -174,7 +172,7 @@ fn pushed<'u>(s: Cursor<'u>) -> Option<(Cursor<'u>, Cursor<'u>)> {
 /// Whether anything changes the length of a vector.
 fn pushes<'u>(c: Cursor<'u>, d: Cursor<'u>) -> bool {
     let mut grown = Grown::default();
-    growing(c, &mut grown, 0);
+    growing(c, &mut grown, &mut Helpers::new());
     grown.all.contains(&d)
 }
 
@@ -192,8 +190,11 @@ impl<'u> Grown<'u> {
     }
 }
 
+/// What each function that is called may make longer, once it is known: functions that call each other may do anything.
+type Helpers<'u> = HashMap<Cursor<'u>, Option<Rc<Grown<'u>>>>;
+
 /// Collects the vectors whose length may change.
-fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, depth: usize) {
+fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, helpers: &mut Helpers<'u>) {
     if c.kind() == CXCursor_CallExpr
         && let Some(callee) = c.referenced()
     {
@@ -215,21 +216,29 @@ fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, depth: usize) {
         if !in_std(callee)
             && let Some(definition) = call::helper(callee)
         {
-            let mut inside = Grown::default();
-            if depth < MAX_DEPTH {
-                growing(definition, &mut inside, depth + 1);
-            }
+            let inside = match helpers.get(&definition) {
+                Some(known) => known.clone(),
+                None => {
+                    helpers.insert(definition, None);
+                    let mut inside = Grown::default();
+                    growing(definition, &mut inside, helpers);
+                    let inside = Some(Rc::new(inside));
+                    helpers.insert(definition, inside.clone());
+                    inside
+                }
+            };
             for (p, a) in definition.arguments().into_iter().zip(c.arguments()) {
-                if depth >= MAX_DEPTH || inside.all.contains(&p) {
-                    grown.add(
-                        named(a),
-                        depth >= MAX_DEPTH || inside.to_any_length.contains(&p),
-                    );
+                match &inside {
+                    None => grown.add(named(a), true),
+                    Some(inside) if inside.all.contains(&p) => {
+                        grown.add(named(a), inside.to_any_length.contains(&p));
+                    }
+                    Some(_) => {}
                 }
             }
         }
     }
     for child in c.children() {
-        growing(child, grown, depth);
+        growing(child, grown, helpers);
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn outlives_calls(d: Cursor<'_>) -> bool {
 /// All that statements may read and write.
 pub(super) fn everything<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, all: &mut Effects<'u>) {
     all.writes_rows = true;
-    memory_effects(lower, c, all, Own::Nothing, 0);
+    memory_effects(lower, c, all, Own::Nothing);
     let mut pending = vec![c];
     while let Some(c) = pending.pop() {
         if c.kind() == CXCursor_DeclRefExpr
@@ -170,7 +170,6 @@ pub(super) fn memory_effects<'u>(
     c: Cursor<'u>,
     all: &mut Effects<'u>,
     own: Own<'u>,
-    depth: usize,
 ) {
     let memory = |c: Cursor<'u>| {
         if is_own(c, own) {
@@ -208,7 +207,7 @@ pub(super) fn memory_effects<'u>(
     match c.kind() {
         // An address that is returned is one that whoever calls makes use of.
         CXCursor_ReturnStmt if let Some(of) = returned_address(c) => {
-            return memory_effects(lower, of, all, own, depth);
+            return memory_effects(lower, of, all, own);
         }
         CXCursor_ArraySubscriptExpr | CXCursor_MemberRefExpr => all.reads_memory = true,
         CXCursor_UnaryOperator => match operator::unary(c) {
@@ -256,20 +255,22 @@ pub(super) fn memory_effects<'u>(
                 _ => vec![from],
             };
             for c in read {
-                memory_effects(lower, c, all, own, depth);
+                memory_effects(lower, c, all, own);
             }
-            return memory_effects(lower, bytes, all, own, depth);
+            return memory_effects(lower, bytes, all, own);
         }
         CXCursor_CallExpr => match call::inlined_body(lower, c) {
-            Some(body) if depth < 8 => {
+            Some(body) => {
                 let object = cpp::method_object(c);
                 let inner = match (Own::of(c), object) {
                     (Own::Variables(f), Some(o)) if is_own(o, own) => Own::Object(f),
                     (inner, _) => inner,
                 };
-                memory_effects(lower, body, all, inner, depth + 1)
+                // What it does is the same from wherever it is called.
+                if all.entered.insert((body, inner.has_object())) {
+                    memory_effects(lower, body, all, inner);
+                }
             }
-            Some(_) => (all.reads_memory, all.writes_memory) = (true, true),
             None if call::writes_memory(c) => {
                 (all.reads_memory, all.writes_memory) = (true, true);
             }
@@ -278,11 +279,13 @@ pub(super) fn memory_effects<'u>(
         _ => {}
     }
     for child in c.children() {
-        memory_effects(lower, child, all, own, depth);
+        memory_effects(lower, child, all, own);
     }
-    if c.kind() == CXCursor_CallExpr && lower.source.cpp && depth < 8 {
+    if c.kind() == CXCursor_CallExpr && lower.source.cpp {
         for (_, default) in cpp::default_arguments(c) {
-            memory_effects(lower, default, all, Own::Nothing, depth + 1);
+            if all.entered.insert((default, false)) {
+                memory_effects(lower, default, all, Own::Nothing);
+            }
         }
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Effects<'u> {
     pub writes_members: HashSet<Cursor<'u>>,
     /// Maybe more than numbers.
     pub writes_rows: bool,
+    /// The bodies of functions that this is of already, and whether their object is nobody else's.
+    pub entered: HashSet<(Cursor<'u>, bool)>,
 }
 
 impl<'u> Effects<'u> {

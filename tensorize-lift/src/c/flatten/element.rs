@@ -16,11 +16,9 @@ use crate::c::place::{Place, Pointer};
 use crate::c::pointer::is_null;
 use crate::c::types::{self, Ty};
 use clang_sys::*;
+use std::collections::HashSet;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::scalar::ScalarType;
-
-/// Helpers that a pointer is handed on to.
-const MAX_DEPTH: usize = 8;
 
 /// A struct or a row of more numbers than that is not copied number by number.
 pub(super) const MOST_NUMBERS: u64 = 64;
@@ -176,16 +174,27 @@ fn points_to_uniform(t: Type<'_>) -> bool {
 /// Whether a pointer to a struct is one into an array: it is moved, subscripted or compared in this code,
 /// or handed on to something that does so.
 pub(super) fn walks<'u>(lower: &Lower<'u, '_>, code: Cursor<'u>, d: Cursor<'u>) -> bool {
-    points_to_uniform(d.ty()) && walked(lower, code, code, d, 0)
+    points_to_uniform(d.ty()) && walked(lower, code, d, &mut HashSet::new())
+}
+
+/// Whether this code does, or what it calls. Each piece is looked through once for each of its pointers, however often and
+/// from wherever it is called.
+pub(super) fn walked<'u>(
+    lower: &Lower<'u, '_>,
+    code: Cursor<'u>,
+    d: Cursor<'u>,
+    looked: &mut HashSet<(Cursor<'u>, Cursor<'u>)>,
+) -> bool {
+    looked.insert((code, d)) && walked_in(lower, code, code, d, looked)
 }
 
 /// Whether the part `c` of `code` does.
-pub(super) fn walked<'u>(
+fn walked_in<'u>(
     lower: &Lower<'u, '_>,
     code: Cursor<'u>,
     c: Cursor<'u>,
     d: Cursor<'u>,
-    depth: usize,
+    looked: &mut HashSet<(Cursor<'u>, Cursor<'u>)>,
 ) -> bool {
     let names = |e: &Cursor<'u>| {
         let e = void_named(*e).unwrap_or_else(|| peeled(*e));
@@ -211,10 +220,9 @@ pub(super) fn walked<'u>(
             c != d
                 && points_to_uniform(c.ty())
                 && c.initializer().as_ref().is_some_and(names)
-                && depth < MAX_DEPTH
-                && walked(lower, code, code, c, depth + 1)
+                && walked(lower, code, c, looked)
         }
-        CXCursor_CallExpr if depth < MAX_DEPTH => {
+        CXCursor_CallExpr => {
             let body = crate::c::call::inlined_body(lower, c);
             let params = c.referenced().and_then(crate::c::call::helper);
             let params = params.map(|f| f.arguments()).unwrap_or_default();
@@ -222,7 +230,7 @@ pub(super) fn walked<'u>(
                 c.arguments()
                     .iter()
                     .zip(params)
-                    .any(|(a, p)| names(a) && walked(lower, body, body, p, depth + 1))
+                    .any(|(a, p)| names(a) && walked(lower, body, p, looked))
             })
         }
         _ => false,
@@ -230,7 +238,7 @@ pub(super) fn walked<'u>(
     here || c
         .children()
         .into_iter()
-        .any(|inner| walked(lower, code, inner, d, depth))
+        .any(|inner| walked_in(lower, code, inner, d, looked))
 }
 
 /// A member's lengths, and how many numbers of its struct come before it.

@@ -220,7 +220,7 @@ impl<'u> Lower<'u, '_> {
         let t = cast.ty();
         let is_one = struct_type(t).is_some() && made.as_scalar().is_none();
         if !is_one
-            || element::walked(self, function, function, p, 0)
+            || element::walked(self, function, p, &mut HashSet::new())
             || depends_on_a_parameter(source::body(function)?, cast)
         {
             return None;
