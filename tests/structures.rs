@@ -28,7 +28,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 74, "{printed}");
+    assert_eq!(calls.count(), 75, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -57,6 +57,8 @@ fn run(mode: &str) -> Vec<String> {
             "Ok(4.0) Err(\"gain: with these sizes, `3*all_size - 5 >= 0` does not hold, so that it is not known what it touches; call it by way of `sys`\")",
             "true [1, 7, 8] [3] [14, 16]",
             "Err(\"scaled_without_last: it is not known how long the slices have to be (the sizes alone don't say whether all that it reaches is there); run `cargo tensorize`, or call the kernel by way of `sys`\") [1, 7, 8]",
+            "[9.0, 12.0]",
+            "Ok(()) Err(\"faded: with these sizes, `-which + 2 >= 0` does not hold, so that it is not known what it touches; call it by way of `sys`\") [1.0, 2.0, 3.0, 4.0, 2.5, 3.0]",
         ],
         "{mode}"
     );
@@ -153,6 +155,8 @@ fn generated_c_answers_where_it_can() {
         // By way of references that are private; bytes that are something else.
         ("C++ 28", "follower_follow original 0 target 1"),
         ("C++ 28", "halve_words original 0 target 1"),
+        // Arrays of pointers in an object; what is written is one of them.
+        ("C++ 31", "stereo_mono original 1 target 1"),
         // Arrays that an object owns.
         ("C++ 30", "shade original 0 target 2"),
         ("C++ 30", "brightest original 0 target 2"),

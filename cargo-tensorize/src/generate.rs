@@ -117,15 +117,15 @@ pub fn generate(
             signature: subject.signature.map(spelling).unwrap_or_default(),
         })
     };
+    let of_integers = proof.tier == Tier::Exact && decides_integers(summary);
     // What one round rounds in another way, later ones may make as large as they like: the same bits come first.
-    let in_order = proof.tier == Tier::Exact && decides_integers(summary);
     let asked = match summary.rounds {
-        _ if in_order => Tier::Exact,
+        _ if of_integers => Tier::Exact,
         Some(_) if make(Tier::Exact, false).is_ok() => Tier::Exact,
         _ => subject.tier,
     };
     let (first, plain) = match (make(asked, false), make(asked, true)) {
-        (Err(u), _) if in_order => {
+        (Err(u), _) if of_integers => {
             let why =
                 "integers depend on a sum of floats, of which the order is to stay what it is";
             return report(TargetStatus::Unsupported, format!("{why}: {}", u.why));

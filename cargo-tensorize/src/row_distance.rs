@@ -9,8 +9,10 @@ use tensorize_ir::signature::{Shape, Source};
 
 /// The table of which a kernel may compare places in two rows.
 pub fn measured<'s>(source: &'s Source, function: &Function) -> Option<&'s str> {
-    let leaves = source.leaves().into_iter().filter(|_| source.compares_rows);
-    leaves.into_iter().find_map(|leaf| {
+    if !source.compares_rows {
+        return None;
+    }
+    source.leaves().into_iter().find_map(|leaf| {
         let Shape::Rows { to, pitch, .. } = leaf else {
             return None;
         };
@@ -48,7 +50,7 @@ impl Walk<'_> {
                 self.look(value, rows);
                 let row = self.row(value, rows);
                 // What spoke of its old value is not known any more.
-                let stale = |row: &Option<Idx>| row.as_ref().is_none_or(|r| r.mentions(var));
+                let stale = |row: &Option<Idx>| row.as_ref().is_some_and(|r| r.mentions(var));
                 for of_other in rows.values_mut().filter(|r| stale(r)) {
                     *of_other = None;
                 }

@@ -4,8 +4,8 @@ use super::{Adaptor, Around, I64, local};
 use std::fmt::Write as _;
 
 impl Adaptor<'_> {
-    /// A table of pointers to the rows that there are; and the number of the first.
-    pub(super) fn table(&self, to: &str, pitch: &str, around: &mut Around) -> (String, String) {
+    /// A table of pointers to the rows that there are, as an expression for where its row 0 is.
+    pub(super) fn table(&self, to: &str, pitch: &str, around: &mut Around) -> String {
         around.count += 1;
         let (t, n) = (
             format!("tensorize_t{}", around.count),
@@ -24,11 +24,10 @@ impl Adaptor<'_> {
         )
         .ok();
         writeln!(around.after, "    __builtin_free({t});").ok();
-        let lo = format!("{t}_lo");
-        (t, lo)
+        format!("({t} - {t}_lo)")
     }
 
-    /// Lets the pointers that lie at a place point to the rows that there are.
+    /// Lets those of the pointers at a place that stand for rows that there are point to them.
     pub(super) fn fill_table(
         &self,
         place: &str,
@@ -37,11 +36,16 @@ impl Adaptor<'_> {
         held: u64,
         around: &mut Around,
     ) {
-        let (t, lo) = self.table(to, pitch, around);
+        let n = self.array_number(to);
         writeln!(
             around.before,
-            "    for ({I64} i = 0; i < {t}_n; i++) if ({lo} + i >= 0 && {lo} + i < {held}) \
-             __builtin_memcpy((char *)&{place} + ({lo} + i) * sizeof(void *), {t} + i, sizeof(void *));"
+            "    for ({I64} i = extents[{a}] > 0 ? extents[{a}] : 0; i < extents[{b}] && i < {held}; i++) {{ \
+             void *row = (void *)({to} + i * {pitch}); \
+             __builtin_memcpy((char *)&{place} + i * sizeof row, &row, sizeof row); }}",
+            a = 2 * n,
+            b = 2 * n + 1,
+            to = local(to),
+            pitch = local(pitch),
         )
         .ok();
     }

@@ -193,8 +193,7 @@ impl Adaptor<'_> {
             Shape::Rows {
                 to, pitch, given, ..
             } => {
-                let (table, lo) = self.table(to, pitch, around);
-                let table = format!("({table} - {lo})");
+                let table = self.table(to, pitch, around);
                 match given {
                     Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
                     None => format!("(void *){table}"),
@@ -449,8 +448,7 @@ impl Adaptor<'_> {
             Shape::Rows {
                 to, pitch, given, ..
             } => {
-                let (table, lo) = self.table(to, pitch, around);
-                let table = format!("({table} - {lo})");
+                let table = self.table(to, pitch, around);
                 match given {
                     Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
                     None => format!("(void *){table}"),

@@ -13,6 +13,7 @@ mod checked;
 pub(super) mod class;
 pub mod complex;
 mod copies;
+mod described;
 mod effect;
 mod exchanged;
 mod find;
@@ -41,12 +42,12 @@ pub mod tuple;
 mod vector;
 mod walk;
 
+pub(super) use described::{Described, describe, is_hidden};
 pub(super) use effect::{
     Effect, by_reference, counted_member, default_arguments, effect_of, goes_over_elements,
     is_plain_function, method_object,
 };
 pub(super) use instances::{Instances, definitions, unique_names};
-pub(super) use params::{Described, describe, is_hidden};
 pub(super) use reference::{element_of, is_element};
 pub(super) use walk::not_walked;
 

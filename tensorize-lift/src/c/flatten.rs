@@ -221,9 +221,11 @@ fn named(t: Type<'_>, inner: Type<'_>, is_pointer: bool) -> String {
     }
 }
 
-/// Whether a pointer is one to pointers to numbers; the numbers, and whether these are `const`.
+/// Whether this is a pointer to pointers to numbers, or an array of these; the numbers, and whether they are `const`.
 fn row_table(t: &Ty, spelled: Type<'_>) -> Option<(ScalarType, bool)> {
-    let Ty::Pointer(row) = t else { return None };
+    let (Ty::Pointer(row) | Ty::Array(row, _)) = t else {
+        return None;
+    };
     let Ty::Pointer(elem) = &**row else {
         return None;
     };

@@ -169,8 +169,8 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Leaves a copy of so many elements to the original where it goes `ahead` in the same array: element by element it may
-    /// read what it has written, as no library does. Copies that may go `beyond` all that they read are told from these.
-    /// Gives the number of elements.
+    /// read what it has written, as no library does. Where copies are as likely to go `beyond`
+    /// all that they read (`memcpy`) as to the front (`std::copy`), these are told from the others. Gives the number of elements.
     pub(super) fn not_onto_itself(
         &mut self,
         ahead: Expr,
@@ -203,8 +203,7 @@ impl<'u> Lower<'u, '_> {
                 let onto_itself = Expr::compare(CmpOp::Lt, ahead, count.clone());
                 (count, only_if(onto_itself, vec![Stmt::Trap]))
             }
-            // Which of the two it is where it goes ahead, on to itself or beyond, is worth a case of its own only where the
-            // number is known, and it is seldom moved to the front.
+            // Of a number that is not known, it is not worth a case of its own whether it goes beyond.
             (None, known) => {
                 let zero = Expr::int(ScalarType::I64, 0);
                 let goes_ahead = Expr::compare(CmpOp::Lt, zero, ahead.clone());

@@ -16,6 +16,8 @@ const TOGETHER: usize = 8;
 
 /// A round: statements, a loop that accumulates, statements.
 struct Round<'n, 'a> {
+    /// The counter of the rounds.
+    counter: &'a Sym,
     before: &'n [Node<'a>],
     accumulates: &'n Node<'a>,
     inner: &'a Loop,
@@ -33,9 +35,6 @@ impl Printer<'_> {
         let Some(round) = self.accumulating_round(node, number) else {
             return;
         };
-        let Node::For { var, .. } = node else {
-            return;
-        };
         let usual = self.expr.names.clone();
         let mut names: Vec<Vec<(Sym, String)>> = Vec::new();
         for nth in 0..TOGETHER {
@@ -43,7 +42,7 @@ impl Printer<'_> {
                 0 => "begin".to_owned(),
                 _ => format!("(begin + {nth})"),
             };
-            let mut of_round = vec![((*var).clone(), place)];
+            let mut of_round = vec![(round.counter.clone(), place)];
             for v in &round.own {
                 let name = match nth {
                     0 => usual[v].clone(),
@@ -127,6 +126,7 @@ impl Printer<'_> {
         let counters = [*var, *counter];
         assigned.retain(|v| !counters.contains(v));
         let round = Round {
+            counter: var,
             before: &body[..at],
             accumulates: &body[at],
             inner,

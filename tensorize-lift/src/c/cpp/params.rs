@@ -14,25 +14,12 @@ use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Param, Stmt};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::signature::{self, Shape};
+use tensorize_ir::signature::Shape;
 
 /// What the kernel says about a vector when it ends: these variables go to the elements of an array.
 pub(super) struct Resized {
     array: Sym,
     values: Vec<Sym>,
-}
-
-/// What a source function's flat form is made of.
-#[derive(Default)]
-pub(in super::super) struct Described {
-    pub params: Vec<signature::Param>,
-    pub globals: Vec<signature::Global>,
-    pub result: Option<Shape>,
-    /// A static variable that the function uses.
-    pub shared: Option<String>,
-    /// Elements of vectors whose length it sets are reached by number.
-    pub reaches_into_growing: bool,
-    pub compares_rows: bool,
 }
 
 /// A parameter in both forms.
@@ -559,46 +546,4 @@ pub(super) fn referred_const(t: super::super::ffi::Type<'_>, argument: usize) ->
         .copied()
         .flatten()
         .is_some_and(|t| t.is_const())
-}
-
-/// The description of a source function; `None` if C can call it as it is.
-pub(in super::super) fn describe(
-    f: Cursor<'_>,
-    described: Described,
-    expression: Option<String>,
-) -> Option<signature::Source> {
-    let Described {
-        params,
-        globals,
-        result,
-        shared,
-        reaches_into_growing,
-        compares_rows,
-    } = described;
-    let symbol = f.mangling();
-    let plain = |s: &Shape| matches!(s, Shape::Scalar { .. } | Shape::Pointer { given: None, .. });
-    let own = globals.is_empty() && result.is_none();
-    if symbol == f.spelling() && own && params.iter().all(|p| plain(&p.shape)) {
-        return None;
-    }
-    let mut scopes = super::class::scopes(f);
-    scopes.push(expression.unwrap_or_else(|| f.spelling()));
-    scopes.retain(|s| !s.is_empty());
-    Some(signature::Source {
-        language: signature::Language::Cpp,
-        call: scopes.join("::"),
-        symbol,
-        returns: f.ty().result().canonical().spelling(),
-        result,
-        params,
-        globals,
-        shared,
-        reaches_into_growing,
-        compares_rows,
-    })
-}
-
-/// Whether no other file can name a function.
-pub(in super::super) fn is_hidden(f: Cursor<'_>) -> bool {
-    super::class::scopes(f).iter().any(String::is_empty)
 }

@@ -16,7 +16,7 @@ impl Lower<'_, '_> {
         if self.are_in_one_row(a, b) {
             return Ok(());
         }
-        let message = "how far apart two places of a table of row pointers are";
+        let message = "places that may be in two rows of a table are subtracted";
         Err(problem(codes::POINTER_USE, message, at))
     }
 

@@ -341,20 +341,10 @@ impl<'u> Lower<'u, '_> {
                 };
                 Ok((Place::Var(name, *ty), Node::Leaf(shape, vec![param])))
             }
-            Ty::Array(row, Some(n))
-                if let Some((elem, is_const)) =
-                    row_table(&Ty::Pointer(row.clone()), part.spelled) =>
-            {
+            Ty::Array(_, Some(n)) if let Some((elem, is_const)) = row_table(&t, part.spelled) => {
                 let (target, mut dims, node) = self.rows(part.name, elem, is_const, Some(*n));
                 dims.insert(0, Expr::int(ScalarType::I64, (*n).into()));
-                let view = target.elem;
-                let table = Pointer {
-                    target,
-                    offset: zero_offset(),
-                    dims,
-                    view,
-                };
-                Ok((Place::Array(table), node))
+                Ok((Place::Array(start_of(target, dims)), node))
             }
             Ty::Scalar(_) | Ty::Array(..) | Ty::Class(Class::Array(..)) => {
                 let (elem, lens) = self.element_shape(&t, at)?;
@@ -369,12 +359,7 @@ impl<'u> Lower<'u, '_> {
                 };
                 let is_const = part.is_const || const_elements(part.spelled.canonical());
                 let param = array_param(&array, elem, is_const, false);
-                let pointer = Pointer {
-                    target: Target { array, elem },
-                    offset: zero_offset(),
-                    dims: dims(lens),
-                    view: elem,
-                };
+                let pointer = start_of(Target { array, elem }, dims(lens));
                 let place = if pointer.dims.is_empty() {
                     pointer.deref()
                 } else {
@@ -569,13 +554,18 @@ pub(in crate::c) fn is_private(member: Cursor<'_>) -> bool {
 
 /// The place of a pointer in a struct: an array of arrays, of which the outer length means nothing.
 fn member_pointer(target: Target, dims: Vec<Expr>) -> Place {
+    pointer_place(start_of(target, dims))
+}
+
+/// Where an array begins.
+fn start_of(target: Target, dims: Vec<Expr>) -> Pointer {
     let view = target.elem;
-    pointer_place(Pointer {
+    Pointer {
         target,
         offset: zero_offset(),
         dims,
         view,
-    })
+    }
 }
 
 fn pointer_place(mut p: Pointer) -> Place {

@@ -205,6 +205,13 @@ extern "C" int calls_from_cpp(int which)
         shade(none);
         return c.light[0] != 10 || c.light[1] != 0 || c.light[2] != -4 || c.by[2] != 4 || brightest(c) != 10 || brightest(none) != -1;
     }
+    case 31: {
+        float left[] = {2, 4, 6}, right[] = {4, 8, 0}, out[3];
+        stereo(left, right, 3).mono(out);
+        if (out[0] != 3 || out[2] != 3) return 1;
+        stereo(right, left, 3).mono(left);
+        return left[0] != 3 || left[1] != 6;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

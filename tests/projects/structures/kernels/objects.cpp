@@ -224,6 +224,16 @@ void follower::follow(float *out) const
 }
 
 TENSORIZE_KERNEL
+void stereo::mono(float *out) const
+{
+    for (int i = 0; i < count; i++) {
+        float sum = 0;
+        for (std::size_t c = 0; c < std::size(channel); c++) sum += channel[c][i];
+        out[i] = sum / 2;
+    }
+}
+
+TENSORIZE_KERNEL
 void halve_words(unsigned char *memory, int n)
 {
     auto *words = reinterpret_cast<short *>(memory);

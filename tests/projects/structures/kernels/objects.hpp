@@ -47,6 +47,15 @@ public:
     follower(const grid &g) : of(g), unused(g.rows) {}
     void follow(float *out) const;
 };
+/* What it holds are pointers. */
+class stereo {
+    float *channel[2];
+    int count;
+
+public:
+    stereo(float *left, float *right, int n) : channel{left, right}, count(n) {}
+    void mono(float *out) const;
+};
 void halve_words(unsigned char *memory, int n);
 class blob {
     void *data;

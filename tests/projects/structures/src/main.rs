@@ -41,7 +41,7 @@ fn calls(language: &str, count: i32, call: unsafe extern "C" fn(i32) -> i32) {
 fn main() {
     calls("C", 32, calls_from_c);
     calls("C state", 11, calls_on_state);
-    calls("C++", 31, calls_from_cpp);
+    calls("C++", 32, calls_from_cpp);
     println!("rust {}", kernels::age(2., &mut [1.; 5]).expect_err("others may use it"));
     let mut m = vec![1f32, 2., 3., 4., 5., 6.];
     kernels::scale_matrix(2, 2, &mut m, 3, 2.).expect("two rows of three");
@@ -107,4 +107,11 @@ fn main() {
     println!("rust {done} {to:?} {size:?} {doubled:?}");
     let refused = kernels::scaled_without_last(&mut to, 3, &mut size, 2).map_err(|e| e.to_string());
     println!("rust {refused:?} {to:?}");
+    let (mut planes, mut out) = ([1f32, 2., 3., 4., 5., 6.], [0f32; 2]);
+    kernels::mixed_down(&planes, 2, 2, &mut out).expect("three planes of two");
+    println!("rust {out:?}");
+    let mut faded = |which| {
+        kernels::faded(&mut planes, 2, 2, which, 0.5).map_err(|why| why.to_string())
+    };
+    println!("rust {:?} {:?} {planes:?}", faded(2), faded(3));
 }
