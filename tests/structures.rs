@@ -59,6 +59,7 @@ fn run(mode: &str) -> Vec<String> {
             "Err(\"scaled_without_last: it is not known how long the slices have to be (the sizes alone don't say whether all that it reaches is there); run `cargo tensorize`, or call the kernel by way of `sys`\") [1, 7, 8]",
             "[9.0, 12.0]",
             "Ok(()) Err(\"faded: with these sizes, `-which + 2 >= 0` does not hold, so that it is not known what it touches; call it by way of `sys`\") [1.0, 2.0, 3.0, 4.0, 2.5, 3.0]",
+            "Ok(3.5) Ok(18) [5, 6, 7]",
         ],
         "{mode}"
     );

@@ -266,7 +266,7 @@ impl Worker {
             parse_us,
             summary,
         } = job;
-        let mut report = KernelReport::new(&parsed.name, source.file.clone(), parsed.span.line);
+        let mut report = KernelReport::new(&parsed.name, source.file.clone(), parsed.line);
         report.times_us.parse = parse_us;
         for note in parsed.notes {
             report.note(note.into());

@@ -21,7 +21,7 @@ pub struct Record {
     pub name: String,
     /// Its file, relative to the manifest's folder, with `/`.
     pub file: String,
-    /// The line of its definition.
+    /// The line of its definition, or of the `#include` that brings it.
     pub line: u32,
     /// The hash of the kernel as the compiler sees it: [`crate::hash::kernel_hash`].
     pub hash: String,

@@ -119,13 +119,15 @@ pub struct Signature {
     pub source: Option<tensorize_ir::signature::Source>,
 }
 
-/// A function definition of the parsed file (not of the headers it includes).
+/// A function definition of the parsed file, or of one that it includes as a part of its own.
 #[derive(Clone, Debug)]
 pub struct Parsed {
     /// The C name.
     pub name: String,
-    /// From its type to its closing brace.
+    /// From its type to its closing brace, in the file where it is written.
     pub span: Span,
+    /// Its line in the parsed file; that of the `#include` which brings it, if it is written elsewhere. 1-based.
+    pub line: u32,
     /// Marked with `TENSORIZE_KERNEL`.
     pub annotated: bool,
     /// `static`: no other file can call it.

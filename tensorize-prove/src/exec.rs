@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::{Expr, Function, Len, Overflow, Param, Stmt};
+use tensorize_ir::loopir::{Expr, Function, Len, Overflow, Param, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 
 /// Places of an array: counters with their extents, and an index.
@@ -309,8 +309,15 @@ impl<'c, 's> Executor<'c, 's> {
             (yes, no) => {
                 let returns_if = matches!(yes, Flow::Return(..));
                 let stays = if returns_if { &not_c } else { &c };
-                // An early return on sizes: the original answers those calls.
-                if self.loops.is_empty() && self.path.is_empty() && self.guard_against(stays) {
+                // An early return on sizes, with less to do than there is otherwise: the original answers those calls.
+                let (early, other) = if returns_if {
+                    (then, otherwise)
+                } else {
+                    (otherwise, then)
+                };
+                let does_less = work(early) < work(other).max(work(rest));
+                let outside = self.loops.is_empty() && self.path.is_empty();
+                if does_less && outside && self.guard_against(stays) {
                     return Ok(if returns_if { no } else { yes });
                 }
                 if !top {
@@ -568,4 +575,24 @@ fn merge_effects(c: &ElemRef, yes: &[Effect], no: &[Effect]) -> Vec<Effect> {
             .chain(no.iter().map(|e| e.under(&not_c)))
             .collect()
     })
+}
+
+/// What statements do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Work {
+    Nothing,
+    Stores,
+    Loops,
+}
+
+fn work(stmts: &[Stmt]) -> Work {
+    let mut most = Work::Nothing;
+    visit(stmts, &mut |v| {
+        most = most.max(match v {
+            Visited::Stmt(Stmt::Loop(_)) => Work::Loops,
+            Visited::Stmt(Stmt::Store { .. }) => Work::Stores,
+            _ => Work::Nothing,
+        });
+    });
+    most
 }

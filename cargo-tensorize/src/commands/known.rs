@@ -59,7 +59,7 @@ impl<'a> Known<'a> {
             package,
             entry,
             place: from_current_dir(&package.dir.join(&record.file)),
-            line: job.as_ref().map_or(record.line, |j| j.parsed.span.line),
+            line: job.as_ref().map_or(record.line, |j| j.parsed.line),
             current,
             source: job.as_ref().map(source_text).map_err(Clone::clone),
             job,

@@ -18,6 +18,7 @@ use tensorize_build::config;
 use tensorize_build::current::{is_current, wanted_of};
 use tensorize_build::guarded;
 use tensorize_build::hash::Preprocessed;
+use tensorize_build::record::Record;
 use tensorize_build::store::{Contents, Store};
 use tensorize_ir::guard::Tier;
 
@@ -136,7 +137,7 @@ impl Gate<'_> {
     fn kernel(&self, file: &str, shown: &Path, seen: &Preprocessed, name: &str) -> KernelReport {
         let entries = &self.contents.entries;
         let stored = entries.iter().find(|e| e.record.name == name);
-        let line = line_of(shown, name);
+        let line = line_of(shown, name, stored.map(|e| &e.record));
         let at = |d: Diagnostic| d.at(Some(line_span(shown, line))).help(HELP);
         let out_of_date = |why: &str| at(Diagnostic::error("TZ0704", format!("`{name}`: {why}")));
         let absent = |d: Diagnostic| {
@@ -213,14 +214,18 @@ pub(super) fn text_of(file: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The line on which the name is first followed by a parenthesis: good enough to show, without a parser.
-pub(super) fn line_of(file: &Path, name: &str) -> u32 {
+/// The line on which the name is first followed by a parenthesis: good enough to show, without a parser. A name that stands
+/// nowhere, as that of a function of an included file, is where it was when it was proven.
+pub(super) fn line_of(file: &Path, name: &str, stored: Option<&Record>) -> u32 {
     let text = text_of(file);
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let found = text.match_indices(name).find(|(at, _)| {
         !text[..*at].ends_with(is_part) && text[at + name.len()..].trim_start().starts_with('(')
     });
-    let before = found.map_or(0, |(at, _)| text[..at].matches('\n').count());
+    let Some((at, _)) = found else {
+        return stored.map_or(1, |r| r.line);
+    };
+    let before = text[..at].matches('\n').count();
     u32::try_from(before).map_or(1, |n| n + 1)
 }
 
@@ -233,13 +238,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("k.c");
         std::fs::write(&file, "int prefix_f(int);\nint f;\nint\nf (int a)\n{\n}\n").unwrap();
-        assert_eq!(line_of(&file, "f"), 4);
-        assert_eq!(line_of(&file, "g"), 1);
+        assert_eq!(line_of(&file, "f", None), 4);
+        assert_eq!(line_of(&file, "g", None), 1);
         std::fs::write(
             &file,
             b"/* caf\xe9, in Latin-1 */\nint f(int a) { return a; }\n",
         )
         .unwrap();
-        assert_eq!(line_of(&file, "f"), 2);
+        assert_eq!(line_of(&file, "f", None), 2);
     }
 }

@@ -26,6 +26,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Unit {
     index: CXIndex,
     tu: CXTranslationUnit,
+    /// Its name, as places have it.
+    file: PathBuf,
     /// The structs of the file and of what it includes, if that may be headers of ours.
     structs: HashMap<String, CXCursor>,
 }
@@ -48,6 +50,14 @@ pub(super) struct Diagnostic {
     pub message: String,
     /// Where, if anywhere.
     pub place: Option<Place>,
+}
+
+/// A file of the project that the parsed one includes.
+pub(super) struct Included {
+    pub file: PathBuf,
+    /// The line of the parsed file that brings it, maybe by way of others.
+    pub line: u32,
+    pub text: String,
 }
 
 /// A place in a file.
@@ -114,8 +124,13 @@ impl Unit {
                 (api().clang_disposeIndex)(index);
                 return Err(format!("libclang's error {code}"));
             }
-            let structs = HashMap::new();
-            let mut unit = Unit { index, tu, structs };
+            let mut unit = Unit {
+                index,
+                tu,
+                file: PathBuf::new(),
+                structs: HashMap::new(),
+            };
+            unit.file = unit.root().spelling().into();
             if !names.is_empty() {
                 unit.structs = unit.named_structs();
             }
@@ -168,6 +183,50 @@ impl Unit {
             }
         }
         errors
+    }
+
+    /// What is included besides the machine's headers, once for each time.
+    pub fn included(&self) -> Vec<Included> {
+        extern "C" fn note(
+            file: CXFile,
+            stack: *mut CXSourceLocation,
+            depth: c_uint,
+            found: CXClientData,
+        ) {
+            let Some(outermost) = depth.checked_sub(1) else {
+                return;
+            };
+            // Safety: `found` is the vector below, and the stack has `depth` places.
+            unsafe {
+                let found = &mut *found.cast::<Vec<(CXFile, CXSourceLocation)>>();
+                found.push((file, *stack.add(outermost as usize)));
+            }
+        }
+        let mut found: Vec<(CXFile, CXSourceLocation)> = Vec::new();
+        // Safety: the unit is alive, and `note` has what it expects.
+        unsafe { (api().clang_getInclusions)(self.tu, note, (&raw mut found).cast()) };
+        let read = |(file, from): (CXFile, CXSourceLocation)| {
+            let mut size = 0;
+            // Safety: the file is one of the unit's; what it holds lives as long as the unit.
+            let bytes = unsafe {
+                let start = (api().clang_getLocation)(self.tu, file, 1, 1);
+                if (api().clang_Location_isInSystemHeader)(start) != 0 {
+                    return None;
+                }
+                let text = (api().clang_getFileContents)(self.tu, file, &mut size);
+                match text.is_null() {
+                    true => &[],
+                    false => std::slice::from_raw_parts(text.cast::<u8>(), size),
+                }
+            };
+            Some(Included {
+                // Safety: as above.
+                file: string(unsafe { (api().clang_getFileName)(file) }).into(),
+                line: place(from).map_or(1, |p| p.line),
+                text: String::from_utf8_lossy(bytes).into_owned(),
+            })
+        };
+        found.into_iter().filter_map(read).collect()
     }
 
     fn cursor(&self, raw: CXCursor) -> Cursor<'_> {

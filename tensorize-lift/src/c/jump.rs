@@ -180,6 +180,16 @@ pub(super) fn gives_up(stmts: &[Cursor<'_>]) -> bool {
         && (before.iter().chain(&operands(*last))).any(|&s| is_unknown_call(s))
 }
 
+/// How many loops there are.
+fn loops(c: Cursor<'_>) -> usize {
+    let is_loop = match c.kind() {
+        CXCursor_ForStmt | CXCursor_WhileStmt | CXCursor_CXXForRangeStmt => true,
+        CXCursor_DoStmt => run_once(c).is_none(),
+        _ => false,
+    };
+    usize::from(is_loop) + operands(c).into_iter().map(loops).sum::<usize>()
+}
+
 fn is_unknown_call(c: Cursor<'_>) -> bool {
     match c.kind() {
         CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => {
@@ -197,6 +207,16 @@ fn has_label(c: Cursor<'_>) -> bool {
 }
 
 impl<'u> Lower<'u, '_> {
+    /// Whether the kernel repeats nothing but in these statements: without them, nothing would be left of it.
+    pub fn has_all_loops(&self, stmts: &[Cursor<'u>]) -> bool {
+        let here: usize = stmts.iter().copied().map(loops).sum();
+        let body = self
+            .frames
+            .first()
+            .and_then(|f| super::source::body(f.function));
+        here > 0 && body.is_some_and(|body| loops(body) == here)
+    }
+
     /// Opens the target of a jump: its flag starts false.
     pub fn open_exit(&mut self, kind: ExitKind) -> Result<()> {
         let flag = self.fresh(match kind {

@@ -1,8 +1,8 @@
 //! Flags that a file gives itself: `#pragma GCC optimize("fast-math")`, `__attribute__((optimize("wrapv")))`,
 //! `#pragma STDC FP_CONTRACT ON` and what clang has like them.
 //!
-//! libclang shows none of them, so the text is searched. One that is found counts for the whole file. Those that stand
-//! in headers are not seen.
+//! libclang shows none of them, so the text is searched, that of the project's headers included. One that is found counts
+//! for the whole file. Those that stand in headers of the machine are not seen.
 
 use super::flags;
 use tensorize_ir::loopir::Overflow;
@@ -46,7 +46,7 @@ fn own_flags(text: &str) -> Vec<String> {
             w => format!("-f{w}"),
         }));
     }
-    for line in text.lines() {
+    for line in text.lines().filter(|line| line.contains("ragma")) {
         let words: Vec<&str> = line
             .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
             .filter(|w| !w.is_empty())

@@ -1,12 +1,13 @@
 //! A parsed file: its functions, and where clang complained.
 
-use super::ffi::{Cursor, Unit};
+use super::ffi::{Cursor, Included, Unit};
 use super::lower::{problem, span, span_between};
 use super::simd;
 use super::types::{self, Ty};
 use super::{CParam, Parsed, Problem, Signature, bounds, codes, cpp, flags, openmp, pragmas};
 use clang_sys::*;
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use tensorize_ir::loopir::{Function, Overflow, Param};
 use tensorize_ir::signature;
 
@@ -16,6 +17,7 @@ pub(super) struct Source<'u> {
     /// The definitions in all files, headers included; and the expression that names one, if it is not
     /// its name.
     functions: Vec<(Cursor<'u>, Option<String>)>,
+    included: Vec<Included>,
     /// Whether the file is C++.
     pub cpp: bool,
     errors: Vec<Complaint>,
@@ -58,6 +60,9 @@ impl<'u> Source<'u> {
                 .map(|f| (f, None))
                 .collect(),
         };
+        let included = unit.included();
+        let texts = included.iter().map(|i| &*i.text);
+        let text = texts.fold(text.to_owned(), |all, text| all + "\n" + text);
         // What was added to the file is our own.
         let end = cpp.and_then(|i| i.end);
         let mut diagnostics = unit.errors();
@@ -117,11 +122,12 @@ impl<'u> Source<'u> {
         Source {
             unit,
             functions,
+            included,
             errors,
-            overflow: pragmas::overflow(text, flags::overflow(args)),
-            rounds_otherwise: pragmas::round_otherwise(text, args),
+            overflow: pragmas::overflow(&text, flags::overflow(args)),
+            rounds_otherwise: pragmas::round_otherwise(&text, args),
             little_endian: is_little_endian(&unit.triple()),
-            traps: flags::traps(args) || pragmas::traps(text),
+            traps: flags::traps(args) || pragmas::traps(&text),
             openmp: flags::openmp(args),
             cpp: cpp.is_some(),
         }
@@ -132,29 +138,45 @@ impl<'u> Source<'u> {
         self.errors.first().map(|e| &e.problem)
     }
 
-    /// The definitions in the file itself.
-    pub fn own_functions(&self) -> impl Iterator<Item = Cursor<'u>> + '_ {
-        let functions = self.functions.iter().map(|f| f.0);
-        functions.filter(|f| f.in_main_file())
+    /// The definitions that are the file's, and the expression that names each.
+    fn own_functions(&self) -> impl Iterator<Item = &(Cursor<'u>, Option<String>)> {
+        self.functions.iter().filter(|f| is_own(f.0))
     }
 
-    /// What the front end makes of the definitions in the file itself.
+    /// What the front end makes of the definitions that are the file's.
     pub fn lower_all(&self) -> Vec<Parsed> {
-        let own: Vec<_> = self
-            .functions
-            .iter()
-            .filter(|f| f.0.in_main_file())
-            .cloned()
-            .collect();
+        let own: Vec<_> = self.own_functions().cloned().collect();
         let names = if self.cpp {
             cpp::unique_names(&own)
         } else {
             own.iter().map(|f| f.0.spelling()).collect()
         };
+        let mut seen = HashMap::new();
         own.into_iter()
             .zip(names)
-            .map(|((f, expression), name)| self.lower(f, expression, name))
+            .map(|((f, expression), name)| {
+                let line = self.line_of(f, &mut seen);
+                let parsed = self.lower(f, expression, name);
+                Parsed { line, ..parsed }
+            })
             .collect()
+    }
+
+    /// The line of the file that has a function, or that includes it. `seen` counts those that stand in the same place, as
+    /// the functions of a file do that is included once for each type.
+    fn line_of(&self, f: Cursor<'u>, seen: &mut HashMap<(PathBuf, usize), usize>) -> u32 {
+        let Some((start, _)) = f.extent() else {
+            return 0;
+        };
+        if f.in_main_file() {
+            return start.line;
+        }
+        let before = seen.entry((start.file.clone(), start.offset)).or_default();
+        *before += 1;
+        let lines = self.included.iter().filter(|i| i.file == start.file);
+        let lines: Vec<u32> = lines.map(|i| i.line).collect();
+        let which = lines.get(*before - 1).or(lines.last());
+        which.copied().unwrap_or(1)
     }
 
     /// The compiler's complaint about this function, or about everything.
@@ -198,6 +220,7 @@ impl<'u> Source<'u> {
             false => openmp::ignored(f).into_iter().collect(),
         };
         Parsed {
+            line: 0,
             notes,
             span: span(f).unwrap_or_else(|| super::Span {
                 file: PathBuf::new(),
@@ -235,6 +258,25 @@ impl<'u> Source<'u> {
         }
         Ok(())
     }
+}
+
+/// Whether a definition is one of the file's: it stands there, it is an instance that the file asks for, or it stands in a
+/// file of the project that is included and makes it a function of the object that is compiled. What headers define for
+/// everybody (`inline`, or `static`) is none, unless it is annotated.
+fn is_own(f: Cursor<'_>) -> bool {
+    let of_everybody = || {
+        let local = f.storage() == CX_SC_Static || f.canonical().storage() == CX_SC_Static;
+        f.is_inline() || local
+    };
+    let in_header = || f.extent().is_none_or(|(start, _)| is_header(&start.file));
+    f.in_main_file()
+        || !f.in_system_header() && (is_annotated(f) || !of_everybody() || !in_header())
+}
+
+/// Whether a file's name is that of a header, and not of a part of a source that several include.
+fn is_header(file: &Path) -> bool {
+    let extension = file.extension().unwrap_or_default().to_string_lossy();
+    extension.starts_with(['h', 'H']) || matches!(&*extension, "" | "inl" | "ipp" | "tpp" | "tcc")
 }
 
 /// Whether it is known of a target that the first byte of a number is the lowest one.

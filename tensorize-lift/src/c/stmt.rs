@@ -158,7 +158,8 @@ impl<'u> Lower<'u, '_> {
     /// One of an `if`'s branches. Whether its end can be reached.
     fn branch_list(&mut self, stmts: &[Cursor<'u>]) -> Result<bool> {
         let in_loop = self.exits.iter().any(|e| e.kind == ExitKind::Break);
-        if self.frames.len() == 1 && !in_loop && gives_up(&flattened(stmts)) {
+        let gives_up = || gives_up(&flattened(stmts)) && !self.has_all_loops(stmts);
+        if self.frames.len() == 1 && !in_loop && gives_up() {
             self.emit(Stmt::Trap)?;
             return Ok(false);
         }

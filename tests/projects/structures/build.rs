@@ -5,6 +5,7 @@ fn main() -> Result<(), tensorize_build::Error> {
         .file("kernels/waves.c")
         .file("kernels/planes.c")
         .file("kernels/vectors.c")
+        .file("kernels/typed.c")
         .file("kernels/caller.c")
         .file("kernels/state.c")
         .file("kernels/state_caller.c")

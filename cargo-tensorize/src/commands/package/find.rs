@@ -196,7 +196,7 @@ fn all_stored<'e>(
     let wanted = wanted(&package.metadata, &name, seen).into_iter();
     let stored = wanted.map(|kernel| {
         let entry = current(&name, &kernel, &seen.hashes_of(&kernel))?;
-        let line = line_of(&file.source.file, &kernel);
+        let line = line_of(&file.source.file, &kernel, Some(&entry.record));
         Some((entry, line_span(&file.source.file, line)))
     });
     let mut stored: Vec<_> = stored.collect::<Option<_>>()?;

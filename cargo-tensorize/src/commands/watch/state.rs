@@ -166,7 +166,7 @@ impl State {
                     });
                     if let (Some(record), Some(key)) = (current, key(&job, &watched.settings)) {
                         let mut report =
-                            stored::report(record, file.source.file.clone(), job.parsed.span.line);
+                            stored::report(record, file.source.file.clone(), job.parsed.line);
                         report.targets.clear();
                         self.verdicts.insert(key, report);
                     }

@@ -72,7 +72,7 @@ fn collect<'u>(
 ) {
     for d in c.children() {
         match d.kind() {
-            CXCursor_FunctionDecl if d.is_definition() && (top || d.in_main_file()) => {
+            CXCursor_FunctionDecl if d.is_definition() && (top || !d.in_system_header()) => {
                 found.push((d, specialised(d)));
             }
             CXCursor_CXXMethod if d.is_definition() && d.in_main_file() => {
@@ -81,13 +81,12 @@ fn collect<'u>(
                     found.push((d, None));
                 }
             }
-            CXCursor_Namespace
-            | CXCursor_LinkageSpec
-            | CXCursor_UnexposedDecl
-            | CXCursor_ClassDecl
-            | CXCursor_StructDecl
-                if d.in_main_file() =>
+            CXCursor_Namespace | CXCursor_LinkageSpec | CXCursor_UnexposedDecl
+                if !d.in_system_header() =>
             {
+                collect(d, false, instances, found);
+            }
+            CXCursor_ClassDecl | CXCursor_StructDecl if d.in_main_file() => {
                 collect(d, false, instances, found);
             }
             CXCursor_VarDecl if instances.end.is_some() && d.spelling().starts_with(PREFIX) => {

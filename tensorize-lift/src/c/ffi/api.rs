@@ -81,7 +81,10 @@ api! {
         fn clang_getSpellingLocation(
             CXSourceLocation, *mut CXFile, *mut c_uint, *mut c_uint, *mut c_uint
         );
-        fn clang_Location_isFromMainFile(CXSourceLocation) -> c_int;
+        fn clang_Location_isInSystemHeader(CXSourceLocation) -> c_int;
+        fn clang_getInclusions(CXTranslationUnit, CXInclusionVisitor, CXClientData);
+        fn clang_getLocation(CXTranslationUnit, CXFile, c_uint, c_uint) -> CXSourceLocation;
+        fn clang_getFileContents(CXTranslationUnit, CXFile, *mut usize) -> *const c_char;
         fn clang_getFileName(CXFile) -> CXString;
         fn clang_getCanonicalType(CXType) -> CXType;
         fn clang_getTypeSpelling(CXType) -> CXString;
@@ -132,6 +135,7 @@ api! {
         fn clang_Cursor_getMangling(CXCursor) -> CXString;
         fn clang_Type_getNumTemplateArguments(CXType) -> c_int;
         fn clang_Type_getTemplateArgumentAsType(CXType, c_uint) -> CXType;
+        fn clang_Cursor_isFunctionInlined(CXCursor) -> c_uint;
         fn clang_CXXMethod_isStatic(CXCursor) -> c_uint;
         fn clang_CXXMethod_isConst(CXCursor) -> c_uint;
         fn clang_CXXMethod_isDefaulted(CXCursor) -> c_uint;

@@ -150,11 +150,23 @@ impl<'u> Cursor<'u> {
         place(location).map(|p| p.offset)
     }
 
+    /// Whether it stands in the file that was parsed, or what expands to it does.
     pub fn in_main_file(&self) -> bool {
+        let location = unsafe { (api().clang_getCursorLocation)(self.raw) };
+        place(location).is_some_and(|p| p.file == self.unit.file)
+    }
+
+    /// Whether it stands in a header of the machine's.
+    pub fn in_system_header(&self) -> bool {
         unsafe {
             let location = (api().clang_getCursorLocation)(self.raw);
-            (api().clang_Location_isFromMainFile)(location) != 0
+            (api().clang_Location_isInSystemHeader)(location) != 0
         }
+    }
+
+    /// Whether a function is declared `inline`, or is as if it were.
+    pub fn is_inline(&self) -> bool {
+        unsafe { (api().clang_Cursor_isFunctionInlined)(self.raw) != 0 }
     }
 
     /// First and last place, where macros are expanded.

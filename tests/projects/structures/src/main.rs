@@ -114,4 +114,7 @@ fn main() {
         kernels::faded(&mut planes, 2, 2, which, 0.5).map_err(|why| why.to_string())
     };
     println!("rust {:?} {:?} {planes:?}", faded(2), faded(3));
+    let mut whole = [1, 2, 3];
+    kernels::raise_twice_int(&mut whole, 2, 3).expect("three");
+    println!("rust {:?} {:?} {whole:?}", kernels::total_double(&[1.5, 2.], 2), kernels::total_int(&whole, 3));
 }
