@@ -37,6 +37,8 @@ pub struct Function {
     /// multiply-add), or C leaves the result open (`fmax` of two zeros). Nothing that is proven of it is better
     /// than `real`.
     pub fused: bool,
+    /// Arrays, in pairs, that begin in different places: the text has asked (`if (in != out)`), and the answer is in the body.
+    pub apart: Vec<(Sym, Sym)>,
     /// Local arrays, uninitialised, and constant tables.
     pub arrays: Vec<LocalArray>,
     /// What it does.

@@ -12,8 +12,17 @@ use tensorize_ir::loopir::Param;
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::signature::Members;
 
-/// Adds the guards. Of `structs`, each entry has all arrays that are the same memory.
+/// Adds the guards. Of `structs`, each entry has all arrays that are the same memory. That no two arrays which the text
+/// compares begin in one place is asked of each call, whatever is touched.
 pub(crate) fn keep_apart(exec: &mut Executor, structs: &[Vec<Members>], touched: &[Touched]) {
+    for (a, b) in &exec.kernel.apart {
+        let first = |array: &Sym| Extent {
+            array: array.clone(),
+            lo: Idx::default(),
+            hi: Idx::constant(1),
+        };
+        exec.ctx.guard(Guard::Disjoint(first(a), first(b)));
+    }
     let restricted = |name: &Sym| {
         exec.kernel
             .params

@@ -17,7 +17,7 @@ use tensorize_ir::scalar::ScalarType;
 
 /// Why a kernel is not proven that calls something that ends the program.
 const MAY_END: &str = "it may end the program, throw, or call a function that nothing is known of, and no condition on the sizes \
-                       rules that out; without assertions (-DNDEBUG) it may be proven";
+                       rules that out; if that is an assertion, it may be proven without (-DNDEBUG)";
 
 /// What stands in the way of a proof of a kernel whose loops have been given a number of rounds. The kernel itself ends no
 /// program, but for rounds that are more than these.

@@ -177,6 +177,7 @@ fn lower_with(
             ret,
             overflow: Overflow::Wraps,
             fused: false,
+            apart: vec![],
             arrays,
             body: b.sizes_first,
         },

@@ -476,6 +476,7 @@ impl Cutter<'_> {
             ret: None,
             overflow: Overflow::Wraps,
             fused: false,
+            apart: vec![],
             arrays: vec![],
             body,
         }

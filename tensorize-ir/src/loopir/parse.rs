@@ -221,6 +221,12 @@ impl Parser {
             Overflow::Undefined
         };
         let fused = self.take_word("fused");
+        let mut apart = Vec::new();
+        while self.take_word("apart") {
+            let a = self.name()?;
+            self.sign(",")?;
+            apart.push((a, self.name()?));
+        }
         self.sign("{")?;
         let mut arrays = Vec::new();
         loop {
@@ -248,6 +254,7 @@ impl Parser {
             ret: self.ret,
             overflow,
             fused,
+            apart,
             arrays,
             body,
         })

@@ -351,6 +351,7 @@ fn any_expression_reads_back() {
             ret: Some(ty),
             overflow: Overflow::Undefined,
             fused: false,
+            apart: vec![],
             arrays: vec![],
             body,
         };

@@ -170,6 +170,9 @@ impl<'f, 'g> Printer<'f, 'g> {
         if function.fused {
             self.out.write_str(" fused")?;
         }
+        for (a, b) in &function.apart {
+            write!(self.out, " apart {}, {}", Name(a), Name(b))?;
+        }
         self.out.write_str(" {\n")?;
         for a in &function.arrays {
             let kind = if a.init.is_some() { "table" } else { "local" };

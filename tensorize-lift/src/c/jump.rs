@@ -169,15 +169,48 @@ fn is_end(function: Cursor<'_>) -> bool {
 }
 
 /// Whether a branch, the statements of which these are, calls something that nobody knows and returns, as one does that
-/// reports a bad argument. Then it is of no interest what else it does: it is left to the original.
+/// reports a bad argument; or reports something, of which no arrays are part, and goes on. Then it is of no interest what
+/// else it does: it is left to the original.
 pub(super) fn gives_up(stmts: &[Cursor<'_>]) -> bool {
+    gives_up_within(stmts, 0)
+}
+
+fn gives_up_within(stmts: &[Cursor<'_>], depth: usize) -> bool {
     let Some((last, before)) = stmts.split_last() else {
         return false;
     };
     let stays = |s: &Cursor<'_>| leaves(*s) == Leaves::default() && !has_label(*s);
-    last.kind() == CXCursor_ReturnStmt
-        && before.iter().all(stays)
-        && (before.iter().chain(&operands(*last))).any(|&s| is_unknown_call(s))
+    let is_unknown = |s: &Cursor<'_>| is_unknown_call(*s, depth);
+    let before_all_stay = before.iter().all(stays);
+    match last.kind() {
+        CXCursor_ReturnStmt => {
+            before_all_stay && before.iter().chain(&operands(*last)).any(is_unknown)
+        }
+        CXCursor_BreakStmt | CXCursor_ContinueStmt | CXCursor_GotoStmt => {
+            before_all_stay && before.iter().any(|s| is_unknown(s) && takes_no_array(*s))
+        }
+        _ => {
+            let mut reports = stmts.iter();
+            before_all_stay && stays(last) && reports.any(|s| is_unknown(s) && takes_no_array(*s))
+        }
+    }
+}
+
+/// Whether a call gets nothing that a parameter points to.
+fn takes_no_array(c: Cursor<'_>) -> bool {
+    let is_pointer = |a: &Cursor<'_>| matches!(a.ty().canonical().kind(), CXType_Pointer);
+    let of_parameter = |a: Cursor<'_>| {
+        a.contains(&mut |c| {
+            c.referenced()
+                .is_some_and(|d| d.kind() == CXCursor_ParmDecl)
+        })
+    };
+    match c.kind() {
+        CXCursor_CallExpr => {
+            !(c.arguments().into_iter()).any(|a| is_pointer(&a) && of_parameter(a))
+        }
+        _ => operands(c).into_iter().all(takes_no_array),
+    }
 }
 
 /// How many loops there are.
@@ -190,16 +223,23 @@ fn loops(c: Cursor<'_>) -> usize {
     usize::from(is_loop) + operands(c).into_iter().map(loops).sum::<usize>()
 }
 
-fn is_unknown_call(c: Cursor<'_>) -> bool {
+fn is_unknown_call(c: Cursor<'_>, depth: usize) -> bool {
     match c.kind() {
         CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => {
-            matches!(operands(c)[..], [inner] if is_unknown_call(inner))
+            matches!(operands(c)[..], [inner] if is_unknown_call(inner, depth))
         }
         CXCursor_BinaryOperator if matches!(operator::binary(c), Ok(Binary::Comma)) => {
-            operands(c).into_iter().any(is_unknown_call)
+            operands(c).into_iter().any(|o| is_unknown_call(o, depth))
         }
-        _ => super::call::is_unknown(c),
+        _ => super::call::is_unknown(c) || depth < MAX_DEPTH && is_reporter(c, depth),
     }
+}
+
+/// Whether what is called does nothing but give up.
+fn is_reporter(c: Cursor<'_>, depth: usize) -> bool {
+    let called = c.referenced().filter(|_| c.kind() == CXCursor_CallExpr);
+    let body = called.and_then(helper).and_then(super::source::body);
+    body.is_some_and(|b| gives_up_within(&super::early_return::flattened(&[b]), depth + 1))
 }
 
 fn has_label(c: Cursor<'_>) -> bool {

@@ -148,6 +148,8 @@ pub(super) struct Lower<'u, 's> {
     pub returned_struct: Option<Vec<Expr>>,
     /// Something in it is rounded, or summed up, in a way of its own.
     pub fused: bool,
+    /// Arrays of which the text asks whether they begin in the same place. They do not.
+    pub apart: Vec<(Sym, Sym)>,
     /// Static variables that are like any others, and where they are named.
     pub statics: HashMap<Cursor<'u>, HashSet<Cursor<'u>>>,
 }
@@ -371,6 +373,7 @@ impl<'u, 's> Lower<'u, 's> {
             returned_vector: None,
             returned_struct: None,
             fused: false,
+            apart: vec![],
             statics: HashMap::new(),
         };
         let returned = returned_parameter(f);
@@ -443,9 +446,20 @@ impl<'u, 's> Lower<'u, 's> {
             } = p
                 && lower.written.contains(name)
             {
-                let message = format!("what '{name}' points to is const, and is written to");
+                let mut message = format!("what '{name}' points to is const, and is written to");
+                if let Some(end) = lower.end_of(name) {
+                    message += &format!(
+                        ": '{end}' is compared with it, and so taken for a pointer into the same array"
+                    );
+                }
                 return Err(problem(codes::POINTER_USE, message, f));
             }
+        }
+        let is_array = |name: &Sym| {
+            (params.iter()).any(|p| matches!(p, Param::Array { name: n, .. } if n == name))
+        };
+        if !(lower.apart.iter()).all(|(a, b)| is_array(a) && is_array(b)) {
+            return Err(problem(codes::POINTER_BASE, super::pointer::COMPARED, f));
         }
         let mut function = Function {
             name: name.into(),
@@ -453,6 +467,7 @@ impl<'u, 's> Lower<'u, 's> {
             ret,
             overflow: source.overflow,
             fused: lower.fused,
+            apart: lower.apart,
             arrays: lower.arrays,
             body,
         };

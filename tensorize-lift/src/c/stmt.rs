@@ -155,11 +155,9 @@ impl<'u> Lower<'u, '_> {
         Ok((then_falls || else_falls).then(|| leaves(c)))
     }
 
-    /// One of an `if`'s branches. Whether its end can be reached.
+    /// One of an `if`'s branches, or a case of a `switch`. Whether its end can be reached.
     fn branch_list(&mut self, stmts: &[Cursor<'u>]) -> Result<bool> {
-        let in_loop = self.exits.iter().any(|e| e.kind == ExitKind::Break);
-        let gives_up = || gives_up(&flattened(stmts)) && !self.has_all_loops(stmts);
-        if self.frames.len() == 1 && !in_loop && gives_up() {
+        if gives_up(&flattened(stmts)) && !self.has_all_loops(stmts) {
             self.emit(Stmt::Trap)?;
             return Ok(false);
         }
@@ -340,7 +338,7 @@ impl<'u> Lower<'u, '_> {
         for case in cases {
             self.pointers = entry.clone();
             falls |= case.body.iter().any(|&s| breaks(s));
-            let (block, end) = self.in_block(|s| s.list(&case.body))?;
+            let (block, end) = self.in_block(|s| s.branch_list(&case.body))?;
             falls |= end;
             after.push(self.pointers.clone());
             if case.is_default {

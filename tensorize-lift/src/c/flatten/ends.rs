@@ -11,7 +11,7 @@ use crate::c::types::{self, Ty};
 use clang_sys::*;
 use std::collections::HashMap;
 use tensorize_ir::loopir::{Expr, Param};
-use tensorize_ir::op::BinOp;
+use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::signature::Shape;
 
@@ -41,11 +41,22 @@ impl<'u> Lower<'u, '_> {
         self.bind_pointer(p, Some((target, dims, Expr::Var(count, ScalarType::I64))))
     }
 
+    /// The parameter that is taken for an end of this one.
+    pub fn end_of(&self, begin: &str) -> Option<String> {
+        let mut ends = self.flat.ends.iter();
+        let end = ends.find(|(_, of)| of.spelling() == begin);
+        end.map(|(end, _)| end.spelling())
+    }
+
     /// Finds pairs of parameters that are the two ends of one array.
     pub fn scan_ends(&mut self, function: Cursor<'u>) {
         let mut pairs = Vec::new();
         if let Some(body) = source::body(function) {
-            compared(body, &mut HashMap::new(), &mut pairs);
+            let arrays = |a: Cursor<'u>, b: Cursor<'u>| {
+                let stay = [a, b].iter().all(|p| !self.assigned.contains(p));
+                stay && (is_const(a) != is_const(b) || [a, b].iter().all(|p| is_indexed(body, *p)))
+            };
+            compared(body, &arrays, &mut HashMap::new(), &mut pairs);
         }
         let params = function.arguments();
         let place = |d: &Cursor<'u>| params.iter().position(|p| p == d);
@@ -68,9 +79,26 @@ impl<'u> Lower<'u, '_> {
     }
 }
 
-/// Pairs of parameters from which two pointers come that are compared or subtracted.
+/// Whether what a pointer points to is `const`.
+fn is_const(p: Cursor<'_>) -> bool {
+    p.ty().canonical().pointee().is_const()
+}
+
+/// Whether elements of it are used, as they are of no pointer that stays at the end of an array.
+fn is_indexed<'u>(body: Cursor<'u>, p: Cursor<'u>) -> bool {
+    body.contains(&mut |c| {
+        c.kind() == CXCursor_ArraySubscriptExpr
+            && operands(c)
+                .first()
+                .is_some_and(|base| peeled(*base).referenced() == Some(p))
+    })
+}
+
+/// Pairs of parameters from which two pointers come that are compared or subtracted. Whether two are the same that are
+/// known to be `arrays` of their own is another question (`if (in != out)`).
 fn compared<'u>(
     c: Cursor<'u>,
+    arrays: &dyn Fn(Cursor<'u>, Cursor<'u>) -> bool,
     origins: &mut HashMap<Cursor<'u>, Cursor<'u>>,
     pairs: &mut Vec<(Cursor<'u>, Cursor<'u>)>,
 ) {
@@ -86,7 +114,15 @@ fn compared<'u>(
             binary(c),
             Ok(Binary::Compare(_) | Binary::Arithmetic(Arith::Plain(BinOp::Subtract)))
         );
-        if together && let (Some(a), Some(b)) = (origin(l, origins), origin(r, origins)) {
+        let equality = matches!(binary(c), Ok(Binary::Compare(CmpOp::Eq | CmpOp::Ne)));
+        let two = || {
+            let of = |e| peeled(e).referenced();
+            of(l).zip(of(r)).is_some_and(|(a, b)| arrays(a, b))
+        };
+        if together
+            && !(equality && two())
+            && let (Some(a), Some(b)) = (origin(l, origins), origin(r, origins))
+        {
             pairs.push((a, b));
         }
         if matches!(binary(c), Ok(Binary::Assign))
@@ -97,7 +133,7 @@ fn compared<'u>(
         }
     }
     for child in c.children() {
-        compared(child, origins, pairs);
+        compared(child, arrays, origins, pairs);
     }
 }
 

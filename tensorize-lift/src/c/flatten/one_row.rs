@@ -20,9 +20,14 @@ impl Lower<'_, '_> {
         Err(problem(codes::POINTER_USE, message, at))
     }
 
+    /// Whether it is a place in a table of rows.
+    pub fn is_in_table(&self, p: &Pointer) -> bool {
+        self.flat.tables.contains(&p.target.array)
+    }
+
     /// Whether the text of two offsets says that no rows are between them. (What a pointer variable holds, it does not say.)
     pub fn are_in_one_row(&self, a: &Pointer, b: &Pointer) -> bool {
-        if !self.flat.tables.contains(&a.target.array) {
+        if !self.is_in_table(a) {
             return true;
         }
         let mut hidden = BTreeSet::new();

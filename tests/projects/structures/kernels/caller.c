@@ -226,6 +226,13 @@ int calls_from_c(int which)
         shared_sum(out, 3);
         return out[0] != 7 || out[2] != 19 || shared[0] != b;
     }
+    case 32: {
+        /* into another array, and in place */
+        float a[] = {1, 2, 3}, b[] = {0, 0, 0};
+        louder_copy(a, b, 3);
+        louder_copy(a, a, 2);
+        return b[0] != 2 || b[2] != 6 || a[0] != 2 || a[1] != 4 || a[2] != 3;
+    }
     case 31: {
         /* what is written is one of the pointers that say where to read */
         float a[] = {1, 2, 3, 4};

@@ -2,6 +2,7 @@
 #include "vectors.h"
 #include "tensorize.h"
 #include <stddef.h>
+#include <string.h>
 
 #define CONTENT(v) ((struct on_the_heap *)(v->content))
 
@@ -44,4 +45,11 @@ void brighter(const struct plane *from, struct plane *to)
         float *y = (float *)((char *)to->data + i * to->step);
         for (long j = 0; j < from->width; j++) y[j] = x[j] + 1;
     }
+}
+
+TENSORIZE_KERNEL
+void louder_copy(const float *in, float *out, int n)
+{
+    if (in != out) memcpy(out, in, n * sizeof *in);
+    for (int i = 0; i < n; i++) out[i] *= 2;
 }
