@@ -445,15 +445,19 @@ fn forms(results: Vec<Closed>) -> Vec<Vec<Closed>> {
 }
 
 /// Conditions on the sizes under which the kernel branches less: all branches at once taken the usual way,
-/// then one at a time. Equal sizes are usual, and so are the increments for which nothing special is done.
+/// then one at a time, and in the end those in loops, too. Equal sizes are usual, and so are the increments for which
+/// nothing special is done.
 fn simpler(exec: &mut Executor) -> Vec<Vec<Guard>> {
     /// Each costs an attempt.
     const MOST: usize = 4;
     let (mut usual, mut unusual) = (Vec::new(), Vec::new());
     let mut others = Vec::new();
+    let mut inner = Vec::new();
     let mut splits = std::mem::take(&mut exec.splits);
     splits.dedup();
-    for (c, truth) in splits {
+    let at_top = splits.len();
+    splits.append(&mut exec.inner_splits);
+    for (at, (c, truth)) in splits.into_iter().enumerate() {
         let not = Elem::not(c.clone());
         let (mut yes, mut no) = (exec.as_guards(&c), exec.as_guards(&not));
         let (if_yes, if_no) = (is_nothing(exec, &c), is_nothing(exec, &not));
@@ -468,16 +472,27 @@ fn simpler(exec: &mut Executor) -> Vec<Vec<Guard>> {
         c.visit(&mut |e| equal |= matches!(&**e, Elem::IndexCompare(CmpOp::Eq, ..)));
         let by_yes = if_no.is_some() || if_yes.is_none() && (equal || truth);
         let (first, second) = if by_yes { (yes, no) } else { (no, yes) };
+        if at >= at_top {
+            inner.extend(first.into_iter().flatten());
+            continue;
+        }
         usual.extend(first.iter().flatten().cloned());
         unusual.extend(second.iter().flatten().cloned());
         others.extend(first);
         others.extend(second);
     }
+    let everywhere = match inner.is_empty() {
+        true => vec![],
+        false => [usual.clone(), inner].concat(),
+    };
     let mut all: Vec<Vec<Guard>> = Vec::new();
     for guards in [usual, unusual].into_iter().chain(others) {
         if !guards.is_empty() && !all.contains(&guards) && all.len() < MOST {
             all.push(guards);
         }
+    }
+    if !everywhere.is_empty() && !all.contains(&everywhere) {
+        all.push(everywhere);
     }
     all
 }

@@ -235,9 +235,7 @@ impl Executor<'_, '_> {
                 match &*c {
                     Elem::Const(v) => self.eval(if v.is_true() { t } else { f }, state)?,
                     _ => {
-                        if self.at_top() {
-                            self.splits.push((c.clone(), true));
-                        }
+                        self.note_split(&c, true);
                         let t = self.under(&c, |x| x.eval(t, state))?;
                         let f = self.under(&Elem::not(c.clone()), |x| x.eval(f, state))?;
                         let simpler = larger_or_smaller(&c, &t, &f);

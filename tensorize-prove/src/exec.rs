@@ -102,6 +102,8 @@ pub struct Executor<'c, 's> {
     pub(crate) loosened: Vec<Loosened>,
     /// Conditions outside of loops that went both ways, each with the way that is likely the usual one.
     pub splits: Vec<(ElemRef, bool)>,
+    /// The same of conditions on sizes alone in loops and branches.
+    pub inner_splits: Vec<(ElemRef, bool)>,
     /// Where arrays are known to have been written: for proposers, who may try a round of which the start is unknown.
     pub written: BTreeMap<Sym, Vec<Places>>,
     /// Recorded while checking.
@@ -136,6 +138,7 @@ impl<'c, 's> Executor<'c, 's> {
             tier: Tier::Exact,
             loosened: vec![],
             splits: vec![],
+            inner_splits: vec![],
             written: BTreeMap::new(),
             accesses: vec![],
             hazards: vec![],
@@ -286,8 +289,8 @@ impl<'c, 's> Executor<'c, 's> {
             return self.block(taken, state, top && rest.is_empty());
         }
         let traps = |branch: &[Stmt]| matches!(branch.last(), Some(Stmt::Trap));
-        if self.at_top() && !traps(then) && !traps(otherwise) {
-            self.splits.push((c.clone(), !otherwise.is_empty()));
+        if !traps(then) && !traps(otherwise) {
+            self.note_split(&c, !otherwise.is_empty());
         }
         let not_c = Elem::not(c.clone());
         let yes = self.under(&c, |x| x.block(then, state.clone(), top && rest.is_empty()))?;
@@ -358,6 +361,20 @@ impl<'c, 's> Executor<'c, 's> {
     /// Whether this is no part of a loop or a branch; what follows an early return is neither.
     pub(crate) fn at_top(&self) -> bool {
         self.loops.is_empty() && self.path.len() == self.returns
+    }
+
+    /// Notes a condition that may go both ways, for those who propose.
+    pub(crate) fn note_split(&mut self, condition: &ElemRef, usual: bool) {
+        let split = (condition.clone(), usual);
+        if self.at_top() {
+            self.splits.push(split);
+        } else if self.is_of_sizes(condition) && !self.inner_splits.contains(&split) {
+            self.inner_splits.push(split);
+        }
+    }
+
+    fn is_of_sizes(&self, condition: &ElemRef) -> bool {
+        matches!(&**condition, Elem::IndexCompare(_, a, b) if self.ctx.is_over_params(&(a - b)))
     }
 
     /// Makes a condition on sizes a guard, if it can be one.

@@ -239,6 +239,7 @@ impl Differential {
 
 /// The number of the signal that `abort` sends.
 const SIGABRT: i32 = 6;
+const SIGSEGV: i32 = 11;
 
 pub(super) struct Checker<'a> {
     pub(super) all: &'a Differential,
@@ -388,11 +389,25 @@ impl Checker<'_> {
     }
 
     /// Whether C++'s library has ended a call of the original, as it asked for an element that a vector does not have. (Rows that
-    /// lie in one array have no ends there.) What C++ leaves undefined shows nothing.
-    pub(super) fn is_undefined(&self, call: &Outcome) -> bool {
+    /// lie in one array have no ends there.) What C++ leaves undefined shows nothing. Nor does a call with a null pointer that
+    /// reads at an invalid address: where the kernel has a place, as in `p = x ? x + i : 0` and `x + i` of a null `x`, C has none.
+    pub(super) fn is_undefined(&self, inputs: &Inputs, call: &Outcome) -> bool {
         let source = (self.all.signature(self.kernel.function)).and_then(|s| s.source.as_ref());
-        let is_cpp = source.is_some_and(|s| s.language == Language::Cpp);
-        is_cpp && matches!(call, Outcome::Crashed { signal: SIGABRT })
+        let Some(source) = source else {
+            return false;
+        };
+        let is_null = |leaf: &&Shape| match leaf {
+            Shape::Pointer { given, .. } | Shape::Rows { given, .. } => {
+                let given = given.as_deref().and_then(|g| inputs.scalars.get(g));
+                given.is_some_and(|g| !g.is_true())
+            }
+            _ => false,
+        };
+        match call {
+            Outcome::Crashed { signal: SIGABRT } => source.language == Language::Cpp,
+            Outcome::Crashed { signal: SIGSEGV } => source.leaves().iter().any(is_null),
+            _ => false,
+        }
     }
 
     /// What the original leaves behind, or why it leaves nothing; nothing is said of calls that are undefined, which count as
@@ -404,8 +419,8 @@ impl Checker<'_> {
         let (function, params) = (self.kernel.function, &self.kernel.lifted.params);
         let calls = self.all.outcomes(function, params, inputs, CALL_SECONDS)?;
         let mut results = Vec::new();
-        for call in calls {
-            let undefined = self.is_undefined(&call);
+        for (call, inputs) in calls.into_iter().zip(inputs) {
+            let undefined = self.is_undefined(inputs, &call);
             self.evidence.skipped += usize::from(undefined);
             results.push((!undefined).then(|| call.outputs(params)));
         }

@@ -163,7 +163,7 @@ impl Checker<'_> {
                 Err(Error::Program(why).into())
             }
             Outcome::Crashed { .. } if !is_defined => Ok(None),
-            outcome if self.is_undefined(&outcome) => Ok(None),
+            outcome if self.is_undefined(inputs, &outcome) => Ok(None),
             outcome => match outcome.outputs(params) {
                 Ok(outputs) => Ok(Some(outputs)),
                 Err(why) => Err(self.plain((LOOP, ORIGINAL), inputs, &why)),

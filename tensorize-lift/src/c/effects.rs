@@ -498,6 +498,9 @@ impl<'u> Lower<'u, '_> {
         if c.kind() == CXCursor_CompoundStmt && gives_up(&flattened(&[c])) {
             return Ok(());
         }
+        if c.kind() == CXCursor_CallExpr {
+            self.scan_zeroed(c)?;
+        }
         let member = operands(c)
             .first()
             .map(|&o| peeled(o))

@@ -22,6 +22,7 @@ mod stored;
 mod tag;
 mod unused;
 mod void_member;
+mod zeroed;
 
 pub(super) use apart::returns_reference;
 pub(super) use apart::taken_apart;

@@ -8,8 +8,9 @@ use super::call::helper;
 use super::effects::is_pure;
 use super::expr::{negation, select};
 use super::ffi::{Constant, Cursor};
-use super::lower::{Exit, ExitKind, Lower, Result, is_expression, operands};
+use super::lower::{Exit, ExitKind, Lower, Result, is_expression, operands, peeled};
 use super::operator::{self, Binary};
+use super::types::{self, Ty};
 use clang_sys::*;
 use std::collections::HashSet;
 use tensorize_ir::index::Sym;
@@ -231,8 +232,35 @@ fn is_unknown_call(c: Cursor<'_>, depth: usize) -> bool {
         CXCursor_BinaryOperator if matches!(operator::binary(c), Ok(Binary::Comma)) => {
             operands(c).into_iter().any(|o| is_unknown_call(o, depth))
         }
-        _ => super::call::is_unknown(c) || depth < MAX_DEPTH && is_reporter(c, depth),
+        _ => super::call::is_unknown(c) || sets_up(c) || depth < MAX_DEPTH && is_reporter(c, depth),
     }
+}
+
+/// Whether a call sets up what the file needs (`if (!ready) make_table();`): it gets nothing, gives nothing back, and changes
+/// a number of the file, such as the one which says that this has been done.
+fn sets_up(c: Cursor<'_>) -> bool {
+    let is_number = |d: Cursor<'_>| {
+        let of_file = d
+            .semantic_parent()
+            .is_some_and(|p| p.kind() == CXCursor_TranslationUnit);
+        d.kind() == CXCursor_VarDecl && of_file && types::of(d).as_scalar().is_some()
+    };
+    let changes = |c: Cursor<'_>| {
+        let assigns = match c.kind() {
+            CXCursor_CompoundAssignOperator => true,
+            CXCursor_BinaryOperator => matches!(operator::binary(c), Ok(Binary::Assign)),
+            _ => false,
+        };
+        let to = operands(c).first().and_then(|to| peeled(*to).referenced());
+        assigns && to.is_some_and(is_number)
+    };
+    c.kind() == CXCursor_CallExpr
+        && c.arguments().is_empty()
+        && matches!(types::of(c), Ty::Void)
+        && c.referenced()
+            .filter(|f| f.kind() == CXCursor_FunctionDecl)
+            .and_then(helper)
+            .is_some_and(|f| f.contains(&mut |c| changes(c)))
 }
 
 /// Whether what is called does nothing but give up.

@@ -51,6 +51,9 @@ impl<'u> Lower<'u, '_> {
                 c,
             ));
         };
+        if what == Block::Set && self.zeroed(to, from, bytes)? {
+            return Ok(());
+        }
         let dst = self.pointer(to)?;
         match what {
             Block::Copy | Block::Move => {

@@ -304,7 +304,12 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// A member that is made of nothing: zeros, no elements.
-    fn zero_member(&mut self, object: &Path<'u>, field: Cursor<'u>, at: Cursor<'u>) -> Result<()> {
+    pub(super) fn zero_member(
+        &mut self,
+        object: &Path<'u>,
+        field: Cursor<'u>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
         if let Some(inner) = struct_declaration(field.ty()) {
             if is_constructed(inner) {
                 return Err(unsupported(at));
