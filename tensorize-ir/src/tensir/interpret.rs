@@ -105,9 +105,12 @@ fn once(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
                     let place = address
                         .at(&position)
                         .ok_or_else(|| format!("{view} has no value at {position:?}"))?;
-                    // Which of two values stays is not said, so they have to be the same.
+                    // Which of two values stays is not said, so they have to be the same. (Of zeros, a summary that holds
+                    // over the real numbers does not say which of the two.)
                     let again = !written.insert(place);
-                    if again && buffer.get(place).is_some_and(|first| !first.same(v)) {
+                    let is_zero = |v: Scalar| v.ty.is_float() && v.as_f64() == 0.0;
+                    let alike = |first: Scalar| first.same(v) || is_zero(first) && is_zero(v);
+                    if again && buffer.get(place).is_some_and(|first| !alike(first)) {
                         return Err(format!(
                             "{}[{place}] is stored twice, with different values",
                             view.array

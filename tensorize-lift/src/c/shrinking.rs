@@ -164,6 +164,9 @@ enum Shrinks {
     ToZero(i128),
     /// It loses its lowest bit.
     ByABit,
+    /// What is above so many bits is added to them, as the carries of an Internet checksum are (RFC 1071), until there is
+    /// nothing above.
+    Folds(u32),
 }
 
 impl Shrinks {
@@ -195,6 +198,10 @@ impl Shrinks {
                 let by = constant.filter(|by| *by > 1)?;
                 Some(Shrinks::ToZero(by))
             }
+            BinOp::Add if !a.ty.is_signed() => {
+                let bits = folded(of, by, a.var).or_else(|| folded(by, of, a.var))?;
+                Some(Shrinks::Folds(bits))
+            }
             BinOp::And if !a.ty.is_signed() => {
                 let one_less = |e: &Expr| {
                     let Expr::Binary(op, of, by) = e else {
@@ -221,13 +228,41 @@ impl Shrinks {
     /// How many rounds it takes to bring any number of the type down to `end`, which is no less than zero, or up to zero from
     /// below.
     fn rounds(self, ty: ScalarType, end: i128) -> i128 {
-        let (Shrinks::Down(by) | Shrinks::ToZero(by)) = self else {
-            return ty.bits().into();
-        };
         let far = ty.max_value().max(-ty.min_value());
+        let by = match self {
+            Shrinks::ByABit => return ty.bits().into(),
+            Shrinks::Folds(bits) => {
+                // The low bits are at most all ones. From one more than that, it is one round.
+                let low = (1 << bits) - 1;
+                let left = std::iter::successors(Some(far), |n| Some(low + (n >> bits)));
+                return left.take_while(|n| *n > low + 1).count() as i128 + 1;
+            }
+            Shrinks::Down(by) | Shrinks::ToZero(by) => by,
+        };
         let left = std::iter::successors(Some(far), |n| Some(n / by));
         left.take_while(|n| *n > end).count() as i128
     }
+}
+
+/// The number of bits of which `low` is the variable's, if `high` is what is above them.
+fn folded(low: &Expr, high: &Expr, var: &Sym) -> Option<u32> {
+    let (Expr::Binary(BinOp::And, x, mask), Some((y, by))) = (low, shifted(high)) else {
+        return None;
+    };
+    let all_ones = matches!(**mask, Expr::Const(v) if v.as_int() == (1 << by) - 1);
+    (all_ones && widened(x, var) && widened(y, var)).then_some(by)
+}
+
+/// `x >> by`
+fn shifted(e: &Expr) -> Option<(&Expr, u32)> {
+    let Expr::Binary(BinOp::ShiftRightLogical | BinOp::ShiftRightArithmetic, x, by) = e else {
+        return None;
+    };
+    let Expr::Const(by) = **by else {
+        return None;
+    };
+    let by = u32::try_from(by.as_int()).ok()?;
+    (1..x.ty().bits()).contains(&by).then_some((&**x, by))
 }
 
 /// Whether `e` is the variable, in a type that has all its values.
@@ -259,6 +294,20 @@ fn above(op: CmpOp, a: &Expr, b: &Expr, of: &Assigned, shrinks: Shrinks) -> Opti
         Expr::Const(v) if v.ty.is_int() => Some(v.as_int()),
         _ => None,
     };
+    if let Shrinks::Folds(bits) = shrinks {
+        let low = (1 << bits) - 1;
+        let end = match op {
+            // `x >> 16`
+            CmpOp::Ne => {
+                let above = shifted(a).filter(|(x, by)| *by >= bits && widened(x, of.var));
+                return (bound == Some(0) && above.is_some()).then_some(low);
+            }
+            CmpOp::Gt => bound?,
+            CmpOp::Ge => bound? - 1,
+            _ => return None,
+        };
+        return (widened(a, of.var) && end >= low).then_some(end);
+    }
     let comes_to_zero = !of.ty.is_signed() || matches!(shrinks, Shrinks::ToZero(_));
     let end = match op {
         CmpOp::Ne => {
@@ -283,5 +332,34 @@ fn is_zero_with(e: &Expr, var: &Sym) -> bool {
             is_zero_with(a, var)
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_number_takes_more_rounds_to_fold() {
+        for (ty, bits) in [
+            (ScalarType::U8, 1),
+            (ScalarType::U8, 4),
+            (ScalarType::U8, 7),
+            (ScalarType::U16, 3),
+            (ScalarType::U16, 8),
+            (ScalarType::U16, 15),
+        ] {
+            let low = (1 << bits) - 1;
+            let rounds = |v: i128| {
+                let steps = std::iter::successors(Some(v), |v| Some((v & low) + (v >> bits)));
+                steps.take_while(|v| *v > low).count() as i128
+            };
+            let most = (0..=ty.max_value()).map(rounds).max().unwrap();
+            let said = Shrinks::Folds(bits).rounds(ty, low);
+            assert!(
+                (most..=most + 1).contains(&said),
+                "{ty} {bits}: {most} {said}"
+            );
+        }
     }
 }
