@@ -14,11 +14,12 @@ use crate::loops::Oracle;
 use crate::loosened::Loosened;
 use crate::overflow::{Defined, is_usable, may_overflow};
 use crate::slices::IndexArithmetic;
+use crate::work::work;
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::{Expr, Function, Len, Overflow, Param, Stmt, Visited, visit};
+use tensorize_ir::loopir::{Expr, Function, Len, Overflow, Param, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 
 /// Places of an array: counters with their extents, and an index.
@@ -592,24 +593,4 @@ fn merge_effects(c: &ElemRef, yes: &[Effect], no: &[Effect]) -> Vec<Effect> {
             .chain(no.iter().map(|e| e.under(&not_c)))
             .collect()
     })
-}
-
-/// What statements do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Work {
-    Nothing,
-    Stores,
-    Loops,
-}
-
-fn work(stmts: &[Stmt]) -> Work {
-    let mut most = Work::Nothing;
-    visit(stmts, &mut |v| {
-        most = most.max(match v {
-            Visited::Stmt(Stmt::Loop(_)) => Work::Loops,
-            Visited::Stmt(Stmt::Store { .. }) => Work::Stores,
-            _ => Work::Nothing,
-        });
-    });
-    most
 }

@@ -62,6 +62,7 @@ pub mod status;
 mod theory;
 mod trap;
 mod turns;
+mod work;
 
 /// What a proof of a kernel gives.
 #[derive(Clone, Debug, PartialEq)]

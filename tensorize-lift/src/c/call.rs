@@ -40,9 +40,15 @@ pub(super) fn writes_memory(call: Cursor<'_>) -> bool {
     if let Some(writes) = simd::writes_memory(call) {
         return writes;
     }
-    !call
-        .referenced()
-        .is_some_and(|f| math::is_known(&f.spelling()) || super::complex::is_known(f))
+    !call.referenced().is_some_and(|f| {
+        let name = f.spelling();
+        math::is_known(&name) || is_hint(&name) || super::complex::is_known(f)
+    })
+}
+
+/// Whether a function does nothing but tell the processor what comes.
+fn is_hint(name: &str) -> bool {
+    name == "__builtin_prefetch"
 }
 
 /// Why a call in this expression is refused wherever it stands, as nobody knows what the function does.
@@ -154,6 +160,9 @@ impl<'u> Lower<'u, '_> {
         }
         if super::scratch::frees(&name) {
             return self.freed(c).map(|()| None);
+        }
+        if is_hint(&name) && c.arguments().into_iter().all(super::effects::is_pure) {
+            return Ok(None);
         }
         if math::is_known(&name) {
             return self.math_call(c, &name).map(Some);

@@ -6,7 +6,7 @@ mod touched;
 use super::early_return::flattened;
 use super::ffi::Cursor;
 use super::flatten::is_reached;
-use super::jump::{ends_program, gives_up};
+use super::jump::{ends_program, gives_up_or_is_refused};
 use super::lower::{Lower, Result, operands, peeled, problem};
 use super::operator::{self, Binary, Unary};
 use super::types::{self, Ty};
@@ -495,7 +495,7 @@ impl<'u> Lower<'u, '_> {
     /// address is taken.
     pub fn scan_variables(&mut self, c: Cursor<'u>) -> Result<()> {
         // Whoever gets there is refused, or is the original.
-        if c.kind() == CXCursor_CompoundStmt && gives_up(&flattened(&[c])) {
+        if c.kind() == CXCursor_CompoundStmt && gives_up_or_is_refused(&flattened(&[c])) {
             return Ok(());
         }
         if c.kind() == CXCursor_CallExpr {

@@ -173,15 +173,20 @@ fn is_end(function: Cursor<'_>) -> bool {
 /// reports a bad argument; or reports something, of which no arrays are part, and goes on. Then it is of no interest what
 /// else it does: it is left to the original.
 pub(super) fn gives_up(stmts: &[Cursor<'_>]) -> bool {
-    gives_up_within(stmts, 0)
+    gives_up_by(stmts, &|c| sets_up(c) || calls_unknown(c, 0))
 }
 
-fn gives_up_within(stmts: &[Cursor<'_>], depth: usize) -> bool {
+/// The same, if what it calls is refused wherever it stands.
+pub(super) fn gives_up_or_is_refused(stmts: &[Cursor<'_>]) -> bool {
+    gives_up_by(stmts, &|c| calls_unknown(c, 0))
+}
+
+fn gives_up_by(stmts: &[Cursor<'_>], leaves_to_original: &dyn Fn(Cursor<'_>) -> bool) -> bool {
     let Some((last, before)) = stmts.split_last() else {
         return false;
     };
     let stays = |s: &Cursor<'_>| leaves(*s) == Leaves::default() && !has_label(*s);
-    let is_unknown = |s: &Cursor<'_>| is_unknown_call(*s, depth);
+    let is_unknown = |s: &Cursor<'_>| is_call(*s, leaves_to_original);
     let before_all_stay = before.iter().all(stays);
     match last.kind() {
         CXCursor_ReturnStmt => {
@@ -224,16 +229,30 @@ fn loops(c: Cursor<'_>) -> usize {
     usize::from(is_loop) + operands(c).into_iter().map(loops).sum::<usize>()
 }
 
-fn is_unknown_call(c: Cursor<'_>, depth: usize) -> bool {
+/// Whether a statement is such a call, whatever becomes of what it gives back.
+fn is_call(c: Cursor<'_>, such: &dyn Fn(Cursor<'_>) -> bool) -> bool {
     match c.kind() {
         CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr => {
-            matches!(operands(c)[..], [inner] if is_unknown_call(inner, depth))
+            matches!(operands(c)[..], [inner] if is_call(inner, such))
         }
         CXCursor_BinaryOperator if matches!(operator::binary(c), Ok(Binary::Comma)) => {
-            operands(c).into_iter().any(|o| is_unknown_call(o, depth))
+            operands(c).into_iter().any(|o| is_call(o, such))
         }
-        _ => super::call::is_unknown(c) || sets_up(c) || depth < MAX_DEPTH && is_reporter(c, depth),
+        _ => such(c),
     }
+}
+
+/// Whether it calls what nobody knows, or a function that does nothing but that and give up.
+fn calls_unknown(c: Cursor<'_>, depth: usize) -> bool {
+    let reports = || {
+        let called = c.referenced().filter(|_| c.kind() == CXCursor_CallExpr);
+        let body = called.and_then(helper).and_then(super::source::body);
+        body.is_some_and(|b| {
+            let stmts = super::early_return::flattened(&[b]);
+            gives_up_by(&stmts, &|c| calls_unknown(c, depth + 1))
+        })
+    };
+    super::call::is_unknown(c) || depth < MAX_DEPTH && reports()
 }
 
 /// Whether a call sets up what the file needs (`if (!ready) make_table();`): it gets nothing, gives nothing back, and changes
@@ -261,13 +280,6 @@ fn sets_up(c: Cursor<'_>) -> bool {
             .filter(|f| f.kind() == CXCursor_FunctionDecl)
             .and_then(helper)
             .is_some_and(|f| f.contains(&mut |c| changes(c)))
-}
-
-/// Whether what is called does nothing but give up.
-fn is_reporter(c: Cursor<'_>, depth: usize) -> bool {
-    let called = c.referenced().filter(|_| c.kind() == CXCursor_CallExpr);
-    let body = called.and_then(helper).and_then(super::source::body);
-    body.is_some_and(|b| gives_up_within(&super::early_return::flattened(&[b]), depth + 1))
 }
 
 fn has_label(c: Cursor<'_>) -> bool {

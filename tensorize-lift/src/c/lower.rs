@@ -11,7 +11,7 @@ use super::{Problem, Span, codes};
 use clang_sys::*;
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Function, Len, LocalArray, Param, Stmt};
+use tensorize_ir::loopir::{Expr, Function, Len, LocalArray, Stmt};
 use tensorize_ir::op::{self, BinOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::signature::Shape;
@@ -437,30 +437,7 @@ impl<'u, 's> Lower<'u, 's> {
         super::scalars::replace(&mut lower.arrays, ret.is_some(), &mut body);
         lower.name_shapes(&mut body);
         let (params, described) = lower.flat_signature(result)?;
-        for p in &params {
-            // A cast can take `const` away, and callers go by the type.
-            if let Param::Array {
-                name,
-                is_const: true,
-                ..
-            } = p
-                && lower.written.contains(name)
-            {
-                let mut message = format!("what '{name}' points to is const, and is written to");
-                if let Some(end) = lower.end_of(name) {
-                    message += &format!(
-                        ": '{end}' is compared with it, and so taken for a pointer into the same array"
-                    );
-                }
-                return Err(problem(codes::POINTER_USE, message, f));
-            }
-        }
-        let is_array = |name: &Sym| {
-            (params.iter()).any(|p| matches!(p, Param::Array { name: n, .. } if n == name))
-        };
-        if !(lower.apart.iter()).all(|(a, b)| is_array(a) && is_array(b)) {
-            return Err(problem(codes::POINTER_BASE, super::pointer::COMPARED, f));
-        }
+        lower.check_arrays(&params, f)?;
         let mut function = Function {
             name: name.into(),
             params,

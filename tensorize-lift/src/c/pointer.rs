@@ -4,6 +4,7 @@ mod assigned;
 mod bytes;
 mod in_bytes;
 mod of_void;
+mod two_arrays;
 
 pub(super) use assigned::moved_away;
 pub(super) use in_bytes::moved_in_bytes;
@@ -21,10 +22,7 @@ use super::types::{self, Ty};
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::op::{BinOp, CmpOp};
-use tensorize_ir::scalar::{Scalar, ScalarType};
-
-/// What is said of such pointers.
-pub(super) const COMPARED: &str = "pointers into two arrays are compared";
+use tensorize_ir::scalar::ScalarType;
 
 impl<'u> Lower<'u, '_> {
     /// The value of an expression of pointer or array type.
@@ -443,27 +441,6 @@ impl<'u> Lower<'u, '_> {
         }
         self.flat.compares_rows |= !self.are_in_one_row(&a, &b);
         Ok(Expr::compare(op, a.offset, b.offset))
-    }
-
-    /// `in == out`, of the beginnings of two arrays: no, as long as they lie apart, which each call is asked.
-    fn are_two_arrays(
-        &mut self,
-        c: Cursor<'u>,
-        op: CmpOp,
-        a: &Pointer,
-        b: &Pointer,
-    ) -> Result<Expr> {
-        let is_begin =
-            |p: &Pointer| matches!(&p.offset, Expr::Const(v) if v.ty.is_int() && v.as_int() == 0);
-        let in_table = self.is_in_table(a) || self.is_in_table(b);
-        if !matches!(op, CmpOp::Eq | CmpOp::Ne) || !is_begin(a) || !is_begin(b) || in_table {
-            return Err(problem(codes::POINTER_BASE, COMPARED, c));
-        }
-        let pair = (a.target.array.clone(), b.target.array.clone());
-        if !self.apart.contains(&pair) {
-            self.apart.push(pair);
-        }
-        Ok(Expr::Const(Scalar::bool(op == CmpOp::Ne)))
     }
 
     /// `p - q`, in elements.
