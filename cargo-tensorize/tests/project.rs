@@ -103,6 +103,44 @@ fn a_changed_kernel_is_out_of_date_and_a_removed_one_goes() {
 }
 
 #[test]
+fn a_kernel_of_an_included_file_is_on_the_line_that_includes_it() {
+    let source = |by: i32| {
+        format!(
+            "#include \"tensorize.h\"\nint named(int a, int b) {{ return a + {by} * b; }}\n\
+             #define NAME add_one\n#include \"part.c\"\n"
+        )
+    };
+    let p = project(&source(1));
+    let part = "\n\n\n\n\n\nTENSORIZE_KERNEL\n\
+                void NAME(int *a, int n) { for (int i = 0; i < n; i++) a[i] += 1; }\n";
+    write(p.path(), "c/part.c", part);
+    let place = |args: &[&str]| {
+        let out = tensorize(p.path(), args);
+        let lines = String::from_utf8(out.stdout.clone()).unwrap();
+        let mut lines = lines
+            .lines()
+            .map(|l| serde_json::from_str::<Value>(l).unwrap());
+        let found = lines.find(|l| l["name"] == "add_one");
+        let found = found.unwrap_or_else(|| panic!("{out:?}"));
+        assert_eq!(found["status"], "proven", "{found}");
+        (
+            found["file"].as_str().unwrap().to_owned(),
+            found["line"].as_u64().unwrap(),
+        )
+    };
+    let here = ("c/k.c".to_owned(), 4);
+    assert_eq!(place(&[]), here, "proven");
+    assert_eq!(place(&[]), here, "stored, and its file not read");
+    assert_eq!(
+        place(&["check", "--locked", "--offline"]),
+        here,
+        "stored, at the gate"
+    );
+    write(p.path(), "c/k.c", &source(2));
+    assert_eq!(place(&[]), here, "stored, and its file read for another");
+}
+
+#[test]
 fn an_unsupported_kernel_is_recorded_and_the_others_go_on() {
     let p = project(&KERNELS.replace("return 2 * x;", "static int y; y += x; return y;"));
     let out = tensorize(p.path(), &[]);

@@ -106,6 +106,24 @@ fn one_edited_kernel_is_proven_again_and_the_other_is_not() {
 }
 
 #[test]
+fn a_kernel_of_an_included_file_is_proven_again_only_where_that_changes() {
+    let source = format!("{KERNELS}#define NAME add_one\n#include \"part.c\"\n");
+    let part =
+        "TENSORIZE_KERNEL\nvoid NAME(int *a, int n) { for (int i = 0; i < n; i++) a[i] += 1; }\n";
+    let p = project(&source);
+    write(p.path(), "c/part.c", part);
+    let watch = Watch::start(p.path(), &[]);
+    assert_eq!(watch.until("add_one", "proven").proved, 3);
+    // The line that includes it is another one.
+    write(p.path(), "c/k.c", &format!("\n\n{source}"));
+    let said = watch.until("add_one", "proven");
+    assert_eq!((said.proved, said.kernels.len()), (0, 3), "{said:?}");
+    write(p.path(), "c/part.c", &part.replace("+= 1", "+= 2"));
+    let said = watch.until("add_one", "proven");
+    assert_eq!((said.proved, said.kernels.len()), (1, 1), "{said:?}");
+}
+
+#[test]
 fn what_is_stored_is_not_proven_again() {
     let p = project(KERNELS);
     assert_eq!(common::code(&tensorize(p.path(), &[])), 0);

@@ -19,13 +19,10 @@ fn functions(files: &[(&str, &str)], args: &[&str]) -> (tempfile::TempDir, Vec<P
 /// Name, line in the parsed file, the file where it is written and the line there.
 fn places(found: &[Parsed]) -> Vec<(&str, u32, String, u32)> {
     let file_name = |p: &Path| p.file_name().unwrap().to_string_lossy().into_owned();
-    let place = |p: &'_ Parsed| (p.line, file_name(&p.span.file), p.span.line);
-    found
-        .iter()
-        .map(|p| {
-            let (line, file, there) = place(p);
-            (p.name.as_str(), line, file, there)
-        })
+    let place = |p: &Parsed| (p.line, file_name(&p.span.file), p.span.line);
+    let places = found.iter().map(|p| (p.name.as_str(), place(p)));
+    places
+        .map(|(name, (line, file, there))| (name, line, file, there))
         .collect()
 }
 

@@ -319,9 +319,9 @@ impl<'c, 's> Executor<'c, 's> {
                 } else {
                     (otherwise, then)
                 };
-                let does_less = work(early) < work(other).max(work(rest));
+                let does_less = || work(early) < work(other).max(work(rest));
                 let outside = self.loops.is_empty() && self.path.is_empty();
-                if does_less && outside && self.guard_against(stays) {
+                if outside && does_less() && self.guard_against(stays) {
                     return Ok(if returns_if { no } else { yes });
                 }
                 if !top {

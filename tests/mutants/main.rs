@@ -179,7 +179,8 @@ fn difference(
         shrink_runs: 200,
         ..Comparison::default()
     };
-    let mut other = |inputs: &tensorize_ir::memory::Inputs| tensir::interpret(summary, inputs);
+    let mut other =
+        |inputs: &tensorize_ir::memory::Inputs| tensir::interpret_at(proof.tier, summary, inputs);
     let small = spec.exhaustive(Limits {
         per_size: 50,
         // Over the real numbers, nothing is said of infinities and NaN.

@@ -241,8 +241,8 @@ fn one_package(
         {
             let saved = store.save(&entry.record, &entry.sources);
             written = written.and(saved.map(|_| ()).map_err(|e| cannot_write(&e)));
-            let span = &f.job.parsed.span;
-            let mut report = stored::report(&entry.record, f.job.source.file.clone(), span.line);
+            let Job { source, parsed, .. } = &f.job;
+            let mut report = stored::report(&entry.record, source.file.clone(), parsed.line);
             report.cached = true;
             reports.push(Some(report));
         } else {

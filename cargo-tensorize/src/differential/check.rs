@@ -9,7 +9,7 @@ use tensorize_ir::guard::Tier;
 use tensorize_ir::inputs::{Case, Palette, Spec};
 use tensorize_ir::loopir::interp::{Program, Stop};
 use tensorize_ir::memory::{Inputs, Outputs};
-use tensorize_ir::signature::{Language, Shape};
+use tensorize_ir::signature::{Language, Shape, Source};
 use tensorize_ir::{loopir, tensir};
 use tensorize_prove::Proof;
 
@@ -239,6 +239,7 @@ impl Differential {
 
 /// The number of the signal that `abort` sends.
 const SIGABRT: i32 = 6;
+/// The number of the signal that an invalid address brings.
 const SIGSEGV: i32 = 11;
 
 pub(super) struct Checker<'a> {
@@ -328,7 +329,9 @@ impl Checker<'_> {
         if self.needs_null(&inputs, how) {
             return Ok(Err(Skip::Undefined));
         }
-        let mut interpreted = |inputs: &Inputs| tensir::interpret(self.kernel.summary, inputs);
+        let tier = self.kernel.proof.tier;
+        let mut interpreted =
+            |inputs: &Inputs| tensir::interpret_at(tier, self.kernel.summary, inputs);
         let summary = match interpreted(&inputs) {
             Ok(outputs) => outputs,
             Err(why) => {
@@ -355,23 +358,33 @@ impl Checker<'_> {
 
     /// Whether the loop touches an element behind a null pointer.
     fn needs_null(&self, inputs: &Inputs, how: &Comparison) -> bool {
-        let source = (self.all.signature(self.kernel.function)).and_then(|s| s.source.as_ref());
-        let shapes = source.iter().flat_map(|s| s.given());
         let mut without = inputs.clone();
-        for leaf in shapes.flat_map(Shape::leaves) {
+        for array in self.null_pointers(inputs) {
+            if let Some(b) = without.arrays.get_mut(array) {
+                b.data.clear();
+            }
+        }
+        without != *inputs && self.program.run(&mut without, how.limit_steps).is_err()
+    }
+
+    fn source(&self) -> Option<&Source> {
+        (self.all.signature(self.kernel.function)).and_then(|s| s.source.as_ref())
+    }
+
+    /// The arrays to which a call with these inputs has null pointers.
+    fn null_pointers<'i>(&'i self, inputs: &'i Inputs) -> impl Iterator<Item = &'i str> {
+        let shapes = self.source().into_iter().flat_map(|s| s.given());
+        shapes.flat_map(Shape::leaves).filter_map(|leaf| {
             let (Shape::Pointer { to, given: Some(g) }
             | Shape::Rows {
                 to, given: Some(g), ..
             }) = leaf
             else {
-                continue;
+                return None;
             };
             let is_null = inputs.scalars.get(g.as_str()).is_some_and(|v| !v.is_true());
-            if let (true, Some(b)) = (is_null, without.arrays.get_mut(to.as_str())) {
-                b.data.clear();
-            }
-        }
-        without != *inputs && self.program.run(&mut without, how.limit_steps).is_err()
+            is_null.then_some(to.as_str())
+        })
     }
 
     /// Ours, that is, and not the input's: the proof says which elements are touched.
@@ -392,20 +405,11 @@ impl Checker<'_> {
     /// lie in one array have no ends there.) What C++ leaves undefined shows nothing. Nor does a call with a null pointer that
     /// reads at an invalid address: where the kernel has a place, as in `p = x ? x + i : 0` and `x + i` of a null `x`, C has none.
     pub(super) fn is_undefined(&self, inputs: &Inputs, call: &Outcome) -> bool {
-        let source = (self.all.signature(self.kernel.function)).and_then(|s| s.source.as_ref());
-        let Some(source) = source else {
-            return false;
-        };
-        let is_null = |leaf: &&Shape| match leaf {
-            Shape::Pointer { given, .. } | Shape::Rows { given, .. } => {
-                let given = given.as_deref().and_then(|g| inputs.scalars.get(g));
-                given.is_some_and(|g| !g.is_true())
-            }
-            _ => false,
-        };
         match call {
-            Outcome::Crashed { signal: SIGABRT } => source.language == Language::Cpp,
-            Outcome::Crashed { signal: SIGSEGV } => source.leaves().iter().any(is_null),
+            Outcome::Crashed { signal: SIGABRT } => {
+                self.source().is_some_and(|s| s.language == Language::Cpp)
+            }
+            Outcome::Crashed { signal: SIGSEGV } => self.null_pointers(inputs).next().is_some(),
             _ => false,
         }
     }

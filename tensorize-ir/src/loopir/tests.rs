@@ -71,6 +71,22 @@ fn every_construct_reads_back() {
 }
 
 #[test]
+fn arrays_that_are_apart_read_back() {
+    let f = round_trips("void f(i32 *x, i32 *y, i32 *z) fused apart x, y apart z, y { x[0] = 1; }");
+    assert_eq!(
+        f.apart,
+        [("x".into(), "y".into()), ("z".into(), "y".into())]
+    );
+    for text in [
+        "void f(i32 *x, i32 n) apart x, n { x[0] = 1; }",
+        "void f(i32 *x) apart x, t { local i32 t[1]; x[0] = 1; }",
+    ] {
+        let error = text.parse::<Function>().unwrap_err().message;
+        assert!(error.contains("no array parameter"), "{text}: {error}");
+    }
+}
+
+#[test]
 fn a_local_array_is_as_long_as_the_arguments_say() {
     let f = round_trips(
         "void f(i32 n, i32 *x) wraps { local i32 t[of (i64)n + 1]; local i32 u[]; local i32 v[4]; local i32 w[of 4]; t[n] = n; x[0] = t[n]; t[n + x[1]] = 3; }",

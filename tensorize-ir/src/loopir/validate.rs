@@ -38,6 +38,13 @@ impl Function {
                 }
             }
         }
+        for name in self.apart.iter().flat_map(|(a, b)| [a, b]) {
+            if !v.arrays.contains_key(name) {
+                return Err(format!(
+                    "'{name}', which is said to be apart, is no array parameter"
+                ));
+            }
+        }
         for a in &self.arrays {
             if let Some(init) = &a.init
                 && (Some(init.len()) != a.len.fixed() || init.iter().any(|s| s.ty != a.elem))

@@ -5,6 +5,7 @@ use super::{
     Function, Node, NodeId, Op, Output, Reducer, Rounds, View, arg_reduce, dim, dim_number, scan,
 };
 use crate::element::{Elem, ElemRef, Evaluator};
+use crate::guard::Tier;
 use crate::index::{Atom, Fresh, Idx, Sym};
 use crate::loopir::Param;
 use crate::memory::{Buffer, Inputs, Outputs};
@@ -27,8 +28,14 @@ const MAX_ELEMENTS: usize = 1 << 26;
 
 /// Runs a function: what its arrays hold afterwards, and what it returns.
 pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
+    interpret_at(Tier::Exact, function, inputs)
+}
+
+/// The same of a summary that holds at a tier. What is stored twice in one place has to be the same number; over the real
+/// numbers, both zeros are.
+pub fn interpret_at(tier: Tier, function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
     let Some(rounds) = &function.rounds else {
-        return once(function, inputs);
+        return once(tier, function, inputs);
     };
     function.verify().map_err(|e| e.to_string())?;
     check_inputs(function, inputs)?;
@@ -46,7 +53,7 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
         let zeros = Buffer::zeros(state.elem, len);
         inputs.arrays.insert(state.name.clone(), zeros);
     }
-    in_rounds(rounds, &function.innermost(), &mut inputs)?;
+    in_rounds(tier, rounds, &function.innermost(), &mut inputs)?;
     let mut returned = None;
     for state in &function.state {
         let last = inputs.arrays.remove(&state.name);
@@ -61,19 +68,24 @@ pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String
 }
 
 /// Does all rounds, each on what the one before has left in the arrays.
-fn in_rounds(rounds: &Rounds, innermost: &Function, inputs: &mut Inputs) -> Result<(), String> {
+fn in_rounds(
+    tier: Tier,
+    rounds: &Rounds,
+    innermost: &Function,
+    inputs: &mut Inputs,
+) -> Result<(), String> {
     for k in 0..size(&rounds.trip, inputs)? {
         let number = Scalar::int(Rounds::COUNTER, k);
         inputs.scalars.insert(rounds.counter.clone(), number);
         match &rounds.inner {
-            Some(inner) => in_rounds(inner, innermost, inputs)?,
-            None => inputs.arrays = once(innermost, inputs)?.arrays,
+            Some(inner) => in_rounds(tier, inner, innermost, inputs)?,
+            None => inputs.arrays = once(tier, innermost, inputs)?.arrays,
         }
     }
     Ok(())
 }
 
-fn once(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
+fn once(tier: Tier, function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
     let values = evaluate(function, inputs)?;
     let mut outputs = Outputs {
         arrays: inputs.arrays.clone(),
@@ -105,11 +117,12 @@ fn once(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
                     let place = address
                         .at(&position)
                         .ok_or_else(|| format!("{view} has no value at {position:?}"))?;
-                    // Which of two values stays is not said, so they have to be the same. (Of zeros, a summary that holds
-                    // over the real numbers does not say which of the two.)
+                    // Which of two values stays is not said, so they have to be the same.
                     let again = !written.insert(place);
                     let is_zero = |v: Scalar| v.ty.is_float() && v.as_f64() == 0.0;
-                    let alike = |first: Scalar| first.same(v) || is_zero(first) && is_zero(v);
+                    let alike = |first: Scalar| {
+                        first.same(v) || tier == Tier::Real && is_zero(first) && is_zero(v)
+                    };
                     if again && buffer.get(place).is_some_and(|first| !alike(first)) {
                         return Err(format!(
                             "{}[{place}] is stored twice, with different values",

@@ -57,7 +57,7 @@ pub(super) struct Included {
     pub file: PathBuf,
     /// The line of the parsed file that brings it, maybe by way of others.
     pub line: u32,
-    pub text: String,
+    raw: CXFile,
 }
 
 /// A place in a file.
@@ -205,28 +205,34 @@ impl Unit {
         let mut found: Vec<(CXFile, CXSourceLocation)> = Vec::new();
         // Safety: the unit is alive, and `note` has what it expects.
         unsafe { (api().clang_getInclusions)(self.tu, note, (&raw mut found).cast()) };
-        let read = |(file, from): (CXFile, CXSourceLocation)| {
-            let mut size = 0;
-            // Safety: the file is one of the unit's; what it holds lives as long as the unit.
-            let bytes = unsafe {
+        let of_project = |(file, from): (CXFile, CXSourceLocation)| {
+            // Safety: the file is one of the unit's.
+            let (is_system, name) = unsafe {
                 let start = (api().clang_getLocation)(self.tu, file, 1, 1);
-                if (api().clang_Location_isInSystemHeader)(start) != 0 {
-                    return None;
-                }
-                let text = (api().clang_getFileContents)(self.tu, file, &mut size);
-                match text.is_null() {
-                    true => &[],
-                    false => std::slice::from_raw_parts(text.cast::<u8>(), size),
-                }
+                let is_system = (api().clang_Location_isInSystemHeader)(start) != 0;
+                (is_system, string((api().clang_getFileName)(file)))
             };
-            Some(Included {
-                // Safety: as above.
-                file: string(unsafe { (api().clang_getFileName)(file) }).into(),
+            (!is_system).then(|| Included {
+                file: name.into(),
                 line: place(from).map_or(1, |p| p.line),
-                text: String::from_utf8_lossy(bytes).into_owned(),
+                raw: file,
             })
         };
-        found.into_iter().filter_map(read).collect()
+        found.into_iter().filter_map(of_project).collect()
+    }
+
+    /// What stands in one of these files.
+    pub fn text_of(&self, included: &Included) -> String {
+        let mut size = 0;
+        // Safety: the file is one of the unit's; what it holds lives as long as the unit.
+        let bytes = unsafe {
+            let text = (api().clang_getFileContents)(self.tu, included.raw, &mut size);
+            match text.is_null() {
+                true => &[],
+                false => std::slice::from_raw_parts(text.cast::<u8>(), size),
+            }
+        };
+        String::from_utf8_lossy(bytes).into_owned()
     }
 
     fn cursor(&self, raw: CXCursor) -> Cursor<'_> {

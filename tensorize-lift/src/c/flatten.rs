@@ -120,6 +120,11 @@ impl Owner {
 /// A struct: whose it is, and the fields on the way to it.
 pub(super) type Path<'u> = (Owner, Vec<Cursor<'u>>);
 
+/// A member of a struct.
+fn within<'u>(object: &Path<'u>, field: Cursor<'u>) -> Path<'u> {
+    (object.0, [&object.1[..], &[field]].concat())
+}
+
 /// A parameter of the source, or a variable of its file.
 struct Root<'u> {
     name: String,

@@ -69,7 +69,7 @@ pub(super) fn leaves(c: Cursor<'_>) -> Leaves {
             let gotos = l.gotos && super::goto::leads_out(c);
             Leaves { gotos, ..l }
         }
-        CXCursor_ForStmt | CXCursor_WhileStmt | CXCursor_DoStmt => Leaves {
+        kind if is_loop(kind) => Leaves {
             breaks: false,
             continues: false,
             ..inside()
@@ -219,14 +219,18 @@ fn takes_no_array(c: Cursor<'_>) -> bool {
     }
 }
 
+/// Whether a statement is a loop.
+pub(super) fn is_loop(kind: CXCursorKind) -> bool {
+    matches!(
+        kind,
+        CXCursor_ForStmt | CXCursor_WhileStmt | CXCursor_DoStmt | CXCursor_CXXForRangeStmt
+    )
+}
+
 /// How many loops there are.
 fn loops(c: Cursor<'_>) -> usize {
-    let is_loop = match c.kind() {
-        CXCursor_ForStmt | CXCursor_WhileStmt | CXCursor_CXXForRangeStmt => true,
-        CXCursor_DoStmt => run_once(c).is_none(),
-        _ => false,
-    };
-    usize::from(is_loop) + operands(c).into_iter().map(loops).sum::<usize>()
+    let repeats = is_loop(c.kind()) && run_once(c).is_none();
+    usize::from(repeats) + operands(c).into_iter().map(loops).sum::<usize>()
 }
 
 /// Whether a statement is such a call, whatever becomes of what it gives back.

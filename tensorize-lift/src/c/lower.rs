@@ -437,7 +437,8 @@ impl<'u, 's> Lower<'u, 's> {
         super::scalars::replace(&mut lower.arrays, ret.is_some(), &mut body);
         lower.name_shapes(&mut body);
         let (params, described) = lower.flat_signature(result)?;
-        lower.check_arrays(&params, f)?;
+        lower.check_const(&params, f)?;
+        lower.check_two_arrays(&params, f)?;
         let mut function = Function {
             name: name.into(),
             params,

@@ -8,6 +8,24 @@ use clang_sys::*;
 use tensorize_ir::loopir::Param;
 
 impl<'u> Lower<'u, '_> {
+    /// Refuses to write to what is `const`: a cast can take that away, and callers go by the type.
+    pub fn check_const(&self, params: &[Param], f: Cursor<'u>) -> Result<()> {
+        let is_written = |p: &&Param| match p {
+            Param::Array { name, is_const, .. } => *is_const && self.written.contains(name),
+            Param::Scalar { .. } => false,
+        };
+        let Some(name) = params.iter().find(is_written).map(Param::name) else {
+            return Ok(());
+        };
+        let mut message = format!("what '{name}' points to is const, and is written to");
+        if let Some(end) = self.end_of(name) {
+            message += &format!(
+                ": '{end}' is compared with it, and so taken for a pointer into the same array"
+            );
+        }
+        Err(problem(codes::POINTER_USE, message, f))
+    }
+
     /// Declares the parameter with this number.
     pub fn parameter(&mut self, i: usize, p: Cursor<'u>) -> Result<()> {
         let mut spelled = p.spelling();

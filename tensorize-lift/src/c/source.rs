@@ -6,7 +6,7 @@ use super::simd;
 use super::types::{self, Ty};
 use super::{CParam, Parsed, Problem, Signature, bounds, codes, cpp, flags, openmp, pragmas};
 use clang_sys::*;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use tensorize_ir::loopir::{Function, Overflow, Param};
 use tensorize_ir::signature;
@@ -61,8 +61,9 @@ impl<'u> Source<'u> {
                 .collect(),
         };
         let included = unit.included();
-        let texts = included.iter().map(|i| &*i.text);
-        let text = texts.fold(text.to_owned(), |all, text| all + "\n" + text);
+        let files: BTreeMap<_, _> = included.iter().map(|i| (&i.file, i)).collect();
+        let texts = files.into_values().map(|i| unit.text_of(i));
+        let text = texts.fold(text.to_owned(), |all, text| all + "\n" + &text);
         // What was added to the file is our own.
         let end = cpp.and_then(|i| i.end);
         let mut diagnostics = unit.errors();
@@ -156,8 +157,7 @@ impl<'u> Source<'u> {
             .zip(names)
             .map(|((f, expression), name)| {
                 let line = self.line_of(f, &mut seen);
-                let parsed = self.lower(f, expression, name);
-                Parsed { line, ..parsed }
+                self.lower(f, expression, name, line)
             })
             .collect()
     }
@@ -191,7 +191,7 @@ impl<'u> Source<'u> {
             .map(|e| &e.problem)
     }
 
-    fn lower(&self, f: Cursor<'u>, expression: Option<String>, name: String) -> Parsed {
+    fn lower(&self, f: Cursor<'u>, expression: Option<String>, name: String, line: u32) -> Parsed {
         let lowered = match self.complaint(f) {
             Some(p) => Err(p.clone()),
             None if self.traps => {
@@ -220,7 +220,7 @@ impl<'u> Source<'u> {
             false => openmp::ignored(f).into_iter().collect(),
         };
         Parsed {
-            line: 0,
+            line,
             notes,
             span: span(f).unwrap_or_else(|| super::Span {
                 file: PathBuf::new(),

@@ -207,10 +207,7 @@ fn all_stored<'e>(
 fn in_file<'e>(job: Job, file: &str, seen: &Preprocessed, current: Current<'_, 'e>) -> InFile<'e> {
     let hashes = seen.hashes_of(&job.parsed.name);
     if let Some(entry) = current(file, &job.parsed.name, &hashes) {
-        let span = Span {
-            file: job.source.file,
-            ..job.parsed.span
-        };
+        let span = line_span(&job.source.file, job.parsed.line);
         return InFile::Stored(entry, span);
     }
     InFile::Read(Box::new(Found {

@@ -295,7 +295,7 @@ impl State {
             for job in jobs {
                 let key = key(&job, &watched.settings);
                 let known = key.as_ref().and_then(|k| self.verdicts.get(k));
-                let known = known.map(|k| moved(k, &job.parsed.span));
+                let known = known.map(|k| moved(k, &job));
                 if known.is_none() {
                     work.push((slots.len(), key, job));
                 }
@@ -378,8 +378,9 @@ fn key(job: &Job, settings: &Settings) -> Option<Key> {
     let text = without_lines(&function.to_string());
     let (signature, tier) = (&job.parsed.signature, settings.tier);
     let float = job.source.float_tier();
+    let place = is_included(job).then_some((&job.parsed.span.file, job.parsed.span.line));
     let all = format!(
-        "{text}\n{signature:?}\n{tier:?}\n{float:?}\n{:?}",
+        "{text}\n{signature:?}\n{tier:?}\n{float:?}\n{:?}\n{place:?}",
         settings.time_limit
     );
     Some(blake3::hash(all.as_bytes()))
@@ -399,12 +400,21 @@ fn without_lines(text: &str) -> String {
     bare
 }
 
+/// Whether a function stands in a file that its source includes, as far as lines tell.
+fn is_included(job: &Job) -> bool {
+    job.parsed.line != job.parsed.span.line
+}
+
 /// A verdict on a function that stands elsewhere now, or did when it was proven.
-fn moved(verdict: &KernelReport, span: &tensorize_lift::c::Span) -> KernelReport {
+fn moved(verdict: &KernelReport, job: &Job) -> KernelReport {
     let mut report = verdict.clone();
-    let old = report.line;
-    report.line = span.line;
-    report.file.clone_from(&span.file);
+    let (span, old) = (&job.parsed.span, report.line);
+    report.line = job.parsed.line;
+    report.file.clone_from(&job.source.file);
+    // What is told of an included file is where it was, as long as the function is.
+    if is_included(job) {
+        return report;
+    }
     for d in &mut report.diagnostics {
         if let Some(at) = &d.span {
             let line = (at.line + span.line).saturating_sub(old).max(1);

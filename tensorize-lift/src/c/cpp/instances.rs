@@ -5,6 +5,7 @@
 
 use super::super::ffi::{Cursor, Unit};
 use super::super::flatten::is_private;
+use super::super::jump::is_loop;
 use super::super::lower::operands;
 use super::super::source::is_annotated;
 use super::class::in_std;
@@ -138,7 +139,7 @@ fn specialised(f: Cursor<'_>) -> Option<String> {
 /// have not are parts of others: accessors, operators.
 fn repeats(c: Cursor<'_>) -> bool {
     c.contains(&mut |c| match c.kind() {
-        CXCursor_ForStmt | CXCursor_WhileStmt | CXCursor_DoStmt | CXCursor_CXXForRangeStmt => true,
+        kind if is_loop(kind) => true,
         CXCursor_CallExpr => c
             .referenced()
             .is_some_and(|f| f.kind() == CXCursor_FunctionDecl && in_std(f)),

@@ -4,7 +4,7 @@
 
 use super::first_value::{First, first_value, is_constructed, names_a_member};
 use super::result::Returned;
-use super::{Owner, Path, element, local, struct_declaration};
+use super::{Owner, Path, element, local, struct_declaration, within};
 use crate::c::call::{Home, helper};
 use crate::c::codes;
 use crate::c::cpp::class::{Class, in_std};
@@ -595,9 +595,4 @@ impl<'u> Lower<'u, '_> {
         }
         Ok(Some((params, shape)))
     }
-}
-
-/// A member of an object.
-pub(super) fn within<'u>(object: &Path<'u>, field: Cursor<'u>) -> Path<'u> {
-    (object.0, [&object.1[..], &[field]].concat())
 }

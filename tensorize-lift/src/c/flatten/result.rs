@@ -2,7 +2,8 @@
 //! one element each when it ends.
 
 use super::local::{Leaf, numbers};
-use super::object::{Held, held, within};
+use super::object::{Held, held};
+use super::within;
 use super::{Path, array_param, bare, element, struct_declaration};
 use crate::c::codes;
 use crate::c::cpp::lambda::returned_type;

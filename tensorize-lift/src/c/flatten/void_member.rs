@@ -1,8 +1,8 @@
 //! Members that are `void *`. One points to what the first use takes it to point to; a use that takes it for something else is
 //! refused. (Of which function it is a use makes no difference, so helpers count, too.)
 
-use super::object::within;
 use super::tag::depends_on_a_parameter;
+use super::within;
 use super::{Node, Owner, Path, element, is_private, record, struct_type};
 use crate::c::call::{helper, inlined_body};
 use crate::c::codes;

@@ -1,6 +1,6 @@
 //! `memset(s, 0, sizeof *s)`: a struct of numbers and arrays of them, all of which are zero afterwards.
 
-use super::{element, struct_declaration, struct_type};
+use super::{Path, element, struct_declaration, struct_type, within};
 use crate::c::codes;
 use crate::c::ffi::{Constant, Cursor, Type};
 use crate::c::lower::{Lower, Result, peeled, problem};
@@ -60,10 +60,23 @@ impl<'u> Lower<'u, '_> {
             return Err(problem(codes::RECORD, message, to));
         }
         let path = self.record(to)?;
+        self.zero_all(&path, declaration, to).map(|()| true)
+    }
+
+    /// Whatever the members are when an object is made (`float gain = 1;`), all are zero.
+    fn zero_all(
+        &mut self,
+        object: &Path<'u>,
+        declaration: Cursor<'u>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
         for field in element::members(declaration) {
-            self.zero_member(&path, field, to)?;
+            match struct_declaration(field.ty()) {
+                Some(inner) => self.zero_all(&within(object, field), inner, at)?,
+                None => self.zero_member(object, field, at)?,
+            }
         }
-        Ok(true)
+        Ok(())
     }
 }
 

@@ -32,26 +32,8 @@ impl<'u> Lower<'u, '_> {
         Ok(Expr::Const(Scalar::bool(op == CmpOp::Ne)))
     }
 
-    /// Refuses to know that of anything but parameters, and to write to what is `const`.
-    pub fn check_arrays(&self, params: &[Param], f: Cursor<'u>) -> Result<()> {
-        for p in params {
-            // A cast can take `const` away, and callers go by the type.
-            if let Param::Array {
-                name,
-                is_const: true,
-                ..
-            } = p
-                && self.written.contains(name)
-            {
-                let mut message = format!("what '{name}' points to is const, and is written to");
-                if let Some(end) = self.end_of(name) {
-                    message += &format!(
-                        ": '{end}' is compared with it, and so taken for a pointer into the same array"
-                    );
-                }
-                return Err(problem(codes::POINTER_USE, message, f));
-            }
-        }
+    /// Refuses to know that of anything but parameters.
+    pub fn check_two_arrays(&self, params: &[Param], f: Cursor<'u>) -> Result<()> {
         let is_array = |array: &_| {
             (params.iter()).any(|p| matches!(p, Param::Array { name, .. } if name == array))
         };
