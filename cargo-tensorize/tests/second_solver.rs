@@ -91,17 +91,15 @@ fn every_obligation_of_the_benchmarks_is_confirmed_by_cvc5() {
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&done.stdout);
-    let mut proven = 0;
-    for line in text.lines() {
-        let message: serde_json::Value = serde_json::from_str(line).unwrap();
-        if message["status"] == "proven" {
-            proven += 1;
-            let said = &message["second_solver"];
-            assert_eq!(said["obligations"], said["confirmed"], "{line}");
-        }
+    let messages = text.lines().map(serde_json::from_str);
+    let messages: Vec<serde_json::Value> = messages.collect::<Result<_, _>>().unwrap();
+    let kernels: Vec<_> = messages.iter().filter(|m| m["name"].is_string()).collect();
+    assert!(kernels.len() >= 69, "{}", kernels.len());
+    for message in kernels {
+        assert_eq!(message["status"], "proven", "{message}");
+        let said = &message["second_solver"];
+        assert_eq!(said["obligations"], said["confirmed"], "{message}");
     }
-    assert!(!text.contains("TZ0403"), "{text}");
-    assert!(proven >= 60, "{proven}\n{text}");
 }
 
 #[test]
