@@ -7,11 +7,13 @@
 use crate::raise::{Closed, raise, starts_by_itself, unraised};
 use crate::synthesise::{self, Synthesiser};
 use simpler::simpler;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
+use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{self, Output};
 use tensorize_prove::canon;
@@ -485,6 +487,45 @@ fn in_one_form(results: &mut [Closed]) {
     }
 }
 
+/// The value with the smaller or larger of two integers as such, wherever it chooses one, innermost first: a network that
+/// sorts by `if (a > b) swap(a, b)` says each of its numbers three times otherwise, in each of its steps.
+///
+/// What is left as it is stays a choice, whether an accumulator or an element of `array`, as the code then writes nothing.
+fn with_extremes(
+    e: &ElemRef,
+    array: Option<&Sym>,
+    done: &mut HashMap<*const Elem, ElemRef>,
+) -> ElemRef {
+    if let Some(found) = done.get(&Arc::as_ptr(e)) {
+        return found.clone();
+    }
+    // Where the largest one stands goes by the choice.
+    if matches!(&**e, Elem::Fold(f) if !f.others.is_empty()) {
+        return e.clone();
+    }
+    let children = e.children().into_iter();
+    let children: Vec<ElemRef> = children.map(|c| with_extremes(c, array, done)).collect();
+    let indices: Vec<Idx> = e.indices().into_iter().cloned().collect();
+    let mut found = e.rebuild(&children, &indices);
+    let is_left = |x: &ElemRef| match &**x {
+        Elem::Acc(..) => true,
+        Elem::Read { array: a, .. } => Some(a) == array,
+        _ => false,
+    };
+    if let Elem::Select(_, t, f) = &*found
+        && t.ty().is_int()
+        && !is_left(t)
+        && !is_left(f)
+    {
+        let canonical = canon::elem(&found);
+        if let Elem::Binary(BinOp::Minimum | BinOp::Maximum, ..) = &*canonical {
+            found = canonical;
+        }
+    }
+    done.insert(Arc::as_ptr(e), found.clone());
+    found
+}
+
 /// What the kernel leaves in its arrays, and returns.
 fn results(exec: &mut Executor) -> Result<Vec<Closed>, Refusal> {
     let kernel = exec.kernel;
@@ -499,6 +540,13 @@ fn results(exec: &mut Executor) -> Result<Vec<Closed>, Refusal> {
         }
     }
     results.extend(returned.map(|v| Closed::Return(exec.ctx.settle(&v))));
+    for result in &mut results {
+        let (value, array) = match result {
+            Closed::Return(value) => (value, None),
+            Closed::Store { value, view, .. } => (value, Some(&view.array)),
+        };
+        *value = with_extremes(value, array, &mut HashMap::new());
+    }
     in_one_form(&mut results);
     // Names that can be written, and read again.
     for result in &mut results {

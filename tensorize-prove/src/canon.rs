@@ -268,6 +268,14 @@ fn compare(op: CmpOp, a: &ElemRef, b: &ElemRef) -> Option<ElemRef> {
             simplify(Elem::not(inner.clone()))
         });
     }
+    // Numbers that were widened compare as they did before.
+    if let (Elem::Convert(_, x), Elem::Convert(_, y)) = (&**a, &**b)
+        && x.ty() == y.ty()
+        && is_number(x.ty())
+        && x.ty().fits_in(a.ty())
+    {
+        return Some(simplify(Elem::compare(op, x.clone(), y.clone())));
+    }
     Some(match op {
         CmpOp::Gt | CmpOp::Ge => simplify(Elem::compare(op.swapped(), b.clone(), a.clone())),
         CmpOp::Le if int => not(simplify(Elem::compare(CmpOp::Lt, b.clone(), a.clone()))),
@@ -525,6 +533,52 @@ mod tests {
         assert_ne!(elem(&e), wide);
         let flag = Elem::convert(I1, Elem::convert(U8, wide.clone()));
         assert_ne!(elem(&flag), Elem::convert(I1, wide));
+    }
+
+    struct Pair(i128, i128);
+
+    impl Env for Pair {
+        fn sym(&self, _: &Sym) -> Option<i128> {
+            None
+        }
+        fn param(&self, name: &Sym) -> Option<Scalar> {
+            let value = if &**name == "a" { self.0 } else { self.1 };
+            Some(Scalar::int(I16, value))
+        }
+        fn read(&mut self, _: &Sym, _: i128) -> Option<Scalar> {
+            None
+        }
+    }
+
+    /// Through whichever types they are compared: as they are only where these hold all of their values.
+    #[test]
+    fn comparisons_of_converted_numbers_have_their_value() {
+        let [a, b]: [ElemRef; 2] = ["a", "b"].map(|p| Arc::new(Elem::Param(p.into(), I16)));
+        let edges = [-32768, -129, -128, -1, 0, 1, 127, 128, 255, 256, 32767];
+        let mut bare = 0;
+        for first in [I8, U8, I16, U16, I32] {
+            for second in [I8, U8, I16, U16, I32, U32, I64, U64] {
+                for op in [CmpOp::Lt, CmpOp::Le, CmpOp::Eq, CmpOp::Ne, CmpOp::Gt] {
+                    let through =
+                        |x: &ElemRef| Elem::convert(second, Elem::convert(first, x.clone()));
+                    let e = Elem::compare(op, through(&a), through(&b));
+                    let form = elem(&e);
+                    let mut converted = false;
+                    form.visit(&mut |x| converted |= matches!(&**x, Elem::Convert(..)));
+                    bare += usize::from(!converted);
+                    for x in edges {
+                        for y in edges {
+                            let [is, was] = [&form, &e].map(|e| e.eval(&mut Pair(x, y)));
+                            assert_eq!(is, was, "{e}: {form} at {x}, {y}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(
+            bare > 0,
+            "no comparison has become one of the numbers themselves"
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::ranges;
 use crate::reach;
 use crate::shorter::{non_negative, shorter};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
@@ -486,40 +487,52 @@ fn keeps_within(ctx: &mut Context, ty: ScalarType, (low, high): (Idx, Idx)) -> O
 /// The least and the largest value of a fold each of whose steps keeps the value or sets it to an index: by
 /// induction over the steps.
 fn range_of_fold(ctx: &mut Context, f: &Fold, loops: &[(Sym, Idx)]) -> Option<(Idx, Idx)> {
-    fn leaves(e: &ElemRef, acc: &Sym, out: &mut Vec<Idx>) -> bool {
-        match &**e {
-            Elem::Acc(name, _) if name == acc => true,
-            Elem::Select(_, a, b) | Elem::Binary(BinOp::Minimum | BinOp::Maximum, a, b) => {
-                leaves(a, acc, out) && leaves(b, acc, out)
-            }
-            _ => index_like(e).map(|i| out.push(i)).is_some(),
-        }
-    }
-    let (mut first, mut later) = (vec![], vec![]);
-    if !leaves(&f.init, &f.acc, &mut first) || !leaves(&f.step, &f.acc, &mut later) {
+    let fold = Arc::new(Elem::Fold(Arc::new(f.clone()))).freshen(&mut ctx.fresh);
+    let mut found = Vec::new();
+    if !set_to(&fold, &mut Vec::new(), loops, &mut found) {
         return None;
     }
-    let var = ctx.fresh.name(&f.var);
-    let mut all = loops.to_vec();
-    all.push((var.clone(), f.extent.clone()));
-    let mut ends: Vec<(Idx, Idx)> = Vec::new();
-    for i in first {
-        ends.push((bound(ctx, &i, loops, false)?, bound(ctx, &i, loops, true)?));
-    }
-    for i in later {
-        let i = i.replace(&f.var, &Idx::sym(var.clone()));
-        let mark = ctx.mark();
-        ctx.assume_in_range(&var, &f.extent);
-        let (low, high) = (bound(ctx, &i, &all, false), bound(ctx, &i, &all, true));
-        ctx.forget(mark);
-        ends.push((low?, high?));
-    }
     let (mut low, mut high) = (None, None);
-    for (l, h) in ends {
-        low = Some(pick(ctx, low, l, false));
-        high = Some(pick(ctx, high, h, true));
+    for (i, all) in found {
+        let mark = ctx.mark();
+        for (var, extent) in &all[loops.len()..] {
+            ctx.assume_in_range(var, extent);
+        }
+        let (l, h) = (bound(ctx, &i, &all, false), bound(ctx, &i, &all, true));
+        ctx.forget(mark);
+        low = Some(pick(ctx, low, l?, false));
+        high = Some(pick(ctx, high, h?, true));
     }
     Some((low?, high?))
+}
+
+/// An index, and the loops around the place where it is one.
+type SetTo = (Idx, Vec<(Sym, Idx)>);
+
+/// Whether a value is one of some indices, or that of an accumulator around it: those indices.
+fn set_to(e: &ElemRef, accs: &mut Vec<Sym>, loops: &[(Sym, Idx)], out: &mut Vec<SetTo>) -> bool {
+    match &**e {
+        Elem::Acc(name, _) if accs.contains(name) => true,
+        Elem::Select(_, a, b) | Elem::Binary(BinOp::Minimum | BinOp::Maximum, a, b) => {
+            set_to(a, accs, loops, out) && set_to(b, accs, loops, out)
+        }
+        // In rounds within rounds, as over the rows of a window and along each of them.
+        Elem::Fold(f) => {
+            let inside = [loops, &[(f.var.clone(), f.extent.clone())]].concat();
+            let before = set_to(&f.init, accs, loops, out);
+            accs.push(f.acc.clone());
+            let all = before && set_to(&f.step, accs, &inside, out);
+            accs.pop();
+            all
+        }
+        _ => match index_like(e) {
+            Some(i) => {
+                out.push((i, loops.to_vec()));
+                true
+            }
+            None => false,
+        },
+    }
 }
 
 #[cfg(test)]

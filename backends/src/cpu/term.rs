@@ -208,6 +208,23 @@ pub(super) fn repeated(
         .collect()
 }
 
+/// Whether the term says the same over and over: a sorting network has each of its numbers in two steps, and each of
+/// those in two more.
+pub(super) fn repeats_itself(e: &ElemRef) -> bool {
+    /// Text of this length is no trouble to anybody.
+    const SHORT: usize = 100;
+    fn size(e: &Elem) -> usize {
+        1 + e.children().into_iter().map(|c| size(c)).sum::<usize>()
+    }
+    let whole = size(e);
+    if whole < SHORT {
+        return false;
+    }
+    let mut counts = BTreeMap::new();
+    count(e, &mut counts, &mut Vec::new());
+    whole > 4 * counts.len()
+}
+
 fn count<'a>(
     e: &'a ElemRef,
     counts: &mut BTreeMap<&'a ElemRef, usize>,

@@ -234,10 +234,19 @@ impl Builder {
         !arrays.is_empty() && reads_any(e, &arrays)
     }
 
+    /// The value of a branch. What occurs twice in there is left to the C compiler, which chooses without branching then,
+    /// unless it is most of the branch.
+    fn branch(&mut self, e: &ElemRef) -> Result<Expr, Unsupported> {
+        if term::repeats_itself(e) {
+            self.bind_repeated(&[e])?;
+        }
+        self.value(e)
+    }
+
     fn select(&mut self, c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Result<Expr, Unsupported> {
         let cond = self.value(c)?;
-        let (mut then, yes) = self.in_branch(|b| b.value(t))?;
-        let (mut otherwise, no) = self.in_branch(|b| b.value(f))?;
+        let (mut then, yes) = self.in_branch(|b| b.branch(t))?;
+        let (mut otherwise, no) = self.in_branch(|b| b.branch(f))?;
         if then.is_empty() && otherwise.is_empty() {
             return Ok(Expr::Select(Box::new(cond), Box::new(yes), Box::new(no)));
         }
