@@ -50,6 +50,7 @@ mod types;
 mod unions;
 
 pub use codes::CODES;
+pub(crate) use expr::simplified;
 pub use flags::{FloatSemantics, float_semantics};
 
 use std::path::{Path, PathBuf};

@@ -7,6 +7,9 @@
 
 mod affine;
 pub mod c;
+mod left_early;
 pub mod raise;
 pub mod summarise;
 pub mod synthesise;
+
+pub use left_early::left_to_the_original;

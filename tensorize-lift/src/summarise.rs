@@ -396,7 +396,7 @@ fn propose(
 }
 
 /// Whether a kernel of arrays touches none here: it answers that the sizes are wrong, which is of no use to anybody.
-fn gives_up(kernel: &loopir::Function, summary: &tensir::Function) -> bool {
+pub fn gives_up(kernel: &loopir::Function, summary: &tensir::Function) -> bool {
     let touches = |node: &tensir::Node| match &node.op {
         tensir::Op::View(_) => true,
         tensir::Op::Generic(e) => {

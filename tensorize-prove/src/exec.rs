@@ -294,6 +294,14 @@ impl<'c, 's> Executor<'c, 's> {
             self.note_split(&c, !otherwise.is_empty());
         }
         let not_c = Elem::not(c.clone());
+        // Where the program would end, nothing else is done under the other condition: that holds wherever this is run.
+        for (end, goes_on, stays) in [(then, otherwise, &not_c), (otherwise, then, &c)] {
+            if traps(end) && !traps(goes_on) {
+                self.must_hold(stays)?;
+                self.ctx.assume(stays.clone());
+                return self.block(goes_on, state, top && rest.is_empty());
+            }
+        }
         let yes = self.under(&c, |x| x.block(then, state.clone(), top && rest.is_empty()))?;
         let no = self.under(&not_c, |x| {
             x.block(otherwise, state.clone(), top && rest.is_empty())

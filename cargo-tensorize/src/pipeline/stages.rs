@@ -14,6 +14,7 @@ use tensorize_ir::limit;
 use tensorize_ir::loopir;
 use tensorize_ir::tensir;
 use tensorize_lift::c::Span;
+use tensorize_lift::left_to_the_original;
 use tensorize_lift::summarise::{self, Proposal};
 use tensorize_prove::solver::Solver;
 use tensorize_prove::{Options, Proof, Verdict};
@@ -36,24 +37,61 @@ impl Stages<'_> {
             found = self.ask(proposer, &function);
         }
         if found.is_none() {
-            found = self.by_ourselves(&function, given);
-            if let Some(proposer) = outside.filter(|p| found.is_none() && !p.first) {
-                found = self.ask(proposer, &function);
-            }
+            found = self.by_ourselves(&function, given.clone());
         }
-        if found.is_some() && self.measures_rows(&function) {
-            found = None;
+        let has_summary = found.is_some();
+        if let Some(found) = found {
+            self.complete(&function, found);
         }
-        if let Some((summary, proof)) = found {
-            self.accept(&summary, &proof);
-            let proven = Proven {
-                function,
-                summary,
-                proof,
-            };
-            self.generate(&proven);
-            self.kernel.proven = Some(proven);
+        let has_code = !self.kernel.artefacts.is_empty() || settings.targets.is_empty();
+        let refused = has_summary && self.kernel.proven.is_none();
+        if refused || has_summary && has_code || self.without_early_ends(&function, given) {
+            return;
         }
+        if let Some(proposer) = outside.filter(|p| !has_summary && !p.first)
+            && let Some(found) = self.ask(proposer, &function)
+        {
+            self.complete(&function, found);
+        }
+    }
+
+    /// Takes the kernel further where the original runs all calls that leave a loop early, if it comes further then.
+    fn without_early_ends(
+        &mut self,
+        function: &loopir::Function,
+        given: Option<tensir::Function>,
+    ) -> bool {
+        let Some(left) = left_to_the_original(function) else {
+            return false;
+        };
+        let (report, proven) = (self.kernel.report.clone(), self.kernel.proven.take());
+        let found = self.by_ourselves(&left, given);
+        // That nothing is found, say, is of no use to anybody.
+        if let Some(found) = found.filter(|(s, _)| !summarise::gives_up(&left, s)) {
+            self.complete(&left, found);
+        }
+        let has_code = !self.kernel.artefacts.is_empty() || self.settings.targets.is_empty();
+        if self.kernel.proven.is_some() && (has_code || proven.is_none()) {
+            return true;
+        }
+        (self.kernel.report, self.kernel.proven) = (report, proven);
+        false
+    }
+
+    /// Takes it from a proof to code.
+    fn complete(&mut self, function: &loopir::Function, found: (tensir::Function, Proof)) {
+        if self.measures_rows(function) {
+            return;
+        }
+        let (summary, proof) = found;
+        self.accept(&summary, &proof);
+        let proven = Proven {
+            function: function.clone(),
+            summary,
+            proof,
+        };
+        self.generate(&proven);
+        self.kernel.proven = Some(proven);
     }
 
     /// Refuses what holds only where the rows of a table are equally far apart.

@@ -436,6 +436,15 @@ pub(super) fn select(c: Expr, a: Expr, b: Expr) -> Expr {
     }
 }
 
+/// A choice or a negation by what is known of its operands.
+pub(crate) fn simplified(e: Expr) -> Expr {
+    match e {
+        Expr::Unary(UnOp::Not, a) if a.ty() == ScalarType::I1 => negation(*a),
+        Expr::Select(c, a, b) => select(*c, *a, *b),
+        e => e,
+    }
+}
+
 pub(super) fn negate(e: Expr) -> Expr {
     match e {
         Expr::Const(v) if tensorize_ir::op::unary_undefined(UnOp::Negate, v).is_none() => {

@@ -53,8 +53,6 @@ const CASES: &[Case] = &[
                 "first[0] = 1; int s = first[0];",
             ),
             ("int k = 0; int s = t;", "int s = t; int k = s;"),
-            ("n <= 0", "x[0] < 0"),
-            ("n <= 0", "x[n - 1] < 0"),
         ],
     ),
     (

@@ -13,6 +13,7 @@ mod ends;
 mod hazards;
 mod in_bytes;
 mod kept;
+mod left_early;
 mod members;
 mod memory;
 mod moved;

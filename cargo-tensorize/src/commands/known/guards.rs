@@ -51,6 +51,10 @@ fn reason(guard: &str, source: &str, first: u32) -> String {
             "C computes it in {ty}, and the proof without a bound: it must not wrap around"
         );
     }
+    if guard.contains('[') {
+        return "it looks at the data before a call; where it does not hold, the original answers"
+            .into();
+    }
     "it counts rounds or elements, of which there are not less than none".into()
 }
 
@@ -85,5 +89,8 @@ mod tests {
         assert!(why.contains("out is written (line 11)"), "{why}");
         assert!(why.contains("a is in use (lines 11, 12)"), "{why}");
         assert!(reason("d*n - 1 fits i64", source, 1).contains("i64"));
+        let of_data =
+            "value(fold(far = 0:i64, k < n, select(compare(LT, a[k], 9:i32), far, -1:i64))) >= 0";
+        assert!(reason(of_data, source, 1).contains("the data"));
     }
 }
