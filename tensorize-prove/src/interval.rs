@@ -12,6 +12,7 @@ use crate::exec::Access;
 use crate::matching::{assume, in_one_range};
 use crate::ranges;
 use crate::reach;
+use crate::settle::polynomials;
 use crate::shorter::{non_negative, shorter};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -117,10 +118,15 @@ pub(crate) fn interval(
             }
         })
     };
-    Some((
+    // Where there is no such round, any interval will do.
+    let mark = ctx.mark();
+    assume(ctx, a);
+    let found = (
         tighter(ctx, CmpOp::Ge, lows, low),
         tighter(ctx, CmpOp::Le, highs, high),
-    ))
+    );
+    ctx.forget(mark);
+    Some(found)
 }
 
 /// What the conditions of an access say of its place alone: of `x[i + r]` under `i + r < n`, that it lies before `n`; of
@@ -130,9 +136,14 @@ fn limits(ctx: &mut Context, a: &Access) -> (Vec<Idx>, Vec<Idx>) {
     let said = non_negative(ctx, a);
     let mut sums = said.clone();
     if said.len() <= MOST_CONDITIONS {
+        // Where a row is by conditions, how far along it may be by the loops.
+        let one = Idx::constant(1);
+        let ranges = a.loops.iter().map(|(v, n)| (Idx::sym(v.clone()), n));
+        let along = ranges.flat_map(|(v, n)| [&(n - &v) - &one, v]);
+        let along: Vec<Idx> = said.iter().cloned().chain(along).collect();
         for stride in strides(ctx, &a.index) {
             let rows = said.iter().map(|p| &stride * p);
-            sums.extend(rows.flat_map(|row| said.iter().map(move |p| &row + p)));
+            sums.extend(rows.flat_map(|row| along.iter().map(move |p| &row + p)));
         }
     }
     for p in &sums {
@@ -208,37 +219,97 @@ pub(crate) fn covering(
 /// The two accesses that one is whose place a condition on counters chooses, as in `u[i == 0 ? n - 1 : i - 1]`; the one of
 /// them that is made at all, if what it is made under rules the other out. (A condition on sizes alone is better made a guard.)
 fn by_choice(ctx: &mut Context, a: &Access) -> Option<Vec<Access>> {
+    /// Conditions that are told apart, one within the other.
+    const MOST: usize = 8;
+    if a.path.len() > MOST {
+        return None;
+    }
+    let chooses = |c: &ElemRef| is_index_condition(c) && a.loops.iter().any(|(v, _)| c.mentions(v));
     let mut choice = None;
     let mark = ctx.mark();
     assume(ctx, a);
     a.index.for_each_value(&mut |e| {
         let stripped = without_conversions(signed(ctx, e).unwrap_or(e));
-        if let Elem::Select(c, t, f) = &**stripped
-            && is_index_condition(c)
-            && a.loops.iter().any(|(v, _)| c.mentions(v))
-        {
-            choice.get_or_insert((e.clone(), c.clone(), t.clone(), f.clone()));
+        match &**stripped {
+            Elem::Select(c, ..) if chooses(c) => {
+                choice.get_or_insert((e.clone(), c.clone(), stripped.clone()));
+            }
+            // What is chosen may be looked at, as where a place beyond the border is mirrored: `i < 0 ? -i : i`, and then
+            // `i >= n ? 2 * n - 2 - i : i`.
+            Elem::Select(..) => {
+                if let Some(c) = chosen_within(stripped).into_iter().find(|c| chooses(c)) {
+                    choice.get_or_insert((e.clone(), c, stripped.clone()));
+                }
+            }
+            _ => {}
         }
     });
     ctx.forget(mark);
-    let (whole, c, t, f) = choice?;
+    let (whole, c, stripped) = choice?;
     let not = Elem::not(c.clone());
-    let with = |value: &ElemRef, holds: &ElemRef, fails: &ElemRef| {
+    let mut with = |holds: &ElemRef, fails: &ElemRef| {
         let mut one = a.clone();
+        one.path.push(canon::elem(holds));
+        let mark = ctx.mark();
+        assume(ctx, &one);
+        let value = canon::elem(&given(&stripped, holds, fails));
+        compares_numbers(ctx, &value, &one.loops);
+        let value = ctx.settle(&value);
+        // A sum that its type holds is the number itself.
+        let sum = canon::polynomial(&value).filter(|p| ctx.is_value_of(value.ty(), p));
+        ctx.forget(mark);
+        let place = sum.unwrap_or_else(|| as_idx(&value));
         one.index = canon::idx(&a.index.map_atoms(&mut |atom| match atom {
-            Atom::Value(e) if *e == whole => Some(as_idx(value)),
+            Atom::Value(e) if *e == whole => Some(place.clone()),
             _ => None,
         }));
         let never = |c: &ElemRef| match &*canon::elem(&given(c, holds, fails)) {
             Elem::Const(v) => !v.is_true(),
             _ => false,
         };
-        let made = !one.path.iter().any(never);
-        one.path.push(canon::elem(holds));
+        let made = !a.path.iter().any(never);
         made.then_some(one)
     };
-    let both = [with(&t, &c, &not), with(&f, &not, &c)];
+    let both = [with(&c, &not), with(&not, &c)];
     Some(both.into_iter().flatten().collect())
+}
+
+/// Asks of the sizes that what a choice compares are numbers of its type in all rounds, where that can't be shown: C leaves it
+/// undefined if `i + j` is none.
+fn compares_numbers(ctx: &mut Context, e: &ElemRef, loops: &[(Sym, Idx)]) {
+    let mut compared = Vec::new();
+    e.visit(&mut |x| {
+        if let Elem::Compare(_, a, _) | Elem::Binary(_, a, _) = &**x
+            && a.ty().is_signed()
+            && let Some((p, q)) = polynomials(x)
+        {
+            compared.extend([(a.ty(), p), (a.ty(), q)]);
+        }
+    });
+    for (ty, p) in compared {
+        if !ctx.is_value_of(ty, &p)
+            && let Some(ends) = bound(ctx, &p, loops, false).zip(bound(ctx, &p, loops, true))
+        {
+            keeps_within(ctx, ty, ends);
+        }
+    }
+}
+
+/// The conditions on indices that choose between numbers which a choice compares.
+fn chosen_within(e: &ElemRef) -> Vec<ElemRef> {
+    let mut found = Vec::new();
+    if let Elem::Select(c, ..) = &**e
+        && is_index_condition(c)
+        && !found.contains(c)
+    {
+        found.push(c.clone());
+    }
+    if !matches!(&**e, Elem::Fold(_) | Elem::Read { .. }) {
+        for child in e.children() {
+            found.extend(chosen_within(child));
+        }
+    }
+    found
 }
 
 /// The unsigned integer before it was made a signed one of as many bits, if it is one or another polynomial, each a number

@@ -22,12 +22,18 @@ impl Context<'_> {
         if !has {
             return e.clone();
         }
-        if let Elem::Compare(op, a, _) = &**e
-            && let Some((p, q)) = polynomials(e)
+        if let Some((p, q)) = polynomials(e)
+            && let Elem::Compare(_, a, _) | Elem::Binary(_, a, _) = &**e
         {
-            return match [&p, &q].iter().all(|x| self.is_value_of(a.ty(), x)) {
-                true => self.settle(&canon::elem(&Elem::index_compare(*op, p, q))),
-                false => e.clone(),
+            if ![&p, &q].iter().all(|x| self.is_value_of(a.ty(), x)) {
+                return e.clone();
+            }
+            return match &**e {
+                Elem::Compare(op, ..) => self.settle(&canon::elem(&Elem::index_compare(*op, p, q))),
+                Elem::Binary(BinOp::Minimum, ..) => {
+                    Elem::of_idx(a.ty(), self.settle_index(&p.minimum(&q)))
+                }
+                _ => Elem::of_idx(a.ty(), self.settle_index(&p.maximum(&q))),
             };
         }
         match &**e {
@@ -114,10 +120,12 @@ impl Context<'_> {
     }
 }
 
-/// What is compared as machine integers, before it was wrapped to their type.
-fn polynomials(e: &Elem) -> Option<(Idx, Idx)> {
+/// What is compared as machine integers, or of which the smaller or larger one is taken, before it was wrapped to their type.
+pub(crate) fn polynomials(e: &Elem) -> Option<(Idx, Idx)> {
     match e {
-        Elem::Compare(_, a, b) => canon::polynomial(a).zip(canon::polynomial(b)),
+        Elem::Compare(_, a, b) | Elem::Binary(BinOp::Minimum | BinOp::Maximum, a, b) => {
+            canon::polynomial(a).zip(canon::polynomial(b))
+        }
         _ => None,
     }
 }

@@ -106,9 +106,8 @@ impl Executor<'_, '_> {
                 self.both_in_every_round(&Elem::not(a.clone()), b)
             }
             // `!(a || b)`
-            Elem::Unary(UnOp::Not, inner) if either(inner).is_some() => {
-                let [a, b] = either(inner)?.map(|e| Elem::not(e.clone()));
-                self.both_in_every_round(&a, &b)
+            Elem::Unary(UnOp::Not, inner) if let Some([a, b]) = either(inner) => {
+                self.both_in_every_round(&Elem::not(a), &Elem::not(b))
             }
             _ => self
                 .as_guards(condition)
@@ -139,9 +138,11 @@ impl Executor<'_, '_> {
 }
 
 /// The two sides of `a || b`.
-fn either(e: &Elem) -> Option<[&ElemRef; 2]> {
+fn either(e: &Elem) -> Option<[ElemRef; 2]> {
     match e {
-        Elem::Select(a, yes, b) if is_truth(yes, true) => Some([a, b]),
+        Elem::Select(a, yes, b) if is_truth(yes, true) => Some([a.clone(), b.clone()]),
+        // `!a || b`
+        Elem::Select(a, b, yes) if is_truth(yes, true) => Some([Elem::not(a.clone()), b.clone()]),
         _ => None,
     }
 }

@@ -242,6 +242,12 @@ fn is_call(c: Cursor<'_>, such: &dyn Fn(Cursor<'_>) -> bool) -> bool {
         CXCursor_BinaryOperator if matches!(operator::binary(c), Ok(Binary::Comma)) => {
             operands(c).into_iter().any(|o| is_call(o, such))
         }
+        // `errno = EINVAL`: what such a call gives is written to.
+        CXCursor_BinaryOperator if matches!(operator::binary(c), Ok(Binary::Assign)) => {
+            let to = operands(c).first().map(|to| peeled(*to));
+            let pointer = to.filter(|to| to.kind() == CXCursor_UnaryOperator);
+            pointer.is_some_and(|p| operands(p).into_iter().any(|o| is_call(peeled(o), such)))
+        }
         _ => such(c),
     }
 }

@@ -77,6 +77,8 @@ fn guards_leave_every_trap_to_the_original() {
         "if (n > m) abort();",
         "if (n < 1 || m == 0) abort();",
         "if (!(a && n < 5)) abort();",
+        "if (!a || n == 2) abort();",
+        "if (!a || m > n || !b) { report(m); return; }",
         "if (n != m) { for (int i = 0; i < n; i++) b[i] = 0; exit(1); }",
         "if (mode == 1) { if (m < 2) abort(); }",
         "switch (mode) { case 0: m += 1; break; case 1: m += 2; break; case 2: break; default: abort(); }",

@@ -3,6 +3,7 @@
 use super::*;
 use crate::solver::{self, Solver};
 use std::collections::BTreeMap;
+use tensorize_ir::element::{Env, eval_index};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// The first place that `x[index]` reaches in rounds of these loops, and the one after the last, where the `conditions` are not
@@ -40,7 +41,7 @@ fn reaches(
         &[all_sizes, access.loops].concat(),
         &mut BTreeMap::new(),
         &mut |values| {
-            let at = |p: &Idx| p.eval_sizes(&|name| values.get(name).copied()).unwrap();
+            let at = |p: &Idx| eval_index(p, &mut Here(values)).unwrap();
             let touched = conditions.iter().all(|p| at(p) >= 0);
             assert!(
                 !touched || (at(&low)..at(&high)).contains(&at(&access.index)),
@@ -49,6 +50,21 @@ fn reaches(
         },
     );
     Some((low, high))
+}
+
+struct Here<'a>(&'a BTreeMap<Sym, i128>);
+
+impl Env for Here<'_> {
+    fn sym(&self, name: &Sym) -> Option<i128> {
+        self.0.get(name).copied()
+    }
+    fn param(&self, name: &Sym) -> Option<Scalar> {
+        let value = self.0.get(name)?;
+        Some(Scalar::int(ScalarType::I32, *value))
+    }
+    fn read(&mut self, _: &Sym, _: i128) -> Option<Scalar> {
+        None
+    }
 }
 
 /// Calls `f` in each round of some loops, with the numbers of the rounds.
@@ -66,6 +82,37 @@ fn in_each_round(
         in_each_round(inner, values, f);
     }
     values.remove(var);
+}
+
+/// Beyond a border, the place that lies as far before it, which may be beyond the other one; and the nearest place to that.
+#[test]
+fn mirrored_places() {
+    let loops = [("i", "n"), ("j", "2*r + 1")];
+    let mirrored = |i: &str, minus: &str, last: &str| {
+        let first = format!(
+            "select(index_compare(GE, {minus} - 1, 0), index(i32, {minus}), index(i32, {i}))"
+        );
+        let second = format!("subtract(index(i32, 2*n - {last}), {first})");
+        format!("select(compare(LT, {first}, index(i32, n)), {first}, {second})")
+    };
+    let (i, minus) = ("i + j - r", "-i - j + r");
+    for last in ["1", "2", "3"] {
+        let index = format!("value({})", mirrored(i, minus, last));
+        let (low, high) = reaches(&["n", "r"], &loops, &index, &[]).expect(&index);
+        // Where the window is shorter than the row, all of it is in the row.
+        if last == "2" {
+            let at = |p: &Idx| p.eval_sizes(&|s| Some(if &**s == "n" { 9 } else { 3 }));
+            assert_eq!((at(&low), at(&high)), (Some(0), Some(9)), "{low} .. {high}");
+        }
+    }
+    let place = mirrored(i, minus, "2");
+    let nearest = format!(
+        "value(select(compare(LT, {place}, 0:i32), 0:i32, select(compare(LT, index(i32, n - 1), {place}), index(i32, n - 1), {place})))"
+    );
+    let (low, high) = reaches(&["n", "r"], &loops, &nearest, &[]).expect(&nearest);
+    let at = |p: &Idx| p.eval_sizes(&|s| Some(if &**s == "n" { 9 } else { 30 }));
+    assert_eq!(at(&low), Some(0), "{low}");
+    assert!(at(&high) <= Some(31), "{high}");
 }
 
 const DIGITS: &[(&str, &str)] = &[("i", "100"), ("j", "3")];
