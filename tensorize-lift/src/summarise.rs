@@ -233,6 +233,7 @@ pub fn summarise(kernel: &loopir::Function, solver: &mut Solver) -> Result<Propo
         }
         summarise_with(kernel, solver, Synthesiser::default())
             .or_else(|refusal| under(pitches::small_steps(kernel), solver).ok_or(refusal))
+            .or_else(|refusal| under(pitches::within_rows(kernel), solver).ok_or(refusal))
     });
     let once = once.unwrap_or_else(|open| {
         Err(Refusal {

@@ -439,8 +439,12 @@ impl Executor<'_, '_> {
                 return false;
             }
             // A difference of sizes is a guard; anything else may well be meant to wrap.
+            let is_size = |l: &Idx| l.terms().any(|(m, c)| !m.is_empty() && c > 0);
             let lower = if ty.is_signed() {
                 self.bound(p, false)
+            } else if ty == ScalarType::U64 && !self.ctx.is_over_params(p) {
+                // A place: sizes that a counter is added to, as where a border lies around an array.
+                self.bound(p, false).filter(is_size)
             } else {
                 Some(p.clone())
             };

@@ -91,6 +91,67 @@ pub(super) fn small_steps(kernel: &loopir::Function) -> Vec<Guard> {
     kernel.params.iter().filter_map(size).collect()
 }
 
+/// Conditions under which what is stored in rows of so many elements (`double a[][130]`) stays in its row: that the loops along
+/// a row are no longer than that.
+pub(super) fn within_rows(kernel: &loopir::Function) -> Vec<Guard> {
+    let mut found = BTreeSet::new();
+    stores_in_rows(&kernel.body, &mut BTreeMap::new(), &mut found);
+    let sizes: Vec<&Sym> = kernel.params.iter().map(Param::name).collect();
+    let known = |left: &Idx| {
+        let mut only = left.as_constant().is_none();
+        left.for_each_sym(&mut |s| only &= sizes.contains(&s));
+        only
+    };
+    let rows = found.into_iter().filter(known);
+    rows.map(Guard::NonNegative).collect()
+}
+
+/// How many elements each loop along a row leaves of it, where `ends` says before what the counters around stop.
+fn stores_in_rows(block: &[Stmt], ends: &mut BTreeMap<Sym, Idx>, found: &mut BTreeSet<Idx>) {
+    for s in block {
+        match s {
+            Stmt::Store { index, .. } => {
+                let Some(at) = affine(index) else { continue };
+                let steps = ends.iter().filter_map(|(v, end)| {
+                    let (step, _) = at.linear_in(v)?;
+                    Some((step.as_constant().filter(|s| *s > 0)?, end))
+                });
+                let mut steps: Vec<(i128, &Idx)> = steps.collect();
+                steps.sort_by_key(|(step, _)| *step);
+                for pair in steps.windows(2) {
+                    let ((step, end), (row, _)) = (pair[0], pair[1]);
+                    if row > step {
+                        found.insert(&Idx::constant(row) - &(end * &Idx::constant(step)));
+                    }
+                }
+            }
+            Stmt::If {
+                then, otherwise, ..
+            } => {
+                stores_in_rows(then, ends, found);
+                stores_in_rows(otherwise, ends, found);
+            }
+            Stmt::Loop(l) => {
+                let counter = match &l.cond {
+                    Expr::Compare(op @ (CmpOp::Lt | CmpOp::Le), var, end) => {
+                        let one = Idx::constant(i128::from(*op == CmpOp::Le));
+                        let var = affine(var).and_then(|v| v.as_sym().cloned());
+                        var.zip(affine(end).map(|end| &end + &one))
+                    }
+                    _ => None,
+                };
+                let before = counter.clone().and_then(|(v, end)| ends.insert(v, end));
+                stores_in_rows(&l.body, ends, found);
+                if let Some((v, _)) = counter {
+                    ends.remove(&v);
+                    ends.extend(before.map(|end| (v, end)));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The pitch of a block's rows, and how long they are.
 fn rows(places: Option<Vec<Place>>) -> Option<(Sym, i128)> {
     let places = places?;
