@@ -42,7 +42,7 @@ pub mod tuple;
 mod vector;
 mod walk;
 
-pub(super) use described::{Described, describe, is_hidden};
+pub(super) use described::{Described, describe};
 pub(super) use effect::{
     Effect, by_reference, counted_member, default_arguments, effect_of, goes_over_elements,
     is_plain_function, method_object,

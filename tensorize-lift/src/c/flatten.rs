@@ -202,7 +202,7 @@ fn const_union(t: Type<'_>) -> Option<(Cursor<'_>, Type<'_>, bool)> {
 
 /// The type's name without qualifiers.
 fn bare(t: Type<'_>) -> String {
-    let words = t.canonical().spelling();
+    let words = t.written();
     let words = words
         .trim_start_matches("const ")
         .trim_start_matches("volatile ");
@@ -276,7 +276,7 @@ impl<'u> Lower<'u, '_> {
             name: name.into(),
             ty: if self.source.cpp {
                 // What a typedef or a template's parameter stands for.
-                p.ty().canonical().spelling()
+                p.ty().written()
             } else {
                 super::source::parameter_spelling(p)
             },

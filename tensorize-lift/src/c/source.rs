@@ -232,7 +232,7 @@ impl<'u> Source<'u> {
             annotated: is_annotated(f),
             is_static: f.storage() == CX_SC_Static
                 || f.canonical().storage() == CX_SC_Static
-                || self.cpp && cpp::is_hidden(f),
+                || self.cpp && f.is_of_this_file(),
             signature,
             name,
             lowered,

@@ -94,6 +94,11 @@ impl<'u> Lower<'u, '_> {
                 "operator[]" | "at" | "front" | "back" | "get" => true,
                 // Not a product.
                 "operator*" => call.args.len() == 1,
+                // Of an iterator.
+                "operator->" => matches!(
+                    call.args.first().map(|a| types::of(*a).referred()),
+                    Some(Ty::Pointer(_))
+                ),
                 _ => false,
             }),
             _ => false,

@@ -55,11 +55,12 @@ impl<'u> Call<'u> {
                 projects,
             });
         }
-        let args = object(c).into_iter().chain(c.arguments()).collect();
+        let name = callee.spelling();
+        let args: Vec<_> = object(c).into_iter().chain(c.arguments()).collect();
         Some(Call {
             at: c,
-            name: callee.spelling(),
-            args,
+            args: compared(&name, &args).unwrap_or(args),
+            name,
             projects: false,
         })
     }
@@ -97,6 +98,23 @@ impl<'u> Call<'u> {
         let mut p = problem(codes::UNKNOWN_CALL, message, self.at);
         p.help = Some("write the loop that it stands for".into());
         p
+    }
+}
+
+/// What is compared by an operator that C++20 makes of `<=>`: `(a <=> b) < 0` for `a < b`, or `0 < (b <=> a)`.
+fn compared<'u>(name: &str, args: &[Cursor<'u>]) -> Option<Vec<Cursor<'u>>> {
+    let of = |e: Cursor<'u>| -> Option<[Cursor<'u>; 2]> {
+        let e = peeled(e);
+        let is_three_way = e.kind() == CXCursor_CallExpr && e.spelling() == "operator<=>";
+        let pair: Vec<_> = object(e).into_iter().chain(e.arguments()).collect();
+        pair.try_into().ok().filter(|_| is_three_way)
+    };
+    match (name, args) {
+        ("operator<" | "operator<=" | "operator>" | "operator>=", [a, b]) => {
+            let swapped = || of(*b).map(|[x, y]| vec![y, x]);
+            of(*a).map(|pair| pair.to_vec()).or_else(swapped)
+        }
+        _ => None,
     }
 }
 

@@ -44,7 +44,7 @@ pub(in super::super) fn describe(
         language: signature::Language::Cpp,
         call: scopes.join("::"),
         symbol,
-        returns: f.ty().result().canonical().spelling(),
+        returns: f.ty().result().written(),
         result,
         params,
         globals,
@@ -52,9 +52,4 @@ pub(in super::super) fn describe(
         reaches_into_growing,
         compares_rows,
     })
-}
-
-/// Whether no other file can name a function.
-pub(in super::super) fn is_hidden(f: Cursor<'_>) -> bool {
-    super::class::scopes(f).iter().any(String::is_empty)
 }

@@ -84,6 +84,10 @@ impl<'u> Lower<'u, '_> {
                 let zeroed = call.name == "make_unique";
                 self.own_elements(c, call.arg(0)?, zeroed)
             }
+            // To the element itself.
+            ("operator->", 1) if matches!(types::of(call.arg(0)?).referred(), Ty::Pointer(_)) => {
+                self.pointer(call.arg(0)?)
+            }
             // Of a `std::unique_ptr`.
             ("get", 1) if matches!(types::of(call.arg(0)?).referred(), Ty::Pointer(_)) => {
                 self.pointer(call.arg(0)?)

@@ -110,6 +110,7 @@ api! {
         fn clang_Cursor_getNumArguments(CXCursor) -> c_int;
         fn clang_Cursor_getArgument(CXCursor, c_uint) -> CXCursor;
         fn clang_Cursor_getStorageClass(CXCursor) -> CX_StorageClass;
+        fn clang_getCursorLinkage(CXCursor) -> CXLinkageKind;
         fn clang_getCursorTLSKind(CXCursor) -> CXTLSKind;
         fn clang_Cursor_getVarDeclInitializer(CXCursor) -> CXCursor;
         fn clang_Cursor_Evaluate(CXCursor) -> CXEvalResult;

@@ -68,7 +68,25 @@ impl<'u> Cursor<'u> {
         }
         let mut raw: Vec<CXCursor> = Vec::new();
         unsafe { (api().clang_visitChildren)(self.raw, collect, (&raw mut raw).cast()) };
-        raw.into_iter().map(|c| self.unit.cursor(c)).collect()
+        let children = raw.into_iter().map(|c| self.unit.cursor(c));
+        children.map(Cursor::unmoved).collect()
+    }
+
+    /// Until C++17, what a call gives is moved to where it stays, which compilers leave out as they may: the call itself, as it
+    /// is since then. (No constructor is named where that may be done. A call through a pointer names no function either, but
+    /// has the pointer among its children.)
+    fn unmoved(self) -> Cursor<'u> {
+        if self.kind() != CXCursor_CallExpr || self.referenced().is_some() {
+            return self;
+        }
+        let name = |c: &Cursor<'u>| {
+            let name = c.ty().canonical().spelling();
+            name.trim_start_matches("const ").to_owned()
+        };
+        match (&self.children()[..], &self.arguments()[..]) {
+            ([inner], [given]) if inner == given && name(inner) == name(&self) => *inner,
+            _ => self,
+        }
     }
 
     pub fn ty(&self) -> Type<'u> {
@@ -236,6 +254,13 @@ impl<'u> Cursor<'u> {
         unsafe { (api().clang_Cursor_getStorageClass)(self.raw) }
     }
 
+    /// Whether no other file can name a function: it is `static`, in a namespace without a name, or has parameters of types
+    /// in such a one.
+    pub fn is_of_this_file(&self) -> bool {
+        let linkage = unsafe { (api().clang_getCursorLinkage)(self.raw) };
+        matches!(linkage, CXLinkage_Internal | CXLinkage_UniqueExternal)
+    }
+
     /// Whether a variable keeps its value when the function that declares it returns. (`thread_local` alone says so, too.)
     pub fn is_static(&self) -> bool {
         self.storage() == CX_SC_Static || self.is_thread_local()
@@ -248,7 +273,8 @@ impl<'u> Cursor<'u> {
 
     /// The initial value of a variable.
     pub fn initializer(&self) -> Option<Cursor<'u>> {
-        self.other(unsafe { (api().clang_Cursor_getVarDeclInitializer)(self.raw) })
+        let found = self.other(unsafe { (api().clang_Cursor_getVarDeclInitializer)(self.raw) });
+        found.map(Cursor::unmoved)
     }
 
     /// The arguments of a call, or the parameters of a function.
@@ -256,8 +282,8 @@ impl<'u> Cursor<'u> {
         let count = unsafe { (api().clang_Cursor_getNumArguments)(self.raw) };
         (0..count.max(0) as c_uint)
             .map(|i| {
-                self.unit
-                    .cursor(unsafe { (api().clang_Cursor_getArgument)(self.raw, i) })
+                let given = unsafe { (api().clang_Cursor_getArgument)(self.raw, i) };
+                self.unit.cursor(given).unmoved()
             })
             .collect()
     }

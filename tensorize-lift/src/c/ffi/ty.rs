@@ -29,6 +29,12 @@ impl<'u> Type<'u> {
         string(unsafe { (api().clang_getTypeSpelling)(self.raw) })
     }
 
+    /// As a file writes it that has it: without typedefs, and without namespaces that have no name.
+    pub fn written(&self) -> String {
+        let name = self.canonical().spelling();
+        name.replace("(anonymous namespace)::", "")
+    }
+
     /// Without typedefs.
     pub fn canonical(&self) -> Type<'u> {
         self.with(unsafe { (api().clang_getCanonicalType)(self.raw) })

@@ -493,7 +493,7 @@ pub(super) fn is_reference(field: Cursor<'_>) -> bool {
 
 /// The type of a private member.
 pub(super) fn hidden(field: Cursor<'_>) -> Option<String> {
-    is_private(field).then(|| field.ty().canonical().spelling())
+    is_private(field).then(|| field.ty().written())
 }
 
 /// The class that declares a field of this one, if it is another.
