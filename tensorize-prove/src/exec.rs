@@ -117,6 +117,8 @@ pub struct Executor<'c, 's> {
     pub(crate) path: Vec<ElemRef>,
     /// How many conditions of the path say no more than that the function has not returned early.
     returns: usize,
+    /// Whether this is a round of a loop over time: what is in memory then is not what a call finds there.
+    pub(crate) is_round: bool,
     pub(crate) line: u32,
 }
 
@@ -147,12 +149,14 @@ impl<'c, 's> Executor<'c, 's> {
             loops: vec![],
             path: vec![],
             returns: 0,
+            is_round: false,
             line: 0,
         }
     }
 
     /// The function is one round of so many: a bound variable is its number.
     pub fn in_rounds(&mut self, counter: &Sym, trip: &Idx) {
+        self.is_round = true;
         self.ctx.fresh.avoid_name(counter);
         self.ctx.assume_in_range(counter, trip);
         self.loops.push((counter.clone(), trip.clone()));

@@ -6,6 +6,7 @@ use crate::bound::bound;
 use crate::canon;
 use crate::clamp::is_truth;
 use crate::exec::{Executor, Stuck};
+use crate::loops::modified;
 use crate::places::holds_in_each_case;
 use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef};
@@ -49,15 +50,26 @@ impl Executor<'_, '_> {
         let guards = self.one_of_a_range(condition);
         let Some(guards) = guards.or_else(|| self.in_every_round(condition)) else {
             // By what stands in memory, which is looked at before a call: an assertion about an index that is read, say.
-            let mut reads = false;
-            condition.visit(&mut |e| reads |= matches!(&**e, Elem::Read { .. }));
-            return match reads && self.holds_in_every_round(condition) {
+            return match self.is_of_data(condition) && self.holds_in_every_round(condition) {
                 true => Ok(()),
                 false => self.stuck(MAY_END),
             };
         };
         guards.into_iter().for_each(|g| self.ctx.guard(g));
         Ok(())
+    }
+
+    /// Whether a condition is about what stands in memory when the kernel is called.
+    fn is_of_data(&self, condition: &ElemRef) -> bool {
+        let written = modified(&self.kernel.body).1;
+        let (mut reads, mut may_change) = (false, false);
+        condition.visit(&mut |e| {
+            if let Elem::Read { array, .. } = &**e {
+                reads = true;
+                may_change |= self.is_round && written.contains(array);
+            }
+        });
+        reads && !may_change
     }
 
     /// The guards of a `switch` over modes whose default ends the program: where this is one of the modes, and the others
