@@ -36,6 +36,14 @@ pub enum Guard {
 }
 
 impl Guard {
+    /// Whether it takes a look at what stands in memory to know.
+    pub fn looks_at_data(&self) -> bool {
+        match self {
+            Guard::NonNegative(i) | Guard::Fits(i, _) => i.has_values(),
+            Guard::Disjoint(a, b) => [&a.lo, &a.hi, &b.lo, &b.hi].iter().any(|i| i.has_values()),
+        }
+    }
+
     /// The condition on data that the guard is, if it says so once and not of many rounds: of `inside ? 0 : -1`, not negative,
     /// that is `inside`, and of `c ? (inside ? 0 : -1) : 0` it is that where `c` holds.
     pub fn said_of_data(&self) -> Option<(Option<&ElemRef>, &ElemRef)> {

@@ -124,7 +124,7 @@ fn furthest(ctx: &mut Context, access: &Access, all: &[Access], largest: bool) -
         true => (BinOp::Maximum, -1),
         false => (BinOp::Minimum, 0),
     };
-    let value = rounds.fold(ctx, &depths, none, |acc| {
+    let value = rounds.fold(ctx, &depths, none, false, |acc| {
         Elem::binary(op, acc.clone(), place)
     });
     Some(Idx::value(value))
@@ -208,6 +208,33 @@ impl Executor<'_, '_> {
         true
     }
 
+    /// Makes it a guard that this holds in every round of the loops around here, where the original ends in the first round
+    /// in which it does not, and reads nothing any more. So nothing else is read before this is known: there is one such
+    /// condition, asked before all that is asked of data besides, about places that the sizes say.
+    pub(crate) fn ends_in_no_round(&mut self, condition: &ElemRef) -> bool {
+        if self.checking {
+            let rounds = Rounds {
+                loops: &self.loops,
+                entered: &[],
+                path: &self.path,
+            };
+            let said = [condition].into_iter().chain(&self.path);
+            let by_sizes = said.clone().all(is_at_places_by_sizes)
+                && self.loops.iter().all(|(_, n)| !n.has_values());
+            let Some(depths) = (rounds.read_what_the_kernel_reads(condition, &self.accesses))
+                .filter(|_| by_sizes)
+            else {
+                return false;
+            };
+            let guard = rounds.holds(&mut self.ctx, &depths, condition, true);
+            if !self.ctx.guard_first(guard) {
+                return false;
+            }
+        }
+        self.ctx.assume(condition.clone());
+        true
+    }
+
     /// Makes it a guard that a write, with its own loops and conditions in a round of those around here, is where
     /// `inside` says, whenever it is made.
     pub(crate) fn asked_of_data(&mut self, leaf: &Leaf, inside: &ElemRef) -> bool {
@@ -273,6 +300,13 @@ impl Asked {
     }
 }
 
+/// Whether all places that it looks at are said by sizes and counters.
+fn is_at_places_by_sizes(e: &ElemRef) -> bool {
+    let mut all = true;
+    e.visit(&mut |x| all &= !has_values(x));
+    all
+}
+
 /// Whether the condition is about what stands in memory, at places that it names by numbers.
 fn has_values(c: &ElemRef) -> bool {
     c.indices().into_iter().any(Idx::has_values)
@@ -298,6 +332,7 @@ impl Rounds<'_> {
         ctx: &mut Context,
         depths: &[usize],
         init: i128,
+        ends: bool,
         step: impl FnOnce(&ElemRef) -> ElemRef,
     ) -> ElemRef {
         let init = Elem::constant(Scalar::int(NUMBER, init));
@@ -327,6 +362,12 @@ impl Rounds<'_> {
             value = match value.mentions(var) {
                 true => {
                     let (acc, var) = (accs[i].clone(), var.clone());
+                    if ends {
+                        let so_far = holds(Some(&acc));
+                        let zero = Elem::constant(Scalar::int(NUMBER, 0));
+                        let ended = Elem::compare(CmpOp::Lt, so_far.clone(), zero);
+                        value = Elem::select(ended, so_far, value);
+                    }
                     let fold = Fold::new(acc, var, extent.clone(), init.clone(), value);
                     Arc::new(Elem::Fold(Arc::new(fold)))
                 }
@@ -357,13 +398,18 @@ impl Rounds<'_> {
         let Some(depths) = self.read_what_the_kernel_reads(inside, all) else {
             return false;
         };
-        let value = self.fold(ctx, &depths, 0, |acc| {
+        let guard = self.holds(ctx, &depths, inside, false);
+        ctx.guard(guard);
+        true
+    }
+
+    /// That the condition holds in all rounds. If it `ends` the original where it doesn't, no later round is looked at.
+    fn holds(&self, ctx: &mut Context, depths: &[usize], inside: &ElemRef, ends: bool) -> Guard {
+        let value = self.fold(ctx, depths, 0, ends, |acc| {
             let outside = Elem::constant(Scalar::int(NUMBER, -1));
             Elem::select(inside.clone(), acc.clone(), outside)
         });
-        let guard = Idx::value(value);
-        ctx.guard(Guard::NonNegative(guard));
-        true
+        Guard::NonNegative(Idx::value(value))
     }
 
     /// How deep in the loops each of the conditions on data can be looked at, if the kernel makes every read that it takes to

@@ -50,7 +50,7 @@ impl Executor<'_, '_> {
         let guards = self.one_of_a_range(condition);
         let Some(guards) = guards.or_else(|| self.in_every_round(condition)) else {
             // By what stands in memory, which is looked at before a call: an assertion about an index that is read, say.
-            return match self.is_of_data(condition) && self.holds_in_every_round(condition) {
+            return match self.is_of_data(condition) && self.ends_in_no_round(condition) {
                 true => Ok(()),
                 false => self.stuck(MAY_END),
             };
