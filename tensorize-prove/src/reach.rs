@@ -221,8 +221,8 @@ impl Executor<'_, '_> {
             let said = [condition].into_iter().chain(&self.path);
             let by_sizes = said.clone().all(is_at_places_by_sizes)
                 && self.loops.iter().all(|(_, n)| !n.has_values());
-            let Some(depths) = (rounds.read_what_the_kernel_reads(condition, &self.accesses))
-                .filter(|_| by_sizes)
+            let Some(depths) =
+                (rounds.read_what_the_kernel_reads(condition, &self.accesses)).filter(|_| by_sizes)
             else {
                 return false;
             };

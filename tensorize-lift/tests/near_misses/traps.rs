@@ -9,6 +9,7 @@ use tensorize_ir::loopir::interp::{Program, Stop};
 use tensorize_ir::loopir::{Function, Param};
 use tensorize_ir::memory::{Buffer, Inputs};
 use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_lift::left_to_the_original;
 use tensorize_lift::summarise::summarise;
 use tensorize_prove::{Options, Verdict};
 
@@ -36,7 +37,7 @@ fn calls(f: &Function, guards: &[Guard]) -> [(usize, usize); 2] {
     for at in 0..3 * 9usize.pow(numbers.len() as u32) {
         let mut inputs = Inputs::default();
         let value = |k: u32| (at / 3 / 9usize.pow(k) % 9) as i128 - 3;
-        // From negative numbers to positive ones, positive ones, and only the last one negative.
+        // From negative numbers to positive ones, positive ones, and from positive ones to negative ones.
         let element = |i: i128| match at % 3 {
             0 => i - 2,
             1 => i + 1,
@@ -70,6 +71,14 @@ fn calls(f: &Function, guards: &[Guard]) -> [(usize, usize); 2] {
     seen
 }
 
+fn leaves_every_trap(source: &str) {
+    let f = kernel(source);
+    let guards = guards(&f).unwrap_or_else(|| panic!("not proven: {source}"));
+    let [(admitted, trapped), (_, original)] = calls(&f, &guards);
+    assert!(admitted > 0 && original > 0, "{source}: {guards:?}");
+    assert_eq!(trapped, 0, "{source}: {guards:?}");
+}
+
 #[test]
 fn guards_leave_every_trap_to_the_original() {
     let loop_after = "for (int i = 0; i < n; i++) b[i] = a[i] + m;";
@@ -99,11 +108,7 @@ fn guards_leave_every_trap_to_the_original() {
         let source = format!(
             "#include <stdlib.h>\nint report(int);\nvoid f(const int *a, int *b, int n, int m, int mode) {{ {head} {loop_after} }}"
         );
-        let f = kernel(&source);
-        let guards = guards(&f).unwrap_or_else(|| panic!("not proven: {source}"));
-        let [(admitted, trapped), (_, original)] = calls(&f, &guards);
-        assert!(admitted > 0 && original > 0, "{source}: {guards:?}");
-        assert_eq!(trapped, 0, "{source}: {guards:?}");
+        leaves_every_trap(&source);
     }
 }
 
@@ -116,13 +121,55 @@ fn what_the_data_says_from_the_start_is_a_guard() {
         "for (int i = 0; i < n; i++) { if (a[i] > i && i > 1) abort(); b[i] = a[i]; }",
         "for (int i = 1; i < n; i++) if (m > 0) { if (a[i] < a[i - 1]) abort(); }",
         "if (a[0] > m) { report(m); return; }",
+        "for (int i = 0; i < n; i++) { if (b[i] == m) abort(); b[i] = 1; }",
+        "int e = 0; if (n < 0) e = 1; else if (a[0] < 0) e = 2; if (e != 0) { report(e); return; }",
     ] {
         let source = of_head(head);
-        let f = kernel(&source);
+        leaves_every_trap(&source);
+    }
+}
+
+/// Data that end a loop may be the last there are: the array ends where they stand, whatever the sizes say. The guard reads
+/// no further, and is the first that reads.
+#[test]
+fn a_guard_reads_no_further_than_the_original() {
+    for source in [
+        "int f(const int *a, int *b, int n) { for (int i = 0; i < n; i++) { if (a[i] < 0) return 1; b[i] = a[i]; } return 0; }",
+        "int f(const int *a, int *b, int n, int m) { for (int i = 0; i < n; i++) for (int j = 0; j < 2; j++) { if (a[2 * i + j] < 0) return 1; b[2 * i + j] = m; } return 0; }",
+        "int f(const int *a, int *b, int n, const int *at, const int *t) { for (int i = 0; i < n; i++) { if (a[i] < 0) return 1; b[i] = t[at[i] & 3]; } return 0; }",
+    ] {
+        let whole = kernel(source);
+        let f = left_to_the_original(&whole).unwrap();
         let guards = guards(&f).unwrap_or_else(|| panic!("not proven: {source}"));
-        let [(admitted, trapped), (_, original)] = calls(&f, &guards);
-        assert!(admitted > 0 && original > 0, "{source}: {guards:?}");
-        assert_eq!(trapped, 0, "{source}: {guards:?}");
+        let spec = Spec::known(&f.params, &guards, &[]);
+        let program = Program::new(&whole).unwrap();
+        for end in 0..6 {
+            let mut inputs = Inputs::default();
+            for p in &f.params {
+                match p {
+                    Param::Scalar { name, ty } => {
+                        inputs.scalars.insert(name.clone(), Scalar::int(*ty, 9));
+                    }
+                    Param::Array { name, elem, .. } => {
+                        let len = if &**name == "a" { end + 1 } else { 32 };
+                        let element = |i| if &**name == "a" && i == end { -1 } else { 1 };
+                        let data = (0..len).map(|i| Scalar::int(*elem, element(i))).collect();
+                        inputs.arrays.insert(name.clone(), Buffer::new(*elem, data));
+                    }
+                }
+            }
+            let outside = std::cell::Cell::new(0);
+            let read = |array: &Sym, at: i128| {
+                let found = inputs.arrays.get(array)?.get(at);
+                let first = &**array == "a";
+                outside.set(outside.get() + usize::from(found.is_none() || !first));
+                found
+            };
+            assert!(!spec.admits_data(&inputs.scalars, &read), "{source}");
+            assert_eq!(outside.get(), 0, "{source}: {guards:?}");
+            // It is a call like any other.
+            assert!(program.run(&mut inputs, 10_000).is_ok(), "{source}");
+        }
     }
 }
 
