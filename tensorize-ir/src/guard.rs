@@ -1,7 +1,8 @@
 //! What has to hold at a call, and which memory a kernel touches.
 
-use crate::element::{Elem, ElemRef};
+use crate::element::{Elem, ElemRef, Fold};
 use crate::index::{Idx, Sym};
+use crate::op::CmpOp;
 use crate::scalar::ScalarType;
 
 /// How much a proof promises. The weaker one is the larger one.
@@ -44,6 +45,18 @@ impl Guard {
         }
     }
 
+    /// Whether it may stand for a call that ends before the kernel has read all that it reads otherwise: it looks no further
+    /// than the first round in which it does not hold, or there are no rounds.
+    pub fn may_end_early(&self) -> bool {
+        let mut found = self.said_of_data().is_some();
+        if let Guard::NonNegative(i) = self {
+            i.for_each_value(&mut |e| {
+                e.visit(&mut |e| found |= matches!(&**e, Elem::Fold(f) if ended(f).is_some()));
+            });
+        }
+        found
+    }
+
     /// The condition on data that the guard is, if it says so once and not of many rounds: of `inside ? 0 : -1`, not negative,
     /// that is `inside`, and of `c ? (inside ? 0 : -1) : 0` it is that where `c` holds.
     pub fn said_of_data(&self) -> Option<(Option<&ElemRef>, &ElemRef)> {
@@ -67,6 +80,20 @@ impl Guard {
             }
             _ => None,
         }
+    }
+}
+
+/// When a fold of a guard is as it stays, and its step until then: of `acc < 0 ? acc : step`, what is less than zero stays so.
+pub fn ended(f: &Fold) -> Option<(&ElemRef, &ElemRef)> {
+    let is_acc = |e: &Elem| matches!(e, Elem::Acc(name, _) if *name == f.acc);
+    match &*f.step {
+        Elem::Select(ended, acc, step) if is_acc(acc) => match &**ended {
+            Elem::Compare(CmpOp::Lt, a, b) if is_acc(a) && matches!(&**b, Elem::Const(_)) => {
+                Some((ended, step))
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -151,7 +151,7 @@ impl Spec {
         let nothing = |_: &Sym, _: i128| None;
         self.guards
             .iter()
-            .filter(|g| !depends_on_data(g))
+            .filter(|g| !g.looks_at_data())
             .all(|g| holds(g, scalars, &nothing))
     }
 
@@ -163,7 +163,7 @@ impl Spec {
     ) -> bool {
         self.guards
             .iter()
-            .filter(|g| depends_on_data(g))
+            .filter(|g| g.looks_at_data())
             .all(|g| holds(g, scalars, read))
     }
 
@@ -418,13 +418,6 @@ impl Spec {
             2..=4 => LENGTHS[rng.below(LENGTHS.len() as u64) as usize],
             _ => i128::from(rng.below(6)),
         }
-    }
-}
-
-fn depends_on_data(g: &Guard) -> bool {
-    match g {
-        Guard::NonNegative(idx) | Guard::Fits(idx, _) => idx.has_values(),
-        Guard::Disjoint(..) => false,
     }
 }
 

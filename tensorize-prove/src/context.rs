@@ -26,8 +26,6 @@ pub struct Context<'s> {
     /// What holds here: ranges of loop counters, path conditions.
     facts: Vec<ElemRef>,
     guards: Vec<Guard>,
-    /// The one that the original ends by where it does not hold.
-    first: Option<Guard>,
     /// What the guards say about indices; it holds everywhere.
     guard_facts: Vec<ElemRef>,
     /// The guards' facts and what else holds, encoded: for those of the last few questions.
@@ -87,7 +85,6 @@ impl<'s> Context<'s> {
             solver,
             facts: Vec::new(),
             guards: Vec::new(),
-            first: None,
             guard_facts: Vec::new(),
             known: Vec::new(),
             answered: Answered::default(),
@@ -163,23 +160,26 @@ impl<'s> Context<'s> {
         self.assume(Elem::index_compare(CmpOp::Lt, var, extent));
     }
 
-    /// The same of a guard which is the first one that looks at data. There is one such guard.
+    /// The same of a guard where the original may end early, which is the first one that looks at data. There is no other such
+    /// guard, or nothing is asked.
     pub(crate) fn guard_first(&mut self, guard: Guard) -> bool {
         let one = |g: &Guard| match (g, &guard) {
             (Guard::NonNegative(a), Guard::NonNegative(b)) => canon::idx(a) == canon::idx(b),
             _ => false,
         };
-        if self.first.as_ref().is_some_and(|first| !one(first)) {
+        if self.guards.iter().any(one) {
+            return true;
+        }
+        if self.guards.iter().any(Guard::may_end_early) {
             return false;
         }
         self.guard(guard.clone());
-        if let Some(at) = self.guards.iter().position(one) {
-            let guard = self.guards.remove(at);
-            let of_data = self.guards.iter().position(Guard::looks_at_data);
-            self.guards
-                .insert(of_data.unwrap_or(self.guards.len()), guard);
-        }
-        self.first = Some(guard);
+        let Some(at) = self.guards.iter().position(one) else {
+            return false;
+        };
+        let guard = self.guards.remove(at);
+        let of_data = self.guards.iter().position(Guard::looks_at_data);
+        self.guards.insert(of_data.unwrap_or(at), guard);
         true
     }
 

@@ -425,6 +425,8 @@ impl Once<'_> {
             footprint::independent_of_reals(&exec.accesses, &exec.hazards)?;
         }
         let touched = footprint::touched(&mut exec, original)?;
+        let reaches: Vec<_> = touched.iter().map(|t| &t.footprint.extent).collect();
+        trap::known_first(exec.ctx.guards(), &reaches)?;
         if let Some(original) = original {
             let is_own = |t: &&Touched| state.iter().any(|s| s.name == t.footprint.extent.array);
             let others = touched.iter().filter(|t| !is_own(t));

@@ -10,8 +10,8 @@ use crate::loops::modified;
 use crate::places::holds_in_each_case;
 use std::collections::BTreeSet;
 use tensorize_ir::element::{Elem, ElemRef};
-use tensorize_ir::guard::Guard;
-use tensorize_ir::index::Idx;
+use tensorize_ir::guard::{Extent, Guard};
+use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Function, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
@@ -34,6 +34,32 @@ pub(crate) fn of_rounds(kernel: &Function, stuck: Stuck) -> Stuck {
     Stuck {
         what: what.into(),
         ..stuck
+    }
+}
+
+/// Shows that what may end a call early is looked at before other data, also by who checks guards: those about arrays that
+/// reach as far as the data say come after those that say how far.
+pub(crate) fn known_first(guards: &[Guard], reaches: &[&Extent]) -> Result<(), Stuck> {
+    let by_data = |array: &Sym| {
+        let mut of_it = reaches.iter().filter(|e| e.array == *array);
+        of_it.any(|e| e.lo.has_values() || e.hi.has_values())
+    };
+    let mut late = false;
+    for guard in guards.iter().filter(|g| g.may_end_early()) {
+        if let Guard::NonNegative(i) = guard {
+            i.for_each_value(&mut |e| {
+                e.visit(&mut |e| {
+                    late |= matches!(&**e, Elem::Read { array, .. } if by_data(array))
+                });
+            });
+        }
+    }
+    match late {
+        false => Ok(()),
+        true => Err(Stuck {
+            what: MAY_END.into(),
+            line: 0,
+        }),
     }
 }
 

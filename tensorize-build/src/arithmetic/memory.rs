@@ -2,6 +2,7 @@
 
 use super::{Names, polynomial};
 use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::ended;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -109,11 +110,19 @@ pub(super) fn value(e: &ElemRef, names: &Names<'_>) -> Result<String, String> {
                 integer: &integer,
                 ..*names
             };
+            // Once it stays as it is, no round is left that matters: a sentinel may stand long before the size that is given.
+            let (ended, step) = match ended(f) {
+                Some((ended, step)) => {
+                    let ended = value(ended, &inner)?;
+                    (format!("if {ended} {{ break; }}\n"), step)
+                }
+                None => (String::new(), &f.step),
+            };
             format!(
-                "{{\nlet mut {acc} = {};\nfor {counter} in 0..{} {{\n{acc} = {};\n}}\n{acc}\n}}",
+                "{{\nlet mut {acc} = {};\nfor {counter} in 0..{} {{\n{ended}{acc} = {};\n}}\n{acc}\n}}",
                 value(&f.init, names)?,
                 polynomial(&f.extent, names)?,
-                value(&f.step, &inner)?
+                value(step, &inner)?
             )
         }
         _ => return no(&format!("`{e}`")),
