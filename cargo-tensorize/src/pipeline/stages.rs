@@ -43,9 +43,9 @@ impl Stages<'_> {
         if let Some(found) = found {
             self.complete(&function, found);
         }
-        let has_code = !self.kernel.artefacts.is_empty() || settings.targets.is_empty();
         let refused = has_summary && self.kernel.proven.is_none();
-        if refused || has_summary && has_code || self.without_early_ends(&function, given) {
+        let has_all = has_summary && self.kernel.artefacts.len() == settings.targets.len();
+        if refused || has_all || self.without_early_ends(&function, given) {
             return;
         }
         if let Some(proposer) = outside.filter(|p| !has_summary && !p.first)
@@ -55,7 +55,8 @@ impl Stages<'_> {
         }
     }
 
-    /// Takes the kernel further where the original runs all calls that leave a loop early, if it comes further then.
+    /// Takes the kernel further where the original runs all calls that leave a loop early: to a proof if there was none, to code
+    /// for more targets if there was one. Whether it came further then; if not, all is as it was.
     fn without_early_ends(
         &mut self,
         function: &loopir::Function,
@@ -64,17 +65,22 @@ impl Stages<'_> {
         let Some(left) = left_to_the_original(function) else {
             return false;
         };
-        let (report, proven) = (self.kernel.report.clone(), self.kernel.proven.take());
+        let report = self.kernel.report.clone();
+        let (proven, artefacts) = (
+            self.kernel.proven.take(),
+            std::mem::take(&mut self.kernel.artefacts),
+        );
         let found = self.by_ourselves(&left, given);
         // That nothing is found, say, is of no use to anybody.
         if let Some(found) = found.filter(|(s, _)| !summarise::gives_up(&left, s)) {
             self.complete(&left, found);
         }
-        let has_code = !self.kernel.artefacts.is_empty() || self.settings.targets.is_empty();
-        if self.kernel.proven.is_some() && (has_code || proven.is_none()) {
+        let more = proven.is_none() || self.kernel.artefacts.len() > artefacts.len();
+        if self.kernel.proven.is_some() && more {
             return true;
         }
-        (self.kernel.report, self.kernel.proven) = (report, proven);
+        self.kernel.report = report;
+        (self.kernel.proven, self.kernel.artefacts) = (proven, artefacts);
         false
     }
 

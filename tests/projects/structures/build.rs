@@ -6,6 +6,7 @@ fn main() -> Result<(), tensorize_build::Error> {
         .file("kernels/planes.c")
         .file("kernels/vectors.c")
         .file("kernels/typed.c")
+        .file("kernels/checked.c")
         .file("kernels/caller.c")
         .file("kernels/state.c")
         .file("kernels/state_caller.c")

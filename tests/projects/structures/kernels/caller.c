@@ -1,4 +1,5 @@
 /* Calls the kernels as C does, and says what came of it. */
+#include "checked.h"
 #include "matrix.h"
 #include "particles.h"
 #include "planes.h"
@@ -6,6 +7,8 @@
 #include "vectors.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static float pool[4096];
 static const float complex a_quarter = I;
@@ -239,6 +242,20 @@ int calls_from_c(int which)
         planes p = {{a, a, a}, 1};
         mixed_down(&p, (float *)&p.data[1]);
         return *(float *)&p.data[1] != 3;
+    }
+    case 33: {
+        /* what ends it is the last number before memory that nobody may read, whatever size is given */
+        static int y[1000];
+        long page = sysconf(_SC_PAGESIZE);
+        char *pages = mmap(0, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE)) return 1;
+        int *x = (int *)(pages + page) - 4;
+        x[0] = 1, x[1] = 2, x[2] = 3, x[3] = -1;
+        int wrong = until_negative(x, y, 1000) != 3 || y[2] != 6 || y[3] != 0;
+        x[3] = 4;
+        wrong |= until_negative(x, y, 4) != 4 || y[3] != 8;
+        munmap(pages, 2 * page);
+        return wrong;
     }
     }
     return -1;
