@@ -160,7 +160,7 @@ fn refuted() {
 fn unsupported() {
     let kernels = lifted("unsupported", &[]);
     check("unsupported", &kernels, |k| {
-        any(k, &["unsupported", "unproven", "error"])
+        any(k, &["unsupported", "error"])
     });
 }
 

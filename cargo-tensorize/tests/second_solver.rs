@@ -95,11 +95,16 @@ fn every_obligation_of_the_benchmarks_is_confirmed_by_cvc5() {
     let messages: Vec<serde_json::Value> = messages.collect::<Result<_, _>>().unwrap();
     let kernels: Vec<_> = messages.iter().filter(|m| m["name"].is_string()).collect();
     assert!(kernels.len() >= 69, "{}", kernels.len());
-    for message in kernels {
+    let mut confirmed = 0;
+    for message in &kernels {
         assert_eq!(message["status"], "proven", "{message}");
         let said = &message["second_solver"];
         assert_eq!(said["obligations"], said["confirmed"], "{message}");
+        confirmed += said["confirmed"].as_u64().unwrap();
     }
+    println!("{confirmed} obligations of {} kernels", kernels.len());
+    // (What has the same form on both sides needs no solver.)
+    assert!(confirmed > 200, "{confirmed}");
 }
 
 #[test]

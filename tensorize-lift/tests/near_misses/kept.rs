@@ -53,6 +53,9 @@ const CASES: &[Case] = &[
                 "first[0] = 1; int s = first[0];",
             ),
             ("int k = 0; int s = t;", "int s = t; int k = s;"),
+            // Whether it returns early, nothing before the call says; of what `x` holds from the start, that may be asked.
+            ("n <= 0", "out[0] < 0"),
+            ("n <= 0", "first[n - 1] < 0"),
         ],
     ),
     (
