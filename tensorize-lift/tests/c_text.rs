@@ -205,6 +205,23 @@ fn signatures_and_annotations() {
     );
 }
 
+/// By its parameters' types, too: no shim in another file could have them.
+#[test]
+fn what_no_other_file_can_name_is_static() {
+    let source = "namespace { struct Line { double slope; }; int f(int x) { return x; } }
+         double g(const Line &l, double x) { return l.slope * x; }
+         double h(double x) { return x; }
+         static double i(double x) { return x; }
+         namespace named { double j(double x) { return x; } }";
+    let functions = common::parsed("kernel.cpp", source, &[]);
+    let hidden = functions.iter().filter(|f| f.is_static);
+    let hidden: Vec<&str> = hidden.map(|f| f.name.as_str()).collect();
+    assert_eq!(hidden, ["f", "g", "i"]);
+    let g = functions.iter().find(|f| f.name == "g").unwrap();
+    let source = g.signature.as_ref().unwrap().source.as_ref().unwrap();
+    assert_eq!(source.params[0].ty, "const Line &");
+}
+
 #[test]
 fn what_the_text_does_not_fix_is_real_at_best() {
     let fused = |source: &str| {
