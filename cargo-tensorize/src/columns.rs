@@ -26,14 +26,21 @@ pub fn within_objects(source: &Source, summary: &tensir::Function, proof: &Proof
         };
         match leaf {
             Shape::Rows {
-                to, pitch, held, ..
+                to,
+                pitch,
+                per_plane,
+                held,
+                ..
             } => {
                 let length = Idx::sym(pitch.as_str());
                 hold(&length - &Idx::constant(1));
+                if let Some(rows) = per_plane {
+                    hold(&Idx::sym(rows.as_str()) - &Idx::constant(1));
+                }
                 let Some(rows) = held.map(|n| Idx::constant(n.into())) else {
                     continue;
                 };
-                if let Some((first, last)) = bounds(&proof.accesses, to, pitch, Part::Row) {
+                if let Some((first, last)) = bounds(&proof.accesses, to, (pitch, None), Part::Row) {
                     hold(first);
                     hold(&rows - &last);
                 } else if let Some((lo, hi)) = extent(to) {
@@ -114,8 +121,8 @@ pub fn within_objects(source: &Source, summary: &tensir::Function, proof: &Proof
                 hold(&rows - &Idx::constant(1));
                 let Some((lo, hi)) = extent(to) else { continue };
                 let parts = (
-                    bounds(&proof.accesses, to, pitch, Part::Row),
-                    bounds(&proof.accesses, to, pitch, Part::Column),
+                    bounds(&proof.accesses, to, (pitch, None), Part::Row),
+                    bounds(&proof.accesses, to, (pitch, None), Part::Column),
                 );
                 if let (Some((first, last)), Some((left, right))) = parts {
                     hold(first);
@@ -173,25 +180,48 @@ fn numbers(size: Idx, each: u64) -> Idx {
     &size * &Idx::constant(each.into())
 }
 
-/// A part of an index `row*pitch + column`.
+/// A part of an index `row*pitch + column`, or `(plane*per_plane + row)*pitch + column`.
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+pub enum Part {
+    /// Of a table of tables.
+    Plane,
+    /// A row of a table, or of each plane.
     Row,
+    /// An element of a row.
     Column,
 }
 
-/// Bounds `[lo, hi)` of the columns of the flat array `array` with this pitch, over the kernel's sizes;
-/// `None` where they are not known.
-pub fn columns(accesses: &[Access], array: &str, pitch: &str) -> Option<(Idx, Idx)> {
-    bounds(accesses, array, pitch, Part::Column)
-        .filter(|(lo, hi)| !lo.mentions(pitch) && !hi.mentions(pitch))
+/// Bounds `[lo, hi)` of a part of all places of the flat array `array` that are touched, over the kernel's sizes. `distances`
+/// are the pitch and, for a table of tables, the rows per plane. `None` where they are not known.
+pub fn touched(
+    accesses: &[Access],
+    array: &str,
+    distances: (&str, Option<&str>),
+    part: Part,
+) -> Option<(Idx, Idx)> {
+    let names = || [distances.0].into_iter().chain(distances.1);
+    bounds(accesses, array, distances, part)
+        .filter(|(lo, hi)| !names().any(|d| lo.mentions(d) || hi.mentions(d)))
 }
 
-fn bounds(accesses: &[Access], array: &str, pitch: &str, part: Part) -> Option<(Idx, Idx)> {
+fn bounds(
+    accesses: &[Access],
+    array: &str,
+    (pitch, per_plane): (&str, Option<&str>),
+    part: Part,
+) -> Option<(Idx, Idx)> {
     let mut all: Option<(Idx, Idx)> = None;
     for a in accesses.iter().filter(|a| *a.array == *array) {
         let (row, column) = a.index.linear_in(pitch)?;
-        let idx = if part == Part::Row { row } else { column };
+        let (plane, row) = match per_plane {
+            Some(rows) => row.linear_in(rows)?,
+            None => (Idx::default(), row),
+        };
+        let idx = match part {
+            Part::Plane => plane,
+            Part::Row => row,
+            Part::Column => column,
+        };
         let lo = end(&idx, &a.loops, false)?;
         let hi = &end(&idx, &a.loops, true)? + &Idx::constant(1);
         all = Some(match all {
@@ -240,7 +270,8 @@ mod tests {
                 write: false,
             })
             .collect();
-        columns(&accesses, "m", "p").map(|(lo, hi)| (lo.to_string(), hi.to_string()))
+        touched(&accesses, "m", ("p", None), Part::Column)
+            .map(|(lo, hi)| (lo.to_string(), hi.to_string()))
     }
 
     fn bounds(lo: &str, hi: &str) -> Option<(String, String)> {

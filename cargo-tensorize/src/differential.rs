@@ -347,7 +347,8 @@ fn extents(signature: &Signature, inputs: &Inputs) -> Arg {
         let (mut lo, mut hi) = found.map_or((0, 0), |b| {
             (-b.origin, (b.data.len() as i64).saturating_sub(b.origin))
         });
-        if let Some(pitch) = signature.source.as_ref().and_then(|s| s.pitch_of(&p.name)) {
+        let distances = signature.source.as_ref().and_then(|s| s.pitch_of(&p.name));
+        if let Some((pitch, _)) = distances {
             let pitch = inputs.scalars.get(pitch).map_or(0, |v| v.as_int() as i64);
             if pitch > 0 {
                 (lo, hi) = (lo.div_euclid(pitch), (hi + pitch - 1).div_euclid(pitch));

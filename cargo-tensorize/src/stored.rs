@@ -1,7 +1,7 @@
 //! Between a kernel's result and its record in `.tensorize/`.
 
 use crate::codes;
-use crate::columns::{columns, reaches_too_far, within_objects};
+use crate::columns::{Part, reaches_too_far, touched, within_objects};
 use crate::generate::{self, Artefact};
 use crate::pipeline::{Kernel, Settings};
 use crate::python;
@@ -52,12 +52,16 @@ pub fn record(
         }
         record.within_objects = conditions.iter().map(ToString::to_string).collect();
         for f in &proven.proof.footprints {
-            let pitch = source.and_then(|s| s.pitch_of(&f.extent.array));
-            let columns = pitch
-                .and_then(|p| columns(&proven.proof.accesses, &f.extent.array, p))
-                .map(|(lo, hi)| [lo.to_string(), hi.to_string()]);
+            let distances = source.and_then(|s| s.pitch_of(&f.extent.array));
+            let part = |part: Part| {
+                let found = touched(&proven.proof.accesses, &f.extent.array, distances?, part);
+                found.map(|(lo, hi)| [lo.to_string(), hi.to_string()])
+            };
+            let of_planes = distances.is_some_and(|(_, per_plane)| per_plane.is_some());
             record.footprints.push(StoredFootprint {
-                columns,
+                columns: part(Part::Column),
+                rows: of_planes.then(|| part(Part::Row)).flatten(),
+                planes: of_planes.then(|| part(Part::Plane)).flatten(),
                 ..stored_footprint(f)
             });
         }
@@ -194,6 +198,8 @@ fn stored_footprint(f: &Footprint) -> StoredFootprint {
         lo: f.extent.lo.to_string(),
         hi: f.extent.hi.to_string(),
         columns: None,
+        rows: None,
+        planes: None,
         reads: f.reads,
         writes: f.writes,
         reads_depend_on_data: f.reads_depend_on_data,

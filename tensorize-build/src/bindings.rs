@@ -3,6 +3,7 @@
 mod dispatcher;
 pub(crate) mod entry;
 mod safe;
+mod tables;
 
 use dispatcher::{Passed, RustParam, Writer};
 
@@ -43,8 +44,19 @@ pub struct Proven {
     pub within_objects: Vec<Guard>,
     /// What is touched.
     pub footprints: Vec<Footprint>,
-    /// Of tables of rows, by the array: the first column that is touched and one past the last.
-    pub columns: BTreeMap<String, (Idx, Idx)>,
+    /// Of tables of rows, by the array.
+    pub tables: BTreeMap<String, Table>,
+}
+
+/// Which part of a table of rows is touched: the first and one past the last, where that is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// Of the elements of each row.
+    pub columns: Option<(Idx, Idx)>,
+    /// Of the rows of each plane, if it is a table of tables.
+    pub rows: Option<(Idx, Idx)>,
+    /// Of the planes, if it is a table of tables.
+    pub planes: Option<(Idx, Idx)>,
 }
 
 /// A target's code.

@@ -167,6 +167,12 @@ pub struct StoredFootprint {
     /// Of a table of rows: the first column and one past the last, where they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<[String; 2]>,
+    /// Of a table of tables: the first row and one past the last, of all planes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<[String; 2]>,
+    /// Of a table of tables: the first plane and one past the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planes: Option<[String; 2]>,
     /// Whether some are read.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reads: bool,

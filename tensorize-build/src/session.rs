@@ -5,7 +5,7 @@ mod results;
 
 use crate::adaptor::language_of;
 use crate::archive;
-use crate::bindings::{self, Binding, Code, Proven, TargetCode};
+use crate::bindings::{self, Binding, Code, Proven, Table, TargetCode};
 use crate::builder::Error;
 use crate::cache::Cache;
 use crate::compiler::{Settings, include_dir};
@@ -325,12 +325,21 @@ impl Session {
         };
         let (guards, within) = (guards(&record.guards)?, guards(&record.within_objects)?);
         let mut footprints = Vec::new();
-        let mut columns = BTreeMap::new();
+        let mut tables = BTreeMap::new();
         for f in &record.footprints {
             let parse = |t: &str| parse_idx(t, &params).map_err(|e| text(&e));
-            if let Some([lo, hi]) = &f.columns {
-                columns.insert(f.array.clone(), (parse(lo)?, parse(hi)?));
-            }
+            let bounds = |b: &Option<[String; 2]>| {
+                let pair = b
+                    .as_ref()
+                    .map(|[lo, hi]| Ok::<_, String>((parse(lo)?, parse(hi)?)));
+                pair.transpose()
+            };
+            let table = Table {
+                columns: bounds(&f.columns)?,
+                rows: bounds(&f.rows)?,
+                planes: bounds(&f.planes)?,
+            };
+            tables.insert(f.array.clone(), table);
             footprints.push(Footprint {
                 extent: Extent {
                     array: f.array.as_str().into(),
@@ -349,7 +358,7 @@ impl Session {
             guards,
             within_objects: within,
             footprints,
-            columns,
+            tables,
         })
     }
 

@@ -94,6 +94,8 @@ impl Project {
             lo: "0".into(),
             hi: hi.into(),
             columns: None,
+            rows: None,
+            planes: None,
             reads: !writes,
             writes,
             reads_depend_on_data: false,

@@ -175,12 +175,16 @@ pub enum Shape {
         /// How many elements it has.
         len: u64,
     },
-    /// A table of row pointers: element *j* of row *i* is element `i*pitch + j` of a flat array.
+    /// A table of row pointers: element *j* of row *i* is element `i*pitch + j` of a flat array. Or a table of such tables, which
+    /// are planes: element *k* of row *j* of plane *i* is element `(i*per_plane + j)*pitch + k`.
     Rows {
         /// The array.
         to: String,
         /// An `i64`.
         pitch: String,
+        /// An `i64`, of a table of tables.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        per_plane: Option<String>,
         /// An `i1`: whether the table is not null. Only if the function asks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         given: Option<String>,
@@ -308,9 +312,14 @@ impl Shape {
             }
             Shape::End { count, .. } => names.push(count),
             Shape::Rows {
-                to, pitch, given, ..
+                to,
+                pitch,
+                per_plane,
+                given,
+                ..
             } => {
                 names.extend([to.as_str(), pitch]);
+                names.extend(per_plane.as_deref());
                 names.extend(given.as_deref());
             }
             Shape::Struct { fields, .. } => {
@@ -382,10 +391,16 @@ impl Source {
         leaves.flat_map(Shape::members).find(|m| m.to == array)
     }
 
-    /// The pitch of a table of row pointers, by the name of its flat array.
-    pub fn pitch_of(&self, array: &str) -> Option<&str> {
+    /// The pitch of a table of row pointers, by the name of its flat array; and of a table of tables, how many rows there are per
+    /// plane.
+    pub fn pitch_of(&self, array: &str) -> Option<(&str, Option<&str>)> {
         self.leaves().into_iter().find_map(|s| match s {
-            Shape::Rows { to, pitch, .. } if to == array => Some(pitch.as_str()),
+            Shape::Rows {
+                to,
+                pitch,
+                per_plane,
+                ..
+            } if to == array => Some((pitch.as_str(), per_plane.as_deref())),
             _ => None,
         })
     }
@@ -449,11 +464,15 @@ impl fmt::Display for Shape {
             Shape::Rows {
                 to,
                 pitch,
+                per_plane,
                 given,
                 held,
             } => {
                 if let Some(n) = held {
                     write!(f, "{n} ")?;
+                }
+                if let Some(n) = per_plane {
+                    write!(f, "planes of {n} ")?;
                 }
                 write!(f, "rows of {to} by {pitch}")?;
                 given.iter().try_for_each(|g| write!(f, " if {g}"))
@@ -527,6 +546,7 @@ mod tests {
         let rows = Shape::Rows {
             to: "m_vals".into(),
             pitch: "m_vals_pitch".into(),
+            per_plane: None,
             given: None,
             held: None,
         };

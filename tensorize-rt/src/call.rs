@@ -3,6 +3,10 @@
 
 #![allow(unsafe_code)]
 
+mod planes;
+
+pub use planes::Planes;
+
 use crate::memory::{Array, copy_if_readable};
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -83,6 +87,7 @@ impl Call {
         &self,
         arrays: &[Array],
         tables: &[(*const *mut c_void, Option<RowRange>)],
+        planes: &[&Planes],
         blocks: &[&Block],
     ) -> Result<(), Misfit> {
         let fixed = match self.fixed_count {
@@ -103,6 +108,7 @@ impl Call {
             .chunks(2)
             .map(|pair| (pair[0] as usize, pair[1] as usize))
             .chain(entries)
+            .chain(planes.iter().flat_map(|p| p.entries()))
             .collect();
         let overlap = |a: (usize, usize), b: (usize, usize)| a.0 < b.1 && b.0 < a.1;
         let vectors: Vec<(usize, (usize, usize))> = moved

@@ -38,7 +38,7 @@ mod value;
 mod worker;
 mod written;
 
-pub use call::{Block, Call, Misfit, RowRange, equally_spaced, row_range, rows_apart};
+pub use call::{Block, Call, Misfit, Planes, RowRange, equally_spaced, row_range, rows_apart};
 pub use choice::{Choice, choice, set_choice};
 pub use device::{Api, Component, Details};
 pub use elsewhere::{Extent, run_elsewhere};

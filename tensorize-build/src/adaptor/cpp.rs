@@ -205,7 +205,11 @@ impl Adaptor<'_> {
                 self.cpp_place(&v, to, before, after)?;
             }
             Shape::Rows {
-                to, pitch, given, ..
+                to,
+                pitch,
+                per_plane,
+                given,
+                ..
             } => {
                 let n = self.array_number(to);
                 write!(
@@ -218,7 +222,19 @@ impl Adaptor<'_> {
                     local(pitch)
                 )
                 .ok();
-                let table = format!("{v}.data() - {v}_lo");
+                let mut table = format!("{v}.data() - {v}_lo");
+                if let Some(rows) = per_plane {
+                    // There are no more planes than rows, on either side of the first ones.
+                    write!(
+                        before,
+                        "    {I64} {v}_p_lo = {v}_lo < 0 ? {v}_lo : 0, {v}_hi = extents[{}];\n    std::vector<void *> {v}_p;\n    \
+                         for ({I64} i = {v}_p_lo; i < {v}_hi; i++) {v}_p.push_back((void *)({table} + i * {}));\n",
+                        2 * n + 1,
+                        local(rows)
+                    )
+                    .ok();
+                    table = format!("{v}_p.data() - {v}_p_lo");
+                }
                 return Ok(match given {
                     Some(g) => format!(
                         "tensorize::pointer<{bare}>({} ? {table} : nullptr)",

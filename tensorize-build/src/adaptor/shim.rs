@@ -234,9 +234,13 @@ impl Adaptor<'_> {
             }
             Shape::Pointer { to, given } | Shape::Rows { to, given, .. } => {
                 parts.flat.push(array(to, self.address(value))?);
-                if let Shape::Rows { pitch, .. } = shape {
-                    // The dispatcher finds it.
-                    parts.flat.push((pitch.clone(), "0".into()));
+                if let Shape::Rows {
+                    pitch, per_plane, ..
+                } = shape
+                {
+                    // The dispatcher finds them.
+                    let distances = [pitch].into_iter().chain(per_plane);
+                    (parts.flat).extend(distances.map(|d| (d.clone(), "0".to_string())));
                 }
                 if let Some(given) = given {
                     parts.flat.push((given.clone(), format!("({value}) != 0")));

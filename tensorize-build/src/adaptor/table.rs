@@ -4,8 +4,15 @@ use super::{Adaptor, Around, I64, local};
 use std::fmt::Write as _;
 
 impl Adaptor<'_> {
-    /// A table of pointers to the rows that there are, as an expression for where its row 0 is.
-    pub(super) fn table(&self, to: &str, pitch: &str, around: &mut Around) -> String {
+    /// A table of pointers to the rows that there are, as an expression for where its row 0 is; with `per_plane` rows each, a table
+    /// of such tables.
+    pub(super) fn table(
+        &self,
+        to: &str,
+        pitch: &str,
+        per_plane: Option<&str>,
+        around: &mut Around,
+    ) -> String {
         around.count += 1;
         let (t, n) = (
             format!("tensorize_t{}", around.count),
@@ -24,7 +31,21 @@ impl Adaptor<'_> {
         )
         .ok();
         writeln!(around.after, "    __builtin_free({t});").ok();
-        format!("({t} - {t}_lo)")
+        let Some(rows) = per_plane else {
+            return format!("({t} - {t}_lo)");
+        };
+        // There are no more planes than rows, on either side of the first ones.
+        write!(
+            around.before,
+            "    {I64} {t}_p_lo = {t}_lo < 0 ? {t}_lo : 0, {t}_p_n = {t}_lo + {t}_n > {t}_p_lo ? {t}_lo + {t}_n - {t}_p_lo : 0;\n\
+             \x20   void **{t}_p = (void **)__builtin_malloc(({t}_p_n + 1) * sizeof(void *));\n\
+             \x20   if (!{t}_p) __builtin_trap();\n\
+             \x20   for ({I64} i = 0; i < {t}_p_n; i++) {t}_p[i] = (void *)({t} - {t}_lo + ({t}_p_lo + i) * {rows});\n",
+            rows = local(rows),
+        )
+        .ok();
+        writeln!(around.after, "    __builtin_free({t}_p);").ok();
+        format!("({t}_p - {t}_p_lo)")
     }
 
     /// Lets those of the pointers at a place that stand for rows that there are point to them.

@@ -31,6 +31,7 @@ fn matrix() -> (Source, Vec<Flat>) {
             Shape::Rows {
                 to: "m_vals".into(),
                 pitch: "m_vals_pitch".into(),
+                per_plane: None,
                 given: None,
                 held: None,
             },

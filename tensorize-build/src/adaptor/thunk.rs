@@ -191,9 +191,13 @@ impl Adaptor<'_> {
             Shape::End { of, count } => format!("(void *)({} + {})", local(of), local(count)),
             Shape::Place { to, .. } => format!("(void *){}", local(to)),
             Shape::Rows {
-                to, pitch, given, ..
+                to,
+                pitch,
+                per_plane,
+                given,
+                ..
             } => {
-                let table = self.table(to, pitch, around);
+                let table = self.table(to, pitch, per_plane.as_deref(), around);
                 match given {
                     Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
                     None => format!("(void *){table}"),
@@ -446,9 +450,13 @@ impl Adaptor<'_> {
                 ..
             } => self.structs(shape, around)?.0,
             Shape::Rows {
-                to, pitch, given, ..
+                to,
+                pitch,
+                per_plane,
+                given,
+                ..
             } => {
-                let table = self.table(to, pitch, around);
+                let table = self.table(to, pitch, per_plane.as_deref(), around);
                 match given {
                     Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
                     None => format!("(void *){table}"),

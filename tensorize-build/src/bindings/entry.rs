@@ -5,7 +5,6 @@ use super::{Passed, Proven, Writer, function_name, kernel_static, original_name}
 use crate::adaptor::{Adaptor, Flat};
 use crate::arithmetic;
 use std::fmt::Write as _;
-use tensorize_ir::guard::{Extent, Footprint};
 use tensorize_ir::signature::{Shape, Source};
 
 /// The shim's name; a jump to it has the original's.
@@ -30,8 +29,12 @@ pub fn source_name(name: &str) -> String {
 
 /// An array that needs something done before a call from a shim, and after.
 enum Special {
-    /// A table of row pointers.
-    Rows { to: String, pitch: String },
+    /// A table of row pointers, or of tables of them.
+    Rows {
+        to: String,
+        pitch: String,
+        per_plane: Option<String>,
+    },
     /// Vectors of one length.
     Nested {
         to: String,
@@ -51,9 +54,15 @@ enum Special {
 fn specials(source: &Source) -> Vec<Special> {
     fn of(shape: &Shape, into: &mut Vec<Special>) {
         match shape {
-            Shape::Rows { to, pitch, .. } => into.push(Special::Rows {
+            Shape::Rows {
+                to,
+                pitch,
+                per_plane,
+                ..
+            } => into.push(Special::Rows {
                 to: to.clone(),
                 pitch: pitch.clone(),
+                per_plane: per_plane.clone(),
             }),
             Shape::Struct { fields, .. } => {
                 fields.iter().for_each(|f| of(&f.shape, into));
@@ -136,7 +145,7 @@ impl Writer<'_> {
     }
 
     /// `(lo, hi)` of an array as the body of a closure that gives an `Option`.
-    fn extent_of(&self, proven: &Proven, array: &str) -> Result<String, String> {
+    pub(super) fn extent_of(&self, proven: &Proven, array: &str) -> Result<String, String> {
         let Some(f) = proven.footprints.iter().find(|f| *f.extent.array == *array) else {
             return Ok("Some((0, 0))".into());
         };
@@ -147,29 +156,7 @@ impl Writer<'_> {
         Ok(format!("{}Some(({lo}, {hi}))", self.lets(&[], &[f])))
     }
 
-    /// `(lo, hi)` of a table's columns, as [`Self::extent_of`].
-    fn columns_of(&self, proven: &Proven, array: &str) -> Option<String> {
-        let (lo, hi) = proven.columns.get(array)?.clone();
-        let extent = Extent {
-            array: array.into(),
-            lo,
-            hi,
-        };
-        let (lo, hi) = self
-            .with_names(|names| arithmetic::extent(&extent, names))
-            .ok()?;
-        let footprint = Footprint {
-            extent,
-            reads: false,
-            writes: false,
-            reads_depend_on_data: false,
-            writes_depend_on_data: false,
-        };
-        let lets = self.lets(&[], &[&footprint]);
-        Some(format!("{lets}Some(({lo}, {hi}))"))
-    }
-
-    fn rust_name(&self, name: &str) -> String {
+    pub(super) fn rust_name(&self, name: &str) -> String {
         let found = self.params.iter().find(|p| p.c.name == name);
         found.map_or(name.to_string(), |p| p.name.clone())
     }
@@ -190,7 +177,7 @@ impl Writer<'_> {
             2 * count
         );
         for s in specials {
-            if let Special::Rows { to, pitch } = s {
+            if let Special::Rows { to, pitch, .. } = s {
                 let n = self.array_number(to);
                 write!(
                     body,
@@ -221,51 +208,29 @@ impl Writer<'_> {
         let (original, entry) = (original_name(name), entry_name(name));
         let (mut declare, mut prepare, mut room) = (String::new(), String::new(), String::new());
         let (mut finish, mut refresh) = (String::new(), String::new());
-        let mut tables = String::new();
+        let (mut tables, mut planes) = (String::new(), String::new());
         let mut blocks = Vec::new();
         let mut gathered = Vec::new();
         let mut sometimes = Vec::new();
         let mut grows = false;
         for (i, s) in specials.iter().enumerate() {
             match s {
-                Special::Rows { to, pitch } => {
-                    let (a, p) = (self.rust_name(to), self.rust_name(pitch));
-                    let depends = proven.footprints.iter().any(|f| {
-                        *f.extent.array == **to
-                            && (f.reads_depend_on_data || f.writes_depend_on_data)
-                    });
-                    let size = self.size_of(to)?;
-                    let spaced = format!(
-                        "rt::equally_spaced({to:?}, __table_{i}, __range_{i}, {size}, {depends})"
-                    );
-                    let writes = proven
-                        .footprints
-                        .iter()
-                        .any(|f| *f.extent.array == **to && f.writes);
-                    write!(
-                        declare,
-                        "let __table_{i} = {a} as *const *mut ::core::ffi::c_void;\n\
-                         let __block_{i} = ::core::cell::RefCell::new(rt::Block::default());\n"
-                    )
-                    .ok();
-                    let gather = match self.columns_of(proven, to) {
-                        Some(columns) => format!(
-                            "let __columns = (|| {{\n{columns}\n}})();\n\
-                             unsafe {{ __block_{i}.borrow_mut().gather_table({to:?}, __table_{i}, __range_{i}, __columns, {size}, {writes}) }}?"
-                        ),
-                        None => format!("unsafe {{ {spaced} }}?"),
+                Special::Rows {
+                    to,
+                    pitch,
+                    per_plane,
+                } => {
+                    let table = match per_plane {
+                        None => self.prepared_table(i, to, pitch)?,
+                        Some(rows) => self.prepared_planes(i, to, pitch, rows)?,
                     };
-                    let copied = gather.contains("gather_table");
-                    write!(
-                        prepare,
-                        "let __range_{i} = rt::row_range(&|{p}: i64| {{\n{}\n}});\n\
-                         let (__a, __p) = if __gather {{\n{gather}\n}} else {{\nunsafe {{ {spaced} }}?\n}};\n\
-                         {a} = __a.cast();\n{p} = __p;\n",
-                        self.extent_of(proven, to)?,
-                    )
-                    .ok();
-                    write!(tables, "(__table_{i}, __range_{i}), ").ok();
-                    if copied {
+                    declare += &table.declare;
+                    prepare += &table.prepare;
+                    match per_plane {
+                        None => write!(tables, "(__table_{i}, __range_{i}), ").ok(),
+                        Some(_) => write!(planes, "&*__planes_{i}.borrow(), ").ok(),
+                    };
+                    if table.may_be_copied {
                         writeln!(finish, "unsafe {{ __block_{i}.borrow().scatter() }};").ok();
                         writeln!(refresh, "unsafe {{ __block_{i}.borrow_mut().refresh() }};").ok();
                         blocks.push(format!("&*__block_{i}.borrow()"));
@@ -454,7 +419,7 @@ impl Writer<'_> {
              super::guards_{name}({names}).ok_or_else(|| super::failing_{name}({names}))?;\n\
              {room}\
              let __arrays = super::arrays_{name}({names}).ok_or(\"its sizes are too large\")?;\n\
-             __call.keeps_apart(&__arrays, &[{tables}], &[{borrowed}])?;\n\
+             __call.keeps_apart(&__arrays, &[{tables}], &[{planes}], &[{borrowed}])?;\n\
              {apart}\
              __bounds = {source_bounds};\n\
              }} else {{\n\
@@ -492,7 +457,7 @@ impl Writer<'_> {
         Ok((helpers, dispatcher))
     }
 
-    fn size_of(&self, array: &str) -> Result<usize, String> {
+    pub(super) fn size_of(&self, array: &str) -> Result<usize, String> {
         let found = self.params.iter().find(|p| p.c.name == array);
         let param = found.ok_or_else(|| format!("`{array}` is no array parameter"))?;
         Ok(param.scalar.bytes())

@@ -27,7 +27,7 @@ fn bindings_are_as_on_the_golden_page() {
                 footprint("in[0 .. rows*cols]: reads"),
                 footprint("out[0 .. rows*cols]: writes"),
             ],
-            columns: Default::default(),
+            tables: Default::default(),
             within_objects: vec![],
         }),
         targets: vec![
@@ -143,7 +143,7 @@ fn members_of_structs_are_explained() {
             footprints: ["p_f64[0 .. 1]: writes", "p_i8[8 .. 15]: reads, writes"]
                 .map(|f| f.parse().unwrap())
                 .into(),
-            columns: Default::default(),
+            tables: Default::default(),
             within_objects: vec![],
         }),
         targets: vec![TargetCode {

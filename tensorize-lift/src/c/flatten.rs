@@ -227,23 +227,43 @@ fn named(t: Type<'_>, inner: Type<'_>, is_pointer: bool) -> String {
     }
 }
 
-/// Whether this is a pointer to pointers to numbers, or an array of these; the numbers, and whether they are `const`.
-fn row_table(t: &Ty, spelled: Type<'_>) -> Option<(ScalarType, bool)> {
-    let (Ty::Pointer(row) | Ty::Array(row, _)) = t else {
+/// A table of pointers to rows of numbers, or of pointers to such tables.
+struct RowTable {
+    elem: ScalarType,
+    /// Whether the numbers are `const`.
+    is_const: bool,
+    /// Whether it is one of tables.
+    of_tables: bool,
+    /// How many pointers it has, where it lies in a struct itself.
+    held: Option<u64>,
+}
+
+/// Whether this is a pointer to pointers to numbers, or to pointers to these; or an array of what that points to.
+fn row_table(t: &Ty, spelled: Type<'_>) -> Option<RowTable> {
+    let (Ty::Pointer(inner) | Ty::Array(inner, _)) = t else {
         return None;
     };
-    let Ty::Pointer(elem) = &**row else {
+    let Ty::Pointer(inner) = &**inner else {
         return None;
     };
-    let elem = elem.as_scalar()?;
+    let (elem, of_tables) = match &**inner {
+        Ty::Pointer(elem) => (elem.as_scalar()?, true),
+        elem => (elem.as_scalar()?, false),
+    };
     let c = spelled.canonical();
     // `float *m[]` is an array of pointers until it decays.
-    let row = if c.kind() == CXType_Pointer {
+    let inner = if c.kind() == CXType_Pointer {
         c.pointee()
     } else {
         c.array_element()
     };
-    Some((elem, const_elements(row.pointee())))
+    let row = if of_tables { inner.pointee() } else { inner };
+    Some(RowTable {
+        elem,
+        is_const: const_elements(row.pointee()),
+        of_tables,
+        held: None,
+    })
 }
 
 impl<'u> Lower<'u, '_> {
@@ -333,8 +353,8 @@ impl<'u> Lower<'u, '_> {
                 .insert(p, (Owner::Parameter(root), vec![]));
             return Ok(true);
         }
-        if let Some((elem, is_const)) = row_table(&types::of(p), p.ty()) {
-            let (target, dims, node) = self.rows(name, elem, is_const, None);
+        if let Some(table) = row_table(&types::of(p), p.ty()) {
+            let (target, dims, node) = self.rows(name, &table);
             self.add_parameter(p, name, node);
             self.bind_pointer(p, Some((target, dims, zero_offset())))?;
             return Ok(true);
@@ -390,31 +410,27 @@ impl<'u> Lower<'u, '_> {
         self.fresh(wanted)
     }
 
-    fn rows(
-        &mut self,
-        name: &str,
-        elem: ScalarType,
-        is_const: bool,
-        held: Option<u64>,
-    ) -> (Target, Vec<Expr>, Node<'u>) {
-        let array = self.flat_name(name);
+    fn rows(&mut self, name: &str, table: &RowTable) -> (Target, Vec<Expr>, Node<'u>) {
+        let (array, elem) = (self.flat_name(name), table.elem);
         let pitch = self.flat_name(&format!("{array}_pitch"));
+        let per_plane = table
+            .of_tables
+            .then(|| self.flat_name(&format!("{array}_rows")));
         self.flat.pitches.insert(pitch.clone());
         self.flat.tables.insert(array.clone());
         let shape = Shape::Rows {
             to: array.to_string(),
             pitch: pitch.to_string(),
+            per_plane: per_plane.as_ref().map(ToString::to_string),
             given: None,
-            held,
+            held: table.held,
         };
-        let params = vec![
-            array_param(&array, elem, is_const, false),
-            Param::Scalar {
-                name: pitch.clone(),
-                ty: ScalarType::I64,
-            },
-        ];
-        let dims = vec![Expr::Var(pitch, ScalarType::I64)];
+        let distances = || [&pitch].into_iter().chain(&per_plane).cloned();
+        let ty = ScalarType::I64;
+        let mut params = vec![array_param(&array, elem, table.is_const, false)];
+        params.extend(distances().map(|name| Param::Scalar { name, ty }));
+        // The outer one is first.
+        let dims = distances().rev().map(|name| Expr::Var(name, ty)).collect();
         (Target { array, elem }, dims, Node::Leaf(shape, params))
     }
 

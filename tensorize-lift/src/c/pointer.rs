@@ -331,8 +331,14 @@ impl<'u> Lower<'u, '_> {
                 self.seen_through(p, *view, dims, c)
             }
             (Ty::Other(code, what), _) => Err(problem(code, format!("{what} is not supported"), c)),
-            // A table of rows stays one.
+            // A table of rows stays one, and one of tables.
             (Ty::Pointer(row), _) if table && row.as_scalar() == Some(p.view) => Ok(p),
+            (Ty::Pointer(rows), _)
+                if table
+                    && matches!(&**rows, Ty::Pointer(row) if row.as_scalar() == Some(p.view)) =>
+            {
+                Ok(p)
+            }
             _ => Err(problem(
                 codes::POINTER_CAST,
                 "this pointer cast is not supported",

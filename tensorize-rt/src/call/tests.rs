@@ -174,28 +174,41 @@ fn what_a_call_changes_is_apart_from_what_it_goes_by() {
     // A number that was read before.
     let read = [at(9), at(10)].map(<*mut c_void>::cast_const);
     let call = described(&read, &[]);
-    assert!(call.keeps_apart(&[array(6, false)], &[], &[]).is_ok());
-    assert!(call.keeps_apart(&[array(6, true)], &[], &[]).is_err());
-    assert!(call.keeps_apart(&[array(10, true)], &[], &[]).is_ok());
-    assert!(call.keeps_apart(&[], &[], &[&rows(6, false)]).is_ok());
-    assert!(call.keeps_apart(&[], &[], &[&rows(6, true)]).is_err());
+    assert!(call.keeps_apart(&[array(6, false)], &[], &[], &[]).is_ok());
+    assert!(call.keeps_apart(&[array(6, true)], &[], &[], &[]).is_err());
+    assert!(call.keeps_apart(&[array(10, true)], &[], &[], &[]).is_ok());
+    assert!(call.keeps_apart(&[], &[], &[], &[&rows(6, false)]).is_ok());
+    assert!(call.keeps_apart(&[], &[], &[], &[&rows(6, true)]).is_err());
     // A vector at 30, the elements of which are those from 8 to 12.
     let vector = [at(30), at(8), at(12)].map(<*mut c_void>::cast_const);
     let call = described(&[], &vector);
     for writes in [false, true] {
-        assert!(call.keeps_apart(&[array(11, writes)], &[], &[]).is_err());
-        assert!(call.keeps_apart(&[array(12, writes)], &[], &[]).is_ok());
-        assert!(call.keeps_apart(&[], &[], &[&rows(5, writes)]).is_err());
-        assert!(call.keeps_apart(&[], &[], &[&rows(4, writes)]).is_ok());
+        assert!(
+            call.keeps_apart(&[array(11, writes)], &[], &[], &[])
+                .is_err()
+        );
+        assert!(
+            call.keeps_apart(&[array(12, writes)], &[], &[], &[])
+                .is_ok()
+        );
+        assert!(
+            call.keeps_apart(&[], &[], &[], &[&rows(5, writes)])
+                .is_err()
+        );
+        assert!(call.keeps_apart(&[], &[], &[], &[&rows(4, writes)]).is_ok());
     }
     assert!(
         described(&read, &vector)
-            .keeps_apart(&[], &[], &[])
+            .keeps_apart(&[], &[], &[], &[])
             .is_err()
     );
     // The same one twice, though it be empty; another one.
     let twice = [at(30), at(8), at(8), at(30), at(8), at(8)].map(<*mut c_void>::cast_const);
-    assert!(described(&[], &twice).keeps_apart(&[], &[], &[]).is_err());
+    assert!(
+        described(&[], &twice)
+            .keeps_apart(&[], &[], &[], &[])
+            .is_err()
+    );
     let two = [at(30), at(8), at(12), at(26), at(12), at(14)].map(<*mut c_void>::cast_const);
-    assert!(described(&[], &two).keeps_apart(&[], &[], &[]).is_ok());
+    assert!(described(&[], &two).keeps_apart(&[], &[], &[], &[]).is_ok());
 }

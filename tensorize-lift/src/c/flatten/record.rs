@@ -3,7 +3,7 @@
 use super::element::{called, class_of};
 use super::global::is_reached;
 use super::void_member::is_void;
-use super::{Node, Owner, Path, array_param, bare, named, row_table, struct_type};
+use super::{Node, Owner, Path, RowTable, array_param, bare, named, row_table, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::Class;
 use crate::c::cpp::method::This;
@@ -341,8 +341,13 @@ impl<'u> Lower<'u, '_> {
                 };
                 Ok((Place::Var(name, *ty), Node::Leaf(shape, vec![param])))
             }
-            Ty::Array(_, Some(n)) if let Some((elem, is_const)) = row_table(&t, part.spelled) => {
-                let (target, mut dims, node) = self.rows(part.name, elem, is_const, Some(*n));
+            // Planes that lie in the struct are none.
+            Ty::Array(_, Some(n))
+                if let Some(table) =
+                    row_table(&t, part.spelled).filter(|table| !table.of_tables) =>
+            {
+                let held = Some(*n);
+                let (target, mut dims, node) = self.rows(part.name, &RowTable { held, ..table });
                 dims.insert(0, Expr::int(ScalarType::I64, (*n).into()));
                 Ok((Place::Array(start_of(target, dims)), node))
             }
@@ -368,8 +373,8 @@ impl<'u> Lower<'u, '_> {
                 Ok((place, Node::Leaf(shape, vec![param])))
             }
             Ty::Pointer(to) => {
-                if let Some((elem, is_const)) = row_table(&t, part.spelled) {
-                    let (target, dims, node) = self.rows(part.name, elem, is_const, None);
+                if let Some(table) = row_table(&t, part.spelled) {
+                    let (target, dims, node) = self.rows(part.name, &table);
                     return Ok((member_pointer(target, dims), node));
                 }
                 if let Ty::Mixed(name, bytes) = &**to {
