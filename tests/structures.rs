@@ -28,7 +28,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 77, "{printed}");
+    assert_eq!(calls.count(), 82, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -148,6 +148,13 @@ fn generated_c_answers_where_it_can() {
         ("C 30", "shared_sum original 0 target 1"),
         ("C 31", "mixed_down original 1 target 0"),
         ("C 32", "louder_copy original 1 target 1"),
+        // Volumes: even ones; from the back, which is copied; pointers that are not touched and lead nowhere; rows that share
+        // memory; and a row that is a table of pointers.
+        ("C 34", "spread original 0 target 1"),
+        ("C 35", "spread original 0 target 1"),
+        ("C 36", "spread original 1 target 0, can't be read"),
+        ("C 37", "spread original 1 target 0, rows overlap"),
+        ("C 38", "counted original 1 target 0"),
         // A number that lies in rows which are written, or in a vector whose length changes.
         ("C 21", "shift_rows original 1 target 1"),
         ("C 22", "shift_rows original 1 target 1"),

@@ -5,6 +5,7 @@
 #include "planes.h"
 #include "waves.h"
 #include "vectors.h"
+#include "volumes.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,6 +39,59 @@ static int check(int rows, int cols, int gap, float *expect)
     free(m.vals);
     free(n.vals);
     return memcmp(pool, expect, sizeof pool) == 0;
+}
+
+enum { PLANES = 4, ROWS = 5, COLS = 6, EVEN, ANYWHERE, WITHOUT_CORNERS, SHARED };
+
+static double volume_of(int i, int j, int k)
+{
+    return i * 100 + j * 10 + k;
+}
+
+/* A volume in `at`, from the back unless it is even. */
+static double ***volume(double *at, int how)
+{
+    double ***v = malloc(PLANES * sizeof(double **));
+    for (int i = 0; i < PLANES; i++) {
+        v[i] = malloc(ROWS * sizeof(double *));
+        for (int j = 0; j < ROWS; j++) {
+            int row = i * ROWS + j, corner = (i == 0 || i == PLANES - 1) && (j == 0 || j == ROWS - 1);
+            v[i][j] = at + COLS * (how == EVEN ? row : PLANES * ROWS - 1 - row);
+            for (int k = 0; k < COLS; k++) v[i][j][k] = volume_of(i, j, k);
+            if (corner && how == WITHOUT_CORNERS) v[i][j] = NULL;
+        }
+    }
+    return v;
+}
+
+static int spreads(int how)
+{
+    static double from[PLANES * ROWS * COLS], to[PLANES * ROWS * COLS];
+    double ***in = volume(from, how), ***out = volume(to, how);
+    int wrong = 0;
+    if (how == SHARED) out[1][2] = out[2][2] = in[0][2];
+    spread(in, out, PLANES, ROWS, COLS);
+    for (int i = 0; i < PLANES; i++)
+        for (int j = 0; j < ROWS; j++)
+            for (int k = 0; k < COLS && out[i][j]; k++) {
+                int inside = i > 0 && i < PLANES - 1 && j > 0 && j < ROWS - 1;
+                wrong |= how != SHARED && out[i][j][k] != (inside ? 4 : 1) * volume_of(i, j, k);
+            }
+    /* Of the two that lie in one place, and in the volume that is read, the second one is left there. */
+    if (how == SHARED) wrong = in[0][2][1] != 4 * volume_of(2, 2, 1);
+    for (int i = 0; i < PLANES; i++) free(in[i]), free(out[i]);
+    free(in), free(out);
+    return wrong;
+}
+
+/* What is written is where the pointer to the next number is. */
+static int counts_pointers(void)
+{
+    static unsigned char numbers[256] __attribute__((aligned(256)));
+    for (int i = 0; i < 256; i++) numbers[i] = i + 10;
+    unsigned char *from[1] = {numbers + 3}, *to[1] = {(unsigned char *)from}, **v[2] = {from, to};
+    counted(v, 1, 2);
+    return to[0][0] != 14 || to[0][1] != 26;
 }
 
 /* A bit for each thing that went wrong. */
@@ -257,6 +311,11 @@ int calls_from_c(int which)
         munmap(pages, 2 * page);
         return wrong;
     }
+    case 34: return spreads(EVEN);
+    case 35: return spreads(ANYWHERE);
+    case 36: return spreads(WITHOUT_CORNERS);
+    case 37: return spreads(SHARED);
+    case 38: return counts_pointers();
     }
     return -1;
 }
