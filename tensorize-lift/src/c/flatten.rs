@@ -9,6 +9,7 @@ mod element;
 mod ends;
 mod first_value;
 mod global;
+mod inherited;
 mod local;
 mod mixed;
 mod noted;
@@ -324,6 +325,7 @@ impl<'u> Lower<'u, '_> {
         }
         // A pointer to what nobody here knows can be passed on, and that is all.
         let complete = |(_, t, _): &(_, Type<'_>, _)| t.canonical().size().is_some();
+        let behind = behind.or_else(|| self.extended_parameter(p));
         let given = behind.unwrap_or_else(|| p.ty());
         let held = struct_type(given).or_else(|| const_union(given));
         if let Some((declaration, t, pointer)) = held.filter(complete) {

@@ -41,9 +41,17 @@ const MAX_DEPTH: usize = 4;
 impl<'u> Lower<'u, '_> {
     /// The struct that an expression stands for, or points to.
     pub fn record(&mut self, c: Cursor<'u>) -> Result<Path<'u>> {
-        let unsupported = |what: &str| problem(codes::RECORD, what, c);
         self.settle_void_member(c)?;
         let inner = peeled(c);
+        let path = self.record_named(inner)?;
+        match struct_type(inner.ty()) {
+            Some((declaration, _, _)) => self.seen_as(path, declaration, c),
+            None => Ok(path),
+        }
+    }
+
+    fn record_named(&mut self, inner: Cursor<'u>) -> Result<Path<'u>> {
+        let unsupported = |what: &str| problem(codes::RECORD, what, inner);
         match inner.kind() {
             CXCursor_DeclRefExpr => {
                 let d = inner.referenced();
@@ -151,7 +159,9 @@ impl<'u> Lower<'u, '_> {
         let mut types = Vec::new();
         for (depth, &field) in path.iter().enumerate() {
             self.check_access(field, at)?;
-            types.push(self.type_of_member(&(*root, path[..depth].to_vec()), field));
+            let owner = (*root, path[..depth].to_vec());
+            self.guess_void_member(&owner, field, at)?;
+            types.push(self.type_of_member(&owner, field));
         }
         let Owner::Parameter(root) = *root else {
             return Err(unsupported(

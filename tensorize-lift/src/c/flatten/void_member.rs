@@ -1,6 +1,7 @@
 //! Members that are `void *`. One points to what the first use takes it to point to; a use that takes it for something else is
 //! refused. (Of which function it is a use makes no difference, so helpers count, too.)
 
+use super::inherited::extended;
 use super::tag::depends_on_a_parameter;
 use super::within;
 use super::{Node, Owner, Path, element, is_private, record, struct_type};
@@ -95,13 +96,14 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Lets a member that is a `void *` be what other uses in this code take it for, if nothing was said yet.
-    fn guess_void_member(
+    pub(super) fn guess_void_member(
         &mut self,
         owner: &Path<'u>,
         field: Cursor<'u>,
         at: Cursor<'u>,
     ) -> Result<()> {
-        if !is_void(self.type_of_member(owner, field)) {
+        let t = self.type_of_member(owner, field);
+        if !is_void(t) && !struct_type(t).is_some_and(|(_, _, pointer)| pointer) {
             return Ok(());
         }
         match self.cast_elsewhere(field) {
@@ -141,7 +143,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Where a variable or a parameter that is a `void *` is taken for something, in its function or in helpers that get it.
-    fn variable_taken_for(&self, d: Cursor<'u>, depth: usize) -> Option<Cursor<'u>> {
+    pub(super) fn variable_taken_for(&self, d: Cursor<'u>, depth: usize) -> Option<Cursor<'u>> {
         let body = d.semantic_parent().and_then(source::body)?;
         let is_it = |e: Cursor<'u>| e.referenced() == Some(d);
         let here = self.first_cast(body, &is_it, &mut HashSet::new());
@@ -167,7 +169,7 @@ impl<'u> Lower<'u, '_> {
     fn take_path_for(&mut self, path: Path<'u>, t: Type<'u>, at: Cursor<'u>) -> Result<()> {
         let refused = |what: &str| {
             let name = path.1.last().map(Cursor::spelling).unwrap_or_default();
-            let message = format!("'{name}' is a pointer to void that is taken to point to {what}");
+            let message = format!("'{name}' is a pointer that is taken to point to {what}");
             Err(problem(codes::POINTER_CAST, message, at))
         };
         let what = record::named_in(t);
@@ -234,10 +236,13 @@ impl<'u> Lower<'u, '_> {
     pub(super) fn cast_record(&mut self, cast: Cursor<'u>) -> Result<Path<'u>> {
         let inner = operand(cast)?;
         let path = self.record(inner)?;
-        if !is_void(inner.ty()) || !path.0.is_parameter() {
-            return Ok(path);
-        }
         let wanted = struct_type(cast.ty()).map(|(d, _, _)| d);
+        if !is_void(inner.ty()) || !path.0.is_parameter() {
+            return match wanted {
+                Some(wanted) => self.seen_as(path, wanted, cast),
+                None => Ok(path),
+            };
+        }
         match self.node(&path, cast)? {
             Node::Struct { declaration, .. } if wanted.is_none_or(|d| d == *declaration) => {
                 Ok(path)
@@ -317,7 +322,8 @@ pub(in crate::c) fn void_named(c: Cursor<'_>) -> Option<Cursor<'_>> {
     (named && is_void(c.ty())).then_some(c)
 }
 
-/// The same of what is cast to a pointer to something; it may be moved by bytes before.
+/// The same of what is cast to a pointer to something; it may be moved by bytes before. Or what points to a struct that the one which
+/// it is taken for extends.
 fn cast_of<'u>(c: Cursor<'u>) -> Option<Cursor<'u>> {
     let mut c = c;
     while c.kind() == CXCursor_ParenExpr {
@@ -327,7 +333,9 @@ fn cast_of<'u>(c: Cursor<'u>) -> Option<Cursor<'u>> {
         return None;
     }
     let inner = *operands(c).last()?;
-    void_named(inner).or_else(|| void_named(moved_in_bytes(inner)?.0))
+    void_named(inner)
+        .or_else(|| extended(inner, c.ty()))
+        .or_else(|| void_named(moved_in_bytes(inner)?.0))
 }
 
 /// Whether a struct is declared within a function.
