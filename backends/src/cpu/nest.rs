@@ -336,7 +336,7 @@ fn merged(single: &[Nest], own: &[Sym]) -> Vec<Nest> {
         let same = |n: &&mut Nest| {
             let feed = feeds(n, nest) || feeds(nest, n);
             let apart = alone(n) || alone(nest) || feed || n.takes_turns_with(nest);
-            n.extents == nest.extents && !apart
+            n.extents == nest.extents && !apart && !meet_elsewhere(n, nest)
         };
         match out.iter_mut().find(same) {
             None => out.push(nest.clone()),
@@ -354,6 +354,29 @@ fn merged(single: &[Nest], own: &[Sym]) -> Vec<Nest> {
         }
     }
     out
+}
+
+/// Whether a round of one nest writes what the same loops write in another round, as in `out[i]` and `out[i + 1]`.
+fn meet_elsewhere(a: &Nest, b: &Nest) -> bool {
+    let meet = |s: &Target, t: &Target| {
+        let rename = |d: &Sym| {
+            let i = b.dims.iter().position(|own| own == d)?;
+            Some(Idx::sym(a.dims[i].clone()))
+        };
+        let distance = (&t.index.substitute(&rename) - &s.index).as_constant();
+        let distance = distance.filter(|d| s.array == t.array && *d != 0);
+        a.dims.iter().zip(&a.extents).any(|(dim, extent)| {
+            let step = s.index.linear_in(dim).and_then(|(c, _)| c.as_constant());
+            let rounds = match (distance, step) {
+                (Some(d), Some(s)) if s != 0 && d % s == 0 => d / s,
+                _ => return false,
+            };
+            extent.as_constant().is_none_or(|n| rounds.abs() < n)
+        })
+    };
+    a.results
+        .iter()
+        .any(|s| b.results.iter().any(|t| meet(s, t)))
 }
 
 /// Checks each nest by itself, and sorts them so that none reads what an earlier one has written. What is read from

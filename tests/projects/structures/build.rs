@@ -5,6 +5,7 @@ fn main() -> Result<(), tensorize_build::Error> {
         .file("kernels/waves.c")
         .file("kernels/planes.c")
         .file("kernels/volumes.c")
+        .file("kernels/filters.c")
         .file("kernels/vectors.c")
         .file("kernels/typed.c")
         .file("kernels/checked.c")

@@ -1,13 +1,16 @@
 //! C's way to inherit: a struct whose first member is the struct that it extends. A pointer to one is a pointer to the other (C17,
 //! 6.7.2.1p15). One that a kernel takes for a pointer to the longer struct points to such a one, as a `void *` would.
 
-use super::tag::depends_on_a_parameter;
+use super::tag::depends_on;
 use super::{Node, Owner, Path, element, struct_type};
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, peeled};
 use crate::c::source;
 use clang_sys::*;
 use std::collections::HashSet;
+
+/// What may say which of several structs a pointer points to, and be part of one itself.
+const TAGS: [CXCursorKind; 2] = [CXCursor_ParmDecl, CXCursor_FieldDecl];
 
 /// Structs that each extend the one before.
 const MAX_DEPTH: usize = 4;
@@ -19,7 +22,7 @@ impl<'u> Lower<'u, '_> {
         let function = self.frames[0].function;
         let cast = self.variable_taken_for(p, 0)?;
         if element::walked(self, function, p, &mut HashSet::new())
-            || depends_on_a_parameter(source::body(function)?, cast)
+            || depends_on(source::body(function)?, cast, &TAGS)
         {
             return None;
         }
@@ -80,6 +83,12 @@ pub(super) fn extended<'u>(given: Cursor<'u>, t: Type<'u>) -> Option<Cursor<'u>>
         return None;
     };
     (declaration != base && begins_with(declaration, base)).then_some(named)
+}
+
+/// Whether the struct that one pointer points to begins with what another one points to.
+pub(super) fn extends(known: Type<'_>, base: Type<'_>) -> bool {
+    let declaration = |t| struct_type(t).map(|(d, _, _)| d);
+    matches!((declaration(known), declaration(base)), (Some(k), Some(b)) if begins_with(k, b))
 }
 
 /// Whether one struct begins with another one, as its first member or within it.

@@ -2,6 +2,7 @@
 //! struct are read before the kernel runs, when nobody has asked yet.
 
 use super::struct_type;
+use super::void_member::is_void;
 use crate::c::codes;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, problem};
@@ -33,7 +34,11 @@ impl<'u> Lower<'u, '_> {
         if let Some(body) = source::body(frame.function) {
             decides(body, at, &mut conditions);
         }
-        let is_tag = |f: Cursor<'u>| f != field && f.semantic_parent() == field.semantic_parent();
+        // A struct may say itself which one it is.
+        let is_extended = !is_void(field.ty());
+        let is_tag = |f: Cursor<'u>| {
+            f != field && (is_extended || f.semantic_parent() == field.semantic_parent())
+        };
         if !conditions.into_iter().any(|c| asks_for(c, &is_tag, 0)) {
             return Ok(());
         }
@@ -55,15 +60,12 @@ fn decides<'u>(code: Cursor<'u>, part: Cursor<'u>, conditions: &mut Vec<Cursor<'
     let Some(place) = parts.position(|c| decides(*c, part, conditions)) else {
         return false;
     };
+    let decides_alone = matches!(operator::binary(code), Ok(Binary::And | Binary::Or));
     match code.kind() {
-        CXCursor_IfStmt
-        | CXCursor_SwitchStmt
-        | CXCursor_ConditionalOperator
-        | CXCursor_BinaryOperator
-            if place > 0 =>
-        {
+        CXCursor_IfStmt | CXCursor_SwitchStmt | CXCursor_ConditionalOperator if place > 0 => {
             conditions.push(children[0]);
         }
+        CXCursor_BinaryOperator if place > 0 && decides_alone => conditions.push(children[0]),
         CXCursor_CompoundStmt => {
             let before = children[..place].iter();
             before.for_each(|c| jumps_away(*c, conditions));
@@ -116,8 +118,13 @@ fn asks_for<'u>(c: Cursor<'u>, is_tag: &dyn Fn(Cursor<'u>) -> bool, depth: usize
 
 /// Whether a part of this code is reached depends on which of several values a parameter has.
 pub(super) fn depends_on_a_parameter<'u>(code: Cursor<'u>, part: Cursor<'u>) -> bool {
+    depends_on(code, part, &[CXCursor_ParmDecl])
+}
+
+/// The same of something of these kinds.
+pub(super) fn depends_on<'u>(code: Cursor<'u>, part: Cursor<'u>, kinds: &[CXCursorKind]) -> bool {
     let mut conditions = Vec::new();
     decides(code, part, &mut conditions);
-    let is_tag = |d: Cursor<'u>| d.kind() == CXCursor_ParmDecl;
+    let is_tag = |d: Cursor<'u>| kinds.contains(&d.kind());
     conditions.into_iter().any(|c| asks_for(c, &is_tag, 0))
 }

@@ -1,7 +1,7 @@
 //! Members that are `void *`. One points to what the first use takes it to point to; a use that takes it for something else is
 //! refused. (Of which function it is a use makes no difference, so helpers count, too.)
 
-use super::inherited::extended;
+use super::inherited::{extended, extends};
 use super::tag::depends_on_a_parameter;
 use super::within;
 use super::{Node, Owner, Path, element, is_private, record, struct_type};
@@ -168,7 +168,14 @@ impl<'u> Lower<'u, '_> {
 
     fn take_path_for(&mut self, path: Path<'u>, t: Type<'u>, at: Cursor<'u>) -> Result<()> {
         let refused = |what: &str| {
-            let name = path.1.last().map(Cursor::spelling).unwrap_or_default();
+            let name = match (path.1.last(), path.0) {
+                (Some(member), _) => member.spelling(),
+                (None, Owner::Parameter(root)) => {
+                    let given = self.flat.roots.get(root);
+                    given.map_or_else(String::new, |r| r.name.clone())
+                }
+                (None, _) => String::new(),
+            };
             let message = format!("'{name}' is a pointer that is taken to point to {what}");
             Err(problem(codes::POINTER_CAST, message, at))
         };
@@ -177,7 +184,9 @@ impl<'u> Lower<'u, '_> {
             return refused("something that no other code can name");
         }
         match self.flat.taken_for.get(&path) {
-            Some(known) if !is_alike(*known, t) => refused("two kinds of things"),
+            Some(known) if !is_alike(*known, t) && !extends(*known, t) => {
+                refused("two kinds of things")
+            }
             Some(_) => Ok(()),
             None => {
                 self.flat.taken_for.insert(path, t);
@@ -238,10 +247,20 @@ impl<'u> Lower<'u, '_> {
         let path = self.record(inner)?;
         let wanted = struct_type(cast.ty()).map(|(d, _, _)| d);
         if !is_void(inner.ty()) || !path.0.is_parameter() {
-            return match wanted {
-                Some(wanted) => self.seen_as(path, wanted, cast),
-                None => Ok(path),
+            let Some(wanted) = wanted else {
+                return Ok(path);
             };
+            let path = self.seen_as(path, wanted, cast)?;
+            // In C++ it may have a base.
+            if !self.source.cpp
+                && path.0.is_parameter()
+                && let Node::Struct { declaration, .. } = self.node(&path, cast)?
+                && *declaration != wanted
+            {
+                let message = "a struct is taken for another one, which it may not be";
+                return Err(problem(codes::RECORD, message, cast));
+            }
+            return Ok(path);
         }
         match self.node(&path, cast)? {
             Node::Struct { declaration, .. } if wanted.is_none_or(|d| d == *declaration) => {

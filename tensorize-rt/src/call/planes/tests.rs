@@ -59,7 +59,7 @@ fn uneven_volumes_are_none() {
 
 #[test]
 fn what_can_not_be_read_is_no_crash() {
-    let gone = 8usize as *const *mut c_void;
+    let gone = 16usize as *const *mut c_void;
     assert!(Planes::of("u", gone, Some((0, 2)), Some((0, 2))).is_err());
     let outer = [gone.cast_mut().cast::<c_void>()];
     assert!(Planes::of("u", outer.as_ptr(), Some((0, 1)), Some((0, 2))).is_err());

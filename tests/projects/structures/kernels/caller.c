@@ -1,5 +1,6 @@
 /* Calls the kernels as C does, and says what came of it. */
 #include "checked.h"
+#include "filters.h"
 #include "matrix.h"
 #include "particles.h"
 #include "planes.h"
@@ -316,6 +317,17 @@ int calls_from_c(int which)
     case 36: return spreads(WITHOUT_CORNERS);
     case 37: return spreads(SHARED);
     case 38: return counts_pointers();
+    case 39: {
+        float state[] = {1, 2, 3}, out[3];
+        struct { float before[7]; struct lowpass low; } at = {{0}, {{5}, 3, 2, state}};
+        struct filter_chain c = {8, &at.low.base};
+        lowpass_run(&at.low.base, x, out);
+        chain_run(&c, x);
+        if (out[0] != 8 || out[2] != 14 || x[0] != 7 || x[7] != 21) return 1;
+        /* what is written is the kind itself */
+        chain_run(&c, at.before);
+        return at.before[0] != 5 || at.low.base.kind == 5;
+    }
     }
     return -1;
 }

@@ -1,0 +1,19 @@
+/* A struct that begins with the one that it extends. */
+#include "filters.h"
+#include "tensorize.h"
+
+TENSORIZE_KERNEL
+void lowpass_run(struct filter *self, const float *in, float *out)
+{
+    struct lowpass *f = (struct lowpass *)self;
+    for (int i = 0; i < f->n; i++)
+        out[i] = f->gain * in[i] + f->state[i] + self->kind;
+}
+
+TENSORIZE_KERNEL
+void chain_run(struct filter_chain *c, float *x)
+{
+    struct lowpass *f = (struct lowpass *)c->first;
+    for (int i = 0; i < c->width; i++)
+        x[i] = f->gain * x[i] + c->first->kind;
+}

@@ -1,0 +1,23 @@
+#ifndef FILTERS_H
+#define FILTERS_H
+
+struct filter {
+    int kind;
+};
+
+struct lowpass {
+    struct filter base;
+    int n;
+    float gain;
+    float *state;
+};
+
+struct filter_chain {
+    int width;
+    struct filter *first;
+};
+
+void lowpass_run(struct filter *self, const float *in, float *out);
+void chain_run(struct filter_chain *c, float *x);
+
+#endif
