@@ -107,6 +107,16 @@ pub struct Number {
     pub to: String,
 }
 
+/// One of the pointers of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Which one it is.
+    pub index: u64,
+    /// What it leads to.
+    pub shape: Shape,
+}
+
 /// The members of one type of structs in an array: the structs' memory, seen as an array of that type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -174,6 +184,11 @@ pub enum Shape {
         to: String,
         /// How many elements it has.
         len: u64,
+    },
+    /// A table of pointers, each of which leads to an array of its own.
+    Pointers {
+        /// Those that are used, in order.
+        at: Vec<Entry>,
     },
     /// A table of row pointers: element *j* of row *i* is element `i*pitch + j` of a flat array. Or a table of such tables, which
     /// are planes: element *k* of row *j* of plane *i* is element `(i*per_plane + j)*pitch + k`.
@@ -282,10 +297,11 @@ fn is_false(b: &bool) -> bool {
 }
 
 impl Shape {
-    /// Its members, and theirs, if it is a struct; else itself.
+    /// Its members, and theirs, if it is a struct, or what its pointers lead to; else itself.
     pub fn leaves(&self) -> Vec<&Shape> {
         match self {
             Shape::Struct { fields, .. } => fields.iter().flat_map(|f| f.shape.leaves()).collect(),
+            Shape::Pointers { at } => at.iter().flat_map(|e| e.shape.leaves()).collect(),
             leaf => vec![leaf],
         }
     }
@@ -322,6 +338,7 @@ impl Shape {
                 names.extend(per_plane.as_deref());
                 names.extend(given.as_deref());
             }
+            Shape::Pointers { at } => names.extend(at.iter().flat_map(|e| e.shape.flat())),
             Shape::Struct { fields, .. } => {
                 names.extend(fields.iter().flat_map(|f| f.shape.flat()));
             }
@@ -458,6 +475,14 @@ impl fmt::Display for Shape {
             Shape::Pointer { to, given } => {
                 write!(f, "*{to}")?;
                 given.iter().try_for_each(|g| write!(f, " if {g}"))
+            }
+            Shape::Pointers { at } => {
+                let each = |e: &Entry| format!("[{}] = {}", e.index, e.shape);
+                write!(
+                    f,
+                    "*{{ {} }}",
+                    at.iter().map(each).collect::<Vec<_>>().join(", ")
+                )
             }
             Shape::End { of, count } => write!(f, "{of} + {count}"),
             Shape::Place { to, len } => write!(f, "{to}[{len}]"),

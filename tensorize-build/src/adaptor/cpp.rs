@@ -186,6 +186,16 @@ impl Adaptor<'_> {
                 let numbers = self.numbers(at, before, count)?;
                 return Ok(format!("tensorize::pointer<{bare}>({numbers})"));
             }
+            Shape::Pointers { at } => {
+                let mut around = Around {
+                    before: std::mem::take(before),
+                    after: std::mem::take(after),
+                    count: *count,
+                };
+                let table = self.pointers(at, &mut around);
+                (*before, *after, *count) = (around.before, around.after, around.count);
+                return Ok(format!("tensorize::pointer<{bare}>({})", table?));
+            }
             Shape::Pointer { to, given } => {
                 let p = match given {
                     Some(g) => format!("{} ? {} : nullptr", local(g), local(to)),

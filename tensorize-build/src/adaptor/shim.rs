@@ -2,7 +2,7 @@
 
 use super::{Adaptor, I64, c_type};
 use std::fmt::Write as _;
-use tensorize_ir::signature::{Holder, Language, Number, Shape};
+use tensorize_ir::signature::{Entry, Holder, Language, Number, Shape};
 
 /// What taking the arguments apart comes to.
 #[derive(Default)]
@@ -230,6 +230,14 @@ impl Adaptor<'_> {
                     .ok();
                     parts.fixed.push((place, format!("sizeof({ty})")));
                     parts.flat.push((to.clone(), number));
+                }
+            }
+            Shape::Pointers { at } => {
+                parts.not_null(value, called);
+                for Entry { index, shape } in at {
+                    let entry = format!("((void *const *)({value}))[{index}]");
+                    parts.fix(&entry);
+                    self.take_apart(shape, &entry, &format!("{called}[{index}]"), parts)?;
                 }
             }
             Shape::Pointer { to, given } | Shape::Rows { to, given, .. } => {

@@ -2,6 +2,7 @@
 
 use super::{Adaptor, Around, I64, local};
 use std::fmt::Write as _;
+use tensorize_ir::signature::{Entry, Shape};
 
 impl Adaptor<'_> {
     /// A table of pointers to the rows that there are, as an expression for where its row 0 is; with `per_plane` rows each, a table
@@ -46,6 +47,25 @@ impl Adaptor<'_> {
         .ok();
         writeln!(around.after, "    __builtin_free({t}_p);").ok();
         format!("({t}_p - {t}_p_lo)")
+    }
+
+    /// A table of pointers; those that nobody reads are null.
+    pub(super) fn pointers(&self, at: &[Entry], around: &mut Around) -> Result<String, String> {
+        let last = at.last().ok_or("no pointer in a table")?;
+        around.count += 1;
+        let t = format!("tensorize_t{}", around.count);
+        let mut fill = String::new();
+        for Entry { index, shape } in at {
+            let value = match shape {
+                Shape::Pointer { to, .. } => local(to),
+                Shape::Rows { to, pitch, .. } => self.table(to, pitch, None, around),
+                other => return Err(format!("a pointer to {other} in a table can't be built")),
+            };
+            write!(fill, " {t}[{index}] = (void *)({value});").ok();
+        }
+        let count = last.index + 1;
+        writeln!(around.before, "    void *{t}[{count}] = {{0}};{fill}").ok();
+        Ok(t)
     }
 
     /// Lets those of the pointers at a place that stand for rows that there are point to them.

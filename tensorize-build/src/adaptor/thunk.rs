@@ -188,6 +188,7 @@ impl Adaptor<'_> {
                 self.numbers(at, &mut around.before, &mut around.count)?
             ),
             Shape::Pointer { to, given } => pointer(to, given.as_deref()),
+            Shape::Pointers { at } => format!("(void *){}", self.pointers(at, around)?),
             Shape::End { of, count } => format!("(void *)({} + {})", local(of), local(count)),
             Shape::Place { to, .. } => format!("(void *){}", local(to)),
             Shape::Rows {

@@ -67,6 +67,7 @@ fn specials(source: &Source) -> Vec<Special> {
             Shape::Struct { fields, .. } => {
                 fields.iter().for_each(|f| of(&f.shape, into));
             }
+            Shape::Pointers { at } => at.iter().for_each(|e| of(&e.shape, into)),
             Shape::Vector {
                 to,
                 resized: Some(r),

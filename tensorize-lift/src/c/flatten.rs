@@ -7,6 +7,7 @@ mod apart;
 mod captured;
 mod element;
 mod ends;
+mod entries;
 mod first_value;
 mod global;
 mod inherited;
@@ -356,6 +357,9 @@ impl<'u> Lower<'u, '_> {
             return Ok(true);
         }
         if let Some(table) = row_table(&types::of(p), p.ty()) {
+            if self.numbered_entries(p, name, &table) {
+                return Ok(true);
+            }
             let (target, dims, node) = self.rows(name, &table);
             self.add_parameter(p, name, node);
             self.bind_pointer(p, Some((target, dims, zero_offset())))?;

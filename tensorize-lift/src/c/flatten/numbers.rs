@@ -10,7 +10,7 @@ use crate::c::place::Place;
 use crate::c::source;
 use crate::c::types::{self, Ty};
 use clang_sys::*;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use tensorize_ir::loopir::Param;
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::signature::{Number, Shape};
@@ -28,14 +28,14 @@ impl<'u> Lower<'u, '_> {
         let (Some(ty), Some(body)) = (to.as_scalar(), source::body(self.frames[0].function)) else {
             return false;
         };
-        let mut read = BTreeSet::new();
+        let mut read = BTreeMap::new();
         let subscripts = ty.is_int() && says_how_far(body, p);
         if !only_reads(body, p, subscripts, &mut read) || read.is_empty() {
             return false;
         }
-        let is_one = read.iter().eq(&[0]);
+        let is_one = read.keys().eq(&[0]);
         let (mut at, mut params) = (Vec::new(), Vec::new());
-        for index in read {
+        for index in read.into_keys() {
             let name = match is_one {
                 true => name.to_string(),
                 false => format!("{name}_{index}"),
@@ -88,12 +88,13 @@ impl<'u> Lower<'u, '_> {
     }
 }
 
-/// Whether every mention of `p` is in the value of `*p` or, if `subscripts` count, of `p[k]`. Which ones are read is added.
-fn only_reads<'u>(
+/// Whether every mention of `p` is in the value of `*p` or, if `subscripts` count, of `p[k]`. Which ones are read is added, and
+/// where each is first.
+pub(super) fn only_reads<'u>(
     c: Cursor<'u>,
     p: Cursor<'u>,
     subscripts: bool,
-    read: &mut BTreeSet<u64>,
+    read: &mut BTreeMap<u64, Cursor<'u>>,
 ) -> bool {
     if c.kind() == CXCursor_DeclRefExpr && c.referenced() == Some(p) {
         return false;
@@ -105,7 +106,7 @@ fn only_reads<'u>(
         && let Some((of, index)) = constant_place(place)
         && of == p
     {
-        read.insert(index);
+        read.entry(index).or_insert(c);
         return true;
     }
     let children = c.children();

@@ -385,14 +385,14 @@ impl<'u> Lower<'u, '_> {
             Ty::Pointer(to) => {
                 if let Some(table) = row_table(&t, part.spelled) {
                     let (target, dims, node) = self.rows(part.name, &table);
-                    return Ok((member_pointer(target, dims), node));
+                    return Ok((pointer_to(target, dims), node));
                 }
                 if let Ty::Mixed(name, bytes) = &**to {
                     let holder = (Holder::Pointer, None);
                     let is_const = const_elements(part.spelled.canonical().pointee());
                     let (start, shape) =
                         self.mixed_array(part.name, name, *bytes, is_const, holder);
-                    let place = member_pointer(start.target, start.dims);
+                    let place = pointer_to(start.target, start.dims);
                     return Ok((place, Node::Leaf(shape, vec![])));
                 }
                 let (elem, lens) = to.flatten();
@@ -409,7 +409,7 @@ impl<'u> Lower<'u, '_> {
                 };
                 let t = part.spelled.canonical();
                 let param = array_param(&array, elem, const_elements(t.pointee()), t.is_restrict());
-                let place = member_pointer(Target { array, elem }, dims(lens));
+                let place = pointer_to(Target { array, elem }, dims(lens));
                 Ok((place, Node::Leaf(shape, vec![param])))
             }
             Ty::Class(class) => self.object_part(part, class, at),
@@ -568,7 +568,7 @@ pub(in crate::c) fn is_private(member: Cursor<'_>) -> bool {
 }
 
 /// The place of a pointer in a struct: an array of arrays, of which the outer length means nothing.
-fn member_pointer(target: Target, dims: Vec<Expr>) -> Place {
+pub(super) fn pointer_to(target: Target, dims: Vec<Expr>) -> Place {
     pointer_place(start_of(target, dims))
 }
 

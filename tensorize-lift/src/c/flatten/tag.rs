@@ -50,6 +50,13 @@ impl<'u> Lower<'u, '_> {
     }
 }
 
+/// Whether no condition decides whether this part of the code is reached, but how often loops run.
+pub(super) fn is_always_reached<'u>(code: Cursor<'u>, part: Cursor<'u>) -> bool {
+    let mut conditions = Vec::new();
+    decides(code, part, &mut conditions);
+    conditions.is_empty()
+}
+
 /// Adds the conditions that decide whether a part of the code is reached; whether the code has that part.
 fn decides<'u>(code: Cursor<'u>, part: Cursor<'u>, conditions: &mut Vec<Cursor<'u>>) -> bool {
     if code == part {

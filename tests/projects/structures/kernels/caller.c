@@ -317,14 +317,26 @@ int calls_from_c(int which)
     case 36: return spreads(WITHOUT_CORNERS);
     case 37: return spreads(SHARED);
     case 38: return counts_pointers();
+    case 40: {
+        float l[] = {1, 2}, r[] = {3, 6}, a[2], b[2], *in[] = {l, r}, *out[] = {b, a}, *onto[] = {(float *)&in[1], a};
+        mid_side(in, out, 2);
+        if (b[0] != 2 || b[1] != 4 || a[0] != -1 || a[1] != -2) return 1;
+        /* the second one reads what the first one wrote */
+        mid_side(in, in, 2);
+        if (l[0] != 2 || l[1] != 4 || r[0] != -0.5f || r[1] != -1) return 1;
+        /* what is written is a pointer */
+        mid_side(in, onto, 2);
+        return *(float *)&in[1] != 0.75f || a[1] != 2.5f;
+    }
     case 39: {
         float state[] = {1, 2, 3}, out[3];
-        struct { float before[7]; struct lowpass low; } at = {{0}, {{5}, 3, 2, state}};
+        struct { float before[8]; struct lowpass low; } at = {{0}, {{5}, 3, 2, state}};
         struct filter_chain c = {8, &at.low.base};
         lowpass_run(&at.low.base, x, out);
         chain_run(&c, x);
         if (out[0] != 8 || out[2] != 14 || x[0] != 7 || x[7] != 21) return 1;
         /* what is written is the kind itself */
+        c.width = 9;
         chain_run(&c, at.before);
         return at.before[0] != 5 || at.low.base.kind == 5;
     }

@@ -212,6 +212,14 @@ extern "C" int calls_from_cpp(int which)
         stereo(right, left, 3).mono(left);
         return left[0] != 3 || left[1] != 6;
     }
+    case 32: {
+        float left[] = {2, 4, 6}, right[] = {4, 8, 0}, out[3];
+        const float *in[] = {left, right};
+        down(in, out, 3);
+        if (out[0] != 3 || out[2] != 3) return 1;
+        down(in, reinterpret_cast<float *>(&in[1]), 1);
+        return *reinterpret_cast<float *>(&in[1]) != 3;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

@@ -17,3 +17,14 @@ void chain_run(struct filter_chain *c, float *x)
     for (int i = 0; i < c->width; i++)
         x[i] = f->gain * x[i] + c->first->kind;
 }
+
+/* Channels, each of which lies anywhere. */
+TENSORIZE_KERNEL
+void mid_side(float **in, float **out, int n)
+{
+    const float *l = in[0], *r = in[1];
+    for (int i = 0; i < n; i++) {
+        out[0][i] = 0.5f * (l[i] + r[i]);
+        out[1][i] = 0.5f * (l[i] - r[i]);
+    }
+}

@@ -110,4 +110,5 @@ struct canvas {
 };
 void shade(canvas &c);
 float brightest(const canvas &c);
+void down(const float *const *in, float *out, int n);
 }
