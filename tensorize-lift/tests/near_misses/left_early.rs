@@ -31,6 +31,8 @@ fn what_leaves_no_loop_early_is_done_as_before() {
         "void f(const int *x, int *y, int n) { for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { if (x[j] < 0) break; y[i] += x[j]; } if (y[i] > 9) break; } y[0]++; }",
         "int f(const int *x, int *y, int n) { int s = 0; for (int i = 0; i < n; i++) { if (x[i] == 0) continue; if (x[i] == 6) goto out; s += x[i]; y[i] = s; } s *= 2; out: y[0] = s; return s; }",
         "int f(const int *x, int *y, int n) { _Bool found = 0; for (int i = 0; i < n && !found; i++) { y[i] = 3; found = x[i] == 4; } return found; }",
+        "int f(const int *x, int *y, int n, int m) { _Bool stop = 0; if (m > 2) y[1] = 1; else stop = 1; for (int i = 0; i < n && !stop; i++) { if (x[i] < 0) stop = 1; else y[i] = x[i]; } return stop; }",
+        "int f(const int *x, int *y, int n, _Bool any) { for (int i = 0; i < n && !any; i++) { if (x[i] < 0) any = 1; else y[i] = x[i]; } return any; }",
         "int f(const int *x, int n) { _Bool any = 0; for (int i = 0; i < n; i++) if (x[i] == 4) any = 1; return any; }",
     ] {
         let f = kernel(source);
