@@ -115,6 +115,18 @@ fn mirrored_places() {
     assert!(at(&high) <= Some(31), "{high}");
 }
 
+/// A choice of two sums, of which one wraps in its type.
+#[test]
+fn sums_that_wrap_are_no_places_as_written() {
+    for (far, near) in [("254", "2"), ("250", "1"), ("1", "3")] {
+        let index = format!(
+            "value(select(index_compare(GE, i - 3, 0), subtract(index(ui8, i), {near}:ui8), add(index(ui8, i), {far}:ui8)))"
+        );
+        // What it finds is checked, if it finds something.
+        reaches(&["n"], &[("i", "n")], &index, &[]);
+    }
+}
+
 const DIGITS: &[(&str, &str)] = &[("i", "100"), ("j", "3")];
 
 #[test]
