@@ -7,7 +7,6 @@ mod apart;
 mod captured;
 mod element;
 mod ends;
-mod entries;
 mod first_value;
 mod global;
 mod inherited;
@@ -21,6 +20,7 @@ mod record;
 mod result;
 mod shapes;
 mod stored;
+mod tables;
 mod tag;
 mod unused;
 mod void_member;
@@ -38,11 +38,12 @@ pub(super) use object::is_object;
 pub(super) use record::{Part, is_private};
 pub(super) use unused::is_dropped;
 
+use self::tables::row_table;
 use super::codes;
 use super::cpp::Described;
 use super::cpp::method::This;
 use super::ffi::{Cursor, Type};
-use super::lower::{Lower, Result, Target, const_elements, problem, zero_offset};
+use super::lower::{Lower, Result, Target, problem, zero_offset};
 use super::place::Place;
 use super::types::{self, Ty};
 use clang_sys::*;
@@ -229,45 +230,6 @@ fn named(t: Type<'_>, inner: Type<'_>, is_pointer: bool) -> String {
     }
 }
 
-/// A table of pointers to rows of numbers, or of pointers to such tables.
-struct RowTable {
-    elem: ScalarType,
-    /// Whether the numbers are `const`.
-    is_const: bool,
-    /// Whether it is one of tables.
-    of_tables: bool,
-    /// How many pointers it has, where it lies in a struct itself.
-    held: Option<u64>,
-}
-
-/// Whether this is a pointer to pointers to numbers, or to pointers to these; or an array of what that points to.
-fn row_table(t: &Ty, spelled: Type<'_>) -> Option<RowTable> {
-    let (Ty::Pointer(inner) | Ty::Array(inner, _)) = t else {
-        return None;
-    };
-    let Ty::Pointer(inner) = &**inner else {
-        return None;
-    };
-    let (elem, of_tables) = match &**inner {
-        Ty::Pointer(elem) => (elem.as_scalar()?, true),
-        elem => (elem.as_scalar()?, false),
-    };
-    let c = spelled.canonical();
-    // `float *m[]` is an array of pointers until it decays.
-    let inner = if c.kind() == CXType_Pointer {
-        c.pointee()
-    } else {
-        c.array_element()
-    };
-    let row = if of_tables { inner.pointee() } else { inner };
-    Some(RowTable {
-        elem,
-        is_const: const_elements(row.pointee()),
-        of_tables,
-        held: None,
-    })
-}
-
 impl<'u> Lower<'u, '_> {
     /// Notes a parameter that needs nothing special.
     pub fn plain_parameter(&mut self, p: Cursor<'u>, name: &str, param: Param) {
@@ -414,30 +376,6 @@ impl<'u> Lower<'u, '_> {
             wanted = format!("{name}_{n}");
         }
         self.fresh(wanted)
-    }
-
-    fn rows(&mut self, name: &str, table: &RowTable) -> (Target, Vec<Expr>, Node<'u>) {
-        let (array, elem) = (self.flat_name(name), table.elem);
-        let pitch = self.flat_name(&format!("{array}_pitch"));
-        let per_plane = table
-            .of_tables
-            .then(|| self.flat_name(&format!("{array}_rows")));
-        self.flat.pitches.insert(pitch.clone());
-        self.flat.tables.insert(array.clone());
-        let shape = Shape::Rows {
-            to: array.to_string(),
-            pitch: pitch.to_string(),
-            per_plane: per_plane.as_ref().map(ToString::to_string),
-            given: None,
-            held: table.held,
-        };
-        let distances = || [&pitch].into_iter().chain(&per_plane).cloned();
-        let ty = ScalarType::I64;
-        let mut params = vec![array_param(&array, elem, table.is_const, false)];
-        params.extend(distances().map(|name| Param::Scalar { name, ty }));
-        // The outer one is first.
-        let dims = distances().rev().map(|name| Expr::Var(name, ty)).collect();
-        (Target { array, elem }, dims, Node::Leaf(shape, params))
     }
 
     /// `p != NULL`

@@ -75,7 +75,7 @@ pub(super) fn read(t: Type<'_>) -> Ty {
         },
         CXType_FunctionProto | CXType_FunctionNoProto => Ty::Function,
         CXType_Atomic => Ty::Other(codes::VOLATILE, format!("atomic data ('{}')", t.spelling())),
-        kind => match scalar(kind, c.size()) {
+        kind => match scalar(kind, &|| c.size()) {
             Some(s) => Ty::Scalar(s),
             None => Ty::Other(codes::TYPE, format!("the type '{}'", t.spelling())),
         },
@@ -124,11 +124,12 @@ fn is_decayed(c: Cursor<'_>) -> bool {
     }
 }
 
-fn scalar(kind: CXTypeKind, size: Option<u64>) -> Option<ScalarType> {
+/// A number's type. (Of some types, such as those of the compiler's own functions, libclang must not be asked for a size.)
+fn scalar(kind: CXTypeKind, size: &dyn Fn() -> Option<u64>) -> Option<ScalarType> {
     let signed = match kind {
         CXType_Bool => return Some(ScalarType::I1),
-        CXType_Float if size == Some(4) => return Some(ScalarType::F32),
-        CXType_Double if size == Some(8) => return Some(ScalarType::F64),
+        CXType_Float if size() == Some(4) => return Some(ScalarType::F32),
+        CXType_Double if size() == Some(8) => return Some(ScalarType::F64),
         CXType_Char_S | CXType_SChar | CXType_Short | CXType_Int | CXType_Long
         | CXType_LongLong => true,
         CXType_Char_U | CXType_UChar | CXType_UShort | CXType_UInt | CXType_ULong
@@ -136,7 +137,7 @@ fn scalar(kind: CXTypeKind, size: Option<u64>) -> Option<ScalarType> {
         CXType_WChar => return None,
         _ => return None,
     };
-    integer(size? * 8, signed)
+    integer(size()? * 8, signed)
 }
 
 /// The integer type of this width.

@@ -2,8 +2,9 @@
 
 use super::element::{called, class_of};
 use super::global::is_reached;
+use super::tables::{RowTable, row_table};
 use super::void_member::is_void;
-use super::{Node, Owner, Path, RowTable, array_param, bare, named, row_table, struct_type};
+use super::{Node, Owner, Path, array_param, bare, named, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::Class;
 use crate::c::cpp::method::This;
