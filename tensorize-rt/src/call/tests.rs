@@ -212,3 +212,35 @@ fn what_a_call_changes_is_apart_from_what_it_goes_by() {
     let two = [at(30), at(8), at(12), at(26), at(12), at(14)].map(<*mut c_void>::cast_const);
     assert!(described(&[], &two).keeps_apart(&[], &[], &[], &[]).is_ok());
 }
+
+#[test]
+fn pointers_to_rows_and_to_planes_are_apart_from_what_is_written() {
+    let mut m = [0f32; 4];
+    let row: *mut c_void = m.as_mut_ptr().cast();
+    let mut inner = [row; 4];
+    let inner: *mut c_void = inner.as_mut_ptr().cast();
+    let mut outer = [inner; 2];
+    let outer: *mut c_void = outer.as_mut_ptr().cast();
+    // The second plane, and the third row of it.
+    let planes = Planes::of("u", outer.cast_const().cast(), Some((1, 2)), Some((2, 3))).unwrap();
+    let over = |table: *mut c_void, entry: usize, writes| {
+        let array = Array {
+            name: "x",
+            pointer: table.wrapping_byte_add(8 * entry),
+            elem: Elem::F32,
+            lo: 0,
+            hi: 2,
+            writes,
+            depends_on_data: false,
+            members: None,
+        };
+        FLAT.keeps_apart(&[array], &[], &[&planes], &[]).is_err()
+    };
+    for writes in [false, true] {
+        assert_eq!(over(outer, 1, writes), writes);
+        assert_eq!(over(inner, 2, writes), writes);
+        for (table, entry) in [(outer, 0), (inner, 1), (inner, 3)] {
+            assert!(!over(table, entry, writes));
+        }
+    }
+}
