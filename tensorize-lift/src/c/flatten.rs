@@ -63,6 +63,8 @@ pub(super) struct Flat<'u> {
     fields: HashMap<Path<'u>, Place>,
     /// What members that are `void *` are taken to point to: a type of pointers.
     taken_for: HashMap<Path<'u>, Type<'u>>,
+    /// What some code casts a member to that is a pointer, as far as somebody has asked.
+    cast: HashMap<Cursor<'u>, Option<Type<'u>>>,
     /// The members of which a use is known that does so whatever other members are.
     taken_anyhow: HashSet<Path<'u>>,
     /// Arrays that these point to.

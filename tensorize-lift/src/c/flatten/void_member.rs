@@ -106,7 +106,13 @@ impl<'u> Lower<'u, '_> {
         if !is_void(t) && !struct_type(t).is_some_and(|(_, _, pointer)| pointer) {
             return Ok(());
         }
-        match self.cast_elsewhere(field) {
+        // Members that point to structs are many, and hardly any is cast.
+        let cast = match self.flat.cast.get(&field) {
+            Some(known) => *known,
+            None => self.cast_elsewhere(field),
+        };
+        self.flat.cast.insert(field, cast);
+        match cast {
             Some(t) => self.take_path_for(within(owner, field), t, at),
             None => Ok(()),
         }
