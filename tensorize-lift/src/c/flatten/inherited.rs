@@ -1,16 +1,13 @@
 //! C's way to inherit: a struct whose first member is the struct that it extends. A pointer to one is a pointer to the other (C17,
 //! 6.7.2.1p15). One that a kernel takes for a pointer to the longer struct points to such a one, as a `void *` would.
 
-use super::tag::depends_on;
+use super::tag::depends_on_what_it_is;
 use super::{Node, Owner, Path, element, struct_type};
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, peeled};
 use crate::c::source;
 use clang_sys::*;
 use std::collections::HashSet;
-
-/// What may say which of several structs a pointer points to, and be part of one itself.
-const TAGS: [CXCursorKind; 2] = [CXCursor_ParmDecl, CXCursor_FieldDecl];
 
 /// Structs that each extend the one before.
 const MAX_DEPTH: usize = 4;
@@ -22,7 +19,7 @@ impl<'u> Lower<'u, '_> {
         let function = self.frames[0].function;
         let cast = self.variable_taken_for(p, 0)?;
         if element::walked(self, function, p, &mut HashSet::new())
-            || depends_on(source::body(function)?, cast, &TAGS)
+            || depends_on_what_it_is(source::body(function)?, cast, p)
         {
             return None;
         }

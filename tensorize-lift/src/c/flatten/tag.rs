@@ -3,10 +3,11 @@
 
 use super::struct_type;
 use super::void_member::is_void;
+use crate::c::call::helper;
 use crate::c::codes;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, problem};
-use crate::c::operator::{self, Binary};
+use crate::c::operator::{self, Binary, Unary};
 use crate::c::source;
 use crate::c::types::{self, Ty};
 use clang_sys::*;
@@ -23,23 +24,21 @@ impl<'u> Lower<'u, '_> {
         t: Type<'u>,
         at: Cursor<'u>,
     ) -> Result<()> {
-        let (Some(frame), Some(field)) = (self.frames.last(), member.referenced()) else {
+        let Some(field) = member.referenced() else {
             return Ok(());
         };
         let is_table = matches!(types::read(t), Ty::Pointer(to) if matches!(*to, Ty::Pointer(_)));
         if struct_type(t).is_none() && !is_table {
             return Ok(());
         }
-        let mut conditions = Vec::new();
-        if let Some(body) = source::body(frame.function) {
-            decides(body, at, &mut conditions);
-        }
         // A struct may say itself which one it is.
         let is_extended = !is_void(field.ty());
         let is_tag = |f: Cursor<'u>| {
             f != field && (is_extended || f.semantic_parent() == field.semantic_parent())
         };
-        if !conditions.into_iter().any(|c| asks_for(c, &is_tag, 0)) {
+        let says =
+            |c: Cursor<'u>| asks_for(c, &is_tag, 0) || is_extended && looks_into(c, field, 0);
+        if !self.conditions_on(at).into_iter().any(says) {
             return Ok(());
         }
         let message = format!(
@@ -47,6 +46,35 @@ impl<'u> Lower<'u, '_> {
             field.spelling()
         );
         Err(problem(codes::RECORD, message, at))
+    }
+
+    /// The conditions that decide whether a part of the function at hand is reached, and whether that function is called.
+    fn conditions_on(&self, part: Cursor<'u>) -> Vec<Cursor<'u>> {
+        let mut conditions = Vec::new();
+        let mut parts = vec![part];
+        for (depth, frame) in self.frames.iter().enumerate().rev() {
+            let Some(body) = source::body(frame.function) else {
+                break;
+            };
+            for part in &parts {
+                decides(body, *part, &mut conditions);
+            }
+            let around = depth
+                .checked_sub(1)
+                .map(|outer| self.frames[outer].function);
+            let Some(around) = around.and_then(source::body) else {
+                break;
+            };
+            parts.clear();
+            around.contains(&mut |c| {
+                let callee = c.referenced().filter(|_| c.kind() == CXCursor_CallExpr);
+                if callee.and_then(helper) == Some(frame.function) {
+                    parts.push(c);
+                }
+                false
+            });
+        }
+        conditions
     }
 }
 
@@ -125,13 +153,54 @@ fn asks_for<'u>(c: Cursor<'u>, is_tag: &dyn Fn(Cursor<'u>) -> bool, depth: usize
 
 /// Whether a part of this code is reached depends on which of several values a parameter has.
 pub(super) fn depends_on_a_parameter<'u>(code: Cursor<'u>, part: Cursor<'u>) -> bool {
-    depends_on(code, part, &[CXCursor_ParmDecl])
-}
-
-/// The same of something of these kinds.
-pub(super) fn depends_on<'u>(code: Cursor<'u>, part: Cursor<'u>, kinds: &[CXCursorKind]) -> bool {
     let mut conditions = Vec::new();
     decides(code, part, &mut conditions);
-    let is_tag = |d: Cursor<'u>| kinds.contains(&d.kind());
+    let is_tag = |d: Cursor<'u>| d.kind() == CXCursor_ParmDecl;
     conditions.into_iter().any(|c| asks_for(c, &is_tag, 0))
+}
+
+/// The same, or on what this parameter points to, which may say itself what it is.
+pub(super) fn depends_on_what_it_is<'u>(
+    code: Cursor<'u>,
+    part: Cursor<'u>,
+    pointer: Cursor<'u>,
+) -> bool {
+    let mut conditions = Vec::new();
+    decides(code, part, &mut conditions);
+    let is_tag = |d: Cursor<'u>| matches!(d.kind(), CXCursor_ParmDecl | CXCursor_FieldDecl);
+    let says = |c: Cursor<'u>| asks_for(c, &is_tag, 0) || looks_into(c, pointer, 0);
+    conditions.into_iter().any(says)
+}
+
+/// Whether a condition looks into what a variable or a member points to, or lets a function do so. (That it is not null says
+/// nothing.)
+fn looks_into<'u>(c: Cursor<'u>, pointer: Cursor<'u>, depth: usize) -> bool {
+    let first = |e: Cursor<'u>| {
+        let d = e
+            .referenced()
+            .filter(|_| e.kind() == CXCursor_DeclRefExpr)?;
+        d.initializer().filter(|_| depth < MAX_DEPTH)
+    };
+    let names = &mut |e: Cursor<'u>| {
+        let is_it = matches!(e.kind(), CXCursor_DeclRefExpr | CXCursor_MemberRefExpr)
+            && e.referenced() == Some(pointer);
+        is_it || first(e).is_some_and(|v| v.contains(&mut |e| e.referenced() == Some(pointer)))
+    };
+    c.contains(&mut |outer| {
+        let looks = [
+            CXCursor_MemberRefExpr,
+            CXCursor_CallExpr,
+            CXCursor_ArraySubscriptExpr,
+            CXCursor_UnaryOperator,
+        ];
+        let is_test = matches!(operator::unary(outer), Ok(Unary::LogicalNot));
+        let mut inside = || {
+            outer
+                .children()
+                .into_iter()
+                .any(|inner| inner.contains(names))
+        };
+        looks.contains(&outer.kind()) && !is_test && inside()
+            || first(outer).is_some_and(|v| looks_into(v, pointer, depth + 1))
+    })
 }
