@@ -256,21 +256,25 @@ fn end(idx: &Idx, loops: &[(Sym, Idx)], largest: bool) -> Option<Idx> {
 mod tests {
     use super::*;
 
-    fn found(accesses: &[(&str, &[(&str, &str)])]) -> Option<(String, String)> {
-        let accesses: Vec<Access> = accesses
-            .iter()
-            .map(|(index, loops)| Access {
-                array: "m".into(),
-                index: index.parse().unwrap(),
-                loops: loops
-                    .iter()
-                    .map(|(k, trip)| ((*k).into(), trip.parse().unwrap()))
-                    .collect(),
-                path: vec![],
-                write: false,
-            })
-            .collect();
-        touched(&accesses, "m", ("p", None), Part::Column)
+    /// Where an array is touched, each with the loops around.
+    type Places<'a> = &'a [(&'a str, &'a [(&'a str, &'a str)])];
+
+    fn accesses(places: Places<'_>) -> Vec<Access> {
+        let access = |(index, loops): &(&str, &[(&str, &str)])| Access {
+            array: "m".into(),
+            index: index.parse().unwrap(),
+            loops: loops
+                .iter()
+                .map(|(k, trip)| ((*k).into(), trip.parse().unwrap()))
+                .collect(),
+            path: vec![],
+            write: false,
+        };
+        places.iter().map(access).collect()
+    }
+
+    fn found(places: Places<'_>) -> Option<(String, String)> {
+        touched(&accesses(places), "m", ("p", None), Part::Column)
             .map(|(lo, hi)| (lo.to_string(), hi.to_string()))
     }
 
@@ -295,5 +299,60 @@ mod tests {
         let both = found(&[("i*p", nest), ("i*p + j + 1", nest)]).unwrap();
         assert_eq!(both.0, "0");
         assert!(both.1.contains("max"), "{}", both.1);
+    }
+
+    /// Of places in planes of `r` rows, every one that is touched is within the bounds of all three parts, and the bounds are met.
+    #[test]
+    fn planes_rows_and_columns_are_told_apart() {
+        let nest: &[(&str, &str)] = &[("i", "a"), ("j", "b"), ("k", "c")];
+        let triangle: &[(&str, &str)] = &[("i", "a"), ("j", "i + 1"), ("k", "c")];
+        let stencil: Places<'_> = &[
+            ("i*r*p + 2*r*p + j*p + p + k", nest),
+            ("i*r*p + r*p + j*p + 2*p + k + 1", nest),
+            ("i*r*p + r*p + j*p + k + 3", nest),
+        ];
+        let cases: [(Places<'_>, [(i128, i128); 3]); 4] = [
+            (&[("i*r*p + j*p + k", nest)], [(0, 4), (0, 3), (0, 2)]),
+            (stencil, [(1, 6), (0, 5), (0, 5)]),
+            // Backwards, and rows from one plane to the next.
+            (
+                &[("(a - 1 - i)*r*p + (b - j)*p + 2*k", nest)],
+                [(0, 4), (1, 4), (0, 3)],
+            ),
+            (&[("i*r*p + j*p + k", triangle)], [(0, 4), (0, 4), (0, 2)]),
+        ];
+        let sizes = |s: &Sym| match &**s {
+            "a" => Some(4),
+            "b" => Some(3),
+            "c" => Some(2),
+            _ => None,
+        };
+        for (places, expected) in cases {
+            let all = accesses(places);
+            for (part, expected) in [Part::Plane, Part::Row, Part::Column]
+                .into_iter()
+                .zip(expected)
+            {
+                let (lo, hi) = touched(&all, "m", ("p", Some("r")), part).unwrap();
+                let at = |p: &Idx| p.eval_sizes(&sizes).unwrap();
+                assert_eq!((at(&lo), at(&hi)), expected, "{places:?}: {lo} .. {hi}");
+            }
+        }
+        // Planes that a size or the data tells, and rows that are as long as planes.
+        for index in [
+            "i*s*r*p + j*p + k",
+            "floordiv(i, 2)*r*p + j*p + k",
+            "i*r*r*p + j*p + k",
+            "i*r + j*p + k",
+        ] {
+            let all = accesses(&[(index, nest)]);
+            let part = |part| touched(&all, "m", ("p", Some("r")), part);
+            assert!(
+                [Part::Plane, Part::Row, Part::Column]
+                    .into_iter()
+                    .any(|p| part(p).is_none()),
+                "{index}"
+            );
+        }
     }
 }

@@ -244,15 +244,10 @@ pub unsafe fn equally_spaced(
         return Ok((ptr::null_mut(), rows.pitch));
     }
     let first = table.wrapping_offset(rows.lo as isize);
-    let mut copy: Vec<*mut c_void> = Vec::new();
+    let copy;
     let pointers: &[*mut c_void] = if depends_on_data {
-        copy.resize(count, ptr::null_mut());
-        let bytes = count * size_of::<*mut c_void>();
-        // SAFETY: pointers may hold any bytes.
-        let to = unsafe { std::slice::from_raw_parts_mut(copy.as_mut_ptr().cast::<u8>(), bytes) };
-        if copy_if_readable(first.cast(), to) != Some(true) {
-            return Err(format!("the rows of `{name}` can't be read").into());
-        }
+        copy =
+            pointers(first, count).ok_or_else(|| format!("the rows of `{name}` can't be read"))?;
         &copy
     } else {
         // SAFETY: the kernel reads these entries.
@@ -278,6 +273,17 @@ pub unsafe fn equally_spaced(
         .ok_or_else(uneven)?;
     let origin = pointers[0].wrapping_byte_offset((back as isize).wrapping_neg());
     Ok((origin, pitch))
+}
+
+/// So many pointers from there on, if they can be read.
+fn pointers(from: *const *mut c_void, count: usize) -> Option<Vec<*mut c_void>> {
+    let mut found: Vec<*mut c_void> = Vec::new();
+    found.try_reserve_exact(count).ok()?;
+    found.resize(count, ptr::null_mut());
+    let bytes = count.checked_mul(size_of::<*mut c_void>())?;
+    // SAFETY: pointers may hold any bytes.
+    let to = unsafe { std::slice::from_raw_parts_mut(found.as_mut_ptr().cast::<u8>(), bytes) };
+    (copy_if_readable(from.cast(), to) == Some(true)).then_some(found)
 }
 
 /// Rows that lie anywhere, copied into one block for the time of a call.
@@ -354,16 +360,8 @@ impl Block {
                 .map(|b| b as isize)
                 .ok_or_else(large)
         };
-        let mut found: Vec<*mut c_void> = vec![ptr::null_mut(); count];
-        let total = count
-            .checked_mul(size_of::<*mut c_void>())
-            .ok_or_else(large)?;
-        // SAFETY: pointers may hold any bytes.
-        let to = unsafe { std::slice::from_raw_parts_mut(found.as_mut_ptr().cast::<u8>(), total) };
         let first = table.wrapping_offset(rows.lo as isize);
-        if copy_if_readable(first.cast(), to) != Some(true) {
-            return Err(unreadable());
-        }
+        let mut found = pointers(first, count).ok_or_else(unreadable)?;
         let start = bytes(lo)?;
         for row in &mut found {
             *row = row.wrapping_byte_offset(start);

@@ -186,15 +186,19 @@ impl Adaptor<'_> {
                 let numbers = self.numbers(at, before, count)?;
                 return Ok(format!("tensorize::pointer<{bare}>({numbers})"));
             }
-            Shape::Pointers { at } => {
+            Shape::Pointers { .. } | Shape::Rows { .. } => {
                 let mut around = Around {
-                    before: std::mem::take(before),
-                    after: std::mem::take(after),
                     count: *count,
+                    ..Around::default()
                 };
-                let table = self.pointers(at, &mut around);
-                (*before, *after, *count) = (around.before, around.after, around.count);
-                return Ok(format!("tensorize::pointer<{bare}>({})", table?));
+                let table = match shape {
+                    Shape::Pointers { at } => self.pointers(at, &mut around)?,
+                    _ => self.table(shape, &mut around)?,
+                };
+                *count = around.count;
+                *before += &around.before;
+                *after += &around.after;
+                return Ok(format!("tensorize::pointer<{bare}>({table})"));
             }
             Shape::Pointer { to, given } => {
                 let p = match given {
@@ -213,45 +217,6 @@ impl Adaptor<'_> {
             Shape::Place { to, .. } => {
                 writeln!(before, "    {bare} {v}{{}};").ok();
                 self.cpp_place(&v, to, before, after)?;
-            }
-            Shape::Rows {
-                to,
-                pitch,
-                per_plane,
-                given,
-                ..
-            } => {
-                let n = self.array_number(to);
-                write!(
-                    before,
-                    "    {I64} {v}_lo = extents[{}];\n    std::vector<void *> {v};\n    \
-                     for ({I64} i = {v}_lo; i < extents[{}]; i++) {v}.push_back((void *)({} + i * {}));\n",
-                    2 * n,
-                    2 * n + 1,
-                    local(to),
-                    local(pitch)
-                )
-                .ok();
-                let mut table = format!("{v}.data() - {v}_lo");
-                if let Some(rows) = per_plane {
-                    // There are no more planes than rows, on either side of the first ones.
-                    write!(
-                        before,
-                        "    {I64} {v}_p_lo = {v}_lo < 0 ? {v}_lo : 0, {v}_hi = extents[{}];\n    std::vector<void *> {v}_p;\n    \
-                         for ({I64} i = {v}_p_lo; i < {v}_hi; i++) {v}_p.push_back((void *)({table} + i * {}));\n",
-                        2 * n + 1,
-                        local(rows)
-                    )
-                    .ok();
-                    table = format!("{v}_p.data() - {v}_p_lo");
-                }
-                return Ok(match given {
-                    Some(g) => format!(
-                        "tensorize::pointer<{bare}>({} ? {table} : nullptr)",
-                        local(g)
-                    ),
-                    None => format!("tensorize::pointer<{bare}>({table})"),
-                });
             }
             Shape::Struct {
                 pointer, ty: own, ..

@@ -191,19 +191,7 @@ impl Adaptor<'_> {
             Shape::Pointers { at } => format!("(void *){}", self.pointers(at, around)?),
             Shape::End { of, count } => format!("(void *)({} + {})", local(of), local(count)),
             Shape::Place { to, .. } => format!("(void *){}", local(to)),
-            Shape::Rows {
-                to,
-                pitch,
-                per_plane,
-                given,
-                ..
-            } => {
-                let table = self.table(to, pitch, per_plane.as_deref(), around);
-                match given {
-                    Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
-                    None => format!("(void *){table}"),
-                }
-            }
+            Shape::Rows { .. } => self.table(shape, around)?,
             Shape::Struct { pointer, ty, .. } => {
                 let v = zeroed(ty, around);
                 self.fill(shape, &v, around)?;
@@ -450,19 +438,7 @@ impl Adaptor<'_> {
                 holder: Holder::Pointer,
                 ..
             } => self.structs(shape, around)?.0,
-            Shape::Rows {
-                to,
-                pitch,
-                per_plane,
-                given,
-                ..
-            } => {
-                let table = self.table(to, pitch, per_plane.as_deref(), around);
-                match given {
-                    Some(g) => format!("({} ? (void *){table} : (void *)0)", local(g)),
-                    None => format!("(void *){table}"),
-                }
-            }
+            Shape::Rows { .. } => self.table(shape, around)?,
             _ => return Err(format!("`{place}`, which is {shape}, can't be built")),
         })
     }

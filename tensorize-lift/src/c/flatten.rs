@@ -61,7 +61,7 @@ pub(super) struct Flat<'u> {
     records: HashMap<Cursor<'u>, Path<'u>>,
     /// What the used fields of structs are bound to.
     fields: HashMap<Path<'u>, Place>,
-    /// What members that are `void *` are taken to point to: a type of pointers.
+    /// What members and parameters are taken to point to, apart from what their types say: a type of pointers.
     taken_for: HashMap<Path<'u>, Type<'u>>,
     /// What some code casts a member to that is a pointer, as far as somebody has asked.
     cast: HashMap<Cursor<'u>, Option<Type<'u>>>,
@@ -324,8 +324,8 @@ impl<'u> Lower<'u, '_> {
             if self.numbered_entries(p, name, &table) {
                 return Ok(true);
             }
-            let (target, dims, node) = self.rows(name, &table);
-            self.add_parameter(p, name, node);
+            let (target, dims, (shape, params)) = self.rows(name, &table);
+            self.add_parameter(p, name, Node::Leaf(shape, params));
             self.bind_pointer(p, Some((target, dims, zero_offset())))?;
             return Ok(true);
         }

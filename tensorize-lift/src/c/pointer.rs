@@ -230,7 +230,7 @@ impl<'u> Lower<'u, '_> {
     /// Casts, and the implicit conversions that libclang shows.
     fn pointer_cast(&mut self, c: Cursor<'u>) -> Result<Pointer> {
         let (sizes, inner) = cast_parts(c)?;
-        self.settle_void_member(c)?;
+        self.settle_member(c)?;
         if let Ty::Pointer(to) = types::of(c)
             && *to != Ty::Void
             && super::scratch::allocating_call(inner).is_some()

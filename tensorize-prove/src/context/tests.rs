@@ -1,5 +1,6 @@
 //! What is known is what holds now, and not what held when an earlier question was asked.
 
+use super::script::KEPT;
 use super::*;
 use crate::solver;
 use tensorize_ir::guard::Tier;

@@ -1,7 +1,6 @@
 //! Tables of tables of row pointers, such as `float ***volume`.
 
-use super::{Block, Misfit, RowRange};
-use crate::memory::copy_if_readable;
+use super::{Block, Misfit, RowRange, pointers};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -169,17 +168,6 @@ impl Planes {
         });
         std::iter::once(outer).chain(inner)
     }
-}
-
-/// So many pointers from there on, if they can be read.
-fn pointers(from: *const *mut c_void, count: usize) -> Option<Vec<*mut c_void>> {
-    let mut found: Vec<*mut c_void> = Vec::new();
-    found.try_reserve_exact(count).ok()?;
-    found.resize(count, ptr::null_mut());
-    let bytes = count.checked_mul(size_of::<*mut c_void>())?;
-    // SAFETY: pointers may hold any bytes.
-    let to = unsafe { std::slice::from_raw_parts_mut(found.as_mut_ptr().cast::<u8>(), bytes) };
-    (copy_if_readable(from.cast(), to) == Some(true)).then_some(found)
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ const MAX_DEPTH: usize = 4;
 impl<'u> Lower<'u, '_> {
     /// The struct that an expression stands for, or points to.
     pub fn record(&mut self, c: Cursor<'u>) -> Result<Path<'u>> {
-        self.settle_void_member(c)?;
+        self.settle_member(c)?;
         let inner = peeled(c);
         let path = self.record_named(inner)?;
         match struct_type(inner.ty()) {
@@ -161,7 +161,7 @@ impl<'u> Lower<'u, '_> {
         for (depth, &field) in path.iter().enumerate() {
             self.check_access(field, at)?;
             let owner = (*root, path[..depth].to_vec());
-            self.guess_void_member(&owner, field, at)?;
+            self.guess_member(&owner, field, at)?;
             types.push(self.type_of_member(&owner, field));
         }
         let Owner::Parameter(root) = *root else {
@@ -262,7 +262,7 @@ impl<'u> Lower<'u, '_> {
         self.check_access(field, c)?;
         let name = format!("{prefix}_{}", called(field));
         let assigned = self.flat.assigned.contains(&field);
-        let spelled = self.type_of_void_member(&owner, field, c)?;
+        let spelled = self.type_of_used_member(&owner, field, c)?;
         let t = types::read(spelled);
         if field.is_bit_field() {
             // Its values are fewer than its type's.
@@ -358,9 +358,11 @@ impl<'u> Lower<'u, '_> {
                     row_table(&t, part.spelled).filter(|table| !table.of_tables) =>
             {
                 let held = Some(*n);
-                let (target, mut dims, node) = self.rows(part.name, &RowTable { held, ..table });
+                let table = RowTable { held, ..table };
+                let (target, mut dims, (shape, params)) = self.rows(part.name, &table);
                 dims.insert(0, Expr::int(ScalarType::I64, (*n).into()));
-                Ok((Place::Array(start_of(target, dims)), node))
+                let place = Place::Array(start_of(target, dims));
+                Ok((place, Node::Leaf(shape, params)))
             }
             Ty::Scalar(_) | Ty::Array(..) | Ty::Class(Class::Array(..)) => {
                 let (elem, lens) = self.element_shape(&t, at)?;
@@ -385,8 +387,8 @@ impl<'u> Lower<'u, '_> {
             }
             Ty::Pointer(to) => {
                 if let Some(table) = row_table(&t, part.spelled) {
-                    let (target, dims, node) = self.rows(part.name, &table);
-                    return Ok((pointer_to(target, dims), node));
+                    let (target, dims, (shape, params)) = self.rows(part.name, &table);
+                    return Ok((pointer_to(target, dims), Node::Leaf(shape, params)));
                 }
                 if let Ty::Mixed(name, bytes) = &**to {
                     let holder = (Holder::Pointer, None);

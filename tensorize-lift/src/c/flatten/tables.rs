@@ -57,8 +57,12 @@ pub(super) fn row_table(t: &Ty, spelled: Type<'_>) -> Option<RowTable> {
 }
 
 impl<'u> Lower<'u, '_> {
-    /// The rows of one array, or the planes.
-    pub(super) fn rows(&mut self, name: &str, table: &RowTable) -> (Target, Vec<Expr>, Node<'u>) {
+    /// The rows of one array, or the planes: the array, how far they are apart, and what the parameter becomes.
+    pub(super) fn rows(
+        &mut self,
+        name: &str,
+        table: &RowTable,
+    ) -> (Target, Vec<Expr>, (Shape, Vec<Param>)) {
         let (array, elem) = (self.flat_name(name), table.elem);
         let pitch = self.flat_name(&format!("{array}_pitch"));
         let per_plane = table
@@ -79,7 +83,7 @@ impl<'u> Lower<'u, '_> {
         params.extend(distances().map(|name| Param::Scalar { name, ty }));
         // The outer one is first.
         let dims = distances().rev().map(|name| Expr::Var(name, ty)).collect();
-        (Target { array, elem }, dims, Node::Leaf(shape, params))
+        (Target { array, elem }, dims, (shape, params))
     }
 
     /// A parameter that is such a table; `false` if it is none. Every call reads the pointers, so the function has to.
@@ -98,27 +102,18 @@ impl<'u> Lower<'u, '_> {
         let (mut at, mut params) = (Vec::new(), Vec::new());
         for index in read.into_keys() {
             let name = format!("{name}_{index}");
-            let (target, dims, node) = match table.of_tables {
-                true => {
-                    let of_tables = false;
-                    self.rows(
-                        &name,
-                        &RowTable {
-                            of_tables,
-                            ..*table
-                        },
-                    )
-                }
-                false => {
-                    let (array, elem) = (self.flat_name(&name), table.elem);
-                    let to = array.to_string();
-                    let param = array_param(&array, elem, table.is_const, false);
-                    let leaf = Node::Leaf(Shape::Pointer { to, given: None }, vec![param]);
-                    (Target { array, elem }, vec![], leaf)
-                }
-            };
-            let Node::Leaf(shape, own) = node else {
-                continue;
+            let (target, dims, (shape, own)) = if table.of_tables {
+                let inner = RowTable {
+                    of_tables: false,
+                    ..*table
+                };
+                self.rows(&name, &inner)
+            } else {
+                let (array, elem) = (self.flat_name(&name), table.elem);
+                let to = array.to_string();
+                let param = array_param(&array, elem, table.is_const, false);
+                let shape = Shape::Pointer { to, given: None };
+                (Target { array, elem }, vec![], (shape, vec![param]))
             };
             at.push(Entry { index, shape });
             params.extend(own);

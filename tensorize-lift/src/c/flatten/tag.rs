@@ -17,7 +17,8 @@ use tensorize_ir::op::CmpOp;
 const MAX_DEPTH: usize = 3;
 
 impl<'u> Lower<'u, '_> {
-    /// Refuses to take a `void *` for a pointer to a struct, or to rows, where that depends on what another member is.
+    /// Refuses to take a member for a pointer to a struct, or to rows, where that depends on what another member is. (A `void *`, or
+    /// a pointer to what the struct extends.)
     pub(super) fn check_no_tag(
         &self,
         member: Cursor<'u>,
@@ -48,7 +49,8 @@ impl<'u> Lower<'u, '_> {
         Err(problem(codes::RECORD, message, at))
     }
 
-    /// The conditions that decide whether a part of the function at hand is reached, and whether that function is called.
+    /// The conditions that decide whether a part of the function at hand is reached, and whether that function is called if it is a
+    /// helper.
     fn conditions_on(&self, part: Cursor<'u>) -> Vec<Cursor<'u>> {
         let mut conditions = Vec::new();
         let mut parts = vec![part];
@@ -56,9 +58,8 @@ impl<'u> Lower<'u, '_> {
             let Some(body) = source::body(frame.function) else {
                 break;
             };
-            for part in &parts {
-                decides(body, *part, &mut conditions);
-            }
+            let within = |part: &Cursor<'u>| conditions_within(body, *part);
+            conditions.extend(parts.iter().flat_map(within));
             let around = depth
                 .checked_sub(1)
                 .map(|outer| self.frames[outer].function);
@@ -80,9 +81,14 @@ impl<'u> Lower<'u, '_> {
 
 /// Whether no condition decides whether this part of the code is reached, but how often loops run.
 pub(super) fn is_always_reached<'u>(code: Cursor<'u>, part: Cursor<'u>) -> bool {
+    conditions_within(code, part).is_empty()
+}
+
+/// The conditions that decide whether a part of the code is reached.
+fn conditions_within<'u>(code: Cursor<'u>, part: Cursor<'u>) -> Vec<Cursor<'u>> {
     let mut conditions = Vec::new();
     decides(code, part, &mut conditions);
-    conditions.is_empty()
+    conditions
 }
 
 /// Adds the conditions that decide whether a part of the code is reached; whether the code has that part.
@@ -153,10 +159,9 @@ fn asks_for<'u>(c: Cursor<'u>, is_tag: &dyn Fn(Cursor<'u>) -> bool, depth: usize
 
 /// Whether a part of this code is reached depends on which of several values a parameter has.
 pub(super) fn depends_on_a_parameter<'u>(code: Cursor<'u>, part: Cursor<'u>) -> bool {
-    let mut conditions = Vec::new();
-    decides(code, part, &mut conditions);
     let is_tag = |d: Cursor<'u>| d.kind() == CXCursor_ParmDecl;
-    conditions.into_iter().any(|c| asks_for(c, &is_tag, 0))
+    let mut conditions = conditions_within(code, part).into_iter();
+    conditions.any(|c| asks_for(c, &is_tag, 0))
 }
 
 /// The same, or on what this parameter points to, which may say itself what it is.
@@ -165,11 +170,9 @@ pub(super) fn depends_on_what_it_is<'u>(
     part: Cursor<'u>,
     pointer: Cursor<'u>,
 ) -> bool {
-    let mut conditions = Vec::new();
-    decides(code, part, &mut conditions);
     let is_tag = |d: Cursor<'u>| matches!(d.kind(), CXCursor_ParmDecl | CXCursor_FieldDecl);
     let says = |c: Cursor<'u>| asks_for(c, &is_tag, 0) || looks_into(c, pointer, 0);
-    conditions.into_iter().any(says)
+    conditions_within(code, part).into_iter().any(says)
 }
 
 /// Whether a condition looks into what a variable or a member points to, or lets a function do so. (That it is not null says

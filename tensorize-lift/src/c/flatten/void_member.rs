@@ -1,10 +1,12 @@
-//! Members that are `void *`. One points to what the first use takes it to point to; a use that takes it for something else is
-//! refused. (Of which function it is a use makes no difference, so helpers count, too.)
+//! Members and parameters that are `void *`, or that point to a struct which a longer one begins with (see `inherited.rs`). One
+//! points to what the first use takes it to point to; a use that takes it for something else is refused. (Of which function it is a
+//! use makes no difference, so helpers count, too.)
 
 use super::inherited::{extended, extends};
 use super::tag::depends_on_a_parameter;
 use super::within;
 use super::{Node, Owner, Path, element, is_private, record, struct_type};
+use crate::c::Problem;
 use crate::c::call::{helper, inlined_body};
 use crate::c::codes;
 use crate::c::effects;
@@ -30,13 +32,13 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// The same, which somebody asks for who says nothing of it.
-    pub(super) fn type_of_void_member(
+    pub(super) fn type_of_used_member(
         &mut self,
         owner: &Path<'u>,
         field: Cursor<'u>,
         at: Cursor<'u>,
     ) -> Result<Type<'u>> {
-        self.guess_void_member(owner, field, at)?;
+        self.guess_member(owner, field, at)?;
         let t = self.type_of_member(owner, field);
         if is_void(t) {
             let message = format!(
@@ -87,16 +89,16 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
-    /// Notes what a cast takes a member for that is a `void *`; nothing of other expressions.
-    pub fn settle_void_member(&mut self, cast: Cursor<'u>) -> Result<()> {
+    /// Notes what a cast takes a member for; nothing of other expressions.
+    pub fn settle_member(&mut self, cast: Cursor<'u>) -> Result<()> {
         match cast_of(cast) {
             Some(named) => self.take_for(named, cast.ty(), cast),
             None => Ok(()),
         }
     }
 
-    /// Lets a member that is a `void *` be what other uses in this code take it for, if nothing was said yet.
-    pub(super) fn guess_void_member(
+    /// Lets a member be what other uses in this code take it for, if nothing was said yet.
+    pub(super) fn guess_member(
         &mut self,
         owner: &Path<'u>,
         field: Cursor<'u>,
@@ -107,12 +109,11 @@ impl<'u> Lower<'u, '_> {
             return Ok(());
         }
         // Members that point to structs are many, and hardly any is cast.
-        let cast = match self.flat.cast.get(&field) {
-            Some(known) => *known,
-            None => self.cast_elsewhere(field),
-        };
-        self.flat.cast.insert(field, cast);
-        match cast {
+        if !self.flat.cast.contains_key(&field) {
+            let cast = self.cast_elsewhere(field);
+            self.flat.cast.insert(field, cast);
+        }
+        match self.flat.cast[&field] {
             Some(t) => self.take_path_for(within(owner, field), t, at),
             None => Ok(()),
         }
@@ -222,7 +223,7 @@ impl<'u> Lower<'u, '_> {
         let path = void_named(c).and_then(|named| self.path_of_void(named));
         let Some(path) = path else { return Ok(false) };
         if let Some((field, owner)) = path.1.split_last() {
-            self.guess_void_member(&(path.0, owner.to_vec()), *field, c)?;
+            self.guess_member(&(path.0, owner.to_vec()), *field, c)?;
         }
         let taken = self.flat.taken_for.get(&path);
         Ok(taken.is_some_and(|t| struct_type(*t).is_some()))
@@ -263,8 +264,7 @@ impl<'u> Lower<'u, '_> {
                 && let Node::Struct { declaration, .. } = self.node(&path, cast)?
                 && *declaration != wanted
             {
-                let message = "a struct is taken for another one, which it may not be";
-                return Err(problem(codes::RECORD, message, cast));
+                return Err(other_struct(inner.ty(), cast));
             }
             return Ok(path);
         }
@@ -272,10 +272,7 @@ impl<'u> Lower<'u, '_> {
             Node::Struct { declaration, .. } if wanted.is_none_or(|d| d == *declaration) => {
                 Ok(path)
             }
-            _ => {
-                let message = "a struct is taken for another one";
-                Err(problem(codes::RECORD, message, cast))
-            }
+            _ => Err(other_struct(inner.ty(), cast)),
         }
     }
 
@@ -312,6 +309,18 @@ fn handed_on<'u>(code: Cursor<'u>, d: Cursor<'u>) -> Option<Cursor<'u>> {
         Some((_, p)) => Some(p),
         None => code.children().into_iter().find_map(|c| handed_on(c, d)),
     }
+}
+
+fn other_struct(from: Type<'_>, cast: Cursor<'_>) -> Problem {
+    let (from, to) = (from.spelling(), cast.ty().spelling());
+    let message = format!("a '{from}' is taken for a '{to}', to which it may not point");
+    let mut refused = problem(codes::RECORD, message, cast);
+    refused.help = Some(
+        "That is followed where the second struct begins with the first one, and where no condition asks which of several kinds it \
+         is. Else let the parameter or the member be of the second type."
+            .into(),
+    );
+    refused
 }
 
 /// Whether two pointers point to the same kind of things.
