@@ -156,8 +156,9 @@ fn generated_c_answers_where_it_can() {
         ("C 37", "spread original 1 target 0, rows overlap"),
         ("C 38", "counted original 1 target 0"),
         // A struct that begins with the one that the kernel is given; and one that is written over.
-        // Channels: anywhere; in place, where one reads what the other wrote; and onto a pointer to one.
+        // Channels: anywhere; in place, where one reads what the other wrote; and onto a pointer to one. None at all.
         ("C 40", "mid_side original 2 target 1"),
+        ("C 40", "likeness original 1 target 1, is null"),
         ("C++ 32", "down original 1 target 1"),
         ("C 39", "lowpass_run original 0 target 1"),
         ("C 39", "chain_run original 1 target 1"),

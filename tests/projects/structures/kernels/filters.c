@@ -28,3 +28,12 @@ void mid_side(float **in, float **out, int n)
         out[1][i] = 0.5f * (l[i] - r[i]);
     }
 }
+
+TENSORIZE_KERNEL
+float likeness(float **x, int n)
+{
+    float s = 0;
+    for (int i = 0; i < n; i++)
+        s += x[0][i] * x[1][i];
+    return s;
+}

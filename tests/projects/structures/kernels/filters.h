@@ -18,6 +18,7 @@ struct filter_chain {
 };
 
 void lowpass_run(struct filter *self, const float *in, float *out);
+float likeness(float **x, int n);
 void mid_side(float **in, float **out, int n);
 void chain_run(struct filter_chain *c, float *x);
 
