@@ -7,17 +7,19 @@
 use crate::index::{Fresh, Idx, Sym};
 use crate::op::{self, BinOp, CmpOp, UnOp};
 use crate::scalar::{Scalar, ScalarType};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
 mod evaluator;
 mod fold;
 mod renaming;
+mod shared;
 
 pub use evaluator::{Evaluator, Lack};
 pub use fold::LaneRef;
 use renaming::Renaming;
+pub use shared::{Has, Memo};
 
 /// A shared expression.
 pub type ElemRef = Arc<Elem>;
@@ -319,7 +321,7 @@ impl Elem {
         let mut binders = Vec::new();
         self.for_each_binder(&mut |s| binders.push(s.clone()));
         if binders.is_empty() {
-            return Renaming::new(with, None).elem(self);
+            return Renaming::new(with, None).term(self);
         }
         let mut answers = Vec::new();
         self.for_each_free_sym(&mut |s| answers.extend(with(s)));
@@ -327,23 +329,23 @@ impl Elem {
             .iter()
             .any(|v| binders.iter().any(|b| v.mentions(b)))
         {
-            return Renaming::new(with, None).elem(self);
+            return Renaming::new(with, None).term(self);
         }
         let mut fresh = Fresh::avoiding(&Arc::new(self.clone()));
         for v in answers {
             fresh.avoid(&Elem::of_idx(ScalarType::I64, v));
         }
-        Renaming::new(with, Some(&mut fresh)).elem(self)
+        Renaming::new(with, Some(&mut fresh)).term(self)
     }
 
     /// The same expression with fresh names for everything that it binds.
     pub fn freshen(&self, fresh: &mut Fresh) -> ElemRef {
-        Renaming::new(&|_| None, Some(fresh)).elem(self)
+        Renaming::new(&|_| None, Some(fresh)).term(self)
     }
 
     /// [`Elem::substitute`] and [`Elem::freshen`] in one.
     pub fn instantiate(&self, with: &dyn Fn(&Sym) -> Option<Idx>, fresh: &mut Fresh) -> ElemRef {
-        Renaming::new(with, Some(fresh)).elem(self)
+        Renaming::new(with, Some(fresh)).term(self)
     }
 
     /// Replaces the variable `name` by `value`.
@@ -352,18 +354,29 @@ impl Elem {
     }
 
     /// Replaces leaves and whole subterms, top down, also inside of indices: where `with` answers, its
-    /// answer stands.
+    /// answer stands, wherever the term does.
     pub fn map(self: &Arc<Self>, with: &mut dyn FnMut(&ElemRef) -> Option<ElemRef>) -> ElemRef {
-        if let Some(e) = with(self) {
-            return e;
+        fn map(
+            e: &ElemRef,
+            with: &mut dyn FnMut(&ElemRef) -> Option<ElemRef>,
+            known: &mut Memo<ElemRef>,
+        ) -> ElemRef {
+            if let Some(mapped) = known.get(e) {
+                return mapped;
+            }
+            let mapped = with(e).unwrap_or_else(|| {
+                let children = e.children().into_iter();
+                let children: Vec<_> = children.map(|e| map(e, with, known)).collect();
+                let indices = e.indices().into_iter();
+                let indices: Vec<_> = indices
+                    .map(|i| i.map_values(&mut |e| map(e, with, known)))
+                    .collect();
+                e.rebuild(&children, &indices)
+            });
+            known.insert(e, &mapped);
+            mapped
         }
-        let children: Vec<_> = self.children().into_iter().map(|e| e.map(with)).collect();
-        let indices: Vec<_> = self
-            .indices()
-            .into_iter()
-            .map(|i| i.map_values(&mut |e| e.map(with)))
-            .collect();
-        self.rebuild(&children, &indices)
+        map(self, with, &mut Memo::default())
     }
 
     /// Replaces accumulators that occur free. Names that folds bind stay what they are, and are renamed where a
@@ -439,27 +452,33 @@ impl Elem {
         }
     }
 
-    /// Calls `f` for this node and every node below it, also inside of indices.
+    /// Calls `f` for this node and every node below it, also inside of indices; once for one that is used more than once.
     pub fn visit(self: &Arc<Self>, f: &mut dyn FnMut(&ElemRef)) {
+        visit_each([self], f);
+    }
+
+    /// Calls `f` for every node of the tree.
+    pub fn visit_tree(self: &Arc<Self>, f: &mut dyn FnMut(&ElemRef)) {
         f(self);
         for idx in self.indices() {
-            idx.for_each_value(&mut |e| e.visit(f));
+            idx.for_each_value(&mut |e| e.visit_tree(f));
         }
-        self.children().into_iter().for_each(|e| e.visit(f));
+        self.children().into_iter().for_each(|e| e.visit_tree(f));
     }
 
     /// Calls `f` for every name that a fold binds.
     fn for_each_binder(&self, f: &mut dyn FnMut(&Sym)) {
-        if let Elem::Fold(fold) = self {
-            f(&fold.var);
-            fold.lanes().for_each(|lane| f(lane.acc));
-        }
+        let mut of = |e: &Elem| {
+            if let Elem::Fold(fold) = e {
+                f(&fold.var);
+                fold.lanes().for_each(|lane| f(lane.acc));
+            }
+        };
+        of(self);
         for idx in self.indices() {
-            idx.for_each_value(&mut |e| e.for_each_binder(f));
+            idx.for_each_value(&mut |e| e.visit(&mut |e| of(e)));
         }
-        self.children()
-            .into_iter()
-            .for_each(|e| e.for_each_binder(f));
+        visit_each(self.children(), &mut |e| of(e));
     }
 
     /// The value. `None` where `env` has none for something that is needed; a branch that is not
@@ -556,6 +575,22 @@ fn is_exact_unary(op: UnOp) -> bool {
 struct Bound {
     syms: BTreeMap<Sym, i128>,
     accs: BTreeMap<Sym, Scalar>,
+}
+
+/// Calls `f` for these nodes and every node below them, once for each.
+fn visit_each<'e>(all: impl IntoIterator<Item = &'e ElemRef>, f: &mut dyn FnMut(&ElemRef)) {
+    fn visit(e: &ElemRef, seen: &mut HashSet<*const Elem>, f: &mut dyn FnMut(&ElemRef)) {
+        if Arc::strong_count(e) > 1 && !seen.insert(Arc::as_ptr(e)) {
+            return;
+        }
+        f(e);
+        for idx in e.indices() {
+            idx.for_each_value(&mut |e| visit(e, seen, f));
+        }
+        e.children().into_iter().for_each(|e| visit(e, seen, f));
+    }
+    let mut seen = HashSet::new();
+    all.into_iter().for_each(|e| visit(e, &mut seen, f));
 }
 
 /// The polynomial's value; `None` as for [`Elem::eval`], or where it does not fit.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 mod indicator;
 mod nested;
 
-pub use nested::{Nested, Remainder};
+pub use nested::{Nested, Remainder, gcd};
 
 /// Numbers the coefficients that did not fit.
 static OVERFLOWS: AtomicU64 = AtomicU64::new(1);

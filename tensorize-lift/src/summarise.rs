@@ -276,7 +276,7 @@ fn steps(summary: &tensir::Function) -> usize {
     let mut count = 0;
     for node in &summary.nodes {
         if let tensir::Op::Generic(e) = &node.op {
-            e.visit(&mut |x| {
+            e.visit_tree(&mut |x| {
                 count += usize::from(matches!(&**x, Elem::Fold(f) if f.as_reduction().is_none()));
             });
         }

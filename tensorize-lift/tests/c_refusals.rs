@@ -309,6 +309,18 @@ fn constructs_without_a_counterpart() {
         "points to void",
     );
     refuses(
+        "void f(const void *w, int *y, int n) {\n for (int i = 0; i < n; i++) { y[i] = *(const int *)w; w = (const int *)w + 1;\n y[i] += *(const short *)w; w = (const short *)w + 1; } }",
+        "TZ0217",
+        "void f(",
+        "points to void",
+    );
+    refuses(
+        "void f(const void *w, const void *v, int *y, int n) {\n w = v; for (int i = 0; i < n; i++) y[i] = ((const int *)w)[i]; }",
+        "TZ0217",
+        "void f(",
+        "points to void",
+    );
+    refuses(
         "struct s { int n : 4; float *x; };\nvoid f(const struct s *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }",
         "TZ0213",
         "p->n",

@@ -12,7 +12,7 @@ use crate::ring;
 use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
-use tensorize_ir::index::{Fresh, Idx, Sym};
+use tensorize_ir::index::{Fresh, Idx, Sym, gcd};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -220,6 +220,9 @@ fn read_before(
             .iter()
             .zip(&hits)
             .all(|((other, position), (cond, _))| {
+                if are_apart(leaf, other) {
+                    return true;
+                }
                 let loops = leaf.loops.iter().zip(&other.loops);
                 let shared = loops.take_while(|(a, b)| a == b).count();
                 let mut rounds = position.iter().zip(&hit.position).take(shared);
@@ -298,6 +301,26 @@ fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) ->
         guards.for_each(|g| ctx.guard(g));
     }
     all
+}
+
+/// Whether two writes never reach one place, in whichever rounds: lanes of what is written in steps of a constant, such as
+/// `t[8 * i]` and `t[8 * i + 1]`.
+fn are_apart(a: &Leaf, b: &Leaf) -> bool {
+    let mut step = 0;
+    let mut first = |leaf: &Leaf| {
+        let mut index = leaf.index.clone();
+        for (var, _) in &leaf.loops {
+            let (by, rest) = index.linear_in(var)?;
+            step = gcd(step, by.as_constant()?.unsigned_abs());
+            index = rest;
+        }
+        Some(index)
+    };
+    let (Some(a), Some(b)) = (first(a), first(b)) else {
+        return false;
+    };
+    let distance = (&a - &b).as_constant().map(i128::unsigned_abs);
+    distance.is_some_and(|d| d.checked_rem(step).unwrap_or(d) != 0)
 }
 
 /// Whether these rounds are the same one wherever both conditions hold, by what they say of indices; so also if they never do,

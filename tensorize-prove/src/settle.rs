@@ -4,7 +4,7 @@ use crate::canon;
 use crate::chain::and;
 use crate::context::Context;
 use crate::ring::around;
-use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::element::{Elem, ElemRef, Has, Memo};
 use tensorize_ir::index::{Atom, Idx};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -13,15 +13,37 @@ impl Context<'_> {
     /// Takes the branch that is known to be taken, wherever a condition on indices is decided here, and the value of every
     /// quotient, remainder, maximum or minimum in them that has but one here.
     pub fn settle(&mut self, e: &ElemRef) -> ElemRef {
-        let mut has = false;
-        e.visit(&mut |x| {
-            has |= matches!(&**x, Elem::IndexCompare(..)) || polynomials(x).is_some();
-            let mut atoms = x.indices().into_iter().flat_map(|i| i.terms());
-            has |= atoms.any(|(m, _)| m.iter().any(is_composed));
-        });
-        if !has {
+        self.settle_term(
+            e,
+            &mut Has::new(may_be_settled as fn(&ElemRef) -> bool),
+            &mut Memo::default(),
+        )
+    }
+
+    /// The same of a term of it, where `known` is what was settled under the same assumptions.
+    fn settle_term<'e>(
+        &mut self,
+        e: &'e ElemRef,
+        open: &mut Open<'e>,
+        known: &mut Memo<ElemRef>,
+    ) -> ElemRef {
+        if !open.is_in(e) {
             return e.clone();
         }
+        if let Some(known) = known.get(e) {
+            return known;
+        }
+        let settled = self.settle_open(e, open, known);
+        known.insert(e, &settled);
+        settled
+    }
+
+    fn settle_open<'e>(
+        &mut self,
+        e: &'e ElemRef,
+        open: &mut Open<'e>,
+        known: &mut Memo<ElemRef>,
+    ) -> ElemRef {
         if let Some((p, q)) = polynomials(e)
             && let Elem::Compare(_, a, _) | Elem::Binary(_, a, _) = &**e
         {
@@ -42,33 +64,35 @@ impl Context<'_> {
                 None => e.clone(),
             },
             Elem::Select(c, t, f) => {
-                let c = self.settle(c);
+                let c = self.settle_term(c, open, known);
                 let mark = self.mark();
                 self.assume(c.clone());
-                let t = self.settle(t);
+                let t = self.settle_term(t, open, &mut Memo::default());
                 self.forget(mark);
                 self.assume(Elem::not(c.clone()));
-                let f = self.settle(f);
+                let f = self.settle_term(f, open, &mut Memo::default());
                 self.forget(mark);
                 Elem::select(c, t, f)
             }
             Elem::Binary(BinOp::And, a, b) if e.ty() == ScalarType::I1 => {
-                let (a, b) = (self.settle(a), self.settle(b));
+                let a = self.settle_term(a, open, known);
+                let b = self.settle_term(b, open, known);
                 and(a, b)
             }
             Elem::Fold(fold) => {
                 let mut children = Vec::new();
                 for lane in fold.lanes() {
-                    children.push(self.settle(lane.init));
+                    children.push(self.settle_term(lane.init, open, known));
                     let mark = self.mark();
                     self.assume_in_range(&fold.var, &fold.extent);
-                    children.push(self.settle(lane.step));
+                    children.push(self.settle_term(lane.step, open, &mut Memo::default()));
                     self.forget(mark);
                 }
                 e.rebuild(&children, std::slice::from_ref(&fold.extent))
             }
             _ => {
-                let children: Vec<_> = e.children().into_iter().map(|c| self.settle(c)).collect();
+                let children = e.children().into_iter();
+                let children: Vec<_> = children.map(|c| self.settle_term(c, open, known)).collect();
                 let indices = e.indices().into_iter();
                 let indices: Vec<_> = indices.map(|i| self.settle_index(i)).collect();
                 e.rebuild(&children, &indices)
@@ -128,6 +152,16 @@ pub(crate) fn polynomials(e: &Elem) -> Option<(Idx, Idx)> {
         }
         _ => None,
     }
+}
+
+/// Terms in which there is something that may be settled.
+type Open<'e> = Has<'e, fn(&ElemRef) -> bool>;
+
+fn may_be_settled(e: &ElemRef) -> bool {
+    let mut atoms = e.indices().into_iter().flat_map(|i| i.terms());
+    matches!(&**e, Elem::IndexCompare(..))
+        || polynomials(e).is_some()
+        || atoms.any(|(m, _)| m.iter().any(is_composed))
 }
 
 /// Whether it is a quotient, a remainder, a maximum or a minimum.

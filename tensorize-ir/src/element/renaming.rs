@@ -1,6 +1,6 @@
 //! Substitution that keeps bound variables apart.
 
-use super::{Elem, ElemRef};
+use super::{Elem, ElemRef, Memo};
 use crate::index::{Atom, Fresh, Idx, Sym};
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ pub(super) struct Renaming<'a> {
     /// What the variables of the enclosing folds have become, innermost last.
     vars: Vec<(Sym, Sym)>,
     accs: Vec<(Sym, Sym)>,
+    /// What terms have become in the fold that it is in.
+    known: Memo<ElemRef>,
 }
 
 impl<'a> Renaming<'a> {
@@ -24,6 +26,7 @@ impl<'a> Renaming<'a> {
             fresh,
             vars: Vec::new(),
             accs: Vec::new(),
+            known: Memo::default(),
         }
     }
 
@@ -46,7 +49,20 @@ impl<'a> Renaming<'a> {
         })
     }
 
-    pub(super) fn elem(&mut self, e: &Elem) -> ElemRef {
+    pub(super) fn elem(&mut self, e: &ElemRef) -> ElemRef {
+        if let Some(known) = self.known.get(e) {
+            return known;
+        }
+        let renamed = self.term(e);
+        // Fresh names are everywhere others.
+        if self.fresh.is_none() {
+            self.known.insert(e, &renamed);
+        }
+        renamed
+    }
+
+    /// The same for what is reached by no `ElemRef`, or not known yet.
+    pub(super) fn term(&mut self, e: &Elem) -> ElemRef {
         crate::limit::tick();
         match e {
             Elem::Acc(name, ty) => {
@@ -66,6 +82,7 @@ impl<'a> Renaming<'a> {
                         lane.acc = fresh.name(&lane.acc);
                     }
                 }
+                let around = std::mem::take(&mut self.known);
                 self.vars.push((fold.var.clone(), new.var.clone()));
                 let outer = self.accs.len();
                 for (old, lane) in fold.lanes().zip(new.lanes()) {
@@ -77,6 +94,7 @@ impl<'a> Renaming<'a> {
                 }
                 self.vars.pop();
                 self.accs.truncate(outer);
+                self.known = around;
                 Arc::new(Elem::Fold(Arc::new(new)))
             }
             _ => {

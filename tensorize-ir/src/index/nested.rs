@@ -183,7 +183,8 @@ impl Idx {
     }
 }
 
-fn gcd(a: u128, b: u128) -> u128 {
+/// The greatest common divisor; the other one, if one is 0.
+pub fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

@@ -332,6 +332,10 @@ fn written<'u>(lower: &Lower<'u, '_>, d: Cursor<'u>, all: &mut Effects<'u>) {
 
 /// Memory that is read at a place.
 fn read<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>, all: &mut Effects<'u>) {
+    // Of an array just where it is: `s->state` in `s->state[s->next++]`.
+    if matches!(types::of(place), Ty::Array(..)) {
+        return;
+    }
     let member = member_number(place).or(member_pointer(place));
     match (member, is_in(lower, place)) {
         (Some(field), _) => _ = all.reads_members.insert(field),

@@ -59,7 +59,7 @@ fn lookup(name: &str) -> Option<(Function, Option<ScalarType>)> {
         "bswap16" if builtin => Some(SwapBytes(ScalarType::U16)),
         "bswap32" if builtin => Some(SwapBytes(ScalarType::U32)),
         "bswap64" if builtin => Some(SwapBytes(ScalarType::U64)),
-        "expect_with_probability" if builtin => Some(First),
+        "expect_with_probability" | "unpredictable" if builtin => Some(First),
         "inff" | "huge_valf" | "inf" | "huge_val" if builtin => Some(Constant(f64::INFINITY)),
         "nanf" | "nan" if builtin => Some(Constant(f64::NAN)),
         _ => None,

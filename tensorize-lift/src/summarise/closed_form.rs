@@ -5,9 +5,9 @@
 //! past alone is a fold; a write at a place that moves with the round is one element of a tensor, one at a
 //! place that stays is an accumulator in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold, Lane};
+use tensorize_ir::element::{Elem, ElemRef, Fold, Has, Lane, Memo};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Loop, LoopMode};
 use tensorize_ir::op::CmpOp;
@@ -461,9 +461,35 @@ impl Guess<'_, '_, '_> {
     /// Reads of a changed array's contents at the start of the round become reads of what it held before
     /// the loop: the guess is that no earlier round wrote there.
     fn resolve(&mut self, e: &ElemRef) -> Result<ElemRef, Stuck> {
-        if !self.tokens.values().any(|t| mentions_array(e, t)) {
+        let tokens: HashSet<Sym> = self.tokens.values().cloned().collect();
+        let is = |e: &ElemRef| matches!(&**e, Elem::Read { array, .. } if tokens.contains(array));
+        self.resolve_term(e, &mut Has::new(&is), &mut Memo::default())
+    }
+
+    /// The same of a term of it, where `known` is what was resolved under the same assumptions.
+    fn resolve_term<'e>(
+        &mut self,
+        e: &'e ElemRef,
+        open: &mut Open<'e, '_>,
+        known: &mut Memo<ElemRef>,
+    ) -> Result<ElemRef, Stuck> {
+        if !open.is_in(e) {
             return Ok(e.clone());
         }
+        if let Some(known) = known.get(e) {
+            return Ok(known);
+        }
+        let resolved = self.resolve_open(e, open, known)?;
+        known.insert(e, &resolved);
+        Ok(resolved)
+    }
+
+    fn resolve_open<'e>(
+        &mut self,
+        e: &'e ElemRef,
+        open: &mut Open<'e, '_>,
+        known: &mut Memo<ElemRef>,
+    ) -> Result<ElemRef, Stuck> {
         match &**e {
             Elem::Read { array, index, .. } if let Some(name) = self.held_by(array) => {
                 let Some(before) = self.entry.arrays.get(&name) else {
@@ -476,23 +502,23 @@ impl Guess<'_, '_, '_> {
                 })
             }
             Elem::Select(c, t, f) => {
-                let c = self.resolve(c)?;
+                let c = self.resolve_term(c, open, known)?;
                 let mark = self.exec.ctx.mark();
                 self.exec.ctx.assume(c.clone());
-                let t = self.resolve(t);
+                let t = self.resolve_term(t, open, &mut Memo::default());
                 self.exec.ctx.forget(mark);
                 self.exec.ctx.assume(Elem::not(c.clone()));
-                let f = self.resolve(f);
+                let f = self.resolve_term(f, open, &mut Memo::default());
                 self.exec.ctx.forget(mark);
                 Ok(Elem::select(c, t?, f?))
             }
             Elem::Fold(fold) => {
                 let mut children = Vec::new();
                 for lane in fold.lanes() {
-                    children.push(self.resolve(lane.init)?);
+                    children.push(self.resolve_term(lane.init, open, known)?);
                     let mark = self.exec.ctx.mark();
                     self.exec.ctx.assume_in_range(&fold.var, &fold.extent);
-                    let step = self.resolve(lane.step);
+                    let step = self.resolve_term(lane.step, open, &mut Memo::default());
                     self.exec.ctx.forget(mark);
                     children.push(step?);
                 }
@@ -501,10 +527,9 @@ impl Guess<'_, '_, '_> {
                 Ok(e.rebuild(&children, &[extent]))
             }
             _ => {
-                let children = e
-                    .children()
-                    .into_iter()
-                    .map(|c| self.resolve(c))
+                let children = e.children().into_iter();
+                let children = children
+                    .map(|c| self.resolve_term(c, open, known))
                     .collect::<Result<Vec<_>, _>>()?;
                 let indices = e
                     .indices()
@@ -537,13 +562,11 @@ impl Guess<'_, '_, '_> {
     }
 }
 
+/// Terms in which an array is read that the loop changes.
+type Open<'e, 't> = Has<'e, &'t dyn Fn(&ElemRef) -> bool>;
+
 fn mentions_array(e: &ElemRef, name: &Sym) -> bool {
     let mut found = false;
-    e.visit(&mut |x| {
-        found |= matches!(&**x, Elem::Read { array, .. } if array == name);
-        for index in x.indices() {
-            index.for_each_value(&mut |v| found |= mentions_array(v, name));
-        }
-    });
+    e.visit(&mut |x| found |= matches!(&**x, Elem::Read { array, .. } if array == name));
     found
 }

@@ -97,13 +97,16 @@ pub(super) fn is_between(e: Cursor<'_>, size: usize) -> bool {
 }
 
 impl<'u> Lower<'u, '_> {
-    /// Where such a sum points, which is cast to a pointer to elements of so many bytes; `None` if it is no such sum.
+    /// Where such a sum points, which is cast to a pointer to such elements, or to void; `None` if it is no such sum.
     pub(super) fn pointer_in_bytes(
         &mut self,
         e: Cursor<'u>,
-        bytes: usize,
+        view: Option<ScalarType>,
     ) -> Result<Option<Pointer>> {
-        let Some((base, steps)) = moved_in_bytes(e).filter(|_| bytes > 1) else {
+        let is_number = matches!(types::of(peeled(e)), Ty::Scalar(_));
+        // Sums of pointers to bytes are sums like all others.
+        let others = is_number || view.is_some_and(|view| view.bytes() > 1);
+        let Some((base, steps)) = moved_in_bytes(e).filter(|_| others) else {
             return Ok(None);
         };
         // Rows have lengths of their own. (Whatever is no such sum is refused, so that nothing is evaluated twice.)
@@ -111,7 +114,8 @@ impl<'u> Lower<'u, '_> {
             return Ok(None);
         }
         let mut p = self.pointer(base)?;
-        if p.target.elem.bytes() != bytes || !p.dims.is_empty() {
+        let bytes = p.target.elem.bytes();
+        if view.is_some_and(|view| view.bytes() != bytes) || !p.dims.is_empty() {
             return Ok(None);
         }
         let size = bytes as i128;
@@ -131,6 +135,7 @@ impl<'u> Lower<'u, '_> {
     fn in_elements(&mut self, e: Expr, size: i128) -> Result<Expr> {
         let ty = e.ty();
         Ok(match e {
+            e if size == 1 => e,
             Expr::Const(v) if v.as_int() % size == 0 => Expr::int(ty, v.as_int() / size),
             Expr::Convert(to, inner) => {
                 Expr::Convert(to, Box::new(self.in_elements(*inner, size)?))

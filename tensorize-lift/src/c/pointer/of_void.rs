@@ -85,6 +85,20 @@ fn uses_in<'u>(
         if of_no_type {
             return;
         }
+        // `w = (const float *)w + 1`: the right side says what it is.
+        if let [l, r] = parts[..]
+            && c.kind() == CXCursor_BinaryOperator
+            && matches!(operator::binary(c), Ok(Binary::Assign))
+            && is_it(&l)
+        {
+            let known = found.len();
+            find(r, p, found, handed_on);
+            // Something else, maybe.
+            if found.len() == known {
+                found.push(None);
+            }
+            return;
+        }
         if let Some(helper) = c.referenced().filter(|_| c.kind() == CXCursor_CallExpr)
             && let Some(helper) = helper_of(helper)
         {
