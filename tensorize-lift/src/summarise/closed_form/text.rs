@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Loop, Stmt, Visited, visit};
 
-/// The variables that are given nothing but values that are read from memory, or chosen by such values.
+/// The variables that are given nothing but values that are read from memory, or chosen by such values. One that either branch
+/// sets may step alike in both: `if (x[i] < 0) { *o++ = 0; } else { *o++ = x[i]; }`
 pub(super) fn by_data(stmts: &[Stmt]) -> BTreeSet<Sym> {
     let mut found = BTreeSet::new();
     loop {
-        let mut all = BTreeMap::new();
-        assignments(stmts, false, &found, &mut all);
+        let all = assignments(stmts, &found).into_iter();
         let more: BTreeSet<Sym> = all
-            .into_iter()
             .filter(|(_, by_data)| *by_data)
             .map(|(var, _)| var.clone())
             .collect();
@@ -24,30 +23,41 @@ pub(super) fn by_data(stmts: &[Stmt]) -> BTreeSet<Sym> {
 }
 
 /// Whether all that each variable is given depends on the data, as far as that is known of others.
-fn assignments<'a>(
-    stmts: &'a [Stmt],
-    chosen: bool,
-    known: &BTreeSet<Sym>,
-    all: &mut BTreeMap<&'a Sym, bool>,
-) {
+fn assignments<'a>(stmts: &'a [Stmt], known: &BTreeSet<Sym>) -> BTreeMap<&'a Sym, bool> {
+    let mut all = BTreeMap::new();
     for stmt in stmts {
-        match stmt {
-            Stmt::Assign { var, value, .. } => {
-                *all.entry(var).or_insert(true) &= chosen || depends(value, known);
-            }
+        let here = match stmt {
+            Stmt::Assign { var, value, .. } => BTreeMap::from([(var, depends(value, known))]),
             Stmt::If {
                 cond,
                 then,
                 otherwise,
             } => {
-                let chosen = chosen || depends(cond, known);
-                assignments(then, chosen, known, all);
-                assignments(otherwise, chosen, known, all);
+                let chosen = depends(cond, known);
+                let mut then = assignments(then, known);
+                for (var, by_data) in assignments(otherwise, known) {
+                    let in_both = then.remove(var).map(|other| other && by_data);
+                    all_of(&mut all, var, in_both.unwrap_or(chosen || by_data));
+                }
+                then.values_mut().for_each(|by_data| *by_data |= chosen);
+                then
             }
-            Stmt::Loop(l) => assignments(&l.body, chosen || depends(&l.cond, known), known, all),
-            Stmt::Store { .. } | Stmt::Return(_) | Stmt::Trap => {}
-        }
+            Stmt::Loop(l) => {
+                let chosen = depends(&l.cond, known);
+                let mut inside = assignments(&l.body, known);
+                inside.values_mut().for_each(|by_data| *by_data |= chosen);
+                inside
+            }
+            Stmt::Store { .. } | Stmt::Return(_) | Stmt::Trap => continue,
+        };
+        here.into_iter()
+            .for_each(|(var, by_data)| all_of(&mut all, var, by_data));
     }
+    all
+}
+
+fn all_of<'a>(all: &mut BTreeMap<&'a Sym, bool>, var: &'a Sym, by_data: bool) {
+    *all.entry(var).or_insert(true) &= by_data;
 }
 
 fn depends(e: &Expr, known: &BTreeSet<Sym>) -> bool {
