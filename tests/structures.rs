@@ -28,7 +28,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 85, "{printed}");
+    assert_eq!(calls.count(), 86, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -159,6 +159,9 @@ fn generated_c_answers_where_it_can() {
         // Channels: anywhere; in place, where one reads what the other wrote; and onto a pointer to one. None at all.
         ("C 40", "mid_side original 2 target 1"),
         ("C 40", "likeness original 1 target 1, is null"),
+        // As many as a shift says.
+        ("C 41", "louder_window original 0 target 2"),
+        ("C 41", "power_sum original 0 target 2"),
         ("C++ 32", "down original 1 target 1"),
         ("C 39", "lowpass_run original 0 target 1"),
         ("C 39", "chain_run original 1 target 1"),

@@ -284,6 +284,13 @@ impl Idx {
         }
     }
 
+    /// Whether the contents of an array say what it is.
+    pub fn reads(&self) -> bool {
+        let mut any = false;
+        self.for_each_value(&mut |e| e.visit(&mut |x| any |= matches!(**x, Elem::Read { .. })));
+        any
+    }
+
     /// Whether the value of an expression occurs.
     pub fn has_values(&self) -> bool {
         let mut any = false;

@@ -1,7 +1,7 @@
 //! Concrete arguments of a call and what it leaves behind: shared by both interpreters.
 
-use crate::element::Env;
-use crate::index::Sym;
+use crate::element::{Elem, Env, Evaluator};
+use crate::index::{Idx, Sym};
 use crate::scalar::{Scalar, ScalarType};
 use std::collections::BTreeMap;
 
@@ -87,6 +87,16 @@ impl Inputs {
             .get(name)
             .filter(|v| v.ty.is_int())
             .map(|v| v.as_int())
+    }
+
+    /// What a polynomial over the sizes is for these arguments: an extent, or a place where no dimension is.
+    pub fn number(&self, of: &Idx) -> Option<i128> {
+        if !of.has_values() {
+            return of.eval_sizes(&|s| self.size(s));
+        }
+        let number = Elem::OfIdx(ScalarType::I64, of.clone());
+        let value = Evaluator::new(&number, &[], self).at(&[], &mut u64::MAX.clone());
+        value.ok().map(Scalar::as_int)
     }
 }
 

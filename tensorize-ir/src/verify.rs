@@ -139,7 +139,7 @@ impl Function {
         let args: Vec<_> = node.args.iter().map(|&a| &self.nodes[a].ty).collect();
         let ty = &node.ty;
         for extent in &ty.shape {
-            self.over_sizes(extent, 0)
+            self.extent(extent)
                 .map_err(|e| format!("in the shape: {e}"))?;
         }
         if let Some(n) = node.op.arity() {
@@ -312,6 +312,14 @@ impl Function {
             || format!("'{idx}' depends on the contents of an array; use gather or generic");
         ensure(!idx.has_values(), message)?;
         self.scope(rank).idx(idx)
+    }
+
+    /// The polynomial speaks of parameters alone; it may compute with them as a machine does (`1 << order`).
+    fn extent(&self, idx: &Idx) -> Rule {
+        match idx.reads() {
+            true => self.over_sizes(idx, 0),
+            false => self.scope(0).idx(idx),
+        }
     }
 
     /// Where the parameters and so many dimensions are known.

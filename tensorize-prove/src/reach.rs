@@ -61,10 +61,14 @@ pub(crate) fn ends(ctx: &mut Context, access: &Access, all: &[Access]) -> Option
     Some((first, &last + &Idx::constant(1)))
 }
 
-/// Whether the data or arithmetic on floats decides, and not a choice between sizes: that one is better made a guard.
+/// Whether the data, arithmetic on floats or a shift (`1 << bits`) decides, and not a choice between sizes: that one is better made
+/// a guard.
 pub(crate) fn is_beyond_sizes(e: &ElemRef) -> bool {
     let mut any = false;
-    e.visit(&mut |x| any |= matches!(**x, Elem::Read { .. }) || x.ty().is_float());
+    e.visit(&mut |x| {
+        any |= matches!(**x, Elem::Read { .. } | Elem::Binary(BinOp::ShiftLeft, ..))
+            || x.ty().is_float()
+    });
     any
 }
 

@@ -91,6 +91,13 @@ impl Emitter<'_> {
 
     /// The same for the pure function.
     pub(super) fn size_index(&mut self, idx: &Idx) -> Result<String, Unsupported> {
+        if idx.has_values() && !idx.reads() && self.dialect.boundary.is_some() {
+            let title = self.dialect.title;
+            let why = format!(
+                "{title} takes extents that are sums and products of sizes, unlike '{idx}'"
+            );
+            return Err(Unsupported::new(why));
+        }
         let code = self.index(idx, &Default::default())?;
         let mut atoms = idx.terms().flat_map(|(m, _)| m);
         Ok(match atoms.all(|a| matches!(a, Atom::Sym(_))) {

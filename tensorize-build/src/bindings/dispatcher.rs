@@ -331,10 +331,7 @@ impl<'a> Writer<'a> {
     /// A function of all parameters: how many elements are touched.
     pub(super) fn size(&self, proven: &Proven) -> Result<String, String> {
         // To ask the data would take as long as the kernel.
-        let by_sizes = proven
-            .footprints
-            .iter()
-            .filter(|f| !f.extent.hi.has_values());
+        let by_sizes = proven.footprints.iter().filter(|f| !f.extent.hi.reads());
         let by_sizes: Vec<&Footprint> = by_sizes.collect();
         let mut body = self.lets(&[], &by_sizes);
         let mut sum = "0i64".to_string();

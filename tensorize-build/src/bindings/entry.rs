@@ -150,7 +150,7 @@ impl Writer<'_> {
         let Some(f) = proven.footprints.iter().find(|f| *f.extent.array == *array) else {
             return Ok("Some((0, 0))".into());
         };
-        if f.extent.hi.has_values() {
+        if f.extent.hi.reads() {
             return Err(format!("the data decides how far `{array}` reaches"));
         }
         let (lo, hi) = self.with_names(|names| arithmetic::extent(&f.extent, names))?;

@@ -52,6 +52,17 @@ fn bound_variables_are_not_substituted() {
 }
 
 #[test]
+fn what_is_shared_with_a_fold_means_something_else_there() {
+    let k = Elem::unary(UnOp::Abs, Elem::of_idx(I32, Idx::sym("k")));
+    for e in [
+        Elem::binary(BinOp::Add, k.clone(), sum(Idx::sym("n"), k.clone())),
+        Elem::binary(BinOp::Add, sum(Idx::sym("n"), k.clone()), k.clone()),
+    ] {
+        assert_eq!(eval(&e.replace("k", &Idx::constant(10))), 13);
+    }
+}
+
+#[test]
 fn inner_folds_may_reuse_names() {
     let inner = sum(Idx::sym("k"), Elem::of_idx(I32, Idx::sym("k")));
     let twice = Elem::binary(BinOp::Add, inner, Elem::of_idx(I32, Idx::sym("k")));

@@ -131,7 +131,7 @@ pub fn covered(function: &Function, inputs: &Inputs) -> Result<BTreeMap<Sym, Vec
 /// Where one part of a tensor ends and another begins: extents of operands, and what indices are compared with.
 fn seams(function: &Function, inputs: &Inputs) -> Vec<usize> {
     let mut seams = BTreeSet::new();
-    let size = |idx: &Idx| idx.eval_sizes(&|s| inputs.size(s));
+    let size = |idx: &Idx| inputs.number(idx);
     for node in &function.nodes {
         seams.extend(node.ty.shape.iter().filter_map(size));
         match &node.op {

@@ -119,6 +119,9 @@ fn the_last_of_two_writes_counts() {
     open(both("i", "n - 1 - i"), "x", "n");
     // The next round's first write comes after this round's second.
     open(both("i", "i + 1"), "x + 1", "n - 1");
+    // Steps that meet: places apart by less than the larger one.
+    open(both("2*i", "4*i + 2"), "4*x + 2", "n");
+    open(both("4*i", "6*i + 2"), "12*x + 8", "n");
     // Places apart.
     sees(both("2*i", "2*i + 1"), "2*x", "n", "a[x]");
     sees(both("2*i", "2*i + 1"), "2*x + 1", "n", "b[x]");

@@ -213,3 +213,34 @@ fn sums_are_the_same_on_bits_where_they_do_not_wrap() {
         assert!(same(ctx));
     });
 }
+
+/// A term that stands in several places is settled anew wherever other things are known.
+#[test]
+fn what_is_used_twice_is_settled_where_it_stands() {
+    let number = |n| Elem::constant(Scalar::int(ScalarType::I32, n));
+    let term = Elem::select(at_least("i", 5), number(1), number(2));
+    let chosen = |condition: ElemRef| {
+        let other = Elem::binary(BinOp::Add, term.clone(), number(10));
+        Elem::select(condition, term.clone(), other)
+    };
+    let apart = |e: &ElemRef| {
+        // The same without what is shared.
+        let text = e.to_string();
+        tensorize_ir::text::parse_elem(&text, &[]).unwrap_or_else(|e| panic!("{text}: {e}"))
+    };
+    with_context(|ctx| {
+        let e = Elem::binary(BinOp::Add, term.clone(), chosen(at_least("i", 5)));
+        assert_eq!(ctx.settle(&e), ctx.settle(&apart(&e)));
+        let e = Elem::binary(BinOp::Add, chosen(at_least("i", 7)), term.clone());
+        assert_eq!(ctx.settle(&e), ctx.settle(&apart(&e)));
+        let mark = ctx.mark();
+        ctx.assume(at_least("n", 8));
+        // `i` is below `n` in the step alone.
+        let step = Elem::select(at_least("n - i", 1), number(1), number(2));
+        let fold = Fold::new("acc".into(), "i".into(), idx("n"), number(0), step.clone());
+        let fold: ElemRef = Arc::new(Elem::Fold(Arc::new(fold)));
+        let e = Elem::binary(BinOp::Add, fold, step);
+        assert_eq!(ctx.settle(&e), ctx.settle(&apart(&e)));
+        ctx.forget(mark);
+    });
+}

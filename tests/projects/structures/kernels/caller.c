@@ -317,6 +317,13 @@ int calls_from_c(int which)
     case 36: return spreads(WITHOUT_CORNERS);
     case 37: return spreads(SHARED);
     case 38: return counts_pointers();
+    case 41: {
+        float x[] = {1, 2, 3, 4, 5};
+        short y[] = {1, 2, 3, 4, 5};
+        louder_window(x, 2, 2);
+        louder_window(x + 4, 0, 3);
+        return x[0] != 2 || x[3] != 8 || x[4] != 15 || power_sum(y, 2) != 10 || power_sum(y + 4, 0) != 5;
+    }
     case 40: {
         float l[] = {1, 2}, r[] = {3, 6}, a[2], b[2], *in[] = {l, r}, *out[] = {b, a}, *onto[] = {(float *)&in[1], a};
         mid_side(in, out, 2);

@@ -37,3 +37,21 @@ float likeness(float **x, int n)
         s += x[0][i] * x[1][i];
     return s;
 }
+
+/* As many as a power of two says, as in a transform. */
+TENSORIZE_KERNEL
+void louder_window(float *x, int order, float by)
+{
+    int n = 1 << order;
+    for (int i = 0; i < n; i++)
+        x[i] *= by;
+}
+
+TENSORIZE_KERNEL
+int power_sum(const short *x, unsigned order)
+{
+    int s = 0;
+    for (unsigned i = 0; i < 1u << order; i++)
+        s += x[i];
+    return s;
+}

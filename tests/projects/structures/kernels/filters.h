@@ -20,6 +20,8 @@ struct filter_chain {
 void lowpass_run(struct filter *self, const float *in, float *out);
 float likeness(float **x, int n);
 void mid_side(float **in, float **out, int n);
+void louder_window(float *x, int order, float by);
+int power_sum(const short *x, unsigned order);
 void chain_run(struct filter_chain *c, float *x);
 
 #endif
