@@ -191,7 +191,11 @@ mod tests {
         };
         assert!(sum("i32").contains(".checked_add(1i32)?"), "{}", sum("i32"));
         assert!(sum("ui8").contains(".wrapping_add(1u8)"), "{}", sum("ui8"));
-        assert!(rust("value(fold(a = 0:i32, k < n, divide(a, idx[k])))").is_err());
+        let divided = rust("value(fold(a = 0:i32, k < n, divide(a, idx[k])))").unwrap();
+        assert!(divided.contains(".checked_div("), "{divided}");
+        let shifted = rust("value(shift_left(1:i32, idx[0]))").unwrap();
+        assert!(shifted.contains(".checked_shl(by)"), "{shifted}");
+        assert!(rust("value(shift_right_arithmetic(idx[0], 1:i32))").is_err());
         let of = |text: &str| {
             depth(
                 &tensorize_ir::text::parse_idx(text, &params).unwrap(),
