@@ -159,7 +159,8 @@ fn generated_c_answers_where_it_can() {
         // Channels: anywhere; in place, where one reads what the other wrote; and onto a pointer to one. None at all.
         ("C 40", "mid_side original 2 target 1"),
         ("C 40", "likeness original 1 target 1, is null"),
-        // As many as a shift says.
+        // As many as a shift says; and a function without a prototype.
+        ("C 41", "levels_total original 0 target 1"),
         ("C 41", "louder_window original 0 target 2"),
         ("C 41", "power_sum original 0 target 2"),
         ("C++ 32", "down original 1 target 1"),

@@ -321,6 +321,12 @@ fn constructs_without_a_counterpart() {
         "points to void",
     );
     refuses(
+        "static int none() { return 0; }\nint f(int n) { return none(1, n); }",
+        "TZ0203",
+        "none(1",
+        "gets 2 arguments",
+    );
+    refuses(
         "struct s { int n : 4; float *x; };\nvoid f(const struct s *p) { for (int i = 0; i < p->n; i++) p->x[i] = 0; }",
         "TZ0213",
         "p->n",

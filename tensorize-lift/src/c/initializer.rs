@@ -317,6 +317,17 @@ enum Designator<'u> {
     Member(Cursor<'u>),
 }
 
+/// The member that an item names, and its value: `.f = x`.
+pub(super) fn named_member<'u>(item: Cursor<'u>) -> Result<Option<(Cursor<'u>, Cursor<'u>)>> {
+    Ok(match designators(item)? {
+        None => None,
+        Some((path, value)) => match path[..] {
+            [Designator::Member(field)] => Some((field, value)),
+            _ => return Err(unsupported(item)),
+        },
+    })
+}
+
 /// What an item designates, and its value; `None` if it designates nothing.
 fn designators<'u>(item: Cursor<'u>) -> Result<Option<(Vec<Designator<'u>>, Cursor<'u>)>> {
     let children = item.children();

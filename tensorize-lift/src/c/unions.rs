@@ -1,8 +1,9 @@
 //! Local unions: some bits, seen as one type or another.
 
 use super::ffi::{Cursor, Type};
+use super::initializer::named_member;
 use super::lower::{
-    Binding, Lower, Result, Target, operand, operands, peeled, problem, zero_offset,
+    Binding, Lower, Result, Target, convert, operand, operands, peeled, problem, zero_offset,
 };
 use super::place::{Place, Pointer, seen_as};
 use super::types;
@@ -68,10 +69,22 @@ impl<'u> Lower<'u, '_> {
         let [value] = operands(init)[..] else {
             return Err(unsupported(init));
         };
+        let (field, value) = match named_member(value)? {
+            Some((field, value)) => (Some(field), value),
+            None => (None, value),
+        };
         if init.kind() != CXCursor_InitListExpr || len != 1 || !effects::is_pure(value) {
             return Err(unsupported(init));
         }
         let value = self.full_value(value, |s| s.value(value))?;
+        // What stands beside a name isn't converted yet.
+        let value = match field {
+            Some(field) => {
+                let (ty, _) = member(field).ok_or_else(|| unsupported(init))?;
+                convert(ty, value)
+            }
+            None => value,
+        };
         // One that has been converted to its member's type, which has the width of all.
         if value.ty().bits() != elem.bits() {
             return Err(unsupported(init));

@@ -103,7 +103,9 @@ impl<'u> Type<'u> {
     }
 
     pub fn is_variadic(&self) -> bool {
-        unsafe { (api().clang_isFunctionTypeVariadic)(self.raw) != 0 }
+        // `f()` of old takes whatever it is given where it is only declared. Where it has a body, that is nothing.
+        let is_open = self.kind() == CXType_FunctionNoProto;
+        !is_open && unsafe { (api().clang_isFunctionTypeVariadic)(self.raw) != 0 }
     }
 
     /// Where the type is declared.

@@ -55,3 +55,15 @@ int power_sum(const short *x, unsigned order)
         s += x[i];
     return s;
 }
+
+int levels[8];
+
+/* Of old: nothing between the brackets. */
+TENSORIZE_KERNEL
+int levels_total()
+{
+    int s = 0, i;
+    for (i = 0; i < 8; i++)
+        s += levels[i];
+    return s;
+}
