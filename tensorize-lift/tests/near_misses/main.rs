@@ -382,6 +382,15 @@ const GREEDY: &[(&str, &str)] = &[
         "fold(s = a[#0], k < n, add(s, subtract(a[#0 + k + 1], a[#0 + k + 1])))",
     ),
     (COPY, "fold(s = add(a[#0], subtract(a[n], a[n])), k < n, s)"),
+    // What one branch may read, or a step if there is one, others may not.
+    (
+        COPY,
+        "select(index_compare(LT, #0 + 1, n), add(a[#0], subtract(a[#0 + 1], a[#0 + 1])), add(a[#0], subtract(a[#0 + 1], a[#0 + 1])))",
+    ),
+    (
+        COPY,
+        "add(fold(s = a[#0], k < n - #0 - 1, add(s, subtract(a[#0 + 1], a[#0 + 1]))), subtract(a[#0 + 1], a[#0 + 1]))",
+    ),
 ];
 
 const COPY: &str =
