@@ -385,7 +385,7 @@ const GREEDY: &[(&str, &str)] = &[
     // What one branch may read, or a step if there is one, others may not.
     (
         COPY,
-        "select(index_compare(LT, #0 + 1, n), add(a[#0], subtract(a[#0 + 1], a[#0 + 1])), add(a[#0], subtract(a[#0 + 1], a[#0 + 1])))",
+        "select(index_compare(LT, #0 + 1, n), add(a[#0], subtract(a[#0 + 1], a[#0 + 1])), subtract(a[#0], subtract(a[#0 + 1], a[#0 + 1])))",
     ),
     (
         COPY,
