@@ -320,6 +320,12 @@ fn constructs_without_a_counterpart() {
         "void f(",
         "points to void",
     );
+    for members in ["float a; int b;", "float a, b;"] {
+        let source = format!(
+            "struct s {{ {members} }};\nvoid f(const struct s *p, float *o, int n, int by) {{ for (int i = 0; i < n; i++) {{\n o[i] = p->a; p = (const void *)((unsigned long)p + by); }} }}"
+        );
+        refuses(&source, "TZ0220", "p = (const void *)", "a number");
+    }
     refuses(
         "static int none() { return 0; }\nint f(int n) { return none(1, n); }",
         "TZ0203",
