@@ -163,6 +163,7 @@ fn generated_c_answers_where_it_can() {
         ("C 41", "levels_total original 0 target 1"),
         ("C 41", "louder_window original 0 target 2"),
         ("C 41", "power_sum original 0 target 2"),
+        ("C 41", "thinned_out original 0 target 1"),
         ("C++ 32", "down original 1 target 1"),
         ("C 39", "lowpass_run original 0 target 1"),
         ("C 39", "chain_run original 1 target 1"),

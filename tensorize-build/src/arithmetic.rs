@@ -195,7 +195,9 @@ mod tests {
         assert!(divided.contains(".checked_div("), "{divided}");
         let shifted = rust("value(shift_left(1:i32, idx[0]))").unwrap();
         assert!(shifted.contains(".checked_shl(by)"), "{shifted}");
-        assert!(rust("value(shift_right_arithmetic(idx[0], 1:i32))").is_err());
+        let halved = rust("value(shift_right_arithmetic(idx[0], 1:i32))").unwrap();
+        assert!(halved.contains(".checked_shr("), "{halved}");
+        assert!(rust("value(shift_right_logical(idx[0], 1:i32))").is_err());
         let of = |text: &str| {
             depth(
                 &tensorize_ir::text::parse_idx(text, &params).unwrap(),

@@ -61,13 +61,20 @@ pub(crate) fn ends(ctx: &mut Context, access: &Access, all: &[Access]) -> Option
     Some((first, &last + &Idx::constant(1)))
 }
 
-/// Whether the data, arithmetic on floats or a shift (`1 << bits`) decides, and not a choice between sizes: that one is better made
+/// Whether the data, arithmetic on floats or a shift (`1 << bits`, `width >> by`) decides, and not a choice between sizes: that one is better made
 /// a guard.
 pub(crate) fn is_beyond_sizes(e: &ElemRef) -> bool {
     let mut any = false;
     e.visit(&mut |x| {
-        any |= matches!(**x, Elem::Read { .. } | Elem::Binary(BinOp::ShiftLeft, ..))
-            || x.ty().is_float()
+        any |= x.ty().is_float()
+            || match &**x {
+                Elem::Read { .. } => true,
+                Elem::Binary(op, ..) => matches!(
+                    op,
+                    BinOp::ShiftLeft | BinOp::ShiftRightArithmetic | BinOp::ShiftRightLogical
+                ),
+                _ => false,
+            }
     });
     any
 }

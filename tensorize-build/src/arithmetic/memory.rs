@@ -70,6 +70,8 @@ pub(super) fn value(e: &ElemRef, names: &Names<'_>) -> Result<String, String> {
                 BinOp::ShiftLeft => format!(
                     "{{ let (x, by) = ({a}, u32::try_from({b}).ok()?); x.checked_shl(by).filter(|y| y >> by == x)? }}"
                 ),
+                BinOp::ShiftRightArithmetic if ty.is_signed() => shifted_right(&a, &b),
+                BinOp::ShiftRightLogical if !ty.is_signed() => shifted_right(&a, &b),
                 other => return no(&format!("`{other}`")),
             }
         }
@@ -141,6 +143,11 @@ fn arithmetic(ty: ScalarType, op: &str, a: &str, b: &str) -> String {
         true => format!("{a}.checked_{op}({b})?"),
         false => format!("{a}.wrapping_{op}({b})"),
     }
+}
+
+/// By a count that C defines; with copies of the sign, if the type has one.
+fn shifted_right(a: &str, by: &str) -> String {
+    format!("{a}.checked_shr(u32::try_from({by}).ok()?)?")
 }
 
 fn literal(v: Scalar) -> String {

@@ -324,6 +324,9 @@ int calls_from_c(int which)
         louder_window(x + 4, 0, 3);
         levels[0] = 2, levels[7] = 3;
         if (levels_total() != 5) return 1;
+        unsigned char b[] = {1, 2, 3, 4, 5, 6, 7}, thin[3] = {0};
+        thinned_out(b, thin, 7, 1);
+        if (thin[0] != 1 || thin[1] != 3 || thin[2] != 5) return 1;
         return x[0] != 2 || x[3] != 8 || x[4] != 15 || power_sum(y, 2) != 10 || power_sum(y + 4, 0) != 5;
     }
     case 40: {

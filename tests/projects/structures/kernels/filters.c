@@ -56,6 +56,13 @@ int power_sum(const short *x, unsigned order)
     return s;
 }
 
+TENSORIZE_KERNEL
+void thinned_out(const unsigned char *x, unsigned char *y, unsigned n, unsigned by)
+{
+    for (unsigned i = 0; i < n >> by; i++)
+        y[i] = x[i << by];
+}
+
 int levels[8];
 
 /* Of old: nothing between the brackets. */

@@ -22,6 +22,7 @@ float likeness(float **x, int n);
 void mid_side(float **in, float **out, int n);
 void louder_window(float *x, int order, float by);
 int power_sum(const short *x, unsigned order);
+void thinned_out(const unsigned char *x, unsigned char *y, unsigned n, unsigned by);
 extern int levels[8];
 int levels_total();
 void chain_run(struct filter_chain *c, float *x);
