@@ -155,7 +155,6 @@ fn generated_c_answers_where_it_can() {
         ("C 36", "spread original 1 target 0, can't be read"),
         ("C 37", "spread original 1 target 0, rows overlap"),
         ("C 38", "counted original 1 target 0"),
-        // A struct that begins with the one that the kernel is given; and one that is written over.
         // Channels: anywhere; in place, where one reads what the other wrote; and onto a pointer to one. None at all.
         ("C 40", "mid_side original 2 target 1"),
         ("C 40", "likeness original 1 target 1, is null"),
@@ -164,6 +163,8 @@ fn generated_c_answers_where_it_can() {
         ("C 41", "louder_window original 0 target 2"),
         ("C 41", "power_sum original 0 target 2"),
         ("C 41", "thinned_out original 0 target 1"),
+        ("C 41", "wavelet original 0 target 1"),
+        // A struct that begins with the one that the kernel is given; and one that is written over.
         ("C++ 32", "down original 1 target 1"),
         ("C 39", "lowpass_run original 0 target 1"),
         ("C 39", "chain_run original 1 target 1"),

@@ -19,7 +19,7 @@ mod shared;
 pub use evaluator::{Evaluator, Lack};
 pub use fold::LaneRef;
 use renaming::Renaming;
-pub use shared::{Has, Memo};
+pub use shared::{Memo, Transform};
 
 /// A shared expression.
 pub type ElemRef = Arc<Elem>;
@@ -424,6 +424,29 @@ impl Elem {
                     .for_each(|e| e.for_each_free_sym(f));
             }
         }
+    }
+
+    /// Calls `f` for this node and every node below it, also inside of indices.
+    pub fn visit(self: &Arc<Self>, f: &mut dyn FnMut(&ElemRef)) {
+        f(self);
+        for idx in self.indices() {
+            idx.for_each_value(&mut |e| e.visit(f));
+        }
+        self.children().into_iter().for_each(|e| e.visit(f));
+    }
+
+    /// Calls `f` for every name that a fold binds.
+    fn for_each_binder(&self, f: &mut dyn FnMut(&Sym)) {
+        if let Elem::Fold(fold) = self {
+            f(&fold.var);
+            fold.lanes().for_each(|lane| f(lane.acc));
+        }
+        for idx in self.indices() {
+            idx.for_each_value(&mut |e| e.for_each_binder(f));
+        }
+        self.children()
+            .into_iter()
+            .for_each(|e| e.for_each_binder(f));
     }
 
     /// The value. `None` where `env` has none for something that is needed; a branch that is not

@@ -7,9 +7,8 @@
 use crate::raise::{Closed, raise, starts_by_itself, unraised};
 use crate::synthesise::{self, Synthesiser};
 use simpler::simpler;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef};
+use std::collections::{BTreeMap, BTreeSet};
+use tensorize_ir::element::{Elem, ElemRef, Memo};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{self, Param};
@@ -276,7 +275,7 @@ fn steps(summary: &tensir::Function) -> usize {
     let mut count = 0;
     for node in &summary.nodes {
         if let tensir::Op::Generic(e) = &node.op {
-            e.visit_tree(&mut |x| {
+            e.visit(&mut |x| {
                 count += usize::from(matches!(&**x, Elem::Fold(f) if f.as_reduction().is_none()));
             });
         }
@@ -492,13 +491,9 @@ fn in_one_form(results: &mut [Closed]) {
 /// sorts by `if (a > b) swap(a, b)` says each of its numbers three times otherwise, in each of its steps.
 ///
 /// What is left as it is stays a choice, whether an accumulator or an element of `array`, as the code then writes nothing.
-fn with_extremes(
-    e: &ElemRef,
-    array: Option<&Sym>,
-    done: &mut HashMap<*const Elem, ElemRef>,
-) -> ElemRef {
-    if let Some(found) = done.get(&Arc::as_ptr(e)) {
-        return found.clone();
+fn with_extremes(e: &ElemRef, array: Option<&Sym>, done: &mut Memo<ElemRef>) -> ElemRef {
+    if let Some(found) = done.get(e) {
+        return found;
     }
     // Where the largest one stands goes by the choice.
     if matches!(&**e, Elem::Fold(f) if !f.others.is_empty()) {
@@ -523,7 +518,7 @@ fn with_extremes(
             found = canonical;
         }
     }
-    done.insert(Arc::as_ptr(e), found.clone());
+    done.insert(e, &found);
     found
 }
 
@@ -546,7 +541,7 @@ fn results(exec: &mut Executor) -> Result<Vec<Closed>, Refusal> {
             Closed::Return(value) => (value, None),
             Closed::Store { value, view, .. } => (value, Some(&view.array)),
         };
-        *value = with_extremes(value, array, &mut HashMap::new());
+        *value = with_extremes(value, array, &mut Memo::default());
     }
     in_one_form(&mut results);
     // Names that can be written, and read again.

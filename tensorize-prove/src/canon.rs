@@ -6,76 +6,34 @@
 
 mod halves;
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold, Lane, LaneRef, Memo, Order};
+use tensorize_ir::element::{Elem, ElemRef, Fold, Lane, LaneRef, Order};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
-thread_local! {
-    /// Forms of polynomials that were asked for already: expressions say the same places again and again.
-    static FORMS: RefCell<HashMap<Idx, Idx>> = RefCell::default();
-}
-
-/// So many forms are kept.
-const MOST_FORMS: usize = 1 << 14;
-
 /// The canonical form of a polynomial: `mod(a, c)` is written `a - c·⌊a / c⌋`.
 pub fn idx(i: &Idx) -> Idx {
-    idx_with(i, &mut Memo::default())
-}
-
-fn idx_with(i: &Idx, known: &mut Memo<ElemRef>) -> Idx {
     if !i
         .terms()
         .any(|(m, _)| m.iter().any(|a| !matches!(a, Atom::Sym(_))))
     {
         return i.clone();
     }
-    // What is read from memory is more than a place.
-    if i.has_values() {
-        return form(i, known);
-    }
-    if let Some(form) = FORMS.with_borrow(|forms| forms.get(i).cloned()) {
-        return form;
-    }
-    let form = form(i, known);
-    FORMS.with_borrow_mut(|forms| {
-        if forms.len() >= MOST_FORMS {
-            forms.clear();
-        }
-        forms.insert(i.clone(), form.clone());
-    });
-    form
-}
-
-fn form(i: &Idx, known: &mut Memo<ElemRef>) -> Idx {
     let mut out = Idx::default();
     for (monomial, c) in i.terms() {
         let mut product = Idx::constant(c);
         for atom in monomial {
-            let mut two = |a, b| (idx_with(a, known), idx_with(b, known));
             let factor = match atom {
                 Atom::Sym(_) => Idx::atom(atom.clone()),
-                Atom::FloorDiv(a, b) => {
-                    let (a, b) = two(a, b);
-                    a.floor_div(&b)
-                }
+                Atom::FloorDiv(a, b) => idx(a).floor_div(&idx(b)),
                 Atom::Mod(a, b) => {
-                    let (a, b) = two(a, b);
+                    let (a, b) = (idx(a), idx(b));
                     &a - &(&b * &a.floor_div(&b))
                 }
-                Atom::Max(a, b) => {
-                    let (a, b) = two(a, b);
-                    a.maximum(&b)
-                }
-                Atom::Min(a, b) => {
-                    let (a, b) = two(a, b);
-                    a.minimum(&b)
-                }
-                Atom::Value(e) => match &*elem_with(e, known) {
+                Atom::Max(a, b) => idx(a).maximum(&idx(b)),
+                Atom::Min(a, b) => idx(a).minimum(&idx(b)),
+                Atom::Value(e) => match &*elem(e) {
                     Elem::Const(v) => Idx::constant(v.as_int()),
                     e => Idx::atom(Atom::Value(Arc::new(e.clone()))),
                 },
@@ -89,24 +47,12 @@ fn form(i: &Idx, known: &mut Memo<ElemRef>) -> Idx {
 
 /// The canonical form of an expression.
 pub fn elem(e: &ElemRef) -> ElemRef {
-    elem_with(e, &mut Memo::default())
-}
-
-fn elem_with(e: &ElemRef, known: &mut Memo<ElemRef>) -> ElemRef {
-    if let Some(form) = known.get(e) {
-        return form;
+    let indices: Vec<Idx> = e.indices().into_iter().map(idx).collect();
+    if let Elem::Fold(f) = &**e {
+        return fold(f, indices[0].clone());
     }
-    let indices = e.indices().into_iter();
-    let indices: Vec<Idx> = indices.map(|i| idx_with(i, known)).collect();
-    let form = if let Elem::Fold(f) = &**e {
-        fold(f, indices[0].clone())
-    } else {
-        let children = e.children().into_iter();
-        let children: Vec<ElemRef> = children.map(|c| elem_with(c, known)).collect();
-        simplify(e.rebuild(&children, &indices))
-    };
-    known.insert(e, &form);
-    form
+    let children: Vec<ElemRef> = e.children().into_iter().map(elem).collect();
+    simplify(e.rebuild(&children, &indices))
 }
 
 /// Bound names go by height: a fold's name differs from those of the folds inside of it, and does not

@@ -11,9 +11,9 @@ use crate::exec::Stuck;
 use crate::footprint::Touched;
 use crate::interval::within_values;
 use crate::matching::matched_in_cases;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold, Memo};
+use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::tensir::{self, Op, Output, Rounds, dim};
@@ -105,7 +105,7 @@ fn of_tensor(
         loops: [rounds, &dims].concat(),
         accs: BTreeMap::new(),
     };
-    let result = reads(ctx, e, &around, touched, &mut Shown::default());
+    let result = reads(ctx, e, &around, touched);
     ctx.forget(mark);
     result
 }
@@ -119,60 +119,29 @@ struct Around {
     accs: BTreeMap<Sym, ElemRef>,
 }
 
-/// What was shown already where no more was known than here.
-#[derive(Clone, Default)]
-struct Shown {
-    terms: Memo<()>,
-    reads: HashSet<(Sym, Idx)>,
-}
-
 fn reads(
     ctx: &mut Context,
     e: &ElemRef,
     around: &Around,
     touched: &[Touched],
-    shown: &mut Shown,
-) -> Result<(), Stuck> {
-    if shown.terms.get(e).is_some() {
-        return Ok(());
-    }
-    reads_of(ctx, e, around, touched, shown)?;
-    shown.terms.insert(e, &());
-    Ok(())
-}
-
-fn reads_of(
-    ctx: &mut Context,
-    e: &ElemRef,
-    around: &Around,
-    touched: &[Touched],
-    shown: &mut Shown,
 ) -> Result<(), Stuck> {
     for idx in e.indices() {
         let mut values = Vec::new();
         idx.for_each_value(&mut |v| values.push(v.clone()));
         for v in &values {
-            reads(ctx, v, around, touched, shown)?;
+            reads(ctx, v, around, touched)?;
         }
     }
     match &**e {
-        Elem::Read { array, index, .. } => {
-            let index = index.map_values(&mut |v| v.replace_accs(&around.accs));
-            let place = (array.clone(), index);
-            if !shown.reads.contains(&place) {
-                read(ctx, array, &place.1, around, touched)?;
-                shown.reads.insert(place);
-            }
-            Ok(())
-        }
+        Elem::Read { array, index, .. } => read(ctx, array, index, around, touched),
         Elem::Select(c, t, f) => {
-            reads(ctx, c, around, touched, shown)?;
+            reads(ctx, c, around, touched)?;
             let mark = ctx.mark();
             ctx.assume(c.clone());
-            let then = reads(ctx, t, around, touched, &mut shown.clone());
+            let then = reads(ctx, t, around, touched);
             ctx.forget(mark);
             ctx.assume(Elem::not(c.clone()));
-            let otherwise = reads(ctx, f, around, touched, &mut shown.clone());
+            let otherwise = reads(ctx, f, around, touched);
             ctx.forget(mark);
             then.and(otherwise)
         }
@@ -191,11 +160,11 @@ fn reads_of(
                 inner.accs.insert(lane.acc.clone(), so_far);
             }
             for lane in fold.lanes() {
-                reads(ctx, lane.init, around, touched, shown)?;
+                reads(ctx, lane.init, around, touched)?;
                 let mark = ctx.mark();
                 ctx.assume_in_range(&var, &fold.extent);
                 let step = lane.step.replace(&fold.var, &now);
-                let result = reads(ctx, &step, &inner, touched, &mut Shown::default());
+                let result = reads(ctx, &step, &inner, touched);
                 ctx.forget(mark);
                 result?;
             }
@@ -204,7 +173,7 @@ fn reads_of(
         _ => e
             .children()
             .into_iter()
-            .try_for_each(|c| reads(ctx, c, around, touched, shown)),
+            .try_for_each(|c| reads(ctx, c, around, touched)),
     }
 }
 
@@ -215,6 +184,7 @@ fn read(
     around: &Around,
     touched: &[Touched],
 ) -> Result<(), Stuck> {
+    let index = &index.map_values(&mut |v| v.replace_accs(&around.accs));
     let own = touched.iter().find(|t| t.footprint.extent.array == *array);
     let loops = &around.loops;
     // By its ends where the solver would have to multiply unknowns.

@@ -125,7 +125,7 @@ pub fn operands(e: &ElemRef, op: BinOp, out: &mut Vec<ElemRef>) {
 
 fn reads(e: &ElemRef) -> usize {
     let mut n = 0;
-    e.visit_tree(&mut |x| n += usize::from(matches!(&**x, Elem::Read { .. })));
+    e.visit(&mut |x| n += usize::from(matches!(&**x, Elem::Read { .. })));
     n
 }
 

@@ -4,7 +4,7 @@ use crate::canon;
 use crate::chain::and;
 use crate::context::Context;
 use crate::ring::around;
-use tensorize_ir::element::{Elem, ElemRef, Has, Memo};
+use tensorize_ir::element::{Elem, ElemRef, Transform};
 use tensorize_ir::index::{Atom, Idx};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -13,37 +13,19 @@ impl Context<'_> {
     /// Takes the branch that is known to be taken, wherever a condition on indices is decided here, and the value of every
     /// quotient, remainder, maximum or minimum in them that has but one here.
     pub fn settle(&mut self, e: &ElemRef) -> ElemRef {
-        self.settle_term(
-            e,
-            &mut Has::new(may_be_settled as fn(&ElemRef) -> bool),
-            &mut Memo::default(),
-        )
+        let is = may_be_settled as fn(&ElemRef) -> bool;
+        self.settle_term(e, &mut Transform::new(is))
     }
 
-    /// The same of a term of it, where `known` is what was settled under the same assumptions.
-    fn settle_term<'e>(
-        &mut self,
-        e: &'e ElemRef,
-        open: &mut Open<'e>,
-        known: &mut Memo<ElemRef>,
-    ) -> ElemRef {
-        if !open.is_in(e) {
-            return e.clone();
-        }
-        if let Some(known) = known.get(e) {
-            return known;
-        }
-        let settled = self.settle_open(e, open, known);
-        known.insert(e, &settled);
-        settled
+    fn settle_term<'e>(&mut self, e: &'e ElemRef, done: &mut Settling<'e>) -> ElemRef {
+        done.known(e).unwrap_or_else(|| {
+            let settled = self.settle_anew(e, done);
+            done.note(e, &settled);
+            settled
+        })
     }
 
-    fn settle_open<'e>(
-        &mut self,
-        e: &'e ElemRef,
-        open: &mut Open<'e>,
-        known: &mut Memo<ElemRef>,
-    ) -> ElemRef {
+    fn settle_anew<'e>(&mut self, e: &'e ElemRef, done: &mut Settling<'e>) -> ElemRef {
         if let Some((p, q)) = polynomials(e)
             && let Elem::Compare(_, a, _) | Elem::Binary(_, a, _) = &**e
         {
@@ -64,35 +46,35 @@ impl Context<'_> {
                 None => e.clone(),
             },
             Elem::Select(c, t, f) => {
-                let c = self.settle_term(c, open, known);
+                let c = self.settle_term(c, done);
                 let mark = self.mark();
                 self.assume(c.clone());
-                let t = self.settle_term(t, open, &mut Memo::default());
+                let t = done.apart(|done| self.settle_term(t, done));
                 self.forget(mark);
                 self.assume(Elem::not(c.clone()));
-                let f = self.settle_term(f, open, &mut Memo::default());
+                let f = done.apart(|done| self.settle_term(f, done));
                 self.forget(mark);
                 Elem::select(c, t, f)
             }
             Elem::Binary(BinOp::And, a, b) if e.ty() == ScalarType::I1 => {
-                let a = self.settle_term(a, open, known);
-                let b = self.settle_term(b, open, known);
+                let a = self.settle_term(a, done);
+                let b = self.settle_term(b, done);
                 and(a, b)
             }
             Elem::Fold(fold) => {
                 let mut children = Vec::new();
                 for lane in fold.lanes() {
-                    children.push(self.settle_term(lane.init, open, known));
+                    children.push(self.settle_term(lane.init, done));
                     let mark = self.mark();
                     self.assume_in_range(&fold.var, &fold.extent);
-                    children.push(self.settle_term(lane.step, open, &mut Memo::default()));
+                    children.push(done.apart(|done| self.settle_term(lane.step, done)));
                     self.forget(mark);
                 }
                 e.rebuild(&children, std::slice::from_ref(&fold.extent))
             }
             _ => {
                 let children = e.children().into_iter();
-                let children: Vec<_> = children.map(|c| self.settle_term(c, open, known)).collect();
+                let children: Vec<_> = children.map(|c| self.settle_term(c, done)).collect();
                 let indices = e.indices().into_iter();
                 let indices: Vec<_> = indices.map(|i| self.settle_index(i)).collect();
                 e.rebuild(&children, &indices)
@@ -154,8 +136,7 @@ pub(crate) fn polynomials(e: &Elem) -> Option<(Idx, Idx)> {
     }
 }
 
-/// Terms in which there is something that may be settled.
-type Open<'e> = Has<'e, fn(&ElemRef) -> bool>;
+type Settling<'e> = Transform<'e, fn(&ElemRef) -> bool>;
 
 fn may_be_settled(e: &ElemRef) -> bool {
     let mut atoms = e.indices().into_iter().flat_map(|i| i.terms());

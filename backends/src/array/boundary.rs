@@ -93,9 +93,7 @@ impl Emitter<'_> {
     pub(super) fn size_index(&mut self, idx: &Idx) -> Result<String, Unsupported> {
         if idx.has_values() && !idx.reads() && self.dialect.boundary.is_some() {
             let title = self.dialect.title;
-            let why = format!(
-                "{title} takes extents that are sums and products of sizes, unlike '{idx}'"
-            );
+            let why = format!("{title} takes no extent that a shift makes of sizes: '{idx}'");
             return Err(Unsupported::new(why));
         }
         let code = self.index(idx, &Default::default())?;

@@ -65,7 +65,6 @@ pub(super) fn value(e: &ElemRef, names: &Names<'_>) -> Result<String, String> {
                 BinOp::Maximum => format!("{a}.max({b})"),
                 BinOp::Minimum => format!("{a}.min({b})"),
                 BinOp::Divide => format!("{a}.checked_div({b})?"),
-                BinOp::Remainder => format!("{a}.checked_rem({b})?"),
                 // What does not fit is undefined, or left to the original.
                 BinOp::ShiftLeft => format!(
                     "{{ let (x, by) = ({a}, u32::try_from({b}).ok()?); x.checked_shl(by).filter(|y| y >> by == x)? }}"

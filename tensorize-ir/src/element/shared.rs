@@ -1,14 +1,12 @@
-//! An expression is a tree to those who read it, and in memory has each of its terms once: what a program has in a variable and
-//! uses twice, twice. Transforms of twice that size keep it so by looking at each term once.
+//! An expression is a tree to those who read it, and in memory has a term once that it uses twice, as a program has it in a
+//! variable. Transforms keep it so, and look at such a term once.
 
 use super::{Elem, ElemRef};
-use crate::index::Sym;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// What was made of terms that occur more than once.
-#[derive(Clone)]
 pub struct Memo<T> {
     /// With the term, so that its address stays its own.
     known: HashMap<*const Elem, (ElemRef, T)>,
@@ -43,29 +41,58 @@ impl<T: Clone> Memo<T> {
             self.known.insert(Arc::as_ptr(e), noted);
         }
     }
+
+    /// Forgets what isn't so any more.
+    pub fn retain(&mut self, is: impl Fn(&T) -> bool) {
+        self.known.retain(|_, (_, made)| is(made));
+    }
 }
 
-/// Which terms of an expression have something in them, themselves or below, also inside of indices.
-pub struct Has<'e, F> {
+/// A transform in progress of the terms of an expression that have something in them, themselves or below, also inside of
+/// indices. What becomes of these depends on what is assumed where they stand.
+pub struct Transform<'e, F> {
     is: F,
-    /// Of terms that live as long, so that none has another one's address.
-    known: HashMap<*const Elem, bool>,
+    /// Which terms have it; they live as long, so that none has another one's address.
+    has: HashMap<*const Elem, bool>,
     terms: PhantomData<&'e ElemRef>,
+    /// What was made of terms under the assumptions of now.
+    known: Memo<ElemRef>,
 }
 
-impl<'e, F: Fn(&ElemRef) -> bool> Has<'e, F> {
-    /// What it is that terms may have.
-    pub fn new(is: F) -> Has<'e, F> {
-        Has {
+impl<'e, F: Fn(&ElemRef) -> bool> Transform<'e, F> {
+    /// Of terms in which this is the case somewhere.
+    pub fn new(is: F) -> Transform<'e, F> {
+        Transform {
             is,
-            known: HashMap::new(),
+            has: HashMap::new(),
             terms: PhantomData,
+            known: Memo::default(),
         }
     }
 
-    /// Whether this one has it.
-    pub fn is_in(&mut self, e: &'e ElemRef) -> bool {
-        if let Some(has) = self.known.get(&Arc::as_ptr(e)) {
+    /// What becomes of a term, if that is known: itself, if it has nothing in it.
+    pub fn known(&mut self, e: &'e ElemRef) -> Option<ElemRef> {
+        match self.is_in(e) {
+            true => self.known.get(e),
+            false => Some(e.clone()),
+        }
+    }
+
+    /// Notes what becomes of it here.
+    pub fn note(&mut self, e: &ElemRef, made: &ElemRef) {
+        self.known.insert(e, made);
+    }
+
+    /// The same where something else is assumed.
+    pub fn apart<T>(&mut self, part: impl FnOnce(&mut Self) -> T) -> T {
+        let here = std::mem::take(&mut self.known);
+        let done = part(self);
+        self.known = here;
+        done
+    }
+
+    fn is_in(&mut self, e: &'e ElemRef) -> bool {
+        if let Some(has) = self.has.get(&Arc::as_ptr(e)) {
             return *has;
         }
         let mut has = (self.is)(e);
@@ -73,7 +100,7 @@ impl<'e, F: Fn(&ElemRef) -> bool> Has<'e, F> {
             index.for_each_value(&mut |v| v.visit(&mut |x| has |= (self.is)(x)));
         }
         let has = has || e.children().into_iter().any(|c| self.is_in(c));
-        self.known.insert(Arc::as_ptr(e), has);
+        self.has.insert(Arc::as_ptr(e), has);
         has
     }
 }
@@ -104,49 +131,4 @@ impl Elem {
         }
         map(self, with, &mut Memo::default())
     }
-
-    /// Calls `f` for this node and every node below it, also inside of indices; once for one that is used more than once.
-    pub fn visit(self: &Arc<Self>, f: &mut dyn FnMut(&ElemRef)) {
-        visit_each([self], f);
-    }
-
-    /// Calls `f` for every node of the tree.
-    pub fn visit_tree(self: &Arc<Self>, f: &mut dyn FnMut(&ElemRef)) {
-        f(self);
-        for idx in self.indices() {
-            idx.for_each_value(&mut |e| e.visit_tree(f));
-        }
-        self.children().into_iter().for_each(|e| e.visit_tree(f));
-    }
-
-    /// Calls `f` for every name that a fold binds.
-    pub(super) fn for_each_binder(&self, f: &mut dyn FnMut(&Sym)) {
-        let mut of = |e: &Elem| {
-            if let Elem::Fold(fold) = e {
-                f(&fold.var);
-                fold.lanes().for_each(|lane| f(lane.acc));
-            }
-        };
-        of(self);
-        for idx in self.indices() {
-            idx.for_each_value(&mut |e| e.visit(&mut |e| of(e)));
-        }
-        visit_each(self.children(), &mut |e| of(e));
-    }
-}
-
-/// Calls `f` for these nodes and every node below them, once for each.
-fn visit_each<'e>(all: impl IntoIterator<Item = &'e ElemRef>, f: &mut dyn FnMut(&ElemRef)) {
-    fn visit(e: &ElemRef, seen: &mut HashSet<*const Elem>, f: &mut dyn FnMut(&ElemRef)) {
-        if Arc::strong_count(e) > 1 && !seen.insert(Arc::as_ptr(e)) {
-            return;
-        }
-        f(e);
-        for idx in e.indices() {
-            idx.for_each_value(&mut |e| visit(e, seen, f));
-        }
-        e.children().into_iter().for_each(|e| visit(e, seen, f));
-    }
-    let mut seen = HashSet::new();
-    all.into_iter().for_each(|e| visit(e, &mut seen, f));
 }

@@ -304,10 +304,8 @@ impl<'a> Address<'a> {
     pub(super) fn at(&self, position: &[i128]) -> Option<i128> {
         if self.view.index.has_values() {
             let place = Elem::OfIdx(Rounds::COUNTER, self.view.index.clone());
-            let dims: Vec<Sym> = (0..position.len()).map(dim).collect();
-            let mut evaluator = Evaluator::new(&place, &dims, self.inputs);
-            let at = evaluator.at(position, &mut u64::MAX.clone());
-            return Some(at.ok()?.as_int());
+            let mut evaluator = Evaluator::new(&place, &[], self.inputs);
+            return Some(evaluator.at(&[], &mut u64::MAX.clone()).ok()?.as_int());
         }
         let Some(terms) = &self.terms else {
             return self.view.index.eval_sizes(&|s| match dim_number(s) {

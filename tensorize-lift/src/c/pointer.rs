@@ -244,13 +244,9 @@ impl<'u> Lower<'u, '_> {
             return Ok(self.null_pointer(elem));
         }
         if let Ty::Pointer(to) = types::of(c)
-            && (*to == Ty::Void || to.as_scalar().is_some())
-            && let Some(p) = self.pointer_in_bytes(inner, to.as_scalar())?
+            && let Some(p) = self.pointer_in_bytes(inner, &to, c)?
         {
-            return match to.as_scalar() {
-                Some(view) => self.seen_through(p, view, vec![], c),
-                None => Ok(p),
-            };
+            return Ok(p);
         }
         match types::of(inner) {
             Ty::Pointer(_) | Ty::Array(..) => {}

@@ -10,7 +10,7 @@ mod running;
 use super::{Closed, empty, reduction, unraised};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold};
+use tensorize_ir::element::{Elem, ElemRef, Fold, Memo};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::Param;
 use tensorize_ir::op::{BinOp, CmpOp};
@@ -38,7 +38,7 @@ pub fn vectorise(name: &str, params: &[Param], results: &[Closed]) -> Function {
                 .enumerate()
                 .map(|(i, n)| (dim(i), n.clone()))
                 .collect(),
-            memo: HashMap::new(),
+            memo: Memo::default(),
             certain: None,
             root: value.clone(),
         };
@@ -62,8 +62,7 @@ struct Vectoriser<'a> {
     function: &'a mut Function,
     nodes: &'a mut HashMap<Node, NodeId>,
     context: Vec<(Sym, Idx)>,
-    /// By address; the expression is kept so that the address stays its own.
-    memo: HashMap<*const Elem, (ElemRef, Tensor)>,
+    memo: Memo<Tensor>,
     root: ElemRef,
     /// The reads that the result needs in any case, once somebody has asked.
     certain: Option<BTreeSet<(Sym, Idx)>>,
@@ -71,15 +70,14 @@ struct Vectoriser<'a> {
 
 impl Vectoriser<'_> {
     fn tensor(&mut self, e: &ElemRef) -> Tensor {
-        let key = Arc::as_ptr(e);
-        if let Some((_, t)) = self.memo.get(&key) {
-            return t.clone();
+        if let Some(t) = self.memo.get(e) {
+            return t;
         }
         let t = match self.operator(e) {
             Some(t) => t,
             None => self.index_notation(e),
         };
-        self.memo.insert(key, (e.clone(), t.clone()));
+        self.memo.insert(e, &t);
         t
     }
 
@@ -373,7 +371,7 @@ impl Vectoriser<'_> {
             .collect();
         let element = self.spread(&element, &over);
         self.context.truncate(depth);
-        self.memo.retain(|_, (_, t)| !t.over.iter().any(is_bound));
+        self.memo.retain(|t| !t.over.iter().any(is_bound));
 
         let kept = over.len() - nest.loops.len();
         let op = Op::Reduce {

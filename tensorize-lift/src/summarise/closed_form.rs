@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use tensorize_ir::element::{Elem, ElemRef, Fold, Has, Lane, Memo};
+use tensorize_ir::element::{Elem, ElemRef, Fold, Lane, Transform};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::{Loop, LoopMode};
 use tensorize_ir::op::CmpOp;
@@ -463,32 +463,26 @@ impl Guess<'_, '_, '_> {
     fn resolve(&mut self, e: &ElemRef) -> Result<ElemRef, Stuck> {
         let tokens: HashSet<Sym> = self.tokens.values().cloned().collect();
         let is = |e: &ElemRef| matches!(&**e, Elem::Read { array, .. } if tokens.contains(array));
-        self.resolve_term(e, &mut Has::new(&is), &mut Memo::default())
+        self.resolve_term(e, &mut Transform::new(&is))
     }
 
-    /// The same of a term of it, where `known` is what was resolved under the same assumptions.
     fn resolve_term<'e>(
         &mut self,
         e: &'e ElemRef,
-        open: &mut Open<'e, '_>,
-        known: &mut Memo<ElemRef>,
+        done: &mut Resolving<'e, '_>,
     ) -> Result<ElemRef, Stuck> {
-        if !open.is_in(e) {
-            return Ok(e.clone());
-        }
-        if let Some(known) = known.get(e) {
+        if let Some(known) = done.known(e) {
             return Ok(known);
         }
-        let resolved = self.resolve_open(e, open, known)?;
-        known.insert(e, &resolved);
+        let resolved = self.resolve_anew(e, done)?;
+        done.note(e, &resolved);
         Ok(resolved)
     }
 
-    fn resolve_open<'e>(
+    fn resolve_anew<'e>(
         &mut self,
         e: &'e ElemRef,
-        open: &mut Open<'e, '_>,
-        known: &mut Memo<ElemRef>,
+        done: &mut Resolving<'e, '_>,
     ) -> Result<ElemRef, Stuck> {
         match &**e {
             Elem::Read { array, index, .. } if let Some(name) = self.held_by(array) => {
@@ -502,23 +496,23 @@ impl Guess<'_, '_, '_> {
                 })
             }
             Elem::Select(c, t, f) => {
-                let c = self.resolve_term(c, open, known)?;
+                let c = self.resolve_term(c, done)?;
                 let mark = self.exec.ctx.mark();
                 self.exec.ctx.assume(c.clone());
-                let t = self.resolve_term(t, open, &mut Memo::default());
+                let t = done.apart(|done| self.resolve_term(t, done));
                 self.exec.ctx.forget(mark);
                 self.exec.ctx.assume(Elem::not(c.clone()));
-                let f = self.resolve_term(f, open, &mut Memo::default());
+                let f = done.apart(|done| self.resolve_term(f, done));
                 self.exec.ctx.forget(mark);
                 Ok(Elem::select(c, t?, f?))
             }
             Elem::Fold(fold) => {
                 let mut children = Vec::new();
                 for lane in fold.lanes() {
-                    children.push(self.resolve_term(lane.init, open, known)?);
+                    children.push(self.resolve_term(lane.init, done)?);
                     let mark = self.exec.ctx.mark();
                     self.exec.ctx.assume_in_range(&fold.var, &fold.extent);
-                    let step = self.resolve_term(lane.step, open, &mut Memo::default());
+                    let step = done.apart(|done| self.resolve_term(lane.step, done));
                     self.exec.ctx.forget(mark);
                     children.push(step?);
                 }
@@ -529,7 +523,7 @@ impl Guess<'_, '_, '_> {
             _ => {
                 let children = e.children().into_iter();
                 let children = children
-                    .map(|c| self.resolve_term(c, open, known))
+                    .map(|c| self.resolve_term(c, done))
                     .collect::<Result<Vec<_>, _>>()?;
                 let indices = e
                     .indices()
@@ -562,8 +556,7 @@ impl Guess<'_, '_, '_> {
     }
 }
 
-/// Terms in which an array is read that the loop changes.
-type Open<'e, 't> = Has<'e, &'t dyn Fn(&ElemRef) -> bool>;
+type Resolving<'e, 't> = Transform<'e, &'t dyn Fn(&ElemRef) -> bool>;
 
 fn mentions_array(e: &ElemRef, name: &Sym) -> bool {
     let mut found = false;

@@ -139,6 +139,7 @@ fn a_guard_reads_no_further_than_the_original() {
         "int f(const int *a, int *b, int n, const int *at, const int *t) { for (int i = 0; i < n; i++) { if (a[i] < 0) return 1; b[i] = t[at[i] & 3]; } return 0; }",
         "int f(const int *a, int *b, int n, const int *at, const int *t) { for (int i = 0; i < n; i++) { if (a[i] < 0) return 1; b[i] = t[at[i]]; } return 0; }",
         "int f(const int *a, int *b, int n, const int *at, const int *t) { for (int i = 0; i < n; i++) { b[i] = t[at[i]]; if (a[i] < 0) return 1; } return 0; }",
+        "int f(const int *a, int *b, int n, const int *p) { for (int j = 0; j < 8; j++) b[j] = 0; for (int i = 0; i < n; i++) { if (a[i] < 0) return 1; b[p[i]]++; } return 0; }",
     ] {
         let whole = kernel(source);
         let f = left_to_the_original(&whole).unwrap();
@@ -192,14 +193,18 @@ fn what_the_data_says_by_then_is_no_guard() {
     }
 }
 
-/// How far the array is there that is looked at, other data say, and these are asked later.
+/// How far the array reaches that is looked at, other data say, and these are asked later.
 #[test]
 fn what_other_data_lead_to_ends_no_call_early() {
-    let source = "#include <stdlib.h>\nvoid f(const int *row, const int *col, const int *x, int *y, int n) { for (int i = 0; i < n; i++) { \
-                  int s = 0; for (int k = row[i]; k < row[i + 1]; k++) { CHECK s += x[col[k] & 7]; } y[i] = s; } }";
-    let checked = kernel(&source.replace("CHECK", "if (col[k] == 8) abort();"));
-    assert_eq!(guards(&checked), None);
-    assert!(guards(&kernel(&source.replace("CHECK", ""))).is_some());
+    for source in [
+        "void f(const int *row, const int *col, const int *x, int *y, int n) { for (int i = 0; i < n; i++) { \
+         int s = 0; for (int k = row[i]; k < row[i + 1]; k++) { CHECK(col[k] == 8) s += x[col[k] & 7]; } y[i] = s; } }",
+        "void f(const int *a, const int *at, int *y, int n) { for (int i = 0; i < n; i++) { CHECK(a[i] < 0) y[i] = a[at[i]]; } }",
+    ] {
+        let with = |check| format!("#include <stdlib.h>\n#define CHECK(c) {check}\n{source}");
+        assert_eq!(guards(&kernel(&with("if (c) abort();"))), None, "{source}");
+        assert!(guards(&kernel(&with(""))).is_some(), "{source}");
+    }
 }
 
 fn of_head(head: &str) -> String {

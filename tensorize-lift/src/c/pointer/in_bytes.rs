@@ -97,16 +97,21 @@ pub(super) fn is_between(e: Cursor<'_>, size: usize) -> bool {
 }
 
 impl<'u> Lower<'u, '_> {
-    /// Where such a sum points, which is cast to a pointer to such elements, or to void; `None` if it is no such sum.
+    /// Where such a sum points, which is cast here to a pointer to scalars, or to void; `None` if it is no such sum.
     pub(super) fn pointer_in_bytes(
         &mut self,
         e: Cursor<'u>,
-        view: Option<ScalarType>,
+        to: &Ty,
+        at: Cursor<'u>,
     ) -> Result<Option<Pointer>> {
-        let is_number = matches!(types::of(peeled(e)), Ty::Scalar(_));
+        let view = to.as_scalar();
+        if view.is_none() && *to != Ty::Void {
+            return Ok(None);
+        }
         // Sums of pointers to bytes are sums like all others.
-        let others = is_number || view.is_some_and(|view| view.bytes() > 1);
-        let Some((base, steps)) = moved_in_bytes(e).filter(|_| others) else {
+        let of_numbers = matches!(types::of(peeled(e)), Ty::Scalar(_));
+        let counts = of_numbers || view.is_some_and(|view| view.bytes() > 1);
+        let Some((base, steps)) = moved_in_bytes(e).filter(|_| counts) else {
             return Ok(None);
         };
         // Rows have lengths of their own. (Whatever is no such sum is refused, so that nothing is evaluated twice.)
@@ -127,7 +132,10 @@ impl<'u> Lower<'u, '_> {
             let by = self.in_elements(by, size)?;
             p.offset = offset_op(op, p.offset, by);
         }
-        Ok(Some(p))
+        match view {
+            Some(view) => self.seen_through(p, view, vec![], at).map(Some),
+            None => Ok(Some(p)),
+        }
     }
 
     /// So many bytes, which [`is_counted`], in elements. What is not known to be a multiple of their size is left to the

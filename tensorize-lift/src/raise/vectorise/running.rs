@@ -81,7 +81,7 @@ impl Vectoriser<'_> {
         let over = self.indices_of(&[&element, &labels, &inits[0], &inits[1]], &var);
         let mut args = [element, labels].map(|t| self.spread(&t, &over)).to_vec();
         self.context.truncate(depth);
-        self.memo.retain(|_, (_, t)| !t.over.contains(&var));
+        self.memo.retain(|t| !t.over.contains(&var));
         let dimension = over.len() - 1;
         let over = over[..dimension].to_vec();
         args.extend(inits.map(|init| self.start(&init, &over)));

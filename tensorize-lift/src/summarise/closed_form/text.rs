@@ -24,7 +24,7 @@ pub(super) fn by_data(stmts: &[Stmt]) -> BTreeSet<Sym> {
 
 /// Whether all that each variable is given depends on the data, as far as that is known of others.
 fn assignments<'a>(stmts: &'a [Stmt], known: &BTreeSet<Sym>) -> BTreeMap<&'a Sym, bool> {
-    let mut all = BTreeMap::new();
+    let mut all: BTreeMap<&Sym, bool> = BTreeMap::new();
     for stmt in stmts {
         let here = match stmt {
             Stmt::Assign { var, value, .. } => BTreeMap::from([(var, depends(value, known))]),
@@ -34,30 +34,26 @@ fn assignments<'a>(stmts: &'a [Stmt], known: &BTreeSet<Sym>) -> BTreeMap<&'a Sym
                 otherwise,
             } => {
                 let chosen = depends(cond, known);
-                let mut then = assignments(then, known);
-                for (var, by_data) in assignments(otherwise, known) {
-                    let in_both = then.remove(var).map(|other| other && by_data);
-                    all_of(&mut all, var, in_both.unwrap_or(chosen || by_data));
-                }
-                then.values_mut().for_each(|by_data| *by_data |= chosen);
-                then
+                let [then, otherwise] = [then, otherwise].map(|b| assignments(b, known));
+                let vars = then.keys().chain(otherwise.keys());
+                vars.map(|var| match (then.get(var), otherwise.get(var)) {
+                    (Some(a), Some(b)) => (*var, *a && *b),
+                    (a, b) => (*var, chosen || a == Some(&true) || b == Some(&true)),
+                })
+                .collect()
             }
             Stmt::Loop(l) => {
                 let chosen = depends(&l.cond, known);
-                let mut inside = assignments(&l.body, known);
-                inside.values_mut().for_each(|by_data| *by_data |= chosen);
-                inside
+                let inside = assignments(&l.body, known).into_iter();
+                inside.map(|(var, by)| (var, chosen || by)).collect()
             }
             Stmt::Store { .. } | Stmt::Return(_) | Stmt::Trap => continue,
         };
-        here.into_iter()
-            .for_each(|(var, by_data)| all_of(&mut all, var, by_data));
+        for (var, by_data) in here {
+            *all.entry(var).or_insert(true) &= by_data;
+        }
     }
     all
-}
-
-fn all_of<'a>(all: &mut BTreeMap<&'a Sym, bool>, var: &'a Sym, by_data: bool) {
-    *all.entry(var).or_insert(true) &= by_data;
 }
 
 fn depends(e: &Expr, known: &BTreeSet<Sym>) -> bool {

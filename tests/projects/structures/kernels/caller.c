@@ -324,6 +324,9 @@ int calls_from_c(int which)
         louder_window(x + 4, 0, 3);
         levels[0] = 2, levels[7] = 3;
         if (levels_total() != 5) return 1;
+        float low[3] = {0}, high[3] = {0};
+        wavelet(x, low, high, 2);
+        if (low[0] != 3 || low[1] != 7 || low[2] != 0 || high[1] != -1 || high[2] != 0) return 1;
         unsigned char b[] = {1, 2, 3, 4, 5, 6, 7}, thin[3] = {0};
         thinned_out(b, thin, 7, 1);
         if (thin[0] != 1 || thin[1] != 3 || thin[2] != 5) return 1;

@@ -63,6 +63,16 @@ void thinned_out(const unsigned char *x, unsigned char *y, unsigned n, unsigned 
         y[i] = x[i << by];
 }
 
+TENSORIZE_KERNEL
+void wavelet(const float *x, float *low, float *high, int levels)
+{
+    int n = 1 << levels;
+    for (int i = 0; i < n / 2; i++) {
+        low[i] = (x[2 * i] + x[2 * i + 1]) * 0.5f;
+        high[i] = (x[2 * i] - x[2 * i + 1]) * 0.5f;
+    }
+}
+
 int levels[8];
 
 /* Of old: nothing between the brackets. */

@@ -23,6 +23,7 @@ void mid_side(float **in, float **out, int n);
 void louder_window(float *x, int order, float by);
 int power_sum(const short *x, unsigned order);
 void thinned_out(const unsigned char *x, unsigned char *y, unsigned n, unsigned by);
+void wavelet(const float *x, float *low, float *high, int levels);
 extern int levels[8];
 int levels_total();
 void chain_run(struct filter_chain *c, float *x);
