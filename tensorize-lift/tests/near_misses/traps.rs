@@ -140,6 +140,7 @@ fn a_guard_reads_no_further_than_the_original() {
         "int f(const int *a, int *b, int n, const int *at, const int *t) { for (int i = 0; i < n; i++) { if (a[i] < 0) return 1; b[i] = t[at[i]]; } return 0; }",
         "int f(const int *a, int *b, int n, const int *at, const int *t) { for (int i = 0; i < n; i++) { b[i] = t[at[i]]; if (a[i] < 0) return 1; } return 0; }",
         "int f(const int *a, int *b, int n, const int *p) { for (int j = 0; j < 8; j++) b[j] = 0; for (int i = 0; i < n; i++) { if (a[i] < 0) return 1; b[p[i]]++; } return 0; }",
+        "int f(const int *a, int *b, int n, const int *p) { for (int j = 0; j < 8; j++) b[j] = 0; for (int i = 0; i < n; i++) { for (int k = 0; k < 4; k++) b[p[4 * i + k]]++; if (a[i] < 0) return 1; } return 0; }",
     ] {
         let whole = kernel(source);
         let f = left_to_the_original(&whole).unwrap();
