@@ -449,8 +449,18 @@ impl Executor<'_, '_> {
                 .iter()
                 .map(|e| e.replace_accs(&running))
                 .collect();
-            let shown = self.is_one_more_round(effects, &new, k)?
-                || self.holds_a_round_later(array, entry, end, effects, &new, (k, &running));
+            let mut of_these = |effects: &[Effect], new: &[Effect]| {
+                Ok(self.is_one_more_round(effects, new, k)?
+                    || self.holds_a_round_later(array, entry, end, effects, new, (k, &running)))
+            };
+            let shown = match places::apart(effects, &new, k) {
+                Some([stay, move_on]) => {
+                    of_these(&stay.0, &stay.1)?
+                        && of_these(&move_on.0, &move_on.1)?
+                        && chain::never_meet(&mut self.ctx, &stay.1, &move_on.1)
+                }
+                None => of_these(effects, &new)?,
+            };
             if !shown {
                 return self.stuck(format!("that a round changes just its own places of {array}, and reads none that an earlier round \
                      has written, could not be shown"));

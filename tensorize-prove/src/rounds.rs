@@ -138,7 +138,7 @@ struct Parts<'a> {
     first: Vec<Stmt>,
     /// What says after `first`, of every round or of none, that there is no more to do.
     skips: Vec<Stmt>,
-    last: &'a [Stmt],
+    last: Vec<Stmt>,
     body: Vec<Stmt>,
     the_loop: &'a Loop,
     step: Step<'a>,
@@ -186,6 +186,13 @@ impl<'a> Parts<'a> {
         let first = &first[..];
         let (start, moved) = set_apart::set_later(&all_before[..begins], &[&apart, first].concat());
         let (skips, rest) = skips(&all_before[ends..], first);
+        // One thing less in another round than the others, but where not all get there.
+        let (early, last) = match first.is_empty() || !skips.is_empty() {
+            true => (vec![], last.to_vec()),
+            false => set_apart::set_early(kernel, last, &[first, &body].concat()),
+        };
+        let first = &[first, &early].concat()[..];
+        let last = &last[..];
         let end = &[moved, &rest].concat()[..];
         let mut before: Vec<Stmt> = [start, &apart, end].concat();
         let turns = turns(&before, &body, &[first, last]);
@@ -262,7 +269,7 @@ impl<'a> Parts<'a> {
             before,
             first: first.to_vec(),
             skips,
-            last,
+            last: last.to_vec(),
             body,
             the_loop,
             step,
@@ -367,7 +374,7 @@ impl<'a> Parts<'a> {
                 body.push(self.step.stmt.clone());
             }
             let over = Expr::Unary(UnOp::Not, Box::new(self.the_loop.cond.clone()));
-            body.push(only_if(over, self.last.to_vec()));
+            body.push(only_if(over, self.last.clone()));
         }
         Function {
             params,
@@ -394,12 +401,17 @@ fn over_time(body: &[Stmt]) -> Option<(usize, &Loop)> {
     let again: Vec<(usize, &Loop)> = loops.clone().filter(|(_, l)| writes_again(l)).collect();
     match again[..] {
         [one] => Some(one),
-        // `while (i-- > 0)` sets its counter once more. The only loop may be followed by what stores what it has come to.
+        // `while (i-- > 0)` sets its counter once more. The only loop may be followed by what stores what it has come to, any
+        // by what tells the caller of sizes.
         [] => {
             let only = loops.clone().count() == 1;
             loops.next_back().filter(|(i, _)| {
                 let mut rest = body[i + 1..].iter();
-                rest.all(|s| matches!(s, Stmt::Assign { .. }) || only && has_no_loops(s))
+                rest.all(|s| match s {
+                    Stmt::Assign { .. } => true,
+                    Stmt::Store { .. } => only || !reads_memory(s),
+                    s => only && has_no_loops(s),
+                })
             })
         }
         _ => None,

@@ -368,19 +368,24 @@ impl Guess<'_, '_, '_> {
         if self.is_scatter(new) {
             return self.scattered(array, new);
         }
-        let stays = !new.is_empty()
-            && new.iter().all(|e| {
-                e.leaves().iter().all(|leaf| {
-                    !leaf.index.mentions(self.k)
-                        && leaf.loops.iter().all(|(_, n)| !n.mentions(self.k))
-                })
-            });
-        if stays {
-            return self.in_round(|g| {
-                new.iter()
-                    .map(|e| g.accumulator(array, e))
-                    .collect::<Result<Vec<_>, _>>()
-            });
+        let (stay, move_on): (Vec<Effect>, Vec<Effect>) = new.iter().cloned().partition(|e| {
+            e.leaves().iter().all(|leaf| {
+                !leaf.index.mentions(self.k) && leaf.loops.iter().all(|(_, n)| !n.mentions(self.k))
+            })
+        });
+        if !stay.is_empty() {
+            // Force and counterforce: `f[i] += t; f[j] -= t`.
+            let accumulated = self.in_round(|g| {
+                if !chain::never_meet(&mut g.exec.ctx, &stay, &move_on) {
+                    return Ok(None);
+                }
+                let accumulated = stay.iter().map(|e| g.accumulator(array, e));
+                accumulated.collect::<Result<Vec<_>, _>>().map(Some)
+            })?;
+            if let Some(mut effects) = accumulated {
+                effects.extend(self.array(array, &move_on)?);
+                return Ok(effects);
+            }
         }
         if new.is_empty() {
             return Ok(vec![]);

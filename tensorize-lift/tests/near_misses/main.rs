@@ -6,6 +6,7 @@ mod complexes;
 mod conditions;
 mod constructs;
 mod convolutions;
+mod counterforces;
 mod cpp;
 mod echoes;
 mod edges;

@@ -2,9 +2,10 @@
 
 use super::uses;
 use crate::loops::modified;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::loopir::{Expr, Function, Stmt, Visited, visit};
+use tensorize_ir::scalar::ScalarType;
 
 /// Among the statements before a loop's `body`, variables that are set once, to what none of the others changes: they may as
 /// well be set before these; and the rest.
@@ -35,16 +36,49 @@ pub(super) fn set_later<'a>(stmts: &'a [Stmt], others: &[Stmt]) -> (&'a [Stmt], 
     stmts.split_at(stmts.len() - moved)
 }
 
-/// Whether a variable may be set to this before the statements as well as after them.
-fn has_nothing_to_do_with(stmts: &[Stmt], var: &Sym, value: &Expr) -> bool {
-    let (assigned, _) = modified(stmts);
+/// Stores that stand `last`, of what the others don't change, in arrays that nothing else in the kernel looks at or writes to,
+/// such as what is left of a length: they may as well come before the others; and the rest.
+pub(super) fn set_early(
+    kernel: &Function,
+    last: &[Stmt],
+    others: &[Stmt],
+) -> (Vec<Stmt>, Vec<Stmt>) {
+    let mut times: BTreeMap<&Sym, usize> = BTreeMap::new();
+    visit(&kernel.body, &mut |part| {
+        if let Visited::Stmt(Stmt::Store { array, .. }) | Visited::Expr(Expr::Load { array, .. }) =
+            part
+        {
+            *times.entry(array).or_default() += 1;
+        }
+    });
+    let (mut changed, _) = modified(others);
+    changed.extend(modified(last).0);
+    let early = |s: &Stmt| match s {
+        Stmt::Store {
+            array,
+            index,
+            value,
+        } => times[array] == 1 && [index, value].iter().all(|e| is_told(e, &changed)),
+        _ => false,
+    };
+    last.iter().cloned().partition(early)
+}
+
+/// Whether an expression reads no memory and none of the variables.
+fn is_told(e: &Expr, vars: &BTreeMap<Sym, ScalarType>) -> bool {
     let mut told = true;
-    value.visit(&mut |e| {
+    e.visit(&mut |e| {
         told &= match e {
             Expr::Load { .. } => false,
-            Expr::Var(v, _) => !assigned.contains_key(v),
+            Expr::Var(v, _) => !vars.contains_key(v),
             _ => true,
         };
     });
-    told && !uses(stmts, &BTreeSet::from([var.clone()]))
+    told
+}
+
+/// Whether a variable may be set to this before the statements as well as after them.
+fn has_nothing_to_do_with(stmts: &[Stmt], var: &Sym, value: &Expr) -> bool {
+    let (assigned, _) = modified(stmts);
+    is_told(value, &assigned) && !uses(stmts, &BTreeSet::from([var.clone()]))
 }
