@@ -238,7 +238,7 @@ impl Executor<'_, '_> {
                         self.note_split(&c, true);
                         let t = self.under(&c, |x| x.eval(t, state))?;
                         let f = self.under(&Elem::not(c.clone()), |x| x.eval(f, state))?;
-                        let simpler = larger_or_smaller(&c, &t, &f);
+                        let simpler = larger_or_smaller(&mut self.ctx, &c, &t, &f);
                         simpler
                             .or_else(|| rounded_down(&c, &t, &f))
                             .unwrap_or_else(|| Elem::select(c, t, f))
@@ -574,17 +574,43 @@ pub fn as_idx(e: &ElemRef) -> Idx {
     }
 }
 
+/// Whether it hangs on the sizes whether this is a maximum or minimum: `i < 0 ? 0 : min(i, n - 1)` is one where n is positive.
+pub(crate) fn may_be_limit(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> bool {
+    let (Elem::IndexCompare(..), Some(x), Some(y)) = (&**c, index_like(t), index_like(f)) else {
+        return false;
+    };
+    let is_limit = |i: &Idx| matches!(i.as_atom(), Some(Atom::Max(..) | Atom::Min(..)));
+    is_limit(&x) || is_limit(&y)
+}
+
 /// `p >= 0 ? t : f` as a maximum or minimum of index-like values, where it is one.
-pub(crate) fn larger_or_smaller(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Option<ElemRef> {
-    let Elem::IndexCompare(CmpOp::Ge, p, zero) = &**c else {
+pub(crate) fn larger_or_smaller(
+    ctx: &mut Context,
+    c: &ElemRef,
+    t: &ElemRef,
+    f: &ElemRef,
+) -> Option<ElemRef> {
+    let Elem::IndexCompare(op, p, zero) = &**c else {
         return None;
     };
     let (x, y) = (index_like(t)?, index_like(f)?);
     let (p, one) = (p - zero, Idx::constant(1));
     let (up, down) = (&x - &y, &y - &x);
-    if p == up || p == &up - &one {
+    let is_either = |a: &Idx| *op == CmpOp::Ge && (p == *a || p == a - &one);
+    let limited = may_be_limit(c, t, f);
+    let mut chooses = |op| {
+        let mut holds = |where_it_is: ElemRef, a, b| {
+            let mark = ctx.mark();
+            ctx.assume(where_it_is);
+            let holds = ctx.proves(op, a, b);
+            ctx.forget(mark);
+            holds
+        };
+        limited && holds(c.clone(), &x, &y) && holds(Elem::not(c.clone()), &y, &x)
+    };
+    if is_either(&up) || chooses(CmpOp::Ge) {
         Some(Elem::of_idx(t.ty(), x.maximum(&y)))
-    } else if p == down || p == &down - &one {
+    } else if is_either(&down) || chooses(CmpOp::Le) {
         Some(Elem::of_idx(t.ty(), x.minimum(&y)))
     } else {
         None

@@ -314,13 +314,13 @@ impl<'c, 's> Executor<'c, 's> {
             (Flow::Trap, Flow::Trap) => Ok(Flow::Trap),
             (Flow::Trap, goes_on) => self.must_hold(&not_c).map(|()| goes_on),
             (goes_on, Flow::Trap) => self.must_hold(&c).map(|()| goes_on),
-            (Flow::On(a), Flow::On(b)) => Ok(Flow::On(merge(&c, &state, a, b))),
+            (Flow::On(a), Flow::On(b)) => Ok(Flow::On(merge(&mut self.ctx, &c, &state, a, b))),
             (Flow::Return(a, x), Flow::Return(b, y)) => {
                 let value = match (x, y) {
                     (Some(x), Some(y)) => Some(Elem::select(c.clone(), x, y)),
                     _ => None,
                 };
-                Ok(Flow::Return(merge(&c, &state, a, b), value))
+                Ok(Flow::Return(merge(&mut self.ctx, &c, &state, a, b), value))
             }
             (yes, no) => {
                 let returns_if = matches!(yes, Flow::Return(..));
@@ -366,7 +366,7 @@ impl<'c, 's> Executor<'c, 's> {
                     (Some(x), Some(y)) => Some(Elem::select(c.clone(), x, y)),
                     _ => None,
                 };
-                Ok(Flow::Return(merge(&c, &state, first.0, second.0), value))
+                Ok(Flow::Return(merge(&mut self.ctx, &c, &state, first.0, second.0), value))
             }
         }
     }
@@ -539,12 +539,18 @@ impl<'c, 's> Executor<'c, 's> {
 }
 
 /// The state after `if (c)`, from those after its branches. `before` is the state that both started from.
-pub(crate) fn merge(c: &ElemRef, before: &State, yes: State, no: State) -> State {
+pub(crate) fn merge(
+    ctx: &mut Context,
+    c: &ElemRef,
+    before: &State,
+    yes: State,
+    no: State,
+) -> State {
     let mut scalars = BTreeMap::new();
     for (name, a) in yes.scalars {
         // A variable that only one branch has set has no value that could be relied on.
         if let Some(b) = no.scalars.get(&name) {
-            let value = larger_or_smaller(c, &a, b)
+            let value = larger_or_smaller(ctx, c, &a, b)
                 .filter(|_| a != *b)
                 .unwrap_or_else(|| Elem::select(c.clone(), a, b.clone()));
             scalars.insert(name, value);

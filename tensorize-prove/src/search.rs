@@ -485,7 +485,7 @@ impl Executor<'_, '_> {
             let end = x.under_all(&open, |x| Ok(x.decided(entry, &end)))?;
             Ok(match x.ctx.decide(&begins) {
                 Some(true) => end,
-                _ => merge(&begins, entry, end, some),
+                _ => merge(&mut x.ctx, &begins, entry, end, some),
             })
         })?;
         // What counts the rounds says T in either case.
@@ -504,7 +504,7 @@ impl Executor<'_, '_> {
         Ok(match self.ctx.decide(&early) {
             Some(true) => some,
             Some(false) => all,
-            None => merge(&early, entry, some, all),
+            None => merge(&mut self.ctx, &early, entry, some, all),
         })
     }
 }

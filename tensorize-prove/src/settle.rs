@@ -3,6 +3,7 @@
 use crate::canon;
 use crate::chain::and;
 use crate::context::Context;
+use crate::eval::{index_like, larger_or_smaller, may_be_limit};
 use crate::ring::around;
 use tensorize_ir::element::{Elem, ElemRef, Transform};
 use tensorize_ir::index::{Atom, Idx};
@@ -120,6 +121,10 @@ impl Context<'_> {
                     (false, false) => a.modulo(&b),
                 })
             }
+            Atom::Value(e) => match &**e {
+                Elem::Select(c, t, f) => index_like(&larger_or_smaller(self, c, t, f)?),
+                _ => None,
+            },
             _ => None,
         });
         canon::idx(&simpler)
@@ -145,7 +150,11 @@ fn may_be_settled(e: &ElemRef) -> bool {
         || atoms.any(|(m, _)| m.iter().any(is_composed))
 }
 
-/// Whether it is a quotient, a remainder, a maximum or a minimum.
+/// Whether it is a quotient, a remainder, a maximum or a minimum, or may be one.
 fn is_composed(atom: &Atom) -> bool {
-    !matches!(atom, Atom::Sym(_) | Atom::Value(_))
+    match atom {
+        Atom::Sym(_) => false,
+        Atom::Value(e) => matches!(&**e, Elem::Select(c, t, f) if may_be_limit(c, t, f)),
+        _ => true,
+    }
 }

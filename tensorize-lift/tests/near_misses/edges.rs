@@ -111,6 +111,22 @@ const EDGES: &[Case] = &[
             ("y * sh / dh", "(y + 1) * sh / dh"),
         ],
     ),
+    // A limit within the other one, counted in sizes of addresses.
+    (
+        "typedef unsigned long size_t; static int within(int i, int n) { return i < 0 ? 0 : (i >= n ? n - 1 : i); }
+         void f(const int *in, int *out, int w, int h) { for (int y = 0; y < h; y++) for (int x = 0; x < w; x++) { int s = 0; for (int d = -1; d <= 1; d++) s += in[(size_t)within(y + d, h) * w + within(x - d, w)]; out[(size_t)y * w + x] = s; } }",
+        &[
+            ("i < 0 ? 0", "i < 0 ? 1"),
+            ("i < 0 ? 0", "i <= 0 ? 1"),
+            ("i < 0 ? 0", "i < 3 ? 0"),
+            ("i >= n ? n - 1", "i >= n ? n - 2"),
+            ("i >= n ? n - 1", "i >= n - 1 ? n - 2"),
+            ("i >= n ? n - 1 : i", "i >= n ? n - 1 : i / 2"),
+            ("within(y + d, h)", "within(y - d, h)"),
+            ("within(y + d, h)", "within(y + d, w)"),
+            ("within(x - d, w)", "within(x - d, h)"),
+        ],
+    ),
     // Places that are computed with floats.
     (
         "void f(const float *s, int n, float *d, int m, float r) { for (int i = 0; i < m; i++) { int k = (int)(i * r); k = k < 0 ? 0 : k > n - 1 ? n - 1 : k; d[i] = s[k]; } }",
