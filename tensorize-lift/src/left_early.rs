@@ -123,6 +123,13 @@ fn without(stmts: Vec<Stmt>, unset: &mut BTreeSet<Sym>) -> Vec<Stmt> {
                         unset.retain(|flag| in_other.contains(flag));
                     }
                 }
+                // Behind what ends the call, nothing is done but otherwise.
+                if matches!(then[..], [Stmt::Trap]) {
+                    let behind = std::mem::take(otherwise);
+                    out.push(stmt);
+                    out.extend(behind);
+                    continue;
+                }
             }
             // No round sets one.
             Stmt::Loop(l) => {

@@ -7,7 +7,7 @@ use crate::eval::index_like;
 use crate::ranges;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
-use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
@@ -161,6 +161,49 @@ impl Clamp<'_, '_> {
 /// Whether it is this constant.
 pub(crate) fn is_truth(e: &ElemRef, value: bool) -> bool {
     matches!(&**e, Elem::Const(v) if v.ty == ScalarType::I1 && v.is_true() == value)
+}
+
+/// Whether it hangs on the sizes whether this is a maximum or minimum: `i < 0 ? 0 : min(i, n - 1)` is one where n is positive.
+pub(crate) fn may_be_limit(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> bool {
+    let (Elem::IndexCompare(..), Some(x), Some(y)) = (&**c, index_like(t), index_like(f)) else {
+        return false;
+    };
+    let is_limit = |i: &Idx| matches!(i.as_atom(), Some(Atom::Max(..) | Atom::Min(..)));
+    is_limit(&x) || is_limit(&y)
+}
+
+/// `p >= 0 ? t : f` as a maximum or minimum of index-like values, where it is one.
+pub(crate) fn larger_or_smaller(
+    ctx: &mut Context,
+    c: &ElemRef,
+    t: &ElemRef,
+    f: &ElemRef,
+) -> Option<ElemRef> {
+    let Elem::IndexCompare(op, p, zero) = &**c else {
+        return None;
+    };
+    let (x, y) = (index_like(t)?, index_like(f)?);
+    let (p, one) = (p - zero, Idx::constant(1));
+    let (up, down) = (&x - &y, &y - &x);
+    let is_either = |a: &Idx| *op == CmpOp::Ge && (p == *a || p == a - &one);
+    let limited = may_be_limit(c, t, f);
+    let mut chooses = |op| {
+        let mut holds = |where_it_is: ElemRef, a, b| {
+            let mark = ctx.mark();
+            ctx.assume(where_it_is);
+            let holds = ctx.proves(op, a, b);
+            ctx.forget(mark);
+            holds
+        };
+        limited && holds(c.clone(), &x, &y) && holds(Elem::not(c.clone()), &y, &x)
+    };
+    if is_either(&up) || chooses(CmpOp::Ge) {
+        Some(Elem::of_idx(t.ty(), x.maximum(&y)))
+    } else if is_either(&down) || chooses(CmpOp::Le) {
+        Some(Elem::of_idx(t.ty(), x.minimum(&y)))
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

@@ -101,7 +101,8 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     if let Some(equal) = unrolled(ctx, a, b, tier).or_else(|| unrolled(ctx, b, a, tier)) {
         return equal;
     }
-    if let Some(equal) = by_cases(ctx, a, b, tier).or_else(|| by_cases(ctx, b, a, tier)) {
+    let alike = chosen_alike(ctx, a, b, tier);
+    if !alike && let Some(equal) = by_cases(ctx, a, b, tier).or_else(|| by_cases(ctx, b, a, tier)) {
         return equal;
     }
     // Numbers that are the same have the same bits, and so has what wraps to them.
@@ -142,8 +143,8 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
         return false;
     }
     let (x, y) = (a.children(), b.children());
-    if let (Elem::Select(..), [c, t, f], [d, u, g]) = (&**a, &x[..], &y[..]) {
-        if !congruent(ctx, c, d, tier) {
+    if let (Elem::Select(..), [c, t, f], [_, u, g]) = (&**a, &x[..], &y[..]) {
+        if !alike {
             return false;
         }
         let mark = ctx.mark();
@@ -219,9 +220,19 @@ fn unrolled(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> Option<b
     let none = Elem::index_compare(CmpOp::Le, f.extent.clone(), Idx::default());
     let cases = Elem::select(none, f.init.clone(), f.last_step(&before));
     Some(match &*cases {
-        Elem::Select(..) => by_cases(ctx, &cases, b, tier).is_some(),
+        Elem::Select(..) => {
+            !chosen_alike(ctx, &cases, b, tier) && by_cases(ctx, &cases, b, tier).is_some()
+        }
         _ => same(ctx, &cases, b, tier),
     })
+}
+
+/// Whether both are choices by the same condition.
+fn chosen_alike(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
+    let (Elem::Select(c, ..), Elem::Select(d, ..)) = (&**a, &**b) else {
+        return false;
+    };
+    congruent(ctx, c, d, tier)
 }
 
 /// A choice by indices on one side only: both cases.
@@ -229,8 +240,7 @@ fn by_cases(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> Option<b
     let Elem::Select(c, t, f) = &**a else {
         return None;
     };
-    let alike = matches!(&**b, Elem::Select(d, ..) if congruent(ctx, c, d, tier));
-    if alike || !is_index_condition(c) {
+    if !is_index_condition(c) {
         return None;
     }
     let mark = ctx.mark();

@@ -3,6 +3,7 @@
 use crate::bound::bound;
 use crate::canon;
 use crate::chain::{self, truth};
+use crate::clamp::larger_or_smaller;
 use crate::conditions::is_index_condition;
 use crate::context::{Context, has_many_terms};
 use crate::exec::{Executor, State, Stuck};
@@ -315,11 +316,26 @@ impl Executor<'_, '_> {
             BinOp::Minimum => p.minimum(&q),
             _ => return Elem::binary(op, a, b),
         };
-        if self.keeps(ty, &result) {
+        if self.keeps(ty, &result) || self.is_area(op, (&p, &q)) && self.keeps(ty, &result) {
             Elem::of_idx(ty, result)
         } else {
             Elem::binary(op, a, b)
         }
+    }
+
+    /// Whether this is a product of what is not negative here, and so not negative: of `(y + k - pad) * width` the solver does
+    /// not see that by itself.
+    fn is_area(&mut self, op: BinOp, (p, q): (&Idx, &Idx)) -> bool {
+        let product = p * q;
+        let sums = [p, q].iter().any(|f| f.terms().count() > 1);
+        let is = op == BinOp::Multiply
+            && sums
+            && !self.ctx.is_over_params(&product)
+            && [p, q].iter().all(|f| self.ctx.is_non_negative(f));
+        if is {
+            self.ctx.assume_non_negative(&product);
+        }
+        is
     }
 
     /// In generated code, a counter that goes round from where the data says: `(round + begin[0]) % len`.
@@ -571,49 +587,6 @@ pub fn as_idx(e: &ElemRef) -> Idx {
     match &**e {
         Elem::Convert(to, inner) if inner.ty().fits_in(*to) => as_idx(inner),
         _ => index_like(e).unwrap_or_else(|| Idx::atom(Atom::Value(e.clone()))),
-    }
-}
-
-/// Whether it hangs on the sizes whether this is a maximum or minimum: `i < 0 ? 0 : min(i, n - 1)` is one where n is positive.
-pub(crate) fn may_be_limit(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> bool {
-    let (Elem::IndexCompare(..), Some(x), Some(y)) = (&**c, index_like(t), index_like(f)) else {
-        return false;
-    };
-    let is_limit = |i: &Idx| matches!(i.as_atom(), Some(Atom::Max(..) | Atom::Min(..)));
-    is_limit(&x) || is_limit(&y)
-}
-
-/// `p >= 0 ? t : f` as a maximum or minimum of index-like values, where it is one.
-pub(crate) fn larger_or_smaller(
-    ctx: &mut Context,
-    c: &ElemRef,
-    t: &ElemRef,
-    f: &ElemRef,
-) -> Option<ElemRef> {
-    let Elem::IndexCompare(op, p, zero) = &**c else {
-        return None;
-    };
-    let (x, y) = (index_like(t)?, index_like(f)?);
-    let (p, one) = (p - zero, Idx::constant(1));
-    let (up, down) = (&x - &y, &y - &x);
-    let is_either = |a: &Idx| *op == CmpOp::Ge && (p == *a || p == a - &one);
-    let limited = may_be_limit(c, t, f);
-    let mut chooses = |op| {
-        let mut holds = |where_it_is: ElemRef, a, b| {
-            let mark = ctx.mark();
-            ctx.assume(where_it_is);
-            let holds = ctx.proves(op, a, b);
-            ctx.forget(mark);
-            holds
-        };
-        limited && holds(c.clone(), &x, &y) && holds(Elem::not(c.clone()), &y, &x)
-    };
-    if is_either(&up) || chooses(CmpOp::Ge) {
-        Some(Elem::of_idx(t.ty(), x.maximum(&y)))
-    } else if is_either(&down) || chooses(CmpOp::Le) {
-        Some(Elem::of_idx(t.ty(), x.minimum(&y)))
-    } else {
-        None
     }
 }
 

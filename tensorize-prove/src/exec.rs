@@ -8,8 +8,8 @@
 use crate::bound::bound;
 use crate::canon;
 use crate::chain::{Contents, Effect, truth};
+use crate::clamp::larger_or_smaller;
 use crate::context::Context;
-use crate::eval::larger_or_smaller;
 use crate::loops::Oracle;
 use crate::loosened::Loosened;
 use crate::overflow::{Defined, is_usable, may_overflow};
@@ -366,7 +366,10 @@ impl<'c, 's> Executor<'c, 's> {
                     (Some(x), Some(y)) => Some(Elem::select(c.clone(), x, y)),
                     _ => None,
                 };
-                Ok(Flow::Return(merge(&mut self.ctx, &c, &state, first.0, second.0), value))
+                Ok(Flow::Return(
+                    merge(&mut self.ctx, &c, &state, first.0, second.0),
+                    value,
+                ))
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::canon;
 use crate::cases;
 use crate::chain::{self, Leaf, Retold, truth};
+use crate::clamp::is_truth;
 use crate::conditions::is_index_condition;
 use crate::context::Context;
 use crate::decode;
@@ -23,12 +24,40 @@ type Round = BTreeMap<Sym, Idx>;
 pub(crate) fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> bool {
     let mark = ctx.mark();
     assume(ctx, g);
-    let found = original
-        .iter()
-        .filter(|o| o.array == g.array && (o.write || !g.write))
+    let found = candidates(g, original)
+        .into_iter()
         .any(|o| implied(ctx, g, o) || by_places(ctx, o).is_some_and(|o| implied(ctx, g, &o)));
     ctx.forget(mark);
     found
+}
+
+/// The accesses of the original that this one may be. What is looked at before it is used, as in `if (x[i] > most) most = x[i];`,
+/// is asked for under the conditions of the look alone.
+fn candidates<'a>(g: &Access, original: &'a [Access]) -> Vec<&'a Access> {
+    let of_array = |o: &&Access| o.array == g.array && (o.write || !g.write);
+    let all: Vec<&Access> = original.iter().filter(of_array).collect();
+    let said: Vec<Vec<&ElemRef>> = all.iter().map(|o| said(&o.path)).collect();
+    let under_fewer = |a: usize, o: usize| {
+        (&all[a].index, &all[a].loops) == (&all[o].index, &all[o].loops)
+            && said[a].len() < said[o].len()
+            && said[a].iter().all(|c| said[o].contains(c))
+    };
+    let weakest = |o: &usize| !(0..all.len()).any(|a| under_fewer(a, *o));
+    (0..all.len()).filter(weakest).map(|o| all[o]).collect()
+}
+
+/// What conditions say, each part of `a && b` by itself.
+fn said(conditions: &[ElemRef]) -> Vec<&ElemRef> {
+    let mut open: Vec<&ElemRef> = conditions.iter().collect();
+    let mut all = Vec::new();
+    while let Some(c) = open.pop() {
+        match &**c {
+            Elem::Select(a, b, no) if is_truth(no, false) => open.extend([a, b]),
+            Elem::Binary(BinOp::And, a, b) => open.extend([a, b]),
+            _ => all.push(c),
+        }
+    }
+    all
 }
 
 /// The access in the order of its places, if it goes round.
@@ -67,10 +96,7 @@ pub(crate) fn matched_in_cases(
 ) -> Option<Vec<Guard>> {
     let mark = ctx.mark();
     assume(ctx, g);
-    let found = original
-        .iter()
-        .filter(|o| o.array == g.array && (o.write || !g.write));
-    let found: Vec<&Access> = found.collect();
+    let found = candidates(g, original);
     let (mut conditions, mut guards) = (Vec::new(), vec![vec![]]);
     for o in &found {
         // Those that say something in this round; any condition could be tried.

@@ -2,8 +2,9 @@
 
 use crate::canon;
 use crate::chain::and;
+use crate::clamp::{larger_or_smaller, may_be_limit};
 use crate::context::Context;
-use crate::eval::{index_like, larger_or_smaller, may_be_limit};
+use crate::eval::index_like;
 use crate::ring::around;
 use tensorize_ir::element::{Elem, ElemRef, Transform};
 use tensorize_ir::index::{Atom, Idx};

@@ -146,11 +146,20 @@ impl<'u> Lower<'u, '_> {
                 then: else_block,
                 otherwise: vec![],
             })?,
-            _ => self.emit(Stmt::If {
-                cond,
-                then: then_block,
-                otherwise: else_block,
-            })?,
+            _ => {
+                // Where the program ends, nothing else is done.
+                let ends = matches!(then_block.last(), Some(Stmt::Trap));
+                let (otherwise, behind) = match ends {
+                    true => (vec![], else_block),
+                    false => (else_block, vec![]),
+                };
+                self.emit(Stmt::If {
+                    cond,
+                    then: then_block,
+                    otherwise,
+                })?;
+                behind.into_iter().try_for_each(|s| self.emit(s))?;
+            }
         }
         Ok((then_falls || else_falls).then(|| leaves(c)))
     }

@@ -122,6 +122,8 @@ fn what_the_data_says_from_the_start_is_a_guard() {
         "for (int i = 1; i < n; i++) if (m > 0) { if (a[i] < a[i - 1]) abort(); }",
         "if (a[0] > m) { report(m); return; }",
         "for (int i = 0; i < n; i++) { if (b[i] == m) abort(); b[i] = 1; }",
+        "int at = 0; while (at < n) { if (a[at] < 0) abort(); else at = at + 1; } if (at != n) abort();",
+        "for (int i = 0; i < n; i++) if (a[i] < 0) { report(m); abort(); } else b[i] = a[i];",
         "int e = 0; if (n < 0) e = 1; else if (a[0] < 0) e = 2; if (e != 0) { report(e); return; }",
     ] {
         let source = of_head(head);

@@ -301,12 +301,12 @@ impl<'u> Lower<'u, '_> {
         test: impl FnOnce(&mut Self, Expr) -> Result<Expr>,
     ) -> Result<Expr> {
         let at = self.fresh("at");
-        let going = self.fresh("going");
+        let found = self.fresh("found");
         let flag = |v: bool| Expr::Const(Scalar::bool(v));
         self.assign_var(at.clone(), int(0))?;
-        self.assign_var(going.clone(), flag(true))?;
+        self.assign_var(found.clone(), flag(false))?;
         let position = Expr::Var(at.clone(), ScalarType::I64);
-        let goes = Expr::Var(going.clone(), ScalarType::I1);
+        let is_found = Expr::Var(found.clone(), ScalarType::I1);
         let id = self.loops;
         self.loops += 1;
         let (body, ()) = self.in_block(|s| {
@@ -314,9 +314,9 @@ impl<'u> Lower<'u, '_> {
             s.emit(Stmt::If {
                 cond: stops,
                 then: vec![Stmt::Assign {
-                    var: going,
+                    var: found,
                     ty: ScalarType::I1,
-                    value: flag(false),
+                    value: flag(true),
                 }],
                 otherwise: vec![Stmt::Assign {
                     var: at,
@@ -328,7 +328,7 @@ impl<'u> Lower<'u, '_> {
         let inside = Expr::compare(CmpOp::Lt, position.clone(), len);
         self.emit(Stmt::Loop(tensorize_ir::loopir::Loop {
             id,
-            cond: select(goes, inside, flag(false)),
+            cond: select(negation(is_found), inside, flag(false)),
             test_first: true,
             body,
             mode: tensorize_ir::loopir::LoopMode::Sequential,
