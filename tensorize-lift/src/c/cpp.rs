@@ -48,6 +48,7 @@ pub(super) use effect::{
     is_plain_function, method_object,
 };
 pub(super) use instances::{Instances, definitions, unique_names};
+pub(super) use iterator::{ends_of_ranges, iterator_from};
 pub(super) use reference::{element_of, is_element};
 pub(super) use walk::not_walked;
 

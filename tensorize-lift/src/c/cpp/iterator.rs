@@ -1,8 +1,9 @@
 //! Iterators, which are pointers here: what calls give them, move them and tell how far apart they are.
 
 use super::call::Call;
-use super::class::is_owner;
+use super::class::{in_std, is_owner};
 use super::seq::{index_of, int};
+use super::walk::is_iterator;
 use crate::c::codes;
 use crate::c::ffi::Cursor;
 use crate::c::lower::{Lower, Result, offset_op, operands, problem};
@@ -11,6 +12,38 @@ use crate::c::types::{self, Ty};
 use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::op::{BinOp, CmpOp};
+
+/// The two iterators that a call compares, or between which an algorithm goes; and those of the other range.
+pub fn ends_of_ranges<'u>(c: Cursor<'u>) -> Vec<[Cursor<'u>; 2]> {
+    let callee = c.referenced().filter(|_| c.kind() == CXCursor_CallExpr);
+    let Some(call) = callee.filter(|f| in_std(*f)).and_then(|_| Call::of(c)) else {
+        return vec![];
+    };
+    let ranges = match call.name.as_str() {
+        "operator==" | "operator!=" | "operator<" | "operator-" | "distance" => 1,
+        // What has two iterators, or two numbers by reference, but no range.
+        "iter_swap" | "swap" | "exchange" | "min" | "max" | "minmax" => 0,
+        "equal" => 2,
+        name => usize::from(!name.starts_with("operator")),
+    };
+    let pairs = call.args.chunks_exact(2).take(ranges);
+    let pairs = pairs.map(|pair| [pair[0], pair[1]]);
+    pairs
+        .filter(|[first, last]| first != last && is_iterator(*first) && is_iterator(*last))
+        .collect()
+}
+
+/// What an iterator is a copy of, or goes on from.
+pub fn iterator_from(c: Cursor<'_>) -> Vec<Cursor<'_>> {
+    let Some(callee) = c.referenced().filter(|_| c.kind() == CXCursor_CallExpr) else {
+        return vec![];
+    };
+    let moves = in_std(callee) && callee.spelling().starts_with("operator");
+    match callee.kind() == CXCursor_Constructor || moves {
+        true => Call::of(c).map_or_else(|| c.arguments(), |call| call.args),
+        false => vec![],
+    }
+}
 
 impl<'u> Lower<'u, '_> {
     pub(super) fn iterators(&mut self, call: &Call<'u>, op: CmpOp) -> Result<Expr> {

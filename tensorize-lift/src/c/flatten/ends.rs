@@ -2,6 +2,7 @@
 
 use super::Node;
 use crate::c::codes;
+use crate::c::cpp::{ends_of_ranges, iterator_from};
 use crate::c::expr::Arith;
 use crate::c::ffi::Cursor;
 use crate::c::lower::{Base, Lower, Result, Variable, operands, peeled, problem};
@@ -132,6 +133,9 @@ fn compared<'u>(
             origins.entry(d).or_insert(from);
         }
     }
+    for [first, last] in ends_of_ranges(c) {
+        pairs.extend(origin(first, origins).zip(origin(last, origins)));
+    }
     for child in c.children() {
         compared(child, arrays, origins, pairs);
     }
@@ -139,7 +143,7 @@ fn compared<'u>(
 
 /// The variable that a pointer expression starts from.
 fn origin<'u>(c: Cursor<'u>, origins: &HashMap<Cursor<'u>, Cursor<'u>>) -> Option<Cursor<'u>> {
-    if !matches!(types::of(c), Ty::Pointer(_)) {
+    if !matches!(types::of(c).referred(), Ty::Pointer(_)) {
         return None;
     }
     let c = peeled(c);
@@ -154,6 +158,7 @@ fn origin<'u>(c: Cursor<'u>, origins: &HashMap<Cursor<'u>, Cursor<'u>>) -> Optio
         CXCursor_UnaryOperator | CXCursor_CStyleCastExpr | CXCursor_BinaryOperator => {
             operands(c).into_iter().find_map(|o| origin(o, origins))
         }
+        CXCursor_CallExpr => (iterator_from(c).into_iter()).find_map(|o| origin(o, origins)),
         _ => None,
     }
 }

@@ -220,6 +220,16 @@ extern "C" int calls_from_cpp(int which)
         down(in, reinterpret_cast<float *>(&in[1]), 1);
         return *reinterpret_cast<float *>(&in[1]) != 3;
     }
+    case 33: {
+        const std::vector<double> x{1, 2, 6, 100};
+        if (mean_between(x.begin(), x.begin() + 3) != 3 || mean_between(x.begin() + 3, x.end()) != 100) return 1;
+        if (mean_between(x.end(), x.end()) != 0) return 1;
+        std::vector<float> y{1, 2, 3, 4};
+        scaled_between(y.begin() + 1, y.end() - 1, 10);
+        scaled_between(y.end(), y.end(), 10);
+        if (y != std::vector<float>{1, 20, 30, 4}) return 1;
+        return largest_between(y.data(), y.data() + 3) != 30 || largest_between(&y[3], &y[3] + 1) != 4;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

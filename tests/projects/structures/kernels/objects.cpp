@@ -346,4 +346,24 @@ void down(const float *const *in, float *out, int n)
         out[i] = (l[i] + r[i]) / 2;
 }
 
+TENSORIZE_KERNEL
+double mean_between(std::vector<double>::const_iterator first, std::vector<double>::const_iterator last)
+{
+    const auto n = std::distance(first, last);
+    return n == 0 ? 0 : std::accumulate(first, last, 0.0) / static_cast<double>(n);
+}
+
+TENSORIZE_KERNEL
+void scaled_between(std::vector<float>::iterator first, std::vector<float>::iterator last, float by)
+{
+    for (; first != last; ++first)
+        *first *= by;
+}
+
+TENSORIZE_KERNEL
+float largest_between(const float *first, const float *last)
+{
+    return *std::max_element(first, last);
+}
+
 }

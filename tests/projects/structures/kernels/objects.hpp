@@ -1,7 +1,10 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <complex>
+#include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <span>
@@ -111,4 +114,7 @@ struct canvas {
 void shade(canvas &c);
 float brightest(const canvas &c);
 void down(const float *const *in, float *out, int n);
+double mean_between(std::vector<double>::const_iterator first, std::vector<double>::const_iterator last);
+void scaled_between(std::vector<float>::iterator first, std::vector<float>::iterator last, float by);
+float largest_between(const float *first, const float *last);
 }
