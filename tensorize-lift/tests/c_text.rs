@@ -255,3 +255,40 @@ fn what_the_text_does_not_fix_is_real_at_best() {
     )));
     assert!(!fused(&format!("{loose}int f(int x) {{ return x / 7; }}")));
 }
+
+/// What a counter holds when it is set anew has nothing to do with what it held; what it holds after its loop is still there.
+#[test]
+fn counters_that_are_used_again_are_others() {
+    lowers(
+        "void f(int *a, int n, int m) { int i; for (i = 0; i < n; i++) a[i] = 1; a[0] = i; i = i + m; a[1] = i; \
+         for (i = m; i < n; i++) a[i] = 2; a[2] = i; i = 5; a[3] = i; }",
+        "void f(i32 *a, i32 n, i32 m) {
+           i32 i = 0;
+           while (i < n) {
+             a[i] = 1;
+             i = i + 1;
+           }
+           a[0] = i;
+           i = i + m;
+           a[1] = i;
+           i32 i.2 = m;
+           while (i.2 < n) {
+             a[i.2] = 2;
+             i.2 = i.2 + 1;
+           }
+           a[2] = i.2;
+           i = 5;
+           a[3] = i;
+         }",
+    );
+}
+
+#[test]
+fn hints_say_nothing_of_values() {
+    lowers(
+        "int f(int a, int b) { return __builtin_expect(a, 1) + __builtin_unpredictable(b); }",
+        "i32 f(i32 a, i32 b) {
+           return (i32)((i64)a + (i64)b);
+         }",
+    );
+}

@@ -4,6 +4,11 @@
 //! which of them it sees. The answer rests on *decoding* a location: the indices at which a loop's write
 //! hits it, of which there is at most one combination.
 
+mod apart;
+
+pub(crate) use apart::at_places_that_stay;
+pub use apart::{never_meet, parted};
+
 use crate::canon;
 use crate::conditions::said_of_indices;
 use crate::context::Context;
@@ -301,27 +306,6 @@ fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) ->
         guards.for_each(|g| ctx.guard(g));
     }
     all
-}
-
-/// Whether none of these writes reaches a place that one of those reaches, whatever is known of the rounds.
-pub fn never_meet(ctx: &mut Context, these: &[Effect], those: &[Effect]) -> bool {
-    let mark = ctx.mark();
-    let mut any_round = |leaf: Leaf| {
-        let (loops, with) = leaf.any_round(&mut ctx.fresh);
-        for (var, extent) in &loops {
-            ctx.assume_in_range(var, extent);
-        }
-        leaf.index.substitute(&with)
-    };
-    let mut places = |all: &[Effect]| -> Vec<Idx> {
-        let leaves = all.iter().flat_map(Effect::leaves);
-        leaves.map(&mut any_round).collect()
-    };
-    let (these, those) = (places(these), places(those));
-    let mut pairs = (these.iter()).flat_map(|a| those.iter().map(move |b| (a, b)));
-    let apart = pairs.all(|(a, b)| ctx.proves(CmpOp::Ne, a, b));
-    ctx.forget(mark);
-    apart
 }
 
 /// Whether two writes never reach one place, in whichever rounds: lanes of what is written in steps of a constant, such as

@@ -455,9 +455,10 @@ impl Executor<'_, '_> {
             };
             let shown = match places::apart(effects, &new, k) {
                 Some([stay, move_on]) => {
+                    let all_that_stay = [&stay.0[..], &stay.1].concat();
                     of_these(&stay.0, &stay.1)?
                         && of_these(&move_on.0, &move_on.1)?
-                        && chain::never_meet(&mut self.ctx, &stay.1, &move_on.1)
+                        && chain::never_meet(&mut self.ctx, &all_that_stay, &move_on.1)
                 }
                 None => of_these(effects, &new)?,
             };

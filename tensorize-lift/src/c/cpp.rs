@@ -49,7 +49,7 @@ pub(super) use effect::{
 };
 pub(super) use instances::{Instances, definitions, unique_names};
 pub(super) use iterator::{ends_of_ranges, iterator_from};
-pub(super) use reference::{element_of, is_element};
+pub(super) use reference::{element_of, is_element, is_pointer_into};
 pub(super) use walk::not_walked;
 
 use super::Span;

@@ -412,7 +412,10 @@ fn write<'u>(
         }
     }
     let conflict = match variable {
-        Some(d) => value.writes.contains(&d),
+        Some(d) => {
+            let done = |v: &Cursor<'u>| is_done_by_then(lower, *v, d, depth);
+            value.writes.contains(&d) && (reads_target || !operands(at).get(1).is_some_and(done))
+        }
         None => {
             // What is stored may be what the address changes.
             let in_place =
@@ -446,6 +449,27 @@ fn write<'u>(
         }
     }
     Ok(all)
+}
+
+/// Whether all that changes a variable in the right side of an assignment to it stands before a comma, as in
+/// `t = x * (t = y * z, t + (t >> 8))`: that is done when the comma's own value is known, and so before the assignment (C17, 6.5.16
+/// and 6.5.17).
+fn is_done_by_then<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, d: Cursor<'u>, depth: usize) -> bool {
+    let changes = |c| effects(lower, c, depth).is_ok_and(|e| e.writes.contains(&d));
+    if !changes(c) {
+        return true;
+    }
+    match (c.kind(), &operands(c)[..]) {
+        (CXCursor_BinaryOperator, &[l, r]) => match operator::binary(c) {
+            Ok(Binary::Comma) => is_done_by_then(lower, r, d, depth),
+            Ok(Binary::Assign) | Err(_) => false,
+            Ok(_) => [l, r].iter().all(|x| is_done_by_then(lower, *x, d, depth)),
+        },
+        (CXCursor_ParenExpr | CXCursor_UnexposedExpr | CXCursor_CStyleCastExpr, &[inner]) => {
+            is_done_by_then(lower, inner, d, depth)
+        }
+        _ => false,
+    }
 }
 
 /// Whether the right side counts what is assigned: `x[i] = x[i]++ + 3`, `s->a = s->b = s->a++`.

@@ -8,8 +8,10 @@
 mod chosen;
 mod going_round;
 mod in_place;
+mod reused;
 
 use super::simd::fold;
+pub(super) use reused::told_apart;
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{

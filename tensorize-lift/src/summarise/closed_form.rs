@@ -368,11 +368,7 @@ impl Guess<'_, '_, '_> {
         if self.is_scatter(new) {
             return self.scattered(array, new);
         }
-        let (stay, move_on): (Vec<Effect>, Vec<Effect>) = new.iter().cloned().partition(|e| {
-            e.leaves().iter().all(|leaf| {
-                !leaf.index.mentions(self.k) && leaf.loops.iter().all(|(_, n)| !n.mentions(self.k))
-            })
-        });
+        let [stay, move_on] = chain::parted(new, self.k);
         if !stay.is_empty() {
             // Force and counterforce: `f[i] += t; f[j] -= t`.
             let accumulated = self.in_round(|g| {

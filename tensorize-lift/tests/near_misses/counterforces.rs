@@ -39,6 +39,19 @@ const PAIRS: &[Case] = &[
             ("int t = x[i] * x[j]", "int t = x[i] * x[j] - a[i]"),
         ],
     ),
+    // Along each axis, in a loop of its own.
+    (
+        "void f(const int *x, int (*a)[3], int n) { for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) for (int d = 0; d < 3; d++) { a[i][d] += x[i] * x[j]; a[j][d] -= x[i] * x[j]; } }",
+        &[
+            ("j = i + 1", "j = i"),
+            ("j = i + 1", "j = 0"),
+            ("a[j][d] -=", "a[j][2 - d] = x[d] -"),
+            ("a[j][d] -=", "a[i][d] -="),
+            ("a[i][d] +=", "a[i][d] += a[j][d] +"),
+            ("a[i][d] +=", "a[i + 1][d] +="),
+            ("d < 3", "d < 2"),
+        ],
+    ),
     // Cut off at a distance.
     (
         "void f(const float *x, float *a, int n, float far) { for (int i = 0; i < n; i++) { a[i] = 0; } for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) { float t = x[i] - x[j]; if (t < far) { a[i] += t; a[j] -= t; } } }",

@@ -1,7 +1,7 @@
 //! What a round does to the places that a closed form speaks of.
 
 use crate::canon;
-use crate::chain::{self, Effect, Leaf};
+use crate::chain::{self, Effect, Leaf, at_places_that_stay};
 use crate::decode::is_among;
 use crate::equal::same;
 use crate::exec::{Executor, State, Stuck};
@@ -223,22 +223,13 @@ fn a_round_later(effects: &[Effect], k: &Sym) -> Option<Vec<Effect>> {
 }
 
 /// What a closed form says of places that stay, and what of those that move on with the rounds, each with the writes of a
-/// round: force and counterforce, `f[i] += t; f[j] -= t`. If none of the ones is one of the others, in any round, then it does
-/// not matter in which order they stand. Nothing if all are of one kind.
+/// round. Nothing if all are of one kind.
 pub(super) fn apart(effects: &[Effect], new: &[Effect], k: &Sym) -> Option<[Rounds; 2]> {
-    let stays = |e: &Effect| at_places_that_stay(&e.leaves(), k);
-    let split = |all: &[Effect]| all.iter().cloned().partition::<Vec<Effect>, _>(stays);
-    let ((stay, move_on), (new_stay, new_move_on)) = (split(effects), split(new));
+    let ([stay, move_on], [new_stay, new_move_on]) =
+        (chain::parted(effects, k), chain::parted(new, k));
     let both = !stay.is_empty() && !move_on.is_empty();
     both.then_some([(stay, new_stay), (move_on, new_move_on)])
 }
 
 /// What rounds so far have written, and what one writes.
 type Rounds = (Vec<Effect>, Vec<Effect>);
-
-/// Whether what is written is at the same places whatever the round is.
-fn at_places_that_stay(leaves: &[Leaf], k: &Sym) -> bool {
-    leaves
-        .iter()
-        .all(|leaf| !leaf.index.mentions(k) && leaf.loops.iter().all(|(_, n)| !n.mentions(k)))
-}

@@ -21,6 +21,11 @@ pub(in super::super) fn is_element(call: Cursor<'_>) -> bool {
     returned_element(call, 0).is_some()
 }
 
+/// Whether a call gives a pointer into an array, and changes nothing.
+pub(in super::super) fn is_pointer_into(call: Cursor<'_>) -> bool {
+    returned_pointer(call, 0).is_some()
+}
+
 /// The function that such a call calls, and the expression in it that names the element.
 pub(in super::super) fn element_of<'u>(call: Cursor<'u>) -> Option<(Cursor<'u>, Cursor<'u>)> {
     returned_element(call, 0)

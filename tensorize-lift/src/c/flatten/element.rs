@@ -8,7 +8,7 @@ use crate::c::codes;
 use crate::c::complex;
 use crate::c::cpp::class::{self, Class, in_std, is_plain};
 use crate::c::cpp::method::This;
-use crate::c::cpp::{optional, tuple};
+use crate::c::cpp::{is_pointer_into, optional, tuple};
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Base, Binding, Lower, Result, Variable, operands, peeled, problem};
 use crate::c::operator::{self, Binary, Unary};
@@ -311,7 +311,7 @@ impl<'u> Lower<'u, '_> {
                     })
                 }
                 CXCursor_BinaryOperator | CXCursor_CompoundAssignOperator => true,
-                CXCursor_CallExpr => self.source.cpp && self.is_place(c),
+                CXCursor_CallExpr => self.source.cpp && (self.is_place(c) || is_pointer_into(c)),
                 _ => false,
             }
     }
