@@ -13,6 +13,45 @@ use clang_sys::*;
 use tensorize_ir::loopir::Expr;
 use tensorize_ir::op::{BinOp, CmpOp};
 
+/// Algorithms whose first two arguments are the ends of a range. (`std::min`, say, gets two pointers that are no such ends.)
+const BETWEEN: &[&str] = &[
+    "accumulate",
+    "adjacent_difference",
+    "adjacent_find",
+    "all_of",
+    "any_of",
+    "copy",
+    "copy_backward",
+    "copy_if",
+    "count",
+    "count_if",
+    "exclusive_scan",
+    "fill",
+    "find",
+    "find_if",
+    "find_if_not",
+    "for_each",
+    "generate",
+    "inclusive_scan",
+    "inner_product",
+    "iota",
+    "is_sorted",
+    "max_element",
+    "min_element",
+    "minmax_element",
+    "move",
+    "none_of",
+    "partial_sum",
+    "reduce",
+    "replace",
+    "replace_if",
+    "reverse",
+    "reverse_copy",
+    "swap_ranges",
+    "transform",
+    "transform_reduce",
+];
+
 /// The two iterators that a call compares, or between which an algorithm goes; and those of the other range.
 pub fn ends_of_ranges<'u>(c: Cursor<'u>) -> Vec<[Cursor<'u>; 2]> {
     let callee = c.referenced().filter(|_| c.kind() == CXCursor_CallExpr);
@@ -21,10 +60,8 @@ pub fn ends_of_ranges<'u>(c: Cursor<'u>) -> Vec<[Cursor<'u>; 2]> {
     };
     let ranges = match call.name.as_str() {
         "operator==" | "operator!=" | "operator<" | "operator-" | "distance" => 1,
-        // What has two iterators, or two numbers by reference, but no range.
-        "iter_swap" | "swap" | "exchange" | "min" | "max" | "minmax" => 0,
         "equal" => 2,
-        name => usize::from(!name.starts_with("operator")),
+        name => usize::from(BETWEEN.contains(&name)),
     };
     let pairs = call.args.chunks_exact(2).take(ranges);
     let pairs = pairs.map(|pair| [pair[0], pair[1]]);
