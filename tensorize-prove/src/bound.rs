@@ -251,23 +251,24 @@ fn bound_in_quotients(
     let (low, high) = (bound(ctx, a, &range, false)?, bound(ctx, a, &range, true)?);
     // A remainder is below the divisor, and no more than what is divided.
     let remainder = &**a - &(&**b * &Idx::atom(quotient.clone()));
-    let rest = p - &remainder;
-    if !rest.mentions(var) {
+    for (rest, added) in [(p - &remainder, true), (p + &remainder, false)] {
+        if rest.mentions(var) {
+            continue;
+        }
         let one_by_one = a
             .linear_in(var)
             .and_then(|(s, _)| s.as_constant())
             .is_some_and(|s| s.abs() == 1);
         let last = &**b - &one;
         let all = one_by_one && ctx.proves(CmpOp::Ge, &(&high - &low), &last);
-        return match (upper, ctx.is_non_negative(&low)) {
-            (true, true) if ctx.proves(CmpOp::Lt, &high, b) => Some(&rest + &high),
-            (true, true) if one_by_one && ctx.proves(CmpOp::Lt, &low, b) => {
-                Some(&rest + &last.minimum(&high))
-            }
-            (true, _) if all => Some(&rest + &last),
-            (false, _) if all || low.is_zero() => Some(rest),
-            _ => None,
+        let end = match (upper == added, ctx.is_non_negative(&low)) {
+            (true, true) if ctx.proves(CmpOp::Lt, &high, b) => high,
+            (true, true) if one_by_one && ctx.proves(CmpOp::Lt, &low, b) => last.minimum(&high),
+            (true, _) if all => last,
+            (false, _) if all || low.is_zero() => Idx::default(),
+            _ => return None,
         };
+        return Some(if added { &rest + &end } else { &rest - &end });
     }
     let q = ctx.fresh.name("q");
     let (low, high) = (low.floor_div(b), high.floor_div(b));

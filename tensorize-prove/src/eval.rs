@@ -297,7 +297,7 @@ impl Executor<'_, '_> {
                 };
                 return Elem::of_idx(ty, canon::idx(&idx));
             }
-            BinOp::And if all_below(&q).is_some() && self.ctx.is_non_negative(&p) => {
+            BinOp::And if all_below(&q).is_some() && self.is_counted(&p) => {
                 let modulus = Idx::constant(all_below(&q).unwrap_or(1));
                 return Elem::of_idx(ty, canon::idx(&p.modulo(&modulus)));
             }
@@ -321,6 +321,15 @@ impl Executor<'_, '_> {
         } else {
             Elem::binary(op, a, b)
         }
+    }
+
+    /// Whether of this number, masked, a remainder is made: of one that is negative, too, as it is in two's complement, but only where
+    /// it counts rounds (`(i + colour) & 1`). Of others, bits are better said to be bits.
+    fn is_counted(&mut self, p: &Idx) -> bool {
+        let mut symbols = p.terms().flat_map(|(m, _)| m);
+        let plain = symbols.all(|a| matches!(a, Atom::Sym(_)));
+        let counts = self.loops.iter().any(|(counter, _)| p.mentions(counter));
+        plain && counts || self.ctx.is_non_negative(p)
     }
 
     /// Whether this is a product of what is not negative here, and so not negative: of `(y + k - pad) * width` the solver does

@@ -148,6 +148,10 @@ fn ends_of_indices() {
         ("i - max(s, t - i)", &[("i", "n")]),
         ("min(2*i, s) - i", &[("i", "n")]),
         ("3*i - 2*max(i, s)", &[("i", "n")]),
+        // Remainders that are taken off, as where every other field of a row begins in an odd one or an even one.
+        ("s - i + 4*floordiv(i, 4)", &[("i", "n")]),
+        ("s - i + 3*floordiv(i + m, 3)", &[("i", "3")]),
+        ("m*n + i + 2*floordiv(m - i, 2)", &[("i", "2")]),
     ];
     let mut found = 0;
     for (index, nest) in cases {

@@ -1,16 +1,17 @@
 //! Loops over time: one round's code, as often as the kernel says.
 
 use super::lower::{I64, Lowered};
-use tensorize_ir::index::Idx;
+use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::{self, Expr, LocalArray, Loop, LoopMode, Stmt, Visited, visit};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::tensir::{Rounds, State};
 
-/// The most that a number of elements is in any round, if it grows or shrinks from each to the next by as much, by the
-/// looks of it; of others it is that of the first round. What is there in some rounds only, as their number says, is all
-/// there in one of them. The proof says whether it is enough.
+/// The most that a number of elements is in any round, if it grows or shrinks from each to the next by as much, or is the sum of
+/// what one part of the rounds gets and the other one leaves, by the looks of it; of others it is that of the first round. What is
+/// there in some rounds only, as their number says, is all there in one of them. The proof says whether it is enough.
 pub(super) fn most(len: &Idx, rounds: &Rounds) -> Idx {
     let (len, _) = len.without_indicators();
+    let len = with_one_quotient(&len, &rounds.counter);
     let step = len.linear_in(&rounds.counter);
     let grows = (step.as_ref()).map(|(step, _)| step.terms().all(|(_, c)| c > 0));
     let last = &rounds.trip - &Idx::constant(1);
@@ -19,6 +20,38 @@ pub(super) fn most(len: &Idx, rounds: &Rounds) -> Idx {
         Some(true) => last,
         Some(false) => first,
         None => first,
+    }
+}
+
+/// No less than the number: `⌊(r + 1) / 2⌋ + ⌊(n - r) / 2⌋`, as of the fields of one colour in the rows of a chess board, is no more
+/// than `⌊(n + 1) / 2⌋`.
+fn with_one_quotient(len: &Idx, counter: &Sym) -> Idx {
+    let (limit, whole) = match len.as_atom() {
+        Some(Atom::Max(a, b)) if a.is_zero() => (true, (**b).clone()),
+        Some(Atom::Max(a, b)) if b.is_zero() => (true, (**a).clone()),
+        _ => (false, len.clone()),
+    };
+    let mut quotients = Vec::new();
+    for (monomial, c) in whole.terms() {
+        if let ([atom @ Atom::FloorDiv(a, by)], 1) = (monomial, c)
+            && by.as_constant().is_some_and(|by| by > 0)
+            && a.mentions(counter)
+        {
+            quotients.push((Idx::atom(atom.clone()), (**a).clone(), (**by).clone()));
+        }
+    }
+    let [(first, a, by), (second, b, other)] = &quotients[..] else {
+        return len.clone();
+    };
+    if by != other {
+        return len.clone();
+    }
+    let rest = &(&whole - first) - second;
+    let all = &rest + &(a + b).floor_div(by);
+    if limit {
+        Idx::default().maximum(&all)
+    } else {
+        all
     }
 }
 

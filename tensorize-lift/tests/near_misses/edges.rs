@@ -111,6 +111,27 @@ const EDGES: &[Case] = &[
             ("y * sh / dh", "(y + 1) * sh / dh"),
         ],
     ),
+    // Masks of numbers that may be negative, and the fields of one colour.
+    (
+        "void f(const int *in, int *out, int n, int from) { for (int i = 0; i < n; i++) out[i] = in[(i - from) & 7] + (from & 3); }",
+        &[
+            ("(i - from) & 7", "(i - from) % 8"),
+            ("(i - from) & 7", "(from - i) & 7"),
+            ("(i - from) & 7", "(i - from) & 3"),
+            ("from & 3", "from & 2"),
+        ],
+    ),
+    (
+        "void f(int *u, int n, int m, int colour) { for (int i = 1; i < n - 1; i++) for (int j = 1 + ((i + colour) & 1); j < m - 1; j += 2) u[i * m + j] += u[i * m + j - 1] + u[i * m - m + j] - u[i * m + m + j] - u[i * m + j + 1]; }",
+        &[
+            ("(i + colour) & 1", "(i + colour + 1) & 1"),
+            ("(i + colour) & 1", "colour & 1"),
+            ("j += 2", "j += 1"),
+            ("j < m - 1", "j < m - 2"),
+            ("u[i * m + j - 1]", "u[i * m + j - 2]"),
+            ("u[i * m - m + j]", "u[i * m - m + j - 1]"),
+        ],
+    ),
     // A limit within the other one, counted in sizes of addresses.
     (
         "typedef unsigned long size_t; static int within(int i, int n) { return i < 0 ? 0 : (i >= n ? n - 1 : i); }
