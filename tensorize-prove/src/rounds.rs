@@ -34,7 +34,7 @@ pub struct Split {
     /// Returns how often the loop runs.
     pub count: Function,
     /// One round. Its number is the last parameter. What stands before the loop is done in the first round, and what stands
-    /// after it in the last.
+    /// after it in the last; what tells the caller of sizes may be done first, too.
     pub round: Function,
     /// Whether anything stands there, so that there has to be a round.
     at_least_one: bool,
@@ -189,7 +189,10 @@ impl<'a> Parts<'a> {
         // One thing less in another round than the others, but where not all get there.
         let (early, last) = match first.is_empty() || !skips.is_empty() {
             true => (vec![], last.to_vec()),
-            false => set_apart::set_early(kernel, last, &[first, &body].concat()),
+            false => {
+                let rounds = [first, &body, std::slice::from_ref(step.stmt)].concat();
+                set_apart::set_early(kernel, last, &rounds)
+            }
         };
         let first = &[first, &early].concat()[..];
         let last = &last[..];

@@ -89,14 +89,28 @@ const PAIRS: &[Case] = &[
     ),
 ];
 
-const TOLD: &[Case] = &[(
-    "void f(const int *x, int *a, int n, int *restrict size) { for (int i = 0; i < n; i++) a[i] = 0; for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) a[j] -= x[i] * x[j]; size[0] = n; }",
-    &[
-        ("size[0] = n", "size[0] = a[0]"),
-        ("size[0] = n", "size[0] = n + 1"),
-        ("size[0] = n", "size[1] = n"),
-        ("size[0] = n", "size[0] = n; size[0] += a[1]"),
-        ("a[j] -= x[i]", "a[j] -= size[0] + x[i]"),
-        ("a[j] -= x[i]", "size[0] = a[j] -= x[i]"),
-    ],
-)];
+const TOLD: &[Case] = &[
+    (
+        "void f(const int *x, int *a, int n, int *restrict size) { for (int i = 0; i < n; i++) a[i] = 0; for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) a[j] -= x[i] * x[j]; size[0] = n; }",
+        &[
+            ("size[0] = n", "size[0] = a[0]"),
+            ("size[0] = n", "size[0] = n + 1"),
+            ("size[0] = n", "size[1] = n"),
+            ("size[0] = n", "size[0] = n; size[0] += a[1]"),
+            ("a[j] -= x[i]", "a[j] -= size[0] + x[i]"),
+            ("a[j] -= x[i]", "size[0] = a[j] -= x[i]"),
+        ],
+    ),
+    // What counts the rounds is told after the last one.
+    (
+        "void f(const int *x, int *a, int n, int *restrict size) { int i, j; for (i = 0; i < n; i++) a[i] = 0; for (i = 0; i < n; i++) for (j = i + 1; j < n; j++) a[j] -= x[i] * x[j]; size[0] = i; }",
+        &[
+            ("size[0] = i", "size[0] = i - 1"),
+            ("size[0] = i", "size[0] = j + 1"),
+            (
+                "int i, j; for (i = 0; i < n; i++) a[i] = 0;",
+                "int i, j; for (i = 0; i < n; i++) a[i] = 0; size[0] = i; if (n == 3)",
+            ),
+        ],
+    ),
+];
