@@ -119,9 +119,9 @@ fn reverse_iterators_walk_back() {
            i64 n.2 = (i64)n;
            i64 at = (i64)n;
            i64 at.2 = 0;
-           i1 going = 1;
-           while (going && at.2 < n.2) {
-             if (p[at.2] != p[at + (-1:i64 - at.2)]) { going = 0; } else { at.2 = at.2 + 1; }
+           i1 found = 0;
+           while (!found && at.2 < n.2) {
+             if (p[at.2] != p[at + (-1:i64 - at.2)]) { found = 1; } else { at.2 = at.2 + 1; }
            }
            return at.2 >= n.2;
          }",
@@ -143,9 +143,9 @@ fn ranges_of_two_lengths_are_not_equal() {
                i1 equal = 0;
                if (a_size == b_size) {
                  i64 at = 0;
-                 i1 going = 1;
-                 while (going && at < a_size) {
-                   if (a[at] != b[at]) { going = 0; } else { at = at + 1; }
+                 i1 found = 0;
+                 while (!found && at < a_size) {
+                   if (a[at] != b[at]) { found = 1; } else { at = at + 1; }
                  }
                  equal = at >= a_size;
                }
