@@ -37,6 +37,7 @@ mod picked;
 mod place;
 mod pointer;
 mod pragmas;
+mod reused;
 mod scalars;
 mod scratch;
 mod shrinking;
@@ -52,6 +53,7 @@ mod unions;
 pub use codes::CODES;
 pub(crate) use expr::simplified;
 pub use flags::{FloatSemantics, float_semantics};
+pub(crate) use stmt::only_if;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -3,7 +3,7 @@
 //! `if (x[i] < 0) return -1;` in a loop is what a caller hears of bad data. What the loop does as a whole depends on where
 //! that happens first, for which there may be no summary, or no code. Of calls in which it never happens there is one.
 
-use crate::c::simplified;
+use crate::c::{only_if, simplified};
 use std::collections::BTreeSet;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Function, Stmt, Visited, visit};
@@ -123,13 +123,12 @@ fn without(stmts: Vec<Stmt>, unset: &mut BTreeSet<Sym>) -> Vec<Stmt> {
                         unset.retain(|flag| in_other.contains(flag));
                     }
                 }
-                // Behind what ends the call, nothing is done but otherwise.
-                if matches!(then[..], [Stmt::Trap]) {
-                    let behind = std::mem::take(otherwise);
-                    out.push(stmt);
-                    out.extend(behind);
-                    continue;
-                }
+                out.extend(only_if(
+                    cond.clone(),
+                    std::mem::take(then),
+                    std::mem::take(otherwise),
+                ));
+                continue;
             }
             // No round sets one.
             Stmt::Loop(l) => {

@@ -261,7 +261,7 @@ fn what_the_text_does_not_fix_is_real_at_best() {
 fn counters_that_are_used_again_are_others() {
     lowers(
         "void f(int *a, int n, int m) { int i; for (i = 0; i < n; i++) a[i] = 1; a[0] = i; i = i + m; a[1] = i; \
-         for (i = m; i < n; i++) a[i] = 2; a[2] = i; i = 5; a[3] = i; }",
+         for (i = m; i < n; i++) a[i] = 2; a[2] = i; i = i + m; for (; i < n; i++) a[i] = 3; i = 5; a[3] = i; }",
         "void f(i32 *a, i32 n, i32 m) {
            i32 i = 0;
            while (i < n) {
@@ -277,6 +277,11 @@ fn counters_that_are_used_again_are_others() {
              i.2 = i.2 + 1;
            }
            a[2] = i.2;
+           i.2 = i.2 + m;
+           while (i.2 < n) {
+             a[i.2] = 3;
+             i.2 = i.2 + 1;
+           }
            i = 5;
            a[3] = i;
          }",

@@ -145,9 +145,7 @@ impl Ends {
                     && changed.contains_key(v)
                 {
                     match start(v, before) {
-                        Some((value, still))
-                            if changed.keys().all(|v| !mentions_var(&value, v)) =>
-                        {
+                        Some((value, still)) if changed.keys().all(|v| !value.mentions(v)) => {
                             exactly &= still;
                             starts.insert(v.clone(), value);
                         }
@@ -187,7 +185,7 @@ impl Ends {
                     _ => BinOp::Add,
                 };
                 most = Expr::binary(op, most, Expr::convert(count, first.clone()));
-                if self.starts.keys().all(|v| !mentions_var(side, v)) {
+                if self.starts.keys().all(|v| !side.mentions(v)) {
                     continue;
                 }
                 if !self.at_start {
@@ -353,7 +351,7 @@ fn unconverted(e: &Expr) -> &Expr {
 /// and whether it still is that after them.
 fn start(var: &Sym, before: &[Stmt]) -> Option<(Expr, bool)> {
     let sets = |s: &Stmt| modified(std::slice::from_ref(s)).0.contains_key(var);
-    let plainly = |s: &&Stmt| matches!(s, Stmt::Assign { value, .. } if !mentions_var(value, var));
+    let plainly = |s: &&Stmt| matches!(s, Stmt::Assign { value, .. } if !value.mentions(var));
     let last = before.iter().rposition(sets)?;
     let at = before[..=last]
         .iter()
@@ -421,12 +419,6 @@ fn returns(stmts: &[Stmt]) -> bool {
 fn has_loads(e: &Expr) -> bool {
     let mut found = false;
     e.visit(&mut |e| found |= matches!(e, Expr::Load { .. }));
-    found
-}
-
-fn mentions_var(e: &Expr, var: &Sym) -> bool {
-    let mut found = false;
-    e.visit(&mut |e| found |= matches!(e, Expr::Var(v, _) if v == var));
     found
 }
 

@@ -4,10 +4,10 @@
 //! which of them it sees. The answer rests on *decoding* a location: the indices at which a loop's write
 //! hits it, of which there is at most one combination.
 
-mod apart;
+mod staying;
 
-pub(crate) use apart::at_places_that_stay;
-pub use apart::{never_meet, parted};
+pub(crate) use staying::at_places_that_stay;
+pub use staying::{never_meet, parted};
 
 use crate::canon;
 use crate::conditions::said_of_indices;

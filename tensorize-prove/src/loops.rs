@@ -453,7 +453,7 @@ impl Executor<'_, '_> {
                 Ok(self.is_one_more_round(effects, new, k)?
                     || self.holds_a_round_later(array, entry, end, effects, new, (k, &running)))
             };
-            let shown = match places::apart(effects, &new, k) {
+            let shown = match places::of_each_kind(effects, &new, k) {
                 Some([stay, move_on]) => {
                     let all_that_stay = [&stay.0[..], &stay.1].concat();
                     of_these(&stay.0, &stay.1)?

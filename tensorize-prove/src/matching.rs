@@ -36,14 +36,17 @@ pub(crate) fn matched(ctx: &mut Context, g: &Access, original: &[Access]) -> boo
 fn candidates<'a>(g: &Access, original: &'a [Access]) -> Vec<&'a Access> {
     let of_array = |o: &&Access| o.array == g.array && (o.write || !g.write);
     let all: Vec<&Access> = original.iter().filter(of_array).collect();
-    let said: Vec<Vec<&ElemRef>> = all.iter().map(|o| said(&o.path)).collect();
-    let under_fewer = |a: usize, o: usize| {
-        (&all[a].index, &all[a].loops) == (&all[o].index, &all[o].loops)
-            && said[a].len() < said[o].len()
-            && said[a].iter().all(|c| said[o].contains(c))
-    };
-    let weakest = |o: &usize| !(0..all.len()).any(|a| under_fewer(a, *o));
-    (0..all.len()).filter(weakest).map(|o| all[o]).collect()
+    let weakest = |o: &&Access| !all.iter().any(|a| is_under_fewer(a, o));
+    all.iter().copied().filter(weakest).collect()
+}
+
+/// Whether one access is to the same places of an array as the other one, in the same rounds, under some of its conditions.
+pub(crate) fn is_under_fewer(a: &Access, o: &Access) -> bool {
+    if a.array != o.array || a.index != o.index || a.loops != o.loops {
+        return false;
+    }
+    let (some, all) = (said(&a.path), said(&o.path));
+    some.len() < all.len() && some.iter().all(|c| all.contains(c))
 }
 
 /// What conditions say, each part of `a && b` by itself.

@@ -12,6 +12,7 @@ use self::asked::Rounds;
 use crate::bound::bound;
 use crate::context::Context;
 use crate::exec::Access;
+use crate::matching::is_under_fewer;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
@@ -43,15 +44,9 @@ pub(crate) fn ends(ctx: &mut Context, access: &Access, all: &[Access]) -> Option
     }
     // The same place may be touched under fewer conditions: then these decide, as in `if (x > m[g[i]]) m[g[i]] = x`, where
     // the write's own would be about what it changes.
-    let weaker = |a: &&Access| {
-        a.array == access.array
-            && a.index == access.index
-            && a.loops == access.loops
-            && access.path.starts_with(&a.path)
-    };
     let access = all
         .iter()
-        .filter(weaker)
+        .filter(|a| is_under_fewer(a, access))
         .min_by_key(|a| a.path.len())
         .unwrap_or(access);
     let (last, first) = (
@@ -61,8 +56,8 @@ pub(crate) fn ends(ctx: &mut Context, access: &Access, all: &[Access]) -> Option
     Some((first, &last + &Idx::constant(1)))
 }
 
-/// Whether the data, arithmetic on floats or a shift (`1 << bits`, `width >> by`) decides, and not a choice between sizes: that one is better made
-/// a guard.
+/// Whether the data, arithmetic on floats or a shift (`1 << bits`, `width >> by`) decides, and not a choice between sizes: that one
+/// is better made a guard.
 pub(crate) fn is_beyond_sizes(e: &ElemRef) -> bool {
     let mut any = false;
     e.visit(&mut |x| {

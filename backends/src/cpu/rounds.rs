@@ -26,10 +26,11 @@ pub(super) fn most(len: &Idx, rounds: &Rounds) -> Idx {
 /// No less than the number: `⌊(r + 1) / 2⌋ + ⌊(n - r) / 2⌋`, as of the fields of one colour in the rows of a chess board, is no more
 /// than `⌊(n + 1) / 2⌋`.
 fn with_one_quotient(len: &Idx, counter: &Sym) -> Idx {
-    let (limit, whole) = match len.as_atom() {
-        Some(Atom::Max(a, b)) if a.is_zero() => (true, (**b).clone()),
-        Some(Atom::Max(a, b)) if b.is_zero() => (true, (**a).clone()),
-        _ => (false, len.clone()),
+    // Where there are none, none are asked for.
+    let whole = match len.as_atom() {
+        Some(Atom::Max(a, b)) if a.is_zero() => b,
+        Some(Atom::Max(a, b)) if b.is_zero() => a,
+        _ => len,
     };
     let mut quotients = Vec::new();
     for (monomial, c) in whole.terms() {
@@ -46,13 +47,8 @@ fn with_one_quotient(len: &Idx, counter: &Sym) -> Idx {
     if by != other {
         return len.clone();
     }
-    let rest = &(&whole - first) - second;
-    let all = &rest + &(a + b).floor_div(by);
-    if limit {
-        Idx::default().maximum(&all)
-    } else {
-        all
-    }
+    let rest = &(whole - first) - second;
+    &rest + &(a + b).floor_div(by)
 }
 
 /// The code of `round`, of which the last parameter is the number of the round, for as many as `trip` says.

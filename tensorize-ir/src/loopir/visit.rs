@@ -1,6 +1,6 @@
 //! Walks over statements and what they compute.
 
-use super::{Expr, Stmt};
+use super::{Expr, LoopMode, Stmt};
 use crate::index::Sym;
 use std::collections::BTreeMap;
 
@@ -18,6 +18,13 @@ impl Expr {
     pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         f(self);
         self.children().into_iter().for_each(|c| c.visit(f));
+    }
+
+    /// Whether the variable is read in it.
+    pub fn mentions(&self, var: &Sym) -> bool {
+        let mut found = false;
+        self.visit(&mut |e| found |= matches!(e, Expr::Var(v, _) if v == var));
+        found
     }
 
     /// Calls `f` with all operands and then with this expression, each after its own, to be changed.
@@ -102,10 +109,14 @@ pub fn rename_variables(stmts: &mut [Stmt], to: &BTreeMap<Sym, Sym>) {
             renamed(v);
         }
     });
-    each_stmt_mut(stmts, &mut |stmt| {
-        if let Stmt::Assign { var, .. } = stmt {
-            renamed(var);
+    each_stmt_mut(stmts, &mut |stmt| match stmt {
+        Stmt::Assign { var, .. } => renamed(var),
+        Stmt::Loop(l) => {
+            if let LoopMode::Simd { reductions } = &mut l.mode {
+                reductions.iter_mut().for_each(|(_, var)| renamed(var));
+            }
         }
+        _ => {}
     });
 }
 

@@ -436,7 +436,7 @@ impl<'u, 's> Lower<'u, 's> {
         super::jump::drop_assignments(&mut body, &unread);
         super::scalars::replace(&mut lower.arrays, ret.is_some(), &mut body);
         lower.name_shapes(&mut body);
-        super::scalars::told_apart(&mut body, &mut |name| lower.fresh(name));
+        super::reused::told_apart(&mut body, &mut |name| lower.fresh(name));
         let (params, described) = lower.flat_signature(result)?;
         lower.check_const(&params, f)?;
         lower.check_two_arrays(&params, f)?;

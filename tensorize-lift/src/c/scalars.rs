@@ -8,10 +8,8 @@
 mod chosen;
 mod going_round;
 mod in_place;
-mod reused;
 
 use super::simd::fold;
-pub(super) use reused::told_apart;
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{
@@ -89,7 +87,7 @@ fn over(arrays: &HashSet<Sym>) -> impl Fn(&Loop, &Sym) -> bool {
     |l, counter| {
         let mut is_over = false;
         each_access(&l.body, &mut |array, index| {
-            is_over |= arrays.contains(array) && mentions(index, counter);
+            is_over |= arrays.contains(array) && index.mentions(counter);
         });
         is_over
     }
@@ -223,7 +221,7 @@ impl<'a> Rounds<'a> {
         // What else says how many rounds there are, and stays as it is.
         let choice = known
             .iter()
-            .find(|(v, _)| *v != var && mentions(&l.cond, v) && !assigns(before, v));
+            .find(|(v, _)| *v != var && l.cond.mentions(v) && !assigns(before, v));
         let mut rounds = Vec::new();
         let size = statements(&l.body);
         loop {
@@ -325,10 +323,6 @@ fn assigns(block: &[Stmt], var: &Sym) -> bool {
 /// Nothing is known of what a statement may assign.
 fn forget(s: &Stmt, known: &mut Known) {
     known.retain(|var, _| !assigns(std::slice::from_ref(s), var));
-}
-
-fn mentions(e: &Expr, var: &Sym) -> bool {
-    matches!(e, Expr::Var(v, _) if v == var) || e.children().into_iter().any(|c| mentions(c, var))
 }
 
 /// Every index with which a local or other array is read or written.

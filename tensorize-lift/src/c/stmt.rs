@@ -146,20 +146,9 @@ impl<'u> Lower<'u, '_> {
                 then: else_block,
                 otherwise: vec![],
             })?,
-            _ => {
-                // Where the program ends, nothing else is done.
-                let ends = matches!(then_block.last(), Some(Stmt::Trap));
-                let (otherwise, behind) = match ends {
-                    true => (vec![], else_block),
-                    false => (else_block, vec![]),
-                };
-                self.emit(Stmt::If {
-                    cond,
-                    then: then_block,
-                    otherwise,
-                })?;
-                behind.into_iter().try_for_each(|s| self.emit(s))?;
-            }
+            _ => only_if(cond, then_block, else_block)
+                .into_iter()
+                .try_for_each(|s| self.emit(s))?,
         }
         Ok((then_falls || else_falls).then(|| leaves(c)))
     }
@@ -380,4 +369,19 @@ impl<'u> Lower<'u, '_> {
 /// Whether a `break` in a case leaves the switch.
 fn breaks(c: Cursor<'_>) -> bool {
     leaves(c).breaks
+}
+
+/// What is done under a condition, and what otherwise: behind the one that ends the program, if it does, since nothing else is done
+/// there.
+pub(crate) fn only_if(cond: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt>) -> Vec<Stmt> {
+    let (otherwise, behind) = match then.last() {
+        Some(Stmt::Trap) => (vec![], otherwise),
+        _ => (otherwise, vec![]),
+    };
+    let choice = Stmt::If {
+        cond,
+        then,
+        otherwise,
+    };
+    std::iter::once(choice).chain(behind).collect()
 }

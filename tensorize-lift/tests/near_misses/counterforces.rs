@@ -101,6 +101,23 @@ const TOLD: &[Case] = &[
             ("a[j] -= x[i]", "size[0] = a[j] -= x[i]"),
         ],
     ),
+    // Where not all get there, or the rounds look at what was told before.
+    (
+        "void f(const int *x, int *a, int n, int m, int *restrict size) { for (int i = 0; i < n; i++) a[i] = 0; if (m < 2) return; for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) a[j] -= x[i] * x[j]; size[0] = n; }",
+        &[
+            ("size[0] = n", "size[0] = 1"),
+            ("a[j] -= x[i]", "a[j] += x[i]"),
+            ("size[0] = n", "size[0] = m"),
+        ],
+    ),
+    (
+        "void f(const int *x, int *a, int n, int *restrict size) { for (int i = 0; i < n; i++) a[i] = 0; for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) a[j] -= x[i] * size[0]; size[0] = n; }",
+        &[
+            ("x[i] * size[0]", "x[i] * n"),
+            ("x[i] * size[0]", "x[0] * size[0]"),
+            ("a[i] = 0;", "a[i] = 0; size[0] = n;"),
+        ],
+    ),
     // What counts the rounds is told after the last one.
     (
         "void f(const int *x, int *a, int n, int *restrict size) { int i, j; for (i = 0; i < n; i++) a[i] = 0; for (i = 0; i < n; i++) for (j = i + 1; j < n; j++) a[j] -= x[i] * x[j]; size[0] = i; }",

@@ -7,7 +7,7 @@
 //! while (i < n) { if (!left) { … } i = i + 1; }
 //! ```
 
-use super::{Pair, both, conjuncts, counter, has_loads, mentions_var, pair, returns};
+use super::{Pair, both, conjuncts, counter, has_loads, pair, returns};
 use crate::loops::modified;
 use crate::rounds::step;
 use tensorize_ir::index::Sym;
@@ -40,7 +40,7 @@ pub(super) fn steady(l: &Loop, after: &[Stmt]) -> Option<Loop> {
         }
         stmt => step_of(stmt)?,
     };
-    let stays = |e: &Expr| !has_loads(e) && changed.keys().all(|v| !mentions_var(e, v));
+    let stays = |e: &Expr| !has_loads(e) && changed.keys().all(|v| !e.mentions(v));
     let is_counter = |e: &Expr| matches!(e, Expr::Var(v, _) if *v == var);
     // `i + 1 < n`
     let is_before = |e: &Expr| match e {
@@ -68,7 +68,7 @@ pub(super) fn steady(l: &Loop, after: &[Stmt]) -> Option<Loop> {
         }
     };
     let (counting, others): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(counts);
-    let asks = |c: &Expr| has_loads(c) || mentions_var(c, &var);
+    let asks = |c: &Expr| has_loads(c) || c.mentions(&var);
     let looked_at = reads(after, &var);
     let is_in_body = modified(body).0.contains_key(&var);
     if counting.len() != 1 || others.iter().any(asks) || looked_at || is_in_body {
@@ -92,7 +92,7 @@ pub(super) fn steady(l: &Loop, after: &[Stmt]) -> Option<Loop> {
         };
         let again = modified(&[&body[..at], &body[at + 1..]].concat()).0;
         alone
-            && !mentions_var(&l.cond, var)
+            && !l.cond.mentions(var)
             && !again.contains_key(var)
             && !reads(&body[at + 1..], var)
             && !reads(after, var)
@@ -118,7 +118,7 @@ pub(super) fn steady(l: &Loop, after: &[Stmt]) -> Option<Loop> {
 fn reads(stmts: &[Stmt], var: &Sym) -> bool {
     let mut found = false;
     visit(stmts, &mut |part| {
-        found |= matches!(part, Visited::Expr(e) if mentions_var(e, var));
+        found |= matches!(part, Visited::Expr(e) if e.mentions(var));
     });
     found
 }

@@ -224,7 +224,7 @@ fn a_round_later(effects: &[Effect], k: &Sym) -> Option<Vec<Effect>> {
 
 /// What a closed form says of places that stay, and what of those that move on with the rounds, each with the writes of a
 /// round. Nothing if all are of one kind.
-pub(super) fn apart(effects: &[Effect], new: &[Effect], k: &Sym) -> Option<[Rounds; 2]> {
+pub(super) fn of_each_kind(effects: &[Effect], new: &[Effect], k: &Sym) -> Option<[Rounds; 2]> {
     let ([stay, move_on], [new_stay, new_move_on]) =
         (chain::parted(effects, k), chain::parted(new, k));
     let both = !stay.is_empty() && !move_on.is_empty();

@@ -1,12 +1,11 @@
 //! Parameters that a kernel changes, as a place in a delay line that is given at the call.
 
-use super::replay::rename;
 use super::stepping;
 use crate::loops::modified;
 use crate::names::Names;
 use std::collections::BTreeMap;
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Function, Loop, Param, Stmt};
+use tensorize_ir::loopir::{Expr, Function, Loop, Param, Stmt, rename_variables};
 use tensorize_ir::scalar::ScalarType;
 
 /// The parameters that a kernel changes, but for the counter of this loop.
@@ -31,7 +30,7 @@ pub(super) fn with_copies(kernel: &Function, params: &[(Sym, ScalarType)]) -> Fu
     let of = |(name, _): &(Sym, ScalarType)| (name.clone(), names.numbered(name));
     let renamed: BTreeMap<Sym, Sym> = params.iter().map(of).collect();
     let mut body = kernel.body.clone();
-    rename(&mut body, &renamed);
+    rename_variables(&mut body, &renamed);
     let begin = params.iter().map(|(name, ty)| Stmt::Assign {
         var: renamed[name].clone(),
         ty: *ty,

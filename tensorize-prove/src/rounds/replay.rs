@@ -8,7 +8,7 @@ use crate::names::Names;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{
-    Expr, Function, Loop, LoopMode, Stmt, Visited, each_expr_mut, each_stmt_mut, visit,
+    Expr, Function, Loop, LoopMode, Stmt, Visited, each_stmt_mut, rename_variables, visit,
 };
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
@@ -111,7 +111,7 @@ impl Replay {
         let (count, earlier) = (Rounds::COUNTER, names.plain("earlier"));
         stmts.push(set(&earlier, count, Expr::int(count, 0)));
         let mut body = self.round.clone();
-        rename(&mut body, &renamed);
+        rename_variables(&mut body, &renamed);
         let one_more = Expr::binary(BinOp::Add, value(&earlier, &count), Expr::int(count, 1));
         body.push(set(&earlier, count, one_more));
         let mut replay = vec![Stmt::Loop(Loop {
@@ -251,24 +251,6 @@ fn slice(stmts: &[Stmt], vars: &BTreeSet<Sym>) -> Vec<Stmt> {
         other => other.clone(),
     };
     stmts.iter().filter(|s| sets(s)).map(one).collect()
-}
-
-/// Calls variables by other names.
-pub(super) fn rename(stmts: &mut [Stmt], names: &BTreeMap<Sym, Sym>) {
-    each_stmt_mut(stmts, &mut |stmt| {
-        if let Stmt::Assign { var, .. } = stmt
-            && let Some(name) = names.get(var)
-        {
-            *var = name.clone();
-        }
-    });
-    each_expr_mut(stmts, &mut |e| {
-        if let Expr::Var(v, _) = e
-            && let Some(name) = names.get(v)
-        {
-            *v = name.clone();
-        }
-    });
 }
 
 /// Gives loops numbers that none of the kernel's have.

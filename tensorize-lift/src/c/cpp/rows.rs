@@ -103,7 +103,7 @@ fn value_after(block: &[Stmt], var: &Sym) -> Option<Expr> {
                 value = match (added(e, var), value) {
                     (Some(by), Some(old)) => Some(offset_op(BinOp::Add, old, by)),
                     (Some(_), None) => return None,
-                    (None, _) if mentions(e, var) => return None,
+                    (None, _) if e.mentions(var) => return None,
                     (None, _) => Some(e.clone()),
                 };
             }
@@ -156,7 +156,7 @@ fn growth(block: &[Stmt], var: &Sym) -> Option<Expr> {
 fn added(e: &Expr, var: &Sym) -> Option<Expr> {
     match e {
         Expr::Binary(BinOp::Add, a, b)
-            if matches!(&**a, Expr::Var(v, _) if v == var) && !mentions(b, var) =>
+            if matches!(&**a, Expr::Var(v, _) if v == var) && !b.mentions(var) =>
         {
             Some((**b).clone())
         }
@@ -181,7 +181,7 @@ fn rounds(before: &[Stmt], l: &Loop) -> Option<Expr> {
     let Expr::Var(var, _) = counter else {
         return None;
     };
-    if !l.test_first || changed.iter().any(|v| mentions(bound, v)) || loads(bound) {
+    if !l.test_first || changed.iter().any(|v| bound.mentions(v)) || loads(bound) {
         return None;
     }
     let step = growth(&l.body, var)?;
@@ -221,7 +221,7 @@ fn before(body: &[Stmt], at: usize, e: Expr) -> Option<Expr> {
         let [Some(definition)] = &found[..] else {
             return None;
         };
-        if mentions(definition, &var) {
+        if definition.mentions(&var) {
             return None;
         }
         e = replaced(e, &var, definition);
@@ -262,10 +262,6 @@ pub(super) fn variables(e: &Expr) -> Vec<Sym> {
     }
 }
 
-fn mentions(e: &Expr, var: &Sym) -> bool {
-    variables(e).contains(var)
-}
-
 pub(super) fn loads(e: &Expr) -> bool {
     matches!(e, Expr::Load { .. }) || e.children().into_iter().any(loads)
 }
@@ -291,15 +287,15 @@ pub(super) fn assigned_in(s: &Stmt) -> HashSet<Sym> {
 
 fn uses(s: &Stmt, var: &Sym) -> bool {
     match s {
-        Stmt::Assign { value, .. } => mentions(value, var),
-        Stmt::Store { index, value, .. } => mentions(index, var) || mentions(value, var),
+        Stmt::Assign { value, .. } => value.mentions(var),
+        Stmt::Store { index, value, .. } => index.mentions(var) || value.mentions(var),
         Stmt::If {
             cond,
             then,
             otherwise,
-        } => mentions(cond, var) || then.iter().chain(otherwise).any(|s| uses(s, var)),
-        Stmt::Loop(l) => mentions(&l.cond, var) || l.body.iter().any(|s| uses(s, var)),
-        Stmt::Return(e) => e.as_ref().is_some_and(|e| mentions(e, var)),
+        } => cond.mentions(var) || then.iter().chain(otherwise).any(|s| uses(s, var)),
+        Stmt::Loop(l) => l.cond.mentions(var) || l.body.iter().any(|s| uses(s, var)),
+        Stmt::Return(e) => e.as_ref().is_some_and(|e| e.mentions(var)),
         Stmt::Trap => false,
     }
 }

@@ -3,7 +3,7 @@
 //! `for (v < 2) { float *p = v == 0 ? q : k; p[i] = …; }` does to one array after the other what it could do to each by
 //! itself. Written out, every round is about one of them.
 
-use super::{Loop, Stmt, Sym, mentions, statements, unrolled};
+use super::{Loop, Stmt, Sym, statements, unrolled};
 use std::collections::{HashMap, HashSet};
 use tensorize_ir::loopir::{self, Expr, Visited};
 use tensorize_ir::scalar::ScalarType;
@@ -37,7 +37,7 @@ fn chooses(l: &Loop, counter: &Sym) -> bool {
     let mut said_by = HashSet::from([counter.clone()]);
     let mut chooses = false;
     loopir::visit(&l.body, &mut |part| {
-        let says = |cond: &Expr| said_by.iter().any(|v| mentions(cond, v));
+        let says = |cond: &Expr| said_by.iter().any(|v| cond.mentions(v));
         match part {
             Visited::Stmt(Stmt::Assign { var, ty, value })
                 if *ty == ScalarType::I1 && says(value) =>

@@ -133,11 +133,7 @@ fn plain_counters(l: &Loop, start: &State, k: &Sym) -> BTreeMap<Sym, Idx> {
 /// Whether a counter that goes on from what stands in memory may leave its type as far as anybody can tell: nothing
 /// bounds it where the loop does not compare it. Then it is an accumulator, whose bits are known.
 fn may_wrap(l: &Loop, wraps: bool, var: &Sym, ty: ScalarType, at: &Idx) -> bool {
-    fn mentions(e: &Expr, var: &Sym) -> bool {
-        matches!(e, Expr::Var(name, _) if name == var)
-            || e.children().into_iter().any(|e| mentions(e, var))
-    }
-    at.has_values() && (wraps || !ty.is_signed()) && !mentions(&l.cond, var)
+    at.has_values() && (wraps || !ty.is_signed()) && !l.cond.mentions(var)
 }
 
 /// Takes out what counts only as long as other integers are far from zero, as a variable that is set where `votes == 0`, or

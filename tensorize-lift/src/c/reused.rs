@@ -1,26 +1,17 @@
 //! Counters that are used for one loop after the other, as in C of old: `int i; for (i = 0; …) …; for (i = 0; …) …`. What such a
 //! variable holds has nothing to do with what it held before it was set anew.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, LoopMode, Stmt, Visited, rename_variables, visit};
+use tensorize_ir::loopir::{Stmt, rename_variables};
 
 /// Gives each loop after another one a counter of its own.
-pub(in super::super) fn told_apart(body: &mut [Stmt], fresh: &mut dyn FnMut(&str) -> Sym) {
-    let mut kept = BTreeSet::new();
-    visit(body, &mut |part| {
-        if let Visited::Stmt(Stmt::Loop(l)) = part
-            && let LoopMode::Simd { reductions } = &l.mode
-        {
-            kept.extend(reductions.iter().map(|(_, v)| v.clone()));
-        }
-    });
+pub(super) fn told_apart(body: &mut [Stmt], fresh: &mut dyn FnMut(&str) -> Sym) {
     let mut set: BTreeMap<Sym, Vec<usize>> = BTreeMap::new();
     for (at, stmt) in body.iter().enumerate() {
         if let Stmt::Assign { var, ty, value } = stmt
             && ty.is_int()
-            && !kept.contains(var)
-            && !mentions(value, var)
+            && !value.mentions(var)
         {
             set.entry(var.clone()).or_default().push(at);
         }
@@ -31,7 +22,7 @@ pub(in super::super) fn told_apart(body: &mut [Stmt], fresh: &mut dyn FnMut(&str
         let counts = |(from, to): &(usize, usize)| {
             body[*from..*to]
                 .iter()
-                .any(|s| matches!(s, Stmt::Loop(l) if mentions(&l.cond, &var)))
+                .any(|s| matches!(s, Stmt::Loop(l) if l.cond.mentions(&var)))
         };
         let later: Vec<_> = all.iter().copied().filter(counts).skip(1).collect();
         for (from, to) in later {
@@ -39,10 +30,4 @@ pub(in super::super) fn told_apart(body: &mut [Stmt], fresh: &mut dyn FnMut(&str
             rename_variables(&mut body[from..to], &names);
         }
     }
-}
-
-fn mentions(e: &Expr, var: &Sym) -> bool {
-    let mut found = false;
-    e.visit(&mut |e| found |= matches!(e, Expr::Var(v, _) if v == var));
-    found
 }
