@@ -86,6 +86,9 @@ impl Settings {
             };
         }
         build.flags(&self.flags);
+        if language == Language::Cpp {
+            build.flags(newer_standard(&self.flags));
+        }
         build
     }
 
@@ -132,6 +135,18 @@ impl Settings {
         Ok(command)
     }
 }
+
+/// The flag that makes C++11 of the C++ before it, in which nobody can write what passes on an exception: programs of that age
+/// mean the same in C++11, and what does not compile as such is an error. Nothing for all that is newer.
+pub fn newer_standard(flags: &[String]) -> Option<&'static str> {
+    let standard = |f: &String| f == "-ansi" || f.starts_with("-std=");
+    match flags.iter().rfind(|f| standard(f))?.as_str() {
+        "-std=gnu++98" | "-std=gnu++03" => Some("-std=gnu++11"),
+        "-std=c++98" | "-std=c++03" | "-ansi" => Some("-std=c++11"),
+        _ => None,
+    }
+}
+
 /// What a compiler is told before the files, also by `CC="gcc -m32"`.
 pub(crate) fn arguments(tool: &cc::Tool) -> Vec<String> {
     let command = tool.to_command();

@@ -14,7 +14,7 @@ mod scan;
 mod side_conditions;
 mod state;
 
-pub use interpret::{Tensor, evaluate, interpret, interpret_at, positions};
+pub use interpret::{TOO_MANY, Tensor, evaluate, interpret, interpret_at, positions};
 pub use rounds::Rounds;
 pub use sampled::{Sampled, Sampling, covered, sample};
 pub use side_conditions::SideCondition;

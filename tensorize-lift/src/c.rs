@@ -44,6 +44,7 @@ mod shrinking;
 mod simd;
 mod source;
 mod statics;
+mod steady;
 mod stmt;
 mod switch;
 mod turns;

@@ -172,7 +172,7 @@ pub(crate) fn may_be_limit(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> bool {
     is_limit(&x) || is_limit(&y)
 }
 
-/// `p >= 0 ? t : f` as a maximum or minimum of index-like values, where it is one.
+/// `p >= 0 ? t : f`, or `p == 0 ? t : f`, as a maximum or minimum of index-like values, where it is one.
 pub(crate) fn larger_or_smaller(
     ctx: &mut Context,
     c: &ElemRef,
@@ -184,6 +184,14 @@ pub(crate) fn larger_or_smaller(
     };
     let (x, y) = (index_like(t)?, index_like(f)?);
     let (p, one) = (p - zero, Idx::constant(1));
+    let at_the_end = match op {
+        CmpOp::Eq => neighbour(ctx, Elem::not(c.clone()), &p, &x, &y),
+        CmpOp::Ne => neighbour(ctx, c.clone(), &p, &y, &x),
+        _ => None,
+    };
+    if let Some(limit) = at_the_end {
+        return Some(Elem::of_idx(t.ty(), limit));
+    }
     let (up, down) = (&x - &y, &y - &x);
     let is_either = |a: &Idx| *op == CmpOp::Ge && (p == *a || p == a - &one);
     let limited = may_be_limit(c, t, f);
@@ -204,6 +212,34 @@ pub(crate) fn larger_or_smaller(
     } else {
         None
     }
+}
+
+/// `k == n - 1 ? k : k + 1` is `min(k + 1, n - 1)` where no `k` is larger, and `k == 0 ? 0 : k - 1` is `max(k - 1, 0)` where
+/// none is negative: where `p` is zero, what is chosen is a constant away from what is chosen elsewhere.
+fn neighbour(
+    ctx: &mut Context,
+    elsewhere: ElemRef,
+    p: &Idx,
+    end: &Idx,
+    other: &Idx,
+) -> Option<Idx> {
+    // Two numbers are answers, and no places.
+    if other.as_constant().is_some() {
+        return None;
+    }
+    // All the same at the end.
+    let ends = [end.clone(), end + p, end - p];
+    let step = ends.iter().find_map(|e| (other - e).as_constant())?;
+    let op = if step > 0 { CmpOp::Le } else { CmpOp::Ge };
+    let mark = ctx.mark();
+    ctx.assume(elsewhere);
+    let limit = ends.iter().find(|e| ctx.proves(op, other, e)).cloned();
+    ctx.forget(mark);
+    let limit = limit.filter(|_| step != 0)?;
+    Some(match op {
+        CmpOp::Le => other.minimum(&limit),
+        _ => other.maximum(&limit),
+    })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tensorize_build::adaptor::{self, Adaptor, Flat, c_type};
+use tensorize_build::compiler::newer_standard;
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::signature::{self, Language};
 use tensorize_lift::c::Signature;
@@ -95,6 +96,9 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
         original.push("-std=c++20".into());
     }
     original.extend(user_flags.iter().cloned());
+    if cpp {
+        original.extend(newer_standard(&user_flags).map(String::from));
+    }
     let mut queue = vec![(main.clone(), source, original)];
     for (i, v) in plan.variants.iter().enumerate() {
         let (path, compiler) = match v.language {

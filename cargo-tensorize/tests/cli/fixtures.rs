@@ -99,6 +99,29 @@ fn fixtures_in_the_cpp_of_2014_are_proven() {
     assert!(proven > 100, "{proven}");
 }
 
+/// What passes on what a kernel throws is written in C++11: C++98 is compiled as that, and runs beside its code.
+#[test]
+fn cpp_from_before_2011_is_run() {
+    let file = "proven/cpp98.cpp";
+    let args = [
+        "lift",
+        "--target",
+        "cpu",
+        "--message-format",
+        "json",
+        file,
+        "--",
+        "-std=c++98",
+    ];
+    let lines = json(&tensorize(&args));
+    let kernels: Vec<_> = lines.iter().filter(|l| l["reason"] == "kernel").collect();
+    assert_eq!(kernels.len(), 3, "{lines:?}");
+    for k in kernels {
+        assert_eq!(k["targets"]["cpu"]["status"], "generated", "{k}");
+        assert!(k["evidence"]["inputs"].as_u64() > Some(0), "{k}");
+    }
+}
+
 #[test]
 fn fixtures_that_are_unsupported_say_what_where_and_how_the_others_go_on() {
     for (file, expect) in expectations("unsupported") {

@@ -150,6 +150,20 @@ fn a_side_without_a_result_is_a_difference() {
 }
 
 #[test]
+fn more_elements_than_can_be_held_say_nothing() {
+    let (f, p) = program(SUM);
+    let spec = both_extents(&f);
+    let runs = |why: &str| {
+        let cases = spec.sample(3, 5, Palette::Tame);
+        let how = Comparison::default();
+        compare(&p, &mut |_| Err(why.into()), &spec, cases, &how)
+    };
+    let tally = runs(&format!("[1099511627776] {}", tensir::TOO_MANY)).unwrap();
+    assert_eq!((tally.compared, tally.skipped), (0, 5));
+    assert!(runs("no idea").is_err());
+}
+
+#[test]
 fn a_tolerance_measures_the_error() {
     let (f, p) = program("f32 f(f32 a) { return a * 3.0; }");
     let other = "f32 f(f32 a) { return a * 3.0001; }";

@@ -26,6 +26,9 @@ pub struct Tensor {
 /// More elements are refused, so that a size that makes no sense does not exhaust memory.
 const MAX_ELEMENTS: usize = 1 << 26;
 
+/// How the error ends where a function has more elements than this interpreter holds. Nothing is known of the function then.
+pub const TOO_MANY: &str = "has more elements than can be tried";
+
 /// Runs a function: what its arrays hold afterwards, and what it returns.
 pub fn interpret(function: &Function, inputs: &Inputs) -> Result<Outputs, String> {
     interpret_at(Tier::Exact, function, inputs)
@@ -45,10 +48,7 @@ pub fn interpret_at(tier: Tier, function: &Function, inputs: &Inputs) -> Result<
         let len = len.ok_or_else(|| format!("how long '{}' is, is not known", state.name))??;
         let len = usize::try_from(len.max(0)).unwrap_or(usize::MAX);
         if len > MAX_ELEMENTS {
-            return Err(format!(
-                "'{}' has more elements than can be tried",
-                state.name
-            ));
+            return Err(format!("'{}' {TOO_MANY}", state.name));
         }
         let zeros = Buffer::zeros(state.elem, len);
         inputs.arrays.insert(state.name.clone(), zeros);
@@ -203,7 +203,7 @@ pub(super) fn concrete_shape(shape: &[Idx], inputs: &Inputs) -> Result<Vec<usize
     }
     let count = extents.iter().try_fold(1i128, |n, e| n.checked_mul(*e));
     if count.is_none_or(|n| n > MAX_ELEMENTS as i128) {
-        return Err(format!("{extents:?} are too many elements"));
+        return Err(format!("{extents:?} {TOO_MANY}"));
     }
     Ok(extents.iter().map(|&e| e as usize).collect())
 }

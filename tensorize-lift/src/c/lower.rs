@@ -434,6 +434,7 @@ impl<'u, 's> Lower<'u, 's> {
         lower.expect_rows(&mut body, f)?;
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
+        super::steady::replace(&mut body);
         super::scalars::replace(&mut lower.arrays, ret.is_some(), &mut body);
         lower.name_shapes(&mut body);
         super::reused::told_apart(&mut body, &mut |name| lower.fresh(name));

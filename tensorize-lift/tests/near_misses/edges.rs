@@ -54,6 +54,21 @@ const EDGES: &[Case] = &[
             ("s[y * w + r]", "s[y * h + r]"),
         ],
     ),
+    // The cell itself at a wall, as equations say it.
+    (
+        "void f(const float *q, float *o, size_t h, size_t w) { for (size_t j = 0; j < h; j++) { const size_t u = j == 0 ? 0 : j - 1, d = j + 1 == h ? j : j + 1; for (size_t i = 0; i < w; i++) o[j * w + i] = q[u * w + i] - q[d * w + i]; } }",
+        &[
+            ("j == 0 ? 0", "j == 1 ? 0"),
+            ("j == 0 ? 0 : j - 1", "j == 0 ? 1 : j - 1"),
+            ("j == 0 ? 0 : j - 1", "j == 0 ? 0 : j"),
+            ("j == 0 ? 0 : j - 1", "j == 0 ? h - 1 : j - 1"),
+            ("j + 1 == h", "j + 2 == h"),
+            ("j + 1 == h", "j + 1 != h"),
+            ("j + 1 == h ? j ", "j + 1 == h ? 0 "),
+            ("j + 1 == h ? j : j + 1", "j + 1 == h ? j : j - 1"),
+            ("j + 1 == h ? j : j + 1", "j + 2 == h ? j : j + 2"),
+        ],
+    ),
     (
         "void f(const float *x, int n, int p, float *y) { for (int i = 0; i < n + 2 * p; i++) { int k = i - p; if (k < 0) k = 0; else if (k >= n) k = n - 1; y[i] = x[k]; } }",
         &[
