@@ -2,15 +2,16 @@
 
 use super::cpp::class::Class;
 use super::ffi::{Constant, Cursor};
-use super::flatten::{is_zero_at_first, taken_apart};
-use super::initializer::{Item, braced, constant_table, initialised, text};
+use super::flatten::{is_reached, is_zero_at_first, parts, taken_apart};
+use super::initializer::{Item, braced, constant_table, first_values, initialised, text};
 use super::lower::{
     Binding, Lower, Result, Target, as_element, const_elements, problem, scalar_type,
 };
-use super::place::Pointer;
+use super::place::{Place, Pointer};
 use super::types::{self, Ty};
 use super::{codes, effects};
 use clang_sys::*;
+use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Len, LocalArray, Loop, LoopMode, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -155,8 +156,7 @@ impl<'u> Lower<'u, '_> {
         });
         let Some(init) = init else { return Ok(()) };
         if !is_zero_at_first(d.ty()) {
-            let message = "a list of structs whose members have first values of their own";
-            return Err(problem(codes::INITIALIZER, message, init));
+            return Err(first_values(init));
         }
         let slots = initialised(init, d.ty())?;
         let zero = Expr::Const(Scalar::zero(elem));
@@ -338,15 +338,7 @@ impl<'u> Lower<'u, '_> {
         match &t {
             Ty::Array(..) | Ty::Class(Class::Array(..)) => {
                 let (elem, lens) = self.array_shape(definition, &t)?;
-                let table = constant_table(init, definition.ty(), elem)?;
-                let array = self.fresh(&name);
-                let len = table.len();
-                self.arrays.push(LocalArray {
-                    name: array.clone(),
-                    elem,
-                    len: Len::Fixed(len),
-                    init: Some(table),
-                });
+                let array = self.constant_array(definition, init, elem)?;
                 let dims = lens
                     .iter()
                     .map(|&l| Expr::int(ScalarType::I64, l.into()))
@@ -365,5 +357,71 @@ impl<'u> Lower<'u, '_> {
             }
         }
         Ok(definition)
+    }
+
+    /// Structs that are constants of the file: one of numbers of one type is the only element of a table.
+    pub fn constant_struct(&mut self, named: Cursor<'u>) -> Result<()> {
+        let t = types::of(named);
+        let (of, lens) = t.flatten();
+        let mixed = match of {
+            Ty::Mixed(ty, bytes) => Some((ty, *bytes)),
+            _ => None,
+        };
+        let Some(d) = named
+            .referenced()
+            .filter(|_| t.is_record() || mixed.is_some())
+        else {
+            return Ok(());
+        };
+        let definition = d.definition().unwrap_or(d);
+        let stays = d.kind() == CXCursor_VarDecl && (d.is_static() || is_reached(d));
+        let Some(init) = definition.initializer().filter(|_| stays) else {
+            return Ok(());
+        };
+        if !const_elements(named.ty().canonical()) || self.bindings.contains_key(&d) {
+            return Ok(());
+        }
+        let start = match (mixed, parts(definition.ty())) {
+            (Some((ty, bytes)), _) => self.mixed_constant(definition, init, ty, bytes),
+            (None, Some((elem, _))) => {
+                self.constant_array(definition, init, elem)
+                    .map(|array| Pointer {
+                        target: Target { array, elem },
+                        offset: super::lower::zero_offset(),
+                        dims: vec![],
+                        view: elem,
+                    })
+            }
+            _ => return Ok(()),
+        };
+        // What is computed for it when the program starts is not known here.
+        let Ok(start) = start else {
+            return Ok(());
+        };
+        let lens: Option<Vec<u64>> = lens.into_iter().collect();
+        for d in [d, definition] {
+            let binding = match (&t, &lens) {
+                (Ty::Array(..), Some(lens)) => {
+                    let dims = lens.iter().map(|&l| Expr::int(ScalarType::I64, l.into()));
+                    Binding::Array(start.target.clone(), dims.collect())
+                }
+                _ => Binding::Alias(Place::Array(start.clone())),
+            };
+            self.bindings.insert(d, binding);
+        }
+        Ok(())
+    }
+
+    /// The numbers of a constant of the file.
+    fn constant_array(&mut self, d: Cursor<'u>, init: Cursor<'u>, elem: ScalarType) -> Result<Sym> {
+        let table = constant_table(init, d.ty(), elem)?;
+        let array = self.fresh(d.spelling());
+        self.arrays.push(LocalArray {
+            name: array.clone(),
+            elem,
+            len: Len::Fixed(table.len()),
+            init: Some(table),
+        });
+        Ok(array)
     }
 }

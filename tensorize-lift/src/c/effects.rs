@@ -519,8 +519,8 @@ fn is_chain<'u>(lower: &Lower<'u, '_>, place: Cursor<'u>, value: &Effects<'u>) -
 }
 
 impl<'u> Lower<'u, '_> {
-    /// Finds the variables of a function that are assigned after their declaration, and those whose
-    /// address is taken.
+    /// Finds the variables of a function that are assigned after their declaration, those whose address is taken, and the
+    /// structs of the file that are constants.
     pub fn scan_variables(&mut self, c: Cursor<'u>) -> Result<()> {
         // Whoever gets there is refused, or is the original.
         if c.kind() == CXCursor_CompoundStmt && gives_up_or_is_refused(&flattened(&[c])) {
@@ -603,6 +603,7 @@ impl<'u> Lower<'u, '_> {
             }
             CXCursor_InitListExpr if self.source.cpp => self.scan_references(c),
             CXCursor_UnexposedDecl => self.scan_apart(c)?,
+            CXCursor_DeclRefExpr => self.constant_struct(c)?,
             _ => {}
         }
         for child in c.children() {

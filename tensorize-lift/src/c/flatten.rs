@@ -28,12 +28,12 @@ mod zeroed;
 
 pub(super) use apart::returns_reference;
 pub(super) use apart::taken_apart;
-pub(super) use captured::may_change;
+pub(super) use captured::{has_mutable, may_change};
 pub(super) use element::{StructArgument, fields, parts, uniform};
 pub(super) use first_value::is_zero_at_first;
 pub(super) use global::is_reached;
 pub(super) use local::{Leaf, is_of_numbers, numbers};
-pub(super) use mixed::mixed;
+pub(super) use mixed::{has_name, mixed};
 pub(super) use object::is_object;
 pub(super) use record::{Part, is_private};
 pub(super) use unused::is_dropped;

@@ -2,7 +2,7 @@
 //! GCC's ranges.
 
 use super::ffi::{Constant, Cursor, Type};
-use super::flatten::parts;
+use super::flatten::{is_zero_at_first, parts};
 use super::lower::{Result, operands, peeled, problem, scalar_type};
 use super::types;
 use super::{Problem, codes, effects};
@@ -38,20 +38,66 @@ pub(super) fn constant_table(
     t: Type<'_>,
     elem: ScalarType,
 ) -> Result<Vec<Scalar>> {
-    let zero = Scalar::zero(elem);
-    let value = |item: Option<Item<'_>>| match item {
-        None => Ok(zero),
-        Some(Item::Character(b)) => Ok(Scalar::int(elem, b.into())),
-        Some(Item::Value(e)) => constant(e, elem),
-        Some(Item::Part(e, which)) => constant_part(e, which, elem),
+    let types = vec![Some(elem); count(t).ok_or_else(|| unsupported(init))?];
+    Ok(constant_numbers(init, t, &types)?
+        .into_iter()
+        .flatten()
+        .collect())
+}
+
+/// The same of numbers of these types; nothing where there is no type.
+pub(super) fn constant_numbers(
+    init: Cursor<'_>,
+    t: Type<'_>,
+    types: &[Option<ScalarType>],
+) -> Result<Vec<Option<Scalar>>> {
+    let items = initialised(init, t)?;
+    if items.iter().any(Option::is_none) && !is_zero_at_first(t) {
+        return Err(first_values(init));
+    }
+    let value = |(item, ty): (Option<Item<'_>>, &Option<ScalarType>)| {
+        let Some(elem) = *ty else {
+            return Ok(None);
+        };
+        Ok(Some(match item {
+            None => Scalar::zero(elem),
+            Some(Item::Character(b)) => Scalar::int(elem, b.into()),
+            Some(Item::Value(e)) => constant(e, elem)?,
+            Some(Item::Part(e, which)) => constant_part(e, which, elem)?,
+        }))
     };
-    initialised(init, t)?.into_iter().map(value).collect()
+    items.into_iter().zip(types).map(value).collect()
+}
+
+/// How many numbers and pointers there are in an array or a struct.
+fn count(t: Type<'_>) -> Option<usize> {
+    if let Some((_, n)) = parts(t) {
+        return usize::try_from(n).ok();
+    }
+    let t = t.canonical();
+    match t.kind() {
+        CXType_ConstantArray => {
+            let len = usize::try_from(t.array_size()?).ok()?;
+            count(t.array_element())?.checked_mul(len)
+        }
+        CXType_Record => {
+            let counts = t.fields().into_iter().map(|f| count(f.ty()));
+            counts.sum()
+        }
+        CXType_Pointer => Some(1),
+        _ => None,
+    }
+}
+
+/// A list says nothing of members that have first values of their own.
+pub(super) fn first_values(list: Cursor<'_>) -> Problem {
+    let message = "a list of structs whose members have first values of their own";
+    problem(codes::INITIALIZER, message, list)
 }
 
 /// What an initialiser says of each number of an array or a struct of numbers, in their order.
 pub(super) fn initialised<'u>(init: Cursor<'u>, t: Type<'u>) -> Result<Vec<Option<Item<'u>>>> {
-    let count = parts(t).ok_or_else(|| unsupported(init))?.1;
-    let mut items = vec![None; count as usize];
+    let mut items = vec![None; count(t).ok_or_else(|| unsupported(init))?];
     Fill { items: &mut items }.object(init, t, 0)?;
     Ok(items)
 }
@@ -124,11 +170,7 @@ enum Inner<'u> {
 impl<'u> Inner<'u> {
     fn of(t: Type<'u>, at: Cursor<'u>) -> Result<Option<Inner<'u>>> {
         let t = t.canonical();
-        let count = |t| {
-            parts(t)
-                .map(|p| p.1 as usize)
-                .ok_or_else(|| unsupported(at))
-        };
+        let count = |t| count(t).ok_or_else(|| unsupported(at));
         Ok(match t.kind() {
             CXType_ConstantArray => {
                 let element = t.array_element();
@@ -170,7 +212,7 @@ struct Fill<'u, 'a> {
 impl<'u> Fill<'u, '_> {
     /// All of an object, by an initialiser of its own. What has been said of it before does not count.
     fn object(&mut self, init: Cursor<'u>, t: Type<'u>, start: usize) -> Result<()> {
-        let count = parts(t).ok_or_else(|| unsupported(init))?.1 as usize;
+        let count = count(t).ok_or_else(|| unsupported(init))?;
         let inner = Inner::of(t, init)?;
         if let (Some(Inner::Elements(_, 1, len)), Some(text)) = (&inner, text(string_in(init))) {
             // Of `char t[3] = "abc"`, the zero at the end has no place.
@@ -223,7 +265,7 @@ impl<'u> Fill<'u, '_> {
             Some(deeper) if !whole => Ok(from + self.next(item, &deeper, at - from, start + from)?),
             _ => {
                 self.object(item, t, start + from)?;
-                Ok(from + parts(t).ok_or_else(|| unsupported(item))?.1 as usize)
+                Ok(from + count(t).ok_or_else(|| unsupported(item))?)
             }
         }
     }
@@ -237,7 +279,7 @@ impl<'u> Fill<'u, '_> {
     ) -> Result<usize> {
         let Some((first, rest)) = path.split_first() else {
             self.object(value, t, start)?;
-            return Ok(start + parts(t).ok_or_else(|| unsupported(value))?.1 as usize);
+            return Ok(start + count(t).ok_or_else(|| unsupported(value))?);
         };
         match (first, Inner::of(t, value)?) {
             (&Designator::Elements(first, last), Some(Inner::Elements(element, size, len)))

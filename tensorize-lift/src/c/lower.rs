@@ -596,16 +596,15 @@ impl<'u, 's> Lower<'u, 's> {
     }
 }
 
-/// Whether the elements below all array layers are `const`.
-pub(super) fn const_elements(mut t: super::ffi::Type<'_>) -> bool {
+/// Whether the elements below all array layers are `const`, with all that is in them.
+pub(super) fn const_elements(t: super::ffi::Type<'_>) -> bool {
+    let (mut element, mut is_const) = (t, t.is_const());
     while matches!(
-        t.kind(),
+        element.kind(),
         CXType_ConstantArray | CXType_VariableArray | CXType_IncompleteArray
     ) {
-        if t.is_const() {
-            return true;
-        }
-        t = t.array_element();
+        element = element.array_element();
+        is_const |= element.is_const();
     }
-    t.is_const()
+    is_const && !super::flatten::has_mutable(element)
 }

@@ -2,6 +2,7 @@
 
 use super::super::codes;
 use super::super::ffi::Cursor;
+use super::super::flatten::has_name;
 use super::super::lower::{Binding, Lower, Result, const_elements, problem};
 use super::super::types::Ty;
 use super::class::Class;
@@ -26,6 +27,9 @@ impl<'u> Lower<'u, '_> {
         let Ty::Mixed(ty, bytes) = *element else {
             return Ok(None);
         };
+        if !has_name(&ty) {
+            return Ok(None);
+        }
         if holder == Holder::Vector && (!by_reference || self.cpp.grown.contains(&p)) {
             let message = format!("'{name}' is a vector of structs that is copied or grows");
             let mut problem = problem(codes::RECORD, message, p);

@@ -131,6 +131,7 @@ api! {
         fn clang_getTokenSpelling(CXTranslationUnit, CXToken) -> CXString;
         fn clang_getTokenLocation(CXTranslationUnit, CXToken) -> CXSourceLocation;
         fn clang_disposeTokens(CXTranslationUnit, *mut CXToken, c_uint);
+        fn clang_CXXField_isMutable(CXCursor) -> c_uint;
         fn clang_Cursor_isBitField(CXCursor) -> c_uint;
         fn clang_getCursorSemanticParent(CXCursor) -> CXCursor;
         fn clang_Cursor_getMangling(CXCursor) -> CXString;

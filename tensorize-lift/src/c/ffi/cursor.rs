@@ -149,6 +149,12 @@ impl<'u> Cursor<'u> {
         unsafe { (api().clang_isCursorDefinition)(self.raw) != 0 }
     }
 
+    /// Whether this is a field that also changes where its object is const.
+    pub fn is_mutable(&self) -> bool {
+        unsafe { (api().clang_CXXField_isMutable)(self.raw) != 0 }
+    }
+
+    /// Whether this is a field of so many bits.
     pub fn is_bit_field(&self) -> bool {
         // libclang looks into anything else as if it were a field.
         self.kind() == CXCursor_FieldDecl

@@ -4,6 +4,7 @@ use super::{Path, local};
 use crate::c::codes;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, problem};
+use clang_sys::CXType_ConstantArray;
 
 impl<'u> Lower<'u, '_> {
     /// Whether a variable stands for a struct.
@@ -37,15 +38,18 @@ impl<'u> Lower<'u, '_> {
     }
 }
 
-/// Whether a struct has a member that also changes where it is const.
-fn has_mutable(t: Type<'_>) -> bool {
-    let Some(declaration) = super::struct_declaration(t) else {
-        return false;
-    };
-    super::element::members(declaration).into_iter().any(|f| {
-        let tokens = f.tokens();
-        tokens.iter().any(|(_, text, _)| text == "mutable") || has_mutable(f.ty())
-    })
+/// Whether a struct, or an array of such, has a member that also changes where it is const.
+pub(in crate::c) fn has_mutable(t: Type<'_>) -> bool {
+    let mut t = t.canonical();
+    while t.kind() == CXType_ConstantArray {
+        t = t.array_element().canonical();
+    }
+    let declaration = super::struct_declaration(t);
+    let mut members = declaration
+        .map(super::element::members)
+        .into_iter()
+        .flatten();
+    members.any(|f| f.is_mutable() || has_mutable(f.ty()))
 }
 
 /// Why a lambda is refused.

@@ -29,7 +29,12 @@ impl<'u> Lower<'u, '_> {
             return refuse("is another variable in every thread");
         }
         let spelled = d.definition().unwrap_or(d).ty();
-        if const_elements(spelled.canonical()) {
+        let referred = spelled.canonical();
+        let referred = match referred.kind() {
+            CXType_LValueReference | CXType_RValueReference => referred.pointee(),
+            _ => referred,
+        };
+        if const_elements(referred) {
             return refuse("is constant, and its value is not in this file");
         }
         let is_pointer = matches!(types::read(spelled), Ty::Pointer(_));

@@ -9,15 +9,16 @@ use super::element::{fields, parts, uniform};
 use super::{bare, element, is_private, local, struct_declaration};
 use crate::c::codes;
 use crate::c::ffi::{Cursor, Type};
+use crate::c::initializer::constant_numbers;
 use crate::c::lower::{Lower, Result, Target, const_elements, offset_op, problem, zero_offset};
 use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
 use std::collections::BTreeSet;
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Param};
+use tensorize_ir::loopir::{Expr, Len, LocalArray, Param};
 use tensorize_ir::op::BinOp;
-use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::signature::{Holder, Members, Shape};
 
 /// An array of structs.
@@ -29,6 +30,8 @@ pub(super) struct Mixed {
     /// Whether they may not be written through this.
     is_const: bool,
     members: Vec<Numbers>,
+    /// Of a constant of the file: how many structs there are, and each number with the bytes before it.
+    constant: Option<(u64, Vec<(Scalar, u64)>)>,
 }
 
 /// The members of one type.
@@ -44,10 +47,38 @@ pub(in crate::c) fn mixed(t: Type<'_>) -> Option<Ty> {
     let (ty, bytes) = (bare(t), t.size()?);
     let declaration = struct_declaration(t)?;
     let members = fields(declaration)?;
-    // Code at the end of the file has to name it.
-    let named = !ty.contains('(') && !is_private(declaration) && !members.is_empty();
-    let known = named && members.iter().all(|f| is_known(f.ty()));
+    let known = !is_private(declaration) && !members.is_empty();
+    let known = known && members.iter().all(|f| is_known(f.ty()));
     known.then_some(Ty::Mixed(ty, bytes))
+}
+
+/// Whether code at the end of the file can name the type of such structs, which what is given to a kernel needs.
+pub(in crate::c) fn has_name(ty: &str) -> bool {
+    !ty.contains('(')
+}
+
+/// The numbers in a struct, or in an array of such, in their order, with the bytes before each; nothing in the place of a
+/// pointer.
+fn numbers_at(t: Type<'_>, before: u64, out: &mut Vec<(Option<ScalarType>, u64)>) -> Option<()> {
+    let t = t.canonical();
+    match t.kind() {
+        CXType_ConstantArray => {
+            let element = t.array_element();
+            let bytes = element.size()?;
+            (0..t.array_size()?).try_for_each(|i| numbers_at(element, before + i * bytes, out))
+        }
+        CXType_Record => fields(struct_declaration(t)?)?
+            .into_iter()
+            .try_for_each(|f| numbers_at(f.ty(), before + f.offset_in_struct()?, out)),
+        CXType_Pointer => {
+            out.push((None, before));
+            Some(())
+        }
+        _ => {
+            out.push((Some(types::read(t).as_scalar()?), before));
+            Some(())
+        }
+    }
 }
 
 fn is_known(t: Type<'_>) -> bool {
@@ -95,6 +126,7 @@ impl<'u> Lower<'u, '_> {
             bytes,
             is_const,
             members: vec![],
+            constant: None,
         };
         self.flat.mixed.insert(array.clone(), known);
         let shape = Shape::Records {
@@ -108,15 +140,60 @@ impl<'u> Lower<'u, '_> {
             }],
             size,
         };
-        // Nothing is a number of that type.
-        let elem = ScalarType::I1;
-        let start = Pointer {
-            target: Target { array, elem },
-            offset: zero_offset(),
-            dims: vec![Expr::int(ScalarType::I64, 1)],
-            view: elem,
+        (first_struct(array), shape)
+    }
+
+    /// A struct that is a constant of the file, or an array of such.
+    pub fn mixed_constant(
+        &mut self,
+        d: Cursor<'u>,
+        init: Cursor<'u>,
+        ty: &str,
+        bytes: u64,
+    ) -> Result<Pointer> {
+        let unsupported = || {
+            problem(
+                codes::INITIALIZER,
+                "this initialiser is not supported",
+                init,
+            )
         };
-        (start, shape)
+        let mut places = Vec::new();
+        numbers_at(d.ty(), 0, &mut places).ok_or_else(unsupported)?;
+        let types: Vec<_> = places.iter().map(|(ty, _)| *ty).collect();
+        let values = constant_numbers(init, d.ty(), &types)?;
+        let placed = values.into_iter().zip(places);
+        let numbers = placed.filter_map(|(v, (_, at))| Some((v?, at))).collect();
+        let count = d.ty().size().ok_or_else(unsupported)? / bytes;
+        let array = self.flat_name(&d.spelling());
+        let known = Mixed {
+            ty: ty.into(),
+            bytes,
+            is_const: true,
+            members: vec![],
+            constant: Some((count, numbers)),
+        };
+        self.flat.mixed.insert(array.clone(), known);
+        Ok(first_struct(array))
+    }
+
+    /// The numbers of one type of such a constant, where they lie in its memory.
+    fn constant_members(&mut self, of: &Sym, array: Sym, elem: ScalarType) {
+        let known = self.mixed_at(of);
+        let Some((count, numbers)) = &known.constant else {
+            return;
+        };
+        let width = elem.bytes() as u64;
+        let mut table = vec![Scalar::zero(elem); (count * known.bytes / width) as usize];
+        for (value, at) in numbers.iter().filter(|(v, _)| v.ty == elem) {
+            table[(at / width) as usize] = *value;
+        }
+        self.arrays.push(LocalArray {
+            name: array,
+            elem,
+            len: Len::Fixed(table.len()),
+            init: Some(table),
+        });
     }
 
     /// A parameter that points to an array of structs.
@@ -132,6 +209,9 @@ impl<'u> Lower<'u, '_> {
         let Some(Ty::Mixed(ty, bytes)) = to else {
             return Ok(false);
         };
+        if !has_name(&ty) {
+            return Ok(false);
+        }
         let code = self.frames[0].function;
         // What was declared as an array is one.
         let spelled = p.ty().canonical();
@@ -188,6 +268,7 @@ impl<'u> Lower<'u, '_> {
             Some(place) => place,
             None => {
                 let array = self.flat_name(&format!("{}_{elem}", of.target.array));
+                self.constant_members(&of.target.array, array.clone(), elem);
                 let members = &mut self.mixed_at(&of.target.array).members;
                 members.push(Numbers {
                     array,
@@ -295,6 +376,18 @@ impl<'u> Lower<'u, '_> {
             members: out,
             size,
         }
+    }
+}
+
+/// The first struct of such an array.
+fn first_struct(array: Sym) -> Pointer {
+    // Nothing is a number of that type.
+    let elem = ScalarType::I1;
+    Pointer {
+        target: Target { array, elem },
+        offset: zero_offset(),
+        dims: vec![Expr::int(ScalarType::I64, 1)],
+        view: elem,
     }
 }
 

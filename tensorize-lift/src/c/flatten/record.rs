@@ -2,6 +2,7 @@
 
 use super::element::{called, class_of};
 use super::global::is_reached;
+use super::mixed::has_name;
 use super::tables::{RowTable, row_table};
 use super::void_member::is_void;
 use super::{Node, Owner, Path, array_param, bare, named, struct_type};
@@ -390,7 +391,9 @@ impl<'u> Lower<'u, '_> {
                     let (target, dims, (shape, params)) = self.rows(part.name, &table);
                     return Ok((pointer_to(target, dims), Node::Leaf(shape, params)));
                 }
-                if let Ty::Mixed(name, bytes) = &**to {
+                if let Ty::Mixed(name, bytes) = &**to
+                    && has_name(name)
+                {
                     let holder = (Holder::Pointer, None);
                     let is_const = const_elements(part.spelled.canonical().pointee());
                     let (start, shape) =
