@@ -434,11 +434,11 @@ impl<'u, 's> Lower<'u, 's> {
         lower.expect_rows(&mut body, f)?;
         let unread: HashSet<Sym> = lower.flags.difference(&lower.read_flags).cloned().collect();
         super::jump::drop_assignments(&mut body, &unread);
-        super::steady::replace(&mut body);
         super::scalars::replace(&mut lower.arrays, ret.is_some(), &mut body);
         lower.name_shapes(&mut body);
         super::reused::told_apart(&mut body, &mut |name| lower.fresh(name));
         let (params, described) = lower.flat_signature(result)?;
+        super::steady::replace(&mut body, &params);
         lower.check_const(&params, f)?;
         lower.check_two_arrays(&params, f)?;
         let mut function = Function {

@@ -5,13 +5,15 @@ use super::expr::{negation, select};
 use super::jump::drop_assignments;
 use std::collections::{BTreeMap, HashSet};
 use tensorize_ir::index::Sym;
-use tensorize_ir::loopir::{Expr, Stmt, Visited, each_expr_mut, visit};
+use tensorize_ir::loopir::{Expr, Param, Stmt, Visited, each_expr_mut, visit};
 use tensorize_ir::scalar::Scalar;
 
 /// Puts parameters in the place of the variables that are set in loops or branches to nothing else.
-pub(super) fn replace(body: &mut Vec<Stmt>) {
+pub(super) fn replace(body: &mut Vec<Stmt>, params: &[Param]) {
     let mut values = values(body);
-    values.retain(|var, _| is_set_within(body, var, false));
+    // One that is set holds something else before.
+    let is_param = |var: &Sym| params.iter().any(|p| p.name() == var);
+    values.retain(|var, _| !is_param(var) && is_set_within(body, var, false));
     each_expr_mut(body, &mut |e| {
         if let Expr::Var(v, _) = e
             && let Some(value) = values.get(v)
@@ -163,7 +165,7 @@ mod tests {
 
     fn replaced(text: &str) -> String {
         let mut f: Function = text.parse().unwrap();
-        super::replace(&mut f.body);
+        super::replace(&mut f.body, &f.params);
         f.validate().unwrap();
         f.to_string()
     }
@@ -190,6 +192,8 @@ mod tests {
             "void f(i32 n, i32 m, i32 *x) { i32 i = 0; i32 s = n; while (i < s) { x[i] = s; i = i + 1; s = m; } }",
             "void f(i32 n, i32 *x) { i32 i = 0; i32 s = n; while (i < s) { x[i] = s; i = i + 1; n = n - 1; s = n; } }",
             "void f(i32 n, i32 *x) { i32 s = n; x[0] = s; }",
+            "void f(i32 n, i32 m, i32 *x) { if (m > n) { m = n; } x[0] = m; }",
+            "void f(i32 n, i32 m, i32 *x) { i32 i = 0; while (i < m) { m = n; i = i + 1; } x[0] = m; }",
         ] {
             let same: Function = text.parse().unwrap();
             assert_eq!(replaced(text), same.to_string());
