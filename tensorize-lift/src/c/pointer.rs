@@ -338,6 +338,8 @@ impl<'u> Lower<'u, '_> {
             {
                 Ok(p)
             }
+            // An iterator that only reads, of one that leads to the same.
+            _ if types::of(inner) == types::of(c) => Ok(p),
             _ => Err(problem(
                 codes::POINTER_CAST,
                 "this pointer cast is not supported",

@@ -194,6 +194,30 @@ const CONTAINERS: &[Case] = &[
 ];
 
 const CLASSES: &[Case] = &[
+    // Views that a method gives.
+    (
+        "struct Rows { std::span<float> d; std::size_t n, m; std::span<float> row(std::size_t r) const { return d.subspan(r * m, m); } };
+         void f(Rows a, std::span<const float> b) { for (std::size_t r = 0; r < a.n; ++r) { auto row = a.row(r); for (std::size_t c = 0; c < a.m; ++c) row[c] *= b[c]; } }",
+        &[
+            ("r * m, m", "r * n, m"),
+            ("r * m, m", "r * m + 1, m"),
+            ("a.row(r)", "a.row(0)"),
+            ("c < a.m", "c < a.n"),
+            ("*= b[c]", "+= b[c]"),
+            ("b[c]", "b[r]"),
+        ],
+    ),
+    // A constant of a class.
+    (
+        "struct M { double v[2][2]; double operator()(int r, int c) const { return v[r][c]; } }; constexpr M k = {{{1, 2}, {3, 4}}};
+         void f(const double *x, double *y, int n) { for (int i = 0; i < n; i++) y[i] = k(0, 1) * x[i] + k(1, 0); }",
+        &[
+            ("k(0, 1)", "k(1, 0)"),
+            ("k(0, 1)", "k(1, 1)"),
+            ("v[r][c]", "v[c][r]"),
+            ("{3, 4}", "{4}"),
+        ],
+    ),
     // Function objects without members.
     (
         "struct L { int operator()(int a, int b) const { return a < b ? b : a; } }; template <class Op> static void g(const int *x, int *o, int n, Op op) { for (int i = 0; i < n; i++) o[i] = op(x[i], x[i + 1]); } void f(const int *x, int *o, int n) { g(x, o, n, L()); }",

@@ -505,6 +505,9 @@ impl<'u> Lower<'u, '_> {
         if let Some(place) = self.returned_place(c)? {
             return self.row_of(place).ok_or_else(unsupported);
         }
+        if let Some(view) = self.returned_view(c)? {
+            return Ok(view);
+        }
         let call = Call::of(c).ok_or_else(unsupported)?;
         let part = |seq: Seq, from: Expr, len: Expr| Seq {
             start: seq.start.moved(from),

@@ -1,6 +1,6 @@
 //! Functions that do nothing but return a reference to an element, as views and images of the file's own have them:
 //! `T &operator()(int x, int y) { return data[y * stride + x]; }`. Their calls name a place. So do those that return a
-//! pointer into an array: `T *row(int y) { return data + y * stride; }`.
+//! pointer into an array, or a view of some of its elements: `T *row(int y) { return data + y * stride; }`.
 
 use super::super::call;
 use super::super::ffi::Cursor;
@@ -8,9 +8,10 @@ use super::super::lower::{Frame, Lower, Result, operands, peeled};
 use super::super::operator::{self, Unary};
 use super::super::place::{Place, Pointer};
 use super::super::types::{self, Ty};
-use super::class::in_std;
+use super::class::{Class, in_std};
 use super::effect::{Effect, effect_of};
 use super::method;
+use super::seq::Seq;
 use clang_sys::*;
 
 /// Such functions within such functions.
@@ -73,6 +74,13 @@ fn returned_pointer<'u>(call: Cursor<'u>, depth: usize) -> Option<(Cursor<'u>, C
     returned(call, depth)
 }
 
+/// The function, and the view of elements that it returns.
+fn returned_view<'u>(call: Cursor<'u>, depth: usize) -> Option<(Cursor<'u>, Cursor<'u>)> {
+    let result = types::read(call.referenced()?.ty().result());
+    matches!(result, Ty::Class(Class::Span(..) | Class::TextView(_))).then_some(())?;
+    returned(call, depth)
+}
+
 /// Whether a type is one of the library whose elements lie side by side.
 fn is_object(t: &Ty) -> bool {
     matches!(t, Ty::Class(class) if class.is_sequence())
@@ -84,6 +92,7 @@ fn changes_nothing(c: Cursor<'_>, depth: usize) -> bool {
             effect_of(c).1 == Effect::Reads && c.referenced().is_some_and(in_std)
                 || returned_element(c, depth + 1).is_some()
                 || returned_pointer(c, depth + 1).is_some()
+                || returned_view(c, depth + 1).is_some()
         }
         CXCursor_CompoundAssignOperator | CXCursor_LambdaExpr => false,
         CXCursor_BinaryOperator => {
@@ -115,6 +124,15 @@ impl<'u> Lower<'u, '_> {
         };
         let pointer = |s: &mut Self| s.pointer(value).and_then(|p| s.settled_pointer(p));
         self.within(c, definition, pointer).map(Some)
+    }
+
+    /// The elements that a call of a function gives a view of which does nothing else; `None` if it is another call.
+    pub fn returned_view(&mut self, c: Cursor<'u>) -> Result<Option<Seq>> {
+        let Some((definition, value)) = returned_view(c, 0) else {
+            return Ok(None);
+        };
+        let view = |s: &mut Self| s.seq(value).and_then(|v| s.settled_seq(v));
+        self.within(c, definition, view).map(Some)
     }
 
     /// Evaluates what a function returns, for this call of it.

@@ -498,10 +498,10 @@ fn is_second_of_union<'u>(
     declaration.kind() == CXCursor_UnionDecl && used.iter().any(|(f, _)| *f != field)
 }
 
-/// Whether a member is a pointer, or an array of pointers.
+/// Whether a member is a pointer, an array of pointers, or a view: what these lead to is no copy.
 fn holds_pointers(t: &Ty) -> bool {
     match t {
-        Ty::Pointer(_) => true,
+        Ty::Pointer(_) | Ty::Class(Class::Span(..)) => true,
         Ty::Array(inner, _) => matches!(**inner, Ty::Pointer(_)),
         _ => false,
     }
