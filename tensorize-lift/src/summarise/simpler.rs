@@ -4,7 +4,7 @@
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx, Sym};
-use tensorize_ir::loopir::Param;
+use tensorize_ir::loopir::{Function, Param, Stmt, Visited, visit};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
 use tensorize_prove::canon;
@@ -72,15 +72,23 @@ enum Nothing {
     Said,
 }
 
-/// What is zero wherever the condition holds.
+/// No more than these are few: a filter's taps, a stencil's width.
+const FEW: i128 = 64;
+
+/// What is zero wherever the condition holds, or so small that the usual call has more of it.
 fn is_nothing(exec: &Executor, condition: &ElemRef) -> Option<Nothing> {
     let condition = canon::elem(condition);
     let Elem::IndexCompare(op, p, _) = &*condition else {
         return None;
     };
-    // `n < 2`, as before a loop over `n - 1`: one element is no more than none.
-    let one = (p.terms()).any(|(factors, c)| factors.is_empty() && c == 1) && *op == CmpOp::Ge;
-    let p = p - &Idx::constant(i128::from(one));
+    let constant = p.terms().find(|(factors, _)| factors.is_empty());
+    let few = constant.map_or(0, |(_, c)| c);
+    let few = if *op == CmpOp::Ge && (1..=FEW).contains(&few) {
+        few
+    } else {
+        0
+    };
+    let p = p - &Idx::constant(few);
     let mut terms = p.terms();
     let (factors, c) = terms.next().filter(|_| terms.next().is_none())?;
     // `n <= 0` is asked of no mode.
@@ -101,5 +109,19 @@ fn is_nothing(exec: &Executor, condition: &ElemRef) -> Option<Nothing> {
     };
     let all: Vec<Nothing> = factors.iter().map(what).collect::<Option<_>>()?;
     let weakest = all.iter().find(|n| **n == Nothing::Said);
-    weakest.or(all.first()).copied()
+    // `n < 2`, as before a loop over `n - 1`: one element is no more than none. As few rounds are no more, others may be modes.
+    let bounds_a_loop = |atom: &Atom| matches!(atom, Atom::Sym(s) if counts_to(exec.kernel, s));
+    match few > 1 && !factors.iter().all(bounds_a_loop) {
+        true => Some(Nothing::Said),
+        false => weakest.or(all.first()).copied(),
+    }
+}
+
+/// Whether a loop's condition asks for the size.
+fn counts_to(kernel: &Function, size: &Sym) -> bool {
+    let mut asks = false;
+    visit(&kernel.body, &mut |v| {
+        asks |= matches!(v, Visited::Stmt(Stmt::Loop(l)) if l.cond.mentions(size));
+    });
+    asks
 }
