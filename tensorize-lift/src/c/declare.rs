@@ -378,7 +378,9 @@ impl<'u> Lower<'u, '_> {
         let Some(init) = definition.initializer().filter(|_| stays) else {
             return Ok(());
         };
-        if !const_elements(named.ty().canonical()) || self.bindings.contains_key(&d) {
+        let too_large = definition.ty().size().is_none_or(|bytes| bytes > MAX_ARRAY);
+        let constant = const_elements(named.ty().canonical()) && !too_large;
+        if !constant || self.bindings.contains_key(&d) {
             return Ok(());
         }
         let start = match (mixed, parts(definition.ty())) {
