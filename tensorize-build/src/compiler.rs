@@ -64,11 +64,6 @@ impl Settings {
     }
 
     fn applied(&self, mut build: cc::Build, language: Language) -> cc::Build {
-        let standard = self.flags.iter().any(|f| f.starts_with("-std="));
-        if language == Language::Cpp && !standard {
-            // What the front end reads it as.
-            build.std("c++20");
-        }
         // A level below 2 would make the comparison with generated code unfair.
         let release = in_build_script() && env::var("OPT_LEVEL").is_ok_and(|l| l == "3");
         build.opt_level(if release { 3 } else { 2 });
@@ -87,7 +82,7 @@ impl Settings {
         }
         build.flags(&self.flags);
         if language == Language::Cpp {
-            build.flags(newer_standard(&self.flags));
+            build.flags(standard_besides(&self.flags));
         }
         build
     }
@@ -136,13 +131,17 @@ impl Settings {
     }
 }
 
-/// The flag that makes C++11 of the C++ before it, in which nobody can write what passes on an exception: programs of that age
-/// mean the same in C++11, and what does not compile as such is an error. Nothing for all that is newer.
-pub fn newer_standard(flags: &[String]) -> Option<&'static str> {
-    let standard = |f: &String| f == "-ansi" || f.starts_with("-std=");
-    match flags.iter().rfind(|f| standard(f))?.as_str() {
-        "-std=gnu++98" | "-std=gnu++03" => Some("-std=gnu++11"),
-        "-std=c++98" | "-std=c++03" | "-ansi" => Some("-std=c++11"),
+/// What C++ with these flags is compiled as besides, behind them: what the front end reads it as, if they name no standard;
+/// C++11, if they name an older one, in which nobody can write what passes on an exception. Programs of that age mean the same
+/// in C++11, and what does not compile as such is an error.
+pub fn standard_besides(flags: &[String]) -> Option<&'static str> {
+    let named = |f: &String| f == "-ansi" || f.trim_start_matches('-').starts_with("std=");
+    let Some(standard) = flags.iter().rfind(|f| named(f)) else {
+        return Some("-std=c++20");
+    };
+    match standard.trim_start_matches('-') {
+        "std=gnu++98" | "std=gnu++03" => Some("-std=gnu++11"),
+        "std=c++98" | "std=c++03" | "ansi" => Some("-std=c++11"),
         _ => None,
     }
 }
@@ -159,4 +158,42 @@ pub fn in_build_script() -> bool {
     ["OUT_DIR", "TARGET"]
         .iter()
         .all(|v| env::var_os(v).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn besides(flags: &[&str]) -> Option<&'static str> {
+        let flags: Vec<String> = flags.iter().map(|f| f.to_string()).collect();
+        standard_besides(&flags)
+    }
+
+    #[test]
+    fn the_standard_that_cpp_is_compiled_as() {
+        assert_eq!(besides(&["-O2", "-DN=1"]), Some("-std=c++20"));
+        assert_eq!(besides(&["-std=c++98"]), Some("-std=c++11"));
+        assert_eq!(besides(&["-std=gnu++03", "-O2"]), Some("-std=gnu++11"));
+        assert_eq!(besides(&["--std=c++98"]), Some("-std=c++11"));
+        assert_eq!(besides(&["-ansi"]), Some("-std=c++11"));
+        // The last one counts.
+        assert_eq!(besides(&["-std=c++98", "-std=c++14"]), None);
+        assert_eq!(besides(&["-std=c++17"]), None);
+    }
+
+    #[test]
+    fn a_build_names_it_behind_the_users_flags() {
+        let settings = Settings {
+            flags: vec!["-std=c++98".into()],
+            ..Settings::default()
+        };
+        let standards = |language| {
+            let build = settings.cc(language);
+            let mut args = arguments(&build.get_compiler());
+            args.retain(|a| a.starts_with("-std="));
+            args
+        };
+        assert_eq!(standards(Language::Cpp), ["-std=c++98", "-std=c++11"]);
+        assert_eq!(standards(Language::C), ["-std=c++98"]);
+    }
 }

@@ -269,6 +269,24 @@ mod tests {
         }
     }
 
+    /// One of the rounds of a loop over `n`.
+    struct Round {
+        k: i128,
+        n: i128,
+    }
+
+    impl Env for Round {
+        fn sym(&self, name: &Sym) -> Option<i128> {
+            Some(if &**name == "k" { self.k } else { self.n })
+        }
+        fn param(&self, _: &Sym) -> Option<Scalar> {
+            None
+        }
+        fn read(&mut self, _: &Sym, _: i128) -> Option<Scalar> {
+            None
+        }
+    }
+
     fn x() -> ElemRef {
         Elem::read("x", TY, Idx::default())
     }
@@ -373,6 +391,63 @@ mod tests {
         assert_eq!(range(&mut ctx, &x(), &[], &path[..1]), None);
         assert_eq!(range(&mut ctx, &x(), &[], &path[1..]), None);
         assert!(ctx.guards().is_empty());
+    }
+
+    /// Where a choice is said to be a limit, it is that number in each round that there is.
+    #[test]
+    fn choices_that_are_limits() {
+        let (k, n) = (Idx::sym(Sym::from("k")), Idx::sym(Sym::from("n")));
+        let at = |i: &Idx, by: i128| i + &Idx::constant(by);
+        let zero = Idx::default();
+        let compared = [
+            k.clone(),
+            at(&k, -1),
+            at(&(&n - &k), -1),
+            at(&(&n - &k), -2),
+            &k - &n,
+        ];
+        let chosen = [
+            zero.clone(),
+            k.clone(),
+            at(&k, 1),
+            at(&k, -1),
+            at(&n, -1),
+            n.clone(),
+        ];
+        let mut solver = Solver::new(solver::find())
+            .expect("Z3 4.13.3 or later; `cargo xtask setup` installs it");
+        let params = std::iter::once(("n".into(), TY)).collect();
+        let mut ctx = Context::new(&mut solver, params, vec![]);
+        ctx.assume_in_range(&Sym::from("k"), &n);
+        let mut found = Vec::new();
+        for op in [CmpOp::Eq, CmpOp::Ne, CmpOp::Ge] {
+            for (p, t, f) in compared.iter().flat_map(|p| {
+                let pairs = chosen
+                    .iter()
+                    .flat_map(|t| chosen.iter().map(move |f| (t, f)));
+                pairs.map(move |(t, f)| (p, t, f))
+            }) {
+                let condition = Elem::index_compare(op, p.clone(), zero.clone());
+                let [yes, no] = [t, f].map(|i| Elem::of_idx(TY, i.clone()));
+                let Some(limit) = larger_or_smaller(&mut ctx, &condition, &yes, &no) else {
+                    continue;
+                };
+                let choice = Elem::select(condition, yes, no);
+                for (k, n) in (0..6).flat_map(|n| (0..n).map(move |k| (k, n))) {
+                    let mut at = Round { k, n };
+                    let both = [&choice, &limit].map(|e| e.eval(&mut at));
+                    assert_eq!(both[0], both[1], "{choice}: {limit} of {k}, {n}");
+                }
+                found.push(format!("{choice}"));
+            }
+        }
+        assert!(found.len() > 8, "{found:?}");
+        let wall = Elem::index_compare(CmpOp::Eq, at(&(&n - &k), -1), zero.clone());
+        let own = Elem::of_idx(TY, k.clone());
+        let next = Elem::of_idx(TY, at(&k, 1));
+        let limit = larger_or_smaller(&mut ctx, &wall, &own, &next).unwrap();
+        let least = Elem::of_idx(TY, at(&k, 1).minimum(&at(&n, -1)));
+        assert_eq!(canon::elem(&limit), canon::elem(&least));
     }
 
     /// Nothing is said that is not so, whatever is chosen and compared.

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tensorize_build::adaptor::{self, Adaptor, Flat, c_type};
-use tensorize_build::compiler::newer_standard;
+use tensorize_build::compiler::standard_besides;
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::signature::{self, Language};
 use tensorize_lift::c::Signature;
@@ -91,13 +91,9 @@ pub(super) fn build(plan: &Plan<'_>) -> Result<Built, Error> {
     std::fs::write(&source, original(plan)?)?;
 
     let mut original = Vec::from(["-O2", "-ffp-contract=off"].map(String::from));
-    if cpp && !user_flags.iter().any(|f| f.starts_with("-std=")) {
-        // What the front end reads it as.
-        original.push("-std=c++20".into());
-    }
     original.extend(user_flags.iter().cloned());
     if cpp {
-        original.extend(newer_standard(&user_flags).map(String::from));
+        original.extend(standard_besides(&user_flags).map(String::from));
     }
     let mut queue = vec![(main.clone(), source, original)];
     for (i, v) in plan.variants.iter().enumerate() {

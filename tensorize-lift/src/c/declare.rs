@@ -4,9 +4,7 @@ use super::cpp::class::Class;
 use super::ffi::{Constant, Cursor};
 use super::flatten::{is_reached, is_zero_at_first, parts, taken_apart};
 use super::initializer::{Item, braced, constant_table, first_values, initialised, text};
-use super::lower::{
-    Binding, Lower, Result, Target, as_element, const_elements, problem, scalar_type,
-};
+use super::lower::{Binding, Lower, Result, Target, as_element, problem, scalar_type};
 use super::place::{Place, Pointer};
 use super::types::{self, Ty};
 use super::{codes, effects};
@@ -131,7 +129,7 @@ impl<'u> Lower<'u, '_> {
             .map(|&l| Expr::int(ScalarType::I64, l.into()))
             .collect();
         self.bindings.insert(d, Binding::Array(target, dims));
-        let constant = const_elements(d.ty().canonical());
+        let constant = types::const_elements(d.ty().canonical());
         if constant
             && let Some(init) = init
             && let Ok(table) = constant_table(init, d.ty(), elem)
@@ -299,7 +297,7 @@ impl<'u> Lower<'u, '_> {
         let name = d.spelling();
         // What a template of variables is made for a type: `std::numbers::pi_v<float>`.
         if d.kind() == CXCursor_UnexposedDecl
-            && const_elements(at.ty().canonical())
+            && types::const_elements(at.ty().canonical())
             && let Ty::Scalar(ty) = types::of(at)
             && let Ok(table) = constant_table(at, at.ty(), ty)
         {
@@ -330,7 +328,7 @@ impl<'u> Lower<'u, '_> {
         }
         let Some(init) = definition
             .initializer()
-            .filter(|_| const_elements(definition.ty().canonical()))
+            .filter(|_| types::const_elements(definition.ty().canonical()))
         else {
             self.file_variable(d.canonical(), at)?;
             return Ok(d.canonical());
@@ -359,59 +357,58 @@ impl<'u> Lower<'u, '_> {
         Ok(definition)
     }
 
-    /// Structs that are constants of the file: one of numbers of one type is the only element of a table.
+    /// Binds what is named, if it is a struct of the file that is a constant, or a table of such.
     pub fn constant_struct(&mut self, named: Cursor<'u>) -> Result<()> {
-        let t = types::of(named);
-        let (of, lens) = t.flatten();
-        let mixed = match of {
-            Ty::Mixed(ty, bytes) => Some((ty, *bytes)),
-            _ => None,
-        };
-        let Some(d) = named
-            .referenced()
-            .filter(|_| t.is_record() || mixed.is_some())
-        else {
+        let variable = named.referenced().filter(|d| d.kind() == CXCursor_VarDecl);
+        let Some(d) = variable.filter(|d| !self.bindings.contains_key(d)) else {
             return Ok(());
         };
         let definition = d.definition().unwrap_or(d);
-        let stays = d.kind() == CXCursor_VarDecl && (d.is_static() || is_reached(d));
-        let Some(init) = definition.initializer().filter(|_| stays) else {
-            return Ok(());
-        };
-        let too_large = definition.ty().size().is_none_or(|bytes| bytes > MAX_ARRAY);
-        let constant = const_elements(named.ty().canonical()) && !too_large;
-        if !constant || self.bindings.contains_key(&d) {
-            return Ok(());
-        }
-        let start = match (mixed, parts(definition.ty())) {
-            (Some((ty, bytes)), _) => self.mixed_constant(definition, init, ty, bytes),
-            (None, Some((elem, _))) => {
-                self.constant_array(definition, init, elem)
-                    .map(|array| Pointer {
-                        target: Target { array, elem },
-                        offset: super::lower::zero_offset(),
-                        dims: vec![],
-                        view: elem,
-                    })
-            }
-            _ => return Ok(()),
-        };
-        // What is computed for it when the program starts is not known here.
-        let Ok(start) = start else {
-            return Ok(());
-        };
-        let lens: Option<Vec<u64>> = lens.into_iter().collect();
-        for d in [d, definition] {
-            let binding = match (&t, &lens) {
-                (Ty::Array(..), Some(lens)) => {
-                    let dims = lens.iter().map(|&l| Expr::int(ScalarType::I64, l.into()));
-                    Binding::Array(start.target.clone(), dims.collect())
-                }
-                _ => Binding::Alias(Place::Array(start.clone())),
-            };
-            self.bindings.insert(d, binding);
+        let stays = d.is_static() || is_reached(d);
+        let is_constant = stays && types::const_elements(definition.ty().canonical());
+        // Why one can't be used is said where it is.
+        if let Some(init) = definition.initializer().filter(|_| is_constant)
+            && let Ok(Some(binding)) = self.constant_structs(definition, init)
+        {
+            self.bindings.insert(d, binding.clone());
+            self.bindings.insert(definition, binding);
         }
         Ok(())
+    }
+
+    /// Structs that are what their initialiser says: one of numbers of one type is the only element of a table.
+    pub fn constant_structs(
+        &mut self,
+        d: Cursor<'u>,
+        init: Cursor<'u>,
+    ) -> Result<Option<Binding<'u>>> {
+        if d.ty().size().is_some_and(|bytes| bytes > MAX_ARRAY) {
+            let message = format!("'{}' is too large", d.spelling());
+            return Err(problem(codes::TOO_LARGE, message, d));
+        }
+        let t = types::of(d);
+        let (of, lens) = t.flatten();
+        let start = match (of, parts(d.ty())) {
+            (Ty::Mixed(ty, bytes), _) => self.mixed_constant(d, init, ty, *bytes)?,
+            (_, Some((elem, _))) if t.is_record() => Pointer {
+                target: Target {
+                    array: self.constant_array(d, init, elem)?,
+                    elem,
+                },
+                offset: super::lower::zero_offset(),
+                dims: vec![],
+                view: elem,
+            },
+            _ => return Ok(None),
+        };
+        let lens: Option<Vec<u64>> = lens.into_iter().collect();
+        Ok(match (&t, lens) {
+            (Ty::Array(..), Some(lens)) => {
+                let dims = lens.iter().map(|&l| Expr::int(ScalarType::I64, l.into()));
+                Some(Binding::Array(start.target, dims.collect()))
+            }
+            _ => Some(Binding::Alias(Place::Array(start))),
+        })
     }
 
     /// The numbers of a constant of the file.

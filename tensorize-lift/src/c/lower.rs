@@ -595,16 +595,3 @@ impl<'u, 's> Lower<'u, 's> {
         Ok(())
     }
 }
-
-/// Whether the elements below all array layers are `const`, with all that is in them.
-pub(super) fn const_elements(t: super::ffi::Type<'_>) -> bool {
-    let (mut element, mut is_const) = (t, t.is_const());
-    while matches!(
-        element.kind(),
-        CXType_ConstantArray | CXType_VariableArray | CXType_IncompleteArray
-    ) {
-        element = element.array_element();
-        is_const |= element.is_const();
-    }
-    is_const && !super::flatten::has_mutable(element)
-}

@@ -2,7 +2,7 @@
 
 use super::codes;
 use super::ffi::Cursor;
-use super::lower::{Lower, Result, Target, const_elements, problem, scalar_type, zero_offset};
+use super::lower::{Lower, Result, Target, problem, scalar_type, zero_offset};
 use super::types::{self, Ty};
 use clang_sys::*;
 use tensorize_ir::loopir::Param;
@@ -101,9 +101,9 @@ impl<'u> Lower<'u, '_> {
 pub(super) fn qualifiers(p: Cursor<'_>) -> (bool, bool) {
     let t = p.ty().canonical();
     if t.kind() == CXType_Pointer {
-        (const_elements(t.pointee()), t.is_restrict())
+        (types::const_elements(t.pointee()), t.is_restrict())
     } else {
         // Declared as an array. libclang does not tell of a `restrict` between the brackets.
-        (const_elements(t), false)
+        (types::const_elements(t), false)
     }
 }

@@ -86,23 +86,17 @@ fn join_conditions(block: &mut Vec<Stmt>, passing: &HashSet<Sym>) {
     }
     let mut out: Vec<Stmt> = Vec::new();
     for stmt in std::mem::take(block) {
-        match out
-            .last_mut()
-            .and_then(|before| joined(before, &stmt, passing))
-        {
-            Some(value) => {
-                if let Some(Stmt::Assign { value: old, .. }) = out.last_mut() {
-                    *old = value;
-                }
-            }
-            None => out.push(stmt),
+        let both = out.last().and_then(|before| joined(before, &stmt, passing));
+        if both.is_some() {
+            out.pop();
         }
+        out.push(both.unwrap_or(stmt));
     }
     *block = out;
 }
 
-/// What the first statement gives its variable once the second one, which may give it something else, is through.
-fn joined(first: &Stmt, second: &Stmt, passing: &HashSet<Sym>) -> Option<Expr> {
+/// One assignment in the place of the first one and of the second, which may give its variable something else.
+fn joined(first: &Stmt, second: &Stmt, passing: &HashSet<Sym>) -> Option<Stmt> {
     let (
         Stmt::Assign { var, ty, value },
         Stmt::If {
@@ -120,16 +114,16 @@ fn joined(first: &Stmt, second: &Stmt, passing: &HashSet<Sym>) -> Option<Expr> {
         (set == *var && !value.mentions(var)).then_some(value)
     };
     let truth = |v| Expr::Const(Scalar::bool(v));
-    match (&then[..], &otherwise[..]) {
-        (then, []) if *cond == itself => Some(select(value.clone(), set(then)?, truth(false))),
+    let value = match (&then[..], &otherwise[..]) {
+        (then, []) if *cond == itself => select(value.clone(), set(then)?, truth(false)),
         (then, []) if *cond == negation(itself.clone()) => {
-            Some(select(value.clone(), truth(true), set(then)?))
+            select(value.clone(), truth(true), set(then)?)
         }
-        ([], otherwise) if *cond == itself => {
-            Some(select(value.clone(), truth(true), set(otherwise)?))
-        }
-        _ => None,
-    }
+        ([], otherwise) if *cond == itself => select(value.clone(), truth(true), set(otherwise)?),
+        _ => return None,
+    };
+    let (var, ty) = (var.clone(), *ty);
+    Some(Stmt::Assign { var, ty, value })
 }
 
 /// The variable that a block sets, and to what, if all else that it sets is only read for that.

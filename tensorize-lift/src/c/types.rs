@@ -253,6 +253,19 @@ pub(super) fn usual(a: ScalarType, b: ScalarType) -> ScalarType {
     }
 }
 
+/// Whether the elements below all array layers are `const`, with all that is in them.
+pub(super) fn const_elements(t: Type<'_>) -> bool {
+    let (mut element, mut is_const) = (t, t.is_const());
+    while matches!(
+        element.kind(),
+        CXType_ConstantArray | CXType_VariableArray | CXType_IncompleteArray
+    ) {
+        element = element.array_element();
+        is_const |= element.is_const();
+    }
+    is_const && !super::flatten::has_mutable(element)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

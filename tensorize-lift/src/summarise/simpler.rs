@@ -81,16 +81,18 @@ fn is_nothing(exec: &Executor, condition: &ElemRef) -> Option<Nothing> {
     let Elem::IndexCompare(op, p, _) = &*condition else {
         return None;
     };
+    // `n < 2`, as before a loop over `n - 1`: one element is no more than none, and neither are some.
     let constant = p.terms().find(|(factors, _)| factors.is_empty());
-    let few = constant.map_or(0, |(_, c)| c);
-    let few = if *op == CmpOp::Ge && (1..=FEW).contains(&few) {
-        few
-    } else {
-        0
-    };
+    let few = constant.map_or(0, |(_, c)| c).clamp(0, FEW);
+    let few = if *op == CmpOp::Ge { few } else { 0 };
     let p = p - &Idx::constant(few);
     let mut terms = p.terms();
     let (factors, c) = terms.next().filter(|_| terms.next().is_none())?;
+    // What no loop counts to may be a mode, of which the small ones are as good as others.
+    let is_counted_to = |atom: &Atom| matches!(atom, Atom::Sym(s) if counts_to(exec.kernel, s));
+    if few > 1 && !factors.iter().all(is_counted_to) {
+        return None;
+    }
     // `n <= 0` is asked of no mode.
     let at_most = match op {
         CmpOp::Eq => false,
@@ -109,12 +111,7 @@ fn is_nothing(exec: &Executor, condition: &ElemRef) -> Option<Nothing> {
     };
     let all: Vec<Nothing> = factors.iter().map(what).collect::<Option<_>>()?;
     let weakest = all.iter().find(|n| **n == Nothing::Said);
-    // `n < 2`, as before a loop over `n - 1`: one element is no more than none. As few rounds are no more, others may be modes.
-    let bounds_a_loop = |atom: &Atom| matches!(atom, Atom::Sym(s) if counts_to(exec.kernel, s));
-    match few > 1 && !factors.iter().all(bounds_a_loop) {
-        true => Some(Nothing::Said),
-        false => weakest.or(all.first()).copied(),
-    }
+    weakest.or(all.first()).copied()
 }
 
 /// Whether a loop's condition asks for the size.

@@ -4,6 +4,7 @@
 mod algorithms;
 mod complexes;
 mod conditions;
+mod constants;
 mod constructs;
 mod convolutions;
 mod counterforces;

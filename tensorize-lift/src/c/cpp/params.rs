@@ -3,7 +3,7 @@
 use super::super::codes;
 use super::super::ffi::Cursor;
 use super::super::flatten::{Node, Part};
-use super::super::lower::{Binding, Lower, Result, Target, const_elements, problem, zero_offset};
+use super::super::lower::{Binding, Lower, Result, Target, problem, zero_offset};
 use super::super::place::{Place, Pointer};
 use super::super::types::{self, Ty};
 use super::Role;
@@ -43,7 +43,7 @@ impl<'u> Lower<'u, '_> {
             t if by_reference => t.pointee(),
             t => t,
         };
-        let is_const = const_elements(referred);
+        let is_const = types::const_elements(referred);
         let flattened = match t.referred() {
             Ty::Scalar(elem) if by_reference => {
                 if is_const && let Some(number) = self.const_number(p, &name, elem) {
@@ -299,7 +299,7 @@ impl<'u> Lower<'u, '_> {
         at: Cursor<'u>,
     ) -> Result<(Place, Node<'u>)> {
         let spelled = part.spelled.canonical();
-        let is_const = part.is_const || const_elements(spelled);
+        let is_const = part.is_const || types::const_elements(spelled);
         let (seq, params, shape) = match class {
             Class::Vector(element) => self.vector_form(part.name, element, is_const, false, at)?,
             Class::Span(element, extent) => {

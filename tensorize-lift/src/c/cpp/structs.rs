@@ -3,8 +3,8 @@
 use super::super::codes;
 use super::super::ffi::Cursor;
 use super::super::flatten::has_name;
-use super::super::lower::{Binding, Lower, Result, const_elements, problem};
-use super::super::types::Ty;
+use super::super::lower::{Binding, Lower, Result, problem};
+use super::super::types::{self, Ty};
 use super::class::Class;
 use super::params::{Flattened, referred_const};
 use super::seq::Seq;
@@ -52,7 +52,7 @@ impl<'u> Lower<'u, '_> {
         };
         let is_const = match holder {
             Holder::Span => referred_const(referred, 0),
-            _ => const_elements(referred),
+            _ => types::const_elements(referred),
         };
         let (start, shape) = self.mixed_array(name, &ty, bytes, is_const, (holder, size));
         let seq = Seq {

@@ -6,7 +6,7 @@ use super::{Node, Owner, Root, named, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::scopes;
 use crate::c::ffi::Cursor;
-use crate::c::lower::{Binding, Lower, Result, const_elements, problem};
+use crate::c::lower::{Binding, Lower, Result, problem};
 use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
@@ -29,12 +29,14 @@ impl<'u> Lower<'u, '_> {
             return refuse("is another variable in every thread");
         }
         let spelled = d.definition().unwrap_or(d).ty();
-        let referred = spelled.canonical();
-        let referred = match referred.kind() {
-            CXType_LValueReference | CXType_RValueReference => referred.pointee(),
-            _ => referred,
-        };
-        if const_elements(referred) {
+        let refers = matches!(types::read(spelled), Ty::Reference(_));
+        if refers && types::const_elements(spelled.canonical().pointee()) {
+            return refuse("refers to a constant, and to which one is not known");
+        }
+        if types::const_elements(spelled.canonical()) {
+            if let Some(init) = d.definition().unwrap_or(d).initializer() {
+                self.constant_structs(d.definition().unwrap_or(d), init)?;
+            }
             return refuse("is constant, and its value is not in this file");
         }
         let is_pointer = matches!(types::read(spelled), Ty::Pointer(_));

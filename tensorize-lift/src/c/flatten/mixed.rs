@@ -10,7 +10,7 @@ use super::{bare, element, is_private, local, struct_declaration};
 use crate::c::codes;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::initializer::constant_numbers;
-use crate::c::lower::{Lower, Result, Target, const_elements, offset_op, problem, zero_offset};
+use crate::c::lower::{Lower, Result, Target, offset_op, problem, zero_offset};
 use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
@@ -220,7 +220,7 @@ impl<'u> Lower<'u, '_> {
             return Ok(false);
         }
         let element = if declared { spelled } else { spelled.pointee() };
-        let is_const = const_elements(element);
+        let is_const = types::const_elements(element);
         let holder = (Holder::Pointer, None);
         let (start, shape) = self.mixed_array(name, &ty, bytes, is_const, holder);
         self.add_parameter(p, name, super::Node::Leaf(shape, vec![]));

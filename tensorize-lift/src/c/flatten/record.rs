@@ -12,8 +12,7 @@ use crate::c::cpp::method::This;
 use crate::c::cpp::optional;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{
-    Lower, Result, Target, Variable, const_elements, operand, operands, peeled, problem,
-    scalar_type, zero_offset,
+    Lower, Result, Target, Variable, operand, operands, peeled, problem, scalar_type, zero_offset,
 };
 use crate::c::operator::{self, Unary};
 use crate::c::place::{Place, Pointer};
@@ -376,7 +375,7 @@ impl<'u> Lower<'u, '_> {
                     to: array.to_string(),
                     len: lens.iter().product(),
                 };
-                let is_const = part.is_const || const_elements(part.spelled.canonical());
+                let is_const = part.is_const || types::const_elements(part.spelled.canonical());
                 let param = array_param(&array, elem, is_const, false);
                 let pointer = start_of(Target { array, elem }, dims(lens));
                 let place = if pointer.dims.is_empty() {
@@ -395,7 +394,7 @@ impl<'u> Lower<'u, '_> {
                     && has_name(name)
                 {
                     let holder = (Holder::Pointer, None);
-                    let is_const = const_elements(part.spelled.canonical().pointee());
+                    let is_const = types::const_elements(part.spelled.canonical().pointee());
                     let (start, shape) =
                         self.mixed_array(part.name, name, *bytes, is_const, holder);
                     let place = pointer_to(start.target, start.dims);
@@ -414,7 +413,12 @@ impl<'u> Lower<'u, '_> {
                     given: None,
                 };
                 let t = part.spelled.canonical();
-                let param = array_param(&array, elem, const_elements(t.pointee()), t.is_restrict());
+                let param = array_param(
+                    &array,
+                    elem,
+                    types::const_elements(t.pointee()),
+                    t.is_restrict(),
+                );
                 let place = pointer_to(Target { array, elem }, dims(lens));
                 Ok((place, Node::Leaf(shape, vec![param])))
             }

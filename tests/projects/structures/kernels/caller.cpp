@@ -230,6 +230,16 @@ extern "C" int calls_from_cpp(int which)
         if (y != std::vector<float>{1, 20, 30, 4}) return 1;
         return largest_between(y.data(), y.data() + 3) != 30 || largest_between(&y[3], &y[3] + 1) != 4;
     }
+    case 34: {
+        std::vector<float> m{1, 2, 3, 4, 5, 6, 7};
+        const float by[] = {1, 10};
+        centre({{m.data(), 6}, 2, 3}, by);
+        if (m != std::vector<float>{0, 1, 2, -6, -5, -4, 7}) return 1;
+        // What is taken off lies in the rows: the original's order counts.
+        centre({m, 2, 2}, std::span<const float>(m).first(2));
+        if (m[0] != 0 || m[1] != 1 || m[2] != 1 || m[3] != -7) return 1;
+        return calibrated({1, 2}) != 14 || calibrated({}) != 0;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

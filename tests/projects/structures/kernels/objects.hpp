@@ -117,4 +117,11 @@ void down(const float *const *in, float *out, int n);
 double mean_between(std::vector<double>::const_iterator first, std::vector<double>::const_iterator last);
 void scaled_between(std::vector<float>::iterator first, std::vector<float>::iterator last, float by);
 float largest_between(const float *first, const float *last);
+struct lines {
+    std::span<float> data;
+    std::size_t rows, columns;
+    std::span<float> line(std::size_t r) const { return data.subspan(r * columns, columns); }
+};
+void centre(lines m, std::span<const float> by);
+float calibrated(const std::vector<float> &x);
 }
