@@ -359,6 +359,11 @@ impl Elem {
         if values.is_empty() || !values.keys().any(|name| self.mentions(name)) {
             return self.clone();
         }
+        let mut catches = false;
+        self.for_each_binder(&mut |name| catches |= values.values().any(|v| v.mentions(name)));
+        if !catches {
+            return Renaming::of_accs(values).elem(self);
+        }
         match &**self {
             Elem::Acc(name, _) => values.get(name).unwrap_or(self).clone(),
             Elem::Fold(fold) => {

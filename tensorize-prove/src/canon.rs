@@ -56,7 +56,8 @@ pub fn elem(e: &ElemRef) -> ElemRef {
 }
 
 /// Bound names go by height: a fold's name differs from those of the folds inside of it, and does not
-/// depend on where the fold stands.
+/// depend on where the fold stands. That holds as long as no step reads what a fold around it binds by such a name, as it does
+/// where something was put into a canonical step: then a name is a higher one.
 fn fold(f: &Fold, extent: Idx) -> ElemRef {
     let mut f = f.clone();
     (f.init, f.step) = (elem(&f.init), elem(&f.step));
@@ -65,29 +66,26 @@ fn fold(f: &Fold, extent: Idx) -> ElemRef {
     }
     let f = f.without_idle_lanes();
     let lanes: Vec<LaneRef> = f.lanes().collect();
-    let height = lanes.iter().map(|l| height(l.step)).max().unwrap_or(0);
-    let var: Sym = format!("k%{height}").into();
-    let name = |i: usize| -> Sym {
-        match i {
-            0 => format!("acc%{height}").into(),
-            _ => format!("acc%{height}.{i}").into(),
-        }
-    };
+    let inside = lanes.iter().map(|l| height(l.step)).max().unwrap_or(0);
+    let mut names = Names::of(inside, lanes.len());
+    while names.all().any(|name| {
+        !f.binds(name) && *name != f.var && lanes.iter().any(|l| l.step.mentions(name))
+    }) {
+        names = Names::of(names.height + 1, lanes.len());
+    }
+    let Names { var, accs, .. } = names;
+    let own = lanes.iter().zip(&accs).map(|(l, to)| {
+        let to = Arc::new(Elem::Acc(to.clone(), l.init.ty()));
+        (l.acc.clone(), to)
+    });
+    let own = own.collect();
     let renamed = |step: &ElemRef| {
-        let step = step
-            .replace(&f.var, &Idx::sym(Arc::clone(&var)))
-            .map(&mut |e| match &**e {
-                Elem::Acc(n, ty) => {
-                    let i = lanes.iter().position(|l| l.acc == n)?;
-                    Some(Arc::new(Elem::Acc(name(i), *ty)))
-                }
-                _ => None,
-            });
+        let step = step.replace(&f.var, &Idx::sym(Arc::clone(&var)));
         // The renaming can change which operand comes first.
-        reorder(&step)
+        reorder(&step.replace_accs(&own))
     };
-    let mut new = lanes.iter().enumerate().map(|(i, l)| Lane {
-        acc: name(i),
+    let mut new = lanes.iter().zip(&accs).map(|(l, acc)| Lane {
+        acc: acc.clone(),
         init: l.init.clone(),
         step: renamed(l.step),
     });
@@ -119,7 +117,39 @@ fn fold(f: &Fold, extent: Idx) -> ElemRef {
     Arc::new(Elem::Fold(Arc::new(fold)))
 }
 
+/// What a fold of a height binds.
+struct Names {
+    height: usize,
+    var: Sym,
+    accs: Vec<Sym>,
+}
+
+impl Names {
+    fn of(height: usize, lanes: usize) -> Names {
+        let acc = |i: usize| match i {
+            0 => format!("acc%{height}").into(),
+            _ => format!("acc%{height}.{i}").into(),
+        };
+        Names {
+            height,
+            var: format!("k%{height}").into(),
+            accs: (0..lanes).map(acc).collect(),
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Sym> {
+        self.accs.iter().chain([&self.var])
+    }
+}
+
+/// One more than the highest name that canonical folds bind.
 fn height(e: &ElemRef) -> usize {
+    if let Elem::Fold(f) = &**e
+        && let Some(named) = f.var.strip_prefix("k%").and_then(|n| n.parse::<usize>().ok())
+    {
+        let outside = f.lanes().map(|l| height(l.init)).max().unwrap_or(0);
+        return outside.max(height_in_idx(&f.extent)).max(named + 1);
+    }
     let below = e.children().into_iter().map(height).max().unwrap_or(0);
     let inside = e
         .indices()

@@ -75,14 +75,12 @@ pub(crate) fn same_step(
     let var = ctx.fresh.name("k");
     let accs: Vec<Sym> = f.lanes().map(|_| ctx.fresh.name("acc")).collect();
     let open = |e: &ElemRef, fold: &Fold| {
+        let new = fold.lanes().zip(&accs).map(|(l, new)| {
+            let new = Arc::new(Elem::Acc(new.clone(), l.init.ty()));
+            (l.acc.clone(), new)
+        });
         e.replace(&fold.var, &Idx::sym(var.clone()))
-            .map(&mut |x| match &**x {
-                Elem::Acc(n, ty) => {
-                    let lane = fold.lanes().position(|l| l.acc == n)?;
-                    Some(Arc::new(Elem::Acc(accs[lane].clone(), *ty)))
-                }
-                _ => None,
-            })
+            .replace_accs(&new.collect())
     };
     let (x, y) = (open(x, f), open(y, g));
     let mark = ctx.mark();

@@ -505,10 +505,8 @@ impl Normaliser<'_, '_> {
 
 /// The step of a fold, with these for accumulator and variable.
 fn substitute(step: &ElemRef, f: &Fold, acc: &ElemRef, var: &Idx) -> ElemRef {
-    step.replace(&f.var, var).map(&mut |x| match &**x {
-        Elem::Acc(n, _) if *n == f.acc => Some(acc.clone()),
-        _ => None,
-    })
+    let step = step.replace(&f.var, var);
+    step.replace_accs(&[(f.acc.clone(), acc.clone())].into())
 }
 
 /// SUM_REVERSED, where the sum reads memory from places that depend on how long it is, and from the other end

@@ -2,11 +2,14 @@
 
 use super::{Elem, ElemRef, Memo};
 use crate::index::{Atom, Fresh, Idx, Sym};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Substitution in progress.
 pub(super) struct Renaming<'a> {
     with: &'a dyn Fn(&Sym) -> Option<Idx>,
+    /// What accumulators that no fold around them binds become.
+    values: Option<&'a BTreeMap<Sym, ElemRef>>,
     /// If there, every bound name is replaced.
     fresh: Option<&'a mut Fresh>,
     /// What the variables of the enclosing folds have become, innermost last.
@@ -23,10 +26,19 @@ impl<'a> Renaming<'a> {
     ) -> Renaming<'a> {
         Renaming {
             with,
+            values: None,
             fresh,
             vars: Vec::new(),
             accs: Vec::new(),
             known: Memo::default(),
+        }
+    }
+
+    /// Replaces accumulators by values that mention nothing that folds bind.
+    pub(super) fn of_accs(values: &'a BTreeMap<Sym, ElemRef>) -> Renaming<'a> {
+        Renaming {
+            values: Some(values),
+            ..Renaming::new(&|_| None, None)
         }
     }
 
@@ -66,8 +78,11 @@ impl<'a> Renaming<'a> {
         crate::limit::tick();
         match e {
             Elem::Acc(name, ty) => {
-                let name = Self::bound(&self.accs, name).unwrap_or_else(|| name.clone());
-                Arc::new(Elem::Acc(name, *ty))
+                if let Some(new) = Self::bound(&self.accs, name) {
+                    return Arc::new(Elem::Acc(new, *ty));
+                }
+                let value = self.values.and_then(|values| values.get(name)).cloned();
+                value.unwrap_or_else(|| Arc::new(e.clone()))
             }
             Elem::Fold(fold) => {
                 let mut new = (**fold).clone();

@@ -204,3 +204,105 @@ fn folds_do_not_depend_on_names() {
     };
     assert_eq!(elem(&fold("a", "p")), elem(&fold("z", "q")));
 }
+
+/// An expression in which folds bind what folds around them bind as well, by names that canonical ones have.
+fn of_clashing_names(below: &mut dyn FnMut(usize) -> usize, depth: usize) -> ElemRef {
+    const ACCS: [&str; 4] = ["acc%0", "acc%1", "acc%0.1", "a"];
+    const VARS: [&str; 3] = ["k%0", "k%1", "k"];
+    let leaf = |below: &mut dyn FnMut(usize) -> usize| match below(3) {
+        0 => Elem::read("y", I32, Idx::sym(VARS[below(3)])),
+        _ => Arc::new(Elem::Acc(ACCS[below(4)].into(), I32)) as ElemRef,
+    };
+    if depth == 0 {
+        return leaf(below);
+    }
+    match below(3) {
+        0 => {
+            let op = [BinOp::Add, BinOp::Subtract, BinOp::Multiply][below(3)];
+            let a = of_clashing_names(below, depth - 1);
+            Elem::binary(op, a, of_clashing_names(below, depth - 1))
+        }
+        _ => {
+            let first = below(4);
+            let mut part = || of_clashing_names(below, depth - 1);
+            let (init, step) = (part(), part());
+            let others = match first {
+                0 => vec![],
+                _ => vec![Lane {
+                    acc: ACCS[(first + 1) % 4].into(),
+                    init: part(),
+                    step: part(),
+                }],
+            };
+            let at = Idx::sym(VARS[below(3)]);
+            let extent = [Idx::constant(2), at.clone(), &at + &Idx::constant(1)][below(3)].clone();
+            Arc::new(Elem::Fold(Arc::new(Fold {
+                acc: ACCS[first].into(),
+                var: VARS[below(3)].into(),
+                extent,
+                init,
+                step,
+                order: Order::Sequential,
+                others,
+            })))
+        }
+    }
+}
+
+/// With values for all that is free.
+fn closed(e: &ElemRef) -> ElemRef {
+    let mut e = e.clone();
+    for (i, acc) in ["acc%0", "acc%1", "acc%0.1", "a"].into_iter().enumerate() {
+        let var = ["k%0", "k%1", "k", "unused"][i];
+        // One round of a fold, and so with 0 for its variable, ...
+        let first = Elem::constant(Scalar::int(I32, 3 + 4 * i as i128));
+        let around = |step: ElemRef, extent: i128, init: ElemRef| {
+            Arc::new(Elem::Fold(Arc::new(Fold {
+                acc: acc.into(),
+                var: var.into(),
+                extent: Idx::constant(extent),
+                init,
+                step,
+                order: Order::Sequential,
+                others: vec![],
+            }))) as ElemRef
+        };
+        // ... and then another one.
+        e = around(e, 2, first);
+    }
+    e
+}
+
+struct Squares;
+
+impl Env for Squares {
+    fn sym(&self, _: &Sym) -> Option<i128> {
+        None
+    }
+    fn param(&self, _: &Sym) -> Option<Scalar> {
+        None
+    }
+    fn read(&mut self, _: &Sym, at: i128) -> Option<Scalar> {
+        Some(Scalar::int(I32, at * at + 5))
+    }
+}
+
+#[test]
+fn names_are_never_caught() {
+    let mut random = Rng::new(11);
+    let mut below = |n: usize| random.below(n as u64) as usize;
+    let mut differing = 0;
+    for _ in 0..1_000 {
+        let e = of_clashing_names(&mut below, 4);
+        let form = elem(&e);
+        differing += usize::from(form != e);
+        let value = closed(&e).eval(&mut Squares);
+        assert!(value.is_some(), "{e}");
+        assert_eq!(closed(&form).eval(&mut Squares), value, "{e}\n{form}");
+        assert_eq!(elem(&closed(&e)).eval(&mut Squares), value, "{e}");
+        // A name that something free has is not taken, whatever the folds' own names are.
+        let apart = e.freshen(&mut tensorize_ir::index::Fresh::avoiding(&e));
+        assert_eq!(elem(&apart), elem(&elem(&apart)), "{apart}");
+    }
+    assert!(differing > 300, "{differing}");
+}

@@ -325,10 +325,7 @@ impl Condition {
 /// Replaces an index variable, or an accumulator of type `f64`, by one of another name.
 fn rename_elem(e: &ElemRef, from: &Sym, to: &Sym) -> ElemRef {
     let e = e.replace(from, &Idx::sym(to.clone()));
-    let e = e.map(&mut |x| match &**x {
-        Elem::Acc(n, _) if n == from => Some(accumulator(to)),
-        _ => None,
-    });
+    let e = e.replace_accs(&[(from.clone(), accumulator(to))].into());
     canon::elem(&e)
 }
 
