@@ -68,9 +68,10 @@ fn fold(f: &Fold, extent: Idx) -> ElemRef {
     let lanes: Vec<LaneRef> = f.lanes().collect();
     let inside = lanes.iter().map(|l| height(l.step)).max().unwrap_or(0);
     let mut names = Names::of(inside, lanes.len());
-    while names.all().any(|name| {
-        !f.binds(name) && *name != f.var && lanes.iter().any(|l| l.step.mentions(name))
-    }) {
+    while names
+        .all()
+        .any(|name| !f.binds(name) && *name != f.var && lanes.iter().any(|l| l.step.mentions(name)))
+    {
         names = Names::of(names.height + 1, lanes.len());
     }
     let Names { var, accs, .. } = names;
@@ -145,7 +146,10 @@ impl Names {
 /// One more than the highest name that canonical folds bind.
 fn height(e: &ElemRef) -> usize {
     if let Elem::Fold(f) = &**e
-        && let Some(named) = f.var.strip_prefix("k%").and_then(|n| n.parse::<usize>().ok())
+        && let Some(named) = f
+            .var
+            .strip_prefix("k%")
+            .and_then(|n| n.parse::<usize>().ok())
     {
         let outside = f.lanes().map(|l| height(l.init)).max().unwrap_or(0);
         return outside.max(height_in_idx(&f.extent)).max(named + 1);

@@ -279,6 +279,10 @@ fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) ->
     };
     let mark = ctx.mark();
     for (c, _) in newer {
+        if ctx.holds(c) {
+            ctx.forget(mark);
+            return true;
+        }
         ctx.assume(Elem::not(c.clone()));
     }
     let mut sizes = Vec::new();

@@ -353,7 +353,7 @@ impl<'s> Context<'s> {
             return true;
         }
         if !is_index_condition(&goal) {
-            return self.holds_by_parts(&goal);
+            return self.holds_by_parts(&goal) || self.holds_of_numbers(&goal);
         }
         if self.is_made_of_facts(&goal) {
             return true;
@@ -407,6 +407,34 @@ impl<'s> Context<'s> {
             true => self.holds(&of(a)) && self.holds(&of(b)),
             false => self.holds(&of(a)) || self.holds(&of(b)),
         }
+    }
+
+    /// Shows that an integer compares with a number as facts about it say: what is more than 16 is more than 8.
+    fn holds_of_numbers(&mut self, goal: &ElemRef) -> bool {
+        let mut said = Vec::new();
+        said_of_indices(goal, &mut said);
+        let (Some(as_indices), true) = (said.pop(), said.is_empty()) else {
+            return false;
+        };
+        let compared = |e: &ElemRef| {
+            let of = match &**e {
+                Elem::Unary(UnOp::Not, inner) => inner,
+                _ => e,
+            };
+            match &**of {
+                Elem::Compare(_, a, b) => match (&**a, &**b) {
+                    (Elem::Const(_), _) => Some(b.clone()),
+                    (_, Elem::Const(_)) => Some(a.clone()),
+                    _ => None,
+                },
+                _ => None,
+            }
+        };
+        let Some(number) = compared(goal) else {
+            return false;
+        };
+        let of_it = |fact: &ElemRef| compared(fact).is_some_and(|n| n == number);
+        self.facts.iter().any(of_it) && self.holds(&as_indices)
     }
 
     /// Whether what is to be shown not to be negative is a sum of products of what is known not to be.

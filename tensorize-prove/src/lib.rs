@@ -27,6 +27,7 @@ pub mod equal;
 pub mod eval;
 pub mod exec;
 pub mod footprint;
+mod going_on;
 mod hazard;
 mod induction;
 pub mod interval;

@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::decode;
 use crate::equal::same;
 use crate::exec::Access;
+use crate::going_on::{self, Going};
 use crate::places::is_zero_where;
 use crate::ring;
 use std::collections::BTreeMap;
@@ -101,11 +102,21 @@ pub(crate) fn matched_in_cases(
     assume(ctx, g);
     let found = candidates(g, original);
     let (mut conditions, mut guards) = (Vec::new(), vec![vec![]]);
+    let mut ends: Vec<Going> = Vec::new();
     for o in &found {
-        // Those that say something in this round; any condition could be tried.
+        // Those that say something in this round; any condition could be tried, so that it takes no guards.
+        let saved = ctx.save();
+        let round = round_of(ctx, g, o);
+        ctx.restore(saved);
+        let there = |c: &ElemRef| c.substitute(&|s| round.get(s).cloned());
+        let path: Vec<ElemRef> = o.path.iter().map(there).collect();
+        let stops = going_on::found(path.iter(), std::iter::empty()).into_iter();
+        let new = stops.filter(|e| !ends.iter().any(|known| known.rounds == e.rounds));
+        let new: Vec<Going> = new.collect();
+        ends.extend(new);
         let other = |v: &Sym| !g.loops.iter().any(|(own, _)| own == v);
         let speaks = |c: &ElemRef| !o.loops.iter().any(|(v, _)| other(v) && c.mentions(v));
-        let path = o.path.iter().filter(|c| speaks(c));
+        let path = path.iter().filter(|c| speaks(c));
         path.for_each(|c| cases::parts(c, &mut conditions));
         let over_and_over = o.loops.iter().filter(|(v, _)| !o.index.mentions(v));
         let runs = over_and_over.map(|(_, n)| Guard::NonNegative(n - &Idx::constant(1)));
@@ -118,12 +129,29 @@ pub(crate) fn matched_in_cases(
     let enough = guards.into_iter().find(|guards| {
         let saved = ctx.save();
         guards.iter().for_each(|guard| ctx.guard(guard.clone()));
-        let enough = is_one_of(ctx, g, &found, &conditions);
+        let enough = is_one_of(ctx, g, &found, &conditions)
+            || ends.iter().any(|end| {
+                end.in_both_cases(ctx, &counters(g), &mut |ctx| {
+                    is_one_of(ctx, g, &found, &conditions)
+                })
+            });
         ctx.restore(saved);
         enough
     });
     ctx.forget(mark);
     enough
+}
+
+/// The rounds in which the original's access is at the place of `g`, as far as its index says.
+fn round_of(ctx: &mut Context, g: &Access, o: &Access) -> Round {
+    let says = o.loops.iter().filter(|(v, _)| o.index.mentions(v)).cloned();
+    let says: Vec<(Sym, Idx)> = says.collect();
+    let position = match says.is_empty() {
+        true => None,
+        false => decode::decode(ctx, &says, &o.index, &g.index),
+    };
+    let counters = says.into_iter().map(|(v, _)| v);
+    counters.zip(position.unwrap_or_default()).collect()
 }
 
 fn is_one_of(ctx: &mut Context, g: &Access, original: &[&Access], conditions: &[ElemRef]) -> bool {
@@ -193,6 +221,15 @@ pub(crate) fn assume(ctx: &mut Context, a: &Access) {
     let asked = ctx.asked.iter().filter_map(|asked| asked.of(a).cloned());
     let asked: Vec<ElemRef> = asked.collect();
     asked.into_iter().for_each(|inside| ctx.assume(inside));
+    let extents = a.loops.iter().map(|(_, n)| n);
+    for going in going_on::found(a.path.iter(), extents) {
+        going.assume(ctx, &counters(a));
+    }
+}
+
+/// The counters of the loops around it.
+fn counters(a: &Access) -> Vec<&Sym> {
+    a.loops.iter().map(|(v, _)| v).collect()
 }
 
 /// The access with the loops over tiles and inside of a tile as one.
@@ -211,7 +248,7 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
         .iter()
         .cloned()
         .partition(|(v, _)| o.index.mentions(v));
-    let counters: Vec<&Sym> = g.loops.iter().map(|(v, _)| v).collect();
+    let counters = counters(g);
     let round = |loops: &[(Sym, Idx)], at: &[Idx]| -> Round {
         let names = loops.iter().map(|(v, _)| v.clone());
         names.zip(at.iter().cloned()).collect()
@@ -262,14 +299,35 @@ fn implied(ctx: &mut Context, g: &Access, o: &Access) -> bool {
         if others.iter().any(|(v, _)| matters(v)) {
             tried.extend(placements(others.len(), &counters));
         }
-        tried.iter().any(|p| {
-            let mut all = round(&others, p);
-            all.extend(r.clone());
-            implied_in(ctx, g, o, &all)
-        }) || by_conditions(&r, &others, o, g)
-            .iter()
-            .any(|r| implied_in(ctx, g, o, r))
+        let mut rounds: Vec<Round> = (tried.iter())
+            .map(|p| {
+                let mut all = round(&others, p);
+                all.extend(r.clone());
+                all
+            })
+            .collect();
+        rounds.extend(in_the_last(&r, &others, o));
+        rounds.extend(by_conditions(&r, &others, o, g));
+        rounds.iter().any(|r| implied_in(ctx, g, o, r))
     })
+}
+
+/// The round with the last one of the only loop whose counter is not known, where its rounds may stop.
+fn in_the_last(round: &Round, open: &[(Sym, Idx)], o: &Access) -> Vec<Round> {
+    let [(var, extent)] = open else {
+        return vec![];
+    };
+    let path: Vec<ElemRef> = (o.path.iter())
+        .map(|c| c.substitute(&|s| round.get(s).cloned()))
+        .collect();
+    let ends = going_on::found(path.iter(), std::iter::empty()).into_iter();
+    let ends = ends.filter(|end| end.most == canon::idx(extent));
+    ends.map(|end| {
+        let mut all = round.clone();
+        all.insert(var.clone(), end.rounds);
+        all
+    })
+    .collect()
 }
 
 /// The rounds in which what the conditions of the original's access look at is what those of the other one do: `x[i]`, where

@@ -225,6 +225,12 @@ fn code_touches_places_under_the_conditions_of_the_original() {
     // Rows by twos, each of which reads all of x.
     const UNROLLED: &str = "for (int k = 0; k < m; k++) { int i = 0; for (; i + 1 < n; i += 2) { y[k * n + i] = x[i]; y[k * n + i + 1] = x[i + 1]; } for (; i < n; i++) y[k * n + i] = x[i]; }";
     const LATER: &str = "for (int k = 0; k < m; k++) { int i = 0; for (; i + 1 < n; i += 2) { y[k * n + i] = x[i]; y[k * n + i + 1] = k > 0 ? x[i + 1] : 1; } for (; i < n; i++) y[k * n + i] = x[i]; }";
+    // Rounds before the one that stops, and that one.
+    const STOPS: &str = "for (int k = 0; k < m; k++) { float s = 0; for (int i = 0; i < n; i++) { if (x[i] < a * k) break; s += x[n + i]; } y[k] = s; }";
+    const SETS: &str = "for (int k = 0; k < m; k++) { float s = 0; for (int i = 0; i < n; i++) { if (x[i] < a * k) { y[k] = 1; goto next; } s += x[i]; } y[k] = s; next: continue; }";
+    const SETS_ONE: &str = "for (int k = 0; k < m; k++) { float s = 0; for (int i = 0; i < n; i++) { if (x[i] < a * k) { y[k] = 1; goto next; } s += x[i]; } if (b == 0) y[k] = s; next: continue; }";
+    // Of more than 16, it is known that it is more than 8.
+    const WIDE: &str = "for (int i = 0; i < m; i++) { unsigned char w = n * i; float s = x[0]; if (w > 8) s += x[1]; if (w > 16) s += x[2]; y[i] = s; }";
     let always = "for (int i = 0; i < n; i++) y[i] = a == 0 ? 1 : 2;";
     let cases = [
         (BOTH, always, true),
@@ -275,6 +281,36 @@ fn code_touches_places_under_the_conditions_of_the_original() {
             SOME,
             "for (int i = 0; i < n; i++) for (int k = 0; k < m; k++) if (x[k] != 0) y[i] += x[k];",
             true,
+        ),
+        (
+            STOPS,
+            "for (int k = 0; k < m; k++) { int t = 0; while (t < n && !(x[t] < a * k)) t++; float s = 0; if (t < n) for (int i = 0; i < t; i++) s += x[n + i]; else for (int i = 0; i < n; i++) s += x[n + i]; y[k] = s; }",
+            true,
+        ),
+        (
+            STOPS,
+            "for (int k = 0; k < m; k++) { int t = 0; while (t < n && !(x[t] < a * k)) t++; float s = 0; if (t < n) { for (int i = 0; i < t; i++) s += x[n + i]; float u = x[n + t]; s = u > 0 ? s : s; } else for (int i = 0; i < n; i++) s += x[n + i]; y[k] = s; }",
+            false,
+        ),
+        (
+            SETS,
+            "for (int k = 0; k < m; k++) { int t = 0; while (t < n && !(x[t] < a * k)) t++; float s = 0; if (t >= n) for (int i = 0; i < n; i++) s += x[i]; y[k] = t >= n ? s : 1; }",
+            true,
+        ),
+        (
+            SETS_ONE,
+            "for (int k = 0; k < m; k++) { int t = 0; while (t < n && !(x[t] < a * k)) t++; float s = 0; if (t >= n) for (int i = 0; i < n; i++) s += x[i]; y[k] = t >= n ? (b == 0 ? s : y[k]) : 1; }",
+            false,
+        ),
+        (
+            WIDE,
+            "for (int i = 0; i < m; i++) { unsigned char w = n * i; y[i] = w > 16 ? x[0] + x[1] + x[2] : w > 8 ? x[0] + x[1] : x[0]; }",
+            true,
+        ),
+        (
+            WIDE,
+            "for (int i = 0; i < m; i++) { unsigned char w = n * i; y[i] = w > 16 ? x[0] + x[1] + x[2] : w > 7 ? x[0] + (w > 8 ? x[1] : x[1] - x[1]) : x[0]; }",
+            false,
         ),
     ];
     for (original, code, touches_no_more) in cases {

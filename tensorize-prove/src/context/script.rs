@@ -2,12 +2,14 @@
 
 use super::Context;
 use crate::conditions::{encode_condition, is_index_condition};
+use crate::going_on::most_rounds;
 use crate::ranges;
 use crate::smt::{Encoder, quoted};
 use crate::solver::Answer;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tensorize_ir::element::ElemRef;
+use tensorize_ir::index::Idx;
 
 /// How many lists of facts are kept encoded.
 pub(super) const KEPT: usize = 16;
@@ -81,9 +83,17 @@ impl Context<'_> {
         script
     }
 
-    /// Parameters and values read from memory lie within their types.
+    /// Parameters and values read from memory lie within their types, numbers of rounds below what the loop could run.
     fn ranges(&self, encoder: &mut Encoder) -> Vec<String> {
+        let rounds: Vec<(String, Idx)> = (encoder.values.iter())
+            .filter_map(|(symbol, e)| Some((symbol.clone(), most_rounds(e)?)))
+            .collect();
         let mut out = Vec::new();
+        for (symbol, most) in rounds {
+            let most = encoder.linear(&most);
+            out.push(format!("(<= {symbol} {most})"));
+            out.push(format!("(or (< {most} 0) (<= 0 {symbol}))"));
+        }
         let mut bound = |symbol: &str, (low, high): (i128, i128)| {
             let low = if low < 0 {
                 format!("(- {})", low.unsigned_abs())
