@@ -254,21 +254,15 @@ fn closed(e: &ElemRef) -> ElemRef {
     let mut e = e.clone();
     for (i, acc) in ["acc%0", "acc%1", "acc%0.1", "a"].into_iter().enumerate() {
         let var = ["k%0", "k%1", "k", "unused"][i];
-        // One round of a fold, and so with 0 for its variable, ...
-        let first = Elem::constant(Scalar::int(I32, 3 + 4 * i as i128));
-        let around = |step: ElemRef, extent: i128, init: ElemRef| {
-            Arc::new(Elem::Fold(Arc::new(Fold {
-                acc: acc.into(),
-                var: var.into(),
-                extent: Idx::constant(extent),
-                init,
-                step,
-                order: Order::Sequential,
-                others: vec![],
-            }))) as ElemRef
-        };
-        // ... and then another one.
-        e = around(e, 2, first);
+        e = Arc::new(Elem::Fold(Arc::new(Fold {
+            acc: acc.into(),
+            var: var.into(),
+            extent: Idx::constant(2),
+            init: Elem::constant(Scalar::int(I32, 3 + 4 * i as i128)),
+            step: e,
+            order: Order::Sequential,
+            others: vec![],
+        })));
     }
     e
 }
