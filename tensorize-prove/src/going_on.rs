@@ -135,3 +135,90 @@ impl Going {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use tensorize_ir::element::Env;
+    use tensorize_ir::scalar::{Scalar, ScalarType};
+
+    /// Three numbers from a mask: 0 where a bit is not set.
+    struct Bits(i128);
+
+    impl Env for Bits {
+        fn sym(&self, name: &Sym) -> Option<i128> {
+            name.strip_prefix("at").and_then(|n| n.parse().ok())
+        }
+        fn param(&self, _: &Sym) -> Option<Scalar> {
+            None
+        }
+        fn read(&mut self, _: &Sym, at: i128) -> Option<Scalar> {
+            Some(Scalar::int(ScalarType::I32, self.0 >> at & 1))
+        }
+    }
+
+    const N: i128 = 3;
+
+    fn rounds(op: BinOp, init: i128, t: Idx, otherwise: Idx, extent: i128) -> ElemRef {
+        let ty = ScalarType::I64;
+        let number = |i| Elem::of_idx(ty, i);
+        let x = Elem::read("x", ScalarType::I32, Idx::sym("k"));
+        let zero = Elem::constant(Scalar::int(ScalarType::I32, 0));
+        let here = Elem::select(
+            Elem::compare(CmpOp::Eq, x, zero),
+            number(t),
+            number(otherwise),
+        );
+        let acc: ElemRef = Arc::new(Elem::Acc("acc".into(), ty));
+        let step = Elem::binary(op, acc, here);
+        let init = number(Idx::constant(init));
+        let fold = Fold::new("acc".into(), "k".into(), extent.into(), init, step);
+        Arc::new(Elem::Fold(Arc::new(fold)))
+    }
+
+    #[test]
+    fn what_is_said_of_rounds_is_true() {
+        let (k, n) = (Idx::sym("k"), Idx::constant(N));
+        for (t, otherwise) in [(k.clone(), n.clone()), (n.clone(), k.clone())] {
+            let e = rounds(BinOp::Minimum, N, t, otherwise, N);
+            for e in [canon::elem(&e), e] {
+                let Elem::Fold(f) = &*e else {
+                    panic!("{e} is no fold");
+                };
+                let (most, exit) = taken_apart(f).unwrap();
+                assert_eq!(most, n);
+                for bits in 0..1 << N {
+                    let at = e.eval(&mut Bits(bits)).unwrap().as_int();
+                    let stops = |k: i128| {
+                        let exit = exit.replace(&f.var, &Idx::constant(k));
+                        exit.eval(&mut Bits(bits)).unwrap().is_true()
+                    };
+                    assert!((0..=N).contains(&at));
+                    assert!((0..at).all(|k| !stops(k)), "{bits:b}");
+                    assert!(at == N || stops(at), "{bits:b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_folds_say_nothing() {
+        let (k, n) = (Idx::sym("k"), Idx::constant(N));
+        let next = &k + &Idx::constant(1);
+        let min = BinOp::Minimum;
+        for e in [
+            rounds(BinOp::Maximum, N, k.clone(), n.clone(), N),
+            rounds(min, N - 1, k.clone(), n.clone(), N),
+            rounds(min, N, next, n.clone(), N),
+            rounds(min, N, k.clone(), Idx::constant(N + 1), N),
+            rounds(min, N, k, n, N + 1),
+        ] {
+            let Elem::Fold(f) = &*e else {
+                panic!("{e} is no fold");
+            };
+            assert!(taken_apart(f).is_none(), "{e}");
+            assert!(most_rounds(&e).is_none());
+        }
+    }
+}
