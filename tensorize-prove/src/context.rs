@@ -56,6 +56,8 @@ pub struct Context<'s> {
     /// Whether what is known about elements is being encoded: the folds in it are compared without it, or that
     /// would never end.
     pub encodes_facts: bool,
+    /// Whether conditions on indices that choose a place are decided where something is settled.
+    pub(crate) chooses_places: bool,
 }
 
 /// Two folds, at a tier.
@@ -90,6 +92,7 @@ impl<'s> Context<'s> {
             lemma_declarations: BTreeSet::new(),
             planted,
             encodes_facts: false,
+            chooses_places: false,
         }
     }
 

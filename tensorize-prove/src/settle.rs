@@ -3,6 +3,7 @@
 use crate::canon;
 use crate::chain::and;
 use crate::clamp::{larger_or_smaller, may_be_limit};
+use crate::conditions::is_index_condition;
 use crate::context::Context;
 use crate::eval::index_like;
 use crate::ring::around;
@@ -17,6 +18,17 @@ impl Context<'_> {
     pub fn settle(&mut self, e: &ElemRef) -> ElemRef {
         let is = may_be_settled as fn(&ElemRef) -> bool;
         self.settle_term(e, &mut Transform::new(is))
+    }
+
+    /// The same, and the place that is read where a condition on indices chooses it: for comparisons. (A summary is plainer
+    /// where a guard decides that.)
+    pub(crate) fn settle_with_places(&mut self, e: &ElemRef) -> ElemRef {
+        let is = may_be_chosen as fn(&ElemRef) -> bool;
+        let e = self.settle(e);
+        let outer = std::mem::replace(&mut self.chooses_places, true);
+        let settled = self.settle_term(&e, &mut Transform::new(is));
+        self.chooses_places = outer;
+        settled
     }
 
     fn settle_term<'e>(&mut self, e: &'e ElemRef, done: &mut Settling<'e>) -> ElemRef {
@@ -123,6 +135,10 @@ impl Context<'_> {
                 })
             }
             Atom::Value(e) => match &**e {
+                Elem::Select(c, t, f) if self.chooses_places && is_index_condition(c) => {
+                    let holds = self.decide(c)?;
+                    index_like(if holds { t } else { f })
+                }
                 Elem::Select(c, t, f) => index_like(&larger_or_smaller(self, c, t, f)?),
                 _ => None,
             },
@@ -149,6 +165,15 @@ fn may_be_settled(e: &ElemRef) -> bool {
     matches!(&**e, Elem::IndexCompare(..))
         || polynomials(e).is_some()
         || atoms.any(|(m, _)| m.iter().any(is_composed))
+}
+
+fn may_be_chosen(e: &ElemRef) -> bool {
+    let mut atoms = e.indices().into_iter().flat_map(|i| i.terms());
+    let chosen = |a: &Atom| match a {
+        Atom::Value(e) => matches!(&**e, Elem::Select(c, ..) if is_index_condition(c)),
+        _ => false,
+    };
+    matches!(&**e, Elem::IndexCompare(..)) || atoms.any(|(m, _)| m.iter().any(chosen))
 }
 
 /// Whether it is a quotient, a remainder, a maximum or a minimum, or may be one.

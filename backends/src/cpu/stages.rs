@@ -33,6 +33,7 @@ pub(super) fn in_stages(nests: &[Nest]) -> Option<(Vec<Nest>, Vec<Sym>)> {
                 return None;
             };
             let feeds = other.array != t.array
+                && !(n.dims.is_empty() && is_wanted_as_it_was(other, nests))
                 && matches!(other.store, Stored::Always(_))
                 && !matches!(&*other.value, Elem::Read { .. } | Elem::Const(_))
                 && !leads(&feeds, i, k);
@@ -79,6 +80,19 @@ pub(super) fn in_stages(nests: &[Nest]) -> Option<(Vec<Nest>, Vec<Sym>)> {
     let mut both = nests.iter().zip(&staged);
     let mixed = both.any(|(b, a)| looks_back(b, a) || says_where(a));
     (!first.is_empty() && !mixed).then_some((staged, first))
+}
+
+/// Whether another result is computed from what stands at the one place of this one before it is stored.
+fn is_wanted_as_it_was(result: &Target, nests: &[Nest]) -> bool {
+    let mut others = nests.iter().flat_map(|n| &n.results);
+    others.any(|t| {
+        let mut wanted = false;
+        t.value.visit(&mut |e| {
+            wanted |= matches!(&**e, Elem::Read { array, index, .. }
+                if *array == result.array && *index == result.index);
+        });
+        t.array != result.array && wanted
+    })
 }
 
 /// Values, in canonical form, with where they are stored, and by which nest.
