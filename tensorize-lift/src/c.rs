@@ -14,6 +14,7 @@ mod complex;
 mod counted_down;
 mod cpp;
 mod declare;
+mod do_loops;
 mod early_return;
 mod effects;
 mod expr;

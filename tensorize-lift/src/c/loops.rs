@@ -1,5 +1,6 @@
 //! Loops: their headers, what ends them, and where they go on.
 
+use super::do_loops::Ends;
 use super::expr::{negation, select};
 use super::ffi::{Constant, Cursor};
 use super::jump::{Leaves, leaves};
@@ -60,10 +61,15 @@ impl<'u> Lower<'u, '_> {
             test = Some((stop, false));
             body = rest;
         }
-        let l = body
+        let mut l = body
             .iter()
             .map(|&s| leaves(s))
             .fold(Leaves::default(), Leaves::or);
+        let ends = test.filter(|_| !test_first).and_then(|(c, _)| Ends::of(c));
+        if let Some(ends) = &ends {
+            test = Some((ends.count, true));
+            l.breaks = true;
+        }
         let turns = self.open_turns(&body)?;
         self.open_exit(ExitKind::Break)?;
         let entry = self.pointers.clone();
@@ -91,10 +97,14 @@ impl<'u> Lower<'u, '_> {
                 s.next_turn(turns, &entry, c)?;
             }
             // What leaves the loop before its condition is tested again.
-            let leaving = s.flags_of(Leaves {
+            let out = Leaves {
                 continues: false,
                 ..l
-            });
+            };
+            if let Some(ends) = &ends {
+                s.ask_before(ends, out)?;
+            }
+            let leaving = s.flags_of(out);
             s.unless_set(&leaving, |s| {
                 if let Some(inc) = inc {
                     s.full(inc, |s| s.effect(inc))?;
@@ -107,14 +117,18 @@ impl<'u> Lower<'u, '_> {
                     s.emit(e)?;
                 }
                 Ok(())
-            })
+            })?;
+            match &ends {
+                Some(ends) => s.ask_after(ends, &head.cond, out),
+                None => Ok(()),
+            }
         })?;
         let leaving = self.flags_of(Leaves {
             continues: false,
             ..l
         });
         self.exits.truncate(exits);
-        let mut cond = head.cond;
+        let mut cond = head.cond.clone();
         if !test_first && matches!(&cond, Expr::Const(v) if !v.is_true()) {
             // `do { … } while (0)`
             for s in block {
@@ -135,6 +149,9 @@ impl<'u> Lower<'u, '_> {
             mode: LoopMode::Sequential,
             line,
         };
+        if ends.is_some() {
+            self.count_first(&mut rounds, &head.cond)?;
+        }
         if let Some(most) = shrinking::most_rounds(&rounds) {
             let counter = self.fresh("round");
             self.assign_var(counter.clone(), Expr::int(ScalarType::I64, 0))?;

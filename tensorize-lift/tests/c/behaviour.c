@@ -344,3 +344,65 @@ int nested_turns(int *a, int *b, int n)
     }
     return sum;
 }
+
+/* Loops that end by data or by a count, looked at after a round. */
+int do_data_then_count(const int *a, int *b, int n) {
+    int it = 0, x = n;
+    do {
+        x += a[it] % 5;
+        b[it] = x;
+    } while (x < 20 && ++it < 9);
+    return it * 100 + x;
+}
+int do_count_then_data(const float *a, int *b, int n) {
+    int i = 0;
+    float s = n;
+    do {
+        if (a[i] < -50) { i += 2; continue; }
+        if (a[i] > 60) break;
+        s += a[i];
+        b[i] = i * 3;
+        i++;
+    } while (i < 10 && s < 30 && a[i + 1] < 40);
+    return i;
+}
+int do_count_of_the_caller(const double *a, int *b, int most) {
+    int it = 0, sum = 0;
+    double step;
+    do {
+        step = a[it] / 2;
+        sum += step > 0;
+        b[it % 4] = sum;
+    } while (it++ < most && (step > 1 || step < -1));
+    return sum * 1000 + it;
+}
+int do_both_ways(const int *a, const int *b, int *out, int n) {
+    int i = 9, steps = 0;
+    do {
+        out[i] = a[i] - b[i];
+        steps++;
+    } while (a[i] != b[i] && --i > 2 && b[i] % 3 != n);
+    return steps * 16 + i;
+}
+int do_unknown_start(const int *a, int n, int most) {
+    int i = n & 3, hits = 0;
+    do {
+        hits += a[i] > 3;
+        i++;
+    } while (i < most && a[i] > 0);
+    return hits * 32 + i;
+}
+int do_inside(const float *a, float *b, int n) {
+    int worst = 0;
+    for (int k = 0; k < (n & 7); k++) {
+        float x = a[k], dx;
+        int it = 0;
+        do {
+            dx = x / 4;
+            x -= dx;
+        } while ((dx > 1 || dx < -1) && ++it < 6);
+        b[k] = x;
+        if (it > worst) worst = it;
+    }
+    return worst;
+}
