@@ -5,15 +5,17 @@ mod common;
 
 use common::cases::{fold_calls, folds, reductions};
 use common::corpus;
-use common::python::{Run, python_with, run_modules};
+use common::python::{Run, python_with, run_modules, uncompiled};
 use common::tries::{self, Try};
 use common::{Random, assert_same, call, expected, golden, summary, try_generate};
 use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
 use tensorize_backends::Target;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::scalar::ScalarType;
 
-fn check(target: &dyn Target, tries: &[Try]) {
+fn check(target: &dyn Target, tries: &[Try], command: fn(&Path) -> Command) {
     let package = target.python_package().expect("a target in Python");
     let Some(python) = python_with(package) else {
         return;
@@ -26,7 +28,7 @@ fn check(target: &dyn Target, tries: &[Try]) {
             calls: &t.calls,
         })
         .collect();
-    for (t, found) in tries.iter().zip(run_modules(&python, &runs)) {
+    for (t, found) in tries.iter().zip(run_modules(command(&python), &runs)) {
         for (call, got) in t.calls.iter().zip(found) {
             let name = format!("{}\n{}", t.function.name, t.generated.files[0].1);
             assert_same(&name, t.generated.tier, &got, &expected(&t.function, call));
@@ -64,7 +66,7 @@ fn operators(target: &dyn Target) {
         }
     }
     golden(&format!("operators.{}.txt", target.name()), &written);
-    check(target, &tries);
+    check(target, &tries, |python| Command::new(python));
 }
 
 /// The summaries of the tests, where the framework can do them.
@@ -106,7 +108,7 @@ fn summaries(target: &dyn Target) {
         });
     }
     golden(&format!("summaries.{}.txt", target.name()), &refused);
-    check(target, &tries);
+    check(target, &tries, |python| Command::new(python));
 }
 
 /// What moves elements, index notation and running folds, where the framework can do them: with C's bits, else as it can.
@@ -145,7 +147,7 @@ fn others(target: &dyn Target) {
         }
     }
     golden(&format!("others.{}.txt", target.name()), &refused);
-    check(target, &tries);
+    check(target, &tries, uncompiled);
 }
 
 fn target(name: &str) -> &'static dyn Target {

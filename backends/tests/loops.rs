@@ -8,6 +8,7 @@ use common::folds::{
 };
 use common::python::{Run, python_with, run_modules};
 use common::{Random, assert_same, call, expected, try_generate};
+use std::process::Command;
 use tensorize_backends::{Generated, Target};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::memory::Inputs;
@@ -49,7 +50,7 @@ fn check(target: &str, tries: Vec<(Function, Vec<Inputs>)>) {
             calls,
         })
         .collect();
-    for (run, found) in runs.iter().zip(run_modules(&python, &runs)) {
+    for (run, found) in runs.iter().zip(run_modules(Command::new(&python), &runs)) {
         for (call, got) in run.calls.iter().zip(found) {
             let name = format!("{}\n{}", run.function, run.generated.files[0].1);
             assert_same(

@@ -1,10 +1,9 @@
 //! Runs modules that may well fail: many in one process, each on its own.
 
 use super::outcomes;
-use super::python::{Arrays, Run, head, write_call};
+use super::python::{Arrays, Run, head, uncompiled, write_call};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::Command;
 use tensorize_ir::memory::Outputs;
 
 /// After that many seconds a module hangs.
@@ -54,7 +53,7 @@ fn one_process(python: &Path, runs: &[Run]) -> (Vec<Result<Vec<Outputs>, String>
     arrays.write();
     let script = dir.path().join("run.py");
     std::fs::write(&script, s).unwrap();
-    let output = Command::new(python).arg(&script).output().unwrap();
+    let output = uncompiled(python).arg(&script).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let parts: Vec<&str> = printed.split("---\n").collect();
     // What follows the last line of dashes is of a module that did not end.

@@ -78,7 +78,7 @@ pub fn run_python(python: &Path, f: &Function, g: &Generated, calls: &[Inputs]) 
         generated: g,
         calls,
     };
-    run_modules(python, &[run]).swap_remove(0)
+    run_modules(Command::new(python), &[run]).swap_remove(0)
 }
 
 /// What a script begins with.
@@ -93,8 +93,16 @@ pub fn head() -> String {
 pub const WARNINGS: &str = "warnings.simplefilter('error')\n\
     warnings.filterwarnings('ignore', category=RuntimeWarning, module='dask')\n";
 
+/// Python, which takes MLX's operators one by one, and does not compile each function as C++ of its own: that takes most of a
+/// second. What its compiler makes of operators and of summaries, the tests of these see.
+pub fn uncompiled(python: &Path) -> Command {
+    let mut command = Command::new(python);
+    command.env("MLX_DISABLE_COMPILE", "1");
+    command
+}
+
 /// Writes the modules and a script that makes the calls, and runs it; a warning is an error.
-pub fn run_modules(python: &Path, runs: &[Run]) -> Vec<Vec<Outputs>> {
+pub fn run_modules(mut python: Command, runs: &[Run]) -> Vec<Vec<Outputs>> {
     let dir = tempfile::tempdir().unwrap();
     let (mut s, mut arrays) = (head(), Arrays::in_folder(dir.path()));
     // A framework that doesn't come back says where it is, and the tests go on.
@@ -114,7 +122,7 @@ pub fn run_modules(python: &Path, runs: &[Run]) -> Vec<Vec<Outputs>> {
     arrays.write();
     let script = dir.path().join("run.py");
     std::fs::write(&script, s).unwrap();
-    let output = Command::new(python).arg(&script).output().unwrap();
+    let output = python.arg(&script).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout);
     let failed = printed.matches("---").count().min(runs.len() - 1);
     assert!(
