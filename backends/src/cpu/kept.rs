@@ -7,6 +7,7 @@
 use super::entries::{ENTRIES, Entry};
 use super::nest::{Nest, STEMS, Stored, Target, reads_any};
 use super::running::{grows_or_shrinks, in_passes, runs};
+use super::search::searched;
 use super::term::{canonical, contains_fold};
 use super::wait::Memory;
 use crate::names::Names;
@@ -176,6 +177,8 @@ struct Search {
     accs: Vec<Sym>,
     /// The dimensions along which folds run upwards.
     along: Vec<Sym>,
+    /// The counters of searches, along which folds run as well.
+    searched: Vec<Sym>,
 }
 
 impl Search {
@@ -223,8 +226,15 @@ impl Search {
                     within: true,
                     ..stands
                 };
+                let searches = searched(f).is_some() && !stands.conditional;
+                if searches {
+                    self.searched.push(f.var.clone());
+                }
                 for lane in f.lanes() {
                     self.look(lane.step, &inside, stands);
+                }
+                if searches {
+                    self.searched.pop();
                 }
                 self.accs.truncate(self.accs.len() - f.lanes().count());
             }
@@ -268,7 +278,8 @@ impl Search {
             !runs_here || self.along.contains(counter) && !runs(e, counter)
         };
         let mut counters = around.iter().map(|(counter, _)| counter);
-        let any = counters.any(|c| grows_or_shrinks(f, c) && here(c));
+        let with_search = |c: &Sym| self.searched.contains(c) && runs(e, c);
+        let any = counters.any(|c| grows_or_shrinks(f, c) && here(c) && !with_search(c));
         any && e.ty() != ScalarType::I1 && self.is_free(e)
     }
 

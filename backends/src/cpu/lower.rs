@@ -12,7 +12,7 @@ use crate::Unsupported;
 use crate::names::{C_WORDS, Names};
 use crate::scatter::refuse_in;
 use std::collections::{BTreeMap, BTreeSet};
-use tensorize_ir::element::ElemRef;
+use tensorize_ir::element::{ElemRef, Fold};
 use tensorize_ir::guard::{Footprint, Guard, Tier};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::loopir::{self, Expr, Len, LocalArray, LoopMode, Overflow, Param, Stmt};
@@ -228,6 +228,10 @@ pub(super) struct Scope {
     pub(super) at_end: Vec<Stmt>,
     /// Whether a round goes on from what the one before has left.
     pub(super) carries: bool,
+    /// Whether the loop is a search, the rounds of which end with that only if they go on.
+    pub(super) searches: bool,
+    /// Folds that have run along with the search, and the variables that they have.
+    pub(super) ran: Vec<(Fold, Vec<Expr>)>,
 }
 
 #[derive(Default, Clone)]

@@ -211,8 +211,11 @@ impl Builder {
     /// The value in this round of a fold that runs along with the loop around, if it does.
     pub(super) fn running(&mut self, f: &Fold) -> Result<Option<Expr>, Unsupported> {
         let level = self.scopes.len() - 1;
-        let Kind::Dimension(extent) = self.scopes[level].kind.clone() else {
-            return Ok(None);
+        let searches = self.scopes[level].searches;
+        let extent = match &self.scopes[level].kind {
+            Kind::Dimension(extent) => extent.clone(),
+            Kind::FoldRound(extent) if searches => extent.clone(),
+            _ => return Ok(None),
         };
         let mut found = None;
         f.extent.for_each_sym(&mut |s| {
@@ -232,6 +235,13 @@ impl Builder {
         }
         let here = Idx::sym(counter);
         let steps: Vec<ElemRef> = f.lanes().map(|l| l.step.replace(&f.var, &here)).collect();
+        if searches && more == 0 {
+            f.lanes().for_each(|lane| _ = self.bound.remove(lane.acc));
+            let scope = &mut self.scopes[level];
+            scope.carries = true;
+            scope.ran.push((f.clone(), accs.clone()));
+            return Ok(Some(accs.swap_remove(0)));
+        }
         // The last round prepares nothing where that would be to read what is not there.
         let mut goes_on = None;
         if more == 0 && reads_beyond(f, &extent, &self.ends) {
@@ -285,11 +295,47 @@ impl Builder {
         Ok(Some(accs.swap_remove(0)))
     }
 
+    /// What a round of a search ends with for a fold that runs along, in terms of what the round has computed, and what is then
+    /// assigned: the round that is found prepares nothing.
+    pub(super) fn prepare(
+        &mut self,
+        f: &Fold,
+        accs: &[Expr],
+        counter: &Sym,
+    ) -> Result<[Vec<Stmt>; 2], Unsupported> {
+        let here = Idx::sym(counter.clone());
+        let level = self.scopes.len() - 1;
+        let whole: ElemRef = Arc::new(Elem::Fold(Arc::new(f.clone())));
+        let so_far = match f.others.is_empty() {
+            true => BTreeMap::from([(f.acc.clone(), whole)]),
+            false => BTreeMap::new(),
+        };
+        for (lane, acc) in f.lanes().zip(accs) {
+            self.bound.insert(lane.acc.clone(), (level, acc.clone()));
+        }
+        let (computed, values) = self.in_branch(|b| {
+            let step = |s: &ElemRef| {
+                let value = b.value(&s.replace(&f.var, &here).replace_accs(&so_far))?;
+                Ok(b.bind("next", value))
+            };
+            let steps = f.lanes().map(|l| l.step);
+            steps.map(step).collect::<Result<Vec<Expr>, Unsupported>>()
+        })?;
+        f.lanes().for_each(|lane| _ = self.bound.remove(lane.acc));
+        let assigned = accs.iter().zip(values).filter_map(|(acc, value)| {
+            let Expr::Var(var, ty) = acc else { return None };
+            let (var, ty) = (var.clone(), *ty);
+            Some(Stmt::Assign { var, ty, value })
+        });
+        Ok([computed, assigned.collect()])
+    }
+
     /// A new variable that has this value before the loop whose body is the topmost scope.
     fn start(&mut self, stem: &Sym, init: &ElemRef, rounds: &Idx) -> Result<Expr, Unsupported> {
         let var = self.fresh(stem);
         let mut body = self.scopes.pop().unwrap_or_default();
-        let guarded = body.guards.contains(rounds) || !term::needs_guard(init);
+        let some = rounds.as_constant().is_some_and(|n| n > 0);
+        let guarded = some || body.guards.contains(rounds) || !term::needs_guard(init);
         if !guarded {
             body.guards.push(rounds.clone());
         }

@@ -144,7 +144,7 @@ fn rename(e: &ElemRef, bound: &mut BTreeMap<Sym, Sym>, depth: usize) -> ElemRef 
         Elem::Fold(f) => {
             let f = &super::search::as_search(f).unwrap_or_else(|| f.clone());
             let mut new = (**f).clone();
-            new.extent = rename_idx(&f.extent, bound);
+            new.extent = rename_idx(&f.extent, bound, depth);
             new.init = rename(&f.init, bound, depth);
             for (lane, old) in new.others.iter_mut().zip(&f.others) {
                 lane.init = rename(&old.init, bound, depth);
@@ -177,15 +177,19 @@ fn rename(e: &ElemRef, bound: &mut BTreeMap<Sym, Sym>, depth: usize) -> ElemRef 
             let indices: Vec<_> = e
                 .indices()
                 .into_iter()
-                .map(|i| rename_idx(i, bound))
+                .map(|i| rename_idx(i, bound, depth))
                 .collect();
             e.rebuild(&children, &indices)
         }
     }
 }
 
-fn rename_idx(idx: &Idx, bound: &BTreeMap<Sym, Sym>) -> Idx {
-    idx.substitute(&|s| bound.get(s).map(|new| Idx::sym(new.clone())))
+fn rename_idx(idx: &Idx, bound: &mut BTreeMap<Sym, Sym>, depth: usize) -> Idx {
+    idx.map_atoms(&mut |atom| match atom {
+        Atom::Sym(s) => bound.get(s).map(|new| Idx::sym(new.clone())),
+        Atom::Value(e) => Some(Idx::value(rename(e, bound, depth))),
+        _ => None,
+    })
 }
 
 /// The terms that are evaluated whichever branches are taken, and that occur more than once:

@@ -12,7 +12,7 @@
 use super::ffi::Cursor;
 use super::jump::Leaves;
 use super::lower::{ExitKind, Lower, Result, operands, peeled};
-use super::operator::{Binary, binary};
+use super::operator::{Binary, Unary, binary, unary};
 use super::types::{self, Ty};
 use super::{expr::negation, scalars};
 use clang_sys::*;
@@ -78,6 +78,37 @@ fn looks_at_data(c: Cursor<'_>) -> bool {
     is_float || of_memory.contains(&kind) || follows || operands(c).into_iter().any(looks_at_data)
 }
 
+/// Whether it is made of local floats alone: it can be asked without harm wherever they are set.
+fn is_always_defined(c: Cursor<'_>) -> bool {
+    let c = peeled(c);
+    let parts = operands(c);
+    let is_scalar = |c: &Cursor<'_>| matches!(types::of(*c), Ty::Scalar(_));
+    let is_float = |c: &Cursor<'_>| matches!(types::of(*c), Ty::Scalar(ty) if ty.is_float());
+    let all = || parts.iter().copied().all(is_always_defined);
+    match c.kind() {
+        CXCursor_IntegerLiteral | CXCursor_FloatingLiteral => true,
+        CXCursor_DeclRefExpr => is_scalar(&c),
+        CXCursor_UnaryOperator => {
+            let minus = matches!(unary(c), Ok(Unary::Minus | Unary::Plus));
+            minus && parts.iter().all(is_float) && all()
+        }
+        CXCursor_BinaryOperator => match binary(c) {
+            Ok(Binary::And | Binary::Or) => all(),
+            Ok(Binary::Arithmetic(_) | Binary::Compare(_)) => parts.iter().all(is_float) && all(),
+            _ => false,
+        },
+        // `fabs(step)`: what has no body here is a function of the library, or refused.
+        CXCursor_CallExpr => {
+            let known = c.referenced().is_some_and(|f| f.definition().is_none());
+            known
+                && is_float(&c)
+                && parts[1..].iter().all(is_float)
+                && parts[1..].iter().copied().all(is_always_defined)
+        }
+        _ => false,
+    }
+}
+
 impl<'u> Lower<'u, '_> {
     /// The end of a round: what is asked of data before the count.
     pub(super) fn ask_before(&mut self, ends: &Ends<'u>, l: Leaves) -> Result<()> {
@@ -90,7 +121,9 @@ impl<'u> Lower<'u, '_> {
     /// The same of what is asked where the count lets the loop go on.
     pub(super) fn ask_after(&mut self, ends: &Ends<'u>, count: &Expr, l: Leaves) -> Result<()> {
         for &asked in ends.after.iter().rev() {
-            self.leave_unless(asked, Some(count), l)?;
+            // Where the count ends the loop, it makes no difference that the rest is asked as well.
+            let under = (!is_always_defined(asked)).then_some(count);
+            self.leave_unless(asked, under, l)?;
         }
         Ok(())
     }
