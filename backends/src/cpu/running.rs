@@ -229,19 +229,19 @@ impl Builder {
         };
         let mut accs = Vec::new();
         for lane in f.lanes() {
-            let acc = self.start(lane.acc, lane.init, &extent)?;
-            self.bound.insert(lane.acc.clone(), (level, acc.clone()));
-            accs.push(acc);
+            accs.push(self.start(lane.acc, lane.init, &extent)?);
         }
-        let here = Idx::sym(counter);
-        let steps: Vec<ElemRef> = f.lanes().map(|l| l.step.replace(&f.var, &here)).collect();
         if searches && more == 0 {
-            f.lanes().for_each(|lane| _ = self.bound.remove(lane.acc));
             let scope = &mut self.scopes[level];
             scope.carries = true;
             scope.ran.push((f.clone(), accs.clone()));
             return Ok(Some(accs.swap_remove(0)));
         }
+        for (lane, acc) in f.lanes().zip(&accs) {
+            self.bound.insert(lane.acc.clone(), (level, acc.clone()));
+        }
+        let here = Idx::sym(counter);
+        let steps: Vec<ElemRef> = f.lanes().map(|l| l.step.replace(&f.var, &here)).collect();
         // The last round prepares nothing where that would be to read what is not there.
         let mut goes_on = None;
         if more == 0 && reads_beyond(f, &extent, &self.ends) {

@@ -73,9 +73,10 @@ fn looks_at_data(c: Cursor<'_>) -> bool {
         CXCursor_MemberRefExpr,
         CXCursor_CallExpr,
     ];
-    let follows =
-        kind == CXCursor_UnaryOperator && matches!(types::of(operands(c)[0]), Ty::Pointer(_));
-    is_float || of_memory.contains(&kind) || follows || operands(c).into_iter().any(looks_at_data)
+    let parts = operands(c);
+    let is_pointer = |c: &Cursor<'_>| matches!(types::of(*c), Ty::Pointer(_));
+    let follows = kind == CXCursor_UnaryOperator && parts.iter().any(is_pointer);
+    is_float || of_memory.contains(&kind) || follows || parts.into_iter().any(looks_at_data)
 }
 
 /// Whether it is made of local floats alone: it can be asked without harm wherever they are set.
@@ -100,10 +101,8 @@ fn is_always_defined(c: Cursor<'_>) -> bool {
         // `fabs(step)`: what has no body here is a function of the library, or refused.
         CXCursor_CallExpr => {
             let known = c.referenced().is_some_and(|f| f.definition().is_none());
-            known
-                && is_float(&c)
-                && parts[1..].iter().all(is_float)
-                && parts[1..].iter().copied().all(is_always_defined)
+            let mut arguments = parts.iter().skip(1);
+            known && is_float(&c) && arguments.all(|a| is_float(a) && is_always_defined(*a))
         }
         _ => false,
     }
