@@ -119,7 +119,7 @@ fn generated_c_answers_where_it_can() {
     answers(&lines, "C 27", "smooth original 1 target 1");
     answers(&lines, "C 28", "brighter original 1 target 1");
     // The data end it, and do not.
-    answers(&lines, "C 33", "until_negative original 1 target 1");
+    answers(&lines, "C 33", "until_negative original 0 target 2");
     for who in [
         "worth original 0 target 2",
         "close_all original 0 target 2",
