@@ -151,8 +151,13 @@ fn same_at(
     tier: Tier,
     options: &Options,
 ) -> Option<Tier> {
-    let mut same =
-        |tier| same(ctx, found, expected, tier) || same_in_cases(ctx, found, expected, tier);
+    let mut same = |tier| {
+        if same(ctx, found, expected, tier) || same_in_cases(ctx, found, expected, tier) {
+            return true;
+        }
+        let [found, expected] = [found, expected].map(|e| ctx.settle_with_places(&canon::elem(e)));
+        same(ctx, &found, &expected, tier)
+    };
     if tier == Tier::Exact && !is_order_open(found) && same(Tier::Exact) {
         return Some(Tier::Exact);
     }

@@ -47,7 +47,7 @@ pub fn is_order_open(e: &ElemRef) -> bool {
 }
 
 fn prepare(ctx: &mut Context, e: &ElemRef, tier: Tier) -> ElemRef {
-    let e = canon::elem(&ctx.settle_with_places(&canon::elem(e)));
+    let e = canon::elem(&ctx.settle(&canon::elem(e)));
     if tier == Tier::Exact { e } else { in_order(&e) }
 }
 
