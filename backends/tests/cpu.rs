@@ -330,6 +330,19 @@ fn results_that_read_each_other() {
     check(&f, Tier::Exact, &vectors(&f, false));
 }
 
+/// What a number is set to is used as well, and so is what it was before.
+#[test]
+fn a_number_is_read_before_it_is_set() {
+    let text = "func @f(x: const ptr<f64>, s: ptr<f64>, q: ptr<f64>, n: i32) {
+       %new = generic add(x[n - 1], 1.0:f64) : tensor<f64>
+       %q = generic subtract(q[0], subtract(add(x[n - 1], 1.0:f64), s[0])) : tensor<f64>
+       store s[0] = %new
+       store q[0] = %q
+     }";
+    let f: Function = text.parse().unwrap();
+    check(&f, Tier::Exact, &vectors(&f, false));
+}
+
 #[test]
 fn results_wait_for_what_is_still_to_be_read() {
     let f = summary("overlapping");

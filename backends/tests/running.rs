@@ -275,3 +275,30 @@ fn searches() {
     let g = in_c(&other);
     assert!(!loops(&g)[0].cond.to_string().contains("found"));
 }
+
+/// What a search looks at in each round goes on from what the round before has left, and so do those who look at it
+/// afterwards: there is one loop.
+#[test]
+fn folds_run_along_with_searches() {
+    let halves =
+        |rounds: &str| format!("fold(y = v, j < {rounds}, subtract(y, multiply(0.5:f64, y)))");
+    for (most, size) in [("n", ", n: i32"), ("20", "")] {
+        let (here, none) = (halves("k"), format!("index(i64, {most})"));
+        let found = format!(
+            "fold(at = {none}, k < {most}, minimum(at, select(compare(LT, {here}, 0.25:f64), index(i64, k), {none})))"
+        );
+        let so_far = halves(&format!("value({found})"));
+        let f = function(&format!(
+            "func @f(v: f64{size}) {{
+               %r = generic {so_far} : tensor<f64>
+               return %r
+             }}"
+        ));
+        let g = in_c(&f);
+        let all = loops(&g);
+        let [one] = all[..] else {
+            panic!("{f}\n{}: {} loops", g.loopir.as_ref().unwrap(), all.len())
+        };
+        assert!(one.cond.to_string().contains("found"), "{}", one.cond);
+    }
+}

@@ -353,52 +353,20 @@ impl Elem {
         self.substitute(&|s| (&**s == name).then(|| value.clone()))
     }
 
-    /// Replaces accumulators that occur free. Names that folds bind stay what they are, and are renamed where a
-    /// value would be caught by them.
+    /// Replaces accumulators that occur free. Names that folds bind stay what they are, unless one of them would catch a
+    /// value: then all are fresh ones.
     pub fn replace_accs(self: &Arc<Self>, values: &BTreeMap<Sym, ElemRef>) -> ElemRef {
         if values.is_empty() || !values.keys().any(|name| self.mentions(name)) {
             return self.clone();
         }
-        let mut catches = false;
-        self.for_each_binder(&mut |name| catches |= values.values().any(|v| v.mentions(name)));
-        if !catches {
-            return Renaming::of_accs(values).elem(self);
-        }
-        match &**self {
-            Elem::Acc(name, _) => values.get(name).unwrap_or(self).clone(),
-            Elem::Fold(fold) => {
-                let mut free = values.clone();
-                free.retain(|name, _| {
-                    !fold.binds(name) && fold.lanes().any(|l| l.step.mentions(name))
-                });
-                let caught =
-                    |v: &ElemRef| v.mentions(&fold.var) || fold.lanes().any(|l| v.mentions(l.acc));
-                if free.values().any(caught) {
-                    let mut fresh = Fresh::avoiding(self);
-                    values.values().for_each(|v| fresh.avoid(v));
-                    return self.freshen(&mut fresh).replace_accs(values);
-                }
-                let children: Vec<ElemRef> = fold
-                    .lanes()
-                    .flat_map(|l| [l.init.replace_accs(values), l.step.replace_accs(&free)])
-                    .collect();
-                let extent = fold.extent.map_values(&mut |e| e.replace_accs(values));
-                self.rebuild(&children, &[extent])
-            }
-            _ => {
-                let children: Vec<_> = self
-                    .children()
-                    .into_iter()
-                    .map(|e| e.replace_accs(values))
-                    .collect();
-                let indices: Vec<_> = self
-                    .indices()
-                    .into_iter()
-                    .map(|i| i.map_values(&mut |e| e.replace_accs(values)))
-                    .collect();
-                self.rebuild(&children, &indices)
-            }
-        }
+        let mut caught = false;
+        self.for_each_binder(&mut |name| caught |= values.values().any(|v| v.mentions(name)));
+        let mut fresh = caught.then(|| {
+            let mut fresh = Fresh::avoiding(self);
+            values.values().for_each(|v| fresh.avoid(v));
+            fresh
+        });
+        Renaming::of_accs(values, fresh.as_mut()).elem(self)
     }
 
     /// Whether the variable or accumulator `name` occurs.

@@ -20,8 +20,6 @@ pub fn same_in_cases(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) ->
     let mut conditions = Vec::new();
     decided_by(&a, &mut conditions);
     decided_by(&b, &mut conditions);
-    // Those on indices choose between places, and so between whatever is computed from what stands there.
-    conditions.sort_by_key(|c| !is_index_condition(c));
     conditions.truncate(MOST);
     told_apart(ctx, &a, &b, tier, &conditions)
 }

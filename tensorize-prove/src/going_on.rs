@@ -20,11 +20,8 @@ pub(crate) struct Going {
     exit: ElemRef,
 }
 
-/// The numbers of such rounds in these conditions and extents, each once.
-pub(crate) fn found<'a>(
-    conditions: impl Iterator<Item = &'a ElemRef>,
-    extents: impl Iterator<Item = &'a Idx>,
-) -> Vec<Going> {
+/// The numbers of such rounds in these conditions, each once.
+pub(crate) fn found<'a>(conditions: impl IntoIterator<Item = &'a ElemRef>) -> Vec<Going> {
     let mut found: Vec<Going> = Vec::new();
     let mut look = |e: &ElemRef| {
         if let Elem::Fold(f) = &**e
@@ -41,12 +38,12 @@ pub(crate) fn found<'a>(
             }
         }
     };
+    let conditions = conditions.into_iter();
     conditions.for_each(|c| outside_of_folds(c, &mut look));
-    extents.for_each(|n| n.for_each_value(&mut |e| outside_of_folds(e, &mut look)));
     found
 }
 
-/// N, if this is such a number: T is not more than that, and not negative if N is not.
+/// N, if this is such a number: T is not more than that, and not negative if N is not, as the solver is told of each.
 pub(crate) fn most_rounds(e: &Elem) -> Option<Idx> {
     match e {
         Elem::Fold(f) => Some(taken_apart(f)?.0),
@@ -93,8 +90,6 @@ fn taken_apart(f: &Fold) -> Option<(Idx, ElemRef)> {
 impl Going {
     /// From here on, what it says of the rounds of these counters, which are in their ranges.
     pub fn assume(&self, ctx: &mut Context, counters: &[&Sym]) {
-        let at_most = Elem::index_compare(CmpOp::Ge, self.most.clone(), self.rounds.clone());
-        ctx.assume(at_most);
         for counter in counters {
             let at = Idx::sym((*counter).clone());
             if ctx.is_non_negative(&at) && ctx.proves(CmpOp::Lt, &at, &self.rounds) {
@@ -124,6 +119,7 @@ impl Going {
             ctx.assume(Elem::index_compare(op, rounds, most));
             match stops {
                 true => {
+                    // With no rounds to run, none stops: T is N.
                     ctx.assume_non_negative(&self.rounds);
                     self.assume_of(ctx, &self.rounds, true);
                 }
@@ -147,8 +143,8 @@ mod tests {
     struct Bits(i128);
 
     impl Env for Bits {
-        fn sym(&self, name: &Sym) -> Option<i128> {
-            name.strip_prefix("at").and_then(|n| n.parse().ok())
+        fn sym(&self, _: &Sym) -> Option<i128> {
+            None
         }
         fn param(&self, _: &Sym) -> Option<Scalar> {
             None

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::decode;
 use crate::equal::same;
 use crate::exec::Access;
-use crate::going_on::{self, Going};
+use crate::going_on;
 use crate::places::is_zero_where;
 use crate::ring;
 use std::collections::BTreeMap;
@@ -102,22 +102,18 @@ pub(crate) fn matched_in_cases(
     assume(ctx, g);
     let found = candidates(g, original);
     let (mut conditions, mut guards) = (Vec::new(), vec![vec![]]);
-    let mut ends: Vec<Going> = Vec::new();
+    let mut paths = Vec::new();
     for o in &found {
         // Those that say something in this round; any condition could be tried, so that it takes no guards.
         let saved = ctx.save();
         let round = round_of(ctx, g, o);
         ctx.restore(saved);
-        let there = |c: &ElemRef| c.substitute(&|s| round.get(s).cloned());
-        let path: Vec<ElemRef> = o.path.iter().map(there).collect();
-        let stops = going_on::found(path.iter(), std::iter::empty()).into_iter();
-        let new = stops.filter(|e| !ends.iter().any(|known| known.rounds == e.rounds));
-        let new: Vec<Going> = new.collect();
-        ends.extend(new);
+        let path = path_in(&round, o);
         let other = |v: &Sym| !g.loops.iter().any(|(own, _)| own == v);
         let speaks = |c: &ElemRef| !o.loops.iter().any(|(v, _)| other(v) && c.mentions(v));
-        let path = path.iter().filter(|c| speaks(c));
-        path.for_each(|c| cases::parts(c, &mut conditions));
+        let said = path.iter().filter(|c| speaks(c));
+        said.for_each(|c| cases::parts(c, &mut conditions));
+        paths.extend(path);
         let over_and_over = o.loops.iter().filter(|(v, _)| !o.index.mentions(v));
         let runs = over_and_over.map(|(_, n)| Guard::NonNegative(n - &Idx::constant(1)));
         let runs: Vec<Guard> = runs.collect();
@@ -126,6 +122,7 @@ pub(crate) fn matched_in_cases(
         }
     }
     conditions.truncate(cases::MOST);
+    let ends = going_on::found(&paths);
     let enough = guards.into_iter().find(|guards| {
         let saved = ctx.save();
         guards.iter().for_each(|guard| ctx.guard(guard.clone()));
@@ -152,6 +149,12 @@ fn round_of(ctx: &mut Context, g: &Access, o: &Access) -> Round {
     };
     let counters = says.into_iter().map(|(v, _)| v);
     counters.zip(position.unwrap_or_default()).collect()
+}
+
+/// The conditions of the access in these rounds.
+fn path_in(round: &Round, a: &Access) -> Vec<ElemRef> {
+    let there = |c: &ElemRef| c.substitute(&|s| round.get(s).cloned());
+    a.path.iter().map(there).collect()
 }
 
 fn is_one_of(ctx: &mut Context, g: &Access, original: &[&Access], conditions: &[ElemRef]) -> bool {
@@ -221,8 +224,11 @@ pub(crate) fn assume(ctx: &mut Context, a: &Access) {
     let asked = ctx.asked.iter().filter_map(|asked| asked.of(a).cloned());
     let asked: Vec<ElemRef> = asked.collect();
     asked.into_iter().for_each(|inside| ctx.assume(inside));
-    let extents = a.loops.iter().map(|(_, n)| n);
-    for going in going_on::found(a.path.iter(), extents) {
+    let mut said = a.path.clone();
+    for (_, n) in &a.loops {
+        n.for_each_value(&mut |e| said.push(e.clone()));
+    }
+    for going in going_on::found(&said) {
         going.assume(ctx, &counters(a));
     }
 }
@@ -317,10 +323,7 @@ fn in_the_last(round: &Round, open: &[(Sym, Idx)], o: &Access) -> Vec<Round> {
     let [(var, extent)] = open else {
         return vec![];
     };
-    let path: Vec<ElemRef> = (o.path.iter())
-        .map(|c| c.substitute(&|s| round.get(s).cloned()))
-        .collect();
-    let ends = going_on::found(path.iter(), std::iter::empty()).into_iter();
+    let ends = going_on::found(&path_in(round, o)).into_iter();
     let ends = ends.filter(|end| end.most == canon::idx(extent));
     ends.map(|end| {
         let mut all = round.clone();

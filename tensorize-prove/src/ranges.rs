@@ -1,7 +1,6 @@
 //! Between which integers a value lies, by its type and by the last operations that made it: what `x & 15` is an
 //! index of needs no look at the data.
 
-use crate::going_on::most_rounds;
 use tensorize_ir::element::Elem;
 use tensorize_ir::op::BinOp;
 
@@ -14,11 +13,6 @@ pub fn of(e: &Elem) -> (i128, i128) {
 fn narrower(e: &Elem) -> Option<(i128, i128)> {
     match e {
         Elem::Const(v) if v.ty.is_int() => Some((v.as_int(), v.as_int())),
-        // How many rounds a loop goes on for.
-        Elem::Fold(_) => {
-            let most = most_rounds(e)?.as_constant()?;
-            (most >= 0).then_some((0, most))
-        }
         // It stays what it was, if it can.
         Elem::Convert(to, inner) if inner.ty().is_int() => {
             let (low, high) = of(inner);

@@ -12,7 +12,7 @@ use crate::canon;
 use crate::chain::Effect;
 use crate::exec::{Executor, State, Stuck, merge};
 use crate::loops::{ClosedForm, modified};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::index::{Idx, Sym};
@@ -54,10 +54,9 @@ pub(crate) fn search(l: &Loop, state: &State) -> Option<Search> {
     let known = never.into_iter().map(value).chain(flags.clone()).collect();
     let body = going_on(&l.body, &known)?;
     parts.retain(|part| flag(part, l, state).is_none());
-    let changed = modified(&l.body);
     let (data, counts): (Vec<&Expr>, Vec<&Expr>) = parts
         .into_iter()
-        .partition(|part| loads(part, &changed) || accumulates(part, &body));
+        .partition(|part| loads(part) || accumulates(part, &body));
     if flags.is_empty() && data.is_empty() {
         return None;
     }
@@ -91,16 +90,8 @@ fn conjuncts<'e>(e: &'e Expr, out: &mut Vec<&'e Expr>) {
     }
 }
 
-/// Whether it looks at another place in each round, or at one that rounds write: `k < end[row]` counts.
-fn loads(e: &Expr, changed: &(BTreeMap<Sym, ScalarType>, BTreeSet<Sym>)) -> bool {
-    let (scalars, arrays) = changed;
-    let here = match e {
-        Expr::Load { array, index, .. } => {
-            arrays.contains(array) || scalars.keys().any(|v| index.mentions(v))
-        }
-        _ => false,
-    };
-    here || e.children().into_iter().any(|c| loads(c, changed))
+fn loads(e: &Expr) -> bool {
+    matches!(e, Expr::Load { .. }) || e.children().into_iter().any(loads)
 }
 
 /// Whether a part of the condition looks at what the rounds compute rather than count: `x * x + y * y <= 4`, `n != 1`.

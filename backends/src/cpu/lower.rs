@@ -228,9 +228,9 @@ pub(super) struct Scope {
     pub(super) at_end: Vec<Stmt>,
     /// Whether a round goes on from what the one before has left.
     pub(super) carries: bool,
-    /// Whether the loop is a search, the rounds of which end with that only if they go on.
+    /// Whether that loop is a search.
     pub(super) searches: bool,
-    /// Folds that have run along with the search, and the variables that they have.
+    /// Folds that run along with a search, with the variable of each lane.
     pub(super) ran: Vec<(Fold, Vec<Expr>)>,
 }
 

@@ -232,9 +232,7 @@ impl Builder {
             accs.push(self.start(lane.acc, lane.init, &extent)?);
         }
         if searches && more == 0 {
-            let scope = &mut self.scopes[level];
-            scope.carries = true;
-            scope.ran.push((f.clone(), accs.clone()));
+            self.scopes[level].ran.push((f.clone(), accs.clone()));
             return Ok(Some(accs.swap_remove(0)));
         }
         for (lane, acc) in f.lanes().zip(&accs) {
@@ -295,9 +293,9 @@ impl Builder {
         Ok(Some(accs.swap_remove(0)))
     }
 
-    /// What a round of a search ends with for a fold that runs along, in terms of what the round has computed, and what is then
-    /// assigned: the round that is found prepares nothing.
-    pub(super) fn prepare(
+    /// What a round of a search does for the next one, if it is not the one that is searched for: the step of a fold that runs
+    /// along, from what the round has computed, and the assignments that come after the steps of all.
+    pub(super) fn step_along(
         &mut self,
         f: &Fold,
         accs: &[Expr],

@@ -70,7 +70,7 @@ impl Builder {
         let ran = std::mem::take(&mut self.top().ran);
         let (mut otherwise, mut assigned) = (Vec::new(), Vec::new());
         for (fold, accs) in &ran {
-            let [computed, then] = self.prepare(fold, accs, &f.var)?;
+            let [computed, then] = self.step_along(fold, accs, &f.var)?;
             otherwise.extend(computed);
             assigned.extend(then);
         }

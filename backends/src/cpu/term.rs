@@ -154,6 +154,8 @@ fn rename(e: &ElemRef, bound: &mut BTreeMap<Sym, Sym>, depth: usize) -> ElemRef 
             for (i, lane) in new.others.iter_mut().enumerate() {
                 lane.acc = format!("acc'{depth}.{i}").into();
             }
+            // A fold around may bind the same names.
+            let outer = bound.clone();
             bound.insert(f.var.clone(), new.var.clone());
             for (old, lane) in f.lanes().zip(new.lanes()) {
                 bound.insert(old.acc.clone(), lane.acc.clone());
@@ -162,10 +164,7 @@ fn rename(e: &ElemRef, bound: &mut BTreeMap<Sym, Sym>, depth: usize) -> ElemRef 
             for (lane, old) in new.others.iter_mut().zip(&f.others) {
                 lane.step = rename(&old.step, bound, depth + 1);
             }
-            bound.remove(&f.var);
-            for lane in f.lanes() {
-                bound.remove(lane.acc);
-            }
+            *bound = outer;
             Arc::new(Elem::Fold(Arc::new(new)))
         }
         _ => {

@@ -32,7 +32,8 @@ impl Builder {
         Ok(())
     }
 
-    fn known(&self, key: &ElemRef) -> Option<Expr> {
+    /// Where the value of this term stands, which is in canonical form, if it stands anywhere.
+    pub(super) fn known(&self, key: &ElemRef) -> Option<Expr> {
         let since = self.changed_in(key);
         self.scopes[since..]
             .iter()

@@ -34,11 +34,14 @@ impl<'a> Renaming<'a> {
         }
     }
 
-    /// Replaces accumulators by values that mention nothing that folds bind.
-    pub(super) fn of_accs(values: &'a BTreeMap<Sym, ElemRef>) -> Renaming<'a> {
+    /// Replaces accumulators by values, which mention nothing that folds bind, or all of that is made fresh.
+    pub(super) fn of_accs(
+        values: &'a BTreeMap<Sym, ElemRef>,
+        fresh: Option<&'a mut Fresh>,
+    ) -> Renaming<'a> {
         Renaming {
             values: Some(values),
-            ..Renaming::new(&|_| None, None)
+            ..Renaming::new(&|_| None, fresh)
         }
     }
 

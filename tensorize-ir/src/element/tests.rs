@@ -175,3 +175,29 @@ fn extremes_by_comparing() {
     };
     assert_eq!(lanes.as_extreme(), None);
 }
+
+#[test]
+fn accumulators_are_replaced_where_they_are_free() {
+    let acc = |name: &str| -> ElemRef { Arc::new(Elem::Acc(name.into(), I32)) };
+    let with = |name: &str, value: ElemRef| [(Sym::from(name), value)].into();
+    // The inner sum has an accumulator of the same name: 3 * (7 + 3 * 7)
+    let inner = sum(Idx::constant(3), int(7));
+    let e = sum(
+        Idx::constant(3),
+        Elem::binary(BinOp::Add, acc("outer"), inner.clone()),
+    );
+    assert_eq!(eval(&e.replace_accs(&with("outer", int(7)))), 84);
+    assert_eq!(inner.replace_accs(&with("s", int(100))), inner);
+    // What is put in has the accumulator of the sum that it comes into, ...
+    let two = sum(Idx::constant(2), acc("outer"));
+    let caught = two.replace_accs(&with("outer", acc("s")));
+    let Elem::Fold(f) = &*caught else {
+        panic!("{caught} is no fold");
+    };
+    assert_ne!(&*f.acc, "s", "{caught}");
+    assert_eq!(eval(&caught.replace_accs(&with("s", int(5)))), 10);
+    // ... or its variable.
+    let k = Elem::of_idx(I32, Idx::sym("k"));
+    let caught = two.replace_accs(&with("outer", k));
+    assert_eq!(eval(&caught.replace("k", &Idx::constant(4))), 8, "{caught}");
+}

@@ -312,6 +312,19 @@ int calls_from_c(int which)
         munmap(pages, 2 * page);
         return wrong;
     }
+    case 42: {
+        /* the same, of a kernel of which the original answers each call that ends early */
+        static unsigned bins[70000];
+        long page = sysconf(_SC_PAGESIZE);
+        char *pages = mmap(0, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE)) return 1;
+        unsigned short *label = (unsigned short *)(pages + page) - 4;
+        label[0] = 1, label[1] = 0, label[2] = 1, label[3] = 3;
+        int wrong = count_until_unknown(label, 1000, bins, 3) != 3 || bins[0] != 1 || bins[1] != 2 || bins[2] != 0;
+        wrong |= count_until_unknown(label, 4, bins, 4) != 4 || bins[1] != 2 || bins[3] != 1;
+        munmap(pages, 2 * page);
+        return wrong;
+    }
     case 34: return spreads(EVEN);
     case 35: return spreads(ANYWHERE);
     case 36: return spreads(WITHOUT_CORNERS);

@@ -39,7 +39,7 @@ fn calls(language: &str, count: i32, call: unsafe extern "C" fn(i32) -> i32) {
 }
 
 fn main() {
-    calls("C", 42, calls_from_c);
+    calls("C", 43, calls_from_c);
     calls("C state", 11, calls_on_state);
     calls("C++", 35, calls_from_cpp);
     println!("rust {}", kernels::age(2., &mut [1.; 5]).expect_err("others may use it"));
