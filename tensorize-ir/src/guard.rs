@@ -3,7 +3,9 @@
 use crate::element::{Elem, ElemRef, Fold};
 use crate::index::{Idx, Sym};
 use crate::op::CmpOp;
-use crate::scalar::ScalarType;
+use crate::scalar::{Scalar, ScalarType};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// How much a proof promises. The weaker one is the larger one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +59,18 @@ impl Guard {
         found
     }
 
+    /// The guard that says this of each round, and, where it is so, what the other one says of the same rounds; `None` if those
+    /// are other rounds.
+    pub fn with_in_each_round(&self, other: &Guard) -> Option<Guard> {
+        let (Guard::NonNegative(a), Guard::NonNegative(b)) = (self, other) else {
+            return None;
+        };
+        Some(Guard::NonNegative(Idx::value(both(
+            a.as_value()?,
+            b.as_value()?,
+        )?)))
+    }
+
     /// The condition on data that the guard is, if it says so once and not of many rounds: of `inside ? 0 : -1`, not negative,
     /// that is `inside`, and of `c ? (inside ? 0 : -1) : 0` it is that where `c` holds.
     pub fn said_of_data(&self) -> Option<(Option<&ElemRef>, &ElemRef)> {
@@ -81,6 +95,62 @@ impl Guard {
             _ => None,
         }
     }
+}
+
+/// That two conditions hold, which values of guards say of the same rounds: in each round, the second one is looked at if the
+/// first one holds. `None` if these are other rounds, or under other conditions. (Accumulators may go by other names.)
+fn both(first: &ElemRef, second: &ElemRef) -> Option<ElemRef> {
+    match (&**first, &**second) {
+        (Elem::Fold(f), Elem::Fold(g)) => {
+            let same = f.var == g.var && f.extent == g.extent && f.init == g.init;
+            let alone = f.others.is_empty() && g.others.is_empty();
+            if !same || !alone {
+                return None;
+            }
+            let acc = Arc::new(Elem::Acc(f.acc.clone(), f.init.ty()));
+            let step = g.step.replace_accs(&BTreeMap::from([(g.acc.clone(), acc)]));
+            let mut fold = (**f).clone();
+            fold.step = both(&f.step, &step)?;
+            Some(Arc::new(Elem::Fold(Arc::new(fold))))
+        }
+        (Elem::Select(c, yes, no), Elem::Select(d, other_yes, other_no)) => {
+            if c == d && yes == other_yes && no == other_no {
+                return Some(first.clone());
+            }
+            // What no condition of the kernel says: it holds so far, or fails here.
+            let fails = |e: &Elem| matches!(e, Elem::Const(v) if v.ty.is_int() && v.as_int() < 0);
+            if yes == other_yes && fails(no) && no == other_no {
+                let no_more = Elem::constant(Scalar::bool(false));
+                let condition = match is_looked_at(d, c) {
+                    true => c.clone(),
+                    false => Elem::select(c.clone(), d.clone(), no_more),
+                };
+                return Some(Elem::select(condition, yes.clone(), no.clone()));
+            }
+            match c == d {
+                true if yes == other_yes => {
+                    Some(Elem::select(c.clone(), yes.clone(), both(no, other_no)?))
+                }
+                true if no == other_no => {
+                    Some(Elem::select(c.clone(), both(yes, other_yes)?, no.clone()))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether a condition is one of those that these are which come one after the other.
+fn is_looked_at(condition: &ElemRef, all: &ElemRef) -> bool {
+    all == condition
+        || match &**all {
+            Elem::Select(first, second, no) => {
+                matches!(&**no, Elem::Const(v) if *v == Scalar::bool(false))
+                    && (is_looked_at(condition, first) || is_looked_at(condition, second))
+            }
+            _ => false,
+        }
 }
 
 /// When a fold of a guard is as it stays, and its step until then: of `acc < 0 ? acc : step`, what is less than zero stays so.

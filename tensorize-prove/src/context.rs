@@ -155,7 +155,7 @@ impl<'s> Context<'s> {
     }
 
     /// The same of a guard where the original may end early, which is the first one that looks at data. There is no other such
-    /// guard, or nothing is asked.
+    /// guard, but for conditions of the same rounds, which come one after the other in each; or nothing is asked.
     pub(crate) fn guard_first(&mut self, guard: Guard) -> bool {
         let one = |g: &Guard| match (g, &guard) {
             (Guard::NonNegative(a), Guard::NonNegative(b)) => canon::idx(a) == canon::idx(b),
@@ -164,8 +164,13 @@ impl<'s> Context<'s> {
         if self.guards.iter().any(one) {
             return true;
         }
-        if self.guards.iter().any(Guard::may_end_early) {
-            return false;
+        if let Some(first) = self.guards.iter().position(Guard::may_end_early) {
+            let Some(both) = self.guards[first].with_in_each_round(&guard) else {
+                return false;
+            };
+            self.believe(&both);
+            self.guards[first] = both;
+            return true;
         }
         self.guard(guard.clone());
         let Some(at) = self.guards.iter().position(one) else {
@@ -189,7 +194,24 @@ impl<'s> Context<'s> {
         if self.guards.iter().any(known) {
             return;
         }
-        let facts = match &guard {
+        self.believe(&guard);
+        // `n >= 4` says that `n >= 2`.
+        if let Guard::NonNegative(new) = &guard {
+            let more = |g: &Guard| match g {
+                Guard::NonNegative(old) => (old - new).as_constant(),
+                _ => None,
+            };
+            if self.guards.iter().any(|g| more(g).is_some_and(|c| c <= 0)) {
+                return;
+            }
+            self.guards.retain(|g| more(g).is_none());
+        }
+        self.guards.push(guard);
+    }
+
+    /// What a guard says is a fact from the start on.
+    fn believe(&mut self, guard: &Guard) {
+        let facts = match guard {
             Guard::NonNegative(idx) => vec![(CmpOp::Ge, idx.clone(), Idx::default())],
             Guard::Fits(idx, ty) => vec![
                 (CmpOp::Ge, idx.clone(), Idx::constant(ty.min_value())),
@@ -209,18 +231,6 @@ impl<'s> Context<'s> {
                 self.answered.guard();
             }
         }
-        // `n >= 4` says that `n >= 2`.
-        if let Guard::NonNegative(new) = &guard {
-            let more = |g: &Guard| match g {
-                Guard::NonNegative(old) => (old - new).as_constant(),
-                _ => None,
-            };
-            if self.guards.iter().any(|g| more(g).is_some_and(|c| c <= 0)) {
-                return;
-            }
-            self.guards.retain(|g| more(g).is_none());
-        }
-        self.guards.push(guard);
     }
 
     /// A polynomial that the variable is known to be less than here.

@@ -333,14 +333,21 @@ fn merged(single: &[Nest], own: &[Sym]) -> Vec<Nest> {
             let mut written = a.results.iter().filter(|t| own.contains(&t.array));
             written.any(|w| b.results.iter().any(|r| r.reads(&w.array)))
         };
-        let same = |n: &&mut Nest| {
+        let same = |n: &Nest| {
             let feed = feeds(n, nest) || feeds(nest, n);
             let apart = alone(n) || alone(nest) || feed || n.takes_turns_with(nest);
             n.extents == nest.extents && !apart && !meet_elsewhere(n, nest)
         };
-        match out.iter_mut().find(same) {
+        // What is stored last in an array stays last.
+        let writes = |n: &Nest| {
+            let mut own = nest.results.iter();
+            own.any(|t| n.results.iter().any(|other| other.array == t.array))
+        };
+        let since = out.iter().rposition(writes).unwrap_or_default();
+        match out.iter().skip(since).position(same) {
             None => out.push(nest.clone()),
-            Some(into) => {
+            Some(at) => {
+                let into = &mut out[since + at];
                 let rename = |s: &Sym| {
                     let i = nest.dims.iter().position(|d| d == s)?;
                     Some(Idx::sym(into.dims[i].clone()))

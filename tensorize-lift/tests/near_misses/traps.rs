@@ -122,6 +122,8 @@ fn what_the_data_says_from_the_start_is_a_guard() {
         "for (int i = 1; i < n; i++) if (m > 0) { if (a[i] < a[i - 1]) abort(); }",
         "if (a[0] > m) { report(m); return; }",
         "for (int i = 0; i < n; i++) { if (b[i] == m) abort(); b[i] = 1; }",
+        "for (int i = 0; i < n; i++) { if (a[i] < 0) abort(); if (b[i] > m) abort(); if (a[i] == 3) abort(); b[i] = 1; }",
+        "for (int i = 1; i < n; i++) { if (a[i] < 0 || a[i - 1] > m) abort(); b[i] = a[i]; }",
         "int at = 0; while (at < n) { if (a[at] < 0) abort(); else at = at + 1; } if (at != n) abort();",
         "for (int i = 0; i < n; i++) if (a[i] < 0) { report(m); abort(); } else b[i] = a[i];",
         "int e = 0; if (n < 0) e = 1; else if (a[0] < 0) e = 2; if (e != 0) { report(e); return; }",
@@ -175,6 +177,44 @@ fn a_guard_reads_no_further_than_the_original() {
             assert_eq!(outside.get(), 0, "{source}: {guards:?}");
             // It is a call like any other.
             assert!(program.run(&mut inputs, 10_000).is_ok(), "{source}");
+        }
+    }
+}
+
+/// Of two conditions of a round, either may end the loop: the second one is looked at where the first one holds.
+#[test]
+fn a_guard_reads_what_a_round_reads() {
+    for body in [
+        "if (a[i] < 0) return 1; if (t[i] < 0) return 2; b[i] = 4;",
+        "if (a[i] < 0 || t[i] < 0) return 1; b[i] = 4;",
+        "if (a[i] < 0) return 1; b[i] = 4; if (a[i] + t[i] < 0) return 2; if (t[i] < -8) return 3;",
+        "if (!(a[i] >= 0 && t[i] >= 0)) return 1; b[i] = 4;",
+    ] {
+        let whole = kernel(&format!(
+            "int f(const int *a, const int *t, int *b, int n) {{ for (int i = 0; i < n; i++) {{ {body} }} return 0; }}"
+        ));
+        let f = left_to_the_original(&whole).unwrap();
+        let guards = guards(&f).unwrap_or_else(|| panic!("not proven: {body}"));
+        let spec = Spec::known(&f.params, &guards, &[]);
+        for (end, first_ends) in (0..6).flat_map(|end| [(end, true), (end, false)]) {
+            let admitted = |of_a: &[i128], of_t: &[i128]| {
+                let read = |array: &Sym, at: i128| {
+                    let of = if &**array == "a" { of_a } else { of_t };
+                    assert!((at as usize) < of.len(), "{body}: {array}[{at}]");
+                    Some(Scalar::int(ScalarType::I32, of[at as usize]))
+                };
+                let n = [("n".into(), Scalar::int(ScalarType::I32, 6))].into();
+                spec.admits_data(&n, &read)
+            };
+            // Nothing stands behind what ends it.
+            let fine = vec![1; end];
+            let last = [&fine[..], &[-9]].concat();
+            let longer = vec![1; end + 1];
+            match first_ends {
+                true => assert!(!admitted(&last, &fine), "{body}"),
+                false => assert!(!admitted(&longer, &last), "{body}"),
+            }
+            assert!(admitted(&[1; 6], &[1; 6]), "{body}");
         }
     }
 }

@@ -156,6 +156,34 @@ fn has_values(c: &ElemRef) -> bool {
     c.indices().into_iter().any(Idx::has_values)
 }
 
+/// Whether that is so of each read that a value takes in a round, and of the conditions under which it is made: those that are
+/// known of the round, and those in the value.
+fn each_read_is(
+    e: &ElemRef,
+    known: &[ElemRef],
+    is: &mut dyn FnMut(&Sym, &Idx, &[ElemRef]) -> bool,
+) -> bool {
+    match &**e {
+        Elem::Select(c, a, b) => {
+            let mut under = |way: &ElemRef, c: ElemRef| {
+                let known = [known, &[c]].concat();
+                each_read_is(way, &known, is)
+            };
+            under(a, c.clone()) && under(b, Elem::not(c.clone())) && each_read_is(c, known, is)
+        }
+        Elem::Read { array, index, .. } if !is(array, index, known) => false,
+        // Its own rounds are not among the loops; and what is accumulated is known in a round only.
+        Elem::Fold(_) | Elem::Acc(..) => false,
+        _ => {
+            let mut all = true;
+            for index in e.indices() {
+                index.for_each_value(&mut |v| all &= each_read_is(v, known, is));
+            }
+            all && (e.children().into_iter()).all(|e| each_read_is(e, known, is))
+        }
+    }
+}
+
 impl Rounds<'_> {
     /// The conditions that hold in all rounds or in none, by the sizes alone, and the others.
     fn conditions(&self) -> (Vec<&ElemRef>, Vec<&ElemRef>) {
@@ -271,24 +299,17 @@ impl Rounds<'_> {
         };
         let (before_all, others) = self.conditions();
         let is_made = |e: &ElemRef, depth: usize, conditions: usize| {
-            let mut ok = true;
-            e.visit(&mut |x| match &**x {
-                Elem::Read { array, index, .. } => {
-                    ok &= all.iter().any(|a| {
-                        a.array == *array
-                            && a.index == *index
-                            && !a.write
-                            && a.loops.iter().all(|l| is_around(l, index, depth))
-                            && a.path.iter().all(|c| {
-                                before_all.contains(&c) || others[..conditions].contains(&c)
-                            })
-                    });
-                }
-                // Its own rounds are not among the loops; and what is accumulated is known in a round only.
-                Elem::Fold(_) | Elem::Acc(..) => ok = false,
-                _ => {}
-            });
-            ok
+            let known = before_all.iter().chain(&others[..conditions]);
+            let known: Vec<ElemRef> = known.map(|c| (*c).clone()).collect();
+            each_read_is(e, &known, &mut |array, index, known| {
+                all.iter().any(|a| {
+                    a.array == *array
+                        && a.index == *index
+                        && !a.write
+                        && a.loops.iter().all(|l| is_around(l, index, depth))
+                        && a.path.iter().all(|c| known.contains(c))
+                })
+            })
         };
         let idx = |i: &Idx, depth: usize, conditions: usize| {
             let mut ok = true;
@@ -325,6 +346,21 @@ mod tests {
 
     /// Whether, in `n` rounds of `j` under `path`, `k[at]` may be read, which the kernel reads in `loops` under `kernels`.
     fn may_be_read(at: &Idx, loops: &[(Sym, Idx)], path: &[ElemRef], kernels: &[ElemRef]) -> bool {
+        may_be_computed(&read(at), at, loops, path, kernels)
+    }
+
+    fn read(at: &Idx) -> ElemRef {
+        Elem::read("k", ScalarType::I32, at.clone())
+    }
+
+    /// The same of a value that takes that.
+    fn may_be_computed(
+        value: &ElemRef,
+        at: &Idx,
+        loops: &[(Sym, Idx)],
+        path: &[ElemRef],
+        kernels: &[ElemRef],
+    ) -> bool {
         let access = Access {
             array: sym("k"),
             index: at.clone(),
@@ -337,8 +373,7 @@ mod tests {
             entered: &[],
             path,
         };
-        let value = Elem::read("k", ScalarType::I32, at.clone());
-        own.read_what_the_kernel_reads(&value, &[access]).is_some()
+        own.read_what_the_kernel_reads(value, &[access]).is_some()
     }
 
     #[test]
@@ -362,7 +397,24 @@ mod tests {
         assert!(may_be_read(&first, &[], conditions, conditions));
         assert!(may_be_read(&first, &[], conditions, &[]));
         assert!(!may_be_read(&first, &[], &[], conditions));
+        // Those of the value itself say which side of it is computed.
+        let zero = Elem::constant(Scalar::int(ScalarType::I32, 0));
+        let may = |value: ElemRef, under: &ElemRef| {
+            may_be_computed(&value, &first, &[], &[], std::slice::from_ref(under))
+        };
+        let [where_it_holds, elsewhere] = [
+            Elem::select(c.clone(), read(&first), zero.clone()),
+            Elem::select(c.clone(), zero.clone(), read(&first)),
+        ];
+        let not = Elem::not(c.clone());
+        assert!(may(where_it_holds.clone(), &c) && may(elsewhere.clone(), &not));
+        assert!(!may(where_it_holds, &not) && !may(elsewhere, &c));
+        let looked_at = Elem::compare(CmpOp::Lt, read(&first), zero.clone());
+        let one = Elem::constant(Scalar::int(ScalarType::I32, 1));
+        let in_the_condition = Elem::select(looked_at.clone(), one, zero);
+        assert!(!may(in_the_condition, &looked_at));
     }
+
     /// How often is read, too, and under a condition on the sizes: that comes first.
     #[test]
     fn how_often_is_read_under_the_conditions_on_sizes() {

@@ -1,9 +1,11 @@
 //! Local structs of numbers: a variable for each member.
 
+use super::apart::returns_reference;
 use super::first_value::{First, first_value, is_constructed, names_a_member};
 use super::{Owner, Path, element, struct_declaration, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::{in_std, is_pair};
+use crate::c::cpp::method::This;
 use crate::c::cpp::optional::{self, optional};
 use crate::c::cpp::tuple::tuple;
 use crate::c::ffi::{Cursor, Type};
@@ -252,6 +254,17 @@ impl<'u> Lower<'u, '_> {
                     .is_some_and(|f| f.kind() == CXCursor_Constructor) =>
             {
                 self.constructed(e)
+            }
+            // `a += b`, of an operator that returns `*this`.
+            CXCursor_CallExpr
+                if returns_reference(e)
+                    && let Some(same) =
+                        self.passed_on(e, |s, given| s.called_on(Some(given), e))? =>
+            {
+                match same {
+                    This::Named(path) => self.numbers_of(&path, e),
+                    This::Element(p) => self.values_of_element(&p, e.ty(), e),
+                }
             }
             CXCursor_CallExpr if !optional::is_value(e) => {
                 self.call(e)?;
