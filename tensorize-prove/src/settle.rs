@@ -102,6 +102,16 @@ impl Context<'_> {
         self.proves(CmpOp::Ge, p, &min) && self.proves(CmpOp::Le, p, &max)
     }
 
+    /// A counter at the start of a round that there is, where it is known on which side of a minimum or maximum it is: of
+    /// `min(64·k, n)` blocks that are full.
+    pub fn settle_counter(&mut self, at: &Idx) -> Idx {
+        let is_limit = |a: &Atom| matches!(a, Atom::Max(..) | Atom::Min(..));
+        match at.terms().any(|(factors, _)| factors.iter().any(is_limit)) {
+            true => self.settle_index(at),
+            false => at.clone(),
+        }
+    }
+
     /// The polynomial without what has but one value here: a quotient of what is less than the divisor, a maximum of which
     /// it is known which side it is.
     pub fn settle_index(&mut self, idx: &Idx) -> Idx {

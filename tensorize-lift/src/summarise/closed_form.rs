@@ -16,6 +16,7 @@ use tensorize_prove::chain::{self, Contents, Effect};
 use tensorize_prove::exec::{Executor, State, Stuck};
 use tensorize_prove::loops::{ClosedForm, Oracle, ScalarForm, modified};
 
+mod blocks;
 mod cells;
 mod counters;
 mod memory;
@@ -97,6 +98,15 @@ pub(crate) fn try_round(
         };
     }
     let trip = trip(exec, l, &start, k)?;
+    let saved = exec.ctx.save();
+    exec.ctx.assume_in_range(k, &trip);
+    for (var, at) in &counters {
+        let at = exec.ctx.settle_counter(at);
+        start
+            .scalars
+            .insert(var.clone(), Elem::of_idx(scalars[var], at));
+    }
+    exec.ctx.restore(saved);
     let end = exec.probe(l, &start, k, Some(&trip))?;
     Ok(Tried {
         counters,

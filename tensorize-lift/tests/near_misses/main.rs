@@ -2,6 +2,7 @@
 //! second. Some are near the rules of the prover, some have every construct of C and C++ that is supported.
 
 mod algorithms;
+mod blocks;
 mod complexes;
 mod conditions;
 mod constants;

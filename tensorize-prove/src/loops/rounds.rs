@@ -21,7 +21,13 @@ impl Executor<'_, '_> {
         let mut state = entry.clone();
         for (var, ty) in modified(&l.body).0 {
             match form.scalars.get(&var) {
-                Some(ScalarForm::At(e)) => state.scalars.insert(var, e.clone()),
+                Some(ScalarForm::At(e)) => {
+                    let at = match &**e {
+                        Elem::OfIdx(ty, at) => Elem::of_idx(*ty, self.ctx.settle_counter(at)),
+                        _ => e.clone(),
+                    };
+                    state.scalars.insert(var, at)
+                }
                 Some(ScalarForm::Fold { acc, .. }) => {
                     if !entry.scalars.contains_key(&var) {
                         return self.stuck(format!("{var} is accumulated without a first value"));

@@ -1,5 +1,6 @@
 //! Which integers count rounds, and how many rounds that makes.
 
+use super::blocks::{blocks, rounds_with_more};
 use super::rings::rings;
 use super::text::by_data;
 use super::thresholds::threshold;
@@ -359,7 +360,8 @@ fn of_other_steps(
             .filter(|(v, ty)| is_open(v, ty))
             .map(|(v, _)| v)
             .collect();
-        if found.is_empty() || open.is_empty() {
+        let nothing_counts = found.is_empty() && !open.iter().any(|var| l.cond.mentions(var));
+        if nothing_counts || open.is_empty() {
             return Ok(());
         }
         let saved = exec.ctx.save();
@@ -379,14 +381,33 @@ fn of_other_steps(
             let own = Idx::sym(token(var, k));
             let sum =
                 threshold(next, &own, k, &changes).or_else(|| triangular(next, &own, k, &changes));
+            let first = as_idx(first);
             if let Some(sum) = sum {
-                found.insert(var.clone(), canon::idx(&(&as_idx(first) + &sum)));
+                found.insert(var.clone(), canon::idx(&(&first + &sum)));
+            } else if let Some(blocks) = blocks(next, &own, &first, k, &changes)
+                && is_or_is_guarded(exec, &blocks.all)
+            {
+                let at = match blocks.is_left {
+                    true => &first - &blocks.done,
+                    false => &first + &blocks.done,
+                };
+                found.insert(var.clone(), at);
             }
         }
         if found.len() == before {
             return Ok(());
         }
     }
+}
+
+/// Whether this is not negative, by a guard if need be.
+fn is_or_is_guarded(exec: &mut Executor, i: &Idx) -> bool {
+    let known = exec.ctx.is_non_negative(i);
+    let guarded = !known && exec.ctx.is_over_params(i);
+    if guarded {
+        exec.ctx.guard(Guard::NonNegative(i.clone()));
+    }
+    known || guarded
 }
 
 /// How often the loop runs: the condition holds up to there.
@@ -453,9 +474,13 @@ fn rounds(exec: &mut Executor, c: &ElemRef, k: &Sym) -> Option<Vec<Idx>> {
         Elem::IndexCompare(_, a, b) if !(a - b).mentions(k) => Some(vec![]),
         Elem::IndexCompare(op, a, b) => {
             let p = a - b;
+            let (p, op) = match p.linear_in(k) {
+                Some(_) => (p, *op),
+                None => (rounds_with_more(*op, &p, k)?, CmpOp::Ge),
+            };
             let (slope, rest) = p.linear_in(k)?;
             let Some(slope) = slope.as_constant() else {
-                return rounds_by_size(exec, *op, &-&slope, &rest).map(|n| vec![n]);
+                return rounds_by_size(exec, op, &-&slope, &rest).map(|n| vec![n]);
             };
             match op {
                 // rest - s·k >= 0
