@@ -255,8 +255,25 @@ pub(super) fn plan(
                     .collect();
                 let dims: Vec<Sym> = stems.iter().map(|s| fresh.name(s)).collect();
                 let position: Vec<Idx> = dims.iter().map(|d| Idx::sym(d.clone())).collect();
-                let value = function.element(*value, &position, &mut fresh);
-                let index = tensir::at(&view.index, &position);
+                let mut value = function.element(*value, &position, &mut fresh);
+                let mut index = tensir::at(&view.index, &position);
+                let (mut extents, mut dims, mut stems) = (extents, dims, stems);
+                for i in (0..extents.len()).rev() {
+                    let (n, positive) = extents[i].without_indicators();
+                    let more = |n: Idx| Elem::index_compare(CmpOp::Gt, n, Idx::default());
+                    let runs = positive.into_iter().map(more);
+                    let Some(runs) = runs.reduce(|a, b| Elem::binary(BinOp::And, a, b)) else {
+                        continue;
+                    };
+                    extents[i] = n;
+                    if extents[i].as_constant() == Some(1) {
+                        value = value.replace(&dims[i], &Idx::default());
+                        index = index.replace(&dims[i], &Idx::default());
+                        (extents.remove(i), stems.remove(i), dims.remove(i));
+                    }
+                    let old = Elem::read(view.array.clone(), value.ty(), index.clone());
+                    value = Elem::select(runs, value, old);
+                }
                 let target = Target::new(view.array.clone(), index, value);
                 single.push(Nest {
                     extents,

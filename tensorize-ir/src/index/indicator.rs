@@ -14,20 +14,28 @@ impl Idx {
     }
 
     /// A product without those of its factors that are [indicators](Idx::indicator), and what these are the indicators of:
-    /// where the product is positive, so are these, and it is what is left.
+    /// where the product is positive, so are these, and it is what is left. Of a sum, those are the factors of all terms.
     pub fn without_indicators(&self) -> (Idx, Vec<Idx>) {
-        let mut terms = self.terms();
-        let (Some((factors, times)), None) = (terms.next(), terms.next()) else {
-            return (self.clone(), vec![]);
-        };
-        let (mut left, mut positive) = (Vec::new(), Vec::new());
-        for factor in factors {
-            match factor.as_indicator() {
-                Some(n) => positive.push(n),
-                None => left.push(factor.clone()),
+        let mut common: Option<Vec<(&Atom, Idx)>> = None;
+        for (factors, _) in self.terms() {
+            match &mut common {
+                None => {
+                    let all = factors.iter().filter_map(|f| Some((f, f.as_indicator()?)));
+                    common = Some(all.collect());
+                }
+                Some(common) => common.retain(|(f, _)| factors.contains(f)),
             }
         }
-        (Idx::from_terms([(left, times)]), positive)
+        let mut common = common.unwrap_or_default();
+        common.dedup();
+        let left = self.terms().map(|(factors, times)| {
+            let left = factors
+                .iter()
+                .filter(|f| !common.iter().any(|(own, _)| own == f));
+            (left.cloned().collect(), times)
+        });
+        let left = Idx::from_terms(left);
+        (left, common.into_iter().map(|(_, n)| n).collect())
     }
 }
 
@@ -67,6 +75,11 @@ mod tests {
         let mut expected = vec![m.clone(), k];
         expected.sort();
         assert_eq!((left, positive), (&n * &three, expected));
+        // Of `n·[m] - k·[m]`, the one of both terms.
+        let sum = &(&n * &m.indicator()) - &(&k * &m.indicator());
+        assert_eq!(sum.without_indicators(), (&n - &k, vec![m.clone()]));
+        let only_one = &(&n * &m.indicator()) - &k;
+        assert_eq!(only_one.without_indicators(), (only_one.clone(), vec![]));
         assert_eq!(
             m.indicator().without_indicators(),
             (one.clone(), vec![m.clone()])

@@ -24,6 +24,21 @@ fn what_is_told_of_a_size_after_rounds() {
 }
 
 const PAIRS: &[Case] = &[
+    // What is done with all of them.
+    (
+        "void f(const int *x, int *a, int *v, int n) { for (int i = 0; i < n - 1; i++) for (int j = i + 1; j < n; j++) { int t = x[i] * x[j]; a[i] += t; a[j] -= t; } for (int i = 0; i < n; i++) { v[i] += a[i]; } }",
+        &[
+            ("v[i] += a[i]", "v[i] += a[n - 1 - i]"),
+            ("v[i] += a[i]", "v[i] -= a[i]"),
+            ("v[i] += a[i];", "v[i] += a[i]; a[i] = 0;"),
+            ("int i = 0; i < n; i++", "int i = 1; i < n; i++"),
+            ("i < n - 1", "i < n - 2"),
+            ("j = i + 1", "j = i"),
+            ("a[j] -= t", "a[j] += t"),
+            ("a[i] += t", "a[i] += a[j]"),
+            ("int t = x[i] * x[j]", "int t = x[i] * x[j] - v[j]"),
+        ],
+    ),
     (
         "void f(const int *x, int *a, int n) { for (int i = 0; i < n; i++) for (int j = i + 1; j < n; j++) { int t = x[i] * x[j]; a[i] += t; a[j] -= t; } }",
         &[

@@ -54,7 +54,8 @@ fn goes_where_data_says(l: &Loop) -> bool {
     found && stepping(l).is_some()
 }
 
-/// Whether a loop reads an array at another index than it writes it, by the looks of it.
+/// Whether a loop reads an array at another index than it writes it, or than it writes another part of it (`f[i] += t; f[j] -= t`),
+/// by the looks of it.
 fn reads_beside(l: &Loop) -> bool {
     let mut written: Vec<(&Sym, &Expr)> = Vec::new();
     visit(&l.body, &mut |part| {
@@ -65,8 +66,7 @@ fn reads_beside(l: &Loop) -> bool {
     let mut beside = false;
     visit(&l.body, &mut |part| {
         if let Visited::Expr(Expr::Load { array, index, .. }) = part {
-            let mut of_it = written.iter().filter(|(a, _)| *a == array).peekable();
-            beside |= of_it.peek().is_some() && of_it.all(|(_, i)| **i != **index);
+            beside |= written.iter().any(|(a, i)| *a == array && **i != **index);
         }
     });
     beside && stepping(l).is_some()
