@@ -190,9 +190,19 @@ fn hit(ctx: &mut Context, g: &Access, o: &Access) -> Option<ElemRef> {
         .iter()
         .cloned()
         .partition(|(v, _)| o.index.mentions(v));
-    let place = decode::decode(ctx, &says, &o.index, &g.index)?;
-    // What happens over and over happens in the first round.
-    let first = vec![Idx::default(); over_and_over.len()];
+    let is_shared = |l: &(Sym, Idx)| g.loops.contains(l);
+    let counter = |l: &(Sym, Idx)| Idx::sym(l.0.clone());
+    // In the very round in which `g` is, if both are in one.
+    let place = match o.index == g.index && says.iter().all(is_shared) {
+        true => says.iter().map(counter).collect(),
+        false => decode::decode(ctx, &says, &o.index, &g.index)?,
+    };
+    // What happens over and over happens in that round, too, or in the first.
+    let round = |l: &(Sym, Idx)| match is_shared(l) {
+        true => counter(l),
+        false => Idx::default(),
+    };
+    let first: Vec<Idx> = over_and_over.iter().map(round).collect();
     let (of_place, of_first) = (
         decode::at_position(&says, &place),
         decode::at_position(&over_and_over, &first),

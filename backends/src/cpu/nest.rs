@@ -269,7 +269,9 @@ pub(super) fn plan(
                     if extents[i].as_constant() == Some(1) {
                         value = value.replace(&dims[i], &Idx::default());
                         index = index.replace(&dims[i], &Idx::default());
-                        (extents.remove(i), stems.remove(i), dims.remove(i));
+                        extents.remove(i);
+                        stems.remove(i);
+                        dims.remove(i);
                     }
                     let old = Elem::read(view.array.clone(), value.ty(), index.clone());
                     value = Elem::select(runs, value, old);

@@ -72,7 +72,7 @@ mod tests {
         let product = &(&(&n * &m.indicator()) * &three) * &k.indicator();
         let (left, mut positive) = product.without_indicators();
         positive.sort();
-        let mut expected = vec![m.clone(), k];
+        let mut expected = vec![m.clone(), k.clone()];
         expected.sort();
         assert_eq!((left, positive), (&n * &three, expected));
         // Of `n·[m] - k·[m]`, the one of both terms.

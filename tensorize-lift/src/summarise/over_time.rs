@@ -108,7 +108,7 @@ fn rounds_of(
     let splits = Split::all(kernel, &counter).ok()?;
     let proposals = splits
         .iter()
-        .filter_map(|split| taken_apart(split, &counter, levels, around, how, solver));
+        .filter_map(|split| taken_apart(kernel, split, &counter, levels, around, how, solver));
     // Rounds that read nothing of what others write do not build on each other: then each has to write its own, and not
     // all of an array anew, most of it as it was.
     let builds_up = loops(kernel).any(reads_what_it_writes);
@@ -120,6 +120,7 @@ fn rounds_of(
 
 /// The same of a kernel that is taken apart in this way.
 fn taken_apart(
+    kernel: &loopir::Function,
     split: &Split,
     counter: &Sym,
     levels: usize,
@@ -138,7 +139,13 @@ fn taken_apart(
         1 => {
             let round = in_variables(&split.round, how.state);
             let rising = Rising::guesses(&split.round, &within);
-            super::propose(&round, &within, &rising, solver, &Summariser, &assume).ok()?
+            let mut under = |assume: &[Guard]| {
+                super::propose(&round, &within, &rising, solver, &Summariser, assume).ok()
+            };
+            under(&assume).or_else(|| {
+                let rows = super::pitches::within_rows(kernel);
+                (!rows.is_empty()).then(|| under(&[&assume[..], &rows].concat()))?
+            })?
         }
         _ => {
             let mut round = rounds_of(&split.round, levels - 1, &within, how, solver)?;
