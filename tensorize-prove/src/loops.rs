@@ -14,6 +14,7 @@ use crate::equal::same;
 use crate::eval::index_like;
 use crate::exec::{Executor, Flow, State, Stuck};
 use crate::loosened::Loosened;
+use crate::places::holds_in_each_case;
 use crate::search;
 use std::collections::{BTreeMap, BTreeSet};
 use tensorize_ir::element::{Elem, ElemRef};
@@ -209,6 +210,10 @@ impl Executor<'_, '_> {
         let not = Elem::not(condition.clone());
         if self.ctx.holds(&not) {
             return true;
+        }
+        // What the data say lies where it does in each case.
+        if condition.indices().into_iter().any(Idx::has_values) {
+            return holds_in_each_case(&mut self.ctx, &self.path, &not);
         }
         let Elem::IndexCompare(CmpOp::Ne, a, b) = &**condition else {
             return false;

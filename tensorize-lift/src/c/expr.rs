@@ -485,6 +485,14 @@ pub(super) fn arithmetic(op: Arith, a: Expr, b: Expr, at: Cursor<'_>) -> Result<
         {
             Expr::Const(tensorize_ir::op::eval_binary(op, *x, *y))
         }
+        // `(a >= low) & (a < high)` is a truth value, too.
+        (Expr::Convert(_, x), Expr::Convert(_, y))
+            if matches!(op, BinOp::And | BinOp::Or | BinOp::Xor)
+                && x.ty() == ScalarType::I1
+                && y.ty() == ScalarType::I1 =>
+        {
+            convert(ty, Expr::binary(op, (**x).clone(), (**y).clone()))
+        }
         _ => Expr::binary(op, a, b),
     })
 }

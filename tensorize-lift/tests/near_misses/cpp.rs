@@ -25,6 +25,22 @@ fn elements_that_are_structs_or_moved() {
 pub(super) const HEADERS: &str = "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstddef>\n#include <functional>\n#include <iterator>\n#include <numeric>\n#include <optional>\n#include <span>\n#include <string>\n#include <utility>\n#include <vector>\n";
 
 const CONTAINERS: &[Case] = &[
+    // As many as were counted stay.
+    (
+        "std::vector<int> f(const std::vector<int> &a, int k) { std::vector<int> r(a.size()); std::size_t n = 0; for (std::size_t i = 0; i < a.size(); i++) { r[n] = a[i]; n += (a[i] > k) & (a[i] < 9); } r.resize(n); return r; }",
+        &[
+            ("r.resize(n)", "r.resize(n / 2)"),
+            ("r.resize(n)", "r.resize(n + 1)"),
+            ("r.resize(n)", "r.resize(a.size())"),
+            ("r.resize(n);", ""),
+            ("n = 0", "n = 1"),
+            ("r[n] = a[i]", "r[n] = a[n]"),
+            ("r[n] = a[i]", "r[i] = a[i]"),
+            ("& (a[i] < 9)", "| (a[i] < 9)"),
+            ("& (a[i] < 9)", "^ (a[i] < 9)"),
+            ("a[i] > k", "a[i] >= k"),
+        ],
+    ),
     // What functions return goes to another one at once.
     (
         "static std::array<float, 2> sub(const std::array<float, 2> &a, const std::array<float, 2> &b) { return {a[0] - b[0], a[1] - b[1]}; } static float cross(const std::array<float, 2> &a, const std::array<float, 2> &b) { return a[0] * b[1] - a[1] * b[0]; } void f(const std::vector<std::array<float, 2>> &p, const std::array<float, 2> &q, const std::array<float, 2> &r, std::vector<float> &o) { for (std::size_t i = 0; i < p.size(); i++) o[i] = cross(sub(p[i], q), sub(p[i], r)); }",

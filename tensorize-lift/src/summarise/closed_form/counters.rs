@@ -19,6 +19,7 @@ use tensorize_prove::decode;
 use tensorize_prove::eval::{as_idx, index_like};
 use tensorize_prove::exec::{Executor, State, Stuck};
 use tensorize_prove::loops::modified;
+use tensorize_prove::places::holds_in_each_case;
 
 /// No loop runs that often; and as long as it doesn't, counters stay inside of their types.
 pub(super) const MANY_ROUNDS: i128 = 1 << 28;
@@ -435,7 +436,12 @@ pub(super) fn trip(exec: &mut Executor, l: &Loop, start: &State, k: &Sym) -> Res
     let zero = Idx::default();
     // A count over the sizes alone can be guarded not to be negative.
     let usable = exec.ctx.is_over_params(&trip);
-    Ok(if usable || exec.ctx.is_non_negative(&trip) {
+    // What is counted is no more than there are rounds: `kept.resize(n)` adds nothing.
+    let none = Elem::index_compare(CmpOp::Le, trip.clone(), zero.clone());
+    let never = trip.has_values() && holds_in_each_case(&mut exec.ctx, &[], &none);
+    Ok(if never {
+        zero
+    } else if usable || exec.ctx.is_non_negative(&trip) {
         trip
     } else {
         trip.maximum(&zero)
