@@ -127,15 +127,15 @@ fn both(first: &ElemRef, second: &ElemRef) -> Option<ElemRef> {
                 };
                 return Some(Elem::select(condition, yes.clone(), no.clone()));
             }
-            match c == d {
-                true if yes == other_yes => {
-                    Some(Elem::select(c.clone(), yes.clone(), both(no, other_no)?))
-                }
-                true if no == other_no => {
-                    Some(Elem::select(c.clone(), both(yes, other_yes)?, no.clone()))
-                }
-                _ => None,
+            if c != d {
+                return None;
             }
+            if yes == other_yes {
+                return Some(Elem::select(c.clone(), yes.clone(), both(no, other_no)?));
+            }
+            (no == other_no)
+                .then(|| both(yes, other_yes))?
+                .map(|yes| Elem::select(c.clone(), yes, no.clone()))
         }
         _ => None,
     }

@@ -45,11 +45,7 @@ pub(crate) fn lies_between(ctx: &mut Context, number: &Idx, low: &Idx, high: &Id
 }
 
 /// Whether a condition holds, in each case, wherever others do.
-pub fn holds_in_each_case(
-    ctx: &mut Context,
-    where_hold: &[ElemRef],
-    condition: &ElemRef,
-) -> bool {
+pub fn holds_in_each_case(ctx: &mut Context, where_hold: &[ElemRef], condition: &ElemRef) -> bool {
     holds_in_cases(ctx, where_hold, condition, &mut MOST_SPLIT.clone())
 }
 

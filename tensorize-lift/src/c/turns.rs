@@ -3,7 +3,7 @@
 //! Whose turn it is stays in a variable that counts the rounds, modulo the number of pointers; in the end there is a copy
 //! of the loop's body for each of its values, in which every pointer points into an array of the program.
 
-use super::ffi::Cursor;
+use super::ffi::{Constant, Cursor};
 use super::lower::{Base, Bases, Lower, Result, Target, Variable, operands, peeled};
 use super::operator::{self, Binary};
 use super::pointer::moved_away;
@@ -138,7 +138,7 @@ fn places_changed<'u>(statements: &[Cursor<'u>]) -> Option<Vec<(Cursor<'u>, Curs
     let mut now: HashMap<Cursor<'u>, Cursor<'u>> = HashMap::new();
     let mut own = Vec::new();
     let mut order = Vec::new();
-    for &s in statements {
+    for s in statements.iter().flat_map(|s| inner(*s)) {
         for (to, from) in moves(s) {
             let place = now.get(&from).copied().unwrap_or(from);
             if s.kind() == CXCursor_DeclStmt {
@@ -172,6 +172,17 @@ fn places_changed<'u>(statements: &[Cursor<'u>]) -> Option<Vec<(Cursor<'u>, Curs
         }
     }
     (length == circle.len() && (2..=MOST).contains(&length)).then_some(circle)
+}
+
+/// The statements of a block that is run once, as of a macro: `do { … } while (0)`.
+fn inner(s: Cursor<'_>) -> Vec<Cursor<'_>> {
+    match (s.kind(), &operands(s)[..]) {
+        (CXCursor_DoStmt, [body, cond]) if matches!(cond.evaluate(), Some(Constant::Int(0))) => {
+            inner(*body)
+        }
+        (CXCursor_CompoundStmt, all) => all.iter().flat_map(|s| inner(*s)).collect(),
+        _ => vec![s],
+    }
 }
 
 /// The pointer variables that a statement sets to what another one points to.

@@ -54,7 +54,8 @@ impl Executor<'_, '_> {
 
     /// Makes it a guard that this holds in every round of the loops around here, where the original ends in the first round
     /// in which it does not, and reads nothing any more. So nothing else is read before this is known: there is one such
-    /// condition, asked before all that is asked of data besides, about places that the sizes say.
+    /// guard, of one condition or of several of the same rounds, asked before all that is asked of data besides, about places
+    /// that the sizes say.
     pub(crate) fn ends_in_no_round(&mut self, condition: &ElemRef) -> bool {
         if self.checking {
             let rounds = Rounds {
