@@ -141,20 +141,31 @@ fn generated_code_reads_no_place_of_its_own_choice() {
 /// What is computed before a call may read only what the kernel reads, in the same rounds and under no more conditions.
 #[test]
 fn what_the_kernel_may_not_read_is_not_asked() {
-    let kernels = [
-        // Some rounds don't look at x.
-        "int j = 0; if (c[i]) j = x[i]; o[i] = t[j];",
-        "int j = x[i]; if (c[i]) j = x[i + 1]; o[i] = t[j];",
-        // The rounds after a stop are none.
-        "if (x[i] < 0) break; o[i] = t[x[i]];",
-    ];
-    for body in kernels {
+    // The rounds after a stop are none.
+    let source = "void f(const int *x, const float *t, float *o, int n) \
+                  { for (int i = 0; i < n; i++) { if (x[i] < 0) break; o[i] = t[x[i]]; } }";
+    let lifted = lift(source);
+    assert!(lifted.is_err(), "{:?}", lifted.unwrap().1.guards);
+    // Some rounds don't look at x, or at another place of it: the guard asks c first.
+    for (body, also) in [
+        ("int j = 0; if (c[i]) j = x[i]; o[i] = t[j];", 1..2),
+        ("int j = x[i]; if (c[i]) j = x[i + 1]; o[i] = t[j];", 0..3),
+        ("int j = c[i] ? 1 : x[i]; o[i] = t[j];", 0..1),
+    ] {
         let source = format!(
-            "void f(const int *c, const int *e, const int *x, const float *t, float *o, int n, int m) \
+            "void f(const int *c, const int *x, const float *t, float *o, int n) \
              {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
         );
-        let lifted = lift(&source);
-        assert!(lifted.is_err(), "{body}: {:?}", lifted.unwrap().1.guards);
+        let (_, proof) = lift(&source).unwrap_or_else(|e| panic!("{body}: {e:?}"));
+        let spec = Spec::known(&kernel(&source).params, &proof.guards, &proof.footprints);
+        let int = |v: i128| Scalar::int(ScalarType::I32, v);
+        let scalars = BTreeMap::from([("n".into(), int(2))]);
+        let read = |array: &Sym, at: i128| match &**array {
+            "c" => Some(int((at == 1).into())),
+            "x" if also.contains(&at) => Some(int(0)),
+            _ => panic!("{body}: {array}[{at}] is asked"),
+        };
+        assert!(spec.admits_data(&scalars, &read), "{body}");
     }
     // How far a row goes is read where c says so, and a guard asks c first: only of the row in the middle may it read that.
     for (row, ends) in [

@@ -15,6 +15,7 @@ mod asked;
 mod bits;
 pub mod bound;
 pub mod bounded;
+pub mod branches;
 pub mod canon;
 pub mod cases;
 pub mod chain;

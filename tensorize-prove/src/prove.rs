@@ -3,6 +3,7 @@
 use crate::apart;
 use crate::asked::{holds_for_all, known_at_a_call};
 use crate::bounded::bounded;
+use crate::branches::in_one_loop;
 use crate::compare::compare;
 use crate::context::Context;
 use crate::exec::{Executor, Stuck};
@@ -185,9 +186,15 @@ fn attempt(
     let mut of = |kernel: &loopir::Function, guards: &mut Vec<Guard>| {
         of_all_rounds(kernel, summary, original, oracle, solver, options, guards)
     };
-    let found = of(kernel, guards);
+    let mut found = of(kernel, guards);
     // Code has loops with a counter anyway.
     let has_rounds = summary.rounds.is_some() && original.is_none();
+    if found.is_err()
+        && has_rounds
+        && let Some(together) = in_one_loop(kernel)
+    {
+        found = of(&together, guards);
+    }
     match (found.is_err() && has_rounds)
         .then(|| bounded(kernel))
         .flatten()

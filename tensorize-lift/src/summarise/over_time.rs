@@ -13,6 +13,7 @@ use tensorize_ir::limit;
 use tensorize_ir::loopir::{self, Expr, Loop, Stmt, Visited, visit};
 use tensorize_ir::tensir::{self, Op, Output, Rounds, State};
 use tensorize_prove::bounded::bounded;
+use tensorize_prove::branches::in_one_loop;
 use tensorize_prove::context::Context;
 use tensorize_prove::exec::Executor;
 use tensorize_prove::loops::modified;
@@ -43,8 +44,12 @@ pub(super) fn propose(
     let mut more_than = failed.map_or(0, |(_, levels)| levels);
     let bounded = bounded(kernel);
     let mut states: Vec<(Vec<State>, Vec<&loopir::Function>)> = Vec::new();
+    let together = in_one_loop(kernel);
     // Loops that end when something happens, and so leave more to the next rounds.
-    for kernel in [Some(kernel), bounded.as_ref()].into_iter().flatten() {
+    for kernel in [Some(kernel), together.as_ref(), bounded.as_ref()]
+        .into_iter()
+        .flatten()
+    {
         for state in state::proposed(kernel) {
             match states.iter_mut().find(|(s, _)| *s == state) {
                 Some((_, kernels)) => kernels.push(kernel),

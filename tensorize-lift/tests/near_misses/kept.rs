@@ -14,6 +14,22 @@ fn what_may_go_anywhere_is_not_proven() {
 }
 
 const CASES: &[Case] = &[
+    // By one condition or by another one.
+    (
+        "int f(const int *x, int *o, int n, int op) { int m = 0; if (op) { for (int i = 0; i < n; i++) if (x[i] > 3) o[m++] = x[i]; } else { for (int k = 0; k < n; k++) if (x[k] < 2) o[m++] = x[k] ^ 1; } return m; }",
+        &[
+            ("if (op)", "if (!op)"),
+            ("if (op)", "if (op > 1)"),
+            ("if (op)", "if (m)"),
+            ("x[k] < 2", "x[k] > 3"),
+            ("x[k] ^ 1", "x[k]"),
+            ("k = 0", "k = 1"),
+            ("k < n", "k < n - 1"),
+            ("k++)", "k += 2)"),
+            ("o[m++] = x[i]", "o[++m] = x[i]"),
+            ("return m", "return m + !op"),
+        ],
+    ),
     (
         "int f(const int *x, int n, int *out) { int k = 0; for (int i = 0; i < n; i++) if (x[i] > 0) out[k++] = x[i]; return k; }",
         &[
