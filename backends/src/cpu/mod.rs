@@ -7,6 +7,7 @@
 //! * `loops`: loops and their counters.
 //! * `indices`: index polynomials as machine arithmetic.
 //! * `nest`: which loops, in what order.
+//! * `together`: results of one shape, which share their loops.
 //! * `interchange`: accumulations whose innermost loop runs over the results.
 //! * `kept`: what is computed once into memory, and not in each round of a loop.
 //! * [`contraction`]: products of matrices, which a library computes.
@@ -42,6 +43,7 @@ mod search;
 mod sparing;
 mod stages;
 mod term;
+mod together;
 mod value;
 mod wait;
 

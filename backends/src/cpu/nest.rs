@@ -9,8 +9,9 @@ use super::kept::kept;
 use super::lower::Locals;
 use super::overwritten::left_to_later;
 use super::stages::in_stages;
+use super::together::merged;
 use super::wait::{Memory, waiting};
-use super::{running, scatter, term};
+use super::{running, term};
 use crate::Unsupported;
 use crate::names::Names;
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,6 +119,48 @@ impl Stored {
 }
 
 impl Nest {
+    /// The loops of one store. Rounds that there are or are not, as an indicator says, are rounds under a condition; and if there
+    /// is one at most, that is all.
+    fn of_store(
+        function: &tensir::Function,
+        value: tensir::NodeId,
+        view: &tensir::View,
+        fresh: &mut Fresh,
+    ) -> Nest {
+        let mut extents = function.nodes[value].ty.shape.clone();
+        let mut stems: Vec<String> = (0..extents.len())
+            .map(|i| STEMS[i % STEMS.len()].to_string())
+            .collect();
+        let mut dims: Vec<Sym> = stems.iter().map(|s| fresh.name(s)).collect();
+        let position: Vec<Idx> = dims.iter().map(|d| Idx::sym(d.clone())).collect();
+        let mut value = function.element(value, &position, fresh);
+        let mut index = tensir::at(&view.index, &position);
+        for i in (0..extents.len()).rev() {
+            let (n, positive) = extents[i].without_indicators();
+            let more = |n: Idx| Elem::index_compare(CmpOp::Gt, n, Idx::default());
+            let runs = positive.into_iter().map(more);
+            let Some(runs) = runs.reduce(|a, b| Elem::binary(BinOp::And, a, b)) else {
+                continue;
+            };
+            extents[i] = n;
+            if extents[i].as_constant() == Some(1) {
+                value = value.replace(&dims[i], &Idx::default());
+                index = index.replace(&dims[i], &Idx::default());
+                extents.remove(i);
+                stems.remove(i);
+                dims.remove(i);
+            }
+            let old = Elem::read(view.array.clone(), value.ty(), index.clone());
+            value = Elem::select(runs, value, old);
+        }
+        Nest {
+            extents,
+            dims,
+            stems,
+            results: vec![Target::new(view.array.clone(), index, value)],
+        }
+    }
+
     /// The condition without which nothing is stored wherever it be, and the nest for when it holds.
     pub(super) fn only_if(&self) -> Option<(ElemRef, Nest)> {
         let (first, others) = self.results.split_first()?;
@@ -137,7 +180,7 @@ impl Nest {
     }
 
     /// Whether never both of them store anything: arrays that take turns.
-    fn takes_turns_with(&self, other: &Nest) -> bool {
+    pub(super) fn takes_turns_with(&self, other: &Nest) -> bool {
         let all = |nest: &Nest| {
             let mut conditions = Vec::new();
             let mut rest = nest.only_if();
@@ -249,40 +292,7 @@ pub(super) fn plan(
                 plan.ret = Some(function.element(*value, &[], &mut fresh));
             }
             Output::Store { value, view } => {
-                let extents = function.nodes[*value].ty.shape.clone();
-                let stems: Vec<String> = (0..extents.len())
-                    .map(|i| STEMS[i % STEMS.len()].to_string())
-                    .collect();
-                let dims: Vec<Sym> = stems.iter().map(|s| fresh.name(s)).collect();
-                let position: Vec<Idx> = dims.iter().map(|d| Idx::sym(d.clone())).collect();
-                let mut value = function.element(*value, &position, &mut fresh);
-                let mut index = tensir::at(&view.index, &position);
-                let (mut extents, mut dims, mut stems) = (extents, dims, stems);
-                for i in (0..extents.len()).rev() {
-                    let (n, positive) = extents[i].without_indicators();
-                    let more = |n: Idx| Elem::index_compare(CmpOp::Gt, n, Idx::default());
-                    let runs = positive.into_iter().map(more);
-                    let Some(runs) = runs.reduce(|a, b| Elem::binary(BinOp::And, a, b)) else {
-                        continue;
-                    };
-                    extents[i] = n;
-                    if extents[i].as_constant() == Some(1) {
-                        value = value.replace(&dims[i], &Idx::default());
-                        index = index.replace(&dims[i], &Idx::default());
-                        extents.remove(i);
-                        stems.remove(i);
-                        dims.remove(i);
-                    }
-                    let old = Elem::read(view.array.clone(), value.ty(), index.clone());
-                    value = Elem::select(runs, value, old);
-                }
-                let target = Target::new(view.array.clone(), index, value);
-                single.push(Nest {
-                    extents,
-                    dims,
-                    stems,
-                    results: vec![target],
-                });
+                single.push(Nest::of_store(function, *value, view, &mut fresh));
             }
         }
     }
@@ -340,69 +350,6 @@ impl Plan {
         };
         Ok(())
     }
-}
-
-/// Puts results of one shape together. None of them reads an array of the function's `own` that another one writes.
-fn merged(single: &[Nest], own: &[Sym]) -> Vec<Nest> {
-    let mut out: Vec<Nest> = Vec::new();
-    for nest in single {
-        // What goes where the data says has loops of its own.
-        let alone = |n: &Nest| scatter::rounds(n).is_some();
-        let feeds = |a: &Nest, b: &Nest| {
-            let mut written = a.results.iter().filter(|t| own.contains(&t.array));
-            written.any(|w| b.results.iter().any(|r| r.reads(&w.array)))
-        };
-        let same = |n: &Nest| {
-            let feed = feeds(n, nest) || feeds(nest, n);
-            let apart = alone(n) || alone(nest) || feed || n.takes_turns_with(nest);
-            n.extents == nest.extents && !apart && !meet_elsewhere(n, nest)
-        };
-        // What is stored last in an array stays last.
-        let writes = |n: &Nest| {
-            let mut own = nest.results.iter();
-            own.any(|t| n.results.iter().any(|other| other.array == t.array))
-        };
-        let since = out.iter().rposition(writes).unwrap_or_default();
-        match out.iter().skip(since).position(same) {
-            None => out.push(nest.clone()),
-            Some(at) => {
-                let into = &mut out[since + at];
-                let rename = |s: &Sym| {
-                    let i = nest.dims.iter().position(|d| d == s)?;
-                    Some(Idx::sym(into.dims[i].clone()))
-                };
-                for t in &nest.results {
-                    let value = t.value.substitute(&rename);
-                    let index = t.index.substitute(&rename);
-                    into.results.push(t.with(index, value));
-                }
-            }
-        }
-    }
-    out
-}
-
-/// Whether a round of one nest writes what the same loops write in another round, as in `out[i]` and `out[i + 1]`.
-fn meet_elsewhere(a: &Nest, b: &Nest) -> bool {
-    let meet = |s: &Target, t: &Target| {
-        let rename = |d: &Sym| {
-            let i = b.dims.iter().position(|own| own == d)?;
-            Some(Idx::sym(a.dims[i].clone()))
-        };
-        let distance = (&t.index.substitute(&rename) - &s.index).as_constant();
-        let distance = distance.filter(|d| s.array == t.array && *d != 0);
-        a.dims.iter().zip(&a.extents).any(|(dim, extent)| {
-            let step = s.index.linear_in(dim).and_then(|(c, _)| c.as_constant());
-            let rounds = match (distance, step) {
-                (Some(d), Some(s)) if s != 0 && d % s == 0 => d / s,
-                _ => return false,
-            };
-            extent.as_constant().is_none_or(|n| rounds.abs() < n)
-        })
-    };
-    a.results
-        .iter()
-        .any(|s| b.results.iter().any(|t| meet(s, t)))
 }
 
 /// Checks each nest by itself, and sorts them so that none reads what an earlier one has written. What is read from
