@@ -18,6 +18,7 @@
 //! surely ends: `while (i < n) i = i + 1`.
 
 use crate::loops::modified;
+use crate::rounds::looks_at;
 use std::collections::BTreeMap;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{
@@ -59,15 +60,8 @@ fn of_branches(s: &Stmt, kernel: &Function, whole: &Stmt) -> Option<Branch> {
     else {
         return None;
     };
-    let changed = modified(std::slice::from_ref(s)).0;
-    let mut stays = true;
-    cond.visit(&mut |e| {
-        stays &= match e {
-            Expr::Var(v, _) => !changed.contains_key(v),
-            Expr::Load { .. } => false,
-            _ => true,
-        }
-    });
+    let (scalars, arrays) = modified(std::slice::from_ref(s));
+    let stays = !looks_at(cond, &scalars.into_keys().collect(), &arrays);
     let first = branch(then, kernel, whole).filter(|_| stays)?;
     let second = match otherwise.is_empty() {
         true => idle(&first)?,

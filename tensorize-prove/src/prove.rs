@@ -193,7 +193,8 @@ fn attempt(
         && has_rounds
         && let Some(together) = in_one_loop(kernel)
     {
-        found = of(&together, guards);
+        // What stands in the way of the kernel as it is tells more.
+        found = of(&together, guards).or(found);
     }
     match (found.is_err() && has_rounds)
         .then(|| bounded(kernel))

@@ -314,11 +314,6 @@ fn between(e: &Expr) -> Option<(i128, i128)> {
             let (t, f) = (between(t)?, between(f)?);
             Some((t.0.min(f.0), t.1.max(f.1)))
         }
-        // Truth values that are taken together: `(a >= low) & (a < high)`.
-        Expr::Binary(BinOp::And | BinOp::Or | BinOp::Xor, a, b) => {
-            let is_truth = |e| between(e) == Some((0, 1));
-            (is_truth(a) && is_truth(b)).then_some((0, 1))
-        }
         _ => None,
     }
 }

@@ -19,6 +19,7 @@ use crate::turns::{Turn, turns};
 use params::{changed_params, with_copies};
 use reads::reads_memory;
 use replay::{Known, Replay};
+pub(crate) use sections::looks_at;
 use std::collections::{BTreeMap, BTreeSet};
 use step::stepping;
 pub(crate) use step::{Step, step};

@@ -102,8 +102,8 @@ impl Context<'_> {
         self.proves(CmpOp::Ge, p, &min) && self.proves(CmpOp::Le, p, &max)
     }
 
-    /// A counter at the start of a round that there is, where it is known on which side of a minimum or maximum it is: of
-    /// `min(64·k, n)` blocks that are full.
+    /// A counter at the start of a round, without the minima and maxima of which it is known here which side they are: before
+    /// block `k` of 64 elements, `min(64·k, n)` is `64·k`. Most counters have none, and are left alone.
     pub fn settle_counter(&mut self, at: &Idx) -> Idx {
         let is_limit = |a: &Atom| matches!(a, Atom::Max(..) | Atom::Min(..));
         match at.terms().any(|(factors, _)| factors.iter().any(is_limit)) {

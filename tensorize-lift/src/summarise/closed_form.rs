@@ -98,13 +98,15 @@ pub(crate) fn try_round(
         };
     }
     let trip = trip(exec, l, &start, k)?;
+    // In rounds that there are.
     let saved = exec.ctx.save();
     exec.ctx.assume_in_range(k, &trip);
     for (var, at) in &counters {
-        let at = exec.ctx.settle_counter(at);
-        start
-            .scalars
-            .insert(var.clone(), Elem::of_idx(scalars[var], at));
+        let here = exec.ctx.settle_counter(at);
+        if here != *at {
+            let here = Elem::of_idx(scalars[var], here);
+            start.scalars.insert(var.clone(), here);
+        }
     }
     exec.ctx.restore(saved);
     let end = exec.probe(l, &start, k, Some(&trip))?;

@@ -101,7 +101,7 @@ fn what_is_not_the_same_stays_apart() {
         either("m > 1", &a, &b("n", "1").replace("j = 0", "j = 1")),
         // The mode is another one later on.
         either("m > k", &a, &b("n", "1")),
-        either("x[0] > 1", &a, &b("n", "1")),
+        either("x[0] > 1", &up_to("i", "n", "1", "x[i] = 0;"), &b("n", "1")),
         // Where one ended is looked at.
         format!(
             "i32 i = 7;\n{}k = k + i;\n",

@@ -333,7 +333,7 @@ fn counted(sets: &[Stmt], l: &Loop, step: &Step, n: &Sym, fresh: &mut Names) -> 
 }
 
 /// Whether the expression reads any of these variables or arrays.
-fn looks_at(e: &Expr, vars: &BTreeSet<Sym>, arrays: &BTreeSet<Sym>) -> bool {
+pub(crate) fn looks_at(e: &Expr, vars: &BTreeSet<Sym>, arrays: &BTreeSet<Sym>) -> bool {
     let mut found = false;
     e.visit(&mut |e| {
         found |= match e {

@@ -7,22 +7,15 @@ use tensorize_ir::op::CmpOp;
 use tensorize_prove::canon;
 use tensorize_prove::eval::index_like;
 
-/// How much has been worked off before a round, and how much there was at first, which is not negative.
-pub(super) struct Blocks {
-    pub(super) done: Idx,
-    pub(super) all: Idx,
-    /// Whether the counter says what is left.
-    pub(super) is_left: bool,
-}
-
-/// That of a counter that becomes `next` in round `k`, and is `own` when the round begins; `first` was its first value.
+/// What a counter of blocks is before round `k`, and how much there was to work off, if that is not negative. It becomes `next` in
+/// the round, is `own` when that begins, and was `first` at first.
 pub(super) fn blocks(
     next: &ElemRef,
     own: &Idx,
     first: &Idx,
     k: &Sym,
     changes: &dyn Fn(&Idx) -> bool,
-) -> Option<Blocks> {
+) -> Option<(Idx, Idx)> {
     let step = canon::idx(&(&index_like(next)? - own));
     let (is_left, a, b) = match minimum(&step)? {
         (-1, a, b) => (true, a, b),
@@ -47,7 +40,12 @@ pub(super) fn blocks(
         },
     };
     let done = rounds.minimum(&all);
-    (!changes(&all)).then_some(Blocks { done, all, is_left })
+    let at = if is_left {
+        first - &done
+    } else {
+        first + &done
+    };
+    (!changes(&all)).then_some((at, all))
 }
 
 /// The factor and the two sides, if it is a minimum and nothing else.

@@ -1,7 +1,7 @@
 //! Which integers count rounds, and how many rounds that makes.
 
 use super::blocks::{blocks, rounds_with_more};
-use super::rings::rings;
+use super::rings::{asked, rings};
 use super::text::by_data;
 use super::thresholds::threshold;
 use super::token;
@@ -385,13 +385,9 @@ fn of_other_steps(
             let first = as_idx(first);
             if let Some(sum) = sum {
                 found.insert(var.clone(), canon::idx(&(&first + &sum)));
-            } else if let Some(blocks) = blocks(next, &own, &first, k, &changes)
-                && is_or_is_guarded(exec, &blocks.all)
+            } else if let Some((at, all)) = blocks(next, &own, &first, k, &changes)
+                && asked(exec, &all)
             {
-                let at = match blocks.is_left {
-                    true => &first - &blocks.done,
-                    false => &first + &blocks.done,
-                };
                 found.insert(var.clone(), at);
             }
         }
@@ -399,16 +395,6 @@ fn of_other_steps(
             return Ok(());
         }
     }
-}
-
-/// Whether this is not negative, by a guard if need be.
-fn is_or_is_guarded(exec: &mut Executor, i: &Idx) -> bool {
-    let known = exec.ctx.is_non_negative(i);
-    let guarded = !known && exec.ctx.is_over_params(i);
-    if guarded {
-        exec.ctx.guard(Guard::NonNegative(i.clone()));
-    }
-    known || guarded
 }
 
 /// How often the loop runs: the condition holds up to there.

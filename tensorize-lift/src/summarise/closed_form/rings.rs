@@ -70,7 +70,7 @@ pub(super) fn rings(
 }
 
 /// Whether something is not negative: shown, or made a guard of sizes, or of what stands in memory.
-fn asked(exec: &mut Executor, i: &Idx) -> bool {
+pub(super) fn asked(exec: &mut Executor, i: &Idx) -> bool {
     let ctx = &mut exec.ctx;
     if ctx.is_non_negative(i) {
         return true;
