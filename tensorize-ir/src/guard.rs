@@ -114,17 +114,11 @@ fn both(first: &ElemRef, second: &ElemRef) -> Option<ElemRef> {
             Some(Arc::new(Elem::Fold(Arc::new(fold))))
         }
         (Elem::Select(c, yes, no), Elem::Select(d, other_yes, other_no)) => {
-            if c == d && yes == other_yes && no == other_no {
-                return Some(first.clone());
-            }
             // What no condition of the kernel says: it holds so far, or fails here.
             let fails = |e: &Elem| matches!(e, Elem::Const(v) if v.ty.is_int() && v.as_int() < 0);
             if yes == other_yes && fails(no) && no == other_no {
                 let no_more = Elem::constant(Scalar::bool(false));
-                let condition = match is_looked_at(d, c) {
-                    true => c.clone(),
-                    false => Elem::select(c.clone(), d.clone(), no_more),
-                };
+                let condition = Elem::select(c.clone(), d.clone(), no_more);
                 return Some(Elem::select(condition, yes.clone(), no.clone()));
             }
             if c != d {
@@ -139,18 +133,6 @@ fn both(first: &ElemRef, second: &ElemRef) -> Option<ElemRef> {
         }
         _ => None,
     }
-}
-
-/// Whether a condition is one of those that these are which come one after the other.
-fn is_looked_at(condition: &ElemRef, all: &ElemRef) -> bool {
-    all == condition
-        || match &**all {
-            Elem::Select(first, second, no) => {
-                matches!(&**no, Elem::Const(v) if *v == Scalar::bool(false))
-                    && (is_looked_at(condition, first) || is_looked_at(condition, second))
-            }
-            _ => false,
-        }
 }
 
 /// When a fold of a guard is as it stays, and its step until then: of `acc < 0 ? acc : step`, what is less than zero stays so.

@@ -227,6 +227,8 @@ fn what_the_data_says_by_then_is_no_guard() {
         "for (int t = 0; t < m; t++) for (int i = 0; i < n; i++) { if (b[i] < 0) abort(); b[i] -= 2; }",
         "for (int t = 0; t < m; t++) { for (int i = 1; i < n; i++) { if (b[i - 1] == m) abort(); } for (int i = 0; i < n; i++) b[i] = b[i] + a[i]; }",
         "int s = 0; for (int i = 0; i < n; i++) s ^= a[i]; if (s) abort();",
+        // The rounds of the one are over before those of the other one begin.
+        "for (int i = 0; i < n; i++) if (a[i] < 0) abort(); for (int i = 0; i < n; i++) if (b[i] < 0) abort();",
         "int e = 0; if (n < 0) e = 1; else if (b[0] < 0) e = 2; b[0] = 5; if (b[0] + e != 5) { report(e); return; }",
         "abort();",
     ] {

@@ -118,6 +118,7 @@ fn what_is_not_the_same_stays_apart() {
         // One that may not end, or in which something may be undefined, where there was none.
         either("m > 1", &up_to("i", "n", "m", &add("i")), ""),
         either("m > 1", &up_to("i", "n / m", "1", &add("i")), ""),
+        either("m > 1", &a.replace("i = 0", "i = n / m"), ""),
     ] {
         let f = kernel(&numbered(&body));
         let one = in_one_loop(&f);
