@@ -185,11 +185,20 @@ fn products_that_are_scaled_and_added() {
              %r = add %sab, %old",
             Some("alpha, 0.5"),
         ),
-        // What is added stands somewhere else, or is no multiple of what is there.
-        ("%r = add %ab, %d", None),
+        // What stands somewhere else comes on top of the product.
+        ("%r = add %ab, %d", Some("1.0, 0.0")),
+        (
+            "%r = dot_general %a, %b, %d, contracting = [1 x 0]",
+            Some("1.0, 0.0"),
+        ),
+        ("%r = multiply %ab, %d", Some("1.0, 0.0")),
+        // What is made of what is there is no multiple of it, or of another form.
         ("%square = multiply %c, %c\n%r = add %ab, %square", None),
         ("%r = subtract %ab, %c", None),
-        ("%r = multiply %ab, %d", None),
+        (
+            "%abd = multiply %ab, %d\n%two = dot_general %a, %b, %d, contracting = [1 x 0]\n%r = add %abd, %two",
+            None,
+        ),
     ];
     for (text, expected) in cases {
         let used = names.iter().filter(|(name, _)| text.contains(name));

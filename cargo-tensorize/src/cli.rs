@@ -179,7 +179,7 @@ pub enum Verb {
         clang_args: Vec<String>,
     },
     /// Lift and prove every function of some C files, annotated or not
-    #[command(after_help = examples!("lift kernels/blend.c", "lift --summary --target cpu fir.c -- -Iinclude -DTAPS=8"))]
+    #[command(after_help = examples!("lift kernels/blend.c", "lift --summary --target cpu fir.c -- -Iinclude -DTAPS=8", "lift --target numpy --emit out fir.c"))]
     Lift(Lift),
     /// Prepare an existing crate: dependencies, build script, bindings; what would change is shown first
     #[command(after_help = examples!("init", "init -p mixer --yes"))]
@@ -243,6 +243,9 @@ pub struct Lift {
     /// Print each kernel's summary
     #[arg(long, short)]
     pub summary: bool,
+    /// Write the targets' code into this folder, a file for each kernel and target
+    #[arg(long, value_name = "DIR", requires = "targets")]
+    pub emit: Option<PathBuf>,
     /// Do not compile and run the original
     #[arg(long)]
     pub no_differential: bool,

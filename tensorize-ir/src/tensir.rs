@@ -172,7 +172,7 @@ pub enum Op {
     /// of the vector gives is not defined.
     Gather,
     /// Sum of products: batch dimensions first, then the free ones of the left, then of the right. The
-    /// third operand is the scalar that the sum starts from.
+    /// third operand is what the sums start from: a scalar, or a tensor of the result's shape.
     DotGeneral {
         /// Pairs of dimensions (left, right) that run along.
         batch: Vec<(usize, usize)>,

@@ -57,6 +57,10 @@ fn types_follow_from_operands() {
         "tensor<m x n x f32>",
     );
     gives(
+        "%r = dot_general %v, %v, %v, batch = [0 x 0]",
+        "tensor<m x f32>",
+    );
+    gives(
         "%r = reduce %m, %s, dimensions = [1], reducer = add",
         "tensor<n x f32>",
     );

@@ -446,7 +446,7 @@ impl<'a> Emitter<'a> {
         );
         let (x, y) = (self.full(a)?, self.full(b)?);
         let zero = self.is_zero(init);
-        let start = self.node(init)?;
+        let start = self.fold_start(init)?;
         let letters: Vec<char> = ('a'..='z').collect();
         if ranks.0 + ranks.1 > letters.len() {
             return Err(Unsupported::new("more dimensions than einsum has letters"));

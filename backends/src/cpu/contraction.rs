@@ -6,9 +6,11 @@
 //! an order of its own, this is for tier `real`.
 
 use super::lower::Builder;
-use super::nest::{Nest, Stored};
+use super::nest::{Nest, Stored, Target};
+use super::term::canonical;
 use crate::Unsupported;
-use tensorize_ir::element::{Elem, ElemRef};
+use std::sync::Arc;
+use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::loopir::Expr;
@@ -138,6 +140,72 @@ pub(super) fn product(nest: &Nest, allowed: Tier) -> Option<Product> {
         alpha,
         beta: beta.unwrap_or_else(|| number(elem, 0.0)),
     })
+}
+
+/// Fewer products than this are not left to a library: looking at the result once more costs as much as it saves.
+const DEEP: i128 = 16;
+
+/// A product with something done to its elements (a bias, an activation) as two nests: the product, and the rest on top of it
+/// in place.
+pub(super) fn staged(nest: &Nest, allowed: Tier) -> Option<[Nest; 2]> {
+    let [target] = nest.results.as_slice() else {
+        return None;
+    };
+    let Stored::Always(value) = &target.store else {
+        return None;
+    };
+    if allowed != Tier::Real || product(nest, allowed).is_some() {
+        return None;
+    }
+    let mut sums = Vec::new();
+    value.map(&mut |e| {
+        let is_sum = matches!(&**e, Elem::Fold(_));
+        is_sum.then(|| sums.push((canonical(e), e.clone())));
+        is_sum.then(|| e.clone())
+    });
+    let (form, sum) = sums.first()?;
+    let Elem::Fold(fold) = &**sum else {
+        return None;
+    };
+    let shallow = |n: &Idx| n.as_constant().is_some_and(|n| n < DEEP);
+    let columns = nest.extents.last()?;
+    if sums.iter().any(|(other, _)| other != form) || shallow(&fold.extent) || shallow(columns) {
+        return None;
+    }
+    let elem = value.ty();
+    let old = Elem::read(target.array.clone(), elem, target.index.clone());
+    let zero = number(elem, 0.0);
+    let alone: ElemRef = Arc::new(Elem::Fold(Arc::new(Fold {
+        init: zero.clone(),
+        ..Fold::clone(fold)
+    })));
+    let total = match fold.init == zero {
+        true => old,
+        false => Elem::binary(BinOp::Add, fold.init.clone(), old),
+    };
+    let with = |total: &ElemRef| value.map(&mut |e| (canonical(e) == *form).then(|| total.clone()));
+    // Once the product stands there, what stood there is gone.
+    let reads_old = |e: &ElemRef| {
+        let mut found = false;
+        e.visit(&mut |e| {
+            found |= matches!(&**e, Elem::Read { array, .. } if *array == target.array)
+        });
+        found
+    };
+    if reads_old(value) {
+        return None;
+    }
+    let storing = |value: ElemRef| Nest {
+        results: vec![Target {
+            value: value.clone(),
+            store: Stored::Always(value),
+            ..target.clone()
+        }],
+        ..nest.clone()
+    };
+    let first = storing(alone);
+    product(&first, allowed)?;
+    Some([first, storing(with(&total))])
 }
 
 /// Something times a number or a parameter, if there is one.

@@ -380,6 +380,13 @@ impl Builder {
             });
             return Ok(());
         }
+        if self.machine == Machine::Cores
+            && let Some(stages) = contraction::staged(nest, self.allowed)
+        {
+            return stages
+                .iter()
+                .try_for_each(|stage| self.dimensions(stage, 0).map(|_| ()));
+        }
         self.dimensions(nest, 0).map(|_| ())
     }
 

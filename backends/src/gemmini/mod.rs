@@ -16,6 +16,10 @@ mod text;
 use crate::rows::Tables;
 use crate::{Generated, Kernel, Target, Unsupported};
 use piece::Elements;
+use tensorize_ir::guard::Tier;
+use tensorize_ir::op::BinOp;
+use tensorize_ir::scalar::Scalar;
+use tensorize_ir::tensir::{Function, NodeId, Op, Output};
 
 /// The target `gemmini`.
 pub struct Gemmini {
@@ -58,10 +62,13 @@ impl Target for Gemmini {
     fn generate(&self, kernel: &Kernel) -> Result<Generated, Unsupported> {
         crate::summary::check(kernel.function)?;
         crate::scatter::refuse(kernel.function)?;
+        // The array's sums start from zero; what they start from is added afterwards.
+        let function = from_zero(kernel.function, kernel.tier);
+        let from_zero = kernel.with(&function);
         // Where both would do something, the one that does more; on a tie, the default.
         let plans: Vec<_> = [Elements::Int8, Elements::Fp32]
             .into_iter()
-            .map(|e| plan::plan(kernel, e))
+            .map(|e| plan::plan(&from_zero, e))
             .collect();
         let best = plans
             .iter()
@@ -86,6 +93,47 @@ impl Target for Gemmini {
         }
         text::generate(kernel, plan, self.rows)
     }
+}
+
+/// The same with products of floats whose sums start from zero, where sums may be taken in any order. (Those of integers are
+/// raised so.)
+fn from_zero(f: &Function, allowed: Tier) -> Function {
+    let mut out = Function {
+        nodes: vec![],
+        ..f.clone()
+    };
+    let mut now: Vec<NodeId> = Vec::with_capacity(f.nodes.len());
+    for node in &f.nodes {
+        let (ty, mut args) = (
+            &node.ty,
+            node.args.iter().map(|&a| now[a]).collect::<Vec<_>>(),
+        );
+        let is_product = matches!(node.op, Op::DotGeneral { .. }) && ty.elem.is_float();
+        let start = args.get(2).map(|&start| (start, &out.nodes[start]));
+        let (start, from_zero) = match start {
+            Some((id, node)) => (id, matches!(node.op, Op::Constant(v) if !v.is_true())),
+            None => (0, true),
+        };
+        if !is_product || from_zero || allowed != Tier::Real {
+            now.push(out.add(node.op.clone(), args, ty.clone()));
+            continue;
+        }
+        args[2] = out.constant(Scalar::zero(ty.elem));
+        let product = out.add(node.op.clone(), args, ty.clone());
+        let start = match (out.nodes[start].ty.rank(), ty.rank()) {
+            (0, 1..) => {
+                let dimensions = vec![];
+                out.add(Op::BroadcastInDim { dimensions }, vec![start], ty.clone())
+            }
+            _ => start,
+        };
+        now.push(out.add(Op::Binary(BinOp::Add), vec![start, product], ty.clone()));
+    }
+    for output in &mut out.outputs {
+        let (Output::Store { value, .. } | Output::Return { value }) = output;
+        *value = now[*value];
+    }
+    out
 }
 
 #[cfg(test)]

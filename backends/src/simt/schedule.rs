@@ -282,27 +282,41 @@ impl Cutter<'_> {
     /// The nest that starts with this loop: as many loops as have nothing between them.
     fn nest(&self, var: &Sym, extent: &Expr, body: &[Stmt], guards: &[Expr]) -> Nest {
         let mut loops = vec![(var.clone(), extent.clone())];
+        let mut guards = guards.to_vec();
         let mut body = body;
-        while let [
-            Stmt::Assign {
-                var, value: start, ..
-            },
-            Stmt::Loop(l),
-        ] = body
-            && let Some((extent, inner)) = parallel(var, start, l)
-        {
+        loop {
             let outer = loops.iter().map(|(v, _)| (v.clone(), I64)).collect();
-            if mentions_any(extent, &outer) {
-                break;
+            match body {
+                [
+                    Stmt::Assign {
+                        var, value: start, ..
+                    },
+                    Stmt::Loop(l),
+                ] if let Some((extent, inner)) = parallel(var, start, l)
+                    && !mentions_any(extent, &outer) =>
+                {
+                    loops.push((var.clone(), extent.clone()));
+                    body = inner;
+                }
+                // What is the same for all of them is asked once.
+                [
+                    Stmt::If {
+                        cond,
+                        then,
+                        otherwise,
+                    },
+                ] if otherwise.is_empty() && !mentions_any(cond, &outer) && !loads(cond) => {
+                    guards.push(cond.clone());
+                    body = then;
+                }
+                _ => break,
             }
-            loops.push((var.clone(), extent.clone()));
-            body = inner;
         }
         Nest {
             loops,
             body: body.to_vec(),
             before: vec![],
-            guards: guards.to_vec(),
+            guards,
         }
     }
 

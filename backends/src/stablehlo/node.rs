@@ -304,8 +304,10 @@ impl Program<'_> {
         if start.is_some_and(|v| v.as_f64() == 0.0) {
             return Ok(product);
         }
-        let start = self.node(node.args[2])?;
-        let start = self.broadcast(&start, shape, &[])?;
+        let mut start = self.node(node.args[2])?;
+        if start.shape.is_empty() {
+            start = self.broadcast(&start, shape, &[])?;
+        }
         self.binary(BinOp::Add, &start, &product, None)
     }
 }

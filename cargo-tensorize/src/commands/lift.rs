@@ -4,8 +4,9 @@ use super::{Output, threads};
 use crate::cli::{Common, Lift};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
-use crate::pipeline::{self, Settings};
+use crate::pipeline::{self, Kernel, Settings};
 use crate::source::Source;
+use std::collections::HashSet;
 use std::path::Path;
 use tensorize_ir::guard::Tier;
 
@@ -16,6 +17,7 @@ pub fn run(args: &Lift, common: &Common, out: &Output) -> Code {
         functions,
         targets,
         summary,
+        emit,
         no_differential,
         proposer,
         proposer_time_limit,
@@ -87,6 +89,13 @@ pub fn run(args: &Lift, common: &Common, out: &Output) -> Code {
                     .filter(|s| !s.is_empty())
                     .for_each(|s| out.text(&format!("{s}\n")));
             }
+            let written = emit
+                .as_deref()
+                .map_or(Ok(()), |dir| write(dir, &run.kernels));
+            if let Err(d) = written {
+                out.diagnostic(&d);
+                code = code.worse(Code::CouldNotRun);
+            }
             code.worse(out.run(&run, targets, common.strict))
         }
         Err(d) => {
@@ -94,4 +103,29 @@ pub fn run(args: &Lift, common: &Common, out: &Output) -> Code {
             Code::CouldNotRun
         }
     }
+}
+
+/// Writes the generated code: `NAME.TARGET.c` and the like. Two functions of one name, which different files can have, are
+/// none of ours to choose from.
+fn write(dir: &Path, kernels: &[Kernel]) -> Result<(), Box<Diagnostic>> {
+    let failed = |path: &Path, e: &std::io::Error| {
+        let message = format!("{} can't be written: {e}", path.display());
+        Box::new(Diagnostic::error("TZ0112", message).help("name another folder with `--emit`"))
+    };
+    std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
+    let mut names = HashSet::new();
+    for kernel in kernels {
+        let name = &kernel.report.name;
+        if !kernel.artefacts.is_empty() && !names.insert(name) {
+            let message = format!("the files have two functions called `{name}`");
+            let help = "lift one file at a time with `--emit`";
+            let d = Diagnostic::error("TZ0112", message);
+            return Err(Box::new(d.at(Some(kernel.span.clone())).help(help)));
+        }
+        for (target, artefact) in &kernel.artefacts {
+            let path = dir.join(format!("{name}.{target}.{}", artefact.extension));
+            std::fs::write(&path, &artefact.text).map_err(|e| failed(&path, &e))?;
+        }
+    }
+    Ok(())
 }

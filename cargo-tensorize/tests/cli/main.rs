@@ -1,5 +1,6 @@
 //! The command line as a user meets it: the built program, its output and its exit code.
 
+mod emit;
 mod fixtures;
 
 use serde_json::Value;

@@ -118,7 +118,8 @@ impl Function {
                 let l = self.element(n.args[0], &l, fresh);
                 let r = self.element(n.args[1], &r, fresh);
                 let product = Elem::binary(BinOp::Multiply, l, r);
-                let init = self.element(n.args[2], &[], fresh);
+                let start = start_position(arg_ty(2), position);
+                let init = self.element(n.args[2], start, fresh);
                 folds(
                     Reducer::Op(BinOp::Add),
                     init,

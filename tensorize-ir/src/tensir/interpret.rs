@@ -512,7 +512,7 @@ fn dot_general(
     batch: &[(usize, usize)],
     contracting: &[(usize, usize)],
 ) -> Tensor {
-    let (left, right, init) = (args[0], args[1], args[2].data[0]);
+    let (left, right, init) = (args[0], args[1], args[2]);
     let free = |t: &Tensor, used: &dyn Fn(usize) -> bool| {
         (0..t.shape.len()).filter(|&d| !used(d)).collect::<Vec<_>>()
     };
@@ -521,6 +521,7 @@ fn dot_general(
     let free_right = free(right, &|d| pairs().any(|p| p.1 == d));
     let summed: Vec<usize> = contracting.iter().map(|&(l, _)| left.shape[l]).collect();
     let (mut l, mut r) = (vec![0; left.shape.len()], vec![0; right.shape.len()]);
+    let mut starts = init.one_or_each(shape.iter().product()).into_iter();
     Tensor::build(shape, |p| {
         let (along, rest) = p.split_at(batch.len());
         let (of_left, of_right) = rest.split_at(free_left.len());
@@ -533,7 +534,7 @@ fn dot_general(
             .iter()
             .zip(of_right)
             .for_each(|(&d, &i)| r[d] = i);
-        let mut sum = init;
+        let mut sum = starts.next().flatten();
         each_position(&summed, |k| {
             for (&(a, b), &i) in contracting.iter().zip(k) {
                 (l[a], r[b]) = (i, i);

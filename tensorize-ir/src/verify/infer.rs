@@ -154,7 +154,6 @@ fn dot_general(
     ensure(BinOp::Add.accepts(elem), || {
         format!("is not defined on {elem}")
     })?;
-    scalar_of(args[2], elem)?;
     let (mut used_left, mut used_right) = (BTreeSet::new(), BTreeSet::new());
     let mut shape = Vec::new();
     for (i, &(l, r)) in batch.iter().chain(contracting).enumerate() {
@@ -181,7 +180,9 @@ fn dot_general(
     };
     shape.extend(free(left, &used_left));
     shape.extend(free(right, &used_right));
-    Ok(TensorType::new(shape, elem))
+    let result = TensorType::new(shape, elem);
+    one_or_each(args[2], &result)?;
+    Ok(result)
 }
 
 fn reduce(reducer: Reducer, dimensions: &[usize], args: &[&TensorType]) -> Rule<TensorType> {

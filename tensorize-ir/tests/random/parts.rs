@@ -102,12 +102,14 @@ impl Case {
         let (left, l) = side(self);
         let (right, r) = side(self);
         let pairs: Vec<_> = l.into_iter().zip(r).take(batches + sums).collect();
-        let init = self.scalar_node(elem);
         let (batch, contracting) = pairs.split_at(batches);
         let op = Op::DotGeneral {
             batch: batch.to_vec(),
             contracting: contracting.to_vec(),
         };
+        let zero = self.scalar_node(elem);
+        let result = self.function.infer(&op, &[left, right, zero]).unwrap();
+        let init = self.start(result.shape, elem, depth);
         self.inferred(op, vec![left, right, init])
     }
 }

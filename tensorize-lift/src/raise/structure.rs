@@ -134,9 +134,6 @@ fn sum_of_products(graph: &mut Graph, term: &Term) -> Vec<Id> {
         return vec![];
     };
     let (sum, init) = (term.args[0], term.args[1]);
-    if ty(graph, init).rank() > 0 {
-        return vec![];
-    }
     let rank = ty(graph, sum).rank();
     let products = forms(graph, sum, |t| match t.op {
         Op::Binary(BinOp::Multiply) => Some((t.args[0], t.args[1])),
@@ -152,9 +149,7 @@ fn sum_of_products(graph: &mut Graph, term: &Term) -> Vec<Id> {
                     break;
                 }
                 Some((dot, order)) => {
-                    // Where each of the kept dimensions ended up.
-                    let mut permutation: Vec<usize> = (0..order.len()).collect();
-                    permutation.sort_by_key(|&i| order[i]);
+                    let permutation = sorting(&order);
                     let ty = ty(graph, dot);
                     equal.push(add(graph, Op::Transpose { permutation }, vec![dot], &ty));
                 }
@@ -163,6 +158,13 @@ fn sum_of_products(graph: &mut Graph, term: &Term) -> Vec<Id> {
         }
     }
     equal
+}
+
+/// Where each of these is, from the smallest on.
+fn sorting(order: &[usize]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..order.len()).collect();
+    places.sort_by_key(|&i| order[i]);
+    places
 }
 
 /// The contraction, and which dimension of the product each of its dimensions is.
@@ -192,6 +194,15 @@ fn dot(
     }
     order.extend(left);
     order.extend(right);
+    // What each sum starts from has the product's kept dimensions, in their order.
+    let start = ty(graph, init);
+    let init = match start.rank() > 0 && !order.is_sorted() {
+        true => {
+            let permutation = sorting(&sorting(&order));
+            add(graph, Op::Transpose { permutation }, vec![init], &start)
+        }
+        false => init,
+    };
     let dot = add(
         graph,
         Op::DotGeneral { batch, contracting },

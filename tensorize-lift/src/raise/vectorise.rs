@@ -16,6 +16,7 @@ use tensorize_ir::loopir::Param;
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::{Function, Node, NodeId, Op, Reducer, TensorType, View, dim};
+use tensorize_prove::canon;
 
 /// Expressions with more nodes than this, counted as trees, stay as they are.
 const LARGEST_TREE: usize = 20_000;
@@ -28,8 +29,10 @@ pub fn vectorise(name: &str, params: &[Param], results: &[Closed]) -> Function {
     }
     let mut function = empty(name, params);
     let mut nodes = HashMap::new();
+    let mut folds = HashMap::new();
     for r in results {
         let (shape, value) = r.parts();
+        let value = &equal_folds_once(value, &mut folds);
         let mut v = Vectoriser {
             function: &mut function,
             nodes: &mut nodes,
@@ -126,6 +129,14 @@ impl Vectoriser<'_> {
             args,
             ty: TensorType::new(shape, elem),
         };
+        // The same sum the other way round is the same tensor.
+        if matches!(&node.op, Op::Binary(op) if op.is_commutative()) {
+            let mut turned = node.clone();
+            turned.args.reverse();
+            if let Some(known) = self.nodes.get(&turned) {
+                return *known;
+            }
+        }
         // Not by `Function::add`, which looks at every node.
         let function = &mut self.function;
         *self.nodes.entry(node).or_insert_with_key(|node| {
@@ -486,6 +497,27 @@ fn certain_reads(e: &ElemRef) -> BTreeSet<(Sym, Idx)> {
             .for_each(|e| found.extend(certain_reads(e))),
     }
     found
+}
+
+/// The expression in which folds that are the same but for their names have the same names, so that what is computed once
+/// and used twice is one tensor, and one read.
+fn equal_folds_once(e: &ElemRef, known: &mut HashMap<ElemRef, ElemRef>) -> ElemRef {
+    e.map(&mut |e| {
+        let Elem::Fold(fold) = &**e else {
+            return None;
+        };
+        let form = canon::elem(e);
+        if let Some(same) = known.get(&form) {
+            return Some(same.clone());
+        }
+        let parts: Vec<ElemRef> = (e.children().into_iter())
+            .map(|part| equal_folds_once(part, known))
+            .collect();
+        let extent = fold.extent.map_values(&mut |v| equal_folds_once(v, known));
+        let once = e.rebuild(&parts, &[extent]);
+        known.insert(form, once.clone());
+        Some(once)
+    })
 }
 
 /// Nodes of the expression as a tree; shared ones count each time.
