@@ -7,8 +7,8 @@
 //! ```
 //!
 //! * *on*: the operand's types: `any`, `int` (with `i1`), `bool`, `signed`, `unsigned`, `float`, or one type.
-//!   `/known` after it: only if the second operand is a literal that C accepts there (a divisor other than zero, a
-//!   count less than the width). `*`: it rounds as it likes, so that the kernel is of tier *real*.
+//!   `/known` after it: only if the second operand is a literal that C accepts there, whatever the first one is (a divisor
+//!   other than zero and -1, a count less than the width). `*`: it rounds as it likes, so that the kernel is of tier *real*.
 //! * *form*: the target's text, with the operands' names in braces.
 //!
 //! The last row that fits counts, so that a target's rows follow those that it shares with others. That every row is

@@ -31,7 +31,8 @@ impl Emitter<'_> {
             BinOp::ShiftLeft | BinOp::ShiftRightLogical | BinOp::ShiftRightArithmetic => {
                 v.bits < u64::from(ty.bits())
             }
-            _ => v.bits != 0,
+            // By -1, the smallest number has a quotient that is none of its type.
+            _ => v.bits != 0 && !(ty.is_signed() && v.as_int() == -1),
         });
         let operands = [("a", a.into()), ("b", b.into())];
         self.form_known(op.name(), ty, harmless, &operands)

@@ -3,7 +3,7 @@
 use super::shim::first_byte;
 use super::{Adaptor, Around};
 use std::fmt::Write as _;
-use tensorize_ir::signature::{Field, Language, Shape};
+use tensorize_ir::signature::{Field, Holder, Language, Shape};
 
 impl Adaptor<'_> {
     /// What makes private members reachable: of an explicit instantiation nobody asks whether it may name them.
@@ -102,8 +102,14 @@ impl Adaptor<'_> {
         around: &mut Around,
     ) -> Result<(), String> {
         let (v, after) = self.object_like(shape, place, around)?;
-        if let Shape::Span { .. } = shape {
+        if let Shape::Span { .. }
+        | Shape::Records {
+            holder: Holder::Span,
+            ..
+        } = shape
+        {
             writeln!(around.before, "    tensorize::put({place}, {v});").ok();
+            around.after += &after;
             return Ok(());
         }
         writeln!(

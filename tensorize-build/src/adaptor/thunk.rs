@@ -384,7 +384,13 @@ impl Adaptor<'_> {
                     self.fill_table(&place, to, pitch, *n, around);
                     continue;
                 }
-                Shape::Vector { .. } | Shape::Span { .. } | Shape::Nested { .. } => {
+                Shape::Vector { .. }
+                | Shape::Span { .. }
+                | Shape::Nested { .. }
+                | Shape::Records {
+                    holder: Holder::Vector | Holder::Span,
+                    ..
+                } => {
                     self.made(&f.shape, &place, around)?;
                     continue;
                 }
@@ -458,7 +464,12 @@ impl Adaptor<'_> {
                 }
                 Ok(())
             }
-            Shape::Vector { .. } | Shape::Nested { .. } => self.exchanged(shape, place, around),
+            Shape::Vector { .. }
+            | Shape::Nested { .. }
+            | Shape::Records {
+                holder: Holder::Vector,
+                ..
+            } => self.exchanged(shape, place, around),
             _ => {
                 around.count += 1;
                 let saved = format!("tensorize_v{}", around.count);

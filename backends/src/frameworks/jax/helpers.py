@@ -4,12 +4,16 @@ def _pad(x, value, low, shape):
     return jax.lax.pad(x, jnp.asarray(value, x.dtype), around)
 
 
+def _quotient(a, b):
+    """C's quotient by what is not zero."""
+    return jax.lax.div(*jnp.broadcast_arrays(a, b))
+
+
 def _c_div(a, b):
     """C's quotient, rounded towards zero. By zero it is all ones, or 1 for a negative dividend."""
-    a, b = jnp.broadcast_arrays(a, b)
     one = jnp.ones_like(b)
     by_zero = jnp.where(a < 0, one, ~jnp.zeros_like(b))
-    return jnp.where(b == 0, by_zero, jax.lax.div(a, jnp.where(b == 0, one, b)))
+    return jnp.where(b == 0, by_zero, _quotient(a, jnp.where(b == 0, one, b)))
 
 
 def _c_rem(a, b):

@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::ffi::Cursor;
-use super::super::flatten::{Node, Part};
+use super::super::flatten::{Node, Part, has_name};
 use super::super::lower::{Binding, Lower, Result, Target, problem, zero_offset};
 use super::super::place::{Place, Pointer};
 use super::super::types::{self, Ty};
@@ -14,7 +14,7 @@ use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Param, Stmt};
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
-use tensorize_ir::signature::Shape;
+use tensorize_ir::signature::{Holder, Shape};
 
 /// What the kernel says about a vector when it ends: these variables go to the elements of an array.
 pub(super) struct Resized {
@@ -301,6 +301,16 @@ impl<'u> Lower<'u, '_> {
         let spelled = part.spelled.canonical();
         let is_const = part.is_const || types::const_elements(spelled);
         let (seq, params, shape) = match class {
+            Class::Vector(element) | Class::Span(element, None)
+                if let Ty::Mixed(ty, bytes) = &**element
+                    && has_name(ty) =>
+            {
+                let (is_const, holder) = match class {
+                    Class::Vector(_) => (is_const, Holder::Vector),
+                    _ => (referred_const(spelled, 0), Holder::Span),
+                };
+                self.mixed_form(part.name, ty, *bytes, is_const, holder)
+            }
             Class::Vector(element) => self.vector_form(part.name, element, is_const, false, at)?,
             Class::Span(element, extent) => {
                 let is_const = referred_const(spelled, 0);

@@ -8,7 +8,8 @@ use super::super::types::{self, Ty};
 use super::class::Class;
 use super::params::{Flattened, referred_const};
 use super::seq::Seq;
-use tensorize_ir::signature::Holder;
+use tensorize_ir::loopir::Param;
+use tensorize_ir::signature::{Holder, Shape};
 
 impl<'u> Lower<'u, '_> {
     /// A vector of structs with members of several types that is passed by reference, or a span of such.
@@ -42,8 +43,6 @@ impl<'u> Lower<'u, '_> {
             problem.help = Some("take a span of any length".into());
             return Err(problem);
         }
-        let (param, len) = self.size_param(name, "size");
-        let size = Some(param.name().to_string());
         let spelled = p.ty().canonical();
         let referred = if by_reference {
             spelled.pointee()
@@ -54,14 +53,29 @@ impl<'u> Lower<'u, '_> {
             Holder::Span => referred_const(referred, 0),
             _ => types::const_elements(referred),
         };
-        let (start, shape) = self.mixed_array(name, &ty, bytes, is_const, (holder, size));
+        let (seq, params, shape) = self.mixed_form(name, &ty, bytes, is_const, holder);
+        self.bindings.insert(p, Binding::Seq(seq));
+        Ok(Some((params, shape)))
+    }
+
+    /// What a vector or a span outside of the kernel becomes whose elements are such structs.
+    pub(super) fn mixed_form(
+        &mut self,
+        name: &str,
+        ty: &str,
+        bytes: u64,
+        is_const: bool,
+        holder: Holder,
+    ) -> (Seq, Vec<Param>, Shape) {
+        let (param, len) = self.size_param(name, "size");
+        let size = Some(param.name().to_string());
+        let (start, shape) = self.mixed_array(name, ty, bytes, is_const, (holder, size));
         let seq = Seq {
             start,
             len,
             size: None,
             rows: None,
         };
-        self.bindings.insert(p, Binding::Seq(seq));
-        Ok(Some((vec![param], shape)))
+        (seq, vec![param], shape)
     }
 }

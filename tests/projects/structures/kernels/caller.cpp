@@ -240,6 +240,15 @@ extern "C" int calls_from_cpp(int which)
         if (m[0] != 0 || m[1] != 1 || m[2] != 1 || m[3] != -7) return 1;
         return calibrated({1, 2}) != 14 || calibrated({}) != 0;
     }
+    case 35: {
+        book b({{7, 2, 3, true}, {8, 10, 4, false}, {9, 1, 5, true}});
+        if (b.open_ones() != 2) return 1;
+        b.raise(3);
+        if (b[0].price != 6 || b[1].price != 30 || b[1].amount != 5 || b[2].id != 9 || !b[2].open) return 1;
+        book none({});
+        none.raise(2);
+        return none.open_ones() != 0;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

@@ -322,6 +322,23 @@ void close_all(std::vector<order> &all, double above)
 }
 
 TENSORIZE_KERNEL
+int book::open_ones() const
+{
+    int n = 0;
+    for (const auto &o : all) n += o.open;
+    return n;
+}
+
+TENSORIZE_KERNEL
+void book::raise(double by)
+{
+    for (auto &o : all) {
+        o.price *= by;
+        o.amount += 1;
+    }
+}
+
+TENSORIZE_KERNEL
 void shade(canvas &c)
 {
     for (int i = 0; i < c.n; i++)

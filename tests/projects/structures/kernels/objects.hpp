@@ -106,6 +106,16 @@ struct order {
 double worth(std::span<const order> all);
 double gain(const std::vector<order> &all);
 void close_all(std::vector<order> &all, double above);
+/* Vectors of such structs in a class. */
+class book {
+    std::vector<order> all;
+
+public:
+    explicit book(std::vector<order> of) : all(std::move(of)) {}
+    int open_ones() const;
+    void raise(double by);
+    const order &operator[](std::size_t i) const { return all[i]; }
+};
 struct canvas {
     int n;
     std::unique_ptr<float[]> light;
