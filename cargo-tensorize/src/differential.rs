@@ -12,7 +12,6 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tensorize_ir::guard::Tier;
-use tensorize_ir::index::Sym;
 use tensorize_ir::inputs::Spec;
 use tensorize_ir::loopir::Param;
 use tensorize_ir::memory::{Buffer, Inputs, Outputs};
@@ -186,8 +185,7 @@ impl Differential {
             return true;
         };
         let own = Spec::known(params, &variant.guards, &[]);
-        let read = |array: &Sym, at: i128| inputs.arrays.get(array)?.get(at);
-        own.admits(&inputs.scalars) && own.admits_data(&inputs.scalars, &read)
+        own.admits(&inputs.scalars) && own.admits_memory(inputs)
     }
 
     /// Why the variant with this number does not compile, if it doesn't. The others run without it.

@@ -204,8 +204,7 @@ fn try_case(
             return None;
         }
     };
-    let read = |array: &Sym, index| inputs.arrays.get(array)?.get(index);
-    if !spec.admits_data(&inputs.scalars, &read) {
+    if !spec.admits_memory(&inputs) {
         tally.skipped += 1;
         return None;
     }

@@ -2,7 +2,7 @@
 //!
 //! Everything is a function of a seed, so that a difference seen once is seen again.
 
-use crate::element::{Elem, ElemRef, Env, eval_index};
+use crate::element::{Elem, ElemRef, Env, Evaluator, eval_index};
 use crate::guard::{Footprint, Guard};
 use crate::index::{Idx, Sym};
 use crate::loopir::{self, Expr, Param, Visited};
@@ -167,6 +167,16 @@ impl Spec {
             .all(|g| holds(g, scalars, read))
     }
 
+    /// The same of a whole input, which takes less time.
+    pub fn admits_memory(&self, inputs: &Inputs) -> bool {
+        let holds = |g: &Guard| match g {
+            Guard::NonNegative(idx) => number(idx, inputs).is_some_and(|v| v >= 0),
+            Guard::Fits(idx, ty) => number(idx, inputs).is_some_and(|v| is_in(*ty, v)),
+            Guard::Disjoint(..) => true,
+        };
+        self.guards.iter().filter(|g| g.looks_at_data()).all(holds)
+    }
+
     /// Whether the kernel's footprints are known.
     pub fn knows_extents(&self) -> bool {
         self.footprints.is_some()
@@ -179,18 +189,12 @@ impl Spec {
 
     /// First element and one past the last one that the array has for these scalar arguments and the contents
     /// of the arrays that decide about it; `None` if nobody knows.
-    pub fn extent(
-        &self,
-        array: &Sym,
-        scalars: &BTreeMap<Sym, Scalar>,
-        arrays: &BTreeMap<Sym, Buffer>,
-    ) -> Option<(i64, i64)> {
+    pub fn extent(&self, array: &Sym, inputs: &Inputs) -> Option<(i64, i64)> {
         let Some((lo, hi)) = self.footprints.as_ref()?.get(array) else {
             return Some((0, 0));
         };
-        let read = |array: &Sym, index| arrays.get(array)?.get(index);
-        let lo = i64::try_from(eval(lo, scalars, &read)?).ok()?;
-        let hi = i64::try_from(eval(hi, scalars, &read)?).ok()?;
+        let lo = i64::try_from(number(lo, inputs)?).ok()?;
+        let hi = i64::try_from(number(hi, inputs)?).ok()?;
         Some(if hi > lo { (lo, hi) } else { (0, 0) })
     }
 
@@ -259,13 +263,15 @@ impl Spec {
             return None;
         }
         let mut left = max_elements;
-        let mut arrays = BTreeMap::new();
+        let mut inputs = Inputs {
+            scalars,
+            arrays: BTreeMap::new(),
+        };
         let order = self.in_order();
         // Nothing is filled in vain, as far as sizes alone tell.
-        let nothing = BTreeMap::new();
         let known = order
             .iter()
-            .filter_map(|(name, _)| self.extent(name, &scalars, &nothing));
+            .filter_map(|(name, _)| self.extent(name, &inputs));
         let needed = known.fold(0i64, |sum, (lo, hi)| {
             sum.saturating_add(hi.saturating_sub(lo))
         });
@@ -273,7 +279,7 @@ impl Spec {
             return None;
         }
         for (name, elem) in order {
-            let (lo, hi) = match self.extent(name, &scalars, &arrays) {
+            let (lo, hi) = match self.extent(name, &inputs) {
                 Some(extent) => extent,
                 None if self.knows_extents() => return None,
                 None => (0, 0),
@@ -281,7 +287,7 @@ impl Spec {
             let len = usize::try_from(hi.checked_sub(lo)?).ok()?;
             left = left.checked_sub(len)?;
             let data = (lo..hi).map(|i| element(name, elem, i)).collect();
-            arrays.insert(
+            inputs.arrays.insert(
                 name.clone(),
                 Buffer {
                     elem,
@@ -290,11 +296,10 @@ impl Spec {
                 },
             );
         }
-        let known = |array: &Sym, index| arrays.get(array)?.get(index);
-        if self.knows_extents() && !self.admits_data(&scalars, &known) {
+        if self.knows_extents() && !self.admits_memory(&inputs) {
             return None;
         }
-        Some(Inputs { scalars, arrays })
+        Some(inputs)
     }
 
     /// A random input, or `None` if the guards seem to admit none that is small enough.
@@ -428,11 +433,21 @@ fn holds(
 ) -> bool {
     match g {
         Guard::NonNegative(idx) => eval(idx, scalars, read).is_some_and(|v| v >= 0),
-        Guard::Fits(idx, ty) => {
-            eval(idx, scalars, read).is_some_and(|v| (ty.min_value()..=ty.max_value()).contains(&v))
-        }
+        Guard::Fits(idx, ty) => eval(idx, scalars, read).is_some_and(|v| is_in(*ty, v)),
         Guard::Disjoint(..) => true,
     }
+}
+
+fn is_in(ty: ScalarType, value: i128) -> bool {
+    (ty.min_value()..=ty.max_value()).contains(&value)
+}
+
+/// A number that sizes and memory say, if it does not take too long.
+fn number(idx: &Idx, inputs: &Inputs) -> Option<i128> {
+    if idx.has_values() {
+        return Evaluator::index(idx, inputs, &mut { MAX_NODES }).ok();
+    }
+    eval(idx, &inputs.scalars, &|_, _| None)
 }
 
 fn for_each_array<'a>(e: &'a ElemRef, f: &mut dyn FnMut(&'a Sym)) {
@@ -448,6 +463,8 @@ fn for_each_array<'a>(e: &'a ElemRef, f: &mut dyn FnMut(&'a Sym)) {
 /// How many steps of folds in an extent or a guard are taken. What the data says may be any number, such as the end of a row,
 /// and arrays that take more steps are too large.
 const MAX_STEPS: i128 = 1 << 22;
+/// The same in terms of the expressions in them.
+const MAX_NODES: u64 = 1 << 22;
 
 /// Arguments, and a way to look into memory.
 struct Arguments<'a> {

@@ -58,25 +58,27 @@ impl Shrinker<'_> {
     /// or else the beginning.
     fn with_scalar(&self, name: &str, value: Scalar, from_end: bool) -> Option<Inputs> {
         let best = &self.best.0;
-        let mut scalars = best.scalars.clone();
-        *scalars.get_mut(name)? = value;
+        let mut changed = best.clone();
+        *changed.scalars.get_mut(name)? = value;
         let ends: BTreeMap<_, _> = best
             .arrays
             .keys()
-            .filter_map(|a| Some((a, self.spec.extent(a, &scalars, &best.arrays)?.1)))
+            .filter_map(|a| Some((a, self.spec.extent(a, &changed)?.1)))
             .collect();
-        let mut inputs = self.spec.with_arrays(scalars, &mut |array, ty, i| {
-            let old = best.arrays.get(array).and_then(|b| {
-                let old_end = b.data.len() as i64 - b.origin;
-                let cut = if from_end {
-                    0
-                } else {
-                    old_end - ends.get(array).unwrap_or(&old_end)
-                };
-                b.get((i + cut).into())
-            });
-            old.unwrap_or(Scalar::zero(ty))
-        })?;
+        let mut inputs = self
+            .spec
+            .with_arrays(changed.scalars, &mut |array, ty, i| {
+                let old = best.arrays.get(array).and_then(|b| {
+                    let old_end = b.data.len() as i64 - b.origin;
+                    let cut = if from_end {
+                        0
+                    } else {
+                        old_end - ends.get(array).unwrap_or(&old_end)
+                    };
+                    b.get((i + cut).into())
+                });
+                old.unwrap_or(Scalar::zero(ty))
+            })?;
         for (array, buffer) in &mut inputs.arrays {
             if !self.spec.knows_extents()
                 && let Some(old) = best.arrays.get(array)

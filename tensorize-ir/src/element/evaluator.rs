@@ -74,13 +74,18 @@ impl<'a> Evaluator<'a> {
     pub fn new(e: &Elem, place: &[Sym], inputs: &'a Inputs) -> Evaluator<'a> {
         let mut names = Names::new(place, inputs);
         let root = names.node(e);
-        let state = State {
-            syms: vec![0; names.syms],
-            accs: vec![None; names.accs],
-            kept: vec![HashMap::new(); names.kept],
-            steps: 0,
-        };
+        let state = State::new(&names, 0);
         Evaluator { root, state }
+    }
+
+    /// The number that an index is, as [`super::eval_index`] has it. What it takes is taken from `steps`.
+    pub fn index(idx: &Idx, inputs: &'a Inputs, steps: &mut u64) -> Result<i128, Lack> {
+        let mut names = Names::new(&[], inputs);
+        let polynomial = names.polynomial(idx);
+        let mut state = State::new(&names, *steps);
+        let value = state.index(&polynomial);
+        *steps = state.steps;
+        value
     }
 
     /// The value at a place, as [`Elem::eval`] has it. What it takes is taken from `steps`.
@@ -104,6 +109,15 @@ struct State {
 }
 
 impl State {
+    fn new(names: &Names, steps: u64) -> State {
+        State {
+            syms: vec![0; names.syms],
+            accs: vec![None; names.accs],
+            kept: vec![HashMap::new(); names.kept],
+            steps,
+        }
+    }
+
     fn eval(&mut self, node: &Node<'_>) -> Result<Scalar, Lack> {
         self.steps = self.steps.checked_sub(1).ok_or(Lack::Steps)?;
         Ok(match node {

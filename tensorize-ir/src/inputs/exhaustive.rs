@@ -4,6 +4,7 @@ use super::values::{Palette, Rng, mix, small_values};
 use super::{Case, Spec};
 use crate::index::Sym;
 use crate::loopir::Param;
+use crate::memory::Inputs;
 use crate::scalar::{Scalar, ScalarType};
 use std::collections::BTreeMap;
 
@@ -121,10 +122,14 @@ impl Exhaustive<'_> {
     /// How many combinations of elements there are; `None` if more than can be counted.
     fn combinations(&self, scalars: &BTreeMap<Sym, Scalar>) -> Option<u64> {
         let mut product = 1u64;
+        let sizes = Inputs {
+            scalars: scalars.clone(),
+            arrays: BTreeMap::new(),
+        };
         for p in self.spec.params() {
             if let Param::Array { name, elem, .. } = p {
                 // Where the data decides, the combinations are not the same for all of it.
-                let (lo, hi) = match self.spec.extent(name, scalars, &BTreeMap::new()) {
+                let (lo, hi) = match self.spec.extent(name, &sizes) {
                     Some(extent) => extent,
                     None if self.spec.knows_extents() => return None,
                     None => (0, 0),
