@@ -1,10 +1,13 @@
 //! What a build script calls.
 
+use crate::adaptor::language_of;
+use crate::compiler::Settings;
 use crate::config::{Library, relative_to};
 use crate::session::Session;
 use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use tensorize_ir::signature::Language;
 
 /// Compiles C kernels and what was generated from them, in the manner of `cc::Build`:
 ///
@@ -18,7 +21,16 @@ pub struct Build {
     files: Vec<String>,
     include: Vec<String>,
     define: Vec<String>,
-    flags: Vec<String>,
+    flags: Vec<Flag>,
+    pic: Option<bool>,
+}
+
+/// An argument of the C compiler.
+#[derive(Clone, Debug)]
+enum Flag {
+    Always(String),
+    /// Only for a compiler that knows it.
+    IfSupported(String),
 }
 
 /// Why a build failed.
@@ -87,6 +99,11 @@ impl Build {
         self
     }
 
+    /// Adds folders for `#include`.
+    pub fn includes<P: AsRef<Path>>(self, dirs: impl IntoIterator<Item = P>) -> Build {
+        dirs.into_iter().fold(self, |build, dir| build.include(dir))
+    }
+
     /// Defines a macro, as `-DNAME` or `-DNAME=VALUE`.
     pub fn define<'a>(mut self, name: &str, value: impl Into<Option<&'a str>>) -> Build {
         self.define.push(match value.into() {
@@ -98,7 +115,25 @@ impl Build {
 
     /// Adds an argument of the C compiler.
     pub fn flag(mut self, flag: impl AsRef<str>) -> Build {
-        self.flags.push(flag.as_ref().to_string());
+        self.flags.push(Flag::Always(flag.as_ref().to_string()));
+        self
+    }
+
+    /// Adds arguments of the C compiler.
+    pub fn flags<F: AsRef<str>>(self, flags: impl IntoIterator<Item = F>) -> Build {
+        flags.into_iter().fold(self, |build, flag| build.flag(flag))
+    }
+
+    /// Adds an argument of the C compiler if the compiler knows it, that of each language which the files are in.
+    pub fn flag_if_supported(mut self, flag: impl AsRef<str>) -> Build {
+        let flag = flag.as_ref().to_string();
+        self.flags.push(Flag::IfSupported(flag));
+        self
+    }
+
+    /// Whether the originals are code that can lie anywhere; if nobody says, they are wherever the platform asks for that.
+    pub fn pic(mut self, pic: bool) -> Build {
+        self.pic = Some(pic);
         self
     }
 
@@ -122,8 +157,9 @@ impl Build {
             name: name.into(),
             files: relative(&self.files),
             include: relative(&self.include),
+            flags: self.known_flags(),
             define: self.define,
-            flags: self.flags,
+            pic: self.pic,
         };
         let result = Session::new(dir, out, library).and_then(Session::run);
         if let Err(e) = &result {
@@ -132,5 +168,63 @@ impl Build {
             }
         }
         result
+    }
+    /// The flags without those that are only for compilers other than this one.
+    fn known_flags(&self) -> Vec<String> {
+        let settings = Settings::default();
+        let mut languages: Vec<Language> = Vec::new();
+        for file in &self.files {
+            let language = language_of(Path::new(file));
+            if !languages.contains(&language) {
+                languages.push(language);
+            }
+        }
+        let is_known = |flag: &str| languages.iter().all(|l| settings.takes_flag(*l, flag));
+        let mut known = Vec::new();
+        for flag in &self.flags {
+            match flag {
+                Flag::Always(flag) => known.push(flag.clone()),
+                Flag::IfSupported(flag) if is_known(flag) => known.push(flag.clone()),
+                Flag::IfSupported(_) => {}
+            }
+        }
+        known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_for_other_compilers_are_left_out() {
+        let flags = |file: &str| {
+            let build = Build::new()
+                .file(file)
+                .flags(["-fno-one-knows-this", "-O3"])
+                .flag_if_supported("-fno-such-flag-at-all")
+                .flag_if_supported("-std=c11")
+                .includes(["a", "b"]);
+            assert_eq!(build.include, ["a", "b"]);
+            build.known_flags()
+        };
+        // What is to be there in any case isn't asked about.
+        assert_eq!(flags("k.c"), ["-fno-one-knows-this", "-O3", "-std=c11"]);
+        assert_eq!(flags("k.cpp"), ["-fno-one-knows-this", "-O3"]);
+    }
+
+    #[test]
+    fn where_code_may_lie_is_the_originals_business() {
+        let arguments = |pic| {
+            let settings = Settings {
+                pic,
+                ..Settings::default()
+            };
+            let tool = settings.cc(Language::C).get_compiler();
+            let mut all = tool.args().iter().map(|a| a.to_string_lossy().into_owned());
+            all.any(|a| a == "-fPIC")
+        };
+        assert!(!arguments(Some(false)) && arguments(Some(true)));
+        assert_eq!(Build::new().pic(false).pic, Some(false));
     }
 }

@@ -18,6 +18,8 @@ pub struct Settings {
     pub define: Vec<String>,
     /// More arguments.
     pub flags: Vec<String>,
+    /// Whether the code can lie anywhere; as the platform has it by default.
+    pub pic: Option<bool>,
     /// The target's triple; by default the build script's, or the host's outside of one.
     pub target: Option<String>,
 }
@@ -44,6 +46,7 @@ impl Settings {
             include: library.include.clone(),
             define: library.define.clone(),
             flags: library.flags.clone(),
+            pic: library.pic,
             target: None,
         }
     }
@@ -81,10 +84,19 @@ impl Settings {
             };
         }
         build.flags(&self.flags);
+        if let Some(pic) = self.pic {
+            build.pic(pic);
+        }
         if language == Language::Cpp {
             build.flags(standard_besides(&self.flags));
         }
         build
+    }
+
+    /// Whether the compiler of this language takes a flag.
+    pub(crate) fn takes_flag(&self, language: Language, flag: &str) -> bool {
+        let build = self.plain(language);
+        build.is_flag_supported(flag).unwrap_or(false)
     }
 
     fn plain(&self, language: Language) -> cc::Build {

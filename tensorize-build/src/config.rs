@@ -125,6 +125,7 @@ impl Metadata {
             include: self.include.clone(),
             define: self.define.clone(),
             flags: self.flags.clone(),
+            pic: None,
         })
     }
 }
@@ -143,6 +144,9 @@ pub struct Library {
     pub define: Vec<String>,
     /// More arguments of the C compiler.
     pub flags: Vec<String>,
+    /// Whether it is code that can lie anywhere, if the script says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pic: Option<bool>,
 }
 
 /// `.tensorize/build-script.toml`.
