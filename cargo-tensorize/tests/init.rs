@@ -103,19 +103,36 @@ fn with_cargo(dir: &Path, args: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Builds and runs the program as cargo does; what it and the build print.
-fn run(dir: &Path, choice: &str) -> String {
+/// Cargo's subcommand in that folder.
+fn cargo(dir: &Path, subcommand: &str) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
-        .args(["run", "--quiet", "--offline"])
+        .args([subcommand, "--quiet", "--offline"])
         .current_dir(dir)
         .env("CARGO_TARGET_DIR", target())
         // The build finds what is stored, and calls nobody.
-        .env("TENSORIZE_BIN", "")
-        .env("TENSORIZE", choice);
-    let out = cargo.output().unwrap();
+        .env("TENSORIZE_BIN", "");
+    cargo
+}
+
+/// Builds and runs the program as cargo does; what it and the build print.
+fn run(dir: &Path, choice: &str) -> String {
+    let out = cargo(dir, "run").env("TENSORIZE", choice).output().unwrap();
     assert!(out.status.success(), "{}", stderr(&out));
     format!("{}{}", stdout(&out), stderr(&out))
+}
+
+/// Has `init` write what it would for a crate with this build script, and cargo check it; what `init` has shown.
+fn prepared(mixer: &Path, script: &str) -> String {
+    write(mixer, "build.rs", script);
+    write(mixer, "src/main.rs", MAIN);
+    fs::remove_file(mixer.join("src/kernels.rs")).ok();
+    let out = tensorize(mixer, &["init", "--offline", "--yes"]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let shown = stdout(&out);
+    let out = cargo(mixer, "check").output().unwrap();
+    assert!(out.status.success(), "{script}\n{}", stderr(&out));
+    shown
 }
 
 #[test]
@@ -327,40 +344,136 @@ fn a_crate_without_build_script_gets_one_for_its_sources() {
     assert!(root.contains("pub mod kernels;"), "{root}");
 }
 
+/// `src/kernels.rs` asked for bindings that nobody made.
 #[test]
-fn a_script_that_can_not_be_taken_over_is_left_alone_and_the_line_is_shown() {
-    let p = project("int f(int a) { return a; }\n");
-    let script = "fn main() {\n    let mut build = cc::Build::new();\n    build.file(\"c/k.c\").compile(\"k\");\n}\n";
-    write(p.path(), "build.rs", script);
-    let out = tensorize(p.path(), &["init", "--offline", "--yes"]);
-    assert_eq!(code(&out), 0, "{}", stderr(&out));
-    assert_eq!(
-        fs::read_to_string(p.path().join("build.rs")).unwrap(),
-        script
+fn a_crate_whose_script_is_left_alone_compiles_as_before() {
+    let dir = tempfile::tempdir().unwrap();
+    vendor(dir.path(), "left_mixer");
+    let mixer = dir.path().join("mixer");
+    let chain = BUILD.split("    // Fast as ever.\n").nth(1).unwrap();
+    for main in [
+        &chain.replace(".compile", ".static_flag(true).compile"),
+        "let mut build = cc::Build::new();
+    build.include(\"vendor/include\").define(\"FACTOR\", \"3\");
+    for file in [\"vendor/mix.c\", \"vendor/gain.c\"] {
+        build.file(file);
+    }
+    build.compile(\"vendor\");\n}\n",
+    ] {
+        let script = format!("fn main() {{\n    {main}");
+        let shown = prepared(&mixer, &script);
+        assert_eq!(fs::read_to_string(mixer.join("build.rs")).unwrap(), script);
+        assert!(!mixer.join("src/kernels.rs").exists());
+        for line in [
+            "tensorize_rt::include_kernels!(\"vendor\");",
+            "and in src/main.rs\n\n    mod kernels;",
+            ".compile(\"vendor\")",
+            "n the place of the `cc::Build` of line ",
+        ] {
+            assert!(shown.contains(line), "no `{line}`:\n{shown}");
+        }
+        // Once it is written as it was shown, `init` adds the rest.
+        let ours = shown.split("`cc::Build` of line ").nth(1).unwrap();
+        let ours = ours.split_once(".\n").unwrap().1;
+        let ours = ours.split("\n\n").next().unwrap();
+        prepared(&mixer, &format!("fn main() {{\n{ours}\n}}\n"));
+        assert!(mixer.join("src/kernels.rs").exists());
+        assert_eq!(run(&mixer, "auto").trim(), "[26, 52, 78]");
+    }
+    // What is compiled only under a condition is there only then.
+    let script = format!(
+        "fn main() {{\n    if std::env::var_os(\"NEVER\").is_none() {{ return; }}\n    {chain}"
     );
-    let text = stdout(&out);
+    let shown = prepared(&mixer, &script);
     assert!(
-        text.contains(".file(\"c/k.c\")") && text.contains("in the place of"),
-        "{text}"
+        shown.contains("does not compile `vendor` each time"),
+        "{shown}"
     );
+    assert!(!mixer.join("src/kernels.rs").exists());
 }
 
 #[test]
-fn what_is_shown_has_the_library_that_the_bindings_ask_for() {
+fn flags_for_some_compilers_and_two_libraries_are_taken_over() {
+    let dir = tempfile::tempdir().unwrap();
+    vendor(dir.path(), "two_mixers");
+    let mixer = dir.path().join("mixer");
+    let script = "fn main() {
+    cc::Build::new()
+        .file(\"vendor/mix.c\")
+        .includes([\"vendor/include\"])
+        .flag_if_supported(\"-DFACTOR=3\")
+        .flag_if_supported(\"-fno-such-flag-at-all\")
+        .pic(true)
+        .compile(\"mix\");
+    cc::Build::new().file(\"vendor/gain.c\").compile(\"gain-2\");
+}
+";
+    prepared(&mixer, script);
+    assert_eq!(run(&mixer, "auto").trim(), "[26, 52, 78]");
+    let notes = fs::read_to_string(mixer.join(".tensorize/build-script.toml")).unwrap();
+    assert!(
+        notes.contains("flags = [\"-DFACTOR=3\"]") && notes.contains("pic = true"),
+        "{notes}"
+    );
+    let bindings = fs::read_to_string(mixer.join("src/kernels.rs")).unwrap();
+    for line in ["pub mod mix {", "pub mod gain_2 {", "(\"gain-2\")"] {
+        assert!(bindings.contains(line), "no `{line}`:\n{bindings}");
+    }
+}
+
+/// All files were in it, what is under a condition was as if always, and flags and the split were gone.
+#[test]
+fn what_is_shown_for_a_script_says_what_that_says() {
     let p = project("int f(int a) { return a; }\n");
-    let calls = |more: &str| {
-        format!(
-            "fn main() {{\n    cc::Build::new().file(\"c/k.c\").opt_level(3){more}.compile(\"k\");\n}}\n"
-        )
-    };
-    write(p.path(), "build.rs", &calls(".static_flag(true)"));
-    let init = || tensorize(p.path(), &["init", "--offline"]);
-    let text = stdout(&init());
-    assert!(text.contains("include_kernels!(\"k\")"), "{text}");
-    assert!(text.contains(".compile(\"k\").unwrap();"), "{text}");
-    // How much is optimised is no reason to leave a script alone.
-    write(p.path(), "build.rs", &calls(""));
-    let text = stdout(&init());
+    write(p.path(), "c/one.c", "int one(int a) { return a; }\n");
+    let script = "fn main() {
+    let mut build = cc::Build::new();
+    build.file(\"c/one.c\").flag(\"-O3\").opt_level(3);
+    if std::env::var(\"CARGO_FEATURE_FAST\").is_ok() {
+        build.define(\"FAST\", None);
+    }
+    build.compile(\"one\");
+    cc::Build::new().file(\"c/k.c\").static_flag(true).compile(\"k\");
+}
+";
+    write(p.path(), "build.rs", script);
+    let text = stdout(&tensorize(p.path(), &["init", "--offline"]));
+    let expected = "
+    // In the place of the `cc::Build` of line 2.
+    // Left out: `build.opt_level(3)`; how much is optimised goes by the profile.
+    let mut build = tensorize_build::Build::new().file(\"c/one.c\").flag(\"-O3\");
+    if std::env::var(\"CARGO_FEATURE_FAST\").is_ok() {
+        build = build.define(\"FAST\", None);
+    }
+    build.compile(\"one\").unwrap();
+
+    // In the place of the `cc::Build` of line 8.
+    // Left out: `build.static_flag(true)`; it has no counterpart.
+    tensorize_build::Build::new()
+        .file(\"c/k.c\")
+        .compile(\"k\")
+        .unwrap();
+";
+    assert!(text.contains(expected), "{text}");
+    // Of a script that can't be followed, all sources are shown, and that they are.
+    let script = "fn main() { with(cc::Build::new(), |b| { b.file(\"c/one.c\"); }); }";
+    write(p.path(), "build.rs", script);
+    let text = stdout(&tensorize(p.path(), &["init", "--offline"]));
+    for part in [
+        ".file(\"c/k.c\")\n        .file(\"c/one.c\")\n",
+        "all sources are in it, take out those that are not compiled",
+    ] {
+        assert!(text.contains(part), "no `{part}`:\n{text}");
+    }
+}
+
+#[test]
+fn how_much_is_optimised_is_no_reason_to_leave_a_script_alone() {
+    let p = project("int f(int a) { return a; }\n");
+    let script =
+        "fn main() {\n    cc::Build::new().file(\"c/k.c\").opt_level(3).compile(\"k\");\n}\n";
+    write(p.path(), "build.rs", script);
+    let text = stdout(&tensorize(p.path(), &["init", "--offline"]));
     assert!(
         text.contains("+    tensorize_build::Build::new()"),
         "{text}"

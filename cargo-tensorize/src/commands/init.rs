@@ -1,9 +1,14 @@
 //! `init`: makes an existing crate one whose kernels can be tensorized. It shows what it would change, and changes
 //! nothing that is there without being told to.
 
+mod bindings;
 mod build_script;
+mod builders;
+mod chain;
+mod counterpart;
 mod edits;
 mod manifest;
+mod shown;
 
 use super::{Output, packages};
 use crate::cli::Init;
@@ -12,11 +17,12 @@ use crate::exit::Code;
 use crate::project::Package;
 use crate::source::Source;
 use crate::sources::{self, Wanted};
-use build_script::{Chain, Script};
+use build_script::{Made, Script};
+use builders::Builder;
+use chain::Chain;
 use edits::{Edit, Edits};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 use tensorize_build::config::relative_to;
 use tensorize_build::guarded;
 
@@ -85,40 +91,62 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
     let mut notes = String::new();
     let script_path = dir.join("build.rs");
     let script = edits::read(&script_path).map_err(failed)?;
-    let mut name = NAME.to_owned();
+    let default = || {
+        vec![Made {
+            name: Some(NAME.into()),
+            always: true,
+        }]
+    };
+    let mut libraries = default();
+    let mut script_is_ready = true;
     match script {
         None => {
             let chain = of_sources(package)?;
             let text = format!(
-                "fn main() -> Result<(), Box<dyn std::error::Error>> {{\n    {}?;\n    Ok(())\n}}\n",
+                "fn main() -> Result<(), Box<dyn std::error::Error>> {{\n{}    {}?;\n    Ok(())\n}}\n",
+                chain.remarks(4),
                 chain.text(NAME, 4)
             );
             edits.push(Edit::new(&script_path, None, text));
         }
         Some(old) => {
             let script = Script::read(&old).map_err(|e| failed(format!("build.rs: {e}")))?;
-            if let Some(library) = script.library() {
-                name = library;
-            }
             if script.uses_us() {
                 // It has what it needs.
-            } else if let Some(new) = script.rewritten() {
+                libraries = Some(script.ours())
+                    .filter(|o| !o.is_empty())
+                    .unwrap_or_else(default);
+            } else if let Some((new, made)) = script.rewritten() {
+                libraries = made;
                 edits.push(Edit::new(&script_path, Some(old), new));
+                let left: Vec<&Builder> = script.of_cc().filter(|b| b.chain.is_none()).collect();
+                if !left.is_empty() {
+                    notes += "\nbuild.rs compiles more with `cc`, which init does not rewrite. For kernels in that, too, write:\n\n";
+                    notes += &shown::shown(left.into_iter(), script.set_up_elsewhere());
+                }
             } else {
-                let chain = of_sources(package)?;
-                let reason = script.why_not();
-                let _ = writeln!(notes, "\nin build.rs, which {reason}, write:\n");
-                // By the name that the bindings ask for.
-                let _ = writeln!(notes, "    {}.unwrap();", chain.text(&name, 4));
-                if script.mentions_cc() {
-                    notes += "\nin the place of what compiles these files with `cc`\n";
+                script_is_ready = false;
+                let _ = writeln!(notes, "\nin build.rs, which {}, write:\n", script.why_not());
+                let known = build_script::made(script.of_cc());
+                if known.is_empty() {
+                    let chain = of_sources(package)?;
+                    notes += &chain.remarks(4);
+                    let _ = writeln!(notes, "    {}\n        .unwrap();", chain.text(NAME, 4));
+                    if script.mentions_cc() {
+                        notes += "\nin the place of what compiles these files with `cc`: all sources are in it, take out those that are \
+                                  not compiled, and add the flags, folders and macros that the script has for them\n";
+                        notes += &shown::shown([].into_iter(), script.set_up_elsewhere());
+                    }
+                } else {
+                    notes += &shown::shown(script.of_cc(), script.set_up_elsewhere());
+                    libraries = known;
                 }
             }
         }
     }
     let (path, old, new) = manifest::with_dependencies(dir).map_err(failed)?;
     edits.push(Edit::new(&path, Some(old), new));
-    bindings(dir, &name, &mut edits, &mut notes).map_err(failed)?;
+    bindings::add(dir, &libraries, script_is_ready, &mut edits, &mut notes).map_err(failed)?;
     let next = if args.project.manifest_path.is_some() {
         ""
     } else {
@@ -132,61 +160,9 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
     Ok((edits, notes))
 }
 
-/// The Rust side: without the bindings nothing is swapped in.
-fn bindings(dir: &Path, name: &str, edits: &mut Edits, notes: &mut String) -> Result<(), String> {
-    let file = dir.join("src/kernels.rs");
-    let root = ["src/lib.rs", "src/main.rs"].map(|f| dir.join(f));
-    let Some(root) = root.iter().find(|f| f.is_file()) else {
-        let line = format!("tensorize_rt::include_kernels!(\"{name}\");");
-        let _ = writeln!(notes, "\nin a module of your crate write `{line}`");
-        return Ok(());
-    };
-    let old = edits::read(root)?.unwrap_or_default();
-    let included = old.contains("include_kernels!")
-        || edits::read(&file)?.is_some_and(|text| text.contains("include_kernels!"));
-    if included {
-        return Ok(());
-    }
-    let text = format!(
-        "//! The C kernels, as the build script made them callable.\n\ntensorize_rt::include_kernels!(\"{name}\");\n"
-    );
-    if edits::read(&file)?.is_some() {
-        let _ = writeln!(
-            notes,
-            "\nsrc/kernels.rs is there already; in a module of your crate write\n\n    \
-             tensorize_rt::include_kernels!(\"{name}\");"
-        );
-        return Ok(());
-    }
-    let declaration = if root.ends_with("lib.rs") {
-        "pub mod kernels;"
-    } else {
-        "mod kernels;"
-    };
-    match build_script::before_first_item(&old) {
-        Some(at) => {
-            edits.push(Edit::new(&file, None, text));
-            let new = format!("{}{declaration}\n\n{}", &old[..at], &old[at..]);
-            edits.push(Edit::new(root, Some(old), new));
-        }
-        None => {
-            let root = root.display();
-            let _ = writeln!(
-                notes,
-                "\n{root} can't be read as Rust: write `{declaration}` there"
-            );
-        }
-    }
-    Ok(())
-}
-
 /// All sources of the package, in one library, with the folders and macros that their compilation database has.
 fn of_sources(package: &Package) -> Result<Chain, Failure> {
-    let wanted = Wanted {
-        flags: sources::cc_calls::flags(&package.dir),
-        ..Wanted::default()
-    };
-    let found = sources::find(&package.dir, &wanted, &BTreeMap::new());
+    let found = sources::find(&package.dir, &Wanted::default(), &BTreeMap::new());
     let found: Vec<Source> = found.map_err(|d| (Code::CouldNotRun, d))?;
     let mut chain = Chain::default();
     for source in &found {

@@ -1,93 +1,33 @@
-//! What a build script compiles with `cc`, and the same with `tensorize_build`.
+//! A build script that is there: what of it is ours, and what can be made ours.
 
+use super::builders::{self, Builder};
+use super::counterpart::Counterpart;
 use std::fmt::Write;
 use std::ops::Range;
-use std::path::Path;
 use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
-use syn::{Expr, ExprMethodCall, Lit};
-use tensorize_build::Settings;
-use tensorize_build::config::relative_to;
 
-/// A call of `Build`, to be written.
-#[derive(Debug, Default)]
-pub(super) struct Chain {
-    pub(super) files: Vec<String>,
-    include: Vec<String>,
-    define: Vec<String>,
-}
-
-impl Chain {
-    /// Takes over the folders and macros that a file is compiled with.
-    pub(super) fn add_flags(&mut self, settings: &Settings, dir: &Path) {
-        let mut flags = settings.flags.iter();
-        while let Some(flag) = flags.next() {
-            let mut value = |option: &str| {
-                let rest = flag.strip_prefix(option)?;
-                if rest.is_empty() {
-                    flags.next().cloned()
-                } else {
-                    Some(rest.to_owned())
-                }
-            };
-            if let Some(folder) = value("-I") {
-                let path = crate::sources::absolute(&settings.dir.join(folder));
-                add(&mut self.include, relative_to(dir, &path));
-            } else if let Some(define) = value("-D") {
-                add(&mut self.define, define);
-            }
-        }
-    }
-
-    /// As Rust, from `tensorize_build` to the parenthesis after `compile(…`.
-    pub(super) fn text(&self, name: &str, indent: usize) -> String {
-        let mut text = "tensorize_build::Build::new()".to_owned();
-        let mut call = |arguments: String| {
-            let _ = write!(text, "\n{:1$}.{arguments}", "", indent + 4);
-        };
-        self.files.iter().for_each(|f| call(format!("file({f:?})")));
-        self.include
-            .iter()
-            .for_each(|i| call(format!("include({i:?})")));
-        for define in &self.define {
-            call(match define.split_once('=') {
-                Some((name, value)) => format!("define({name:?}, {value:?})"),
-                None => format!("define({define:?}, None)"),
-            });
-        }
-        call(format!("compile({name:?})"));
-        text
-    }
-}
-
-fn add(list: &mut Vec<String>, item: String) {
-    if !list.contains(&item) {
-        list.push(item);
-    }
+/// A library that the script makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Made {
+    /// Its name, if it is written down.
+    pub(super) name: Option<String>,
+    /// Whether each run of the script makes it.
+    pub(super) always: bool,
 }
 
 /// A build script that is there.
 pub(super) struct Script {
     text: String,
-    /// `cc::Build::new()….compile(…)`, each with what to write in its place, or the method that we lack.
-    calls: Vec<(Range<usize>, Result<String, String>)>,
-    library: Option<String>,
+    builders: Vec<Builder>,
 }
 
 impl Script {
     /// Reads it; an `Err` is one that is no Rust.
     pub(super) fn read(text: &str) -> Result<Script, String> {
         let file = syn::parse_file(text).map_err(|e| e.to_string())?;
-        let mut found = Calls {
-            text,
-            calls: Vec::new(),
-            library: None,
-        };
-        found.visit_file(&file);
         Ok(Script {
             text: text.to_owned(),
-            calls: found.calls,
-            library: found.library,
+            builders: builders::find(text, &file),
         })
     }
 
@@ -101,119 +41,90 @@ impl Script {
         self.text.contains("cc::")
     }
 
-    /// The name of the library that it compiles.
-    pub(super) fn library(&self) -> Option<String> {
-        self.library.clone()
+    /// What it has `tensorize_build` compile.
+    pub(super) fn ours(&self) -> Vec<Made> {
+        made(self.builders.iter().filter(|b| b.is_ours))
     }
 
-    /// With ours in the place of each call of `cc`; `None` if there is none, or one that we can't take over.
-    pub(super) fn rewritten(&self) -> Option<String> {
+    /// The builders of `cc` that compile something.
+    pub(super) fn of_cc(&self) -> impl Iterator<Item = &Builder> {
+        let all = self.builders.iter().filter(|b| !b.is_ours);
+        all.filter(|b| b.compiles().next().is_some())
+    }
+
+    /// Those that only others know what becomes of: of functions that set one up.
+    pub(super) fn set_up_elsewhere(&self) -> impl Iterator<Item = &Builder> {
+        let all = self.builders.iter().filter(|b| !b.is_ours);
+        all.filter(|b| b.compiles().next().is_none() && !b.calls.is_empty() && !b.is_copied)
+    }
+
+    /// With ours in the place of each call of `cc`, and the libraries that these make; `None` if there is none, or one that we
+    /// can't take over.
+    pub(super) fn rewritten(&self) -> Option<(String, Vec<Made>)> {
+        let chains: Vec<(Range<usize>, &Builder)> = self
+            .of_cc()
+            .filter_map(|b| Some((b.chain.clone()?, b)))
+            .collect();
         let mut text = self.text.clone();
         // From the end, so that places before stay where they are.
-        for (range, new) in self.calls.iter().rev() {
-            text.replace_range(range.clone(), new.as_ref().ok()?);
+        for (range, builder) in chains.iter().rev() {
+            let before = &self.text[..range.start];
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            let indent = line.len() - line.trim_start().len();
+            text.replace_range(range.clone(), &translated(builder, indent)?);
         }
-        (!self.calls.is_empty()).then_some(text)
+        (!chains.is_empty()).then(|| (text, made(chains.iter().map(|(_, b)| *b))))
     }
 
     /// Why it can't be rewritten.
     pub(super) fn why_not(&self) -> String {
-        match self.calls.iter().find_map(|(_, new)| new.as_ref().err()) {
-            Some(method) => format!("calls `{method}` of `cc::Build`, which has no counterpart"),
-            None if self.mentions_cc() => "calls `cc` in a way that init can't read".into(),
+        let chained = self.of_cc().filter(|b| b.chain.is_some());
+        let mut calls = chained.flat_map(|b| &b.calls);
+        match calls.find(|c| Counterpart::of(c) == Counterpart::Lacking) {
+            Some(call) if call.method.is_empty() => {
+                format!("hands a `cc::Build` on (`{}`)", call.arguments)
+            }
+            Some(call) => format!(
+                "calls `{}` of `cc::Build`, which has no counterpart",
+                call.method
+            ),
+            None if self.mentions_cc() => "calls `cc` in a way that init does not rewrite".into(),
             None => "does not call `cc::Build`".into(),
         }
     }
 }
 
-struct Calls<'a> {
-    text: &'a str,
-    calls: Vec<(Range<usize>, Result<String, String>)>,
-    library: Option<String>,
-}
-
-impl Calls<'_> {
-    fn text(&self, of: &impl Spanned) -> &str {
-        self.text.get(of.span().byte_range()).unwrap_or_default()
-    }
-
-    /// The calls of a chain that begins with `cc::Build::new()`, first to last.
-    fn chain(last: &ExprMethodCall) -> Option<Vec<&ExprMethodCall>> {
-        let mut calls = vec![last];
-        let mut receiver = &*last.receiver;
-        loop {
-            match receiver {
-                Expr::MethodCall(call) => {
-                    calls.push(call);
-                    receiver = &call.receiver;
-                }
-                Expr::Call(call) => {
-                    let Expr::Path(path) = &*call.func else {
-                        return None;
-                    };
-                    let segments = path.path.segments.iter().map(|s| s.ident.to_string());
-                    let is_ours = segments.eq(["cc", "Build", "new"].map(String::from));
-                    calls.reverse();
-                    return is_ours.then_some(calls);
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    /// The same with `tensorize_build`; an `Err` is the method that it lacks.
-    fn translated(&self, calls: &[&ExprMethodCall], indent: usize) -> Result<String, String> {
-        let mut text = "tensorize_build::Build::new()".to_owned();
-        for call in calls {
-            let arguments: Vec<&str> = call.args.iter().map(|a| self.text(a)).collect();
-            let arguments = arguments.join(", ");
-            let method = call.method.to_string();
-            let line = match method.as_str() {
-                "file" | "files" | "include" | "define" | "flag" | "compile" => {
-                    format!("{method}({arguments})")
-                }
-                "std" => match literal(call) {
-                    Some(standard) => format!("flag(\"-std={standard}\")"),
-                    None => return Err(method),
-                },
-                // The language goes by the file's name, warnings are the original's business, and how much is optimised goes
-                // by the profile: 2, or what a release build has.
-                "cpp" | "warnings" | "extra_warnings" | "opt_level" | "opt_level_str" => continue,
-                _ => return Err(method),
-            };
-            let _ = write!(text, "\n{:1$}.{line}", "", indent + 4);
-        }
-        let _ = write!(text, "\n{:1$}.unwrap()", "", indent + 4);
-        Ok(text)
-    }
-}
-
-/// The string that is a call's only argument.
-fn literal(call: &ExprMethodCall) -> Option<String> {
-    match call.args.first()? {
-        Expr::Lit(lit) => match &lit.lit {
-            Lit::Str(s) => Some(s.value()),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-impl<'ast> Visit<'ast> for Calls<'_> {
-    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        let chain = Self::chain(call).filter(|_| call.method == "compile");
-        let Some(chain) = chain else {
-            visit::visit_expr_method_call(self, call);
-            return;
+/// The libraries that builders make, each once.
+pub(super) fn made<'a>(builders: impl Iterator<Item = &'a Builder>) -> Vec<Made> {
+    let mut all: Vec<Made> = Vec::new();
+    for call in builders.flat_map(Builder::compiles) {
+        let new = Made {
+            name: call.literal.clone(),
+            always: call.is_unconditional(),
         };
-        let range = call.span().byte_range();
-        let before = &self.text[..range.start];
-        let line = before.rsplit('\n').next().unwrap_or_default();
-        let indent = line.len() - line.trim_start().len();
-        let new = self.translated(&chain, indent);
-        self.library = self.library.take().or_else(|| literal(call));
-        self.calls.push((range, new));
+        match all.iter_mut().find(|m| m.name == new.name) {
+            // Of several in branches of a condition nobody knows here whether one is always taken.
+            Some(known) => known.always |= new.always,
+            None => all.push(new),
+        }
     }
+    all
+}
+
+/// A chain with `tensorize_build`; `None` if that lacks one of its methods.
+fn translated(builder: &Builder, indent: usize) -> Option<String> {
+    let mut text = "tensorize_build::Build::new()".to_owned();
+    for call in &builder.calls {
+        match Counterpart::of(call) {
+            Counterpart::Is(line) => {
+                let _ = write!(text, "\n{:1$}.{line}", "", indent + 4);
+            }
+            Counterpart::NotNeeded(_) => {}
+            Counterpart::Lacking => return None,
+        }
+    }
+    let _ = write!(text, "\n{:1$}.unwrap()", "", indent + 4);
+    Some(text)
 }
 
 /// Where the first item of a file begins; its end if there is none. `None` if it is no Rust.
@@ -234,11 +145,23 @@ mod tests {
         let text = "fn main() {\n    // kept\n    cc::Build::new().file(\"a.c\") .include(dir())\n        \
                     .define(\"N\", Some(\"3\")).std(\"c11\").warnings(false).compile(\"fast\");\n    println!(\"x\");\n}\n";
         let script = Script::read(text).unwrap();
-        assert_eq!(script.library().as_deref(), Some("fast"));
         let expected = "fn main() {\n    // kept\n    tensorize_build::Build::new()\n        .file(\"a.c\")\n        \
                         .include(dir())\n        .define(\"N\", Some(\"3\"))\n        .flag(\"-std=c11\")\n        \
                         .compile(\"fast\")\n        .unwrap();\n    println!(\"x\");\n}\n";
-        assert_eq!(script.rewritten().unwrap(), expected);
+        let fast = Made {
+            name: Some("fast".into()),
+            always: true,
+        };
+        assert_eq!(script.rewritten().unwrap(), (expected.into(), vec![fast]));
+    }
+
+    #[test]
+    fn what_our_builder_can_say_in_the_same_words_is_taken_over() {
+        let calls = ".flag_if_supported(\"-Wno-x\").pic(true).includes(DIRS).flags([\"-O3\"])";
+        let text = format!("fn main() {{ cc::Build::new(){calls}.compile(\"x\"); }}");
+        let (new, _) = Script::read(&text).unwrap().rewritten().unwrap();
+        let joined: String = new.split("\n    ").collect();
+        assert!(joined.contains(calls), "{new}");
     }
 
     #[test]
@@ -256,8 +179,26 @@ mod tests {
             "fn main() { let mut b = cc::Build::new(); b.file(\"a.c\"); b.compile(\"x\"); }";
         let script = Script::read(by_name).unwrap();
         assert_eq!(script.rewritten(), None);
-        assert!(script.why_not().contains("can't read"));
+        assert!(script.why_not().contains("does not rewrite"));
         assert!(Script::read("fn main( {").is_err());
+    }
+
+    #[test]
+    fn what_is_not_made_by_each_run_is_known_as_that() {
+        let always = |text: &str| {
+            let script = Script::read(&format!("fn main() {{ {text} }}")).unwrap();
+            let (_, made) = script.rewritten().unwrap();
+            made.iter().map(|m| m.always).collect::<Vec<_>>()
+        };
+        let chain = |name: &str| format!("cc::Build::new().file(\"a.c\").compile(\"{name}\");");
+        let (a, b) = (chain("a"), chain("b"));
+        assert_eq!(always(&format!("{a} if cfg!(x) {{ {b} }}")), [true, false]);
+        assert_eq!(
+            always(&format!("{a} if docs() {{ return; }} {b}")),
+            [true, false]
+        );
+        assert_eq!(always(&format!("#[cfg(feature = \"f\")] {a}")), [false]);
+        assert_eq!(always(&format!("#[cfg(x)] {{ {a} }} {b}")), [false, true]);
     }
 
     #[test]

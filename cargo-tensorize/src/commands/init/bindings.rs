@@ -1,0 +1,141 @@
+//! The Rust side: without the bindings nothing is swapped in.
+
+use super::build_script::{Made, before_first_item};
+use super::edits::{self, Edit, Edits};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What stands in for a name that is not written down.
+const UNNAMED: &str = "NAME";
+
+/// Adds the module with the bindings of these libraries, if the script makes them once it is written; else it is told what to add,
+/// since a crate that includes what nobody has made does not compile.
+pub(super) fn add(
+    dir: &Path,
+    libraries: &[Made],
+    script_is_ready: bool,
+    edits: &mut Edits,
+    notes: &mut String,
+) -> Result<(), String> {
+    let file = dir.join("src/kernels.rs");
+    let text = module(libraries);
+    let Some(root) = ["src/lib.rs", "src/main.rs"]
+        .into_iter()
+        .find(|f| dir.join(f).is_file())
+    else {
+        let _ = writeln!(
+            notes,
+            "\nin a module of your crate write\n\n{}",
+            set_in(&text)
+        );
+        return Ok(());
+    };
+    let path = dir.join(root);
+    let old = edits::read(&path)?.unwrap_or_default();
+    let there = edits::read(&file)?;
+    let includes = |text: &str| text.contains("include_kernels!");
+    if includes(&old) || there.as_deref().is_some_and(includes) {
+        return Ok(());
+    }
+    if there.is_some() {
+        let _ = writeln!(
+            notes,
+            "\nsrc/kernels.rs is there already; in a module of your crate write\n\n{}",
+            set_in(&text)
+        );
+        return Ok(());
+    }
+    let declaration = match root {
+        "src/lib.rs" => "pub mod kernels;",
+        _ => "mod kernels;",
+    };
+    if let Some(why) = not_yet(libraries, script_is_ready) {
+        let _ = writeln!(
+            notes,
+            "\n{why} a file src/kernels.rs\n\n{}\nand in {root}\n\n    {declaration}",
+            set_in(&text)
+        );
+        return Ok(());
+    }
+    match before_first_item(&old) {
+        Some(at) => {
+            edits.push(Edit::new(&file, None, text));
+            let new = format!("{}{declaration}\n\n{}", &old[..at], &old[at..]);
+            edits.push(Edit::new(&path, Some(old), new));
+        }
+        None => {
+            let _ = writeln!(
+                notes,
+                "\n{root} can't be read as Rust: write `{declaration}` there"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// When the bindings are to be written, if that is not now.
+fn not_yet(libraries: &[Made], script_is_ready: bool) -> Option<String> {
+    if !script_is_ready {
+        return Some(
+            "once build.rs does so, and not before, `cargo tensorize init` adds the Rust side:"
+                .into(),
+        );
+    }
+    if libraries.iter().any(|l| l.name.is_none()) {
+        return Some(format!(
+            "with what build.rs calls the library in the place of {UNNAMED}, write"
+        ));
+    }
+    let conditional = libraries.iter().find(|l| !l.always)?;
+    let name = conditional.name.as_deref().unwrap_or(UNNAMED);
+    Some(format!(
+        "build.rs does not compile `{name}` each time it runs. Under the same condition as there, as \
+         `#[cfg(feature = \"…\")]`, write"
+    ))
+}
+
+/// `src/kernels.rs`. Of several libraries each has a module of its own.
+fn module(libraries: &[Made]) -> String {
+    let mut text = "//! The C kernels, as the build script made them callable.\n".to_owned();
+    let name = |library: &Made| library.name.clone().unwrap_or_else(|| UNNAMED.into());
+    if let [library] = libraries {
+        let _ = writeln!(
+            text,
+            "\ntensorize_rt::include_kernels!({:?});",
+            name(library)
+        );
+        return text;
+    }
+    for library in libraries {
+        let name = name(library);
+        let module = identifier(&name);
+        let _ = writeln!(
+            text,
+            "\n/// Those of `{name}`.\npub mod {module} {{\n    tensorize_rt::include_kernels!({name:?});\n}}"
+        );
+    }
+    text
+}
+
+/// A library's name as a module's.
+fn identifier(name: &str) -> String {
+    let plain = |c: char| match c.is_ascii_alphanumeric() {
+        true => c.to_ascii_lowercase(),
+        false => '_',
+    };
+    let module: String = name.chars().map(plain).collect();
+    match syn::parse_str::<syn::Ident>(&module) {
+        Ok(_) => module,
+        Err(_) => format!("lib_{module}"),
+    }
+}
+
+/// As it is shown among words.
+fn set_in(text: &str) -> String {
+    text.lines()
+        .map(|l| match l {
+            "" => "\n".to_owned(),
+            l => format!("    {l}\n"),
+        })
+        .collect()
+}

@@ -1,0 +1,396 @@
+//! The builders of C in a build script, `cc`'s and ours: what is called on each, and under which conditions.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Expr, ExprMethodCall, FnArg, Lit, Pat, ReturnType, Stmt};
+
+/// One `cc::Build`, or one of ours.
+#[derive(Debug)]
+pub(super) struct Builder {
+    pub(super) is_ours: bool,
+    /// The line on which it is made.
+    pub(super) line: usize,
+    /// What it is called, if it has a name.
+    pub(super) variable: Option<String>,
+    /// `cc::Build::new()….compile(…)`, where it is one expression.
+    pub(super) chain: Option<Range<usize>>,
+    /// What is around the place where it is made.
+    pub(super) within: Vec<Within>,
+    pub(super) calls: Vec<Call>,
+    /// Whether copies of it are made, which have its calls.
+    pub(super) is_copied: bool,
+    /// Whether it is one.
+    is_copy: bool,
+}
+
+impl Builder {
+    /// The calls that compile what it has until then.
+    pub(super) fn compiles(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(|c| c.compiles())
+    }
+}
+
+/// One call on a builder.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    /// Empty if the builder is handed to a function.
+    pub(super) method: String,
+    /// As they stand there; for a function that gets the builder, the whole call.
+    pub(super) arguments: String,
+    /// The only argument, if it is a string.
+    pub(super) literal: Option<String>,
+    pub(super) within: Vec<Within>,
+    /// Whether the script may have ended before.
+    pub(super) after_return: bool,
+}
+
+impl Call {
+    /// Whether it makes the library.
+    pub(super) fn compiles(&self) -> bool {
+        matches!(self.method.as_str(), "compile" | "try_compile")
+    }
+
+    /// Whether nothing is in the way of its being run.
+    pub(super) fn is_unconditional(&self) -> bool {
+        self.within.is_empty() && !self.after_return
+    }
+}
+
+/// What decides whether, and how often, something is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Within {
+    /// `if …` or `for …`, to be written before a block; and where that stands, as two may be the same.
+    Head(String, usize),
+    /// What can only be told.
+    Other(String),
+}
+
+/// All builders of a script, in their order.
+pub(super) fn find(text: &str, file: &syn::File) -> Vec<Builder> {
+    let mut reader = Reader {
+        text,
+        makers: makers(text, file),
+        builders: Vec::new(),
+        variables: BTreeMap::new(),
+        within: Vec::new(),
+        after_return: false,
+    };
+    reader.visit_file(file);
+    reader.builders
+}
+
+/// The functions that return a builder.
+fn makers(text: &str, file: &syn::File) -> Vec<String> {
+    let mut makers = Vec::new();
+    for item in &file.items {
+        if let syn::Item::Fn(f) = item
+            && let ReturnType::Type(_, returned) = &f.sig.output
+            && is_builder_type(&text[returned.span().byte_range()])
+        {
+            makers.push(f.sig.ident.to_string());
+        }
+    }
+    makers
+}
+
+fn is_builder_type(text: &str) -> bool {
+    let bare = text.trim_start_matches('&').trim_start();
+    let bare = bare.strip_prefix("mut ").unwrap_or(bare).trim_start();
+    matches!(bare, "cc::Build" | "Build" | "tensorize_build::Build")
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    makers: Vec<String>,
+    builders: Vec<Builder>,
+    /// The builder that a name stands for.
+    variables: BTreeMap<String, usize>,
+    within: Vec<Within>,
+    after_return: bool,
+}
+
+impl Reader<'_> {
+    fn text(&self, of: &impl Spanned) -> &str {
+        self.text.get(of.span().byte_range()).unwrap_or_default()
+    }
+
+    /// In one line, as a condition is told.
+    fn told(&self, of: &impl Spanned) -> String {
+        let words: Vec<&str> = self.text(of).split_whitespace().collect();
+        words.join(" ")
+    }
+
+    fn new_builder(&mut self, is_ours: bool, at: &impl Spanned) -> usize {
+        self.builders.push(Builder {
+            is_ours,
+            line: at.span().start().line,
+            variable: None,
+            chain: None,
+            within: self.within.clone(),
+            calls: Vec::new(),
+            is_copied: false,
+            is_copy: false,
+        });
+        self.builders.len() - 1
+    }
+
+    fn copy(&mut self, of: usize, at: &impl Spanned) -> usize {
+        let new = self.new_builder(self.builders[of].is_ours, at);
+        self.builders[of].is_copied = true;
+        self.builders[new].is_copy = true;
+        self.builders[new].calls = self.builders[of].calls.clone();
+        self.builders[new].within = self.builders[of].within.clone();
+        new
+    }
+
+    /// The builder that an expression is about, with what is called on it noted.
+    fn builder(&mut self, e: &Expr) -> Option<usize> {
+        match e {
+            Expr::Reference(r) => self.builder(&r.expr),
+            Expr::Paren(p) => self.builder(&p.expr),
+            Expr::Path(p) => {
+                let name = p.path.get_ident()?.to_string();
+                self.variables.get(&name).copied()
+            }
+            Expr::Call(call) => {
+                let Expr::Path(path) = &*call.func else {
+                    return None;
+                };
+                let segments = path.path.segments.iter().map(|s| s.ident.to_string());
+                let segments: Vec<String> = segments.collect();
+                let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+                match segments[..] {
+                    ["tensorize_build", "Build", "new" | "default"] => {
+                        Some(self.new_builder(true, call))
+                    }
+                    ["cc", "Build", "new" | "default"] => Some(self.new_builder(false, call)),
+                    ["Build", "new" | "default"] => {
+                        let is_ours = !self.text.contains("cc::");
+                        Some(self.new_builder(is_ours, call))
+                    }
+                    [name] if self.makers.iter().any(|m| m == name) => {
+                        let made = self.new_builder(false, call);
+                        let arguments = self.told(call);
+                        self.note(made, String::new(), arguments, None);
+                        Some(made)
+                    }
+                    _ => None,
+                }
+            }
+            Expr::MethodCall(call) => {
+                let builder = self.builder(&call.receiver)?;
+                // What is called on what is left of it then is no business of the builder's.
+                if is_on_the_result(call) {
+                    return Some(builder);
+                }
+                if call.method == "clone" {
+                    return Some(self.copy(builder, call));
+                }
+                call.args.iter().for_each(|a| self.visit_expr(a));
+                let arguments: Vec<&str> = call.args.iter().map(|a| self.text(a)).collect();
+                let arguments = arguments.join(", ");
+                let is_only = call.args.len() == 1;
+                let literal = call.args.first().filter(|_| is_only).and_then(string);
+                self.note(builder, call.method.to_string(), arguments, literal);
+                Some(builder)
+            }
+            _ => None,
+        }
+    }
+
+    fn note(&mut self, of: usize, method: String, arguments: String, literal: Option<String>) {
+        let (within, after_return) = (self.within.clone(), self.after_return);
+        self.builders[of].calls.push(Call {
+            method,
+            arguments,
+            literal,
+            within,
+            after_return,
+        });
+    }
+
+    fn inside(&mut self, within: Within, visit: impl FnOnce(&mut Self)) {
+        self.within.push(within);
+        visit(self);
+        self.within.pop();
+    }
+}
+
+/// Whether a method is called on what a builder has made, or answered.
+fn is_on_the_result(call: &ExprMethodCall) -> bool {
+    const ENDS: [&str; 9] = [
+        "compile",
+        "compile_intermediates",
+        "expand",
+        "get_compiler",
+        "get_files",
+        "is_flag_supported",
+        "try_compile",
+        "try_expand",
+        "try_get_compiler",
+    ];
+    let mut receiver = &*call.receiver;
+    while let Expr::MethodCall(before) = receiver {
+        if ENDS.contains(&&*before.method.to_string()) {
+            return true;
+        }
+        receiver = &before.receiver;
+    }
+    false
+}
+
+fn at(of: &impl Spanned) -> usize {
+    of.span().byte_range().start
+}
+
+/// A string literal.
+fn string(e: &Expr) -> Option<String> {
+    match e {
+        Expr::Lit(lit) => match &lit.lit {
+            Lit::Str(s) => Some(s.value()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What stands between the parentheses of `#[cfg(…)]`, if a text begins with that.
+fn cfg(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("#[cfg(")?;
+    let end = rest.find(")]")?;
+    Some(&rest[..end])
+}
+
+impl<'ast> Visit<'ast> for Reader<'_> {
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        let before = self.builders.len();
+        let whole = Expr::MethodCall(call.clone());
+        let Some(found) = self.builder(&whole) else {
+            visit::visit_expr_method_call(self, call);
+            return;
+        };
+        // One expression, from its making to its end.
+        let is_whole = found >= before && !self.builders[found].is_copy;
+        if is_whole && call.method == "compile" {
+            self.builders[found].chain = Some(call.span().byte_range());
+        }
+    }
+
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        if self.builder(&Expr::Call(call.clone())).is_some() {
+            return;
+        }
+        for argument in &call.args {
+            let name = match argument {
+                Expr::Reference(r) => &*r.expr,
+                other => other,
+            };
+            let handed_on = matches!(name, Expr::Path(_)).then(|| self.builder(name));
+            if let Some(builder) = handed_on.flatten() {
+                let arguments = self.told(call);
+                self.note(builder, String::new(), arguments, None);
+            }
+        }
+        visit::visit_expr_call(self, call);
+    }
+
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        let Some(init) = &local.init else { return };
+        let ends = matches!(&*init.expr, Expr::MethodCall(m) if m.method == "compile");
+        let found = (!ends).then(|| self.builder(&init.expr)).flatten();
+        match (found, &local.pat) {
+            (Some(builder), Pat::Ident(name)) => {
+                let name = name.ident.to_string();
+                self.builders[builder].variable.get_or_insert(name.clone());
+                self.variables.insert(name, builder);
+            }
+            (Some(_), _) => {}
+            (None, _) => visit::visit_local(self, local),
+        }
+    }
+
+    fn visit_item_fn(&mut self, f: &'ast syn::ItemFn) {
+        let outside = (std::mem::take(&mut self.variables), self.after_return);
+        self.after_return = false;
+        for argument in &f.sig.inputs {
+            if let FnArg::Typed(typed) = argument
+                && let Pat::Ident(name) = &*typed.pat
+                && is_builder_type(self.text(&typed.ty))
+            {
+                let builder = self.new_builder(false, typed);
+                let name = name.ident.to_string();
+                self.builders[builder].variable = Some(name.clone());
+                self.variables.insert(name, builder);
+            }
+        }
+        match f.attrs.iter().find_map(|a| cfg(self.text(a))) {
+            Some(condition) => {
+                let within = Within::Head(format!("if cfg!({condition})"), at(f));
+                self.inside(within, |r| visit::visit_item_fn(r, f));
+            }
+            None => visit::visit_item_fn(self, f),
+        }
+        (self.variables, self.after_return) = outside;
+    }
+
+    fn visit_stmt(&mut self, stmt: &'ast Stmt) {
+        let is_item = matches!(stmt, Stmt::Item(_));
+        match cfg(self.text(stmt)).filter(|_| !is_item) {
+            Some(condition) => {
+                let within = Within::Head(format!("if cfg!({condition})"), at(stmt));
+                self.inside(within, |r| visit::visit_stmt(r, stmt));
+            }
+            None => visit::visit_stmt(self, stmt),
+        }
+    }
+
+    fn visit_expr_if(&mut self, e: &'ast syn::ExprIf) {
+        self.visit_expr(&e.cond);
+        let condition = self.told(&e.cond);
+        let then = Within::Head(format!("if {condition}"), at(&e.then_branch));
+        self.inside(then, |r| r.visit_block(&e.then_branch));
+        if let Some((_, otherwise)) = &e.else_branch {
+            let within = match condition.contains("let ") {
+                true => Within::Other(format!("the else of `if {condition}`")),
+                false => Within::Head(format!("if !({condition})"), at(otherwise)),
+            };
+            self.inside(within, |r| r.visit_expr(otherwise));
+        }
+    }
+
+    fn visit_expr_match(&mut self, e: &'ast syn::ExprMatch) {
+        self.visit_expr(&e.expr);
+        for arm in &e.arms {
+            let (of, pattern) = (self.told(&e.expr), self.told(&arm.pat));
+            let within = Within::Other(format!("`match {of}` has `{pattern}`"));
+            self.inside(within, |r| r.visit_arm(arm));
+        }
+    }
+
+    fn visit_expr_for_loop(&mut self, e: &'ast syn::ExprForLoop) {
+        self.visit_expr(&e.expr);
+        let (pattern, over) = (self.told(&e.pat), self.told(&e.expr));
+        let within = Within::Head(format!("for {pattern} in {over}"), at(e));
+        self.inside(within, |r| r.visit_block(&e.body));
+    }
+
+    fn visit_expr_while(&mut self, e: &'ast syn::ExprWhile) {
+        self.visit_expr(&e.cond);
+        let within = Within::Head(format!("while {}", self.told(&e.cond)), at(e));
+        self.inside(within, |r| r.visit_block(&e.body));
+    }
+
+    fn visit_expr_closure(&mut self, e: &'ast syn::ExprClosure) {
+        let after_return = self.after_return;
+        let within = Within::Other("a closure is called".into());
+        self.inside(within, |r| visit::visit_expr_closure(r, e));
+        self.after_return = after_return;
+    }
+
+    fn visit_expr_return(&mut self, e: &'ast syn::ExprReturn) {
+        visit::visit_expr_return(self, e);
+        self.after_return |= !self.within.is_empty();
+    }
+}
