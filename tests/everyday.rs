@@ -48,12 +48,21 @@ impl Crate {
             .map(|c| format!("{c} = {{ path = \"{}\" }}\n", root().join(c).display()));
         let patches = format!("[patch.crates-io]\n{}", patches.concat());
         new.write("../config.toml", &patches);
+        // From here, whatever remote this checkout has.
+        let [rt, build] = ["tensorize-rt", "tensorize-build"].map(|c| {
+            let folder = root().join(c);
+            format!(
+                "{c} = {{ version = \"0.1.0\", path = \"{}\" }}",
+                folder.display()
+            )
+        });
         new.write(
             "Cargo.toml",
             &format!(
                 "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\nlicense = \"MIT\"\n\
                  description = \"Scales\"\nrepository = \"https://example.org\"\n[workspace]\n\
-                 [package.metadata.tensorize]\ntargets = [\"cpu\"]\n[features]\nsum = []\n"
+                 [package.metadata.tensorize]\ntargets = [\"cpu\"]\n[features]\nsum = []\n\
+                 [dependencies]\n{rt}\n[build-dependencies]\n{build}\n"
             ),
         );
         new.write("build.rs", BUILD);

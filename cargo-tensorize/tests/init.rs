@@ -169,6 +169,8 @@ fn a_crate_with_cc_is_prepared_builds_and_runs_generated_code() {
             && manifest.contains("tensorize-rt = { version = \"0.1.0\", path ="),
         "{manifest}"
     );
+    let notice = "that folder has to be there for all who build this crate, in CI, too";
+    assert!(stdout(&out).contains(notice), "{}", stdout(&out));
     let script = fs::read_to_string(mixer.join("build.rs")).unwrap();
     assert!(
         script.contains("// Fast as ever.\n") && !script.contains("cc::"),
@@ -183,6 +185,7 @@ fn a_crate_with_cc_is_prepared_builds_and_runs_generated_code() {
         "{}",
         stdout(&again)
     );
+    assert!(!stdout(&again).contains(notice), "{}", stdout(&again));
     assert_eq!(files(&mixer), after);
 
     // It still is the program that it was.

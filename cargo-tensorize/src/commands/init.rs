@@ -8,6 +8,7 @@ mod chain;
 mod counterpart;
 mod edits;
 mod manifest;
+mod origin;
 mod shown;
 
 use super::{Output, packages};
@@ -21,6 +22,7 @@ use build_script::{Made, Script};
 use builders::Builder;
 use chain::Chain;
 use edits::{Edit, Edits};
+use manifest::Manifest;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tensorize_build::config::relative_to;
@@ -144,9 +146,18 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
             }
         }
     }
-    let (path, old, new) = manifest::with_dependencies(dir).map_err(failed)?;
-    edits.push(Edit::new(&path, Some(old), new));
+    let manifest = Manifest::with_dependencies(dir).map_err(failed)?;
+    edits.push(Edit::new(&manifest.path, Some(manifest.old), manifest.new));
     bindings::add(dir, &libraries, script_is_ready, &mut edits, &mut notes).map_err(failed)?;
+    if let Some(folder) = manifest.only_here {
+        let _ = writeln!(
+            notes,
+            "\nCargo.toml takes tensorize-rt and tensorize-build from {}: that folder has to be there for all who build this crate, in CI, too. \
+             Else put it into your repository and write the path to it, or write `git` and `rev` in the place of `path`, or leave \
+             the version alone and have `[patch.crates-io]` say where they are (docs/ci.md).",
+            folder.display()
+        );
+    }
     let next = if args.project.manifest_path.is_some() {
         ""
     } else {

@@ -75,10 +75,13 @@ pub fn files(dir: &Path) -> Files {
 /// The program, in a folder, outside of any CI system and without a shared cache.
 pub fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-tensorize"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     command
         .args(args)
         .current_dir(dir)
         .env("TENSORIZE_CACHE", "off")
+        // Whether this checkout has a remote is no business of a test's.
+        .env("GIT_CEILING_DIRECTORIES", root)
         .env_remove("GITHUB_ACTIONS")
         .env_remove("GITHUB_WORKSPACE");
     command
