@@ -5,6 +5,7 @@
 
 mod asked;
 pub mod cache;
+mod cargo_error;
 mod cases;
 pub mod cli;
 pub mod codes;

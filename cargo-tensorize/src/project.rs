@@ -1,5 +1,6 @@
 //! A Cargo project's kernels: which packages, which files with which flags, which functions.
 
+use crate::cargo_error::CargoError;
 use crate::cli::Project;
 use crate::commands::from_current_dir;
 use crate::diagnostics::Diagnostic;
@@ -95,9 +96,7 @@ fn found(project: &Project, may_run: bool) -> Result<Vec<Package>, Box<Diagnosti
         if let Err(why) = ran
             && (project.locked || (noted.is_none() && table.files.is_empty()))
         {
-            let message = format!("the build script of `{}` could not be asked: {why}", p.name);
-            let help = "`cargo check` has to succeed, so that it is known which C files are compiled, and how";
-            return Err(Box::new(Diagnostic::error("TZ0113", message).help(help)));
+            return Err(Box::new(not_asked(&p.name, why)));
         }
         if uses_build_script
             && noted.is_none()
@@ -127,6 +126,21 @@ fn found(project: &Project, may_run: bool) -> Result<Vec<Package>, Box<Diagnosti
         });
     }
     Ok(found)
+}
+
+/// Of a package whose build script could not be run.
+fn not_asked(name: &str, why: CargoError) -> Diagnostic {
+    let help =
+        "`cargo check` has to succeed, so that it is known which C files are compiled, and how";
+    let message = format!(
+        "the build script of `{name}` could not be asked: {}",
+        why.first
+    );
+    let d = Diagnostic::error("TZ0113", message).help(help);
+    match why.rest.is_empty() {
+        true => d,
+        false => d.note(why.rest),
+    }
 }
 
 fn cargo_metadata(project: &Project) -> Result<Metadata, Box<Diagnostic>> {
@@ -265,7 +279,7 @@ fn run_build_script(
     dir: &Path,
     noted: Option<BuildManifest>,
     project: &Project,
-) -> Result<(), String> {
+) -> Result<(), CargoError> {
     let up_to_date = noted.as_ref().is_some_and(|n| n.is_of_script(dir));
     let nested = std::env::var_os("TENSORIZE_NESTED").is_some() || in_build_script();
     let features = project.feature_flags();
@@ -294,11 +308,10 @@ fn run_build_script(
         .envs((noted.is_none() || !features.is_empty()).then(|| ("TENSORIZE_NOTES", asked_now())))
         .stdin(Stdio::null())
         .output()
-        .map_err(|e| format!("cargo can't be started: {e}"))?;
+        .map_err(|e| CargoError::plain(format!("cargo can't be started: {e}")))?;
     if output.status.success() {
         return Ok(());
     }
     let log = String::from_utf8_lossy(&output.stderr);
-    let error = log.lines().find(|l| l.starts_with("error"));
-    Err(error.unwrap_or("cargo check failed").to_owned())
+    Err(CargoError::first_in(&log))
 }

@@ -319,6 +319,39 @@ fn the_gate_follows_the_sources_of_a_build_script() {
     store();
 }
 
+/// It was told that cargo had an error, not where.
+#[test]
+fn the_gate_says_what_kept_it_from_asking() {
+    let dir = tempfile::tempdir().unwrap();
+    vendor(dir.path(), "unasked_mixer");
+    let mixer = dir.path().join("mixer");
+    assert_eq!(code(&tensorize(&mixer, &["init", "--offline", "--yes"])), 0);
+    let refused = |parts: &[&str]| {
+        let out = with_cargo(&mixer, &GATE);
+        assert_eq!(code(&out), 101, "{}", stderr(&out));
+        for part in [&["TZ0113"], parts].concat() {
+            assert!(
+                stderr(&out).contains(part),
+                "no `{part}`:\n{}",
+                stderr(&out)
+            );
+        }
+    };
+    run(&mixer, "auto");
+    write(&mixer, "src/main.rs", "fn main() {\n    missing();\n}\n");
+    refused(&[
+        "error[E0425]: cannot find function `missing`",
+        "src/main.rs:2:5",
+        "2 |     missing();",
+    ]);
+    write(
+        &mixer,
+        "build.rs",
+        "fn main() {\n    panic!(\"no license\");\n}\n",
+    );
+    refused(&["build.rs:2:5:", "no license"]);
+}
+
 #[test]
 fn a_crate_without_build_script_gets_one_for_its_sources() {
     let p = project("int f(int a) { return a; }\n");
