@@ -54,6 +54,11 @@ impl CargoError {
             rest: String::new(),
         }
     }
+
+    /// Whether `--locked` is what was in the way.
+    pub fn is_about_the_lock_file(&self) -> bool {
+        self.first.contains("--locked")
+    }
 }
 
 /// Where an error's own lines end.

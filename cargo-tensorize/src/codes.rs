@@ -101,7 +101,8 @@ pub const CODES: &[Code] = &[
         "TZ0113",
         "the build script could not be asked",
         "Which C files are compiled, and how, is what the build script says while `cargo check` runs it. That failed, and \
-         with --locked an older note is not trusted.",
+         with --locked an older note is not trusted. --locked asks for a Cargo.lock that is committed and up to date, too: \
+         `cargo generate-lockfile` writes one.",
     ),
     row(
         "TZ0114",

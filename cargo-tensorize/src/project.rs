@@ -96,7 +96,8 @@ fn found(project: &Project, may_run: bool) -> Result<Vec<Package>, Box<Diagnosti
         if let Err(why) = ran
             && (project.locked || (noted.is_none() && table.files.is_empty()))
         {
-            return Err(Box::new(not_asked(&p.name, why)));
+            let has_lock = metadata.workspace_root.join("Cargo.lock").exists();
+            return Err(Box::new(not_asked(&p.name, why, has_lock)));
         }
         if uses_build_script
             && noted.is_none()
@@ -129,15 +130,26 @@ fn found(project: &Project, may_run: bool) -> Result<Vec<Package>, Box<Diagnosti
 }
 
 /// Of a package whose build script could not be run.
-fn not_asked(name: &str, why: CargoError) -> Diagnostic {
-    let help =
-        "`cargo check` has to succeed, so that it is known which C files are compiled, and how";
+fn not_asked(name: &str, why: CargoError, has_lock: bool) -> Diagnostic {
+    let help = match (why.is_about_the_lock_file(), has_lock) {
+        (true, false) => {
+            "there is no Cargo.lock, and --locked writes none: run `cargo generate-lockfile` and commit Cargo.lock (take it out of \
+             .gitignore if it stands there), so that all build the same"
+        }
+        (true, true) => {
+            "Cargo.lock is not that of the manifests, and --locked leaves it as it is: run `cargo check` without --locked, and commit \
+             Cargo.lock"
+        }
+        (false, _) => {
+            "`cargo check` has to succeed, so that it is known which C files are compiled, and how"
+        }
+    };
     let message = format!(
         "the build script of `{name}` could not be asked: {}",
         why.first
     );
     let d = Diagnostic::error("TZ0113", message).help(help);
-    match why.rest.is_empty() {
+    match why.rest.is_empty() || why.is_about_the_lock_file() {
         true => d,
         false => d.note(why.rest),
     }

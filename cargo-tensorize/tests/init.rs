@@ -249,6 +249,8 @@ fn the_gate_follows_the_sources_of_a_build_script() {
     let out = gate();
     assert_eq!(code(&out), 101, "{}", stderr(&out));
     assert!(stderr(&out).contains("TZ0113"), "{}", stderr(&out));
+    let help = "run `cargo check` without --locked, and commit Cargo.lock";
+    assert!(stderr(&out).contains(help), "{}", stderr(&out));
     assert_eq!(run(&mixer, "auto").trim(), "[26, 52, 78]");
     // Nothing is stored yet.
     let out = gate();
@@ -319,7 +321,7 @@ fn the_gate_follows_the_sources_of_a_build_script() {
     store();
 }
 
-/// It was told that cargo had an error, not where.
+/// It was told that cargo had an error, not which, and not that a file has to be committed.
 #[test]
 fn the_gate_says_what_kept_it_from_asking() {
     let dir = tempfile::tempdir().unwrap();
@@ -337,6 +339,13 @@ fn the_gate_says_what_kept_it_from_asking() {
             );
         }
     };
+    let lock = dir.path().join("Cargo.lock");
+    let written = fs::read(&lock).unwrap();
+    fs::remove_file(&lock).unwrap();
+    refused(&["run `cargo generate-lockfile` and commit Cargo.lock"]);
+    assert!(!lock.exists());
+
+    fs::write(&lock, written).unwrap();
     run(&mixer, "auto");
     write(&mixer, "src/main.rs", "fn main() {\n    missing();\n}\n");
     refused(&[
