@@ -365,6 +365,12 @@ const LISTINGS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "packaging.md",
+        "# packaging.toml",
+        "tests/everyday.rs",
+        "a_packaged_crate_builds_with_the_results_that_are_in_it",
+    ),
+    (
+        "packaging.md",
         "$ cargo tensorize --features",
         "tests/everyday.rs",
         "a_feature_may_add_kernels",
