@@ -130,6 +130,11 @@ fn prepared(mixer: &Path, script: &str) -> String {
     let out = tensorize(mixer, &["init", "--offline", "--yes"]);
     assert_eq!(code(&out), 0, "{}", stderr(&out));
     let shown = stdout(&out);
+    // Bindings of an earlier run would be found.
+    let manifest = fs::read_to_string(mixer.join("Cargo.toml")).unwrap();
+    let package = manifest.split('"').nth(1).unwrap();
+    let out = cargo(mixer, "clean").args(["-p", package]).output();
+    assert!(out.as_ref().unwrap().status.success(), "{out:?}");
     let out = cargo(mixer, "check").output().unwrap();
     assert!(out.status.success(), "{script}\n{}", stderr(&out));
     shown
