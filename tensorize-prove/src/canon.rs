@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Lane, LaneRef, Order};
 use tensorize_ir::index::{Atom, Idx, Sym};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
-use tensorize_ir::scalar::ScalarType;
+use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// The canonical form of a polynomial: `mod(a, c)` is written `a - c·⌊a / c⌋`.
 pub fn idx(i: &Idx) -> Idx {
@@ -412,9 +412,12 @@ fn select(c: &ElemRef, t: &ElemRef, f: &ElemRef) -> Option<ElemRef> {
     None
 }
 
-/// `e`, where nested selects on `c` take the branch that is known.
+/// `e`, where `c` is known: nested selects on it take the branch that is meant.
 fn assume(e: &ElemRef, c: &ElemRef, truth: bool) -> ElemRef {
+    let known = |is: bool| Elem::constant(Scalar::bool(is));
     match &**e {
+        _ if e == c => known(truth),
+        Elem::Unary(UnOp::Not, inner) if inner == c => known(!truth),
         Elem::Select(d, t, f) if d == c => assume(if truth { t } else { f }, c, truth),
         Elem::Select(d, t, f) => Elem::select(d.clone(), assume(t, c, truth), assume(f, c, truth)),
         Elem::Convert(ty, a) => Elem::convert(*ty, assume(a, c, truth)),

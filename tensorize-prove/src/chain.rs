@@ -178,6 +178,22 @@ pub fn and(a: ElemRef, b: ElemRef) -> ElemRef {
     }
 }
 
+/// The same condition, which looks at the data only where the place is one that is written at all: elsewhere, what it would
+/// look at need not be there.
+fn places_first(cond: &ElemRef) -> ElemRef {
+    let looks_at_data = |e: &ElemRef| {
+        let mut found = false;
+        e.visit(&mut |e| found |= matches!(&**e, Elem::Read { .. }));
+        found
+    };
+    let all = cond.conjuncts().into_iter().cloned();
+    let (data, places): (Vec<_>, Vec<_>) = all.partition(looks_at_data);
+    match (places.into_iter().reduce(and), data.into_iter().reduce(and)) {
+        (Some(places), Some(data)) => Elem::select(places, data, truth(false)),
+        _ => cond.clone(),
+    }
+}
+
 /// The truth value `v`.
 pub fn truth(v: bool) -> ElemRef {
     Elem::constant(Scalar::bool(v))
@@ -264,7 +280,7 @@ fn read_before(
     };
     for (cond, written) in hits.into_iter().rev() {
         value = Some(match value {
-            Some(older) => Elem::select(cond, written, older),
+            Some(older) => Elem::select(places_first(&cond), written, older),
             None => written,
         });
     }
