@@ -17,6 +17,9 @@ use std::time::Duration;
 /// How often somebody looks.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// What reading one file may take. Half of a large machine's memory is a long time of reading.
+const FOR_A_FILE: u64 = 4 << 30;
+
 /// What is being read.
 static READING: Mutex<Files> = Mutex::new(Files {
     all: Vec::new(),
@@ -29,8 +32,8 @@ struct Files {
     watched: bool,
 }
 
-/// Does what reads this file. The program ends with an error that names it if that takes half of the memory that is free; on
-/// Linux, where that can be known.
+/// Does what reads this file. The program ends with an error that names it if that takes [`FOR_A_FILE`], or half of the
+/// memory that is free; on Linux, where that can be known.
 pub fn watched<T>(file: &Path, work: impl FnOnce() -> T) -> T {
     let mut files = reading();
     files.all.push(file.to_owned());
@@ -60,7 +63,11 @@ fn reading() -> MutexGuard<'static, Files> {
 
 /// Looks on while anything is read.
 fn look_on() {
-    let Some(most) = most() else { return };
+    let (Some(most), Some(before)) = (most(), held()) else {
+        return;
+    };
+    // What was read and is done may be held for later.
+    let mut at_once = 0;
     loop {
         thread::sleep(LOOK);
         let mut files = reading();
@@ -68,6 +75,8 @@ fn look_on() {
             files.watched = false;
             return;
         };
+        at_once = at_once.max(files.all.len() as u64);
+        let most = most.min(for_files(before, at_once));
         if held().is_some_and(|held| held > most) {
             let names: Vec<String> = files.all.iter().map(|f| f.display().to_string()).collect();
             let message = format!(
@@ -75,7 +84,7 @@ fn look_on() {
                 names.join(" or "),
                 most >> 20
             );
-            let help = "a device that is included is the usual cause, and a file that includes too much is another one";
+            let help = "a device that is included is the usual cause; another one are macros and headers that expand into more and more";
             let d = Diagnostic::error("TZ0202", message)
                 .at(Some(line_span(first, 1)))
                 .help(help);
@@ -85,7 +94,12 @@ fn look_on() {
     }
 }
 
-/// What this process may hold, in bytes.
+/// What this process may hold while it reads so many files at once, if it has held as much before.
+fn for_files(before: u64, files: u64) -> u64 {
+    before.saturating_add(FOR_A_FILE.saturating_mul(files))
+}
+
+/// What this process may hold, in bytes, whatever it reads.
 fn most() -> Option<u64> {
     let free = usage::kib(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     let held = held()?;
@@ -101,4 +115,18 @@ fn most() -> Option<u64> {
 /// What it holds.
 fn held() -> Option<u64> {
     usage::kib(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 25 lines of macros took 11 GiB on a large machine, half of which would have been more.
+    #[test]
+    fn a_file_has_so_much_wherever_it_is_read() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!(for_files(GIB, 1), 5 * GIB);
+        // As much again for each that is read beside it: large ones of C++ take a part of that each.
+        assert_eq!(for_files(GIB, 16), 65 * GIB);
+    }
 }

@@ -221,6 +221,21 @@ fn what_a_source_includes_may_have_no_end() {
     tells(&out, &["k.c:1", "MiB of memory"]);
 }
 
+/// To find out how deep loops are nested took twice as long for each of them.
+#[test]
+fn loops_in_one_another_are_counted_by_a_scan() {
+    let loops: String = (0..60)
+        .map(|i| format!("for (int i{i} = 0; i{i} < n; i{i}++) "))
+        .collect();
+    let text = format!(
+        "int f(int n, int *a) {{ {loops} {{ if (n) return 1; a[n] += a[0]; }} return 0; }}\n"
+    );
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "k.c", &text);
+    let out = ends(dir.path(), &["scan"]);
+    assert!(stdout(&out).contains("60 loops deep"), "{}", stdout(&out));
+}
+
 /// A compiler's plugin whose constructor leaves a file behind, as one of a stranger's would do worse.
 fn plugin(dir: &Path) {
     let ran = dir.join("ran");

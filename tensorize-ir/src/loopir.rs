@@ -17,7 +17,9 @@ mod text;
 mod validate;
 mod visit;
 
-pub use visit::{Visited, each_expr_mut, each_stmt_mut, rename_arrays, rename_variables, visit};
+pub use visit::{
+    Visited, each_expr_mut, each_stmt_mut, nesting, rename_arrays, rename_variables, visit,
+};
 
 #[cfg(test)]
 mod tests;

@@ -58,6 +58,7 @@ pub use flags::{FloatSemantics, float_semantics};
 pub(crate) use stmt::only_if;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tensorize_ir::loopir;
 
@@ -167,10 +168,17 @@ pub fn parse_within(limit: Duration, file: &Path, args: &[String]) -> Result<Vec
     }
     bounds::check(file)?;
     let (path, args) = (file.to_owned(), args.to_vec());
-    bounds::within(limit, file, move || parse_here(library, &path, &args))
+    bounds::within(limit, file, move |expanded| {
+        parse_here(library, &path, &args, expanded)
+    })
 }
 
-fn parse_here(library: &Path, file: &Path, args: &[String]) -> Result<Vec<Parsed>, Problem> {
+fn parse_here(
+    library: &Path,
+    file: &Path,
+    args: &[String],
+    expanded: &AtomicBool,
+) -> Result<Vec<Parsed>, Problem> {
     let mut all = flags::for_libclang(args);
     let (folder, headers) = headers::of(file);
     all.extend(folder);
@@ -189,6 +197,7 @@ fn parse_here(library: &Path, file: &Path, args: &[String]) -> Result<Vec<Parsed
     let text = instances.as_ref().and_then(|i| i.text.as_deref());
     let unit =
         ffi::Unit::parse(file, text, &all, &headers).map_err(|why| unreadable(file, &why))?;
+    expanded.store(true, Ordering::Relaxed);
     let source = source::Source::new(&unit, &own_text, args, instances.as_ref());
     source.check_target()?;
     if let Some(p) = source::nothing_defined(&source) {

@@ -1,7 +1,7 @@
 //! C that means to hurt: nothing crashes, nothing hangs, and the error says where and what to do.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tensorize_lift::c::{Parsed, Problem, parse_within};
 
 /// Far more than any of these takes, and less than one that does not end.
@@ -100,6 +100,83 @@ fn what_expands_without_an_end_is_given_up() {
     let said = parse_within(Duration::from_secs(1), &file, &[]).unwrap_err();
     is_told(&said, "macros", 1);
     assert!(said.message.contains("more than 1 s"), "{}", said.message);
+    let help = said.help.unwrap();
+    assert!(help.contains("macros"), "{help}");
+}
+
+/// Each level has twice as many members as the one below: what was asked of all of them took minutes.
+#[test]
+fn structs_of_two_structs_of_two_structs() {
+    let start = Instant::now();
+    for (first, second) in [("int", "int"), ("int", "float")] {
+        let mut structs = format!("struct s0 {{ {first} x; {second} y; }};\n");
+        for n in 1..25 {
+            structs += &format!("struct s{n} {{ struct s{0} x, y; }};\n", n - 1);
+        }
+        let path = vec!["x"; 25].join(".");
+        for (f, is_refused) in [
+            ("int f(struct s24 *p, int a) { return a; }".into(), false),
+            (
+                format!("int f(struct s24 *p) {{ return p->{path}; }}"),
+                true,
+            ),
+            (
+                format!("int f(struct s24 *p, int i) {{ return p[i].{path}; }}"),
+                true,
+            ),
+            (
+                format!("int f(struct s24 p) {{ struct s24 q = p; return q.{path}; }}"),
+                true,
+            ),
+        ] {
+            match problem(parsed(format!("{structs}{f}\n"))) {
+                Some(said) if is_refused => {
+                    is_told(&said, &f, 26);
+                    assert!(
+                        said.message.contains("4096 members"),
+                        "{f}: {}",
+                        said.message
+                    );
+                }
+                said => assert_eq!((said, is_refused), (None, false), "{f}"),
+            }
+        }
+    }
+    // In C++, so may what they are derived from, and pairs.
+    let derived = "template<int N> struct S : S<N - 1> { S<N - 1> x; };\ntemplate<> struct S<0> { int v; float w; };\n\
+                   int f(S<24> *p, int n) { S<24> q = *p; return p[n].v + q.v; }\n";
+    let folder = Folder::new();
+    let functions = parse_within(LIMIT, &folder.put("k.cpp", derived), &[]).unwrap();
+    assert!(functions[0].lowered.is_err());
+    assert!(start.elapsed() < LIMIT / 4, "{:?}", start.elapsed());
+}
+
+/// Many are loops of nobody's, and took the square of their number in time.
+#[test]
+fn loops_in_loops_in_loops() {
+    let nest = |n: usize, inner: &str| {
+        let loops = (0..n).map(|i| format!("for (int i{i} = 0; i{i} < n; i{i}++) "));
+        loops.collect::<String>() + inner
+    };
+    let of = |n, inner: &str| format!("\nvoid f(int n, int *a) {{ {} }}\n", nest(n, inner));
+    assert_eq!(problem(parsed(of(127, "a[0]++;"))), None);
+    let helper = format!(
+        "static void g(int n, int *a) {{ {} }}",
+        nest(100, "a[0]++;")
+    );
+    for text in [
+        of(128, "a[0]++;"),
+        of(400, "a[0]++;"),
+        helper + &of(100, "g(n, a);"),
+    ] {
+        let said = problem(parsed(&text)).expect("they are too many");
+        assert!(
+            said.message.contains("more than 127 loops"),
+            "{}",
+            said.message
+        );
+        assert!(said.span.is_some() && said.help.is_some(), "{said:?}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::cli::{Common, Scan};
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::exit::Code;
 use crate::outlook;
-use crate::pipeline::{self, Settings};
+use crate::pipeline::{self, Job, Settings};
 use crate::project;
 use crate::report::{KernelReport, Status, columns};
 use crate::sources::{self, Wanted, absolute};
@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tensorize_ir::guard::Tier;
-use tensorize_ir::loopir::{self, Stmt, Visited};
+use tensorize_ir::loopir;
 use tensorize_rt::tuned::LEAST;
 
 /// A look at many functions must not wait long for one of them.
@@ -99,10 +99,9 @@ pub fn run(args: &Scan, common: &Common, out: &Output) -> Code {
         };
     }
     let marked: Vec<bool> = jobs.iter().map(|j| j.parsed.annotated).collect();
-    let loops: Vec<Option<usize>> = jobs
-        .iter()
-        .map(|j| j.parsed.lowered.as_ref().ok().map(nesting))
-        .collect();
+    // The deeper they are nested, the more there is to win.
+    let nesting = |j: &Job| Some(loopir::nesting(&j.parsed.lowered.as_ref().ok()?.body));
+    let loops: Vec<Option<usize>> = jobs.iter().map(nesting).collect();
     match pipeline::run(jobs, &settings) {
         Ok(run) => {
             let mut reports = run.reports();
@@ -165,20 +164,6 @@ type Place = (PathBuf, Vec<String>);
 
 /// How files are compiled, by absolute path.
 type Compiled = BTreeMap<PathBuf, tensorize_build::Settings>;
-
-/// How deep loops are nested: the more, the more there is to win.
-fn nesting(function: &loopir::Function) -> usize {
-    fn depth(stmts: &[Stmt]) -> usize {
-        let mut deepest = 0;
-        loopir::visit(stmts, &mut |part| {
-            if let Visited::Stmt(Stmt::Loop(l)) = part {
-                deepest = deepest.max(1 + depth(&l.body));
-            }
-        });
-        deepest
-    }
-    depth(&function.body)
-}
 
 /// A function, whether it is a kernel already, and how deep its loops are nested, if it could be read.
 type Row<'a> = (&'a KernelReport, bool, Option<usize>);

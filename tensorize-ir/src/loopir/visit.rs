@@ -69,6 +69,18 @@ pub fn visit<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(Visited<'a>)) {
     }
 }
 
+/// How deep loops are nested.
+pub fn nesting(stmts: &[Stmt]) -> usize {
+    let of = |s: &Stmt| match s {
+        Stmt::If {
+            then, otherwise, ..
+        } => nesting(then).max(nesting(otherwise)),
+        Stmt::Loop(l) => 1 + nesting(&l.body),
+        _ => 0,
+    };
+    stmts.iter().map(of).max().unwrap_or(0)
+}
+
 /// Calls `f` with every expression, operands before what is made of them, to be changed.
 pub fn each_expr_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
     each_stmt_mut(stmts, &mut |stmt| match stmt {

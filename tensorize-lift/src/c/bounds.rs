@@ -6,10 +6,13 @@
 //! time limited.
 
 use super::ffi::Cursor;
+use super::lower::problem;
 use super::{Problem, Span, codes};
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
+use tensorize_ir::limit;
 
 /// The largest file that is read, in bytes.
 const LARGEST: u64 = 32 << 20;
@@ -19,6 +22,12 @@ const LONGEST: usize = 20_000;
 
 /// How deep a function's syntax tree may be: the passes over it take time by its square.
 const DEEPEST: usize = 1_000;
+
+/// How deep loops may be nested. C asks compilers for as many blocks in one another, and whoever wrote a kernel has a few.
+const MOST_LOOPS: usize = 127;
+
+/// How long a function's C may take, after libclang is done with the file.
+const TIME_FOR_A_FUNCTION: Duration = Duration::from_secs(20);
 
 /// Only what is used of it takes memory.
 const STACK: usize = 512 << 20;
@@ -128,26 +137,57 @@ pub(super) fn is_too_deep(function: Cursor<'_>) -> bool {
     false
 }
 
-/// Runs it on a thread with a large stack. If that takes longer than the limit, the thread is left to itself.
+/// Works on a function. An error if that takes too long: who looks through the tree asks for the time.
+pub(super) fn in_time<T>(
+    function: Cursor<'_>,
+    work: impl FnOnce() -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    limit::within(TIME_FOR_A_FUNCTION, work).unwrap_or_else(|_| {
+        let (name, limit) = (function.spelling(), TIME_FOR_A_FUNCTION.as_secs());
+        let message = format!("'{name}' takes more than {limit} s to be read");
+        Err(problem(codes::TOO_LARGE, message, function))
+    })
+}
+
+/// An error for loops that are nested so deep.
+pub(super) fn check_nesting(depth: usize, at: Cursor<'_>) -> Result<(), Problem> {
+    if depth <= MOST_LOOPS {
+        return Ok(());
+    }
+    let message = format!("more than {MOST_LOOPS} loops are nested in one another here");
+    Err(problem(codes::TOO_LARGE, message, at))
+}
+
+/// Runs it on a thread with a large stack. If that takes longer than the limit, the thread is left to itself. The work notes when
+/// libclang has expanded all that there is.
 pub(super) fn within<T: Send + 'static>(
     limit: Duration,
     file: &Path,
-    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    work: impl FnOnce(&AtomicBool) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let (send, receive) = mpsc::channel();
+    let expanded = Arc::new(AtomicBool::new(false));
+    let done = expanded.clone();
     let thread = std::thread::Builder::new()
         .name("parse".into())
         .stack_size(STACK)
         .spawn(move || {
             // Nobody listens any more when it was too slow.
-            send.send(work()).ok();
+            send.send(work(&done)).ok();
         })
         .map_err(|e| refused(file, 1, &e.to_string(), "use fewer threads (--jobs)"))?;
     match receive.recv_timeout(limit) {
         Ok(done) => done,
         Err(mpsc::RecvTimeoutError::Timeout) => {
             let why = format!("it takes more than {} s", limit.as_secs_f64());
-            let help = "macros and headers that expand into more and more are the usual cause";
+            let help = match expanded.load(Ordering::Relaxed) {
+                false => {
+                    "macros, headers and templates that expand into more and more are the usual cause"
+                }
+                true => {
+                    "libclang has read it; its functions are too many or too large: split it up"
+                }
+            };
             Err(refused(file, 1, &why, help))
         }
         Err(mpsc::RecvTimeoutError::Disconnected) => match thread.join() {
@@ -175,6 +215,20 @@ fn refused(file: &Path, line: u32, why: &str, help: &str) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// It said that of everything, and of structs it was not so.
+    #[test]
+    fn macros_are_blamed_only_while_they_are_expanded() {
+        for expanded in [false, true] {
+            let said = within(Duration::from_millis(100), Path::new("k.c"), move |done| {
+                done.store(expanded, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_secs(2));
+                Ok(())
+            });
+            let help = said.unwrap_err().help.unwrap();
+            assert_eq!(help.contains("macros"), !expanded, "{help}");
+        }
+    }
 
     #[test]
     fn nesting_is_seen_and_length_is_not() {

@@ -8,11 +8,13 @@
 
 mod api;
 mod cursor;
+mod once;
 mod ty;
 
 pub(super) use api::{load, version};
 pub(super) use cursor::{Constant, Cursor};
-pub(super) use ty::Type;
+pub(super) use once::Once;
+pub(super) use ty::{MOST_MEMBERS, Type};
 
 use api::{api, string};
 use clang_sys::*;
@@ -20,6 +22,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulong};
 use std::path::{Path, PathBuf};
+use tensorize_ir::scalar::ScalarType;
 
 /// The functions we call, looked up by name. `optional` ones may be absent in an older library.
 /// A parsed file.
@@ -30,6 +33,20 @@ pub(super) struct Unit {
     file: PathBuf,
     /// The structs of the file and of what it includes, if that may be headers of ours.
     structs: HashMap<String, CXCursor>,
+    /// What was asked of its structs already.
+    pub asked: Asked,
+}
+
+/// What is asked of structs again and again. One holds others, which hold others: without notes that takes twice as long for each
+/// level.
+#[derive(Default)]
+pub(super) struct Asked {
+    /// How many members there are, those of the structs in it counted, too.
+    members: Once<u64>,
+    /// The numbers that it consists of.
+    pub numbers: Once<Option<(ScalarType, u64)>>,
+    /// Whether there is nothing in it but numbers and pointers.
+    pub is_known: Once<bool>,
 }
 
 impl Drop for Unit {
@@ -129,6 +146,7 @@ impl Unit {
                 tu,
                 file: PathBuf::new(),
                 structs: HashMap::new(),
+                asked: Asked::default(),
             };
             unit.file = unit.root().spelling().into();
             if !names.is_empty() {

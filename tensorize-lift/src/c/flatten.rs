@@ -164,7 +164,7 @@ pub(super) fn struct_declaration(t: Type<'_>) -> Option<Cursor<'_>> {
     if t.kind() == CXType_Complex {
         return super::complex::stand_in(t);
     }
-    if t.kind() != CXType_Record || t.is_volatile() {
+    if t.kind() != CXType_Record || t.is_volatile() || t.has_too_many_members() {
         return None;
     }
     let declaration = t.declaration();

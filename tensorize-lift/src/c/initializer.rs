@@ -80,7 +80,7 @@ fn count(t: Type<'_>) -> Option<usize> {
             let len = usize::try_from(t.array_size()?).ok()?;
             count(t.array_element())?.checked_mul(len)
         }
-        CXType_Record => {
+        CXType_Record if !t.has_too_many_members() => {
             let counts = t.fields().into_iter().map(|f| count(f.ty()));
             counts.sum()
         }

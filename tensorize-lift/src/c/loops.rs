@@ -5,7 +5,7 @@ use super::expr::{negation, select};
 use super::ffi::{Constant, Cursor};
 use super::jump::{Leaves, leaves};
 use super::lower::{ExitKind, Lower, Result, operands, problem};
-use super::{codes, counted_down, effects, shrinking};
+use super::{bounds, codes, counted_down, effects, shrinking};
 use clang_sys::*;
 use tensorize_ir::loopir::{Expr, Loop, LoopMode, Stmt};
 use tensorize_ir::scalar::{Scalar, ScalarType};
@@ -51,6 +51,9 @@ impl<'u> Lower<'u, '_> {
         test_first: bool,
     ) -> Result<bool> {
         let exits = self.exits.len();
+        let around = self.exits.iter();
+        let around = around.filter(|e| e.kind == ExitKind::Continue).count();
+        bounds::check_nesting(around + 1, c)?;
         let mut body = vec![body];
         let forever = cond.is_none_or(always_true);
         let mut test = cond.filter(|_| !forever).map(|c| (c, true));

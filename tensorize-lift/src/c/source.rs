@@ -8,7 +8,7 @@ use super::{CParam, Parsed, Problem, Signature, bounds, codes, cpp, flags, openm
 use clang_sys::*;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use tensorize_ir::loopir::{Function, Overflow, Param};
+use tensorize_ir::loopir::{self, Function, Overflow, Param};
 use tensorize_ir::signature;
 
 /// A parsed file.
@@ -192,7 +192,7 @@ impl<'u> Source<'u> {
     }
 
     fn lower(&self, f: Cursor<'u>, expression: Option<String>, name: String, line: u32) -> Parsed {
-        let lowered = match self.complaint(f) {
+        let lowered = bounds::in_time(f, || match self.complaint(f) {
             Some(p) => Err(p.clone()),
             None if self.traps => {
                 let message = "signed overflow ends the program here (-ftrapv), which generated code would not do";
@@ -202,8 +202,12 @@ impl<'u> Source<'u> {
                 let message = format!("'{name}' is nested too deeply");
                 Err(problem(codes::TOO_LARGE, message, f))
             }
-            None => super::lower::Lower::function(self, f, &name),
-        };
+            None => super::lower::Lower::function(self, f, &name).and_then(|lowered| {
+                // With those of the functions that it calls.
+                bounds::check_nesting(loopir::nesting(&lowered.0.body), f)?;
+                Ok(lowered)
+            }),
+        });
         let (signature, lowered) = match lowered {
             Ok((function, Some(parts))) => {
                 let source = match self.cpp {

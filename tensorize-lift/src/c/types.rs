@@ -2,7 +2,7 @@
 
 use super::codes;
 use super::cpp::class::Class;
-use super::ffi::{Cursor, Type};
+use super::ffi::{Cursor, MOST_MEMBERS, Type};
 use super::lower::peeled;
 use super::operator::{self, Unary};
 use clang_sys::*;
@@ -51,6 +51,13 @@ pub(super) fn read(t: Type<'_>) -> Ty {
         CXType_Enum => read(c.enum_integer()),
         CXType_LValueReference | CXType_RValueReference => {
             Ty::Reference(Box::new(read(c.pointee())))
+        }
+        CXType_Record if c.has_too_many_members() => {
+            let what = format!(
+                "a struct of more than {MOST_MEMBERS} members, those of structs in it counted ('{}'),",
+                t.spelling()
+            );
+            Ty::Other(codes::RECORD, what)
         }
         CXType_Record => {
             if let Some(t) = super::simd::registers(c) {

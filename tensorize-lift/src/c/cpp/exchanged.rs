@@ -249,6 +249,7 @@ fn holds_pointers(t: Type<'_>) -> bool {
         Ty::Pointer(_) => true,
         _ if t.kind() == CXType_ConstantArray => holds_pointers(t.array_element()),
         _ if t.kind() == CXType_LValueReference => false,
+        _ if t.has_too_many_members() => true,
         _ if t.kind() == CXType_Record => t.fields().into_iter().any(|f| holds_pointers(f.ty())),
         _ => true,
     }

@@ -5,6 +5,7 @@ use super::{Place, Type, Unit, locate, place};
 use clang_sys::*;
 use std::ffi::c_uint;
 use std::hash::{Hash, Hasher};
+use tensorize_ir::limit;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// A node of the syntax tree.
@@ -66,6 +67,7 @@ impl<'u> Cursor<'u> {
             unsafe { (*data.cast::<Vec<CXCursor>>()).push(c) };
             CXChildVisit_Continue
         }
+        limit::tick();
         let mut raw: Vec<CXCursor> = Vec::new();
         unsafe { (api().clang_visitChildren)(self.raw, collect, (&raw mut raw).cast()) };
         let children = raw.into_iter().map(|c| self.unit.cursor(c));

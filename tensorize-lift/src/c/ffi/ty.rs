@@ -1,9 +1,13 @@
 //! Types, as the compiler sees them.
 
 use super::api::{api, string};
-use super::{Cursor, Unit};
+use super::{Asked, Cursor, Unit};
 use clang_sys::*;
 use std::ffi::c_uint;
+use tensorize_ir::limit;
+
+/// Structs hold structs, and each level may have twice as many members as the one below.
+pub(in crate::c) const MOST_MEMBERS: u64 = 4096;
 
 /// A C type.
 #[derive(Clone, Copy)]
@@ -128,9 +132,38 @@ impl<'u> Type<'u> {
             unsafe { (*data.cast::<Vec<CXCursor>>()).push(c) };
             CXVisit_Continue
         }
+        limit::tick();
         let mut raw: Vec<CXCursor> = Vec::new();
         unsafe { (api().clang_Type_visitFields)(self.raw, collect, (&raw mut raw).cast()) };
         raw.into_iter().map(|c| self.unit.cursor(c)).collect()
+    }
+
+    /// Whether a struct has more members than anybody looks at, those of the structs in it counted, too.
+    pub fn has_too_many_members(&self) -> bool {
+        self.members_inside() > MOST_MEMBERS
+    }
+
+    fn members_inside(&self) -> u64 {
+        let t = self.canonical();
+        match t.kind() {
+            CXType_ConstantArray => t.array_element().members_inside(),
+            CXType_Record => {
+                let declaration = t.declaration();
+                self.unit.asked.members.of(declaration, || {
+                    let mut inside = declaration.children();
+                    inside.retain(|c| c.kind() == CXCursor_CXXBaseSpecifier);
+                    inside.extend(t.fields());
+                    let counts = inside.iter().map(|c| 1 + c.ty().members_inside());
+                    counts.fold(0, u64::saturating_add)
+                })
+            }
+            _ => 0,
+        }
+    }
+
+    /// What the file knows of its structs already.
+    pub fn asked(&self) -> &'u Asked {
+        &self.unit.asked
     }
 
     /// The arguments of a template's instance; `None` for those that are not types.

@@ -50,6 +50,7 @@ pub(super) fn is_copied_plainly(t: Type<'_>) -> bool {
     let t = t.canonical();
     match t.kind() {
         CXType_ConstantArray => return is_copied_plainly(t.array_element()),
+        CXType_Record if t.has_too_many_members() => return false,
         CXType_Record => {}
         _ => return true,
     }
@@ -144,14 +145,20 @@ pub(in crate::c) fn uniform(t: Type<'_>) -> Option<(ScalarType, u64)> {
     if t.is_volatile() {
         return None;
     }
-    let declaration = match t.kind() {
-        CXType_Complex => complex::stand_in(t)?,
-        CXType_Record => {
+    match t.kind() {
+        CXType_Complex => numbers_of(t, complex::stand_in(t)?),
+        CXType_Record if !t.has_too_many_members() => {
             let declaration = t.declaration();
-            declaration.definition().unwrap_or(declaration)
+            let declaration = declaration.definition().unwrap_or(declaration);
+            let numbers = &t.asked().numbers;
+            numbers.of(declaration, || numbers_of(t, declaration))
         }
-        _ => return None,
-    };
+        _ => None,
+    }
+}
+
+/// [`uniform`], of a type with such members.
+fn numbers_of(t: Type<'_>, declaration: Cursor<'_>) -> Option<(ScalarType, u64)> {
     let mut of = None;
     let mut count = 0u64;
     for field in fields(declaration)? {

@@ -46,9 +46,12 @@ struct Numbers {
 pub(in crate::c) fn mixed(t: Type<'_>) -> Option<Ty> {
     let (ty, bytes) = (bare(t), t.size()?);
     let declaration = struct_declaration(t)?;
-    let members = fields(declaration)?;
-    let known = !is_private(declaration) && !members.is_empty();
-    let known = known && members.iter().all(|f| is_known(f.ty()));
+    let known = || {
+        let members = fields(declaration).unwrap_or_default();
+        let known = !is_private(declaration) && !members.is_empty();
+        known && members.iter().all(|f| is_known(f.ty()))
+    };
+    let known = t.asked().is_known.of(declaration, known);
     known.then_some(Ty::Mixed(ty, bytes))
 }
 
