@@ -146,7 +146,7 @@ pub struct Parsed {
     pub lowered: Result<loopir::Function, Problem>,
 }
 
-/// How long a file may take to be read.
+/// How long a file may take to be read; libclang has half of that.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Parses one C file. `args` are the compiler's (`-I`, `-D`, `-std`, `-target`, …). An `Err` is a missing

@@ -97,7 +97,7 @@ fn what_expands_without_an_end_is_given_up() {
         macros += &format!("#define A{n} A{0} A{0}\n", n - 1);
     }
     let file = folder.put("k.c", format!("{macros}int f(int a) {{ return a A59; }}\n"));
-    let said = parse_within(Duration::from_secs(1), &file, &[]).unwrap_err();
+    let said = parse_within(Duration::from_secs(2), &file, &[]).unwrap_err();
     is_told(&said, "macros", 1);
     assert!(said.message.contains("more than 1 s"), "{}", said.message);
     let help = said.help.unwrap();

@@ -158,8 +158,8 @@ pub(super) fn check_nesting(depth: usize, at: Cursor<'_>) -> Result<(), Problem>
     Err(problem(codes::TOO_LARGE, message, at))
 }
 
-/// Runs it on a thread with a large stack. If that takes longer than the limit, the thread is left to itself. The work notes when
-/// libclang has expanded all that there is.
+/// Runs it on a thread with a large stack. If that takes longer than the limit, or half of that until the work notes that
+/// libclang has expanded all that there is, the thread is left to itself.
 pub(super) fn within<T: Send + 'static>(
     limit: Duration,
     file: &Path,
@@ -176,18 +176,25 @@ pub(super) fn within<T: Send + 'static>(
             send.send(work(&done)).ok();
         })
         .map_err(|e| refused(file, 1, &e.to_string(), "use fewer threads (--jobs)"))?;
-    match receive.recv_timeout(limit) {
+    let mut received = receive.recv_timeout(limit / 2);
+    let expanded = expanded.load(Ordering::Relaxed);
+    if matches!(received, Err(mpsc::RecvTimeoutError::Timeout)) && expanded {
+        received = receive.recv_timeout(limit - limit / 2);
+    }
+    match received {
         Ok(done) => done,
         Err(mpsc::RecvTimeoutError::Timeout) => {
-            let why = format!("it takes more than {} s", limit.as_secs_f64());
-            let help = match expanded.load(Ordering::Relaxed) {
-                false => {
-                    "macros, headers and templates that expand into more and more are the usual cause"
-                }
-                true => {
-                    "libclang has read it; its functions are too many or too large: split it up"
-                }
+            let (taken, help) = match expanded {
+                false => (
+                    limit / 2,
+                    "macros, headers and templates that expand into more and more are the usual cause",
+                ),
+                true => (
+                    limit,
+                    "libclang has read it; its functions are too many or too large: split it up",
+                ),
             };
+            let why = format!("it takes more than {} s", taken.as_secs_f64());
             Err(refused(file, 1, &why, help))
         }
         Err(mpsc::RecvTimeoutError::Disconnected) => match thread.join() {
