@@ -247,7 +247,8 @@ pub const CODES: &[Code] = &[
         "wrong configuration",
         "`[package.metadata.tensorize]` in Cargo.toml knows: kernels = [\"FILE.c::FUNCTION\"], tier = \"real\" or \
          \"exact\", targets, least_share (from 0 to 1: how much of a kernel a target has to compute for the rest to be left \
-         to the machine; 0.5 by default), files, include, define, flags.",
+         to the machine; 0.5 by default), files, include, define, flags. A `[workspace.metadata.tensorize]` is refused: a package \
+         that is built from a registry has no workspace, and would have other settings there. Each package has its own.",
     ),
     row(
         "TZ0702",

@@ -73,6 +73,7 @@ pub fn packages_as_noted(project: &Project) -> Result<Vec<Package>, Box<Diagnost
 
 fn found(project: &Project, may_run: bool) -> Result<Vec<Package>, Box<Diagnostic>> {
     let metadata = cargo_metadata(project)?;
+    settings_of_packages(&metadata)?;
     let mut found = Vec::new();
     for p in chosen(&metadata, project)? {
         let Some(dir) = p.manifest_path.parent().map(|d| d.as_std_path().to_owned()) else {
@@ -171,6 +172,21 @@ fn cargo_metadata(project: &Project) -> Result<Metadata, Box<Diagnostic>> {
                     are for `cargo tensorize lift FILE.c`";
         Box::new(Diagnostic::error("TZ0702", format!("cargo metadata: {why}")).help(help))
     })
+}
+
+/// An error for settings of a whole workspace, which would hold here and not where one of its packages is built from a registry.
+fn settings_of_packages(metadata: &Metadata) -> Result<(), Box<Diagnostic>> {
+    if metadata.workspace_metadata.get("tensorize").is_none() {
+        return Ok(());
+    }
+    let manifest = from_current_dir(metadata.workspace_root.join("Cargo.toml").as_std_path());
+    let message = format!(
+        "{} has `[workspace.metadata.tensorize]`, which no package has where it is built from a registry",
+        manifest.display()
+    );
+    let help =
+        "write its keys under `[package.metadata.tensorize]` of each package that shall have them";
+    Err(Box::new(Diagnostic::error("TZ0701", message).help(help)))
 }
 
 fn cargo_flags(project: &Project) -> Vec<String> {

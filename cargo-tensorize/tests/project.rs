@@ -177,6 +177,31 @@ fn no_kernels_and_no_project_have_codes_of_their_own() {
 }
 
 /// With libclang out of reach nothing can be read, and nothing need be; what was edited does.
+/// Nobody read it, and nobody said so.
+#[test]
+fn settings_of_a_whole_workspace_are_refused() {
+    let p = project(KERNELS);
+    let table = "[workspace]\n[workspace.metadata.tensorize]\ntier = \"exact\"\n";
+    let manifest = common::MANIFEST.replace("[workspace]\n", table);
+    write(p.path(), "Cargo.toml", &manifest);
+    for args in [&[][..], &["check", "--locked"], &["scan"], &["report"]] {
+        let out = tensorize(p.path(), args);
+        assert_eq!(code(&out), 101, "{args:?} {}", stderr(&out));
+        let said = stderr(&out);
+        assert!(
+            said.contains("TZ0701") && said.contains("of each package"),
+            "{said}"
+        );
+    }
+    // What others have there is nothing to us.
+    write(
+        p.path(),
+        "Cargo.toml",
+        &manifest.replace("workspace.metadata.tensorize", "workspace.metadata.other"),
+    );
+    assert_eq!(code(&tensorize(p.path(), &["scan"])), 0);
+}
+
 #[test]
 fn files_whose_kernels_are_all_stored_are_not_read() {
     let p = project(KERNELS);
