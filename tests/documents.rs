@@ -323,7 +323,7 @@ const LISTINGS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "commands.md",
-        "$ cargo tensorize completions",
+        "$ echo 'source <(cargo tensorize completions bash)'",
         "cargo-tensorize/tests/terminal.rs",
         "completions_are_scripts_that_their_shell_takes",
     ),

@@ -266,6 +266,44 @@ fn completions_are_scripts_that_their_shell_takes() {
     };
     assert_eq!(complete(&["cargo-tensorize", "wat"]).trim(), "watch");
     assert!(complete(&["cargo-tensorize", "check", "--min"]).contains("--min-tier"));
+    // As people type it; and cargo's own completion is there as before, also if the script is read twice.
+    let of_cargo = |before: &str, words: &[&str]| -> String {
+        let list = words.join(" ");
+        let last = words.len() - 1;
+        let program = format!(
+            "{before}\nsource c.bash; source c.bash; COMP_WORDS=({list}); COMP_CWORD={last}\n\
+             [[ $(complete -p cargo) =~ -F\\ ([^ ]+) ]]; ${{BASH_REMATCH[1]}} cargo \"${{COMP_WORDS[{last}]}}\" \"${{COMP_WORDS[{}]}}\"\n\
+             echo \"${{COMPREPLY[@]}}\"",
+            last - 1
+        );
+        let out = Command::new("bash")
+            .args(["--norc", "-c", &program])
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        assert_eq!(stderr(&out), "", "{program}");
+        stdout(&out).trim().to_owned()
+    };
+    let cargo = "_cargo() { COMPREPLY=(of $1 $2 after $3); }; complete -F _cargo cargo";
+    let late = "_completion_loader() { _cargo() { COMPREPLY=(of $1 $2 after $3); }; complete -F _cargo cargo; }";
+    for before in ["", cargo, late] {
+        assert_eq!(of_cargo(before, &["cargo", "tensorize", "wat"]), "watch");
+        assert_eq!(
+            of_cargo(before, &["cargo", "+nightly", "-q", "tensorize", "wat"]),
+            "watch"
+        );
+        let options = of_cargo(before, &["cargo", "tensorize", "check", "--min"]);
+        assert!(options.contains("--min-tier"), "{options}");
+        let tiers = of_cargo(before, &["cargo", "tensorize", "check", "--min-tier", "ex"]);
+        assert_eq!(tiers, "exact");
+        let others = of_cargo(before, &["cargo", "build", "--rel"]);
+        let own = if before.is_empty() {
+            ""
+        } else {
+            "of cargo --rel after build"
+        };
+        assert_eq!(others, own);
+    }
     for shell in ["zsh", "fish", "elvish", "powershell"] {
         let out = tensorize(here, &["completions", shell]);
         assert!(stdout(&out).contains("doctor"), "{shell}");

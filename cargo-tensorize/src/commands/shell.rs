@@ -11,6 +11,9 @@ use std::path::Path;
 
 const NAME: &str = "cargo-tensorize";
 
+/// What has bash complete `cargo tensorize`, too. (zsh's completion of cargo asks `_cargo-tensorize` by itself.)
+const IN_CARGO: &str = include_str!("shell/cargo.bash");
+
 /// Prints the completions for a shell.
 pub fn completions(shell: Shell) -> Code {
     let mut script = Vec::new();
@@ -23,6 +26,7 @@ pub fn completions(shell: Shell) -> Code {
         script = text
             .replace("cargo__subcmd__tensorize", "cargo__tensorize")
             .into_bytes();
+        script.extend(IN_CARGO.as_bytes());
     }
     // A reader that has gone away is not our failure.
     let _ = std::io::stdout().lock().write_all(&script);
