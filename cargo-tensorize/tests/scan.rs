@@ -249,3 +249,20 @@ int kept(void) { static int n; return ++n; }
     let limit = "calls that touch fewer than 64 elements stay with the original";
     assert!(text.contains(limit), "{text}");
 }
+
+/// It was a folder without functions.
+#[test]
+fn a_folder_that_is_not_there_is_an_error() {
+    let dir = folder();
+    for args in [&["scan", "nosuchdir"][..], &["scan", "src", "nosuchdir/"]] {
+        let out = tensorize(dir.path(), args);
+        let said = stderr(&out);
+        assert_eq!(code(&out), 101, "{said}");
+        assert!(
+            said.contains("nosuchdir") && said.contains("no such file or folder"),
+            "{said}"
+        );
+        assert!(said.contains("help: name a folder"), "{said}");
+        assert_eq!(stdout(&out), "");
+    }
+}

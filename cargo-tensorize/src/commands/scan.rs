@@ -28,6 +28,16 @@ pub fn run(args: &Scan, common: &Common, out: &Output) -> Code {
         out.diagnostic(&d);
         return Code::Usage;
     }
+    if let Some(missing) = args.folders.iter().find(|f| !f.exists()) {
+        let message = format!(
+            "{} cannot be read: no such file or folder",
+            missing.display()
+        );
+        let help =
+            "name a folder with C or C++ sources; without one, those of the project are looked at";
+        out.diagnostic(&Diagnostic::error("TZ0202", message).help(help));
+        return Code::CouldNotRun;
+    }
     // Without a Cargo project every folder will do; how files are compiled is then not known from a build script.
     let (folders, compiled) = match places(args) {
         Ok(places) => places,
