@@ -31,6 +31,20 @@ fn page(dir: &Path) -> String {
     fs::read_to_string(dir.join("tensorize-report.html")).unwrap()
 }
 
+/// It ended with 104, and said nothing.
+#[test]
+fn what_is_out_of_date_is_named() {
+    let p = stored();
+    write(p.path(), "c/k.c", &KERNELS.replace("1.0f", "2.0f"));
+    let out = tensorize(p.path(), &["report"]);
+    assert_eq!(code(&out), 104, "{}", stderr(&out));
+    let said = stderr(&out);
+    for part in ["TZ0704", "out of date: add", "help: run `cargo tensorize`"] {
+        assert!(said.contains(part), "no `{part}`: {said}");
+    }
+    assert!(page(p.path()).contains("about another version of its file"));
+}
+
 #[test]
 fn a_page_has_all_that_is_known() {
     let p = stored();

@@ -65,7 +65,15 @@ pub fn run(args: &Report, out: &Output) -> Code {
         })
         .collect();
     drop(progress);
-    if sections.iter().any(|s| !s.known.current) {
+    let stale: Vec<&str> = sections
+        .iter()
+        .filter(|s| !s.known.current)
+        .map(|s| s.known.entry.record.name.as_str())
+        .collect();
+    if !stale.is_empty() {
+        let message = format!("stored results are out of date: {}", stale.join(", "));
+        let help = "run `cargo tensorize`, and then this again; the page shows what was stored, and says of which kernels it is old";
+        out.diagnostic(&Diagnostic::error("TZ0704", message).help(help));
         code = code.worse(Code::OutOfDate);
     }
     let page = page::page(&sections, args.source_url.as_deref());
