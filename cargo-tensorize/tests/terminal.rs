@@ -238,6 +238,13 @@ fn a_screen_that_is_watched_shows_how_things_are_and_not_how_they_were() {
     assert!(!mended.contains("TZ02"), "{mended}");
     // As tall as at first: nothing piles up.
     assert_eq!(mended.lines().count(), first.lines().count(), "{mended}");
+    // Of what is gone, nothing is known: neither a tier nor what it computes.
+    std::fs::remove_file(p.path().join("c/k.c")).unwrap();
+    let gone = screen.shows("0 proven").to_owned();
+    let row = gone.lines().find(|l| l.starts_with("f ")).expect(&gone);
+    let row: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(row, ["f", "error", "-", "-", "-"], "{gone}");
+    assert!(gone.contains("1 kernel, 0 proven"), "{gone}");
 }
 
 #[test]

@@ -281,8 +281,10 @@ impl State {
                 Ok(jobs) => chosen(&watched.package, &file.name, jobs),
                 Err(problem) => {
                     let d = Diagnostic::from(problem);
-                    for mut k in old {
-                        look.changed.insert(k.name.clone());
+                    for known in old {
+                        look.changed.insert(known.name.clone());
+                        // Nothing that was known of it holds.
+                        let mut k = KernelReport::new(known.name, known.file, known.line);
                         k.fail(Status::Error, d.clone());
                         k.diagnostics.clear();
                         file.kernels.push(k);
