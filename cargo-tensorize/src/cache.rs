@@ -9,6 +9,7 @@ use crate::pipeline::Settings;
 use crate::progress::Progress;
 use crate::remote::Remote;
 use crate::stored;
+use crate::words::counted;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
@@ -125,8 +126,8 @@ impl Shared {
             return;
         }
         let shown = Progress::waiting(format!(
-            "asking the remote cache for {} results",
-            keys.len()
+            "asking the remote cache for {}",
+            counted(keys.len(), "result")
         ));
         let answer = remote.get(&keys);
         drop(shown);
@@ -235,8 +236,8 @@ impl Shared {
 
 /// Gives them to others.
 fn shared(remote: &Remote, given: &BTreeMap<String, Entry>) -> Result<(), String> {
-    let count = given.len();
-    let _shown = Progress::waiting(format!("giving {count} results to the remote cache"));
+    let count = counted(given.len(), "result");
+    let _shown = Progress::waiting(format!("giving {count} to the remote cache"));
     remote.put(given)
 }
 

@@ -37,6 +37,7 @@ pub mod sources;
 pub mod stored;
 pub mod tools;
 pub mod usage;
+mod words;
 
 use clap::Parser;
 use std::ffi::OsString;

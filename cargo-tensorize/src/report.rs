@@ -303,7 +303,11 @@ impl Summary {
     /// One line for people.
     pub fn text(&self) -> String {
         let errors = self.kernels - self.proven - self.refuted - self.unproven - self.unsupported;
-        let mut text = format!("{} kernels: {} proven", self.kernels, self.proven);
+        let mut text = format!(
+            "{}: {} proven",
+            counted(self.kernels, "kernel"),
+            self.proven
+        );
         let rest = [
             (self.refuted, "refuted"),
             (self.unproven - self.out_of_date, "not proven"),

@@ -8,6 +8,7 @@ use crate::pipeline::Kernel;
 use crate::progress::Progress;
 use crate::report::Status;
 use crate::tools;
+use crate::words::counted;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -330,20 +331,20 @@ fn judge(kernel: &mut Kernel, found: Confirmation) {
     };
     if !found.contradicted.is_empty() {
         let message = format!(
-            "{} finds {} of {} obligations wrong: {}",
+            "{} finds {} of {} wrong: {}",
             found.solver,
             found.contradicted.len(),
-            found.obligations,
+            counted(found.obligations, "obligation"),
             list(&found.contradicted)
         );
         let d = Diagnostic::error("TZ0403", message).at(Some(kernel.span.clone()));
         kernel.withdraw(d.help("please report it, with the files; the original goes on to run"));
     } else if !found.not_confirmed.is_empty() {
         let message = format!(
-            "not confirmed: {} could not tell of {} of {} obligations: {}",
+            "not confirmed: {} could not tell of {} of {}: {}",
             found.solver,
             found.not_confirmed.len(),
-            found.obligations,
+            counted(found.obligations, "obligation"),
             list(&found.not_confirmed)
         );
         let d = Diagnostic::warning("TZ0404", message).at(Some(kernel.span.clone()));
@@ -365,8 +366,10 @@ impl Confirmation {
     /// One line for people.
     pub fn text(&self) -> String {
         let mut text = format!(
-            "{}: {} of {} obligations confirmed",
-            self.solver, self.confirmed, self.obligations
+            "{}: {} of {} confirmed",
+            self.solver,
+            self.confirmed,
+            counted(self.obligations, "obligation")
         );
         for (files, what) in [
             (&self.not_confirmed, "not confirmed"),

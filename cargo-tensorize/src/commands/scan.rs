@@ -11,6 +11,7 @@ use crate::pipeline::{self, Job, Settings};
 use crate::project;
 use crate::report::{KernelReport, Status, columns};
 use crate::sources::{self, Wanted, absolute};
+use crate::words::counted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -100,7 +101,8 @@ pub fn run(args: &Scan, common: &Common, out: &Output) -> Code {
         }
     }
     if jobs.is_empty() {
-        let message = format!("no functions were found in {files} C and C++ files");
+        let files = counted(files, "C or C++ file");
+        let message = format!("no functions were found in {files}");
         out.diagnostic(&Diagnostic::error("TZ0106", message));
         return if unread > 0 {
             Code::CouldNotRun
@@ -252,11 +254,12 @@ fn closing(reports: &[KernelReport], files: usize, unread: usize) -> String {
         .filter(|r| r.status == Status::Proven)
         .count();
     let mut text = format!(
-        "\n{} functions in {files} files: {lift} would lift",
-        reports.len()
+        "\n{} in {}: {lift} would lift",
+        counted(reports.len(), "function"),
+        counted(files, "file")
     );
     if unread > 0 {
-        let _ = write!(text, "; {unread} files could not be read");
+        let _ = write!(text, "; {} could not be read", counted(unread, "file"));
     }
     text += "\n";
     if lift > 0 {

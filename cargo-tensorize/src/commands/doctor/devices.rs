@@ -2,6 +2,7 @@
 
 use super::Check;
 use super::tools::{install, lines};
+use crate::words::counted;
 use std::path::Path;
 use tensorize_rt::{Api, Component};
 
@@ -14,7 +15,7 @@ pub(super) fn devices() -> Vec<Check> {
         .find_map(|l| l.strip_prefix("model name")?.split_once(": "))
         .map_or(std::env::consts::ARCH, |(_, name)| name);
     let cpu = Check::new("processor", "the target cpu");
-    let mut all = vec![cpu.found(format!("{cores} cores"), model)];
+    let mut all = vec![cpu.found(counted(cores, "core"), model)];
     let query = ["--query-gpu=name,driver_version", "--format=csv,noheader"];
     let nvidia = Check::new("NVIDIA GPU", "the target cuda, and frameworks that use one");
     all.push(match lines("nvidia-smi".as_ref(), &query) {

@@ -3,6 +3,7 @@
 use super::Check;
 use crate::scratch::Scratch;
 use crate::tools::{find_python, on_path, solver};
+use crate::words::counted;
 use indicatif::HumanBytes;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -50,8 +51,8 @@ pub(super) fn caches() -> Vec<Check> {
         (Ok(Some(cache)), Ok(limit)) => {
             let size = cache.size();
             let held = format!(
-                "{} results, {} of {}",
-                size.results,
+                "{}, {} of {}",
+                counted(size.results, "result"),
                 HumanBytes(size.bytes),
                 HumanBytes(limit)
             );

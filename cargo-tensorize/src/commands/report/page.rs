@@ -3,6 +3,7 @@
 use super::Section;
 use super::chart::{chart, kind};
 use crate::commands::known::{Proof, outcome};
+use crate::words::counted;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -175,7 +176,7 @@ fn obligations(proof: &Proof) -> Markup {
     let all = &proof.obligations;
     html! {
         details class="obligations" {
-            summary { (all.len()) " questions to the solver, " (ms(proof.took)) }
+            summary { (counted(all.len(), "question")) " to the solver, " (ms(proof.took)) }
             p { "Each is what would have to be so if the proof were wrong, in SMT-LIB. It holds if there is no such case." }
             ol { @for asked in all {
                 li {

@@ -2,6 +2,7 @@
 
 use super::state::{Look, State};
 use crate::report::{KernelReport, Status, table};
+use crate::words::counted;
 use annotate_snippets::Renderer;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -46,7 +47,7 @@ fn closing(kernels: &[&KernelReport], ms: f64) -> String {
         .filter(|k| k.status == Status::Proven)
         .count();
     format!(
-        "{} kernels, {proven} proven ({ms:.0} ms); watching\n",
-        kernels.len()
+        "{}, {proven} proven ({ms:.0} ms); watching\n",
+        counted(kernels.len(), "kernel")
     )
 }
