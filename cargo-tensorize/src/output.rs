@@ -8,7 +8,7 @@ use crate::cli::MessageFormat;
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::pipeline::Run;
-use crate::report::{KernelReport, Summary, table};
+use crate::report::{KernelReport, Summary, reasons, table, told};
 use crate::second::Confirmation;
 use crate::usage;
 use annotate_snippets::Renderer;
@@ -68,6 +68,10 @@ impl Output {
     fn show(&self, d: &Diagnostic) {
         let text = d.render(&Renderer::styled());
         let _ = writeln!(anstream::stderr().lock(), "{text}\n");
+        self.annotate(d);
+    }
+
+    fn annotate(&self, d: &Diagnostic) {
         if self.annotate {
             let _ = writeln!(std::io::stdout().lock(), "{}", github::annotation(d));
         }
@@ -120,11 +124,17 @@ impl Output {
     ) -> Code {
         for k in kernels {
             self.json(k);
-            if self.format != MessageFormat::Json {
-                k.diagnostics.iter().for_each(|d| self.show(d));
-            }
             let told = (k.clone(), k.exit(strict));
             self.told.borrow_mut().kernels.push(told);
+        }
+        if self.format != MessageFormat::Json {
+            for (d, is_new) in told(kernels) {
+                match is_new {
+                    true => self.show(&d),
+                    // Beside its own line, all the same.
+                    false => self.annotate(&d),
+                }
+            }
         }
         let wall_us = u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX);
         let summary = Summary::new(
@@ -135,8 +145,9 @@ impl Output {
         );
         if !kernels.is_empty() {
             self.text(&format!(
-                "{}\n{}\n",
+                "{}{}\n{}\n",
                 table(kernels, targets),
+                reasons(kernels, targets),
                 summary.text()
             ));
         }

@@ -1,9 +1,14 @@
 //! What became of each kernel, and how it is told: a table, or JSON objects.
 
+mod reasons;
+
+pub use reasons::{reasons, told};
+
 use crate::diagnostics::{Diagnostic, Severity};
 use crate::exit::Code;
 use crate::outlook::Outlook;
 use crate::second::Confirmation;
+use crate::words::counted;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::Write;
