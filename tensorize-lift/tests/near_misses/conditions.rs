@@ -12,6 +12,21 @@ fn the_meaning_of_one_is_not_proven_of_the_other() {
 }
 
 const CASES: &[Case] = &[
+    // At the first place, there is no neighbour.
+    (
+        "void f(const float *x, const float *y, int *o, int n) { for (int i = 0; i < n; i++) o[i] = 0; for (int i = 1; i < n; i++) { if (x[i] > y[i] && x[i - 1] <= y[i - 1]) o[i] = 1; else if (x[i] < y[i] && x[i - 1] >= y[i - 1]) o[i] = -1; } }",
+        &[
+            ("o[i] = 0", "o[i] = 1"),
+            ("i = 1; i < n", "i = 2; i < n"),
+            ("i < n; i++) {", "i < n - 1; i++) {"),
+            ("x[i - 1] <= y[i - 1]", "x[i - 1] < y[i - 1]"),
+            ("x[i - 1] <= y[i - 1]", "x[i - 1] <= y[i]"),
+            ("x[i] < y[i] && x", "x[i] <= y[i] && x"),
+            ("o[i] = -1", "o[i - 1] = -1"),
+            ("else if", "if"),
+            ("x[i] > y[i] && x[i - 1]", "x[i] > y[i] || x[i - 1]"),
+        ],
+    ),
     // What a byte is compared with has wrapped: it says nothing of the counter.
     (
         "void f(const uint8_t *a, int *d, int m) { for (int i = 0; i < m; i++) { uint8_t least = i + 300; if (a[i] >= least) d[i] = i < 3 ? 1 : 2; else d[i] = 3; } }",
