@@ -8,13 +8,14 @@ use crate::decode;
 use crate::equal::{is_order_open, same};
 use crate::exec::{Executor, State, Stuck};
 use crate::loosened::Loosened;
-use crate::places::{Place, in_each_case, is_zero_where};
+use crate::places::{Place, begins_at_a_size, in_each_case, is_zero_where};
 use crate::prove::Options;
-use tensorize_ir::element::ElemRef;
+use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Tier;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::limit;
 use tensorize_ir::loopir::Param;
+use tensorize_ir::op::CmpOp;
 use tensorize_ir::tensir::{self, Output, View, at, dim};
 
 /// Shows that the final state is what the summary says.
@@ -213,7 +214,22 @@ fn covers(ctx: &mut Context, view: &View, shape: &[Idx], leaf: &Leaf) -> bool {
         .enumerate()
         .map(|(i, n)| (dim(i), n.clone()))
         .collect();
-    decode::is_among(ctx, &dims, &view.index, location).is_some_and(|inside| ctx.holds(&inside))
+    let Some(inside) = decode::is_among(ctx, &dims, &view.index, location) else {
+        return false;
+    };
+    if ctx.holds(&inside) {
+        return true;
+    }
+    let inside = canon::elem(&inside);
+    let open: Vec<&ElemRef> = (inside.conjuncts().into_iter())
+        .filter(|c| !ctx.holds(c))
+        .collect();
+    match open.as_slice() {
+        [one] => {
+            matches!(&***one, Elem::IndexCompare(CmpOp::Ge, a, b) if begins_at_a_size(ctx, &(a - b)))
+        }
+        _ => false,
+    }
 }
 
 fn stuck<T>(what: impl Into<String>) -> Result<T, Stuck> {

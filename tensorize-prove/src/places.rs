@@ -6,6 +6,7 @@ use crate::chain::{Contents, Effect, and, truth};
 use crate::context::Context;
 use crate::eval::as_idx;
 use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::ScalarType;
@@ -19,6 +20,19 @@ pub(crate) struct Place<'a> {
     pub index: Idx,
     pub value: ElemRef,
     pub contents: &'a Contents,
+}
+
+/// Whether a place that is not known to be one from 0 on is so many places from a size on: then that size is not negative,
+/// which becomes a guard. (`y.resize(n); for (…) y[i] = …` writes from the old length on, and then all.)
+pub fn begins_at_a_size(ctx: &mut Context, place: &Idx) -> bool {
+    let is_size = |m: &[Atom]| ctx.is_over_params(&Idx::from_terms([(m.to_vec(), 1)]));
+    let sizes = place.terms().filter(|(m, _)| !m.is_empty() && is_size(m));
+    let begin = Idx::from_terms(sizes.map(|(m, c)| (m.to_vec(), c)));
+    if begin.as_sym().is_none() || !ctx.is_non_negative(&(place - &begin)) {
+        return false;
+    }
+    ctx.guard(Guard::NonNegative(begin));
+    true
 }
 
 /// Whether a number is zero in each case in which a condition holds.

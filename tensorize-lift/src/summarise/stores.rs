@@ -14,7 +14,7 @@ use tensorize_prove::canon;
 use tensorize_prove::chain::{self, Contents, Effect, Leaf, Retold};
 use tensorize_prove::context::Context;
 use tensorize_prove::decode::{self, size_rank};
-use tensorize_prove::places::{decided, is_zero_where};
+use tensorize_prove::places::{begins_at_a_size, decided, is_zero_where};
 use tensorize_prove::ring;
 
 /// The final contents of an array as tensors: one for each group of places that is written. Later writes
@@ -410,8 +410,7 @@ fn inside(ctx: &mut Context, view: &View, shape: &[Idx], index: &Idx) -> bool {
     };
     let hits = at(&view.index, &position);
     canon::idx(&(&hits - index)).is_zero()
-        && position
-            .iter()
-            .zip(shape)
-            .all(|(p, n)| ctx.is_non_negative(p) && ctx.proves(CmpOp::Lt, p, n))
+        && position.iter().zip(shape).all(|(p, n)| {
+            ctx.proves(CmpOp::Lt, p, n) && (ctx.is_non_negative(p) || begins_at_a_size(ctx, p))
+        })
 }
