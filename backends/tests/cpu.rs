@@ -227,6 +227,40 @@ fn products_that_are_scaled_and_added() {
     }
 }
 
+/// What a product is made into has another type, or is not made everywhere: it has no place to stand in by itself.
+#[test]
+fn products_that_have_no_place() {
+    let cases = [
+        ("f64", "%r = convert %ab : tensor<m x n x f64>"),
+        (
+            "ui8",
+            "%zeros = broadcast_in_dim %zero, dimensions = [] : tensor<m x n x f32>\n\
+             %above = compare GT, %ab, %zeros\n%r = convert %above : tensor<m x n x ui8>",
+        ),
+        (
+            "f32",
+            "%some = view on[#0] : tensor<m x i1>\n%on = broadcast_in_dim %some, dimensions = [0] : tensor<m x n x i1>\n\
+             %zeros = broadcast_in_dim %zero, dimensions = [] : tensor<m x n x f32>\n%r = select %on, %ab, %zeros",
+        ),
+    ];
+    for (elem, text) in cases {
+        let on = match text.contains("on[") {
+            true => "on: const ptr<i1>, ",
+            false => "",
+        };
+        let f: Function = format!(
+            "func @f(a: const ptr<f32>, b: const ptr<f32>, {on}c: ptr<{elem}>, m: i32, n: i32, k: i32) {{\n\
+             %a = view a[#0*k + #1] : tensor<m x k x f32>\n%b = view b[#0*n + #1] : tensor<k x n x f32>\n\
+             %zero = constant 0.0:f32 : tensor<f32>\n%ab = dot_general %a, %b, %zero, contracting = [1 x 0]\n\
+             {text}\nstore c[#0*n + #1] = %r\n}}"
+        )
+        .parse()
+        .unwrap_or_else(|e| panic!("{text}: {e}"));
+        let c = check(&f, Tier::Real, &vectors(&f, true));
+        assert!(!c.contains("TZ_GEMM(f32"), "{c}");
+    }
+}
+
 /// Operands with rows or columns first, with steps, in a batch, and on top of what is there.
 #[test]
 fn products_of_any_layout() {

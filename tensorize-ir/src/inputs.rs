@@ -152,7 +152,7 @@ impl Spec {
         self.guards
             .iter()
             .filter(|g| !g.looks_at_data())
-            .all(|g| holds(g, scalars, &nothing))
+            .all(|g| holds(g, &|idx| eval(idx, scalars, &nothing)))
     }
 
     /// Whether those guards hold that speak of what is in memory; `read` answers with an array's element.
@@ -164,17 +164,15 @@ impl Spec {
         self.guards
             .iter()
             .filter(|g| g.looks_at_data())
-            .all(|g| holds(g, scalars, read))
+            .all(|g| holds(g, &|idx| eval(idx, scalars, read)))
     }
 
     /// The same of a whole input, which takes less time.
     pub fn admits_memory(&self, inputs: &Inputs) -> bool {
-        let holds = |g: &Guard| match g {
-            Guard::NonNegative(idx) => number(idx, inputs).is_some_and(|v| v >= 0),
-            Guard::Fits(idx, ty) => number(idx, inputs).is_some_and(|v| is_in(*ty, v)),
-            Guard::Disjoint(..) => true,
-        };
-        self.guards.iter().filter(|g| g.looks_at_data()).all(holds)
+        self.guards
+            .iter()
+            .filter(|g| g.looks_at_data())
+            .all(|g| holds(g, &|idx| number(idx, inputs)))
     }
 
     /// Whether the kernel's footprints are known.
@@ -426,20 +424,14 @@ impl Spec {
     }
 }
 
-fn holds(
-    g: &Guard,
-    scalars: &BTreeMap<Sym, Scalar>,
-    read: &dyn Fn(&Sym, i128) -> Option<Scalar>,
-) -> bool {
+fn holds(g: &Guard, value: &dyn Fn(&Idx) -> Option<i128>) -> bool {
     match g {
-        Guard::NonNegative(idx) => eval(idx, scalars, read).is_some_and(|v| v >= 0),
-        Guard::Fits(idx, ty) => eval(idx, scalars, read).is_some_and(|v| is_in(*ty, v)),
+        Guard::NonNegative(idx) => value(idx).is_some_and(|v| v >= 0),
+        Guard::Fits(idx, ty) => {
+            value(idx).is_some_and(|v| (ty.min_value()..=ty.max_value()).contains(&v))
+        }
         Guard::Disjoint(..) => true,
     }
-}
-
-fn is_in(ty: ScalarType, value: i128) -> bool {
-    (ty.min_value()..=ty.max_value()).contains(&value)
 }
 
 /// A number that sizes and memory say, if it does not take too long.
@@ -463,8 +455,8 @@ fn for_each_array<'a>(e: &'a ElemRef, f: &mut dyn FnMut(&'a Sym)) {
 /// How many steps of folds in an extent or a guard are taken. What the data says may be any number, such as the end of a row,
 /// and arrays that take more steps are too large.
 const MAX_STEPS: i128 = 1 << 22;
-/// The same in terms of the expressions in them.
-const MAX_NODES: u64 = 1 << 22;
+/// Of a whole input, each part of an expression counts.
+const MAX_NODES: u64 = 1 << 24;
 
 /// Arguments, and a way to look into memory.
 struct Arguments<'a> {

@@ -1,6 +1,7 @@
 //! Which nests are products of matrices, so that a library can compute them:
 //! `c[i, j] = alpha · Σᵣ a[i, r] · b[r, j] + beta · c[i, j]` in floats, each operand with strides of its own. `alpha` and
-//! `beta` are numbers or parameters, and need not be there.
+//! `beta` are numbers or parameters, and need not be there. Where something else is made of the products' sums (a bias, an
+//! activation), the bare sums stand in the result first, and the rest is done in place.
 //!
 //! The loops stay: they are what is proven, and what runs where the library is not linked. Since the library adds in
 //! an order of its own, this is for tier `real`.
@@ -158,10 +159,10 @@ pub(super) fn staged(nest: &Nest, allowed: Tier) -> Option<[Nest; 2]> {
         return None;
     }
     let mut sums = Vec::new();
-    value.map(&mut |e| {
-        let is_sum = matches!(&**e, Elem::Fold(_));
-        is_sum.then(|| sums.push((canonical(e), e.clone())));
-        is_sum.then(|| e.clone())
+    let mut in_any_case = false;
+    sums_of(value, true, &mut |e, always| {
+        sums.push((canonical(e), e.clone()));
+        in_any_case |= always;
     });
     let (form, sum) = sums.first()?;
     let Elem::Fold(fold) = &**sum else {
@@ -172,7 +173,11 @@ pub(super) fn staged(nest: &Nest, allowed: Tier) -> Option<[Nest; 2]> {
     if sums.iter().any(|(other, _)| other != form) || shallow(&fold.extent) || shallow(columns) {
         return None;
     }
+    // The product stands where the result will, and is computed for all of it.
     let elem = value.ty();
+    if !in_any_case || sum.ty() != elem || !matches!(elem, ScalarType::F32 | ScalarType::F64) {
+        return None;
+    }
     let old = Elem::read(target.array.clone(), elem, target.index.clone());
     let zero = number(elem, 0.0);
     let alone: ElemRef = Arc::new(Elem::Fold(Arc::new(Fold {
@@ -183,7 +188,7 @@ pub(super) fn staged(nest: &Nest, allowed: Tier) -> Option<[Nest; 2]> {
         true => old,
         false => Elem::binary(BinOp::Add, fold.init.clone(), old),
     };
-    let with = |total: &ElemRef| value.map(&mut |e| (canonical(e) == *form).then(|| total.clone()));
+    let on_top = value.map(&mut |e| (canonical(e) == *form).then(|| total.clone()));
     // Once the product stands there, what stood there is gone.
     let reads_old = |e: &ElemRef| {
         let mut found = false;
@@ -205,7 +210,23 @@ pub(super) fn staged(nest: &Nest, allowed: Tier) -> Option<[Nest; 2]> {
     };
     let first = storing(alone);
     product(&first, allowed)?;
-    Some([first, storing(with(&total))])
+    Some([first, storing(on_top)])
+}
+
+/// The sums in a value, each with whether it is computed in any case.
+fn sums_of(e: &ElemRef, always: bool, found: &mut dyn FnMut(&ElemRef, bool)) {
+    match &**e {
+        Elem::Fold(_) => found(e, always),
+        Elem::Select(c, t, f) => {
+            sums_of(c, always, found);
+            sums_of(t, false, found);
+            sums_of(f, false, found);
+        }
+        _ => e
+            .children()
+            .into_iter()
+            .for_each(|c| sums_of(c, always, found)),
+    }
 }
 
 /// Something times a number or a parameter, if there is one.
