@@ -12,6 +12,20 @@ fn the_meaning_of_one_is_not_proven_of_the_other() {
 }
 
 const CASES: &[Case] = &[
+    // From an old length on, and then all of it.
+    (
+        "void f(const float *x, float *y, int old, int n) { for (int k = old; k < n; k++) y[k] = 0; for (int i = 0; i < n; i++) y[i] = x[i] * 2; }",
+        &[
+            ("i < n", "i < n - 1"),
+            ("int i = 0", "int i = 1"),
+            ("k < n", "k < n + 1"),
+            ("int k = old", "int k = old - 1"),
+            ("y[k]", "y[k + 1]"),
+            ("y[k]", "y[2 * k]"),
+            ("y[i] =", "y[i] +="),
+            ("i < n", "i < old"),
+        ],
+    ),
     // At the first place, there is no neighbour.
     (
         "void f(const float *x, const float *y, int *o, int n) { for (int i = 0; i < n; i++) o[i] = 0; for (int i = 1; i < n; i++) { if (x[i] > y[i] && x[i - 1] <= y[i - 1]) o[i] = 1; else if (x[i] < y[i] && x[i - 1] >= y[i - 1]) o[i] = -1; } }",
