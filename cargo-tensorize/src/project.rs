@@ -191,11 +191,13 @@ fn settings_of_packages(metadata: &Metadata) -> Result<(), Box<Diagnostic>> {
 
 fn cargo_flags(project: &Project) -> Vec<String> {
     let flags = [(project.offline, "--offline"), (project.locked, "--locked")];
-    flags
+    let asked = flags
         .into_iter()
         .filter(|(on, _)| *on)
-        .map(|(_, flag)| flag.to_owned())
-        .collect()
+        .map(|(_, flag)| flag);
+    // What cargo says is read here, whatever CARGO_TERM_COLOR wants.
+    let plain = ["--color", "never"];
+    plain.into_iter().chain(asked).map(str::to_owned).collect()
 }
 
 /// As cargo chooses: `-p`, `--workspace`, else the package of the manifest, else the default members.

@@ -334,7 +334,12 @@ fn the_gate_says_what_kept_it_from_asking() {
     let mixer = dir.path().join("mixer");
     assert_eq!(code(&tensorize(&mixer, &["init", "--offline", "--yes"])), 0);
     let refused = |parts: &[&str]| {
-        let out = with_cargo(&mixer, &GATE);
+        let out = command(&mixer, &GATE)
+            .env("CARGO_TARGET_DIR", target())
+            // What cargo says is understood in colours, too.
+            .env("CARGO_TERM_COLOR", "always")
+            .output()
+            .unwrap();
         assert_eq!(code(&out), 101, "{}", stderr(&out));
         for part in [&["TZ0113"], parts].concat() {
             assert!(
