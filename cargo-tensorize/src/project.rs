@@ -145,10 +145,8 @@ fn not_asked(name: &str, why: CargoError, has_lock: bool) -> Diagnostic {
             "`cargo check` has to succeed, so that it is known which C files are compiled, and how"
         }
     };
-    let message = format!(
-        "the build script of `{name}` could not be asked: {}",
-        why.first
-    );
+    let first = why.first.strip_prefix("error: ").unwrap_or(&why.first);
+    let message = format!("the build script of `{name}` could not be asked: {first}");
     let d = Diagnostic::error("TZ0113", message).help(help);
     match why.rest.is_empty() || why.is_about_the_lock_file() {
         true => d,

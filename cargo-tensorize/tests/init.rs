@@ -368,7 +368,11 @@ fn the_gate_says_what_kept_it_from_asking() {
         "build.rs",
         "fn main() {\n    panic!(\"no license\");\n}\n",
     );
-    refused(&["build.rs:2:5:", "no license"]);
+    refused(&[
+        "could not be asked: failed to run",
+        "build.rs:2:5:",
+        "no license",
+    ]);
 }
 
 #[test]
