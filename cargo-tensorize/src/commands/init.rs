@@ -153,8 +153,8 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
         let _ = writeln!(
             notes,
             "\nCargo.toml takes tensorize-rt and tensorize-build from {}: that folder has to be there for all who build this crate, in CI, too. \
-             Else put it into your repository and write the path to it, or write `git` and `rev` in the place of `path`, or leave \
-             the version alone and have `[patch.crates-io]` say where they are (docs/ci.md).",
+             Else put it into your repository and write the path to it, or write `git` and `rev` in the place of `path`, or keep \
+             only the version and have `[patch.crates-io]` in the configuration of cargo say where they are.",
             folder.display()
         );
     }
