@@ -18,6 +18,7 @@ use crate::exit::Code;
 use crate::project::Package;
 use crate::source::Source;
 use crate::sources::{self, Wanted};
+use crate::words::listed;
 use build_script::{Made, Script};
 use builders::Builder;
 use chain::Chain;
@@ -40,7 +41,7 @@ pub fn run(args: &Init, out: &Output) -> Code {
     let [package] = &packages[..] else {
         let message = "there are several packages here; init is for one of them";
         let names: Vec<&str> = packages.iter().map(|p| p.name.as_str()).collect();
-        let help = format!("choose one with -p: {}", names.join(", "));
+        let help = format!("choose one with -p: {}", listed(&names));
         out.diagnostic(&Diagnostic::error("TZ0105", message).help(help));
         return Code::Usage;
     };

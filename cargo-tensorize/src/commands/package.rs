@@ -13,6 +13,7 @@ use crate::exit::Code;
 use crate::pipeline::{self, Job, Kernel, Settings};
 use crate::project::Package;
 use crate::report::{KernelReport, Status};
+use crate::words::listed;
 use crate::{generate, stored, tools};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -127,9 +128,10 @@ fn finish(all: Total, project: &Project, common: &Common, mode: Mode, out: &Outp
         code = code.worse(Code::OutOfDate);
     }
     if check && !all.out_of_date.is_empty() {
+        let names: Vec<&str> = all.out_of_date.iter().map(String::as_str).collect();
         let message = format!(
             "stored results are missing or out of date: {}",
-            all.out_of_date.join(", ")
+            listed(&names)
         );
         let help = "run `cargo tensorize`, and commit `.tensorize/`";
         let d = if refuse {

@@ -9,6 +9,7 @@ use crate::cli::{Project, Report};
 use crate::diagnostics::Diagnostic;
 use crate::exit::Code;
 use crate::progress::Progress;
+use crate::words::listed;
 use serde_json::json;
 use std::path::Path;
 use tensorize_build::store::Store;
@@ -71,7 +72,7 @@ pub fn run(args: &Report, out: &Output) -> Code {
         .map(|s| s.known.entry.record.name.as_str())
         .collect();
     if !stale.is_empty() {
-        let message = format!("stored results are out of date: {}", stale.join(", "));
+        let message = format!("stored results are out of date: {}", listed(&stale));
         let help = "run `cargo tensorize`, and then this again; the page shows what was stored, and says of which kernels it is old";
         out.diagnostic(&Diagnostic::error("TZ0704", message).help(help));
         code = code.worse(Code::OutOfDate);

@@ -3,6 +3,7 @@
 use super::section;
 use crate::commands::known::Guard;
 use crate::diagnostics::Diagnostic;
+use crate::words::counted;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -368,10 +369,7 @@ impl Sizes {
 }
 
 fn calls(n: u64) -> String {
-    match n {
-        1 => "1 call".into(),
-        n => format!("{n} calls"),
-    }
+    counted(usize::try_from(n).unwrap_or(usize::MAX), "call")
 }
 
 #[cfg(test)]
