@@ -176,7 +176,6 @@ fn no_kernels_and_no_project_have_codes_of_their_own() {
     assert_eq!(code(&tensorize(empty.path(), &[])), 101);
 }
 
-/// With libclang out of reach nothing can be read, and nothing need be; what was edited does.
 /// Nobody read it, and nobody said so.
 #[test]
 fn settings_of_a_whole_workspace_are_refused() {
@@ -202,6 +201,7 @@ fn settings_of_a_whole_workspace_are_refused() {
     assert_eq!(code(&tensorize(p.path(), &["scan"])), 0);
 }
 
+/// With libclang out of reach nothing can be read, and nothing need be; what was edited does.
 #[test]
 fn files_whose_kernels_are_all_stored_are_not_read() {
     let p = project(KERNELS);
