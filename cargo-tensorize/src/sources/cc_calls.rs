@@ -38,11 +38,14 @@ impl<'ast> Visit<'ast> for Calls<'_> {
         visit::visit_expr_method_call(self, call);
         let arguments: Vec<&Expr> = call.args.iter().collect();
         let method = call.method.to_string();
+        let include = |folder: String| format!("-I{}", self.package.join(folder).display());
         let flag = match (method.as_str(), &arguments[..]) {
-            ("include", [folder]) => string(folder).map(|folder| {
-                let folder = self.package.join(folder);
-                format!("-I{}", folder.display())
-            }),
+            ("includes", [folders]) => {
+                let folders = strings(folders).into_iter().map(include);
+                return self.flags.extend(folders);
+            }
+            ("flags", [flags]) => return self.flags.extend(strings(flags)),
+            ("include", [folder]) => string(folder).map(include),
             ("define", [name, value]) => string(name).and_then(|name| match value {
                 Expr::Path(none) if none.path.is_ident("None") => Some(format!("-D{name}")),
                 Expr::Call(some) => string(some.args.first()?).map(|v| format!("-D{name}={v}")),
@@ -56,13 +59,23 @@ impl<'ast> Visit<'ast> for Calls<'_> {
     }
 }
 
-fn string(e: &Expr) -> Option<String> {
+/// A string literal.
+pub fn string(e: &Expr) -> Option<String> {
     match e {
         Expr::Lit(lit) => match &lit.lit {
             Lit::Str(s) => Some(s.value()),
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// The string literals of an array.
+fn strings(e: &Expr) -> Vec<String> {
+    match e {
+        Expr::Reference(r) => strings(&r.expr),
+        Expr::Array(array) => array.elems.iter().filter_map(string).collect(),
+        _ => vec![],
     }
 }
 
@@ -77,14 +90,17 @@ mod tests {
             cc::Build::new().include("inc").define("N", "3").define("FAST", None).std("c99").flag("-Wall").compile("a");
             let mut b = cc::Build::new();
             b.include(folder()).define("M", Some("4"));
-            b.flag("-fwrapv");
+            b.flag("-fwrapv").flags(["-DA", "-DB=1"]).includes(&["inc", "inc"]);
         }"#;
         let flags_of = |script: &str| {
             std::fs::write(dir.path().join("build.rs"), script).unwrap();
             flags(dir.path())
         };
         let folder = format!("-I{}", dir.path().join("inc").display());
-        let expected = [&folder, "-DN=3", "-DFAST", "-std=c99", "-DM=4", "-fwrapv"];
+        let expected = [
+            &folder, "-DN=3", "-DFAST", "-std=c99", "-DM=4", "-fwrapv", "-DA", "-DB=1", &folder,
+            &folder,
+        ];
         assert_eq!(flags_of(script), expected);
         assert!(flags_of("fn main() { other().include(\"x\"); }").is_empty());
         assert!(flags_of("fn main( { cc::").is_empty());

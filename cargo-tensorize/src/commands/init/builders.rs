@@ -1,10 +1,11 @@
 //! The builders of C in a build script, `cc`'s and ours: what is called on each, and under which conditions.
 
+use crate::sources::cc_calls::string;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprMethodCall, FnArg, Lit, Pat, ReturnType, Stmt};
+use syn::{Expr, ExprMethodCall, FnArg, Pat, ReturnType, Stmt};
 
 /// One `cc::Build`, or one of ours.
 #[derive(Debug)]
@@ -243,17 +244,6 @@ fn is_on_the_result(call: &ExprMethodCall) -> bool {
 
 fn at(of: &impl Spanned) -> usize {
     of.span().byte_range().start
-}
-
-/// A string literal.
-fn string(e: &Expr) -> Option<String> {
-    match e {
-        Expr::Lit(lit) => match &lit.lit {
-            Lit::Str(s) => Some(s.value()),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// What stands between the parentheses of `#[cfg(…)]`, if a text begins with that.
