@@ -9,6 +9,7 @@ mod counterpart;
 mod edits;
 mod manifest;
 mod origin;
+mod parsed;
 mod shown;
 
 use super::{Output, packages};

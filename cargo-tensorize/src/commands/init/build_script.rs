@@ -2,6 +2,7 @@
 
 use super::builders::{self, Builder};
 use super::counterpart::Counterpart;
+use super::parsed::Parsed;
 use std::fmt::Write;
 use std::ops::Range;
 use syn::spanned::Spanned;
@@ -17,6 +18,8 @@ pub(super) struct Made {
 
 /// A build script that is there.
 pub(super) struct Script {
+    /// What stands before the text, see [`Parsed`].
+    prefix: String,
     text: String,
     builders: Vec<Builder>,
 }
@@ -24,8 +27,9 @@ pub(super) struct Script {
 impl Script {
     /// Reads it; an `Err` is one that is no Rust.
     pub(super) fn read(text: &str) -> Result<Script, String> {
-        let file = syn::parse_file(text).map_err(|e| e.to_string())?;
+        let Parsed { prefix, text, file } = Parsed::of(text)?;
         Ok(Script {
+            prefix: prefix.to_owned(),
             text: text.to_owned(),
             builders: builders::find(text, &file),
         })
@@ -68,12 +72,18 @@ impl Script {
         let mut text = self.text.clone();
         // From the end, so that places before stay where they are.
         for (range, builder) in chains.iter().rev() {
-            let before = &self.text[..range.start];
+            let before = self.text.get(..range.start)?;
+            text.get(range.clone())?;
             let line = before.rsplit('\n').next().unwrap_or_default();
             let indent = line.len() - line.trim_start().len();
             text.replace_range(range.clone(), &translated(builder, indent)?);
         }
-        (!chains.is_empty()).then(|| (text, made(chains.iter().map(|(_, b)| *b))))
+        (!chains.is_empty()).then(|| {
+            (
+                self.prefix.clone() + &text,
+                made(chains.iter().map(|(_, b)| *b)),
+            )
+        })
     }
 
     /// Why it can't be rewritten.
@@ -129,11 +139,12 @@ fn translated(builder: &Builder, indent: usize) -> Option<String> {
 
 /// Where the first item of a file begins; its end if there is none. `None` if it is no Rust.
 pub(super) fn before_first_item(text: &str) -> Option<usize> {
-    let file = syn::parse_file(text).ok()?;
-    Some(match file.items.first() {
-        Some(item) => item.span().byte_range().start,
+    let parsed = Parsed::of(text).ok()?;
+    let at = match parsed.file.items.first() {
+        Some(item) => parsed.prefix.len() + item.span().byte_range().start,
         None => text.len(),
-    })
+    };
+    text.is_char_boundary(at).then_some(at)
 }
 
 #[cfg(test)]
@@ -153,6 +164,30 @@ mod tests {
             always: true,
         };
         assert_eq!(script.rewritten().unwrap(), (expected.into(), vec![fast]));
+    }
+
+    #[test]
+    fn what_stands_before_the_text_stays() {
+        let calls = |builder: &str, end: &str| {
+            format!("fn main() {{ {builder}::Build::new().compile(\"é\"){end}; }}")
+        };
+        for prefix in [
+            "\u{feff}",
+            "#!/usr/bin/env rust\n",
+            "\u{feff}#!/bin/x é\r\n",
+        ] {
+            let script = Script::read(&format!("{prefix}{}", calls("cc", ""))).unwrap();
+            let (new, _) = script.rewritten().unwrap();
+            let plain = new.replace("\n    .", ".").replace(' ', "");
+            assert!(new.starts_with(prefix), "{new:?}");
+            assert!(
+                plain.ends_with(&calls("tensorize_build", ".unwrap()").replace(' ', "")),
+                "{new:?}"
+            );
+            let text = format!("{prefix}//! é\nfn f() {{}}");
+            let at = before_first_item(&text).unwrap();
+            assert_eq!(&text[at..], "fn f() {}");
+        }
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn makers(text: &str, file: &syn::File) -> Vec<String> {
     for item in &file.items {
         if let syn::Item::Fn(f) = item
             && let ReturnType::Type(_, returned) = &f.sig.output
-            && is_builder_type(&text[returned.span().byte_range()])
+            && is_builder_type(text.get(returned.span().byte_range()).unwrap_or_default())
         {
             makers.push(f.sig.ident.to_string());
         }
