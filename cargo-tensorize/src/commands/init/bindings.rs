@@ -60,8 +60,11 @@ pub(super) fn add(
     match before_first_item(&old) {
         Some(at) => {
             edits.push(Edit::new(&file, None, text));
-            let new = format!("{}{declaration}\n\n{}", &old[..at], &old[at..]);
-            edits.push(Edit::new(&path, Some(old), new));
+            edits.push(Edit::new(
+                &path,
+                Some(old.clone()),
+                declared(&old, at, declaration),
+            ));
         }
         None => {
             let _ = writeln!(
@@ -71,6 +74,18 @@ pub(super) fn add(
         }
     }
     Ok(())
+}
+
+/// With a line at this place.
+fn declared(old: &str, at: usize, line: &str) -> String {
+    let (before, after) = old.split_at(at);
+    // Where nothing follows, what is before may be a comment that has no end of its own.
+    let start = match after.is_empty() && !before.is_empty() && !before.ends_with('\n') {
+        true => "\n",
+        false => "",
+    };
+    let end = if after.is_empty() { "" } else { "\n" };
+    format!("{before}{start}{line}\n{end}{after}")
 }
 
 /// When the bindings are to be written, if that is not now.
@@ -138,4 +153,21 @@ fn set_in(text: &str) -> String {
             l => format!("    {l}\n"),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_declaration_has_a_line_of_its_own() {
+        let check = |old: &str, expected: &str| {
+            let at = before_first_item(old).unwrap();
+            assert_eq!(declared(old, at, "mod k;"), expected);
+        };
+        check("//! Only.", "//! Only.\nmod k;\n");
+        check("//! Only.\n", "//! Only.\nmod k;\n");
+        check("", "mod k;\n");
+        check("//! One.\nfn f() {}\n", "//! One.\nmod k;\n\nfn f() {}\n");
+    }
 }
