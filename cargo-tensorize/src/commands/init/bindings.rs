@@ -2,6 +2,7 @@
 
 use super::build_script::{Made, before_first_item};
 use super::edits::{self, Edit, Edits};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -121,9 +122,18 @@ fn module(libraries: &[Made]) -> String {
         );
         return text;
     }
+    let mut taken = BTreeSet::new();
     for library in libraries {
         let name = name(library);
-        let module = identifier(&name);
+        let plain = identifier(&name);
+        // Another library's name may be the same but for its signs.
+        let mut module = plain.clone();
+        for n in 2.. {
+            if taken.insert(module.clone()) {
+                break;
+            }
+            module = format!("{plain}_{n}");
+        }
         let _ = writeln!(
             text,
             "\n/// Those of `{name}`.\npub mod {module} {{\n    tensorize_rt::include_kernels!({name:?});\n}}"
@@ -169,5 +179,19 @@ mod tests {
         check("//! Only.\n", "//! Only.\nmod k;\n");
         check("", "mod k;\n");
         check("//! One.\nfn f() {}\n", "//! One.\nmod k;\n\nfn f() {}\n");
+    }
+
+    #[test]
+    fn each_library_has_a_module_of_its_own() {
+        let made = |name: &str| Made {
+            name: Some(name.into()),
+            always: true,
+        };
+        let text = module(&["a-b", "a_b_2", "a_b"].map(made));
+        let modules = text.lines().filter(|l| l.starts_with("pub mod "));
+        let expected = ["pub mod a_b {", "pub mod a_b_2 {", "pub mod a_b_3 {"];
+        assert_eq!(modules.collect::<Vec<_>>(), expected, "{text}");
+        let text = module(&["a-b", "a_b"].map(made));
+        assert!(text.contains("pub mod a_b_2 {"), "{text}");
     }
 }
