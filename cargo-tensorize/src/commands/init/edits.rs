@@ -17,12 +17,22 @@ pub(super) struct Edit {
 
 impl Edit {
     pub(super) fn new(path: &Path, old: Option<String>, new: String) -> Edit {
+        let new = match old.as_deref().is_some_and(has_carriage_returns) {
+            true => new.replace("\r\n", "\n").replace('\n', "\r\n"),
+            false => new,
+        };
         Edit {
             path: path.to_owned(),
             old,
             new,
         }
     }
+}
+
+/// Whether each of its lines ends as on Windows.
+fn has_carriage_returns(text: &str) -> bool {
+    let mut ends = text.split_inclusive('\n').filter(|l| l.ends_with('\n'));
+    text.contains('\n') && ends.all(|l| l.ends_with("\r\n"))
 }
 
 /// Changes of several files.
@@ -86,5 +96,18 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
         Ok(text) => Ok(Some(text)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(e) => Err(format!("{} cannot be read: {e}", path.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_as_they_did() {
+        let new = |old: &str| Edit::new(Path::new("x"), Some(old.into()), "a\r\nb\n".into()).new;
+        assert_eq!(new("a\r\nc\r\n"), "a\r\nb\r\n");
+        assert_eq!(new("a\r\nc\n"), "a\r\nb\n");
+        assert_eq!(new("a"), "a\r\nb\n");
     }
 }

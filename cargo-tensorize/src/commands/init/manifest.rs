@@ -25,6 +25,7 @@ impl Manifest {
             .map_err(|e| format!("{}: {e}", path.display()))?;
         let origin = Origin::of(dir);
         let mut only_here = None;
+        let mut is_new = false;
         for (table, name) in [
             ("dependencies", "tensorize-rt"),
             ("build-dependencies", "tensorize-build"),
@@ -37,12 +38,18 @@ impl Manifest {
                 .ok_or_else(|| format!("{}: `{table}` is no table", path.display()))?;
             if !dependencies.contains_key(name) {
                 dependencies.insert(name, Item::Value(dependency(name, &origin)));
+                is_new = true;
                 if let Origin::Here(folder) = &origin {
                     only_here = Some(folder.clone());
                 }
             }
         }
-        let new = manifest.to_string();
+        // Written anew, its lines may end otherwise.
+        let new = if is_new {
+            manifest.to_string()
+        } else {
+            old.clone()
+        };
         Ok(Manifest {
             path,
             old,
