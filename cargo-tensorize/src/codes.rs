@@ -90,7 +90,7 @@ pub const CODES: &[Code] = &[
     row(
         "TZ0111",
         "init can't prepare this crate",
-        "The manifest or the build script can't be read as what they are, or can't be written. The message says which.",
+        "The manifest or the build script can't be read as what they are, or can't be written, or the manifest wants no build script. The message says which.",
     ),
     row(
         "TZ0112",

@@ -526,6 +526,39 @@ fn what_is_shown_for_a_script_says_what_that_says() {
     }
 }
 
+/// It wrote a second script, which nobody ran.
+#[test]
+fn the_script_is_the_one_that_the_manifest_names() {
+    let p = project("int f(int a) { return a; }\n");
+    let manifest = |build: &str| {
+        let text =
+            common::MANIFEST.replace("[package]\n", &format!("[package]\nbuild = {build}\n"));
+        write(p.path(), "Cargo.toml", &text);
+    };
+    manifest("\"build/main.rs\"");
+    let script =
+        "#!/usr/bin/env rust\nfn main() { cc::Build::new().file(\"c/k.c\").compile(\"k\"); }\n";
+    write(p.path(), "build/main.rs", script);
+    let out = tensorize(p.path(), &["init", "--offline", "--yes"]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let script = fs::read_to_string(p.path().join("build/main.rs")).unwrap();
+    assert!(
+        script.starts_with("#!/usr/bin/env rust\nfn main() { tensorize_build::Build::new()"),
+        "{script}"
+    );
+    assert!(!p.path().join("build.rs").exists());
+
+    manifest("false");
+    let before = fs::read_to_string(p.path().join("Cargo.toml")).unwrap();
+    let out = tensorize(p.path(), &["init", "--offline", "--yes"]);
+    assert_eq!(code(&out), 101, "{}", stderr(&out));
+    assert!(stderr(&out).contains("`build = false`"), "{}", stderr(&out));
+    assert_eq!(
+        fs::read_to_string(p.path().join("Cargo.toml")).unwrap(),
+        before
+    );
+}
+
 #[test]
 fn how_much_is_optimised_is_no_reason_to_leave_a_script_alone() {
     let p = project("int f(int a) { return a; }\n");

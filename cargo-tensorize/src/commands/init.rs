@@ -93,7 +93,11 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
     };
     let mut edits = Edits::default();
     let mut notes = String::new();
-    let script_path = dir.join("build.rs");
+    let Some(script_name) = manifest::build_script(dir).map_err(failed)? else {
+        let why = "Cargo.toml has `build = false`, so that no build script is run, and C is compiled by one: take the line out";
+        return Err(failed(why.into()));
+    };
+    let script_path = dir.join(&script_name);
     let script = edits::read(&script_path).map_err(failed)?;
     let default = || {
         vec![Made {
@@ -114,7 +118,7 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
             edits.push(Edit::new(&script_path, None, text));
         }
         Some(old) => {
-            let script = Script::read(&old).map_err(|e| failed(format!("build.rs: {e}")))?;
+            let script = Script::read(&old).map_err(|e| failed(format!("{script_name}: {e}")))?;
             if script.uses_us() {
                 // It has what it needs.
                 libraries = Some(script.ours())
@@ -125,12 +129,19 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
                 edits.push(Edit::new(&script_path, Some(old), new));
                 let left: Vec<&Builder> = script.of_cc().filter(|b| b.chain.is_none()).collect();
                 if !left.is_empty() {
-                    notes += "\nbuild.rs compiles more with `cc`, which init does not rewrite. For kernels in that, too, write:\n\n";
+                    let _ = writeln!(
+                        notes,
+                        "\n{script_name} compiles more with `cc`, which init does not rewrite. For kernels in that, too, write:\n"
+                    );
                     notes += &shown::shown(left.into_iter(), script.set_up_elsewhere());
                 }
             } else {
                 script_is_ready = false;
-                let _ = writeln!(notes, "\nin build.rs, which {}, write:\n", script.why_not());
+                let _ = writeln!(
+                    notes,
+                    "\nin {script_name}, which {}, write:\n",
+                    script.why_not()
+                );
                 let known = build_script::made(script.of_cc());
                 if known.is_empty() {
                     let chain = of_sources(package)?;
@@ -150,7 +161,12 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
     }
     let manifest = Manifest::with_dependencies(dir).map_err(failed)?;
     edits.push(Edit::new(&manifest.path, Some(manifest.old), manifest.new));
-    bindings::add(dir, &libraries, script_is_ready, &mut edits, &mut notes).map_err(failed)?;
+    let makes = bindings::Makes {
+        script: &script_name,
+        libraries: &libraries,
+        is_ready: script_is_ready,
+    };
+    bindings::add(dir, &makes, &mut edits, &mut notes).map_err(failed)?;
     if let Some(folder) = manifest.only_here {
         let _ = writeln!(
             notes,

@@ -9,17 +9,25 @@ use std::path::Path;
 /// What stands in for a name that is not written down.
 const UNNAMED: &str = "NAME";
 
+/// A build script and what it makes.
+pub(super) struct Makes<'a> {
+    /// Its file.
+    pub(super) script: &'a str,
+    pub(super) libraries: &'a [Made],
+    /// Whether it makes them once the changes are written.
+    pub(super) is_ready: bool,
+}
+
 /// Adds the module with the bindings of these libraries, if the script makes them once it is written; else it is told what to add,
 /// since a crate that includes what nobody has made does not compile.
 pub(super) fn add(
     dir: &Path,
-    libraries: &[Made],
-    script_is_ready: bool,
+    makes: &Makes,
     edits: &mut Edits,
     notes: &mut String,
 ) -> Result<(), String> {
     let file = dir.join("src/kernels.rs");
-    let text = module(libraries);
+    let text = module(makes.libraries);
     let Some(root) = ["src/lib.rs", "src/main.rs"]
         .into_iter()
         .find(|f| dir.join(f).is_file())
@@ -50,7 +58,7 @@ pub(super) fn add(
         "src/lib.rs" => "pub mod kernels;",
         _ => "mod kernels;",
     };
-    if let Some(why) = not_yet(libraries, script_is_ready) {
+    if let Some(why) = not_yet(makes) {
         let _ = writeln!(
             notes,
             "\n{why} a file src/kernels.rs\n\n{}\nand in {root}\n\n    {declaration}",
@@ -90,22 +98,22 @@ fn declared(old: &str, at: usize, line: &str) -> String {
 }
 
 /// When the bindings are to be written, if that is not now.
-fn not_yet(libraries: &[Made], script_is_ready: bool) -> Option<String> {
-    if !script_is_ready {
-        return Some(
-            "once build.rs does so, and not before, `cargo tensorize init` adds the Rust side:"
-                .into(),
-        );
+fn not_yet(makes: &Makes) -> Option<String> {
+    let (script, libraries) = (makes.script, makes.libraries);
+    if !makes.is_ready {
+        return Some(format!(
+            "once {script} does so, and not before, `cargo tensorize init` adds the Rust side:"
+        ));
     }
     if libraries.iter().any(|l| l.name.is_none()) {
         return Some(format!(
-            "with what build.rs calls the library in the place of {UNNAMED}, write"
+            "with what {script} calls the library in the place of {UNNAMED}, write"
         ));
     }
     let conditional = libraries.iter().find(|l| !l.always)?;
     let name = conditional.name.as_deref().unwrap_or(UNNAMED);
     Some(format!(
-        "build.rs does not compile `{name}` each time it runs. Under the same condition as there, as \
+        "{script} does not compile `{name}` each time it runs. Under the same condition as there, as \
          `#[cfg(feature = \"…\")]`, write"
     ))
 }

@@ -59,6 +59,21 @@ impl Manifest {
     }
 }
 
+/// The build script of the crate in this folder, relative to that, whether it is there or not; `None` if there is to be none.
+pub(super) fn build_script(dir: &Path) -> Result<Option<String>, String> {
+    let path = dir.join("Cargo.toml");
+    let text = read(&path)?.unwrap_or_default();
+    let manifest: DocumentMut = text
+        .parse()
+        .map_err(|e| format!("{}: {e}", path.display()))?;
+    let key = manifest.get("package").and_then(|p| p.get("build"));
+    Ok(match key.map(|k| (k.as_bool(), k.as_str())) {
+        Some((Some(false), _)) => None,
+        Some((_, Some(path))) => Some(path.to_owned()),
+        _ => Some("build.rs".into()),
+    })
+}
+
 /// The crate of this program's own version. The version stands there in any case: without one, cargo makes no package.
 fn dependency(name: &str, origin: &Origin) -> Value {
     let version = env!("CARGO_PKG_VERSION");
