@@ -520,10 +520,15 @@ fn what_is_shown_for_a_script_says_what_that_says() {
     let text = stdout(&tensorize(p.path(), &["init", "--offline"]));
     for part in [
         ".file(\"c/k.c\")\n        .file(\"c/one.c\")\n",
-        "all sources are in it, take out those that are not compiled",
+        "All sources are in it, take out those that are not compiled",
     ] {
         assert!(text.contains(part), "no `{part}`:\n{text}");
     }
+    let script = "fn main() { cmake::build(\"c\"); }";
+    write(p.path(), "build.rs", script);
+    let text = stdout(&tensorize(p.path(), &["init", "--offline"]));
+    let part = "that has to be taken out, else they are compiled twice";
+    assert!(text.contains(part), "no `{part}`:\n{text}");
 }
 
 /// It wrote a second script, which nobody ran.

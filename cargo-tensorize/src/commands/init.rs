@@ -147,11 +147,10 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
                     let chain = of_sources(package)?;
                     notes += &chain.remarks(4);
                     let _ = writeln!(notes, "    {}\n        .unwrap();", chain.text(NAME, 4));
-                    if script.mentions_cc() {
-                        notes += "\nin the place of what compiles these files with `cc`: all sources are in it, take out those that are \
-                                  not compiled, and add the flags, folders and macros that the script has for them\n";
-                        notes += &shown::shown([].into_iter(), script.set_up_elsewhere());
-                    }
+                    notes += "\nin the place of what compiles these files now (`cc`, `cxx_build`, `cmake` or another): that has to be \
+                              taken out, else they are compiled twice. All sources are in it, take out those that are not compiled, \
+                              and add the flags, folders and macros that the script has for them\n";
+                    notes += &shown::shown([].into_iter(), script.set_up_elsewhere());
                 } else {
                     notes += &shown::shown(script.of_cc(), script.set_up_elsewhere());
                     libraries = known;
