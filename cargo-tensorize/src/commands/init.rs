@@ -6,6 +6,7 @@ mod build_script;
 mod builders;
 mod chain;
 mod counterpart;
+mod crates;
 mod edits;
 mod manifest;
 mod origin;
@@ -99,13 +100,10 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
     };
     let script_path = dir.join(&script_name);
     let script = edits::read(&script_path).map_err(failed)?;
-    let default = || {
-        vec![Made {
-            name: Some(NAME.into()),
-            always: true,
-        }]
-    };
-    let mut libraries = default();
+    let mut libraries = vec![Made {
+        name: Some(NAME.into()),
+        always: true,
+    }];
     let mut script_is_ready = true;
     match script {
         None => {
@@ -121,9 +119,14 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
             let script = Script::read(&old).map_err(|e| failed(format!("{script_name}: {e}")))?;
             if script.uses_us() {
                 // It has what it needs.
-                libraries = Some(script.ours())
-                    .filter(|o| !o.is_empty())
-                    .unwrap_or_else(default);
+                libraries = script.ours();
+                if libraries.is_empty() {
+                    // What it calls is nowhere written down.
+                    libraries.push(Made {
+                        name: None,
+                        always: true,
+                    });
+                }
             } else if let Some((new, made)) = script.rewritten() {
                 libraries = made;
                 edits.push(Edit::new(&script_path, Some(old), new));

@@ -2,6 +2,7 @@
 
 use super::builders::{self, Builder};
 use super::counterpart::Counterpart;
+use super::crates::{Crates, Whose};
 use super::parsed::Parsed;
 use std::fmt::Write;
 use std::ops::Range;
@@ -21,6 +22,7 @@ pub(super) struct Script {
     /// What stands before the text, see [`Parsed`].
     prefix: String,
     text: String,
+    crates: Crates,
     builders: Vec<Builder>,
 }
 
@@ -28,37 +30,39 @@ impl Script {
     /// Reads it; an `Err` is one that is no Rust.
     pub(super) fn read(text: &str) -> Result<Script, String> {
         let Parsed { prefix, text, file } = Parsed::of(text)?;
+        let crates = Crates::of(&file);
         Ok(Script {
             prefix: prefix.to_owned(),
             text: text.to_owned(),
-            builders: builders::find(text, &file),
+            builders: builders::find(text, &file, &crates),
+            crates,
         })
     }
 
     /// Whether it calls us already.
     pub(super) fn uses_us(&self) -> bool {
-        self.text.contains("tensorize_build")
+        self.crates.has_ours
     }
 
     /// Whether it has to do with `cc`.
     pub(super) fn mentions_cc(&self) -> bool {
-        self.text.contains("cc::")
+        self.crates.has_cc
     }
 
     /// What it has `tensorize_build` compile.
     pub(super) fn ours(&self) -> Vec<Made> {
-        made(self.builders.iter().filter(|b| b.is_ours))
+        made(self.builders.iter().filter(|b| b.whose == Whose::Ours))
     }
 
     /// The builders of `cc` that compile something.
     pub(super) fn of_cc(&self) -> impl Iterator<Item = &Builder> {
-        let all = self.builders.iter().filter(|b| !b.is_ours);
+        let all = self.builders.iter().filter(|b| b.whose == Whose::Cc);
         all.filter(|b| b.compiles().next().is_some())
     }
 
     /// Those that only others know what becomes of: of functions that set one up.
     pub(super) fn set_up_elsewhere(&self) -> impl Iterator<Item = &Builder> {
-        let all = self.builders.iter().filter(|b| !b.is_ours);
+        let all = self.builders.iter().filter(|b| b.whose == Whose::Cc);
         all.filter(|b| b.compiles().next().is_none() && !b.calls.is_empty() && !b.is_copied)
     }
 
@@ -164,6 +168,25 @@ mod tests {
             always: true,
         };
         assert_eq!(script.rewritten().unwrap(), (expected.into(), vec![fast]));
+    }
+
+    #[test]
+    fn a_comment_decides_nothing() {
+        let text = "// Not tensorize_build::Build yet.\nuse cc::Build;\nfn main() { Build::new().compile(\"x\"); }";
+        let script = Script::read(text).unwrap();
+        assert!(!script.uses_us() && script.rewritten().is_some());
+        let text = "use tensorize_build::Build;\n// No cc::Build any more.\nfn b() -> Build { Build::new() }\nfn main() { b().compile(\"x\"); }";
+        let script = Script::read(text).unwrap();
+        assert!(script.uses_us() && !script.mentions_cc());
+        let x = Some("x".to_owned());
+        assert_eq!(
+            script
+                .ours()
+                .into_iter()
+                .map(|m| m.name)
+                .collect::<Vec<_>>(),
+            [x]
+        );
     }
 
     #[test]

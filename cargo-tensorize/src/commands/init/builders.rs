@@ -1,5 +1,6 @@
 //! The builders of C in a build script, `cc`'s and ours: what is called on each, and under which conditions.
 
+use super::crates::{Crates, Whose};
 use crate::sources::cc_calls::string;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +11,7 @@ use syn::{Expr, ExprMethodCall, FnArg, Pat, ReturnType, Stmt};
 /// One `cc::Build`, or one of ours.
 #[derive(Debug)]
 pub(super) struct Builder {
-    pub(super) is_ours: bool,
+    pub(super) whose: Whose,
     /// The line on which it is made.
     pub(super) line: usize,
     /// What it is called, if it has a name.
@@ -69,10 +70,11 @@ pub(super) enum Within {
 }
 
 /// All builders of a script, in their order.
-pub(super) fn find(text: &str, file: &syn::File) -> Vec<Builder> {
+pub(super) fn find(text: &str, file: &syn::File, crates: &Crates) -> Vec<Builder> {
     let mut reader = Reader {
         text,
-        makers: makers(text, file),
+        crates,
+        makers: makers(file, crates),
         builders: Vec::new(),
         variables: BTreeMap::new(),
         within: Vec::new(),
@@ -83,28 +85,39 @@ pub(super) fn find(text: &str, file: &syn::File) -> Vec<Builder> {
 }
 
 /// The functions that return a builder.
-fn makers(text: &str, file: &syn::File) -> Vec<String> {
-    let mut makers = Vec::new();
+fn makers(file: &syn::File, crates: &Crates) -> BTreeMap<String, Whose> {
+    let mut makers = BTreeMap::new();
     for item in &file.items {
         if let syn::Item::Fn(f) = item
             && let ReturnType::Type(_, returned) = &f.sig.output
-            && is_builder_type(text.get(returned.span().byte_range()).unwrap_or_default())
+            && let Some(whose) = builder_type(returned, crates)
         {
-            makers.push(f.sig.ident.to_string());
+            makers.insert(f.sig.ident.to_string(), whose);
         }
     }
     makers
 }
 
-fn is_builder_type(text: &str) -> bool {
-    let bare = text.trim_start_matches('&').trim_start();
-    let bare = bare.strip_prefix("mut ").unwrap_or(bare).trim_start();
-    matches!(bare, "cc::Build" | "Build" | "tensorize_build::Build")
+/// Whose builder a type is, or a reference to one.
+fn builder_type(of: &syn::Type, crates: &Crates) -> Option<Whose> {
+    match of {
+        syn::Type::Reference(r) => builder_type(&r.elem, crates),
+        syn::Type::Path(p) => {
+            let names = names(&p.path);
+            crates.builder(&names.iter().map(String::as_str).collect::<Vec<_>>())
+        }
+        _ => None,
+    }
+}
+
+fn names(path: &syn::Path) -> Vec<String> {
+    path.segments.iter().map(|s| s.ident.to_string()).collect()
 }
 
 struct Reader<'a> {
     text: &'a str,
-    makers: Vec<String>,
+    crates: &'a Crates,
+    makers: BTreeMap<String, Whose>,
     builders: Vec<Builder>,
     /// The builder that a name stands for.
     variables: BTreeMap<String, usize>,
@@ -123,9 +136,9 @@ impl Reader<'_> {
         words.join(" ")
     }
 
-    fn new_builder(&mut self, is_ours: bool, at: &impl Spanned) -> usize {
+    fn new_builder(&mut self, whose: Whose, at: &impl Spanned) -> usize {
         self.builders.push(Builder {
-            is_ours,
+            whose,
             line: at.span().start().line,
             variable: None,
             chain: None,
@@ -138,7 +151,7 @@ impl Reader<'_> {
     }
 
     fn copy(&mut self, of: usize, at: &impl Spanned) -> usize {
-        let new = self.new_builder(self.builders[of].is_ours, at);
+        let new = self.new_builder(self.builders[of].whose, at);
         self.builders[of].is_copied = true;
         self.builders[new].is_copy = true;
         self.builders[new].calls = self.builders[of].calls.clone();
@@ -159,20 +172,16 @@ impl Reader<'_> {
                 let Expr::Path(path) = &*call.func else {
                     return None;
                 };
-                let segments = path.path.segments.iter().map(|s| s.ident.to_string());
-                let segments: Vec<String> = segments.collect();
-                let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-                match segments[..] {
-                    ["tensorize_build", "Build", "new" | "default"] => {
-                        Some(self.new_builder(true, call))
+                let names = names(&path.path);
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                match &names[..] {
+                    [of @ .., "new" | "default"] => {
+                        let whose = self.crates.builder(of)?;
+                        Some(self.new_builder(whose, call))
                     }
-                    ["cc", "Build", "new" | "default"] => Some(self.new_builder(false, call)),
-                    ["Build", "new" | "default"] => {
-                        let is_ours = !self.text.contains("cc::");
-                        Some(self.new_builder(is_ours, call))
-                    }
-                    [name] if self.makers.iter().any(|m| m == name) => {
-                        let made = self.new_builder(false, call);
+                    [name] => {
+                        let whose = *self.makers.get(*name)?;
+                        let made = self.new_builder(whose, call);
                         let arguments = self.told(call);
                         self.note(made, String::new(), arguments, None);
                         Some(made)
@@ -307,9 +316,9 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         for argument in &f.sig.inputs {
             if let FnArg::Typed(typed) = argument
                 && let Pat::Ident(name) = &*typed.pat
-                && is_builder_type(self.text(&typed.ty))
+                && let Some(whose) = builder_type(&typed.ty, self.crates)
             {
-                let builder = self.new_builder(false, typed);
+                let builder = self.new_builder(whose, typed);
                 let name = name.ident.to_string();
                 self.builders[builder].variable = Some(name.clone());
                 self.variables.insert(name, builder);
