@@ -257,6 +257,24 @@ mod tests {
         );
         assert_eq!(always(&format!("#[cfg(feature = \"f\")] {a}")), [false]);
         assert_eq!(always(&format!("#[cfg(x)] {{ {a} }} {b}")), [false, true]);
+        for ends in [
+            "let Some(x) = y() else { return; };",
+            "let Some(x) = y() else { std::process::exit(0) };",
+            "if docs() { std::process::exit(0); }",
+            "if docs() { exit(0); }",
+        ] {
+            assert_eq!(always(&format!("{a} {ends} {b}")), [true, false], "{ends}");
+        }
+        // Else the build fails.
+        assert_eq!(
+            always(&format!("let Some(x) = y() else {{ panic!() }}; {a}")),
+            [true]
+        );
+        assert_eq!(always(&format!("}} fn other() {{ {a}")), [false]);
+        assert_eq!(
+            always(&format!("}} impl S {{ fn main() {{ {a} }}")),
+            [false]
+        );
     }
 
     #[test]

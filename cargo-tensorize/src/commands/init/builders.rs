@@ -44,8 +44,8 @@ pub(super) struct Call {
     /// The only argument, if it is a string.
     pub(super) literal: Option<String>,
     pub(super) within: Vec<Within>,
-    /// Whether the script may have ended before.
-    pub(super) after_return: bool,
+    /// Whether the script may not come to it: it may have ended before, or not call the function that this is in.
+    pub(super) uncertain: bool,
 }
 
 impl Call {
@@ -56,7 +56,7 @@ impl Call {
 
     /// Whether nothing is in the way of its being run.
     pub(super) fn is_unconditional(&self) -> bool {
-        self.within.is_empty() && !self.after_return
+        self.within.is_empty() && !self.uncertain
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn find(text: &str, file: &syn::File, crates: &Crates) -> Vec<Builder
         builders: Vec::new(),
         variables: BTreeMap::new(),
         within: Vec::new(),
-        after_return: false,
+        uncertain: false,
     };
     reader.visit_file(file);
     reader.builders
@@ -122,7 +122,7 @@ struct Reader<'a> {
     /// The builder that a name stands for.
     variables: BTreeMap<String, usize>,
     within: Vec<Within>,
-    after_return: bool,
+    uncertain: bool,
 }
 
 impl Reader<'_> {
@@ -211,13 +211,13 @@ impl Reader<'_> {
     }
 
     fn note(&mut self, of: usize, method: String, arguments: String, literal: Option<String>) {
-        let (within, after_return) = (self.within.clone(), self.after_return);
+        let (within, uncertain) = (self.within.clone(), self.uncertain);
         self.builders[of].calls.push(Call {
             method,
             arguments,
             literal,
             within,
-            after_return,
+            uncertain,
         });
     }
 
@@ -249,6 +249,15 @@ fn is_on_the_result(call: &ExprMethodCall) -> bool {
         receiver = &before.receiver;
     }
     false
+}
+
+/// Whether it is `std::process::exit`, or one like it.
+fn ends_the_script(call: &syn::ExprCall) -> bool {
+    let Expr::Path(path) = &*call.func else {
+        return false;
+    };
+    let last = path.path.segments.last();
+    last.is_some_and(|s| s.ident == "exit" || s.ident == "abort")
 }
 
 fn at(of: &impl Spanned) -> usize {
@@ -293,10 +302,21 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             }
         }
         visit::visit_expr_call(self, call);
+        self.uncertain |= ends_the_script(call);
+    }
+
+    fn visit_impl_item_fn(&mut self, f: &'ast syn::ImplItemFn) {
+        let outside = std::mem::replace(&mut self.uncertain, true);
+        visit::visit_impl_item_fn(self, f);
+        self.uncertain = outside;
     }
 
     fn visit_local(&mut self, local: &'ast syn::Local) {
         let Some(init) = &local.init else { return };
+        if let Some((_, otherwise)) = &init.diverge {
+            let within = Within::Other("the pattern of a `let` does not fit".into());
+            self.inside(within, |r| r.visit_expr(otherwise));
+        }
         let ends = matches!(&*init.expr, Expr::MethodCall(m) if m.method == "compile");
         let found = (!ends).then(|| self.builder(&init.expr)).flatten();
         match (found, &local.pat) {
@@ -306,13 +326,14 @@ impl<'ast> Visit<'ast> for Reader<'_> {
                 self.variables.insert(name, builder);
             }
             (Some(_), _) => {}
-            (None, _) => visit::visit_local(self, local),
+            (None, _) => self.visit_expr(&init.expr),
         }
     }
 
     fn visit_item_fn(&mut self, f: &'ast syn::ItemFn) {
-        let outside = (std::mem::take(&mut self.variables), self.after_return);
-        self.after_return = false;
+        let outside = (std::mem::take(&mut self.variables), self.uncertain);
+        // Who calls it, and when, is not looked into.
+        self.uncertain = f.sig.ident != "main";
         for argument in &f.sig.inputs {
             if let FnArg::Typed(typed) = argument
                 && let Pat::Ident(name) = &*typed.pat
@@ -331,7 +352,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             }
             None => visit::visit_item_fn(self, f),
         }
-        (self.variables, self.after_return) = outside;
+        (self.variables, self.uncertain) = outside;
     }
 
     fn visit_stmt(&mut self, stmt: &'ast Stmt) {
@@ -382,14 +403,14 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_expr_closure(&mut self, e: &'ast syn::ExprClosure) {
-        let after_return = self.after_return;
+        let uncertain = self.uncertain;
         let within = Within::Other("a closure is called".into());
         self.inside(within, |r| visit::visit_expr_closure(r, e));
-        self.after_return = after_return;
+        self.uncertain = uncertain;
     }
 
     fn visit_expr_return(&mut self, e: &'ast syn::ExprReturn) {
         visit::visit_expr_return(self, e);
-        self.after_return |= !self.within.is_empty();
+        self.uncertain = true;
     }
 }
