@@ -96,7 +96,8 @@ impl Script {
         let mut calls = chained.flat_map(|b| &b.calls);
         match calls.find(|c| Counterpart::of(c) == Counterpart::Lacking) {
             Some(call) if call.method.is_empty() => {
-                format!("hands a `cc::Build` on (`{}`)", call.arguments)
+                let words: Vec<&str> = call.arguments.split_whitespace().collect();
+                format!("hands a `cc::Build` on (`{}`)", words.join(" "))
             }
             Some(call) => format!(
                 "calls `{}` of `cc::Build`, which has no counterpart",

@@ -130,10 +130,8 @@ impl Reader<'_> {
         self.text.get(of.span().byte_range()).unwrap_or_default()
     }
 
-    /// In one line, as a condition is told.
-    fn told(&self, of: &impl Spanned) -> String {
-        let words: Vec<&str> = self.text(of).split_whitespace().collect();
-        words.join(" ")
+    fn owned(&self, of: &impl Spanned) -> String {
+        self.text(of).to_owned()
     }
 
     fn new_builder(&mut self, whose: Whose, at: &impl Spanned) -> usize {
@@ -182,7 +180,7 @@ impl Reader<'_> {
                     [name] => {
                         let whose = *self.makers.get(*name)?;
                         let made = self.new_builder(whose, call);
-                        let arguments = self.told(call);
+                        let arguments = self.owned(call);
                         self.note(made, String::new(), arguments, None);
                         Some(made)
                     }
@@ -297,7 +295,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
             };
             let handed_on = matches!(name, Expr::Path(_)).then(|| self.builder(name));
             if let Some(builder) = handed_on.flatten() {
-                let arguments = self.told(call);
+                let arguments = self.owned(call);
                 self.note(builder, String::new(), arguments, None);
             }
         }
@@ -368,7 +366,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 
     fn visit_expr_if(&mut self, e: &'ast syn::ExprIf) {
         self.visit_expr(&e.cond);
-        let condition = self.told(&e.cond);
+        let condition = self.owned(&e.cond);
         let then = Within::Head(format!("if {condition}"), at(&e.then_branch));
         self.inside(then, |r| r.visit_block(&e.then_branch));
         if let Some((_, otherwise)) = &e.else_branch {
@@ -383,7 +381,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_expr_match(&mut self, e: &'ast syn::ExprMatch) {
         self.visit_expr(&e.expr);
         for arm in &e.arms {
-            let (of, pattern) = (self.told(&e.expr), self.told(&arm.pat));
+            let (of, pattern) = (self.owned(&e.expr), self.owned(&arm.pat));
             let within = Within::Other(format!("`match {of}` has `{pattern}`"));
             self.inside(within, |r| r.visit_arm(arm));
         }
@@ -391,14 +389,14 @@ impl<'ast> Visit<'ast> for Reader<'_> {
 
     fn visit_expr_for_loop(&mut self, e: &'ast syn::ExprForLoop) {
         self.visit_expr(&e.expr);
-        let (pattern, over) = (self.told(&e.pat), self.told(&e.expr));
+        let (pattern, over) = (self.owned(&e.pat), self.owned(&e.expr));
         let within = Within::Head(format!("for {pattern} in {over}"), at(e));
         self.inside(within, |r| r.visit_block(&e.body));
     }
 
     fn visit_expr_while(&mut self, e: &'ast syn::ExprWhile) {
         self.visit_expr(&e.cond);
-        let within = Within::Head(format!("while {}", self.told(&e.cond)), at(e));
+        let within = Within::Head(format!("while {}", self.owned(&e.cond)), at(e));
         self.inside(within, |r| r.visit_block(&e.body));
     }
 

@@ -18,7 +18,10 @@ pub(super) fn shown<'a>(
     let told = elsewhere.map(|builder| {
         let line = builder.line;
         let calls: String = builder.calls.iter().map(plainly).collect();
-        format!("    // Not in it: what is called on the `cc::Build` of line {line}, `{calls}`.\n")
+        remark(
+            4,
+            &format!("Not in it: what is called on the `cc::Build` of line {line}, `{calls}`."),
+        )
     });
     made.chain(told).collect::<Vec<_>>().join("\n")
 }
@@ -29,6 +32,28 @@ fn plainly(call: &Call) -> String {
         "" => call.arguments.clone(),
         method => format!(".{method}({})", call.arguments),
     }
+}
+
+/// A comment: one line, or more if the text has comments of its own.
+fn remark(indent: usize, text: &str) -> String {
+    let told = in_one_line(text);
+    let lines: Vec<&str> = match &told {
+        Some(line) => vec![line],
+        None => text.lines().map(str::trim).collect(),
+    };
+    let lines = lines.into_iter().filter(|l| !l.is_empty());
+    lines
+        .map(|l| format!("{:1$}// {l}\n", "", indent))
+        .collect()
+}
+
+/// Several lines as one; `None` where a comment in them would swallow what follows it.
+fn in_one_line(text: &str) -> Option<String> {
+    if text.lines().count() < 2 {
+        return Some(text.to_owned());
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    (!text.contains("//")).then(|| words.join(" "))
 }
 
 /// What a builder does, as Rust.
@@ -144,7 +169,7 @@ impl Group<'_> {
             };
             let receiver = if call.method.is_empty() { "" } else { name };
             let call = plainly(call);
-            out.line(indent, &format!("// Left out: `{receiver}{call}`; {why}."));
+            out.remark(indent, &format!("Left out: `{receiver}{call}`; {why}."));
         }
     }
 
@@ -153,10 +178,8 @@ impl Group<'_> {
             out.go_to(&[]);
             for call in &self.calls {
                 let call = plainly(call);
-                out.line(
-                    4,
-                    &format!("// Left out, as it is done only where {told}: `{name}{call}`."),
-                );
+                let text = format!("Left out, as it is done only where {told}: `{name}{call}`.");
+                out.remark(4, &text);
             }
             return;
         }
@@ -201,6 +224,10 @@ struct Lines {
 impl Lines {
     fn line(&mut self, indent: usize, line: &str) {
         let _ = writeln!(self.text, "{:1$}{line}", "", indent);
+    }
+
+    fn remark(&mut self, indent: usize, text: &str) {
+        self.text += &remark(indent, text);
     }
 
     /// Closes blocks and opens others, until it is in these; how far lines stand in there.
@@ -306,6 +333,53 @@ mod tests {
     // Left out: `b.is_flag_supported(\"-my\")`; it has no counterpart.
     // Left out, as it is done only where `if b.is_flag_supported(\"-my\").unwrap()`: `b.flag(\"-my\")`.
     b.compile(name).unwrap();
+",
+        );
+    }
+
+    #[test]
+    fn comments_within_stay_comments() {
+        check(
+            "let mut b = cc::Build::new();
+            b.file(\"a.c\");
+            if one() // One.
+                && two() {
+                b.flag(\"-x\");
+            }
+            match (
+                target, // Two.
+                os,
+            ) { X => { b.flag(\"-m\"); } _ => {} }
+            b.asm_flag(
+                // Three.
+                \"-y\"
+            );
+            set_up(
+                &mut b, // Four.
+                1,
+            );
+            set_up(
+                &mut b,
+                2
+            );
+            b.compile(\"b\");",
+            "@2.
+    let mut b = tensorize_build::Build::new().file(\"a.c\");
+    if one() // One.
+                && two() {
+        b = b.flag(\"-x\");
+    }
+    // Left out, as it is done only where `match (
+    // target, // Two.
+    // os,
+    // )` has `X`: `b.flag(\"-m\")`.
+    // Left out: `b.asm_flag(\"-y\")`; it has no counterpart.
+    // Left out: `set_up(
+    // &mut b, // Four.
+    // 1,
+    // )`; what the function calls on it is not in here.
+    // Left out: `set_up( &mut b, 2 )`; what the function calls on it is not in here.
+    b.compile(\"b\").unwrap();
 ",
         );
     }
