@@ -22,6 +22,8 @@ pub struct Package {
     pub name: String,
     /// The folder of its manifest.
     pub dir: PathBuf,
+    /// Its build script, if it has one.
+    pub script: Option<PathBuf>,
     /// `[package.metadata.tensorize]`.
     pub metadata: config::Metadata,
     /// What its build script compiles.
@@ -119,8 +121,10 @@ fn found(project: &Project, may_run: bool) -> Result<Vec<Package>, Box<Diagnosti
             noted
         };
         libraries.iter().try_for_each(|l| harmless(&dir, l))?;
+        let script = p.targets.iter().find(|t| t.is_custom_build());
         found.push(Package {
             name: p.name.to_string(),
+            script: script.map(|t| t.src_path.as_std_path().to_owned()),
             dir,
             metadata: table,
             libraries,

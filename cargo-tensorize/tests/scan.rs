@@ -183,11 +183,23 @@ fn what_a_build_script_says_to_cc_counts() {
     let script = "fn main() { let mut b = cc::Build::new(); b.file(\"c/gain.c\").include(\"c/include\"); \
                   b.define(\"MORE\", \"4\"); b.compile(\"old\"); }";
     write(root, "build.rs", script);
-    for args in [&[][..], &["c"]] {
-        let out = scan(root, args);
-        let expected = [("gain".into(), "proven".into(), None)];
-        assert_eq!(found(&out), expected, "{}", stderr(&out));
-    }
+    let all_lift = || {
+        for args in [&[][..], &["c"]] {
+            let out = scan(root, args);
+            let expected = [("gain".into(), "proven".into(), None)];
+            assert_eq!(found(&out), expected, "{}", stderr(&out));
+        }
+    };
+    all_lift();
+    // In the file that the manifest names, with several folders and flags at once.
+    std::fs::remove_file(root.join("build.rs")).unwrap();
+    let manifest = "[package]\nname = \"old\"\nbuild = \"build/main.rs\"\n";
+    write(root, "Cargo.toml", manifest);
+    let script = script
+        .replace("include(\"c/include\")", "includes([\"c/include\"])")
+        .replace("define(\"MORE\", \"4\")", "flags([\"-DMORE=4\"])");
+    write(root, "build/main.rs", &script);
+    all_lift();
 }
 
 /// From the code that there would be, of each kind of work; the numbers are those that the code itself compares.

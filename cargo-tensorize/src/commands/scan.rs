@@ -165,7 +165,8 @@ fn places(args: &Scan) -> Result<(Vec<Place>, Compiled), Box<Diagnostic>> {
     let with_flags = |folder: PathBuf| {
         let around = |p: &&project::Package| absolute(&folder).starts_with(absolute(&p.dir));
         let package = packages.iter().find(around);
-        let flags = package.map(|p| sources::cc_calls::flags(&p.dir));
+        let flags =
+            package.and_then(|p| Some(sources::cc_calls::flags(&p.dir, p.script.as_deref()?)));
         (folder, flags.unwrap_or_default())
     };
     Ok((folders.into_iter().map(with_flags).collect(), compiled))

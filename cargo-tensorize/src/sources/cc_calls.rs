@@ -8,8 +8,8 @@ use tensorize_build::guarded;
 
 /// The folders, macros and other flags that decide what C means, of all calls of `cc::Build`, or of ours, with literals for
 /// arguments. The script is not run, so what it chooses among is all there; good enough for a look.
-pub fn flags(package: &Path) -> Vec<String> {
-    let text = guarded::text(&package.join("build.rs"), guarded::SMALL).unwrap_or_default();
+pub fn flags(package: &Path, script: &Path) -> Vec<String> {
+    let text = guarded::text(script, guarded::SMALL).unwrap_or_default();
     let Ok(file) = syn::parse_file(&text) else {
         return vec![];
     };
@@ -92,9 +92,10 @@ mod tests {
             b.include(folder()).define("M", Some("4"));
             b.flag("-fwrapv").flags(["-DA", "-DB=1"]).includes(&["inc", "inc"]);
         }"#;
+        let file = dir.path().join("build.rs");
         let flags_of = |script: &str| {
-            std::fs::write(dir.path().join("build.rs"), script).unwrap();
-            flags(dir.path())
+            std::fs::write(&file, script).unwrap();
+            flags(dir.path(), &file)
         };
         let folder = format!("-I{}", dir.path().join("inc").display());
         let expected = [
@@ -104,7 +105,7 @@ mod tests {
         assert_eq!(flags_of(script), expected);
         assert!(flags_of("fn main() { other().include(\"x\"); }").is_empty());
         assert!(flags_of("fn main( { cc::").is_empty());
-        std::fs::remove_file(dir.path().join("build.rs")).unwrap();
-        assert!(flags(dir.path()).is_empty());
+        std::fs::remove_file(&file).unwrap();
+        assert!(flags(dir.path(), &file).is_empty());
     }
 }

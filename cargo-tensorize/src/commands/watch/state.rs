@@ -127,10 +127,12 @@ impl State {
                 }
             });
             let files = files.collect();
-            let about = ["Cargo.toml", "build.rs"].map(|f| package.dir.join(f));
-            let about = about.into_iter().chain([BuildManifest::path(&package.dir)]);
+            let script = package.script.clone();
+            let script = script.unwrap_or_else(|| package.dir.join("build.rs"));
+            let manifest = package.dir.join("Cargo.toml");
+            let about = [manifest, script, BuildManifest::path(&package.dir)];
             self.packages.push(Watched {
-                about: about.map(stamped).collect(),
+                about: about.map(stamped).into(),
                 package,
                 settings,
                 files,
