@@ -7,7 +7,7 @@
 //! an order of its own, this is for tier `real`.
 
 use super::lower::Builder;
-use super::nest::{Nest, Stored, Target};
+use super::nest::{Nest, Stored, Target, reads_any};
 use super::term::canonical;
 use crate::Unsupported;
 use std::sync::Arc;
@@ -190,14 +190,7 @@ pub(super) fn staged(nest: &Nest, allowed: Tier) -> Option<[Nest; 2]> {
     };
     let on_top = value.map(&mut |e| (canonical(e) == *form).then(|| total.clone()));
     // Once the product stands there, what stood there is gone.
-    let reads_old = |e: &ElemRef| {
-        let mut found = false;
-        e.visit(&mut |e| {
-            found |= matches!(&**e, Elem::Read { array, .. } if *array == target.array)
-        });
-        found
-    };
-    if reads_old(value) {
+    if reads_any(value, &[&target.array]) {
         return None;
     }
     let storing = |value: ElemRef| Nest {
