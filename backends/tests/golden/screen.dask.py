@@ -45,7 +45,7 @@ def screen_blend_core(base_view, active_view):
     """
     t = base_view.astype(np.int32)
     t2 = active_view.astype(np.int32)
-    return (t + t2 - _c_div(t * t2, np.int32(255))).astype(np.uint8)
+    return (t + t2 - _quotient(t * t2, np.int32(255))).astype(np.uint8)
 
 
 @np.errstate(all="ignore")
@@ -96,16 +96,6 @@ def _read(array, shape, strides=None, offset=0):
         if array.size == 0:
             return np.zeros(shape, array.dtype)
         return np.take(array, np.broadcast_to(at, shape), mode="clip")
-
-
-def _c_div(a, b):
-    """C's quotient, rounded towards zero. By zero it is all ones, or 1 for a negative dividend."""
-    one = da.ones_like(b)
-    by_zero = da.where(a < 0, one, ~da.zeros_like(b))
-    # The processor would stop at what overflows.
-    negated = (b < 0) & (b + one == 0)
-    quotient = _quotient(a, da.where((b == 0) | negated, one, b))
-    return da.where(b == 0, by_zero, da.where(negated, ~a + da.ones_like(a), quotient))
 
 
 def _chunked(x):

@@ -34,7 +34,8 @@ def screen_blend_core(base_view, active_view):
     """
     t = base_view.astype(jnp.int32)
     t2 = active_view.astype(jnp.int32)
-    return (t + t2 - _c_div(t * t2, jnp.int32(255))).astype(jnp.uint8)
+    t3 = (t + t2 - _quotient(t * t2, jnp.int32(255))).astype(jnp.uint8)
+    return t3
 
 
 @np.errstate(all="ignore")
@@ -87,9 +88,6 @@ def _read(array, shape, strides=None, offset=0):
         return np.take(array, np.broadcast_to(at, shape), mode="clip")
 
 
-def _c_div(a, b):
-    """C's quotient, rounded towards zero. By zero it is all ones, or 1 for a negative dividend."""
-    a, b = jnp.broadcast_arrays(a, b)
-    one = jnp.ones_like(b)
-    by_zero = jnp.where(a < 0, one, ~jnp.zeros_like(b))
-    return jnp.where(b == 0, by_zero, jax.lax.div(a, jnp.where(b == 0, one, b)))
+def _quotient(a, b):
+    """C's quotient by what is not zero."""
+    return jax.lax.div(*jnp.broadcast_arrays(a, b))

@@ -29,7 +29,7 @@ def screen_blend_core(base_view, active_view):
     """
     t = base_view.astype(mx.int32)
     t2 = active_view.astype(mx.int32)
-    t3 = (t + t2 - _c_div(t * t2, mx.array(255, mx.int32))).astype(mx.uint8)
+    t3 = (t + t2 - _quotient(t * t2, mx.array(255, mx.int32))).astype(mx.uint8)
     return t3
 
 
@@ -81,16 +81,6 @@ def _read(array, shape, strides=None, offset=0):
         if array.size == 0:
             return np.zeros(shape, array.dtype)
         return np.take(array, np.broadcast_to(at, shape), mode="clip")
-
-
-def _c_div(a, b):
-    """C's quotient, rounded towards zero. By zero it is all ones, or 1 for a negative dividend."""
-    one = mx.ones_like(b)
-    by_zero = mx.where(a < 0, one, ~mx.zeros_like(b))
-    # The processor would stop at what overflows.
-    negated = (b < 0) & (b + one == 0)
-    quotient = _quotient(a, mx.where((b == 0) | negated, one, b))
-    return mx.where(b == 0, by_zero, mx.where(negated, ~a + mx.ones_like(a), quotient))
 
 
 def _quotient(a, b):

@@ -41,7 +41,7 @@ def screen_blend_core(base_view, active_view):
     """
     t = base_view.to(torch.int32)
     t2 = active_view.to(torch.int32)
-    t3 = t + t2 - _c_div(t * t2, torch.tensor(255, dtype=torch.int32))
+    t3 = t + t2 - _quotient(t * t2, torch.tensor(255, dtype=torch.int32))
     return t3.to(torch.uint8)
 
 
@@ -93,16 +93,6 @@ def _read(array, shape, strides=None, offset=0):
         if array.size == 0:
             return np.zeros(shape, array.dtype)
         return np.take(array, np.broadcast_to(at, shape), mode="clip")
-
-
-def _c_div(a, b):
-    """C's quotient, rounded towards zero. By zero it is all ones, or 1 for a negative dividend."""
-    one = torch.ones_like(b)
-    by_zero = torch.where(a < 0, one, ~torch.zeros_like(b))
-    # The processor would stop at what overflows.
-    negated = (b < 0) & (b + one == 0)
-    quotient = _quotient(a, torch.where((b == 0) | negated, one, b))
-    return torch.where(b == 0, by_zero, torch.where(negated, ~a + torch.ones_like(a), quotient))
 
 
 def _tensor(x):

@@ -37,7 +37,7 @@ def screen_blend_core(base_view, active_view):
     """
     t = tf.cast(base_view, tf.int32)
     t2 = tf.cast(active_view, tf.int32)
-    t3 = tf.cast(t + t2 - _c_div(t * t2, tf.constant(255, tf.int32)), tf.uint8)
+    t3 = tf.cast(t + t2 - _quotient(t * t2, tf.constant(255, tf.int32)), tf.uint8)
     return t3
 
 
@@ -89,16 +89,6 @@ def _read(array, shape, strides=None, offset=0):
         if array.size == 0:
             return np.zeros(shape, array.dtype)
         return np.take(array, np.broadcast_to(at, shape), mode="clip")
-
-
-def _c_div(a, b):
-    """C's quotient, rounded towards zero. By zero it is all ones, or 1 for a negative dividend."""
-    one = tf.ones_like(b)
-    by_zero = tf.where(a < 0, one, ~tf.zeros_like(b))
-    # The processor would stop at what overflows.
-    negated = (b < 0) & (b + one == 0)
-    quotient = _quotient(a, tf.where((b == 0) | negated, one, b))
-    return tf.where(b == 0, by_zero, tf.where(negated, ~a + tf.ones_like(a), quotient))
 
 
 def _quotient(a, b):
