@@ -131,6 +131,31 @@ fn operands_across_and_strided() {
     }
 }
 
+/// What sums start from is added to the array's afterwards, which is another order.
+#[test]
+fn products_from_a_start() {
+    for start in [
+        "view c[#0*m + #1] : tensor<n x m x f32>",
+        "constant 2.5:f32 : tensor<f32>",
+    ] {
+        let of_tensor = start.contains("c[");
+        let c = if of_tensor { "c: const ptr<f32>, " } else { "" };
+        let f = function(&format!(
+            "func @matmul(a: const ptr<f32>, b: const ptr<f32>, {c}out: ptr<f32>, n: i32, m: i32, k: i32) {{
+  %0 = view a[#0*k + #1] : tensor<n x k x f32>
+  %1 = view b[#0*m + #1] : tensor<k x m x f32>
+  %2 = {start}
+  %3 = dot_general %0, %1, %2, contracting = [1 x 0] : tensor<n x m x f32>
+  store out[#0*m + #1] = %3
+}}
+"
+        ));
+        let g = check(&f, Tier::Real, &vectors(&f, true));
+        assert_eq!(g.tier, Tier::Real);
+        assert!(generate(&f, Tier::Exact).is_err());
+    }
+}
+
 #[test]
 fn bytes_wrap() {
     for ty in [ScalarType::U8, ScalarType::I8] {

@@ -379,6 +379,21 @@ impl Function {
         self.add(Op::Constant(value), vec![], TensorType::scalar(value.ty))
     }
 
+    /// The literal that a node is, or repeats.
+    pub fn constant_behind(&self, id: NodeId) -> Option<Scalar> {
+        let node = &self.nodes[id];
+        match &node.op {
+            Op::Constant(v) => Some(*v),
+            Op::BroadcastInDim { .. } => self.constant_behind(node.args[0]),
+            _ => None,
+        }
+    }
+
+    /// Whether a node is zero, or repeats it. It is not -0.0: a sum of nothing but these can tell the two apart.
+    pub fn is_zero(&self, id: NodeId) -> bool {
+        self.constant_behind(id).is_some_and(|v| v.bits == 0)
+    }
+
     /// The element type of an array parameter.
     pub fn array_elem(&self, name: &str) -> Option<ScalarType> {
         self.params.iter().find_map(|p| match p {

@@ -245,7 +245,7 @@ impl<'a> Emitter<'a> {
             }
             Op::Binary(op) => {
                 let (a, b) = (self.node(arg(0))?, self.node(arg(1))?);
-                let divisor = self.constant_behind(arg(1));
+                let divisor = self.function.constant_behind(arg(1));
                 self.binary(*op, elem, &a, &b, divisor)?
             }
             Op::Compare(op) => {
@@ -341,7 +341,7 @@ impl<'a> Emitter<'a> {
             } => {
                 let x = self.full(arg(0))?;
                 let init = self.fold_start(arg(1))?;
-                let zero = self.is_zero(arg(1)) && matches!(reducer, Reducer::Op(BinOp::Add));
+                let zero = function.is_zero(arg(1)) && matches!(reducer, Reducer::Op(BinOp::Add));
                 self.reduction(*reducer, elem, (!zero).then_some(&init), &x, dimensions)?
             }
             Op::Scan { .. } => self.scan(node)?,
@@ -445,7 +445,7 @@ impl<'a> Emitter<'a> {
             self.function.nodes[b].ty.rank(),
         );
         let (x, y) = (self.full(a)?, self.full(b)?);
-        let zero = self.is_zero(init);
+        let zero = self.function.is_zero(init);
         let start = self.fold_start(init)?;
         let letters: Vec<char> = ('a'..='z').collect();
         if ranks.0 + ranks.1 > letters.len() {
@@ -517,20 +517,6 @@ impl<'a> Emitter<'a> {
             return Ok(product);
         }
         Ok(infix("+", Level::Sum, &start, &product))
-    }
-
-    fn is_zero(&self, id: NodeId) -> bool {
-        self.constant_behind(id).is_some_and(|v| v.as_f64() == 0.0)
-    }
-
-    /// The literal that a node is, or repeats.
-    pub(crate) fn constant_behind(&self, id: NodeId) -> Option<Scalar> {
-        let node = &self.function.nodes[id];
-        match &node.op {
-            Op::Constant(v) => Some(*v),
-            Op::BroadcastInDim { .. } => self.constant_behind(node.args[0]),
-            _ => None,
-        }
     }
 }
 

@@ -16,10 +16,11 @@ mod text;
 use crate::rows::Tables;
 use crate::{Generated, Kernel, Target, Unsupported};
 use piece::Elements;
+use std::borrow::Cow;
 use tensorize_ir::guard::Tier;
 use tensorize_ir::op::BinOp;
 use tensorize_ir::scalar::Scalar;
-use tensorize_ir::tensir::{Function, NodeId, Op, Output};
+use tensorize_ir::tensir::{Function, Node, NodeId, Op, Output};
 
 /// The target `gemmini`.
 pub struct Gemmini {
@@ -97,35 +98,33 @@ impl Target for Gemmini {
 
 /// The same with products of floats whose sums start from zero, where sums may be taken in any order. (Those of integers are
 /// raised so.)
-fn from_zero(f: &Function, allowed: Tier) -> Function {
+fn from_zero(f: &Function, allowed: Tier) -> Cow<'_, Function> {
+    let starts_elsewhere = |node: &Node| {
+        let is_product = matches!(node.op, Op::DotGeneral { .. }) && node.ty.elem.is_float();
+        is_product && allowed == Tier::Real && !f.is_zero(node.args[2])
+    };
+    if !f.nodes.iter().any(starts_elsewhere) {
+        return Cow::Borrowed(f);
+    }
     let mut out = Function {
         nodes: vec![],
         ..f.clone()
     };
     let mut now: Vec<NodeId> = Vec::with_capacity(f.nodes.len());
     for node in &f.nodes {
-        let (ty, mut args) = (
-            &node.ty,
-            node.args.iter().map(|&a| now[a]).collect::<Vec<_>>(),
-        );
-        let is_product = matches!(node.op, Op::DotGeneral { .. }) && ty.elem.is_float();
-        let start = args.get(2).map(|&start| (start, &out.nodes[start]));
-        let (start, from_zero) = match start {
-            Some((id, node)) => (id, matches!(node.op, Op::Constant(v) if !v.is_true())),
-            None => (0, true),
-        };
-        if !is_product || from_zero || allowed != Tier::Real {
+        let ty = &node.ty;
+        let mut args: Vec<NodeId> = node.args.iter().map(|&a| now[a]).collect();
+        if !starts_elsewhere(node) {
             now.push(out.add(node.op.clone(), args, ty.clone()));
             continue;
         }
+        let start = args[2];
         args[2] = out.constant(Scalar::zero(ty.elem));
         let product = out.add(node.op.clone(), args, ty.clone());
-        let start = match (out.nodes[start].ty.rank(), ty.rank()) {
-            (0, 1..) => {
-                let dimensions = vec![];
-                out.add(Op::BroadcastInDim { dimensions }, vec![start], ty.clone())
-            }
-            _ => start,
+        let dimensions = vec![];
+        let start = match out.nodes[start].ty == *ty {
+            true => start,
+            false => out.add(Op::BroadcastInDim { dimensions }, vec![start], ty.clone()),
         };
         now.push(out.add(Op::Binary(BinOp::Add), vec![start, product], ty.clone()));
     }
@@ -133,7 +132,7 @@ fn from_zero(f: &Function, allowed: Tier) -> Function {
         let (Output::Store { value, .. } | Output::Return { value }) = output;
         *value = now[*value];
     }
-    out
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use tensorize_ir::guard::Tier;
 use tensorize_ir::op::{BinOp, UnOp};
-use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::tensir::{Function, NodeId, Op, Reducer};
 
 use ScalarType::{F32, I8, I32, U8, U32};
@@ -344,10 +344,6 @@ fn product(f: &Function, id: NodeId, elements: Elements, allowed: Tier) -> Optio
     let [(l, r)] = contracting.as_slice() else {
         return None;
     };
-    let from_zero = match f.nodes[node.args[2]].op {
-        Op::Constant(v) => v.same(Scalar::zero(v.ty)),
-        _ => false,
-    };
     let operand = |i: usize, contracted: usize| -> Option<Operand> {
         let id = node.args[i];
         let (op, ty) = (&f.nodes[id].op, &f.nodes[id].ty);
@@ -361,7 +357,7 @@ fn product(f: &Function, id: NodeId, elements: Elements, allowed: Tier) -> Optio
         };
         (ty.rank() <= 2).then_some(Operand { node, contracted })
     };
-    (batch.is_empty() && from_zero).then_some(())?;
+    (batch.is_empty() && f.is_zero(node.args[2])).then_some(())?;
     Some(Piece::Product {
         left: operand(0, *l)?,
         right: operand(1, *r)?,

@@ -169,7 +169,13 @@ fn a_loop_over_time_is_cut_into_kernels() {
 
 #[test]
 fn only_what_has_two_factors_is_tiled() {
-    for (name, expected) in [("matmul", 1), ("matvec", 0), ("screen", 0), ("softmax", 0)] {
+    for (name, expected) in [
+        ("matmul", 1),
+        ("accumulated", 1),
+        ("matvec", 0),
+        ("screen", 0),
+        ("softmax", 0),
+    ] {
         let s = schedule(&lowered(name), &|_| true).unwrap();
         let tiled = s.parts.iter().filter(|p| tile::tiled(p).is_some());
         assert_eq!(tiled.count(), expected, "{name}");

@@ -215,8 +215,8 @@ impl Program<'_> {
     }
 
     /// What a fold starts from, with the accumulators' shape.
-    fn start(&mut self, id: usize, shape: &[Idx]) -> Result<Value, Unsupported> {
-        match self.host.constant_behind(id) {
+    pub(super) fn start(&mut self, id: usize, shape: &[Idx]) -> Result<Value, Unsupported> {
+        match self.host.function.constant_behind(id) {
             Some(v) => self.splat(v, shape),
             None => {
                 let value = self.node(id)?;

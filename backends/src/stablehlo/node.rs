@@ -46,7 +46,7 @@ impl Program<'_> {
             }
             Op::Binary(op) => {
                 let (a, b) = (self.node(arg(0))?, self.node(arg(1))?);
-                let divisor = self.host.constant_behind(arg(1));
+                let divisor = self.host.function.constant_behind(arg(1));
                 self.binary(*op, &a, &b, divisor)?
             }
             Op::Compare(op) => {
@@ -65,7 +65,7 @@ impl Program<'_> {
                 let (c, t, f) = (self.node(arg(0))?, self.node(arg(1))?, self.node(arg(2))?);
                 self.select(&c, &t, &f)?
             }
-            Op::BroadcastInDim { dimensions } => match self.host.constant_behind(arg(0)) {
+            Op::BroadcastInDim { dimensions } => match self.host.function.constant_behind(arg(0)) {
                 Some(v) => self.splat(v, shape)?,
                 None => {
                     let a = self.node(arg(0))?;
@@ -300,14 +300,10 @@ impl Program<'_> {
         }
         let shape = &node.ty.shape;
         let product = self.moved("stablehlo.dot_general", &[&a, &b], &attributes, shape)?;
-        let start = self.host.constant_behind(node.args[2]);
-        if start.is_some_and(|v| v.as_f64() == 0.0) {
+        if self.host.function.is_zero(node.args[2]) {
             return Ok(product);
         }
-        let mut start = self.node(node.args[2])?;
-        if start.shape.is_empty() {
-            start = self.broadcast(&start, shape, &[])?;
-        }
+        let start = self.start(node.args[2], shape)?;
         self.binary(BinOp::Add, &start, &product, None)
     }
 }

@@ -131,7 +131,9 @@ pub fn tiles() -> Vec<Item> {
         (40, 1, 100),
         (5, 4, 0),
     ];
-    let products = sizes.map(|(m, n, k)| ("matmul", vec![("m", m), ("n", n), ("k", k)]));
+    let products = ["matmul", "accumulated"]
+        .map(|name| sizes.map(|(m, n, k)| (name, vec![("m", m), ("n", n), ("k", k)])));
+    let products = products.concat();
     let sums = [0, 1, 255, 256, 1000].map(|n| ("dot16", vec![("n", n)]));
     let rounds = [(5, 0), (0, 3), (1, 1), (300, 4)];
     let rounds = rounds.map(|(n, steps)| {
@@ -224,6 +226,18 @@ const MOVES: &[(&str, &str, &str)] = &[
         "#0*n + #1",
     ),
     (
+        "dot from a tensor",
+        "%start = broadcast_in_dim %v, dimensions = [1] : tensor<n x n x T>\n\
+         %r = dot_general %x, %y, %start, contracting = [1 x 1]",
+        "#0*n + #1",
+    ),
+    (
+        "sum from -0.0",
+        "%z = constant -0:T\n%zs = broadcast_in_dim %z, dimensions = [] : tensor<n x m x T>\n\
+         %a = abs %x\n%p = multiply %zs, %a\n%r = reduce %p, %z, reducer = add, dimensions = [1]",
+        "#0",
+    ),
+    (
         "product of matrices",
         "%zero = constant 0:T\n%t = transpose %y, permutation = [1, 0]\n\
          %r = dot_general %x, %t, %zero, contracting = [1 x 0]",
@@ -296,9 +310,11 @@ const LITERALS: &[&str] = &[
     "add(x[#0], 100:T)",
     "divide(x[#0], 7:T)",
     "divide(x[#0], -3:T)",
+    "divide(x[#0], -1:T)",
     "divide(x[#0], 0:T)",
     "remainder(x[#0], 5:T)",
     "remainder(x[#0], -3:T)",
+    "remainder(x[#0], -1:T)",
     "remainder(x[#0], 0:T)",
     "shift_left(x[#0], 3:T)",
     "shift_left(x[#0], 64:T)",
@@ -322,7 +338,7 @@ fn moves() -> Vec<Item> {
     let mut all = Vec::new();
     for ty in ScalarType::ALL {
         for (name, nodes, at) in MOVES {
-            let counts = ["subtract", "dot", "nine", "table"];
+            let counts = ["subtract", "dot", "nine", "table", "abs"];
             let computes = counts.iter().any(|c| nodes.contains(c));
             let tried = match ty {
                 ScalarType::I32 | ScalarType::F32 => true,

@@ -112,19 +112,23 @@ fn write(dir: &Path, kernels: &[Kernel]) -> Result<(), Box<Diagnostic>> {
         let message = format!("{} can't be written: {e}", path.display());
         Box::new(Diagnostic::error("TZ0112", message).help("name another folder with `--emit`"))
     };
-    std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
     let mut names = HashSet::new();
-    for kernel in kernels {
+    let with_code = kernels.iter().filter(|k| !k.artefacts.is_empty());
+    for kernel in with_code.clone() {
         let name = &kernel.report.name;
-        if !kernel.artefacts.is_empty() && !names.insert(name) {
+        if !names.insert(name) {
             let message = format!("the files have two functions called `{name}`");
             let help = "lift one file at a time with `--emit`";
             let d = Diagnostic::error("TZ0112", message);
             return Err(Box::new(d.at(Some(kernel.span.clone())).help(help)));
         }
+    }
+    std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
+    for kernel in with_code {
         for (target, artefact) in &kernel.artefacts {
-            let path = dir.join(format!("{name}.{target}.{}", artefact.extension));
-            std::fs::write(&path, &artefact.text).map_err(|e| failed(&path, &e))?;
+            let name = format!("{}.{target}.{}", kernel.report.name, artefact.extension);
+            let path = dir.join(name);
+            super::write_whole(&path, &artefact.text).map_err(|e| failed(&path, &e))?;
         }
     }
     Ok(())

@@ -44,4 +44,5 @@ fn what_has_no_place_is_an_error() {
     let text = stderr(&out);
     assert!(text.contains("two functions called `total`"), "{text}");
     assert_ne!(code(&out), 0);
+    assert!(!dir.path().join("out").exists());
 }

@@ -24,7 +24,6 @@ use std::ffi::{CString, c_char, c_int, c_uint, c_ulong};
 use std::path::{Path, PathBuf};
 use tensorize_ir::scalar::ScalarType;
 
-/// The functions we call, looked up by name. `optional` ones may be absent in an older library.
 /// A parsed file.
 pub(super) struct Unit {
     index: CXIndex,
