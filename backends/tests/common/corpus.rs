@@ -311,10 +311,12 @@ const LITERALS: &[&str] = &[
     "divide(x[#0], 7:T)",
     "divide(x[#0], -3:T)",
     "divide(x[#0], -1:T)",
+    // The quotient is none of the type.
+    "divide(minimum(x[#0], LEAST:T), -1:T)",
     "divide(x[#0], 0:T)",
     "remainder(x[#0], 5:T)",
     "remainder(x[#0], -3:T)",
-    "remainder(x[#0], -1:T)",
+    "remainder(minimum(x[#0], LEAST:T), -1:T)",
     "remainder(x[#0], 0:T)",
     "shift_left(x[#0], 3:T)",
     "shift_left(x[#0], 64:T)",
@@ -400,7 +402,10 @@ pub fn elements(apart: bool) -> Vec<Item> {
         .filter(|t| t.is_int() && *t != ScalarType::I1)
     {
         let can = |e: &&&str| ty.is_signed() || !e.contains('-');
-        let text = |e: &&str| e.replace(":T", &format!(":{}", ty.name()));
+        let text = |e: &&str| {
+            let e = e.replace("LEAST", &ty.min_value().to_string());
+            e.replace(":T", &format!(":{}", ty.name()))
+        };
         let texts = LITERALS.iter().filter(can).map(text);
         // Not every framework has copies of an unsigned number's topmost bit.
         let (rare, usual): (Vec<_>, Vec<_>) =
