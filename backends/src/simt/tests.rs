@@ -148,6 +148,7 @@ fn any_number_of_items_does_the_same() {
         "dot16",
         "matmul",
         "matvec",
+        "only_if",
         "over_time",
         "screen",
         "shapes",

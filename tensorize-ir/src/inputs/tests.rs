@@ -187,3 +187,29 @@ fn an_extent_that_takes_too_many_steps_gives_no_input() {
     assert_eq!(made(3).unwrap().arrays["x"].data.len(), 3);
     assert_eq!(made(u64::MAX), None);
 }
+
+/// What a guard asks of the data it asks of a whole input as of each element.
+#[test]
+fn guards_on_data_refuse_inputs() {
+    let first = Elem::convert(
+        ScalarType::I64,
+        Elem::read("x", ScalarType::I32, Idx::default()),
+    );
+    let spec = spec(&[at_least(Idx::value(first), 3)]);
+    let made = |value: i128| {
+        let sizes =
+            [("n", 1), ("m", 1)].map(|(name, v)| (name.into(), Scalar::int(ScalarType::I32, v)));
+        let mut scalars = BTreeMap::from(sizes);
+        scalars.insert("a".into(), Scalar::f32(0.0));
+        spec.with_arrays(scalars, &mut |_, ty, _| Scalar::int(ty, value))
+    };
+    assert_eq!(made(2), None);
+    let admitted = made(3).unwrap();
+    assert!(spec.admits_memory(&admitted));
+    let read = |array: &Sym, at: i128| admitted.arrays.get(array)?.get(at);
+    assert!(spec.admits_data(&admitted.scalars, &read));
+    // Of what is not there, nothing holds.
+    let mut without = admitted.clone();
+    without.arrays.remove("x");
+    assert!(!spec.admits_memory(&without));
+}

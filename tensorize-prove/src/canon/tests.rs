@@ -24,6 +24,26 @@ fn forms_meet() {
     assert_eq!(elem(&narrow), Elem::convert(I32, a));
 }
 
+/// In a branch its condition is known, by itself as well.
+#[test]
+fn conditions_are_known_in_their_branches() {
+    let positive = Elem::compare(CmpOp::Lt, Elem::constant(Scalar::int(U8, 0)), read("i"));
+    let other = Elem::compare(CmpOp::Eq, read("j"), read("i"));
+    let select = |t: &ElemRef, f: &ElemRef| Elem::select(positive.clone(), t.clone(), f.clone());
+    let not = Elem::not(positive.clone());
+    let truth = |v| Elem::constant(Scalar::bool(v));
+    for (is, same) in [
+        (select(&positive, &other), select(&truth(true), &other)),
+        (select(&other, &positive), select(&other, &truth(false))),
+        (select(&not, &other), select(&truth(false), &other)),
+        (select(&other, &not), select(&other, &truth(true))),
+        (select(&not, &truth(false)), truth(false)),
+        (select(&positive, &not), truth(true)),
+    ] {
+        assert_eq!(elem(&is), elem(&same), "{is}");
+    }
+}
+
 #[test]
 fn arithmetic_on_counters_is_that_of_polynomials() {
     let (i, one) = (Idx::sym("i"), Idx::constant(1));
