@@ -116,17 +116,3 @@ fn most() -> Option<u64> {
 fn held() -> Option<u64> {
     usage::kib(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// 25 lines of macros took 11 GiB on a large machine, half of which would have been more.
-    #[test]
-    fn a_file_has_so_much_wherever_it_is_read() {
-        const GIB: u64 = 1 << 30;
-        assert_eq!(for_files(GIB, 1), 5 * GIB);
-        // As much again for each that is read beside it: large ones of C++ take a part of that each.
-        assert_eq!(for_files(GIB, 16), 65 * GIB);
-    }
-}

@@ -217,8 +217,16 @@ fn what_a_source_includes_may_have_no_end() {
         assert_eq!(code(&out), 101, "{args:?}: {}", stderr(&out));
         assert!(stderr(&out).contains("c/k.c"), "{}", stderr(&out));
     }
-    let out = ends(p.path(), &["lift", "c/k.c"]);
+    // Where nobody limits it: half of a large machine's memory is a long time of reading.
+    let program = env!("CARGO_BIN_EXE_cargo-tensorize");
+    let mut lift = Command::new("timeout");
+    lift.args(["100", program, "lift", "c/k.c"]);
+    let out = lift.current_dir(p.path()).output().unwrap();
     tells(&out, &["k.c:1", "MiB of memory"]);
+    let text = stderr(&out);
+    let before = text.split(" MiB of memory").next();
+    let limit = before.and_then(|s| s.rsplit(' ').next()?.parse::<u64>().ok());
+    assert!(limit.is_some_and(|mib| mib < 4096 + 1024), "{text}");
 }
 
 /// To find out how deep loops are nested took twice as long for each of them.
