@@ -113,8 +113,8 @@ fn not_yet(makes: &Makes) -> Option<String> {
     let conditional = libraries.iter().find(|l| !l.always)?;
     let name = conditional.name.as_deref().unwrap_or(UNNAMED);
     Some(format!(
-        "{script} does not compile `{name}` each time it runs. Under the same condition as there, as \
-         `#[cfg(feature = \"…\")]`, write"
+        "{script} may not compile `{name}` each time it runs. If there is a condition, write under the same one, as \
+         `#[cfg(feature = \"…\")]`,"
     ))
 }
 
