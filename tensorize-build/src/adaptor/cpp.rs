@@ -3,7 +3,7 @@
 
 use super::{Adaptor, Around, I64, c_type, local};
 use std::fmt::Write as _;
-use tensorize_ir::signature::{Holder, Language, Shape};
+use tensorize_ir::signature::{Field, Holder, Language, Shape};
 
 pub(super) const PRELUDE: &str = r#"
 #include <cstddef>
@@ -320,13 +320,22 @@ impl Adaptor<'_> {
         })
     }
 
-    /// Copies a parameter that may have grown to its flat array.
-    pub(super) fn grown(&self, shape: &Shape, ty: &str, i: usize) -> String {
+    /// Copies the vectors in a parameter that may have grown to their flat arrays. `of` is an expression for what the
+    /// parameter refers to.
+    pub(super) fn grown(&self, shape: &Shape, of: &str) -> String {
         let ends = |to: &str| {
             let n = self.array_number(to);
             format!("extents[{}], extents[{}]", 2 * n, 2 * n + 1)
         };
         let store = match shape {
+            Shape::Struct {
+                pointer,
+                ty,
+                fields,
+            } => {
+                let each = |f: &Field| self.grown(&f.shape, &self.member(of, *pointer, ty, f));
+                return fields.iter().map(each).collect();
+            }
             Shape::Vector {
                 to,
                 resized: Some(r),
@@ -357,9 +366,7 @@ impl Adaptor<'_> {
             ),
             _ => return String::new(),
         };
-        format!(
-            "        if (extents) {{ auto &v = *static_cast<tensorize::bare<{ty}> *>(arguments[{i}]); {store} }}\n"
-        )
+        format!("        if (extents) {{ auto &v = {of}; {store} }}\n")
     }
 
     fn cpp_place(

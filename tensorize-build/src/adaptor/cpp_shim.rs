@@ -32,7 +32,7 @@ impl Adaptor<'_> {
             self.take_apart(&p.shape, &a, &p.name, &mut parts)?;
             let bare = format!("tensorize::bare<{}>", p.ty);
             let of = format!("static_cast<{bare} *>(arguments[{i}])");
-            self.grows(&p.shape, &bare, &of, slot, &mut growing)?;
+            self.grows(&p.shape, &bare, &of, false, &mut growing)?;
         }
         self.take_globals(&mut parts)?;
         let returns = format!("tensorize::bare<{}>", self.source.returns);
@@ -65,7 +65,7 @@ impl Adaptor<'_> {
             self.begin(shape, "result.value", &mut result);
             let of =
                 format!("&static_cast<tensorize::result<{returns}> *>(arguments[{slot}])->value");
-            self.grows(shape, &returns, &of, slot, &mut growing)?;
+            self.grows(shape, &returns, &of, true, &mut growing)?;
         }
         addresses.extend(["&result".to_string(), "&failed".to_string()]);
         addresses.append(&mut growing.addresses);
@@ -134,16 +134,16 @@ impl Adaptor<'_> {
         }
     }
 
-    /// `of` is an expression for the address of a vector of type `ty`.
+    /// `of` is an expression for the address of a parameter of type `ty`, or of what is returned, or of a part of these.
     fn grows(
         &self,
         shape: &Shape,
         ty: &str,
         of: &str,
-        slot: usize,
+        is_result: bool,
         growing: &mut Growing,
     ) -> Result<(), String> {
-        let at = slot + 2 + growing.addresses.len();
+        let at = self.source.params.len() + 2 + growing.addresses.len();
         let (to, nested) = match shape {
             Shape::Vector {
                 to,
@@ -156,18 +156,19 @@ impl Adaptor<'_> {
                 ..
             } => (to, true),
             Shape::Struct {
-                pointer: false,
+                pointer,
                 ty: own,
                 fields,
-            } if of.starts_with('&') => {
+            } => {
+                let object = if *pointer { "**" } else { "*" };
                 for f in fields {
-                    let member = self.member(&format!("(*{of})"), false, own, f);
+                    let member = self.member(&format!("({object}{of})"), false, own, f);
                     let held = format!("tensorize::bare<decltype(({member}))>");
-                    self.grows(&f.shape, &held, &format!("&{member}"), slot, growing)?;
+                    self.grows(&f.shape, &held, &format!("&{member}"), is_result, growing)?;
                 }
                 return Ok(());
             }
-            Shape::Vector { .. } | Shape::Nested { .. } if of.starts_with('&') => {
+            Shape::Vector { .. } | Shape::Nested { .. } if is_result => {
                 return Err("a result without a size".into());
             }
             _ => return Ok(()),

@@ -69,7 +69,11 @@ impl Adaptor<'_> {
         let mut with_context = self.call(target, &given, &store)?;
         // A vector that has grown is not where the flat form would have put it.
         for (i, p) in self.source.params.iter().enumerate() {
-            with_context += &self.grown(&p.shape, &p.ty, i);
+            let held = format!(
+                "(*static_cast<tensorize::bare<{}> *>(arguments[{i}]))",
+                p.ty
+            );
+            with_context += &self.grown(&p.shape, &held);
         }
         write!(c, "    if (arguments) {{\n{with_context}{back}    }}\n").ok();
         c += &around.before;

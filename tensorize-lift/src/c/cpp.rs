@@ -50,6 +50,7 @@ pub(super) use effect::{
 pub(super) use instances::{Instances, definitions, unique_names};
 pub(super) use iterator::{ends_of_ranges, iterator_from};
 pub(super) use reference::{element_of, is_element, is_pointer_into};
+pub(super) use scan::Reached;
 pub(super) use walk::not_walked;
 
 use super::Span;
@@ -67,6 +68,8 @@ pub(super) struct State<'u> {
     grown: HashSet<Cursor<'u>>,
     /// Those of them that are not only replaced by one of the same length.
     to_any_length: HashSet<Cursor<'u>>,
+    /// Members that may get any length, in the function that was looked through last.
+    pub grown_members: Vec<scan::Reached<'u>>,
     /// The arrays of vectors that have changed places, or of which one was moved to the other.
     exchanged: Vec<[Sym; 2]>,
     /// Variables that are made of what `std::minmax_element` finds.

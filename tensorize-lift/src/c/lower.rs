@@ -405,6 +405,7 @@ impl<'u, 's> Lower<'u, 's> {
             lower.parameter(i, p)?;
         }
         lower.own_parameters(f)?;
+        lower.growing_members()?;
         let argument = |(number, _)| (vec![], Shape::Argument { number });
         let mut result = returned.map(argument);
         if result.is_none() {

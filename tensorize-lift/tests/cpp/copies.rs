@@ -109,7 +109,7 @@ fn what_elements_are_set_to_is_computed_first() {
            i64 old = a.size;
            a.size = 3;
            i64 k = 0;
-           while (k < 3:i64 - old) { a[old + k] = value; k = k + 1; }
+           while (k < maximum(3:i64 - old, 0:i64)) { a[old + k] = value; k = k + 1; }
            a_resized[0] = a.size;
          }",
     );

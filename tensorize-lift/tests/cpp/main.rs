@@ -273,7 +273,7 @@ fn what_is_not_supported_says_so() {
             "std::vector<bool>",
         ),
         (
-            "int f(const std::vector<int> &v) { std::vector<int> t; for (int x : v) t.push_back(x); return t[0]; }",
+            "int f(const std::vector<int> &v) { std::vector<std::vector<int>> t; for (int x : v) t.push_back({x}); return t[0][0]; }",
             "TZ0214",
             "'t' is a temporary",
         ),
@@ -424,8 +424,16 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
             "TZ0223",
             "exceptions",
         ),
-        ("void f(image &m) { m.d.push_back(1); }", "TZ0230", "grows"),
-        ("void f(image &m) { m.d.clear(); }", "TZ0230", "length"),
+        (
+            "struct table { std::vector<std::vector<int>> rows; }; void f(table &t) { t.rows.push_back({1}); }",
+            "TZ0230",
+            "grows",
+        ),
+        (
+            "struct pair { int n; float x; }; struct list { std::vector<pair> all; }; void f(list &l) { l.all.clear(); }",
+            "TZ0230",
+            "length",
+        ),
         (
             "void f(image &m, image &o) { m.d = std::move(o.d); }",
             "TZ0230",
@@ -464,6 +472,47 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
     ] {
         refuses(&format!("{image}\n{source}"), code, words);
     }
+}
+
+/// Whichever way a member that changes its length is reached, what it becomes is said however the function ends.
+#[test]
+fn members_that_are_vectors_change_their_lengths() {
+    let signal = "struct signal { int n; std::vector<float> d; void add() { d.push_back(2); } };
+        struct both { signal left, right; };
+        static void put(std::vector<float> &to) { to.push_back(2); }
+        static void put_in(both &to) { put(to.right.d); }";
+    for function in [
+        "void f(both &b) { if (b.left.n < 0) return; b.right.d.push_back(2); }",
+        "void f(both *b) { if (b->left.n < 0) return; auto &to = b->right; to.d.push_back(2); }",
+        "void f(both &b) { if (b.left.n < 0) return; auto &to = b.right.d; to.push_back(2); }",
+        "void f(both &b) { if (b.left.n < 0) return; b.right.add(); }",
+        "void f(both &b) { if (b.left.n < 0) return; put(b.right.d); }",
+        "void f(both &b) { if (b.left.n < 0) return; put_in(b); }",
+        "void f(both &b) { auto add = [&] { b.right.d.push_back(2); }; if (b.left.n < 0) return; add(); }",
+    ] {
+        lowers(
+            &format!("{signal}\n{function}"),
+            "void f(i32 b_left_n, f32 *b_right_d, i64 b_right_d_size, i64 *restrict b_right_d_resized) {
+               i64 b_right_d.size = b_right_d_size;
+               if (b_left_n < 0) { b_right_d_resized[0] = b_right_d.size; return; }
+               b_right_d[b_right_d.size] = 2.0;
+               b_right_d.size = b_right_d.size + 1;
+               b_right_d_resized[0] = b_right_d.size;
+             }",
+        );
+    }
+    let method = "class line { std::vector<float> d; void put() { this->d.push_back(2); } public: void run(float *x, int n); }; void line::run(float *x, int n) { for (int i = 0; i < n; i++) x[i] = 1; put(); }";
+    lowers(
+        method,
+        "void line_run(f32 *this_d, i64 this_d_size, i64 *restrict this_d_resized, f32 *x, i32 n) {
+           i64 this_d.size = this_d_size;
+           i32 i = 0;
+           while (i < n) { x[i] = 1.0; i = i + 1; }
+           this_d[this_d.size] = 2.0;
+           this_d.size = this_d.size + 1;
+           this_d_resized[0] = this_d.size;
+         }",
+    );
 }
 
 #[test]

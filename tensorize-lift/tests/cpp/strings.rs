@@ -102,8 +102,8 @@ fn strings_whose_length_changes_are_refused() {
         ),
         (
             "std::string &c = a; c.push_back('x');",
-            "TZ0207",
-            "push_back",
+            "TZ0230",
+            "the length of 'a'",
         ),
         ("a += 'x';", "TZ0230", "a string grows"),
         ("a.append(3, 'x');", "TZ0207", "append"),

@@ -260,6 +260,11 @@ impl<'u> Lower<'u, '_> {
         self.require_length(&len)?;
         let old = self.settled("old", dest.len.clone())?;
         let more = offset_op(BinOp::Subtract, len.clone(), old.clone());
+        // It may become shorter.
+        let more = match more {
+            Expr::Const(_) => more,
+            more => Expr::binary(BinOp::Maximum, more, int(0)),
+        };
         self.set_len(dest, len, call.at)?;
         self.fill(dest, old, more, value, call.at)
     }

@@ -189,25 +189,34 @@ impl<'u> Lower<'u, '_> {
                 p.help = Some("return a new vector of vectors".into());
                 return Err(p);
             }
-            let var = self.fresh(format!("{name}.size"));
-            self.assign_var(var.clone(), seq.len.clone())?;
-            seq.len = Expr::Var(var.clone(), ScalarType::I64);
-            seq.size = Some(var.clone());
-            let (ends, to) = self.resized(name, vec![var]);
+            let (ends, to) = self.growing_form(name, &mut seq)?;
             resized = Some(to);
             params.push(ends);
         }
         self.bindings.insert(p, Binding::Seq(seq));
-        let shape = match shape {
-            Shape::Vector { to, size, each, .. } => Shape::Vector {
-                to,
-                size,
-                each,
-                resized,
-            },
-            other => other,
-        };
-        Ok((params, shape))
+        Ok((params, with_end(shape, resized)))
+    }
+
+    /// Lets a vector outside of the kernel change its length. Also gives the parameter, and its name, for how long it has become.
+    fn growing_form(&mut self, name: &str, seq: &mut Seq) -> Result<(Param, String)> {
+        let var = self.fresh(format!("{name}.size"));
+        self.assign_var(var.clone(), seq.len.clone())?;
+        seq.len = Expr::Var(var.clone(), ScalarType::I64);
+        seq.size = Some(var.clone());
+        Ok(self.resized(name, vec![var]))
+    }
+
+    /// A member that is a vector and changes its length somewhere in the function.
+    pub fn growing_part(
+        &mut self,
+        name: &str,
+        element: &Ty,
+        at: Cursor<'u>,
+    ) -> Result<(Seq, Node<'u>)> {
+        let (mut seq, mut params, shape) = self.vector_form(name, element, false, false, at)?;
+        let (ends, to) = self.growing_form(name, &mut seq)?;
+        params.push(ends);
+        Ok((seq, Node::Leaf(with_end(shape, Some(to)), params)))
     }
 
     /// What a vector outside of the kernel becomes: its elements and its size, and the length of its rows if these are
@@ -509,6 +518,19 @@ impl<'u> Lower<'u, '_> {
             })
             .collect();
         stores.into_iter().try_for_each(|s| self.emit(s))
+    }
+}
+
+/// A vector's form with what says how long it is in the end.
+fn with_end(shape: Shape, resized: Option<String>) -> Shape {
+    match shape {
+        Shape::Vector { to, size, each, .. } => Shape::Vector {
+            to,
+            size,
+            each,
+            resized,
+        },
+        other => other,
     }
 }
 

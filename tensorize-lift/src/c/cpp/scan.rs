@@ -98,8 +98,15 @@ impl<'u> Lower<'u, '_> {
         self.row_roles(body);
         let mut grown = Grown::default();
         growing(f, &mut grown, &mut Helpers::new());
-        self.cpp.grown.extend(grown.all);
-        self.cpp.to_any_length.extend(grown.to_any_length);
+        for (variable, to_any_length) in grown.variables() {
+            self.cpp.grown.insert(variable);
+            if to_any_length {
+                self.cpp.to_any_length.insert(variable);
+            }
+        }
+        let members = grown.0.into_iter().filter(|(_, any)| *any);
+        let members = members.map(|(v, _)| v).filter(|v| !v.members.is_empty());
+        self.cpp.grown_members = members.collect();
         Ok(())
     }
 
@@ -173,20 +180,83 @@ fn pushed<'u>(s: Cursor<'u>) -> Option<(Cursor<'u>, Cursor<'u>)> {
 fn pushes<'u>(c: Cursor<'u>, d: Cursor<'u>) -> bool {
     let mut grown = Grown::default();
     growing(c, &mut grown, &mut Helpers::new());
-    grown.all.contains(&d)
+    grown.variables().any(|(v, _)| v == d)
 }
 
-#[derive(Default)]
-struct Grown<'u> {
-    all: HashSet<Cursor<'u>>,
-    /// Those that are not only replaced.
-    to_any_length: HashSet<Cursor<'u>>,
+/// A variable or an object's own, or a member of it.
+#[derive(Clone, PartialEq)]
+pub(in super::super) struct Reached<'u> {
+    /// `None` is the object that a member function is called on.
+    pub root: Option<Cursor<'u>>,
+    pub members: Vec<Cursor<'u>>,
+    /// Where something says so.
+    pub at: Cursor<'u>,
 }
+
+impl<'u> Reached<'u> {
+    /// What an expression names.
+    fn of(e: Cursor<'u>) -> Option<Self> {
+        if let Some(d) = named(e) {
+            let another_name = d.kind() == CXCursor_VarDecl
+                && matches!(types::of(d), Ty::Reference(_))
+                && d.initializer().is_some();
+            return match d.initializer().filter(|_| another_name) {
+                Some(init) => Self::of(init),
+                None => Some(Reached {
+                    root: Some(d),
+                    members: vec![],
+                    at: e,
+                }),
+            };
+        }
+        let e = peeled(e);
+        let all_of_this = |at| Reached {
+            root: None,
+            members: vec![],
+            at,
+        };
+        match e.kind() {
+            CXCursor_CXXThisExpr => Some(all_of_this(e)),
+            CXCursor_UnaryOperator => Self::of(*operands(e).first()?),
+            CXCursor_MemberRefExpr => {
+                let field = e.referenced()?;
+                let of = match operands(e)[..] {
+                    [] => all_of_this(e),
+                    [object] => Self::of(object)?,
+                    _ => return None,
+                };
+                (field.kind() == CXCursor_FieldDecl).then(|| of.member(&[field], e))
+            }
+            _ => None,
+        }
+    }
+
+    fn member(mut self, more: &[Cursor<'u>], at: Cursor<'u>) -> Self {
+        self.members.extend(more);
+        Reached { at, ..self }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.root == other.root && self.members == other.members
+    }
+}
+
+/// The vectors whose length may change, and whether they may get any.
+#[derive(Default)]
+struct Grown<'u>(Vec<(Reached<'u>, bool)>);
 
 impl<'u> Grown<'u> {
-    fn add(&mut self, d: Option<Cursor<'u>>, to_any_length: bool) {
-        self.all.extend(d);
-        self.to_any_length.extend(d.filter(|_| to_any_length));
+    fn add(&mut self, vector: Option<Reached<'u>>, to_any_length: bool) {
+        let Some(vector) = vector else { return };
+        match self.0.iter_mut().find(|(v, _)| v.is_same(&vector)) {
+            Some((_, any)) => *any |= to_any_length,
+            None => self.0.push((vector, to_any_length)),
+        }
+    }
+
+    fn variables(&self) -> impl Iterator<Item = (Cursor<'u>, bool)> {
+        let plain = self.0.iter().filter(|(v, _)| v.members.is_empty());
+        plain.filter_map(|(v, any)| Some((v.root?, *any)))
     }
 }
 
@@ -202,7 +272,11 @@ fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, helpers: &mut Helpers<'u>) 
         let to_any_length = !REPLACING.contains(&name.as_str());
         if in_std(callee) && GROWING.contains(&name.as_str()) {
             let target = object(c).or_else(|| c.arguments().first().copied());
-            grown.add(target.and_then(named), to_any_length);
+            let target = target.and_then(Reached::of);
+            // What a member is assigned is mostly of its length; what it is filled with is of the length that it gets.
+            let any = to_any_length
+                || name == "assign" && target.as_ref().is_some_and(|t| !t.members.is_empty());
+            grown.add(target, any);
         }
         if in_std(callee)
             && matches!(
@@ -211,34 +285,67 @@ fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, helpers: &mut Helpers<'u>) 
             )
         {
             let arguments = c.arguments().into_iter();
-            arguments.for_each(|a| grown.add(named(a), to_any_length));
+            arguments.for_each(|a| grown.add(Reached::of(a), to_any_length));
         }
         if !in_std(callee)
             && let Some(definition) = call::helper(callee)
         {
-            let inside = match helpers.get(&definition) {
-                Some(known) => known.clone(),
-                None => {
-                    helpers.insert(definition, None);
-                    let mut inside = Grown::default();
-                    growing(definition, &mut inside, helpers);
-                    let inside = Some(Rc::new(inside));
-                    helpers.insert(definition, inside.clone());
-                    inside
-                }
-            };
-            for (p, a) in definition.arguments().into_iter().zip(c.arguments()) {
-                match &inside {
-                    None => grown.add(named(a), true),
-                    Some(inside) if inside.all.contains(&p) => {
-                        grown.add(named(a), inside.to_any_length.contains(&p));
-                    }
-                    Some(_) => {}
-                }
-            }
+            grown_by_helper(c, definition, grown, helpers);
         }
     }
     for child in c.children() {
         growing(child, grown, helpers);
+    }
+}
+
+/// The same of a call of the file's own function.
+fn grown_by_helper<'u>(
+    c: Cursor<'u>,
+    definition: Cursor<'u>,
+    grown: &mut Grown<'u>,
+    helpers: &mut Helpers<'u>,
+) {
+    let inside = match helpers.get(&definition) {
+        Some(known) => known.clone(),
+        None => {
+            helpers.insert(definition, None);
+            let mut inside = Grown::default();
+            growing(definition, &mut inside, helpers);
+            let inside = Some(Rc::new(inside));
+            helpers.insert(definition, inside.clone());
+            inside
+        }
+    };
+    let (receiver, arguments) = match super::method::is_method(definition) {
+        true => super::method::receiver(c, definition),
+        false => (None, c.arguments()),
+    };
+    let parameters = definition.arguments();
+    let given = |root: Option<Cursor<'u>>| match root {
+        None => receiver.map_or_else(
+            || {
+                Some(Reached {
+                    root: None,
+                    members: vec![],
+                    at: c,
+                })
+            },
+            Reached::of,
+        ),
+        Some(d) => {
+            let number = parameters.iter().position(|p| *p == d)?;
+            Reached::of(*arguments.get(number)?)
+        }
+    };
+    match inside {
+        None => arguments
+            .iter()
+            .for_each(|a| grown.add(Reached::of(*a), true)),
+        Some(inside) => {
+            for (vector, any) in &inside.0 {
+                let of = given(vector.root);
+                grown.add(of.map(|of| of.member(&vector.members, c)), *any);
+            }
+        }
     }
 }

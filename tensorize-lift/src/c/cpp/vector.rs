@@ -146,7 +146,7 @@ impl<'u> Lower<'u, '_> {
             p
         };
         if self.cpp.to_any_length.contains(&d) {
-            return Err(refused("whose length changes"));
+            return self.growing_temporary(d, element, init);
         }
         let Some(e) = init else {
             return Err(refused("without elements"));
@@ -246,6 +246,28 @@ impl<'u> Lower<'u, '_> {
         let dest = self.local_seq(&name, element, &len, d)?;
         self.bindings.insert(d, Binding::Seq(dest.clone()));
         self.full(e, |s| s.construct(&dest, e))
+    }
+
+    /// A vector that only this function sees, and that grows.
+    fn growing_temporary(
+        &mut self,
+        d: Cursor<'u>,
+        element: &Ty,
+        init: Option<Cursor<'u>>,
+    ) -> Result<()> {
+        let name = d.spelling();
+        let size = self.fresh(format!("{name}.size"));
+        self.assign_var(size.clone(), int(0))?;
+        let len = Expr::Var(size.clone(), ScalarType::I64);
+        let dest = Seq {
+            size: Some(size),
+            ..self.local_seq(&name, element, &len, d)?
+        };
+        self.bindings.insert(d, Binding::Seq(dest.clone()));
+        match init {
+            Some(e) => self.full(e, |s| s.construct(&dest, e)),
+            None => Ok(()),
+        }
     }
 
     /// A vector that an object of the function's own holds.

@@ -249,6 +249,29 @@ extern "C" int calls_from_cpp(int which)
         none.raise(2);
         return none.open_ones() != 0;
     }
+    case 36: {
+        stage s;
+        s.process({1, -2, 3});
+        s.keep_loud({1, 3, 2, 7});
+        if (s.result() != std::vector<float>{2, -4, 6, 3, 7}) return 1;
+        s.restart(2);
+        if (s.result() != std::vector<float>{0, 2}) return 3;
+        s.restart(0);
+        if (!s.result().empty()) return 4;
+        s.process({});
+        spectrum x{{1, 2}, {3, 4}}, y{{7, 7, 7}, {}};
+        powers(x, y);
+        return !s.result().empty() || y.re != std::vector<double>{10, 20} || y.im != std::vector<double>{0, 0};
+    }
+    case 37: {
+        stage s;
+        s.process({1, -2, 3});
+        s.process(s.result()); // the same vector
+        if (s.result() != std::vector<float>{4, -8, 12}) return 1;
+        spectrum x{{1, 2}, {3, 4}};
+        powers(x, x);
+        return x.re != std::vector<double>{10, 20} || x.im != std::vector<double>{0, 0};
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

@@ -339,6 +339,39 @@ void book::raise(double by)
 }
 
 TENSORIZE_KERNEL
+void stage::process(const std::vector<float> &in)
+{
+    out.resize(in.size());
+    for (std::size_t i = 0; i < in.size(); i++) out[i] = gain * in[i];
+}
+
+TENSORIZE_KERNEL
+void stage::keep_loud(const std::vector<float> &in)
+{
+    for (float v : in)
+        if (v > gain) out.push_back(v);
+}
+
+TENSORIZE_KERNEL
+void stage::restart(int n)
+{
+    out.clear();
+    if (n < 1) return;
+    for (int i = 0; i < n; i++) out.push_back(gain * i);
+}
+
+TENSORIZE_KERNEL
+void powers(const spectrum &of, spectrum &into)
+{
+    into.re.resize(of.re.size());
+    into.im.resize(of.re.size());
+    for (std::size_t i = 0; i < of.re.size(); i++) {
+        into.re[i] = of.re[i] * of.re[i] + of.im[i] * of.im[i];
+        into.im[i] = 0;
+    }
+}
+
+TENSORIZE_KERNEL
 void shade(canvas &c)
 {
     for (int i = 0; i < c.n; i++)

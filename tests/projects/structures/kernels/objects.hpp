@@ -116,6 +116,21 @@ public:
     void raise(double by);
     const order &operator[](std::size_t i) const { return all[i]; }
 };
+/* Vectors in a class that change their lengths. */
+class stage {
+    std::vector<float> out;
+    float gain = 2;
+
+public:
+    void process(const std::vector<float> &in);
+    void keep_loud(const std::vector<float> &in);
+    void restart(int n);
+    const std::vector<float> &result() const { return out; }
+};
+struct spectrum {
+    std::vector<double> re, im;
+};
+void powers(const spectrum &of, spectrum &into);
 struct canvas {
     int n;
     std::unique_ptr<float[]> light;
