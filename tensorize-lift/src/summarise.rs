@@ -351,9 +351,7 @@ fn propose(
                 let apart = pitches::rows_apart(&plain);
                 best = Some(Proposal {
                     raised: Some(raise(&kernel.name, &kernel.params, &results))
-                        .filter(|raised| {
-                            raised.verify().is_ok() && !goes_where_data_says(kernel, &results)
-                        })
+                        .filter(|raised| raised.verify().is_ok())
                         .unwrap_or_else(|| plain.clone()),
                     plain: Some(plain),
                     synthesiser: None,
@@ -411,16 +409,6 @@ pub fn gives_up(kernel: &loopir::Function, summary: &tensir::Function) -> bool {
     kernel.params.iter().any(is_array)
         && !summary.outputs.iter().any(stores)
         && !summary.nodes.iter().any(touches)
-}
-
-/// Whether the data says where rounds go: as library operators, such sums take an array of places times rounds.
-fn goes_where_data_says(kernel: &loopir::Function, results: &[Closed]) -> bool {
-    let is_size = |s: &Sym| kernel.params.iter().any(|p| p.name() == s);
-    results
-        .iter()
-        .any(|(Closed::Store { value, .. } | Closed::Return(value))| {
-            value.is_told_by_data(&is_size)
-        })
 }
 
 fn nothing() -> Refusal {

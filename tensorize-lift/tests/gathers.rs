@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::inputs::Spec;
-use tensorize_ir::loopir::Function;
+use tensorize_ir::loopir::{Function, Overflow};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_lift::summarise::{Summariser, summarise};
 use tensorize_prove::solver::{self, Solver};
@@ -98,6 +98,81 @@ fn what_is_known_only_on_the_way_is_not_proven() {
         "void f(int n, int *x) { for (int i = 0; i < n; i++) x[x[i]] = i; }",
     ] {
         assert!(lift(source).is_err(), "{source}");
+    }
+}
+
+/// A local array has a meaning where it was written: that the data leads to such places only is a guard, unless their type
+/// says so.
+#[test]
+fn what_stands_in_a_local_array_was_written_before() {
+    let asked = |ty: &str, written: usize| {
+        let source = format!(
+            "void f(int n, const {ty} *x, float by, float *o) {{ float t[256]; for (int i = 0; i < {written}; i++) t[i] = i * by; \
+             for (int i = 0; i < n; i++) o[i] = t[x[i]]; }}"
+        );
+        let (_, proof) = lift(&source).unwrap();
+        let guards = proof.guards.iter().map(ToString::to_string);
+        let guards: Vec<String> = guards.filter(|g| g.contains("x[k")).collect();
+        guards.join("; ")
+    };
+    assert_eq!(asked("unsigned char", 256), "");
+    for (ty, written) in [("int", 256), ("unsigned char", 200), ("int", 7)] {
+        let guards = asked(ty, written);
+        let end = format!("index_compare(LT, value(x[k'3]), {written})");
+        let last = format!("{}", written - 1);
+        assert!(guards.contains(&end) || guards.contains(&last), "{guards}");
+        assert!(
+            guards.starts_with("value(fold(") && guards.ends_with("-1:i64))) >= 0"),
+            "{guards}"
+        );
+    }
+    let counts = |body: &str| {
+        lift(&format!(
+            "void f(int n, int *x, int *o) {{ int t[16] = {{0}}; for (int i = 0; i < n; i++) {{ {body} }} for (int i = 0; i < 16; i++) o[i] = t[i]; }}"
+        ))
+    };
+    let (_, proof) = counts("t[x[i]]++;").unwrap();
+    let mut guards = proof.guards.iter().map(ToString::to_string);
+    assert!(guards.any(|g| g.contains("value(x[k") && g.contains("), 16)")));
+    // Under a condition of its own it is asked there only; what changes on the way cannot be asked before.
+    let (_, proof) = counts("if (x[i] != 99) t[x[i]]++;").unwrap();
+    let mut guards = proof.guards.iter().map(ToString::to_string);
+    assert!(guards.any(|g| g.contains("99") && g.contains("), 16)")));
+    assert!(counts("t[x[0]]++; x[0] = x[i];").is_err());
+}
+
+/// Code may have memory of its own for that: of each place in it that the data says, the same is asked.
+#[test]
+fn what_the_data_says_lies_in_the_memory_of_code() {
+    for (at, body) in [
+        (
+            "x[k",
+            "for (int i = 0; i < 16; i++) t[i] = i * n; for (int i = 0; i < n; i++) o[i] = t[x[i]];",
+        ),
+        (
+            "x[n]",
+            "for (int i = 0; i < 16; i++) t[i] = 0; t[x[n]] = n; for (int i = 0; i < 16; i++) o[i] = t[i];",
+        ),
+    ] {
+        let source = format!("void f(int n, const int *x, int *o) {{ int t[16]; {body} }}");
+        let (summary, mut proof) = lift(&source).unwrap();
+        let asks = |guard: &Guard| {
+            let guard = guard.to_string();
+            guard.contains(&format!("index_compare(LT, value({at}")) && guard.contains("), 16)")
+        };
+        // As if the kernel did not ask for it.
+        proof.guards.retain(|g| !asks(g));
+        let mut code = kernel(&source);
+        code.overflow = Overflow::Wraps;
+        let options = Options {
+            refute: false,
+            ..Options::default()
+        };
+        let (oracle, mut solver) = (&Summariser, solver());
+        match prove_generated(&code, &summary, &proof, oracle, &mut solver, &options) {
+            Verdict::Proven(found) => assert!(found.guards.iter().any(asks), "{:?}", found.guards),
+            other => panic!("{source}: {other:?}"),
+        }
     }
 }
 

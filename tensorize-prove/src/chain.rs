@@ -287,6 +287,33 @@ fn read_before(
     value.ok_or_else(|| Unresolved(format!("{array}[{at}] has no value")))
 }
 
+/// When a place that the data says is one of those that the oldest effect writes in its rounds, in an array that held nothing
+/// before.
+pub(crate) fn written_first(
+    ctx: &mut Context,
+    array: &str,
+    contents: &Contents,
+    at: &Idx,
+) -> Option<ElemRef> {
+    let oldest = contents.effects.first().filter(|_| contents.base.is_none());
+    let leaves = oldest?.leaves();
+    let [leaf] = leaves.as_slice() else {
+        return None;
+    };
+    let hit = hit(ctx, array, leaf, at).ok()??;
+    let mut by_data = Vec::new();
+    for c in hit.cond.conjuncts() {
+        let of_places = matches!(&**c, Elem::IndexCompare(op, a, b)
+            if *op != CmpOp::Eq && (a.has_values() || b.has_values()));
+        match of_places {
+            true => by_data.push(c.clone()),
+            false if ctx.holds(c) => {}
+            false => return None,
+        }
+    }
+    by_data.into_iter().reduce(and)
+}
+
 /// Whether one of the conditions holds: the oldest where the newer ones don't. Where nothing was written before, those of its
 /// parts that are about sizes may become guards: a call that reads what was never written has no meaning.
 fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) -> bool {

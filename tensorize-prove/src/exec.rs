@@ -7,7 +7,7 @@
 
 use crate::bound::bound;
 use crate::canon;
-use crate::chain::{Contents, Effect, truth};
+use crate::chain::{Contents, Effect, and, truth};
 use crate::clamp::larger_or_smaller;
 use crate::context::Context;
 use crate::loops::Oracle;
@@ -532,12 +532,19 @@ impl<'c, 's> Executor<'c, 's> {
             || bound(&mut self.ctx, at, &loops, true)
                 .is_some_and(|last| self.ctx.proves(CmpOp::Lt, &last, &len));
         if self.ctx.is_non_negative(at) && below {
-            Ok(())
-        } else {
-            self.stuck(format!(
-                "that {array}[{at}] lies inside of the local array could not be shown"
-            ))
+            return Ok(());
         }
+        // Where the data says it, all of it is asked before a call.
+        let inside = and(
+            Elem::index_compare(CmpOp::Ge, at.clone(), Idx::default()),
+            Elem::index_compare(CmpOp::Lt, at.clone(), len),
+        );
+        if at.has_values() && self.holds_in_every_round(&inside) {
+            return Ok(());
+        }
+        self.stuck(format!(
+            "that {array}[{at}] lies inside of the local array could not be shown"
+        ))
     }
 }
 

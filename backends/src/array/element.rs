@@ -32,7 +32,16 @@ struct Variable {
 impl Emitter<'_> {
     /// The tensor of this shape whose element at `(#0, #1, …)` is `e`.
     pub(super) fn generic(&mut self, e: &ElemRef, shape: &[Idx]) -> Result<Code, Unsupported> {
-        self.element(e, &Scope::of(shape))
+        match self.scatter(e, shape)? {
+            Some(code) => Ok(code),
+            None => self.element(e, &Scope::of(shape)),
+        }
+    }
+
+    /// The same with the whole shape of the axes.
+    pub(super) fn all_elements(&mut self, e: &ElemRef, scope: &Scope) -> Result<Code, Unsupported> {
+        let code = self.element(e, scope)?;
+        self.all_of(code, scope)
     }
 
     /// An index over the dimensions `#0`, `#1`, … of a shape.
@@ -180,8 +189,7 @@ impl Emitter<'_> {
         if let Some((reducer, x)) = vector {
             let mut inner = scope.clone();
             inner.axes.push((f.var.clone(), f.extent.clone()));
-            let x = self.element(&x, &inner)?;
-            let x = self.all_of(x, &inner)?;
+            let x = self.all_elements(&x, &inner)?;
             let zero = matches!(&*f.init, Elem::Const(v) if v.as_f64() == 0.0);
             let zero = zero && reducer == Reducer::Op(BinOp::Add);
             let axis = [inner.axes.len() - 1];
@@ -331,10 +339,14 @@ impl Emitter<'_> {
 }
 
 impl Scope {
-    fn of(shape: &[Idx]) -> Scope {
+    pub(super) fn of(shape: &[Idx]) -> Scope {
         let axes = shape.iter().enumerate().map(|(d, e)| (dim(d), e.clone()));
+        Scope::over(axes.collect())
+    }
+
+    pub(super) fn over(axes: Vec<(Sym, Idx)>) -> Scope {
         Scope {
-            axes: axes.collect(),
+            axes,
             ..Scope::default()
         }
     }
@@ -375,11 +387,16 @@ pub(crate) fn as_reducer(f: &Fold) -> Option<(Reducer, ElemRef)> {
     let Elem::Compare(op, a, b) = &**c else {
         return None;
     };
+    // `m < x` is `x > m`.
+    let (op, a, b) = match (t == b && is_acc(e), e == a && is_acc(t)) {
+        (false, false) => (*op, a, b),
+        _ => (op.swapped(), b, a),
+    };
     let take = t == a && is_acc(b) && is_acc(e);
     let keep = is_acc(a) && is_acc(t) && b == e;
     match (take, keep) {
-        (true, _) if !t.mentions(&f.acc) => Some((Reducer::TakeIf(*op), t.clone())),
-        (_, true) if !e.mentions(&f.acc) => Some((Reducer::KeepIf(*op), e.clone())),
+        (true, _) if !t.mentions(&f.acc) => Some((Reducer::TakeIf(op), t.clone())),
+        (_, true) if !e.mentions(&f.acc) => Some((Reducer::KeepIf(op), e.clone())),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@
 //! * `element`: index notation, over whole arrays at once.
 //! * `fold`: reductions, in the order that the tier asks for.
 //! * `running`: running folds, and those that keep a place.
+//! * `scatter`: results of which the data says where each round goes.
 //! * `boundary`: how arrays get into a framework, and back.
 //! * `host.py`: reads and stores of flat arrays, with NumPy.
 //!
@@ -20,6 +21,7 @@ mod node;
 mod py;
 mod running;
 mod scalar_op;
+mod scatter;
 
 use crate::names::Names;
 use crate::{Generated, Kernel, Target, Unsupported};
@@ -75,6 +77,14 @@ const FORMS: &[&str] = &[
     "scan_extreme",
     "scan_one_by_one",
     "arg_extreme",
+    "scatter_add",
+    "scatter_multiply",
+    "scatter_maximum",
+    "scatter_minimum",
+    "scatter_and",
+    "scatter_or",
+    "scatter_xor",
+    "scatter_last",
     "order",
     "of_index",
     "index_compare",
@@ -200,7 +210,7 @@ impl Dialect {
     /// Names a kernel's entry and its parameters, and reads the numbers among them.
     pub(crate) fn begin<'a>(&'a self, kernel: &Kernel<'a>) -> Result<Begun<'a>, Unsupported> {
         crate::summary::check(kernel.function)?;
-        crate::scatter::refuse(kernel.function)?;
+        crate::scatter::refuse(&scatter::without(kernel.function))?;
         let mut names = Names::new(PYTHON_WORDS.iter().copied());
         let entry = names.fresh(&kernel.function.name);
         let mut params = Vec::new();

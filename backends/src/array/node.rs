@@ -128,7 +128,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// A shape as a tuple, in the function that computes.
-    fn device_shape(&mut self, shape: &[Idx]) -> Result<String, Unsupported> {
+    pub(super) fn device_shape(&mut self, shape: &[Idx]) -> Result<String, Unsupported> {
         let items = shape
             .iter()
             .map(|e| self.size_index(e))
@@ -394,7 +394,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// A row of an operator that computes nothing.
-    fn moving(
+    pub(super) fn moving(
         &mut self,
         name: &str,
         ty: ScalarType,

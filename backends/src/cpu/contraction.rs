@@ -207,7 +207,7 @@ pub(super) fn staged(nest: &Nest, allowed: Tier) -> Option<[Nest; 2]> {
 }
 
 /// The sums in a value, each with whether it is computed in any case.
-fn sums_of(e: &ElemRef, always: bool, found: &mut dyn FnMut(&ElemRef, bool)) {
+pub(super) fn sums_of(e: &ElemRef, always: bool, found: &mut dyn FnMut(&ElemRef, bool)) {
     match &**e {
         Elem::Fold(_) => found(e, always),
         Elem::Select(c, t, f) => {

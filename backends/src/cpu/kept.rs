@@ -7,10 +7,12 @@
 use super::entries::{ENTRIES, Entry};
 use super::nest::{Nest, STEMS, Stored, Target, reads_any};
 use super::running::{grows_or_shrinks, in_passes, runs};
+use super::scatter::{rounds, staged};
 use super::search::searched;
 use super::term::{canonical, contains_fold};
 use super::wait::Memory;
 use crate::names::Names;
+use crate::scatter::writes;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::BinOp;
@@ -113,6 +115,7 @@ fn worth_keeping(all: &Kept, memory: bool) -> Option<Value> {
             if in_passes(nest.clone()).len() == 1 {
                 let along = nest.dims.iter().filter(|d| runs(&t.value, d));
                 search.along = along.cloned().collect();
+                search.by_place = rounds(nest).is_none() && staged(nest).is_none();
                 search.look(&t.term(), &loops_of(nest), Where::default());
             }
         }
@@ -179,6 +182,9 @@ struct Search {
     along: Vec<Sym>,
     /// The counters of searches, along which folds run as well.
     searched: Vec<Sym>,
+    /// Whether folds of which the data says where each round goes have no place of their own, but in memory: element by
+    /// element they would take all rounds for each.
+    by_place: bool,
 }
 
 impl Search {
@@ -195,7 +201,8 @@ impl Search {
         // What is converted is kept as it is: it may be a sum by place, and as such takes its rounds once.
         let again = !matches!(**e, Elem::Convert(..))
             && (self.is_computed_again(e, &own, &around, stands)
-                || self.starts_anew(e, &around, stands));
+                || self.starts_anew(e, &around, stands)
+                || self.by_place && self.is_free(e) && goes_by_place(e, &own));
         let entry = match self.is_long_fold(e) {
             true => Value::of_byte(e, &around),
             false => None,
@@ -294,6 +301,12 @@ impl Search {
     fn is_free(&self, e: &ElemRef) -> bool {
         !self.accs.iter().any(|acc| e.mentions(acc))
     }
+}
+
+/// Whether the data says to which rounds of these loops each step of a fold goes.
+fn goes_by_place(e: &ElemRef, loops: &Loops) -> bool {
+    let counters: Vec<Sym> = loops.iter().map(|(counter, _)| counter.clone()).collect();
+    matches!(&**e, Elem::Fold(fold) if writes(&counters, fold).is_some())
 }
 
 /// Those of the loops that it looks at, with as many rounds as they have in any rounds of the others.

@@ -365,6 +365,9 @@ impl Builder {
         if let Some((target, fold)) = scatter::rounds(nest) {
             return self.scatter(nest, target, fold);
         }
+        if let Some(stages) = scatter::staged(nest) {
+            return stages.iter().try_for_each(|stage| self.nest(stage));
+        }
         for result in &nest.results {
             self.refuse_scatter(&result.value)?;
         }

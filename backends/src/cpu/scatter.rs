@@ -1,25 +1,18 @@
 //! Results of which the data says where each round goes: the loop over the rounds, each storing where it says, as in the
 //! original, and not a search through all rounds for every place.
 
+use super::contraction::sums_of;
 use super::lower::Builder;
-use super::nest::{Nest, Stored, Target, for_each_read};
+use super::nest::{Nest, Stored, Target, for_each_read, reads_any};
+use super::term::canonical;
 use crate::Unsupported;
-use std::collections::BTreeMap;
+use crate::scatter::{Write, inside, writes};
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
-use tensorize_ir::index::{Idx, Sym};
+use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
-
-/// A write of a round.
-struct Write {
-    /// The dimensions of the place that the data says.
-    told: BTreeMap<Sym, Idx>,
-    /// When it is made.
-    conditions: Vec<ElemRef>,
-    /// What it leaves, in terms of the accumulator.
-    value: ElemRef,
-}
+use tensorize_ir::scalar::Scalar;
 
 /// The accumulation, if the nest is such a result.
 pub(super) fn rounds(nest: &Nest) -> Option<(&Target, &Fold)> {
@@ -29,80 +22,46 @@ pub(super) fn rounds(nest: &Nest) -> Option<(&Target, &Fold)> {
     let Elem::Fold(fold) = &*target.value else {
         return None;
     };
-    writes(nest, fold).map(|_| (target, &**fold))
+    writes(&nest.dims, fold).map(|_| (target, &**fold))
 }
 
-/// The innermost of folds that go on from each other, and what a round of it writes, the first write first.
-fn writes<'a>(nest: &Nest, fold: &'a Fold) -> Option<(&'a Fold, Vec<Write>)> {
-    if !fold.others.is_empty() {
-        return None;
-    }
-    if let Some((conditions, inner)) = inside(fold) {
-        let by_place = |c: &ElemRef| nest.dims.iter().any(|d| c.mentions(d));
-        return match conditions.iter().any(by_place) {
-            true => None,
-            false => writes(nest, inner),
-        };
-    }
-    let (mut step, mut found) = (&fold.step, Vec::new());
-    while let Elem::Select(c, t, otherwise) = &**step {
-        let (mut told, mut conditions) = (BTreeMap::new(), Vec::new());
-        for part in c.conjuncts() {
-            match place(nest, part) {
-                Some((dim, at)) if !told.contains_key(&dim) => {
-                    told.insert(dim, at);
-                }
-                _ => conditions.push(part.clone()),
-            }
-        }
-        if told.is_empty() {
-            return None;
-        }
-        found.push(Write {
-            told,
-            conditions,
-            value: t.clone(),
-        });
-        step = otherwise;
-    }
-    found.reverse();
-    let goes_on = matches!(&**step, Elem::Acc(name, _) if *name == fold.acc);
-    (goes_on && !found.is_empty()).then_some((fold, found))
-}
-
-/// The fold that each round of this one goes on with, and when it does.
-fn inside(fold: &Fold) -> Option<(Vec<ElemRef>, &Fold)> {
-    let so_far = |e: &Elem| matches!(e, Elem::Acc(name, _) if *name == fold.acc);
-    let (mut step, mut conditions) = (&fold.step, Vec::new());
-    while let Elem::Select(c, t, otherwise) = &**step
-        && so_far(otherwise)
-        && !c.mentions(&fold.acc)
-    {
-        conditions.push(c.clone());
-        step = t;
-    }
-    match &**step {
-        Elem::Fold(inner) if so_far(&inner.init) => Some((conditions, &**inner)),
-        _ => None,
-    }
-}
-
-/// Of `a[i] == j`, where `j` is a dimension: that it is `a[i]`.
-fn place(nest: &Nest, condition: &ElemRef) -> Option<(Sym, Idx)> {
-    let Elem::IndexCompare(CmpOp::Eq, a, b) = &**condition else {
+/// Such a result with something done to its elements as two nests: the rounds, and the rest on top of what they leave, in
+/// place.
+pub(super) fn staged(nest: &Nest) -> Option<[Nest; 2]> {
+    let [target] = nest.results.as_slice() else {
         return None;
     };
-    let difference = a - b;
-    nest.dims.iter().find_map(|dim| {
-        let (slope, rest) = difference.linear_in(dim)?;
-        let at = match slope.as_constant()? {
-            1 => -&rest,
-            -1 => rest,
-            _ => return None,
-        };
-        let fixed = at.has_values() && !nest.dims.iter().any(|d| at.mentions(d));
-        fixed.then(|| (dim.clone(), at))
-    })
+    let Stored::Always(value) = &target.store else {
+        return None;
+    };
+    let storing = |value: ElemRef| Nest {
+        results: vec![Target {
+            value: value.clone(),
+            store: Stored::Always(value),
+            ..target.clone()
+        }],
+        ..nest.clone()
+    };
+    let mut found = Vec::new();
+    let mut in_any_case = false;
+    sums_of(value, true, &mut |e, always| {
+        if rounds(&storing(e.clone())).is_some() {
+            found.push((canonical(e), e.clone()));
+            in_any_case |= always;
+        }
+    });
+    let (form, sum) = found.first()?;
+    if !in_any_case || sum.ty() != value.ty() || found.iter().any(|(other, _)| other != form) {
+        return None;
+    }
+    let with = |left: &ElemRef| value.map(&mut |e| (canonical(e) == *form).then(|| left.clone()));
+    // Once the rounds are over, what stood there is gone.
+    let nothing: ElemRef = Arc::new(Elem::Const(Scalar::zero(sum.ty())));
+    if reads_any(&with(&nothing), &[&target.array]) {
+        return None;
+    }
+    let left = Elem::read(target.array.clone(), sum.ty(), target.index.clone());
+    Some([storing(sum.clone()), storing(with(&left))])
 }
 
 impl Builder {
@@ -122,7 +81,7 @@ impl Builder {
             conditions.iter().for_each(&mut look);
             outer = inner;
         }
-        for write in writes(nest, fold).map(|(_, w)| w).unwrap_or_default() {
+        for write in writes(&nest.dims, fold).map(|(_, w)| w).unwrap_or_default() {
             look(&write.value);
             write.conditions.iter().for_each(&mut look);
             for at in write.told.values() {
@@ -160,7 +119,7 @@ impl Builder {
             if let Some((conditions, inner)) = inside(fold) {
                 return b.under_all(&conditions, |b| b.scatter_rounds(nest, target, inner));
             }
-            let Some((_, writes)) = writes(nest, fold) else {
+            let Some((_, writes)) = writes(&nest.dims, fold) else {
                 return Err(Unsupported::new("no loop over the rounds could be written"));
             };
             match writes.as_slice() {

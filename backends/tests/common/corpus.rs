@@ -2,7 +2,7 @@
 //! elements, integers of floats, index notation, running folds, and the summaries of the tests.
 
 use super::folds::{WAYS, matrix_scan, place, running_extremes_of, scans_of, with_ties};
-use super::{Random, call, cases, conversions, footprints, summary, vectors};
+use super::{Random, call, cases, conversions, footprints, scatters, summary, vectors};
 use tensorize_backends::Generated;
 use tensorize_ir::guard::{Footprint, Tier};
 use tensorize_ir::memory::Inputs;
@@ -68,6 +68,7 @@ pub fn others(apart: bool) -> Vec<Item> {
     others.extend(conversions::all());
     others.extend(elements(apart));
     others.extend(running(apart));
+    others.extend(scatters::all());
     others
 }
 

@@ -12,6 +12,7 @@ pub mod mutants;
 pub mod native;
 pub mod operators;
 pub mod python;
+pub mod scatters;
 pub mod survivors;
 pub mod terms;
 pub mod tries;

@@ -39,7 +39,8 @@ impl Elem {
 }
 
 impl Fold {
-    fn is_told_by_data(&self, is_size: &dyn Fn(&Sym) -> bool) -> bool {
+    /// Whether the data says in which of its rounds this fold does anything.
+    pub fn is_told_by_data(&self, is_size: &dyn Fn(&Sym) -> bool) -> bool {
         let mut own = vec![self.var.clone()];
         for lane in self.lanes() {
             lane.step.visit(&mut |x| {

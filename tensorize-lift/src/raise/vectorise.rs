@@ -8,7 +8,7 @@
 mod running;
 
 use super::{Closed, empty, reduction, unraised};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Memo};
 use tensorize_ir::index::{Atom, Idx, Sym};
@@ -30,9 +30,17 @@ pub fn vectorise(name: &str, params: &[Param], results: &[Closed]) -> Function {
     let mut function = empty(name, params);
     let mut nodes = HashMap::new();
     let mut folds = HashMap::new();
-    for r in results {
-        let (shape, value) = r.parts();
-        let value = &equal_folds_once(value, &mut folds);
+    let values: Vec<ElemRef> = results
+        .iter()
+        .map(|r| equal_folds_once(r.parts().1, &mut folds))
+        .collect();
+    let alike = |r: &Closed| -> Vec<ElemRef> {
+        let all = results.iter().zip(&values);
+        let alike = all.filter(|(other, _)| other.parts().0 == r.parts().0);
+        alike.map(|(_, value)| value.clone()).collect()
+    };
+    for (r, value) in results.iter().zip(&values) {
+        let (shape, _) = r.parts();
         let mut v = Vectoriser {
             function: &mut function,
             nodes: &mut nodes,
@@ -43,7 +51,7 @@ pub fn vectorise(name: &str, params: &[Param], results: &[Closed]) -> Function {
                 .collect(),
             memo: Memo::default(),
             certain: None,
-            root: value.clone(),
+            roots: alike(r),
         };
         let tensor = v.tensor(value);
         let everything: Vec<Sym> = v.context.iter().map(|(s, _)| s.clone()).collect();
@@ -66,9 +74,10 @@ struct Vectoriser<'a> {
     nodes: &'a mut HashMap<Node, NodeId>,
     context: Vec<(Sym, Idx)>,
     memo: Memo<Tensor>,
-    root: ElemRef,
-    /// The reads that the result needs in any case, once somebody has asked.
-    certain: Option<BTreeSet<(Sym, Idx)>>,
+    /// The elements of the results that have its shape, this one's among them.
+    roots: Vec<ElemRef>,
+    /// The reads, and the folds, that these need in any case, once somebody has asked.
+    certain: Option<HashSet<ElemRef>>,
 }
 
 impl Vectoriser<'_> {
@@ -118,8 +127,15 @@ impl Vectoriser<'_> {
                 self.elementwise(Op::Select, &[c, t, f], t.ty())
             }
             Elem::Acc(..) => return None,
+            // As a reduction, it would take an array of places times rounds.
+            Elem::Fold(fold) if self.is_told_by_data(fold) => return None,
             Elem::Fold(fold) => self.fold(fold)?,
         })
+    }
+
+    fn is_told_by_data(&self, fold: &Fold) -> bool {
+        let params = &self.function.params;
+        fold.is_told_by_data(&|s| params.iter().any(|p| p.name() == s))
     }
 
     fn add(&mut self, op: Op, args: Vec<NodeId>, over: &[Sym], elem: ScalarType) -> NodeId {
@@ -413,17 +429,15 @@ impl Vectoriser<'_> {
             return false;
         }
         let of_sizes = self.indices_in(|f| c.for_each_free_sym(f)).is_empty();
-        let root = self.root.clone();
-        let certain = self.certain.get_or_insert_with(|| certain_reads(&root));
-        let reads = [(t, true), (f, false)].map(|(branch, then)| {
-            let mut found = vec![];
-            let is_empty = |fold: &Fold| of_sizes && is_empty_unless(fold, c, then);
-            reads_of_branch(branch, &is_empty, &mut found);
+        let roots = &self.roots;
+        let certain = self.certain.get_or_insert_with(|| {
+            let mut found = HashSet::new();
+            roots.iter().for_each(|e| found.extend(certain_reads(e)));
             found
         });
-        let elsewhere = reads.iter().flatten().all(|e| match &**e {
-            Elem::Read { array, index, .. } => certain.contains(&(array.clone(), index.clone())),
-            _ => false,
+        let elsewhere = [(t, true), (f, false)].into_iter().all(|(branch, then)| {
+            let is_empty = |fold: &Fold| of_sizes && is_empty_unless(fold, c, then);
+            reads_elsewhere(branch, &is_empty, certain)
         });
         !elsewhere
     }
@@ -449,19 +463,24 @@ fn numbered(over: &[Sym]) -> impl Fn(&Sym) -> Option<Idx> {
     move |s| over.iter().position(|o| o == s).map(|i| Idx::sym(dim(i)))
 }
 
-/// The reads of a branch and the expressions whose indices read, apart from those in folds that are empty in the other.
-fn reads_of_branch(e: &ElemRef, is_empty: &dyn Fn(&Fold) -> bool, found: &mut Vec<ElemRef>) {
+/// Whether all that a branch reads is read in any case, apart from what folds read that are empty in the other.
+fn reads_elsewhere(
+    e: &ElemRef,
+    is_empty: &dyn Fn(&Fold) -> bool,
+    certain: &HashSet<ElemRef>,
+) -> bool {
     match &**e {
         Elem::Fold(fold) if is_empty(fold) => {
-            let first = fold.lanes().map(|lane| lane.init);
-            return first.for_each(|init| reads_of_branch(init, is_empty, found));
+            let mut first = fold.lanes().map(|lane| lane.init);
+            return first.all(|init| reads_elsewhere(init, is_empty, certain));
         }
-        Elem::Read { .. } => found.push(e.clone()),
-        _ if e.indices().into_iter().any(|i| i.has_values()) => found.push(e.clone()),
+        Elem::Fold(_) if certain.contains(e) => return true,
+        Elem::Read { .. } => return certain.contains(e),
+        _ if e.indices().into_iter().any(|i| i.has_values()) => return false,
         _ => {}
     }
-    let children = e.children().into_iter();
-    children.for_each(|child| reads_of_branch(child, is_empty, found));
+    let mut children = e.children().into_iter();
+    children.all(|child| reads_elsewhere(child, is_empty, certain))
 }
 
 /// Whether the fold has no steps where the condition is not what it is in this branch: `n > 0 ? sum / n : 0`.
@@ -480,15 +499,17 @@ fn is_empty_unless(fold: &Fold, condition: &Elem, then: bool) -> bool {
     }
 }
 
-/// What the expression reads whichever branches are taken.
-fn certain_reads(e: &ElemRef) -> BTreeSet<(Sym, Idx)> {
-    let mut found = BTreeSet::new();
+/// What the expression reads, and which folds it takes, whichever branches are taken.
+fn certain_reads(e: &ElemRef) -> HashSet<ElemRef> {
+    let mut found = HashSet::new();
+    if matches!(&**e, Elem::Read { .. } | Elem::Fold(_)) {
+        found.insert(e.clone());
+    }
     match &**e {
-        Elem::Read { array, index, .. } => {
-            found.insert((array.clone(), index.clone()));
-        }
+        Elem::Read { .. } => {}
         Elem::Select(c, t, f) => {
-            found.extend(certain_reads(t).intersection(&certain_reads(f)).cloned());
+            let (t, f) = (certain_reads(t), certain_reads(f));
+            found.extend(t.intersection(&f).cloned());
             found.extend(certain_reads(c));
         }
         _ => e

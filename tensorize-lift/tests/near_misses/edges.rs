@@ -192,7 +192,7 @@ const EDGES: &[Case] = &[
             ("i * by + 3", "(i + 1) * by + 3"),
             ("= t[x[i]]", "= (int8_t)t[x[i]]"),
             ("i * by", "(int8_t)i * by"),
-            ("i < 256", "i < 255"),
+            ("t[i] =", "t[255 - i] ="),
         ],
     ),
     // Several elements of rows that are as far apart as somebody says.

@@ -150,6 +150,16 @@ def _running_extreme(init, x, axis, exclusive, reverse, larger, first, keep):
     return _end_lines(lines, axis, exclusive, reverse)
 
 
+def _scatter(ufunc, start, at, x):
+    """start, of which each place in `at` in turn becomes ufunc(what is there, x), or x."""
+    out = start.copy()
+    if ufunc is None:
+        out[at] = x
+    else:
+        ufunc.at(out, at, x)
+    return out
+
+
 def _in_any_order(ufunc, init, x, axis):
     """The largest or smallest of init and x along these axes; x may be empty."""
     limits = (False, True) if x.dtype == np.bool_ else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
