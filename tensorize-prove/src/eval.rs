@@ -2,7 +2,7 @@
 
 use crate::bound::bound;
 use crate::canon;
-use crate::chain::{self, Contents, truth};
+use crate::chain::{self, truth};
 use crate::clamp::larger_or_smaller;
 use crate::conditions::is_index_condition;
 use crate::context::{Context, has_many_terms};
@@ -11,8 +11,8 @@ use crate::places::is_value_of;
 use crate::remainders::rounded_down;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
-use tensorize_ir::index::{Atom, Idx, Sym};
-use tensorize_ir::loopir::{Expr, Len, Overflow};
+use tensorize_ir::index::{Atom, Idx};
+use tensorize_ir::loopir::{Expr, Overflow};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
@@ -144,39 +144,6 @@ impl Executor<'_, '_> {
             }
             _ => as_idx(e),
         }
-    }
-
-    /// What stands at a place that the data says, in an array that is the kernel's own: that it has been written before is
-    /// made a guard, since a call that reads what was never written has no meaning.
-    fn read_where_written(
-        &mut self,
-        array: &Sym,
-        contents: &Contents,
-        at: &Idx,
-    ) -> Result<Option<ElemRef>, Stuck> {
-        if !at.has_values() {
-            return Ok(None);
-        }
-        let mut locals = self.kernel.arrays.iter();
-        let len = locals.find(|a| a.name == *array).map(|a| &a.len);
-        let all = match len {
-            Some(Len::Fixed(len)) => Some(chain::and(
-                Elem::index_compare(CmpOp::Ge, at.clone(), Idx::default()),
-                Elem::index_compare(CmpOp::Lt, at.clone(), Idx::constant(*len as i128)),
-            )),
-            _ => None,
-        };
-        let some = chain::written_first(&mut self.ctx, array, contents, at);
-        for inside in all.into_iter().chain(some) {
-            let mark = self.ctx.mark();
-            self.ctx.assume(inside.clone());
-            let found = chain::read(&mut self.ctx, array, contents, at);
-            self.ctx.forget(mark);
-            if found.is_ok() && self.holds_in_every_round(&inside) {
-                return Ok(found.ok());
-            }
-        }
-        Ok(None)
     }
 
     /// The value of an expression.

@@ -9,6 +9,7 @@ mod element;
 mod ends;
 mod first_value;
 mod global;
+mod growing;
 mod inherited;
 mod local;
 mod mixed;

@@ -9,7 +9,7 @@ use super::{Node, Owner, Path, array_param, bare, named, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::Class;
 use crate::c::cpp::method::This;
-use crate::c::cpp::{Reached, optional};
+use crate::c::cpp::optional;
 use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{
     Lower, Result, Target, Variable, operand, operands, peeled, problem, scalar_type, zero_offset,
@@ -303,49 +303,6 @@ impl<'u> Lower<'u, '_> {
         Ok(place)
     }
 
-    /// Makes the parts that are vectors which change their length. That is one of the things that the function says in the
-    /// end, however it ends.
-    pub fn growing_members(&mut self) -> Result<()> {
-        for Reached { root, members, at } in std::mem::take(&mut self.cpp.grown_members) {
-            let path = match root {
-                None => match self.this(at)? {
-                    This::Named(path) => Some(path),
-                    This::Element(_) => None,
-                },
-                Some(d) => self.flat.records.get(&d).cloned(),
-            };
-            let Some(((root, mut path), (&field, within))) = path.zip(members.split_last()) else {
-                continue;
-            };
-            path.extend(within);
-            self.growing_member((root, path), field, at)?;
-        }
-        Ok(())
-    }
-
-    /// Others than vectors of numbers, or of the caller's, are refused where their length changes.
-    fn growing_member(&mut self, owner: Path<'u>, field: Cursor<'u>, at: Cursor<'u>) -> Result<()> {
-        let Ty::Class(Class::Vector(element)) = types::of(field) else {
-            return Ok(());
-        };
-        let of_numbers = self.element_shape(&element, at);
-        if !of_numbers.is_ok_and(|(_, dims)| dims.iter().all(Option::is_some)) {
-            return Ok(());
-        }
-        let (by_pointer, is_const, prefix) = self.memory_of(&owner, field, at)?;
-        if is_const || !by_pointer {
-            return Ok(());
-        }
-        self.check_access(field, at)?;
-        let name = format!("{prefix}_{}", called(field));
-        let (seq, node) = self.growing_part(&name, &element, at)?;
-        if let Node::Struct { fields, .. } = self.node(&owner, at)? {
-            fields.push((field, node));
-        }
-        self.flat.vectors.insert(super::within(&owner, field), seq);
-        Ok(())
-    }
-
     /// Refuses to change a variable that has the value of a number in the caller's memory, which was taken not to change.
     pub fn check_not_of_the_caller(&self, var: &Sym, at: Cursor<'u>) -> Result<()> {
         let Some(code) = self.flat.of_the_caller.get(var) else {
@@ -477,7 +434,7 @@ impl<'u> Lower<'u, '_> {
 
     /// Of a struct with this field: whether it lies in memory that others see, whether it is `const`, and
     /// its name.
-    fn memory_of(
+    pub(super) fn memory_of(
         &mut self,
         path: &Path<'u>,
         field: Cursor<'u>,
