@@ -9,6 +9,7 @@ use crate::context::{Context, has_many_terms};
 use crate::exec::{Executor, State, Stuck};
 use crate::places::is_value_of;
 use crate::remainders::rounded_down;
+use crate::tables;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx};
@@ -173,7 +174,7 @@ impl Executor<'_, '_> {
                 if let (Some(values), true) = (table, contents.effects.is_empty())
                     && !values.is_empty()
                 {
-                    let selected = Elem::table(values, &at);
+                    let selected = tables::element(values, &at);
                     return Ok(self.ctx.settle(&selected));
                 }
                 match chain::read(&mut self.ctx, array, contents, &at) {

@@ -11,6 +11,13 @@ use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
 const I64: ScalarType = ScalarType::I64;
+const U64: ScalarType = ScalarType::U64;
+
+/// Whether a sum has a number in it that an index has no place for.
+pub(super) fn has_large_factors(idx: &Idx) -> bool {
+    idx.terms()
+        .any(|(_, c)| i64::try_from(c.unsigned_abs()).is_err())
+}
 
 /// What guards say of parameters, and of single numbers in memory: what they are not below.
 pub(super) fn least_known(guards: &[Guard]) -> BTreeMap<Atom, i128> {
@@ -120,6 +127,37 @@ impl Builder {
             });
         }
         Ok(sum.unwrap_or_else(|| Expr::int(I64, 0)))
+    }
+
+    /// A number of 64 bits without a sign, as hashes have it: sums and products wrap as that type's do.
+    pub(super) fn unsigned(&mut self, idx: &Idx) -> Result<Expr, Unsupported> {
+        let mut sum: Option<Expr> = None;
+        for (monomial, c) in idx.terms() {
+            let c = c.rem_euclid(1 << 64);
+            let mut product = (c != 1 || monomial.is_empty()).then(|| Expr::int(U64, c));
+            for atom in monomial {
+                // Straight from the parameter: an `int64_t` may be too small for it.
+                let param = match atom {
+                    Atom::Sym(s) if !self.bound.contains_key(s) => self.params.get_key_value(s),
+                    _ => None,
+                };
+                let factor = match param {
+                    Some((s, ty)) => Expr::Var(s.clone(), *ty),
+                    None => self.atom(atom)?,
+                };
+                let factor = Expr::convert(U64, factor);
+                product = Some(match product {
+                    Some(p) => Expr::binary(BinOp::Multiply, p, factor),
+                    None => factor,
+                });
+            }
+            let product = product.unwrap_or_else(|| Expr::int(U64, 1));
+            sum = Some(match sum {
+                Some(s) => Expr::binary(BinOp::Add, s, product),
+                None => product,
+            });
+        }
+        Ok(sum.unwrap_or_else(|| Expr::int(U64, 0)))
     }
 
     fn atom(&mut self, atom: &Atom) -> Result<Expr, Unsupported> {

@@ -131,7 +131,7 @@ fn lower_with(
         lens.for_each(|len| *len = rounds::most(len, rounds));
     }
     let arrays = plan.memory.iter().map(|m| b.local_array(m));
-    let arrays = arrays.collect::<Result<_, _>>()?;
+    let mut arrays = arrays.collect::<Result<Vec<_>, _>>()?;
     // What is stored where the data says is touched at just that place anyway.
     let by_data = |t: &nest::Target| {
         let mut footprints = footprints.iter();
@@ -170,6 +170,7 @@ fn lower_with(
     }
     let mut top = b.scopes.pop().map(|s| s.stmts).unwrap_or_default();
     b.sizes_first.append(&mut top);
+    arrays.append(&mut b.tables);
     let lowered = Lowered {
         function: loopir::Function {
             name: function.name.clone(),
@@ -275,6 +276,8 @@ pub(super) struct Builder {
     /// Whether maxima and minima of floats may be searched in any order.
     pub(super) extremes: bool,
     pub(super) contractions: Vec<Contraction>,
+    /// Constant tables that the code reads.
+    pub(super) tables: Vec<LocalArray>,
 }
 
 impl Builder {
@@ -305,6 +308,7 @@ impl Builder {
             tier: Tier::Exact,
             extremes: false,
             contractions: Vec::new(),
+            tables: Vec::new(),
         }
     }
 

@@ -18,6 +18,7 @@
 //! * `wait`: results that are computed into memory before they are stored.
 //! * `rounds`: loops over time.
 //! * `stages`: results that others are computed from.
+//! * `tables`: elements of constant tables.
 //! * `running`: folds that grow with a loop's counter, as prefix sums do.
 //! * `term`: facts about index notation that decide what may be moved where.
 //! * [`c`]: LoopIR, printed as C. It prints any LoopIR function, also a front end's.
@@ -42,6 +43,7 @@ mod scatter;
 mod search;
 mod sparing;
 mod stages;
+mod tables;
 mod term;
 mod together;
 mod value;

@@ -6,21 +6,46 @@ use tensorize_ir::loopir::{self, Expr, LocalArray, Loop, LoopMode, Stmt, Visited
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::tensir::{Rounds, State};
 
-/// The most that a number of elements is in any round, if it grows or shrinks from each to the next by as much, or is the sum of
+/// The most that a number of elements is in any round, if it grows or shrinks from each to the next, or is the sum of
 /// what one part of the rounds gets and the other one leaves, by the looks of it; of others it is that of the first round. What is
 /// there in some rounds only, as their number says, is all there in one of them. The proof says whether it is enough.
 pub(super) fn most(len: &Idx, rounds: &Rounds) -> Idx {
     let (len, _) = len.without_indicators();
     let len = with_one_quotient(&len, &rounds.counter);
-    let step = len.linear_in(&rounds.counter);
-    let grows = (step.as_ref()).map(|(step, _)| step.terms().all(|(_, c)| c > 0));
     let last = &rounds.trip - &Idx::constant(1);
-    let [first, last] = [Idx::default(), last].map(|k| len.replace(&rounds.counter, &k));
-    match grows {
+    let at = match grows(&len, &rounds.counter) {
         Some(true) => last,
-        Some(false) => first,
-        None => first,
+        Some(false) | None => Idx::default(),
+    };
+    len.replace(&rounds.counter, &at)
+}
+
+/// Whether a number grows with a counter, or shrinks, where sizes are not negative; one that stays does either.
+fn grows(n: &Idx, counter: &Sym) -> Option<bool> {
+    let mut found = None;
+    for (monomial, c) in n.terms() {
+        for atom in monomial.iter().filter(|a| a.mentions(counter)) {
+            let with_it = match atom {
+                Atom::Sym(_) => true,
+                Atom::FloorDiv(a, by) if by.as_constant().is_some_and(|by| by > 0) => {
+                    grows(a, counter)?
+                }
+                Atom::Max(a, b) | Atom::Min(a, b) => {
+                    let of = [a, b].into_iter().filter(|side| side.mentions(counter));
+                    let of: Option<Vec<bool>> = of.map(|side| grows(side, counter)).collect();
+                    let of = of?;
+                    *of.first().filter(|first| of.iter().all(|o| o == *first))?
+                }
+                _ => return None,
+            };
+            let with_it = with_it == (c > 0);
+            if found.is_some_and(|before| before != with_it) {
+                return None;
+            }
+            found = Some(with_it);
+        }
     }
+    found.or(Some(false))
 }
 
 /// No less than the number: `⌊(r + 1) / 2⌋ + ⌊(n - r) / 2⌋`, as of the fields of one colour in the rows of a chess board, is no more
@@ -104,4 +129,41 @@ pub(super) fn with_state(all: Lowered, state: &[State], own: Vec<LocalArray>) ->
         function.body.push(Stmt::Return(Some(last)));
     }
     Lowered { function, ..all }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::most;
+    use tensorize_ir::index::Idx;
+    use tensorize_ir::tensir::Rounds;
+
+    #[test]
+    fn the_most_is_that_of_the_last_round_or_the_first() {
+        let of = Idx::constant;
+        let (n, round) = (&Idx::sym("n"), &Idx::sym("round"));
+        let rounds = Rounds {
+            counter: "round".into(),
+            trip: n.clone(),
+            inner: None,
+        };
+        let last = n - &of(1);
+        let half = |i: &Idx| i.floor_div(&of(2));
+        let left = &(n - round);
+        for (len, expected) in [
+            (round.clone(), last.clone()),
+            (left.clone(), n.clone()),
+            (half(round), half(&last)),
+            (half(left), half(n)),
+            (&half(round) + round, &half(&last) + &last),
+            (&of(7) - &half(left), &of(7) - &half(&of(1))),
+            (half(round).maximum(&of(4)), half(&last).maximum(&of(4))),
+            (left.minimum(n), n.clone()),
+            // Nobody knows.
+            (half(round).minimum(left), of(0).minimum(n)),
+            (round.modulo(&of(3)), of(0)),
+            (n.clone(), n.clone()),
+        ] {
+            assert_eq!(most(&len, &rounds), expected, "{len}");
+        }
+    }
 }

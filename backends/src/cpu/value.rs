@@ -4,6 +4,7 @@
 //! Nothing is read that the original might not read: a term is moved out of a branch only if it touches
 //! no memory, and out of a loop under the condition that the loop has rounds.
 
+use super::indices::has_large_factors;
 use super::lower::{Builder, Kind, Scope};
 use super::nest::{for_each_read, reads_any};
 use super::term;
@@ -181,7 +182,10 @@ impl Builder {
                     Expr::convert(*ty, Expr::Var(s.clone(), from))
                 }
                 _ => {
-                    let value = self.index(idx)?;
+                    let value = match *ty == ScalarType::U64 && has_large_factors(idx) {
+                        true => self.unsigned(idx)?,
+                        false => self.index(idx)?,
+                    };
                     Expr::convert(*ty, value)
                 }
             },
@@ -211,7 +215,10 @@ impl Builder {
             }
             Elem::Convert(ty, a) => Expr::convert(*ty, self.value(a)?),
             Elem::Bitcast(ty, a) => Expr::Bitcast(*ty, Box::new(self.value(a)?)),
-            Elem::Select(c, t, f) => self.select(c, t, f)?,
+            Elem::Select(c, t, f) => match self.own_table(e) {
+                Some(entry) => self.entry(&entry)?,
+                None => self.select(c, t, f)?,
+            },
             Elem::Acc(name, _) => match self.bound.get(name) {
                 Some((_, value)) => value.clone(),
                 None => {
