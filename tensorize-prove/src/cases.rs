@@ -101,6 +101,20 @@ pub(crate) fn parts(c: &ElemRef, out: &mut Vec<ElemRef>) {
     }
 }
 
+/// The conditions on indices in a condition that is one on data, too: `i == 0 || x[i] > most`.
+pub(crate) fn index_parts(c: &ElemRef, out: &mut Vec<ElemRef>) {
+    if is_index_condition(c) {
+        return;
+    }
+    for part in c.children() {
+        match is_index_condition(part) {
+            true if matches!(&**part, Elem::Const(_)) || out.contains(part) => {}
+            true => out.push(part.clone()),
+            false => index_parts(part, out),
+        }
+    }
+}
+
 /// An expression where of two opposite conditions the one holds and the other fails.
 pub fn given(e: &ElemRef, holds: &ElemRef, fails: &ElemRef) -> ElemRef {
     if e == holds || e == fails {

@@ -7,6 +7,7 @@ use crate::exec::{Access, Executor, Hazard, Stuck};
 use crate::interval::{by_types, covering, interval};
 use crate::matching::{assume, matched, matched_in_cases};
 use crate::reach;
+use std::collections::BTreeMap;
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::guard::{Extent, Footprint, Guard};
 use tensorize_ir::index::{Atom, Idx, Sym};
@@ -37,11 +38,12 @@ pub fn touched(exec: &mut Executor, original: Option<&Proof>) -> Result<Vec<Touc
             .cloned()
             .collect();
         if !accesses.is_empty() {
-            let original = original
+            let extent = original
                 .and_then(|o| o.footprints.iter().find(|f| f.extent.array == *name))
                 .map(|f| &f.extent);
             let all = &exec.accesses;
-            out.push(one(&mut exec.ctx, name, accesses, all, original)?);
+            let of_code = original.is_some();
+            out.push(one(&mut exec.ctx, name, accesses, all, extent, of_code)?);
         }
     }
     Ok(out)
@@ -53,6 +55,7 @@ fn one(
     accesses: Vec<Access>,
     all: &[Access],
     original: Option<&Extent>,
+    of_code: bool,
 ) -> Result<Touched, Stuck> {
     let (mut lo, mut hi): (Option<Idx>, Option<Idx>) = (None, None);
     // Unconditional accesses first: their bounds may hold for the conditional ones, too.
@@ -103,7 +106,9 @@ fn one(
     let writes: Vec<&Access> = accesses.iter().filter(|a| a.write).collect();
     let mut eager_guards = Vec::new();
     let mut depends = |some: &[&Access]| {
-        let mut any = false;
+        // Callers are told this of the original alone, and of code it takes long to find out.
+        let mut any = of_code;
+        let some: &[&Access] = if of_code { &[] } else { some };
         for a in some {
             any |= !always(ctx, a, &accesses, &mut eager_guards);
         }
@@ -126,6 +131,22 @@ fn one(
         eager_guards,
         accesses,
     })
+}
+
+/// Each of some accesses once: code that computes something in several places reads the same for it.
+pub(crate) fn distinct(accesses: Vec<Access>) -> Vec<Access> {
+    let mut found: BTreeMap<(Sym, Idx), Vec<Access>> = BTreeMap::new();
+    let is_new = |a: &Access| {
+        let alike = found.entry((a.array.clone(), a.index.clone())).or_default();
+        let is_new = !alike.contains(a);
+        if is_new {
+            alike.push(a.clone());
+        }
+        is_new
+    };
+    let mut accesses = accesses;
+    accesses.retain(is_new);
+    accesses
 }
 
 /// Whether the place is accessed on every run that meets the guards: under no condition, or under

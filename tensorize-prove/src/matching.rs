@@ -102,7 +102,7 @@ pub(crate) fn matched_in_cases(
     assume(ctx, g);
     let found = candidates(g, original);
     let (mut conditions, mut guards) = (Vec::new(), vec![vec![]]);
-    let mut paths = Vec::new();
+    let (mut paths, mut of_indices) = (Vec::new(), Vec::new());
     for o in &found {
         // Those that say something in this round; any condition could be tried, so that it takes no guards.
         let saved = ctx.save();
@@ -112,7 +112,10 @@ pub(crate) fn matched_in_cases(
         let other = |v: &Sym| !g.loops.iter().any(|(own, _)| own == v);
         let speaks = |c: &ElemRef| !o.loops.iter().any(|(v, _)| other(v) && c.mentions(v));
         let said = path.iter().filter(|c| speaks(c));
-        said.for_each(|c| cases::parts(c, &mut conditions));
+        for c in said {
+            cases::parts(c, &mut conditions);
+            cases::index_parts(c, &mut of_indices);
+        }
         paths.extend(path);
         let over_and_over = o.loops.iter().filter(|(v, _)| !o.index.mentions(v));
         let runs = over_and_over.map(|(_, n)| Guard::NonNegative(n - &Idx::constant(1)));
@@ -121,6 +124,7 @@ pub(crate) fn matched_in_cases(
             guards.push(runs);
         }
     }
+    conditions.append(&mut of_indices);
     conditions.truncate(cases::MOST);
     let ends = going_on::found(&paths);
     let enough = guards.into_iter().find(|guards| {

@@ -432,6 +432,7 @@ impl Once<'_> {
         if exec.tier == Tier::Real {
             footprint::independent_of_reals(&exec.accesses, &exec.hazards)?;
         }
+        exec.accesses = footprint::distinct(std::mem::take(&mut exec.accesses));
         let touched = footprint::touched(&mut exec, original)?;
         let reaches: Vec<_> = touched.iter().map(|t| &t.footprint.extent).collect();
         trap::known_first(exec.ctx.guards(), &reaches)?;

@@ -259,6 +259,8 @@ fn code_touches_places_under_the_conditions_of_the_original() {
     const SETS: &str = "for (int k = 0; k < m; k++) { float s = 0; for (int i = 0; i < n; i++) { if (x[i] < a * k) { y[k] = 1; goto next; } s += x[i]; } y[k] = s; next: continue; }";
     const SETS_ONE: &str = "for (int k = 0; k < m; k++) { float s = 0; for (int i = 0; i < n; i++) { if (x[i] < a * k) { y[k] = 1; goto next; } s += x[i]; } if (b == 0) y[k] = s; next: continue; }";
     // Of more than 16, it is known that it is more than 8.
+    const ONE_ROUND: &str = "for (int i = 0; i < m; i++) { if (i == n || x[i] > a) { y[i] = 0; continue; } y[i] = x[i]; }";
+    const ONE_ROUND_OR_NONE: &str = "for (int i = 0; i < m; i++) { if (i == n || x[i] > a) { if (x[i] > b) y[i] = 0; continue; } y[i] = x[i]; }";
     const WIDE: &str = "for (int i = 0; i < m; i++) { unsigned char w = n * i; float s = x[0]; if (w > 8) s += x[1]; if (w > 16) s += x[2]; y[i] = s; }";
     let always = "for (int i = 0; i < n; i++) y[i] = a == 0 ? 1 : 2;";
     let cases = [
@@ -339,6 +341,22 @@ fn code_touches_places_under_the_conditions_of_the_original() {
         (
             WIDE,
             "for (int i = 0; i < m; i++) { unsigned char w = n * i; y[i] = w > 16 ? x[0] + x[1] + x[2] : w > 7 ? x[0] + (w > 8 ? x[1] : x[1] - x[1]) : x[0]; }",
+            false,
+        ),
+        // The round's number and the data say which branch stores.
+        (
+            ONE_ROUND,
+            "for (int i = 0; i < m; i++) y[i] = i == n || x[i] > a ? 0 : x[i];",
+            true,
+        ),
+        (
+            ONE_ROUND_OR_NONE,
+            "for (int i = 0; i < m; i++) if (i == n || x[i] > a) { if (x[i] > b) y[i] = 0; } else y[i] = x[i];",
+            true,
+        ),
+        (
+            ONE_ROUND_OR_NONE,
+            "for (int i = 0; i < m; i++) y[i] = i == n || x[i] > a ? (x[i] > b ? 0 : y[i]) : x[i];",
             false,
         ),
     ];
