@@ -406,10 +406,12 @@ impl<'s> Context<'s> {
         let is = |e: &ElemRef, v: bool| matches!(&**e, Elem::Const(x) if x.is_true() == v);
         // Both parts are needed, or one is enough.
         let (a, b, both) = match &**e {
-            Elem::Binary(BinOp::And, a, b) => (a, b, truth),
-            Elem::Binary(BinOp::Or, a, b) => (a, b, !truth),
-            Elem::Select(a, b, f) if is(f, false) => (a, b, truth),
-            Elem::Select(a, t, b) if is(t, true) => (a, b, !truth),
+            Elem::Binary(BinOp::And, a, b) => (a.clone(), b, truth),
+            Elem::Binary(BinOp::Or, a, b) => (a.clone(), b, !truth),
+            Elem::Select(a, b, f) if is(f, false) => (a.clone(), b, truth),
+            Elem::Select(a, t, b) if is(t, true) => (a.clone(), b, !truth),
+            Elem::Select(a, t, b) if is(t, false) => (Elem::not(a.clone()), b, truth),
+            Elem::Select(a, b, f) if is(f, true) => (Elem::not(a.clone()), b, !truth),
             _ => return false,
         };
         let of = |e: &ElemRef| match truth {
@@ -417,8 +419,8 @@ impl<'s> Context<'s> {
             false => Elem::not(e.clone()),
         };
         match both {
-            true => self.holds(&of(a)) && self.holds(&of(b)),
-            false => self.holds(&of(a)) || self.holds(&of(b)),
+            true => self.holds(&of(&a)) && self.holds(&of(b)),
+            false => self.holds(&of(&a)) || self.holds(&of(b)),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::overflow;
 use crate::real::{self, Equality};
 use crate::regroup;
 use crate::solver::Answer;
+use crate::sums::same_parts;
 use crate::theory::Theory;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold, Order};
@@ -71,7 +72,7 @@ pub(crate) fn same_idx(ctx: &mut Context, a: &Idx, b: &Idx) -> bool {
 }
 
 /// The same operator on operands that are the same.
-fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
+pub(crate) fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
     if a == b {
         return true;
     }
@@ -140,7 +141,7 @@ fn congruent(ctx: &mut Context, a: &ElemRef, b: &ElemRef, tier: Tier) -> bool {
         _ => false,
     };
     if !heads || a.ty() != b.ty() {
-        return false;
+        return same_parts(ctx, a, b, tier);
     }
     let (x, y) = (a.children(), b.children());
     if let (Elem::Select(..), [c, t, f], [_, u, g]) = (&**a, &x[..], &y[..]) {

@@ -61,6 +61,7 @@ pub mod smt;
 pub mod solver;
 pub mod state;
 pub mod status;
+mod sums;
 mod tables;
 mod theory;
 mod trap;

@@ -244,3 +244,57 @@ fn what_is_used_twice_is_settled_where_it_stands() {
         ctx.forget(mark);
     });
 }
+
+/// Of a condition that two others make, what is known of these says just what it has to.
+#[test]
+fn conditions_are_decided_by_their_parts() {
+    let data = |at: i128| {
+        let read = Elem::read("x", ScalarType::F32, Idx::constant(at));
+        let zero = Elem::read("y", ScalarType::F32, Idx::default());
+        Elem::compare(CmpOp::Lt, read, zero)
+    };
+    let (a, b) = (data(0), data(1));
+    let literal = |v| Elem::constant(Scalar::bool(v));
+    let select = |c: &ElemRef, t: ElemRef, f: ElemRef| Arc::new(Elem::Select(c.clone(), t, f));
+    type Means = fn(bool, bool) -> bool;
+    let cases: [(ElemRef, Means); 6] = [
+        (Elem::binary(BinOp::And, a.clone(), b.clone()), |a, b| {
+            a && b
+        }),
+        (Elem::binary(BinOp::Or, a.clone(), b.clone()), |a, b| a || b),
+        (select(&a, b.clone(), literal(false)), |a, b| a && b),
+        (select(&a, literal(true), b.clone()), |a, b| a || b),
+        (select(&a, literal(false), b.clone()), |a, b| !a && b),
+        (select(&a, b.clone(), literal(true)), |a, b| !a || b),
+    ];
+    let known = [None, Some(false), Some(true)];
+    let pairs = || known.into_iter().flat_map(|a| known.map(|b| (a, b)));
+    with_context(|ctx| {
+        for ((condition, means), (of_a, of_b)) in cases
+            .iter()
+            .flat_map(|case| pairs().map(move |pair| (case, pair)))
+        {
+            let mark = ctx.mark();
+            for (part, truth) in [(&a, of_a), (&b, of_b)] {
+                match truth {
+                    Some(true) => ctx.assume(part.clone()),
+                    Some(false) => ctx.assume(Elem::not(part.clone())),
+                    None => {}
+                }
+            }
+            let may_be = |truth: Option<bool>| truth.map_or(vec![false, true], |v| vec![v]);
+            let mut values: Vec<bool> = (may_be(of_a).into_iter())
+                .flat_map(|a| may_be(of_b).into_iter().map(move |b| means(a, b)))
+                .collect();
+            values.sort_unstable();
+            values.dedup();
+            let expected = match values[..] {
+                [only] => Some(only),
+                _ => None,
+            };
+            let decided = ctx.decide(condition);
+            assert_eq!(decided, expected, "{condition}: {of_a:?}, {of_b:?}");
+            ctx.forget(mark);
+        }
+    });
+}
