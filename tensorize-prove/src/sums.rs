@@ -146,6 +146,10 @@ mod tests {
             "add(add(x[n], x[n]), x[0])",
             "add(add(x[n], x[0]), x[0])"
         ));
+        // Only what is added can be taken apart.
+        let largest = "fold(s = x[n], k < n, maximum(s, x[k]))";
+        let of_nothing = "fold(s = 0:i32, k < n, maximum(s, x[k]))";
+        assert!(!same(largest, &format!("add({of_nothing}, x[n])")));
         // The order of floats matters.
         let floats = "fold(s = f[n], k < n, add(s, f[k]))";
         assert!(!same(
