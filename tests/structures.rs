@@ -28,7 +28,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 92, "{printed}");
+    assert_eq!(calls.count(), 94, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -147,6 +147,14 @@ fn generated_c_answers_where_it_can() {
         ("C++ 36", "powers original 0 target 1"),
         ("C++ 37", "stage_process original 1 target 1"),
         ("C++ 37", "powers original 1 target 0"),
+        // Objects behind pointers; null pointers, and two that point to one.
+        ("C++ 38", "smoothed original 0 target 1"),
+        ("C++ 38", "kept original 0 target 1"),
+        ("C++ 38", "summed original 0 target 1"),
+        ("C++ 38", "raised original 0 target 1"),
+        ("C++ 38", "masked original 0 target 1"),
+        ("C++ 39", "smoothed original 3 target 0"),
+        ("C++ 39", "kept original 1 target 0"),
         // Sizes in an array of a struct, and one that the kernel overwrites.
         ("C 23", "fill_block original 1 target 1"),
         // Complex numbers in C: returned, in a struct, by value and by pointer; and one of those that change.

@@ -230,6 +230,11 @@ pub enum Shape {
         /// The value; zeros where there is none.
         value: Box<Shape>,
     },
+    /// A pointer to one object of the library: what that object becomes.
+    Behind {
+        /// The object's.
+        object: Box<Shape>,
+    },
     /// A `std::vector`, by value or by reference, or one that is returned.
     Vector {
         /// Its elements: an array.
@@ -302,6 +307,7 @@ impl Shape {
         match self {
             Shape::Struct { fields, .. } => fields.iter().flat_map(|f| f.shape.leaves()).collect(),
             Shape::Pointers { at } => at.iter().flat_map(|e| e.shape.leaves()).collect(),
+            Shape::Behind { object } => object.leaves(),
             leaf => vec![leaf],
         }
     }
@@ -339,6 +345,7 @@ impl Shape {
                 names.extend(given.as_deref());
             }
             Shape::Pointers { at } => names.extend(at.iter().flat_map(|e| e.shape.flat())),
+            Shape::Behind { object } => names.extend(object.flat()),
             Shape::Struct { fields, .. } => {
                 names.extend(fields.iter().flat_map(|f| f.shape.flat()));
             }

@@ -170,6 +170,11 @@ impl Adaptor<'_> {
             Shape::Optional { .. } | Shape::Argument { .. } => {
                 return Err(format!("a parameter that is {shape} is not supported"));
             }
+            Shape::Behind { object } => {
+                let of = format!("std::remove_pointer<{bare}>::type &");
+                let held = self.cpp_argument(object, &of, before, after, count)?;
+                return Ok(format!("&{held}"));
+            }
             // Nobody looks at it, so nobody has to make it.
             Shape::Unused if ty.ends_with('&') && !ty.ends_with("&&") => {
                 writeln!(before, "    {}", self.zeroed(&bare, &v)).ok();
@@ -336,6 +341,7 @@ impl Adaptor<'_> {
                 let each = |f: &Field| self.grown(&f.shape, &self.member(of, *pointer, ty, f));
                 return fields.iter().map(each).collect();
             }
+            Shape::Behind { object } => return self.grown(object, &format!("(*{of})")),
             Shape::Vector {
                 to,
                 resized: Some(r),

@@ -105,7 +105,7 @@ impl Adaptor<'_> {
             let refers = self.source.returns.ends_with('&');
             let points = matches!(
                 self.source.params[i].shape,
-                Shape::Struct { pointer: true, .. }
+                Shape::Struct { pointer: true, .. } | Shape::Behind { .. }
             );
             let of = if refers && points { "*" } else { "" };
             writeln!(c, "    return {of}a{i};").ok();
@@ -167,6 +167,10 @@ impl Adaptor<'_> {
                     self.grows(&f.shape, &held, &format!("&{member}"), is_result, growing)?;
                 }
                 return Ok(());
+            }
+            Shape::Behind { object } => {
+                let held = format!("std::remove_pointer<{ty}>::type");
+                return self.grows(object, &held, &format!("*{of}"), is_result, growing);
             }
             Shape::Vector { .. } | Shape::Nested { .. } if is_result => {
                 return Err("a result without a size".into());

@@ -240,6 +240,10 @@ impl Adaptor<'_> {
                     self.take_apart(shape, &entry, &format!("{called}[{index}]"), parts)?;
                 }
             }
+            Shape::Behind { object } => {
+                parts.not_null(value, called);
+                self.take_apart(object, &format!("(*{value})"), called, parts)?;
+            }
             Shape::Pointer { to, given } | Shape::Rows { to, given, .. } => {
                 parts.flat.push(array(to, self.address(value))?);
                 if let Shape::Rows {

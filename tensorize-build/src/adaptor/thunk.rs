@@ -210,6 +210,7 @@ impl Adaptor<'_> {
             | Shape::Nested { .. }
             | Shape::Optional { .. }
             | Shape::Argument { .. }
+            | Shape::Behind { .. }
             | Shape::Records { .. } => {
                 return Err("C has no vectors".into());
             }

@@ -68,6 +68,7 @@ fn specials(source: &Source) -> Vec<Special> {
                 fields.iter().for_each(|f| of(&f.shape, into));
             }
             Shape::Pointers { at } => at.iter().for_each(|e| of(&e.shape, into)),
+            Shape::Behind { object } => of(object, into),
             Shape::Vector {
                 to,
                 resized: Some(r),

@@ -63,6 +63,7 @@ impl fmt::Display for Shape {
             }
             Shape::Argument { number } => write!(f, "parameter {number}"),
             Shape::Optional { has_value, value } => write!(f, "{value} if {has_value}"),
+            Shape::Behind { object } => write!(f, "*{object}"),
             Shape::Vector {
                 to,
                 size,

@@ -454,6 +454,8 @@ impl<'u> Lower<'u, '_> {
         // A table of rows stays one, and so does an array of structs.
         let table = dims.iter().any(|d| self.is_pitch(d)) || self.is_of_mixed(array);
         match types::of(p).referred() {
+            // What a `std::array` has of them, its type says.
+            Ty::Pointer(t) if t.as_class().is_some() => Ok(dims),
             Ty::Pointer(t) if !table && t.flatten().1.len() != dims.len() => {
                 self.dimensions(p, &t.flatten().1)
             }

@@ -29,6 +29,7 @@ mod moved_from;
 mod moving;
 pub mod optional;
 mod params;
+mod pointed;
 mod range_for;
 mod ranges;
 mod reference;
@@ -49,6 +50,7 @@ pub(super) use effect::{
 };
 pub(super) use instances::{Instances, definitions, unique_names};
 pub(super) use iterator::{ends_of_ranges, iterator_from};
+pub(super) use pointed::points_to_one;
 pub(super) use reference::{element_of, is_element, is_pointer_into};
 pub(super) use scan::Reached;
 pub(super) use walk::not_walked;

@@ -87,6 +87,9 @@ impl<'u> Lower<'u, '_> {
                 if let Some(path) = self.void_argument(e, d)? {
                     return self.record_alias(d, path);
                 }
+                if self.source.cpp && self.declare_object_pointer(d, e)? {
+                    return Ok(());
+                }
                 self.full(e, |s| {
                     let p = s.first_pointer(d, braced(e)?)?;
                     s.bind_pointer(d, Some((p.target, p.dims, p.offset)))

@@ -137,6 +137,8 @@ struct Root<'u> {
     ty: String,
     /// Nothing that a prototype can't spell.
     plain: bool,
+    /// What it points to is an object of the library, and stands here in its place.
+    points: bool,
     /// It is a variable of the file.
     global: Option<Cursor<'u>>,
     node: Node<'u>,
@@ -268,6 +270,7 @@ impl<'u> Lower<'u, '_> {
                 super::source::parameter_spelling(p)
             },
             plain,
+            points: false,
             global: None,
             node,
         });
@@ -336,6 +339,13 @@ impl<'u> Lower<'u, '_> {
         Ok(false)
     }
 
+    /// Notes that the last parameter is a pointer to what has been noted.
+    pub fn points_to_object(&mut self) {
+        if let Some(root) = self.flat.roots.last_mut() {
+            root.points = true;
+        }
+    }
+
     /// The object that a member function is called on, as a parameter.
     pub fn this_parameter(&mut self, f: Cursor<'u>) -> Result<()> {
         let class = f.semantic_parent().map(|c| c.definition().unwrap_or(c));
@@ -353,6 +363,7 @@ impl<'u> Lower<'u, '_> {
             name: signature::THIS.into(),
             ty: format!("{}{ty} *", if is_const { "const " } else { "" }),
             plain: false,
+            points: false,
             global: None,
             node: Node::Struct {
                 pointer: true,
@@ -386,6 +397,9 @@ impl<'u> Lower<'u, '_> {
         // Calls with a null pointer to a struct have no flat form: they are the original's.
         let is_struct = is_struct(c.ty().canonical()) || self.is_void_record(c)?;
         if is_struct && !self.is_in_array(c) && self.record(c).is_ok() {
+            return Ok(Expr::int(ScalarType::I1, 1));
+        }
+        if self.source.cpp && self.one_object(c)?.is_some() {
             return Ok(Expr::int(ScalarType::I1, 1));
         }
         let p = self.pointer(c)?;
@@ -467,7 +481,12 @@ impl<'u> Lower<'u, '_> {
         };
         let mut plain = result.is_none() && described.shared.is_none();
         for root in std::mem::take(&mut self.flat.roots) {
-            let shape = self.shape_of(root.node, &mut params);
+            let mut shape = self.shape_of(root.node, &mut params);
+            if root.points {
+                shape = Shape::Behind {
+                    object: Box::new(shape),
+                };
+            }
             plain &= root.plain
                 && root.global.is_none()
                 && matches!(

@@ -44,13 +44,17 @@ impl<'u> Lower<'u, '_> {
             self.add_parameter(p, &spelled, super::flatten::Node::Leaf(shape, params));
             return Ok(());
         }
+        if self.source.cpp && self.object_pointer(p, &spelled)? {
+            return Ok(());
+        }
         if self.special_parameter(p, &spelled)? {
             return Ok(());
         }
         let name = self.fresh(&spelled);
         match types::of(p) {
             Ty::Pointer(pointee) => {
-                let (elem, dims) = pointee.flatten();
+                let held = self.array_behind(&pointee, p)?;
+                let (elem, dims) = held.as_ref().unwrap_or(&pointee).flatten();
                 let dims = self.dimensions(p, &dims)?;
                 let (is_const, restrict) = qualifiers(p);
                 let elem = match elem {

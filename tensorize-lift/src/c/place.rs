@@ -200,9 +200,13 @@ impl<'u> Lower<'u, '_> {
         let d = d.ok_or_else(|| problem(codes::EXPRESSION, format!("'{name}' is not known"), c))?;
         // `float (&row)[4]`, of which libclang shows no decay where it is a parameter.
         if matches!(self.bindings.get(&d), Some(Binding::Seq(_)))
+            && matches!(types::of(d).referred(), Ty::Array(..))
             && let Place::Array(row) = self.variable(c)?
         {
             return Ok(row.decayed());
+        }
+        if let Some(Binding::Seq(_)) = self.bindings.get(&d) {
+            return Err(super::cpp::points_to_one(c));
         }
         let Some(Binding::Pointer(offset)) = self.bindings.get(&d).cloned() else {
             return self.file_pointer(d, c)?.ok_or_else(|| {

@@ -58,6 +58,12 @@ impl<'u> Lower<'u, '_> {
             | CXCursor_CXXReinterpretCastExpr
             | CXCursor_CXXFunctionalCastExpr => self.pointer_cast(c),
             CXCursor_UnaryOperator => match operator::unary(c)? {
+                Unary::AddressOf if types::of(operand(c)?).referred().as_class().is_some() => {
+                    match self.seq(operand(c)?)?.place() {
+                        Place::Array(p) => Ok(p),
+                        _ => Err(unsupported()),
+                    }
+                }
                 Unary::AddressOf => match self.place(operand(c)?)? {
                     Place::Element(target, offset, view) => Ok(Pointer {
                         target,

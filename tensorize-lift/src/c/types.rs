@@ -230,6 +230,13 @@ impl Ty {
             _ => None,
         }
     }
+
+    pub fn as_class(&self) -> Option<Class> {
+        match self {
+            Ty::Class(class) => Some(class.clone()),
+            _ => None,
+        }
+    }
 }
 
 /// C's integer promotion, for targets whose `int` has 32 bits.

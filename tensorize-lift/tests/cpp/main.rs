@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod copies;
+mod pointed;
 mod strings;
 
 #[path = "../common/mod.rs"]

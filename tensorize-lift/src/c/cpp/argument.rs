@@ -20,7 +20,10 @@ impl<'u> Lower<'u, '_> {
     /// What an argument passes on.
     pub fn argument(&mut self, a: Cursor<'u>, param: Option<Cursor<'u>>) -> Result<Arg<'u>> {
         Ok(match types::of(a).referred() {
-            Ty::Pointer(_) => Arg::Pointer(self.pointer(a)?),
+            Ty::Pointer(_) => match self.one_object(a)? {
+                Some(object) => Arg::Seq(object),
+                None => Arg::Pointer(self.pointer(a)?),
+            },
             Ty::Array(..) => match param.map(types::of) {
                 Some(Ty::Reference(_)) => Arg::Place(self.place(a)?),
                 _ => Arg::Pointer(self.pointer(a)?),
@@ -36,11 +39,7 @@ impl<'u> Lower<'u, '_> {
             }
             Ty::Class(_) => {
                 let seq = self.seq(a)?;
-                Arg::Seq(if seq.size.is_some() {
-                    seq
-                } else {
-                    self.settled_seq(seq)?
-                })
+                Arg::Seq(self.held_seq(seq)?)
             }
             _ => {
                 let by_reference = matches!(param.map(types::of), Some(Ty::Reference(_)));

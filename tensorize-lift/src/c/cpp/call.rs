@@ -27,6 +27,8 @@ pub(super) struct Call<'u> {
     /// The object of a member function, and the arguments; for an operator the operands. A range that an algorithm of
     /// `std::ranges` takes stands here twice: where `std`'s takes its begin, and where that takes its end.
     pub args: Vec<Cursor<'u>>,
+    /// The first of them is a pointer to the object: `p->size()`.
+    pub points: bool,
     /// Whether it is called with projections.
     projects: bool,
 }
@@ -52,14 +54,17 @@ impl<'u> Call<'u> {
                 at: c,
                 name,
                 args,
+                points: false,
                 projects,
             });
         }
         let name = callee.spelling();
-        let args: Vec<_> = object(c).into_iter().chain(c.arguments()).collect();
+        let object = object(c);
+        let args: Vec<_> = object.into_iter().chain(c.arguments()).collect();
         Some(Call {
             at: c,
             args: compared(&name, &args).unwrap_or(args),
+            points: object.is_some_and(|o| o.ty().canonical().kind() == CXType_Pointer),
             name,
             projects: false,
         })
@@ -73,7 +78,15 @@ impl<'u> Call<'u> {
     /// Whether it is an algorithm on elements, by its first argument.
     pub fn is_algorithm(&self) -> bool {
         let starts = |a: &Cursor<'u>| is_iterator(*a) && !is_owner(a.ty());
-        self.is_range(0) || self.args.first().is_some_and(starts)
+        self.is_range(0) || !self.points && self.args.first().is_some_and(starts)
+    }
+
+    /// The class of the library whose member function it is, or of what an operator or a function gets first.
+    pub fn class(&self) -> Option<Class> {
+        match types::of(*self.args.first()?).referred() {
+            Ty::Pointer(to) if self.points => to.as_class(),
+            t => t.as_class(),
+        }
     }
 
     pub fn arg(&self, i: usize) -> Result<Cursor<'u>> {
@@ -396,7 +409,7 @@ impl<'u> Lower<'u, '_> {
         match (call.name.as_str(), n) {
             ("operator[]", 2) => {
                 let (object, index) = (call.arg(0)?, call.arg(1)?);
-                if matches!(types::of(object).referred(), Ty::Pointer(_)) {
+                if !call.points && matches!(types::of(object).referred(), Ty::Pointer(_)) {
                     let p = self.pointer(object)?;
                     let index = index_of(self.value(index)?);
                     return Ok(p.moved(index).deref());

@@ -78,8 +78,12 @@ impl<'u> Lower<'u, '_> {
                     let ty = v.ty();
                     self.copied(v, ty)?
                 }
+                // The copy of a view, or of a pointer, leads to the same elements.
                 Binding::Seq(s)
-                    if matches!(types::of(d).referred(), Ty::Class(Class::Span(..))) =>
+                    if matches!(
+                        types::of(d).referred(),
+                        Ty::Class(Class::Span(..)) | Ty::Pointer(_)
+                    ) =>
                 {
                     Binding::Seq(s)
                 }

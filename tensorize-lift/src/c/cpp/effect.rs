@@ -67,7 +67,8 @@ pub(in super::super) fn effect_of<'u>(c: Cursor<'u>) -> (Vec<Cursor<'u>>, Effect
 fn moves(call: &Call<'_>) -> bool {
     let of_iterator = |a: &Cursor<'_>| matches!(types::of(*a).referred(), Ty::Pointer(_));
     let changes = call.name == "advance" || super::member::changes(&call.name);
-    changes && call.name != "fill" && call.args.first().is_some_and(of_iterator)
+    let on_iterator = !call.points && call.args.first().is_some_and(of_iterator);
+    changes && call.name != "fill" && on_iterator
 }
 
 /// Whether a call leaves this argument to its default.

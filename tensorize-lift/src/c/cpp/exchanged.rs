@@ -10,6 +10,7 @@ use super::super::types::{self, Ty};
 use super::class::Class;
 use super::made::Made;
 use super::moved_from::{is_returned, is_within};
+use super::pointed::pointee;
 use super::seq::{Seq, index_of, int};
 use clang_sys::*;
 use tensorize_ir::index::Sym;
@@ -167,7 +168,9 @@ impl<'u> Lower<'u, '_> {
             return header.iter().any(|c| c.contains(&mut { over }));
         }
         let t = types::of(d);
-        if is_of_numbers(d) || matches!(types::of(d).referred(), Ty::Class(Class::Vector(_))) {
+        let is_name = matches!(types::of(d).referred(), Ty::Class(Class::Vector(_)))
+            || pointee(d.ty()).is_some();
+        if is_of_numbers(d) || is_name {
             return false;
         }
         match (self.bindings.get(&d), &t) {

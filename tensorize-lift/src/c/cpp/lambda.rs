@@ -275,6 +275,7 @@ impl<'u> Lower<'u, '_> {
                     t,
                     Ty::Class(Class::Vector(_) | Class::Array(..) | Class::Text(_))
                 );
+                self.check_points_on(p)?;
                 if by_value && !self.cpp.roles.contains_key(&p) {
                     return self.borrow_copy(p, s);
                 }

@@ -98,7 +98,10 @@ impl<'u> Lower<'u, '_> {
                 d.kind() == CXCursor_ParmDecl && !by_reference
                     || d.kind() == CXCursor_VarDecl && !by_reference && !is_reached(d)
             }
-            None => !matches!(peeled(from).kind(), CXCursor_MemberRefExpr),
+            None => !matches!(
+                peeled(from).kind(),
+                CXCursor_MemberRefExpr | CXCursor_UnaryOperator
+            ),
         };
         if own || from.ty().is_const() || !matches!(types::of(from).referred(), Ty::Class(_)) {
             return self.check_not_reached(from);

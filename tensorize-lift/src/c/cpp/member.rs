@@ -47,12 +47,9 @@ impl<'u> Lower<'u, '_> {
     /// `None` if the call is not of this kind.
     pub(super) fn changing_call(&mut self, call: &Call<'u>) -> Result<Option<Option<Expr>>> {
         let c = call.at;
-        let on_vector = call
-            .args
-            .first()
-            .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Class(Class::Vector(_))));
-        let on_text = (call.args.first())
-            .is_some_and(|a| matches!(types::of(*a).referred(), Ty::Class(Class::Text(_))));
+        let class = call.class();
+        let on_vector = matches!(class, Some(Class::Vector(_)));
+        let on_text = matches!(class, Some(Class::Text(_)));
         match (call.name.as_str(), call.args.len()) {
             ("push_back", 2) if on_vector => {
                 let dest = self.seq(call.arg(0)?)?;
@@ -105,7 +102,9 @@ impl<'u> Lower<'u, '_> {
                 let (value, len) = (convert(dest.start.view, value), dest.len.clone());
                 self.fill(&dest, int(0), len, value, c)?;
             }
-            ("swap", 2) if matches!(types::of(call.arg(0)?).referred(), Ty::Pointer(_)) => {
+            ("swap", 2)
+                if !call.points && matches!(types::of(call.arg(0)?).referred(), Ty::Pointer(_)) =>
+            {
                 self.exchange_pointers(call.arg(0)?, call.arg(1)?)?;
             }
             ("swap", 2) if on_vector => {

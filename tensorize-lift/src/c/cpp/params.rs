@@ -34,7 +34,16 @@ impl<'u> Lower<'u, '_> {
         } else {
             name
         };
-        let t = types::of(p);
+        self.object_form(p, name, types::of(p))
+    }
+
+    /// The same, taken for one of this type. What a pointer points to is taken for what a reference refers to.
+    pub(super) fn object_form(
+        &mut self,
+        p: Cursor<'u>,
+        name: String,
+        t: Ty,
+    ) -> Result<Option<Flattened>> {
         let by_reference = matches!(t, Ty::Reference(_));
         if let Some(flattened) = self.mixed_sequence(p, &name, t.clone())? {
             return Ok(Some(flattened));

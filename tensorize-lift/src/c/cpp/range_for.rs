@@ -182,12 +182,7 @@ impl<'u> Lower<'u, '_> {
             }
             t @ (Ty::Class(_) | Ty::Array(..)) if t.is_sequence() => {
                 let seq = self.full_value(e, |s| s.seq(e))?;
-                // A vector that can grow keeps its name for the length.
-                let seq = if seq.size.is_some() {
-                    seq
-                } else {
-                    self.settled_seq(seq)?
-                };
+                let seq = self.held_seq(seq)?;
                 self.bindings.insert(d, Binding::Seq(seq));
                 Ok(())
             }

@@ -7,6 +7,7 @@ use super::super::lower::{Lower, Result, operands, peeled};
 use super::super::types::{self, Ty};
 use super::Role;
 use super::class::{Class, in_std};
+use super::pointed::pointee;
 use clang_sys::*;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -59,7 +60,10 @@ pub(super) fn root<'u>(e: Cursor<'u>) -> Option<Cursor<'u>> {
     let e = peeled(e);
     match e.kind() {
         CXCursor_DeclRefExpr => e.referenced(),
-        CXCursor_MemberRefExpr | CXCursor_ArraySubscriptExpr => root(*operands(e).first()?),
+        // What a pointer points to is looked for by its name.
+        CXCursor_MemberRefExpr | CXCursor_ArraySubscriptExpr | CXCursor_UnaryOperator => {
+            root(*operands(e).first()?)
+        }
         CXCursor_CallExpr => {
             // `rows[i]`
             let callee = e.referenced()?;
@@ -198,7 +202,7 @@ impl<'u> Reached<'u> {
     fn of(e: Cursor<'u>) -> Option<Self> {
         if let Some(d) = named(e) {
             let another_name = d.kind() == CXCursor_VarDecl
-                && matches!(types::of(d), Ty::Reference(_))
+                && (matches!(types::of(d), Ty::Reference(_)) || pointee(d.ty()).is_some())
                 && d.initializer().is_some();
             return match d.initializer().filter(|_| another_name) {
                 Some(init) => Self::of(init),

@@ -8,6 +8,7 @@ use super::super::lower::{
 use super::super::place::{Place, Pointer};
 use super::super::types::{self, Ty};
 use super::class::Class;
+use super::pointed::pointer_to_object;
 use clang_sys::*;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Len, LocalArray, Loop, LoopMode, Stmt};
@@ -215,6 +216,9 @@ impl<'u> Lower<'u, '_> {
                 c,
             )
         };
+        if let Some(pointer) = pointer_to_object(c) {
+            return self.behind(pointer);
+        }
         match c.kind() {
             CXCursor_ParenExpr
             | CXCursor_UnexposedExpr
@@ -240,6 +244,11 @@ impl<'u> Lower<'u, '_> {
             CXCursor_CallExpr => self.call_seq(c),
             _ => match types::of(c) {
                 Ty::Array(..) => self.seq_of_c_array(c),
+                Ty::Class(class)
+                    if class.is_sequence() && c.kind() == CXCursor_ArraySubscriptExpr =>
+                {
+                    self.seq_of_c_array(c)
+                }
                 Ty::Class(class) if class.is_sequence() && c.kind() == CXCursor_MemberRefExpr => {
                     match self.held_vector(c)? {
                         Some(seq) => Ok(seq),

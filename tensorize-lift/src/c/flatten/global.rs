@@ -69,6 +69,7 @@ impl<'u> Lower<'u, '_> {
             name: spelled_name.join("::"),
             ty: String::new(),
             plain: false,
+            points: false,
             global: Some(d),
             node,
         });

@@ -38,7 +38,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Whether the kernel's text uses a parameter: its body, or the type of another one (`float a[][s->n]`).
-    fn is_needed(&self, d: Cursor<'u>) -> bool {
+    pub(in crate::c) fn is_needed(&self, d: Cursor<'u>) -> bool {
         let function = self.frames[0].function;
         let mut parts = function.arguments();
         parts.extend(source::body(function));

@@ -272,6 +272,33 @@ extern "C" int calls_from_cpp(int which)
         powers(x, x);
         return x.re != std::vector<double>{10, 20} || x.im != std::vector<double>{0, 0};
     }
+    case 38: {
+        const std::vector<float> x{1, 7, 3, 5};
+        std::vector<float> y{9};
+        smoothed(&x, &y);
+        if (y != std::vector<float>{0, 2, 6, 0}) return 1;
+        std::vector<int> none{4};
+        if (kept({1, 5, 2, 8}, 1, &none) != &none || none != std::vector<int>{4, 5, 2, 8}) return 3;
+        const std::vector<std::vector<double>> rows{{1, 2, 3}, {10, 20, 30}};
+        std::array<double, 3> sums;
+        summed(&rows, &sums);
+        if (sums[0] != 11 || sums[2] != 33) return 4;
+        std::vector<order> all{{7, 2, 3, true}, {8, 10, 4, false}};
+        raised(&all, 3);
+        std::string text = "abc";
+        masked(&text, 2);
+        return all[0].price != 6 || all[1].price != 10 || all[1].amount != 4 || text != "c`a";
+    }
+    case 39: {
+        std::vector<float> x{1, 7, 3, 5};
+        smoothed(nullptr, &x);
+        smoothed(&x, nullptr);
+        smoothed(&x, &x); // what is assigned is what was to be read
+        std::vector<int> y{3, 1};
+        y.reserve(4);
+        kept(y, 2, &y);
+        return x != std::vector<float>{0, 0, 0, 0} || y != std::vector<int>{3, 1, 3};
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

@@ -442,4 +442,44 @@ float calibrated(const std::vector<float> &x)
     return sum;
 }
 
+TENSORIZE_KERNEL
+void smoothed(const std::vector<float> *x, std::vector<float> *out)
+{
+    if (!x || !out) return;
+    out->assign(x->size(), 0.0f);
+    for (std::size_t i = 1; i + 1 < x->size(); i++)
+        (*out)[i] = ((*x)[i - 1] + (*x)[i + 1]) / 2;
+}
+
+TENSORIZE_KERNEL
+std::vector<int> *kept(const std::vector<int> &x, int above, std::vector<int> *out)
+{
+    for (int v : x)
+        if (v > above) out->push_back(v);
+    return out;
+}
+
+TENSORIZE_KERNEL
+void summed(const std::vector<std::vector<double>> *rows, std::array<double, 3> *sums)
+{
+    for (int k = 0; k < 3; k++) {
+        double sum = 0;
+        for (const auto &row : *rows) sum += row[k];
+        (*sums)[k] = sum;
+    }
+}
+
+TENSORIZE_KERNEL
+void raised(std::vector<order> *all, double by)
+{
+    for (auto &o : *all)
+        if (o.open) o.price *= by;
+}
+
+TENSORIZE_KERNEL
+void masked(std::string *text, char by)
+{
+    for (auto &c : *text) c ^= by;
+}
+
 }

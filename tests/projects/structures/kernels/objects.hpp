@@ -131,6 +131,12 @@ struct spectrum {
     std::vector<double> re, im;
 };
 void powers(const spectrum &of, spectrum &into);
+/* Results that go to where a pointer points. */
+void smoothed(const std::vector<float> *x, std::vector<float> *out);
+std::vector<int> *kept(const std::vector<int> &x, int above, std::vector<int> *out);
+void summed(const std::vector<std::vector<double>> *rows, std::array<double, 3> *sums);
+void raised(std::vector<order> *all, double by);
+void masked(std::string *text, char by);
 struct canvas {
     int n;
     std::unique_ptr<float[]> light;
