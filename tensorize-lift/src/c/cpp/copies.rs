@@ -47,14 +47,14 @@ impl<'u> Lower<'u, '_> {
     /// A vector that is passed by value and changed, so that a copy of it has to be made.
     pub fn changed_parameter(&self) -> Option<Cursor<'u>> {
         let mut lent = self.cpp.lent.iter();
-        lent.find(|(array, _)| self.written.contains(array))
+        lent.find(|(array, _)| self.is_written(array))
             .map(|(_, p)| *p)
     }
 
     /// Refuses copies that would have had to be made.
     pub fn check_copies(&self) -> Result<()> {
         for (array, name, at) in &self.cpp.copies {
-            if self.written.contains(array) {
+            if self.is_written(array) {
                 return Err(super::super::Problem {
                     code: codes::ALLOCATION,
                     message: format!("'{name}' is a copy, and one of the two is changed"),

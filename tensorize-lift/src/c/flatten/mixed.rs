@@ -100,6 +100,13 @@ impl<'u> Lower<'u, '_> {
         self.flat.mixed.contains_key(array)
     }
 
+    /// Whether anything in an array is written, be it of structs.
+    pub fn is_written(&self, array: &Sym) -> bool {
+        let mut members = self.flat.mixed.get(array).into_iter();
+        self.written.contains(array)
+            || members.any(|m| m.members.iter().any(|n| self.written.contains(&n.array)))
+    }
+
     /// The type of the structs in an array, which are none of numbers of one type.
     pub fn type_of_structs(&self, array: &Sym) -> Option<&String> {
         self.flat.mixed.get(array).map(|m| &m.ty)
