@@ -381,3 +381,30 @@ fn elements_are_kept_one_after_the_other() {
         refuses(source, code, words);
     }
 }
+
+#[test]
+fn elements_are_rotated_by_way_of_a_copy() {
+    lowers(
+        "void f(std::vector<int> &v, int by) { std::rotate(v.begin(), v.begin() + by, v.end()); }",
+        "void f(i32 *v, i64 v_size, i32 by) {
+           local i32 rotated[];
+           i64 before = (i64)by;
+           i64 k = 0;
+           while (k < v_size - before) { rotated[k] = v[before + k]; k = k + 1; }
+           i64 k.2 = 0;
+           while (k.2 < before) { rotated[v_size - before + k.2] = v[k.2]; k.2 = k.2 + 1; }
+           i64 k.3 = 0;
+           while (k.3 < v_size) { v[k.3] = rotated[k.3]; k.3 = k.3 + 1; }
+         }",
+    );
+    refuses(
+        "int f(std::vector<int> &v) { return *std::rotate(v.begin(), v.begin() + 1, v.end()); }",
+        "TZ0220",
+        "",
+    );
+    refuses(
+        "void f(std::vector<int> &v) { std::rotate(v.rbegin(), v.rbegin() + 1, v.rend()); }",
+        "TZ0207",
+        "",
+    );
+}

@@ -217,7 +217,8 @@ impl<'u> Lower<'u, '_> {
             }
             ("equal", 3..=5) => return self.equal(call),
             ("is_sorted", _) => return self.is_sorted(call),
-            ("rotate_copy", 4) => self.rotated(call)?,
+            ("rotate_copy", 4) => self.rotated_copy(call)?,
+            ("rotate", 3) => self.rotated(call)?,
             ("adjacent_difference", 3 | 4) => self.differences(call)?,
             ("partial_sum" | "inclusive_scan", 3 | 4) => self.running(call)?,
             ("accumulate", 3 | 4) => {

@@ -104,6 +104,15 @@ impl<'u> Lower<'u, '_> {
             return Ok(offset_op(BinOp::Subtract, b, a));
         }
         // Rows: the end of a sequence that starts at zero is a multiple of the stride.
+        let number = |e: &Expr| match e {
+            Expr::Const(v) => Some(v.as_int()),
+            _ => None,
+        };
+        if let (Some(a), Some(b), Some(stride)) = (number(&a), number(&b), number(&stride))
+            && (b - a) % stride == 0
+        {
+            return Ok(int((b - a) / stride));
+        }
         match b {
             Expr::Binary(BinOp::Multiply, n, s) if *s == stride && a == int(0) => Ok(*n),
             _ => Err(problem(

@@ -3,14 +3,14 @@
 use super::super::call::Arg;
 use super::super::expr::{as_truth, negation};
 use super::super::ffi::Cursor;
-use super::super::lower::{Lower, Result, offset_op};
-use super::super::place::{Place, Pointer};
+use super::super::lower::{Lower, Result, Target, offset_op, zero_offset};
+use super::super::place::{Place, Pointer, product};
 use super::algorithm::Dest;
 use super::call::Call;
 use super::lambda::Callable;
 use super::seq::{index_of, int};
 use super::walk::{Range, Walk, is_iterator};
-use tensorize_ir::loopir::{Expr, Stmt};
+use tensorize_ir::loopir::{Expr, Len, LocalArray, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -222,8 +222,50 @@ impl<'u> Lower<'u, '_> {
         Ok(Expr::compare(op, a, b))
     }
 
-    /// `std::rotate_copy`: what follows the middle, and then what comes before it.
+    /// `std::rotate`: into a copy, and back.
     pub(super) fn rotated(&mut self, call: &Call<'u>) -> Result<()> {
+        let (range, before) = self.around_middle(call)?;
+        let start = self.start_of(&range, call)?;
+        let constant = |e: &Expr| match e {
+            Expr::Const(v) => usize::try_from(v.as_int()).ok(),
+            _ => None,
+        };
+        if !start.dims.iter().all(|d| constant(d).is_some()) || start.view != start.target.elem {
+            return Err(call.unsupported());
+        }
+        let numbers = offset_op(BinOp::Multiply, range.len.clone(), product(&start.dims));
+        let copy = Target {
+            array: self.fresh("rotated"),
+            elem: start.target.elem,
+        };
+        self.arrays.push(LocalArray {
+            name: copy.array.clone(),
+            elem: copy.elem,
+            len: constant(&numbers).map_or(Len::Touched, Len::Fixed),
+            init: None,
+        });
+        let copy = Walk::ahead(Pointer {
+            target: copy,
+            offset: zero_offset(),
+            ..start.clone()
+        });
+        let dest = Dest::At(copy.clone());
+        self.put_rotated(&range, before, &dest, call)?;
+        let back = Dest::At(Walk::ahead(start));
+        self.count_to(range.len, call.at, |s, k| {
+            s.put_copy(&back, k.clone(), copy.at(k), call.at)
+        })
+    }
+
+    /// `std::rotate_copy`: what follows the middle, and then what comes before it.
+    pub(super) fn rotated_copy(&mut self, call: &Call<'u>) -> Result<()> {
+        let (range, before) = self.around_middle(call)?;
+        let dest = self.dest(call.arg(3)?)?;
+        self.put_rotated(&range, before, &dest, call)
+    }
+
+    /// A range, and how many of its elements come before the one that will be the first.
+    fn around_middle(&mut self, call: &Call<'u>) -> Result<(Range, Expr)> {
         // The middle stands between the ends, but after a range.
         let (range, middle) = match call.is_range(0) {
             true => (self.range(call, 0)?, call.arg(2)?),
@@ -235,17 +277,25 @@ impl<'u> Lower<'u, '_> {
         let start = self.start_of(&range, call)?;
         let middle = self.pointer(middle)?;
         let before = self.distance(&start, &middle, call.at)?;
-        let before = self.settled("before", before)?;
-        let dest = self.dest(call.arg(3)?)?;
+        Ok((range, self.settled("before", before)?))
+    }
+
+    fn put_rotated(
+        &mut self,
+        range: &Range,
+        before: Expr,
+        dest: &Dest,
+        call: &Call<'u>,
+    ) -> Result<()> {
         let after = offset_op(BinOp::Subtract, range.len.clone(), before.clone());
         let after = self.settled("after", after)?;
         self.count_to(after.clone(), call.at, |s, k| {
             let from = range.at(offset_op(BinOp::Add, before.clone(), k.clone()));
-            s.put_copy(&dest, k, from, call.at)
+            s.put_copy(dest, k, from, call.at)
         })?;
         self.count_to(before, call.at, |s, k| {
             let to = offset_op(BinOp::Add, after, k.clone());
-            s.put_copy(&dest, to, range.at(k), call.at)
+            s.put_copy(dest, to, range.at(k), call.at)
         })
     }
 

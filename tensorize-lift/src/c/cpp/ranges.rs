@@ -18,7 +18,7 @@ fn takes(name: &str) -> Option<std::ops::RangeInclusive<usize>> {
         "for_each" | "for_each_n" | "count" | "count_if" | "find" | "find_if" | "find_if_not" => {
             3..=3
         }
-        "any_of" | "all_of" | "none_of" => 3..=3,
+        "any_of" | "all_of" | "none_of" | "rotate" => 3..=3,
         "replace" | "replace_if" | "rotate_copy" | "swap_ranges" => 4..=4,
         "equal" => 4..=5,
         // Of one range, or of two.
