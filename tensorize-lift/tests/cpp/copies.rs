@@ -213,3 +213,61 @@ fn elements_start_as_copies_of_a_struct() {
          }",
     );
 }
+
+#[test]
+fn copies_of_structs_of_numbers_are_made() {
+    lowers(
+        "struct P { float x, y; };
+         void f(std::vector<P> &p) { const std::vector<P> old(p); p[0].x = old[1].y; }",
+        "void f(f32 *p, i64 p_size) {
+           local f32 old[];
+           i64 k = 0;
+           while (k < p_size * 2) { old[k] = p[k]; k = k + 1; }
+           p[0] = old[3];
+         }",
+    );
+    lowers(
+        "void f(const std::vector<std::array<int, 2>> &p, int *o) { auto q = p; q[1][0] = 5; o[0] = q[1][0] + p[1][0]; }",
+        "void f(const i32 *p, i64 p_size, i32 *o) {
+           local i32 q[];
+           i64 k = 0;
+           while (k < p_size * 2) { q[k] = p[k]; k = k + 1; }
+           q[2] = 5;
+           o[0] = q[2] + p[2];
+         }",
+    );
+    // Of several types: there is no flat array of these.
+    refuses(
+        "struct P { float x; int n; };
+         void f(std::vector<P> &p) { const std::vector<P> old(p); p[0].n = old[1].n; }",
+        "TZ0230",
+        "is a copy, and one of the two is changed",
+    );
+}
+
+#[test]
+fn vectors_without_elements_get_their_length_when_they_are_assigned() {
+    lowers(
+        "static void g(std::vector<int> &v, int n) { v.assign(n, 3); }
+         void f(int n, int *o) { std::vector<int> a; g(a, n); o[0] = a.size() + a[0]; }",
+        "void f(i32 n, i32 *o) {
+           local i32 a[];
+           i64 a.size = 0;
+           a.size = 0;
+           i32 n.2 = n;
+           i64 n.3 = (i64)n.2;
+           if (0:i64 > n.3) { trap; }
+           a.size = n.3;
+           i64 k = 0;
+           while (k < n.3) { a[k] = 3; k = k + 1; }
+           o[0] = (i32)((ui64)a.size + (ui64)a[0]);
+         }",
+    );
+    // One that has some keeps its length.
+    refuses(
+        "static void g(std::vector<int> &v, int n) { v.assign(n, 3); }
+         void f(int n, int *o) { std::vector<int> a(2); g(a, n); o[0] = a[0]; }",
+        "TZ0214",
+        "may change here",
+    );
+}

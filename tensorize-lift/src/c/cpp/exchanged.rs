@@ -191,7 +191,7 @@ impl<'u> Lower<'u, '_> {
     }
 }
 
-fn is_constant(dims: &[Expr]) -> bool {
+pub(super) fn is_constant(dims: &[Expr]) -> bool {
     dims.iter().all(|d| matches!(d, Expr::Const(_)))
 }
 

@@ -5,7 +5,7 @@ use super::super::ffi::Cursor;
 use super::super::lower::{
     Binding, Lower, Result, Target, convert, offset_op, operands, problem, zero_offset,
 };
-use super::super::place::{Place, Pointer};
+use super::super::place::{Place, Pointer, product};
 use super::super::types::{self, Ty};
 use super::class::Class;
 use super::pointed::pointer_to_object;
@@ -51,6 +51,20 @@ impl Seq {
         let mut all = self.start.clone();
         all.dims.insert(0, self.len.clone());
         Place::Array(all)
+    }
+
+    /// The numbers that its elements consist of, each an element.
+    pub fn numbers(&self) -> Seq {
+        let each = product(&self.start.dims);
+        Seq {
+            start: Pointer {
+                dims: vec![],
+                ..self.start.clone()
+            },
+            len: offset_op(BinOp::Multiply, self.len.clone(), each),
+            size: None,
+            rows: None,
+        }
     }
 
     /// A row as a sequence of its own.

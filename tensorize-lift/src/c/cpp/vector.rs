@@ -9,6 +9,7 @@ use super::super::place::Place;
 use super::super::types::Ty;
 use super::Role;
 use super::class::Class;
+use super::exchanged::is_constant;
 use super::made::Made;
 use super::scan;
 use super::seq::{Rows, Seq, index_of, int};
@@ -145,7 +146,9 @@ impl<'u> Lower<'u, '_> {
             );
             p
         };
-        if self.cpp.to_any_length.contains(&d) {
+        // What is empty at first gets its length when it is assigned.
+        let is_empty = init.is_none_or(is_empty_construction);
+        if self.cpp.to_any_length.contains(&d) || is_empty && self.cpp.grown.contains(&d) {
             return self.growing_temporary(d, element, init);
         }
         let Some(e) = init else {
@@ -158,14 +161,17 @@ impl<'u> Lower<'u, '_> {
             Made::Empty => int(0),
             Made::Copied(source) => {
                 let seq = self.full_value(*source, |s| s.seq(*source))?;
+                // Elements may be structs of numbers, or arrays.
+                let numbers =
+                    self.element_shape(element, d).is_ok() && is_constant(&seq.start.dims);
                 if matches!(seq.len, Expr::Const(_)) {
                     seq.len
-                } else if seq.start.dims.is_empty() {
+                } else if numbers {
                     let seq = self.settled_seq(seq)?;
                     let dest = self.local_seq(&name, element, &seq.len, d)?;
                     self.pass_moved(&dest, e)?;
                     self.bindings.insert(d, Binding::Seq(dest.clone()));
-                    return self.copy(&dest, int(0), &seq, d);
+                    return self.copy(&dest.numbers(), int(0), &seq.numbers(), d);
                 } else if let (Ty::Class(Class::Vector(inner)), [pitch], None) =
                     (element, &seq.start.dims[..], &seq.rows)
                     && let Ty::Scalar(elem) = **inner
