@@ -28,7 +28,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 94, "{printed}");
+    assert_eq!(calls.count(), 95, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -155,6 +155,11 @@ fn generated_c_answers_where_it_can() {
         ("C++ 38", "masked original 0 target 1"),
         ("C++ 39", "smoothed original 3 target 0"),
         ("C++ 39", "kept original 1 target 0"),
+        // What changes where the object is const, and references to members.
+        ("C++ 40", "meter_weighted original 0 target 1"),
+        ("C++ 40", "delay_forward original 0 target 2"),
+        ("C++ 40", "delay_counted original 1 target 1"),
+        ("C++ 40", "doubled original 0 target 1"),
         // Sizes in an array of a struct, and one that the kernel overwrites.
         ("C 23", "fill_block original 1 target 1"),
         // Complex numbers in C: returned, in a struct, by value and by pointer; and one of those that change.

@@ -223,6 +223,13 @@ pub enum Shape {
         /// Which parameter.
         number: usize,
     },
+    /// What is returned is a reference to a member of a parameter.
+    Member {
+        /// Which parameter.
+        number: usize,
+        /// The parameter, with the one member.
+        part: Box<Shape>,
+    },
     /// A `std::optional` that is returned.
     Optional {
         /// An array of one `i1`: whether there is a value.
@@ -325,7 +332,7 @@ impl Shape {
     pub fn flat(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         match self {
-            Shape::Unused | Shape::Argument { .. } => {}
+            Shape::Unused | Shape::Argument { .. } | Shape::Member { .. } => {}
             Shape::Scalar { to } | Shape::Place { to, .. } => names.push(to),
             Shape::Numbers { at, .. } => names.extend(at.iter().map(|n| n.to.as_str())),
             Shape::Pointer { to, given } => {

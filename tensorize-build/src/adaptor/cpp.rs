@@ -167,7 +167,7 @@ impl Adaptor<'_> {
         let written = |to: &str| self.find(to).map(|f| !f.is_const);
         let returns_it = ty.ends_with('&') && !ty.starts_with("const ");
         match shape {
-            Shape::Optional { .. } | Shape::Argument { .. } => {
+            Shape::Optional { .. } | Shape::Argument { .. } | Shape::Member { .. } => {
                 return Err(format!("a parameter that is {shape} is not supported"));
             }
             Shape::Behind { object } => {

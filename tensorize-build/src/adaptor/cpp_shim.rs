@@ -40,11 +40,8 @@ impl Adaptor<'_> {
         let mut back = ret.to_string();
         let mut result = "    char result = 0;\n".to_string();
         let is_optional = matches!(self.source.result, Some(Shape::Optional { .. }));
-        let argument = match self.source.result {
-            Some(Shape::Argument { number }) => Some(number),
-            _ => None,
-        };
-        if argument.is_some() {
+        let given_back = self.given_back();
+        if given_back.is_some() {
             back = format!("tensorize::same<{}>", self.source.returns);
         } else if let Some(shape) = &self.source.result {
             if has_place(shape) {
@@ -101,14 +98,8 @@ impl Adaptor<'_> {
         if is_optional {
             c += "    if (given) result.value = held.value;\n";
         }
-        if let Some(i) = argument {
-            let refers = self.source.returns.ends_with('&');
-            let points = matches!(
-                self.source.params[i].shape,
-                Shape::Struct { pointer: true, .. } | Shape::Behind { .. }
-            );
-            let of = if refers && points { "*" } else { "" };
-            writeln!(c, "    return {of}a{i};").ok();
+        if let Some(value) = given_back {
+            writeln!(c, "    return {value};").ok();
         } else if self.source.result.is_some() {
             c += "    return std::move(result.value);\n";
         } else if self.ret.is_some() {
@@ -116,6 +107,43 @@ impl Adaptor<'_> {
         }
         c += "}\n";
         Ok(c)
+    }
+
+    /// What is returned, if it is a parameter or a part of one.
+    fn given_back(&self) -> Option<String> {
+        match self.source.result.as_ref()? {
+            Shape::Argument { number } => {
+                let refers = self.source.returns.ends_with('&');
+                let points = matches!(
+                    self.source.params[*number].shape,
+                    Shape::Struct { pointer: true, .. } | Shape::Behind { .. }
+                );
+                let of = if refers && points { "*" } else { "" };
+                Some(format!("{of}a{number}"))
+            }
+            Shape::Member { number, part } => Some(self.part_of(part, &format!("a{number}"))),
+            _ => None,
+        }
+    }
+
+    /// The one member of a value of this shape, or its one member.
+    fn part_of(&self, shape: &Shape, value: &str) -> String {
+        let Shape::Struct {
+            pointer,
+            ty,
+            fields,
+        } = shape
+        else {
+            return value.into();
+        };
+        let object = match pointer {
+            true => format!("(({ty} *)({value}))"),
+            false => format!("({value})"),
+        };
+        fields.first().map_or_else(
+            || value.into(),
+            |f| self.part_of(&f.shape, &self.member(&object, *pointer, ty, f)),
+        )
     }
 
     /// Begins the lives of the vectors in what is returned, if nothing else does.
@@ -161,8 +189,10 @@ impl Adaptor<'_> {
                 fields,
             } => {
                 let object = if *pointer { "**" } else { "*" };
+                // A member may be one that changes where the object is const.
+                let object = format!("const_cast<{own} &>({object}{of})");
                 for f in fields {
-                    let member = self.member(&format!("({object}{of})"), false, own, f);
+                    let member = self.member(&object, false, own, f);
                     let held = format!("tensorize::bare<decltype(({member}))>");
                     self.grows(&f.shape, &held, &format!("&{member}"), is_result, growing)?;
                 }

@@ -26,8 +26,10 @@ impl Adaptor<'_> {
     /// The private members, each once.
     fn hidden(&self) -> Vec<Hidden<'_>> {
         fn collect<'a>(shape: &'a Shape, into: &mut Vec<Hidden<'a>>) {
-            let Shape::Struct { ty, fields, .. } = shape else {
-                return;
+            let (ty, fields) = match shape {
+                Shape::Struct { ty, fields, .. } => (ty, fields),
+                Shape::Member { part, .. } => return collect(part, into),
+                _ => return,
             };
             for f in fields {
                 into.extend(Hidden::of(ty, f).filter(|h| !into.contains(h)));

@@ -209,7 +209,7 @@ impl Adaptor<'_> {
             Ok((to.to_string(), format!("({} *)({e})", self.type_of(to)?)))
         };
         match shape {
-            Shape::Unused | Shape::Argument { .. } => {}
+            Shape::Unused | Shape::Argument { .. } | Shape::Member { .. } => {}
             Shape::Scalar { to } => parts.flat.push((to.clone(), value.into())),
             Shape::Numbers { pointer, at } => {
                 let start = if *pointer {

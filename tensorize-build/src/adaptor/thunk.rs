@@ -116,7 +116,7 @@ impl Adaptor<'_> {
         let invoked = self.invoked(target, arguments);
         // Whoever has the arguments knows a result that is one of them.
         let result = self.source.result.as_ref();
-        match result.filter(|r| !matches!(r, Shape::Argument { .. })) {
+        match result.filter(|r| !matches!(r, Shape::Argument { .. } | Shape::Member { .. })) {
             None if self.language() == Language::Cpp => {
                 // Nothing unwinds through the dispatcher.
                 let zero = if self.ret.is_some() {
@@ -210,6 +210,7 @@ impl Adaptor<'_> {
             | Shape::Nested { .. }
             | Shape::Optional { .. }
             | Shape::Argument { .. }
+            | Shape::Member { .. }
             | Shape::Behind { .. }
             | Shape::Records { .. } => {
                 return Err("C has no vectors".into());

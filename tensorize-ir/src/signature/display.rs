@@ -62,6 +62,7 @@ impl fmt::Display for Shape {
                 write!(f, " }}")
             }
             Shape::Argument { number } => write!(f, "parameter {number}"),
+            Shape::Member { number, part } => write!(f, "part {part} of parameter {number}"),
             Shape::Optional { has_value, value } => write!(f, "{value} if {has_value}"),
             Shape::Behind { object } => write!(f, "*{object}"),
             Shape::Vector {

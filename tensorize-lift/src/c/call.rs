@@ -129,6 +129,12 @@ impl<'u> Lower<'u, '_> {
             return self.load(place, c).map(Some);
         }
         if self.source.cpp
+            && matches!(types::of(c).referred(), Ty::Scalar(_))
+            && let Some(place) = self.given_member(c, |s, e| s.place(e))?
+        {
+            return self.load(place, c).map(Some);
+        }
+        if self.source.cpp
             && let Some(value) = self.library_call(c)?
         {
             return Ok(value);
@@ -327,7 +333,8 @@ impl<'u> Lower<'u, '_> {
             Some(Home::Object(object)) => (None, Some(object)),
             None => (None, None),
         };
-        let returns_parameter = self.passes_on(definition).is_some();
+        let returns_parameter =
+            self.passes_on(definition).is_some() || self.member_passed_on(definition).is_some();
         let ret = match super::cpp::lambda::result_type(definition).unwrap_or(Ty::Void) {
             Ty::Void => None,
             _ if returns_parameter => None,

@@ -8,6 +8,7 @@ mod captured;
 mod element;
 mod ends;
 mod first_value;
+mod given_member;
 mod global;
 mod growing;
 mod inherited;

@@ -87,7 +87,132 @@ pub(super) fn returned_parameter<'u>(f: Cursor<'u>) -> Option<(usize, Option<Cur
     found
 }
 
+/// A member, by value in all that it is in, to which a function returns a reference: `return out_;`, `return s.re;`.
+pub(super) struct Member<'u> {
+    /// Of which parameter, with the object of a member function as the first one.
+    pub number: usize,
+    /// The parameter, unless it is that object.
+    pub parameter: Option<Cursor<'u>>,
+    /// Members of members, the outermost first.
+    pub fields: Vec<Cursor<'u>>,
+    /// An expression that names it.
+    pub named: Cursor<'u>,
+}
+
+/// The member that a function returns a reference to, if every `return` returns that one.
+pub(super) fn returned_member<'u>(f: Cursor<'u>) -> Option<Member<'u>> {
+    let result = f.ty().result().canonical();
+    if result.kind() != CXType_LValueReference {
+        return None;
+    }
+    let mut found: Option<Member<'u>> = None;
+    let mut pending = vec![source::body(f)?];
+    while let Some(c) = pending.pop() {
+        match c.kind() {
+            CXCursor_LambdaExpr => continue,
+            CXCursor_ReturnStmt => {}
+            _ => {
+                pending.extend(c.children());
+                continue;
+            }
+        }
+        let e = peeled(*operands(c).first()?);
+        let member = member_of_parameter(e, f)?;
+        // A copy that is made for the reference would be gone.
+        if !is_same_type(member.fields.last()?.ty(), result.pointee()) {
+            return None;
+        }
+        let another = |m: &Member<'u>| m.number != member.number || m.fields != member.fields;
+        if found.as_ref().is_some_and(another) {
+            return None;
+        }
+        found = Some(member);
+    }
+    found
+}
+
+fn is_same_type(a: Type<'_>, b: Type<'_>) -> bool {
+    let bare = |t: Type<'_>| {
+        let spelled = t.canonical().spelling();
+        spelled.trim_start_matches("const ").to_string()
+    };
+    bare(a) == bare(b)
+}
+
+/// The member of a parameter of `f` that an expression names.
+fn member_of_parameter<'u>(e: Cursor<'u>, f: Cursor<'u>) -> Option<Member<'u>> {
+    let mut fields = Vec::new();
+    let mut at = e;
+    let parameter = loop {
+        let field = at
+            .referenced()
+            .filter(|_| at.kind() == CXCursor_MemberRefExpr)?;
+        let by_value = field.kind() == CXCursor_FieldDecl
+            && !field.is_bit_field()
+            && !field.spelling().is_empty()
+            && field.ty().canonical().kind() != CXType_LValueReference;
+        by_value.then(|| fields.push(field))?;
+        let [base] = operands(at)[..] else {
+            break operands(at).is_empty().then_some(None)?;
+        };
+        let base = peeled(base);
+        match base.kind() {
+            CXCursor_CXXThisExpr => break None,
+            CXCursor_DeclRefExpr => break Some(base.referenced()?),
+            CXCursor_MemberRefExpr if base.ty().canonical().kind() == CXType_Record => at = base,
+            _ => return None,
+        }
+    };
+    fields.reverse();
+    let is_method = is_method(f);
+    let number = match parameter {
+        None => is_method.then_some(0)?,
+        Some(d) => {
+            let kind = d.ty().canonical().kind();
+            let shared = matches!(kind, CXType_Pointer | CXType_LValueReference);
+            let number = f.arguments().iter().position(|p| *p == d);
+            number.filter(|_| shared)? + usize::from(is_method)
+        }
+    };
+    Some(Member {
+        number,
+        parameter,
+        fields,
+        named: e,
+    })
+}
+
 impl<'u> Lower<'u, '_> {
+    /// The member to which a function returns a reference.
+    pub fn member_passed_on(&self, definition: Cursor<'u>) -> Option<Member<'u>> {
+        let member = returned_member(definition)?;
+        let moves = member.parameter.is_some_and(|p| self.assigned.contains(&p));
+        (!moves).then_some(member)
+    }
+
+    /// Runs a member function that returns a reference to a member of its object. What `named` makes of that; `None` if `c` is
+    /// anything else, and nothing has run.
+    pub fn given_member<T>(
+        &mut self,
+        c: Cursor<'u>,
+        named: impl FnOnce(&mut Self, Cursor<'u>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let callee = (c.kind() == CXCursor_CallExpr).then(|| c.referenced());
+        let definition = callee.flatten().and_then(helper);
+        let Some(definition) = definition.filter(|d| !in_std(*d) && is_method(*d)) else {
+            return Ok(None);
+        };
+        let member = returned_member(definition).filter(|m| m.parameter.is_none());
+        let Some(member) = member else {
+            return Ok(None);
+        };
+        let (object, arguments) = receiver(c, definition);
+        let this = self.called_on(object, c)?;
+        self.inline_on(c, definition, arguments, None, Some(this.clone()))?;
+        self.in_frame(definition, Some(this), |s| named(s, member.named))
+            .map(Some)
+    }
+
     /// The parameter that a helper returns as it got it, by its number.
     pub fn passes_on(&self, definition: Cursor<'u>) -> Option<usize> {
         let (number, p) = returned_parameter(definition)?;

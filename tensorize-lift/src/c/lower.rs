@@ -4,7 +4,7 @@
 //! statements that are appended to the current block, in an order that C allows.
 
 use super::ffi::{Cursor, Place as SourcePlace};
-use super::given_back::{returned_number, returned_parameter};
+use super::given_back::{returned_member, returned_number, returned_parameter};
 use super::simd::Vector;
 use super::types::Ty;
 use super::{Problem, Span, codes};
@@ -377,7 +377,8 @@ impl<'u, 's> Lower<'u, 's> {
             statics: HashMap::new(),
         };
         let returned = returned_parameter(f);
-        let ret = returned_number(source, f, returned.is_some())?;
+        let member = returned_member(f).filter(|_| returned.is_none());
+        let ret = returned_number(source, f, returned.is_some() || member.is_some())?;
         lower.frames.push(Frame {
             function: f,
             result: None,
@@ -387,10 +388,12 @@ impl<'u, 's> Lower<'u, 's> {
             members: None,
             object: None,
             vector: None,
-            returns_parameter: returned.is_some(),
+            returns_parameter: returned.is_some() || member.is_some(),
         });
         lower.scan_variables(f)?;
-        if returned.is_some_and(|(_, p)| p.is_some_and(|p| lower.assigned.contains(&p))) {
+        let points = returned.and_then(|(_, p)| p);
+        let points = points.or(member.as_ref().and_then(|m| m.parameter));
+        if points.is_some_and(|p| lower.assigned.contains(&p)) {
             let message = format!("'{}' returns a pointer that it changes", f.spelling());
             return Err(problem(codes::POINTER_USE, message, f));
         }
@@ -408,6 +411,9 @@ impl<'u, 's> Lower<'u, 's> {
         lower.growing_members()?;
         let argument = |(number, _)| (vec![], Shape::Argument { number });
         let mut result = returned.map(argument);
+        if let Some(member) = &member {
+            result = Some((vec![], lower.member_given_back(f, member)?));
+        }
         if result.is_none() {
             result = lower.struct_result(f)?;
         }

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod copies;
+mod members;
 mod pointed;
 mod strings;
 

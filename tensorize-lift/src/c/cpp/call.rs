@@ -398,6 +398,9 @@ impl<'u> Lower<'u, '_> {
         if let Some(place) = self.returned_place(c)? {
             return Ok(place);
         }
+        if let Some(place) = self.given_member(c, |s, e| s.place(e))? {
+            return Ok(place);
+        }
         if let Some(place) = self.optional_place(c)? {
             return Ok(place);
         }
@@ -517,6 +520,9 @@ impl<'u> Lower<'u, '_> {
         }
         if let Some(place) = self.returned_place(c)? {
             return self.row_of(place).ok_or_else(unsupported);
+        }
+        if let Some(seq) = self.given_member(c, |s, e| s.seq(e))? {
+            return Ok(seq);
         }
         if let Some(view) = self.returned_view(c)? {
             return Ok(view);

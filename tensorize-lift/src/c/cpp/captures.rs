@@ -107,7 +107,9 @@ impl<'u> Lower<'u, '_> {
             };
             copied.push((d, Copied::Bound(binding)));
         }
-        Ok(Callable::Lambda(e, copied))
+        // By `[&]`, `[=]` or `[this]`: the object itself, and no copy.
+        let this = self.frames.last().and_then(|f| f.this.clone());
+        Ok(Callable::Lambda(e, copied, this))
     }
 
     fn copied(&mut self, value: Expr, ty: ScalarType) -> Result<Binding<'u>> {
@@ -168,6 +170,7 @@ fn is_plain(captures: &[String], lambda: Cursor<'_>) -> bool {
     let plain = items.enumerate().all(|(i, item)| match item {
         [] => captures.is_empty(),
         [default] if default == "&" || default == "=" => i == 0,
+        [this] if this == "this" => true,
         [_] => {
             names.extend_from_slice(item);
             true

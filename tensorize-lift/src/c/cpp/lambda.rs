@@ -4,6 +4,7 @@ use super::super::call::{self, Arg};
 use super::super::codes;
 use super::super::expr::{Arith, arithmetic, as_truth, negation};
 use super::super::ffi::{Cursor, Type};
+use super::super::flatten::has_mutable;
 use super::super::lower::{Binding, Lower, Result, convert, operands, problem, scalar_type};
 use super::super::place::Place;
 use super::super::types::{self, Ty, usual};
@@ -18,8 +19,8 @@ use tensorize_ir::scalar::ScalarType;
 /// Something that can be called.
 #[derive(Clone)]
 pub(in super::super) enum Callable<'u> {
-    /// The expression, and what it copied when it was made.
-    Lambda(Cursor<'u>, Vec<(Cursor<'u>, Copied<'u>)>),
+    /// The expression, what it copied when it was made, and the object of the member function that made it.
+    Lambda(Cursor<'u>, Vec<(Cursor<'u>, Copied<'u>)>, Option<This<'u>>),
     Function(Cursor<'u>),
     /// Of `<functional>`.
     Functor(String, Option<ScalarType>),
@@ -31,7 +32,7 @@ impl<'u> Callable<'u> {
     /// The parameters, as far as they are written down.
     pub fn parameters(&self) -> Vec<Cursor<'u>> {
         match self {
-            Callable::Lambda(f, _) | Callable::Function(f) | Callable::Object(_, f) => parts(*f).0,
+            Callable::Lambda(f, ..) | Callable::Function(f) | Callable::Object(_, f) => parts(*f).0,
             Callable::Functor(..) => vec![],
         }
     }
@@ -86,7 +87,10 @@ impl<'u> Lower<'u, '_> {
                         let object = self.callable(one)?;
                         let by_reference = e.spelling() == "ref";
                         match &object {
-                            Callable::Object(_, f) if by_reference && !f.is_const_method() => {
+                            Callable::Object(_, f)
+                                if by_reference
+                                    && (!f.is_const_method() || has_mutable(one.ty())) =>
+                            {
                                 Err(problem(
                                     codes::FUNCTION_POINTER,
                                     "an object that is passed on as a reference keeps a state from call to call",
@@ -133,7 +137,7 @@ impl<'u> Lower<'u, '_> {
                     }
                 }
             }
-            Callable::Lambda(e, copied) => {
+            Callable::Lambda(e, copied, this) => {
                 let generic = e
                     .children()
                     .iter()
@@ -156,7 +160,7 @@ impl<'u> Lower<'u, '_> {
                     ));
                 }
                 let saved = self.with_copies(*e, copied);
-                let result = self.enter(at, definition, args, None, None);
+                let result = self.enter(at, definition, args, None, this.clone());
                 self.without_copies(saved);
                 result
             }

@@ -152,8 +152,20 @@ impl<'u> Lower<'u, '_> {
         let values = self.given_arguments(definition, arguments)?;
         let known = self.known_pointers();
         self.bind_parameters(c, definition, values)?;
+        let value = self.in_frame(definition, this, value);
+        self.forget_pointers(&known);
+        value
+    }
+
+    /// Evaluates something as in a function that is called on this object.
+    pub fn in_frame<T>(
+        &mut self,
+        function: Cursor<'u>,
+        this: Option<method::This<'u>>,
+        value: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         self.frames.push(Frame {
-            function: definition,
+            function,
             result: Some(None),
             ret: None,
             this,
@@ -165,7 +177,6 @@ impl<'u> Lower<'u, '_> {
         });
         let value = value(self);
         self.frames.pop();
-        self.forget_pointers(&known);
         value
     }
 }

@@ -72,7 +72,7 @@ impl<'u> Lower<'u, '_> {
             else {
                 return true;
             };
-            seen = (seen || *shared) && !is_const;
+            seen = (seen || *shared) && (!is_const || field.is_mutable());
             match fields.iter().find(|(f, _)| f == field) {
                 Some((_, inner)) => node = inner,
                 None => return true,

@@ -202,7 +202,8 @@ impl<'u> Lower<'u, '_> {
                         declaration: inner,
                         ty: named(of, t, pointer),
                         prefix: format!("{prefix}_{}", called(field)),
-                        is_const: t.canonical().is_const() || !elsewhere && *is_const,
+                        is_const: t.canonical().is_const()
+                            || !elsewhere && *is_const && !field.is_mutable(),
                         fields: vec![],
                     };
                     fields.push((field, made));
@@ -471,7 +472,10 @@ impl<'u> Lower<'u, '_> {
                 prefix,
                 declaration,
                 ..
-            } if has_field(*declaration, field) => Ok((shared, *is_const, prefix.clone())),
+            } if has_field(*declaration, field) => {
+                let is_const = *is_const && !field.is_mutable();
+                Ok((shared, is_const, prefix.clone()))
+            }
             _ => {
                 let message = "a member of a union or of an unnamed struct is not supported";
                 Err(problem(codes::RECORD, message, at))

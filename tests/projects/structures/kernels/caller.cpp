@@ -299,6 +299,18 @@ extern "C" int calls_from_cpp(int which)
         kept(y, 2, &y);
         return x != std::vector<float>{0, 0, 0, 0} || y != std::vector<int>{3, 1, 3};
     }
+    case 40: {
+        const meter m;
+        if (m.weighted({1, 2, 4}) != 21 || m.seen() != 24) return 1;
+        delay d;
+        const std::vector<float> &y = d.forward({1, 2, 3});
+        if (y != std::vector<float>{0, 2, 4}) return 3;
+        if (&d.forward({5}) != &y || y != std::vector<float>{0}) return 4;
+        d.counted({1, 2, 3}) += 10;
+        if (d.counted({}) != 17) return 5;
+        spectrum s{{1}, {2, 3}};
+        return &doubled(&s) != &s.im || s.im[1] != 6 || s.re[0] != 1;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

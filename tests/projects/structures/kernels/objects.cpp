@@ -443,6 +443,37 @@ float calibrated(const std::vector<float> &x)
 }
 
 TENSORIZE_KERNEL
+double meter::weighted(const std::vector<double> &x) const
+{
+    scratch.resize(x.size());
+    std::transform(x.begin(), x.end(), scratch.begin(), [this](double v) { return v * weight; });
+    last = std::accumulate(scratch.begin(), scratch.end(), 0.0);
+    return last;
+}
+
+TENSORIZE_KERNEL
+const std::vector<float> &delay::forward(const std::vector<float> &x)
+{
+    out.assign(x.size(), 0.0f);
+    for (std::size_t i = 1; i < x.size(); i++) out[i] = gain * x[i - 1];
+    return out;
+}
+
+TENSORIZE_KERNEL
+int &delay::counted(const std::vector<int> &x)
+{
+    for (int v : x) count += v;
+    return count;
+}
+
+TENSORIZE_KERNEL
+std::vector<double> &doubled(spectrum *s)
+{
+    for (double &v : s->im) v *= 2;
+    return s->im;
+}
+
+TENSORIZE_KERNEL
 void smoothed(const std::vector<float> *x, std::vector<float> *out)
 {
     if (!x || !out) return;

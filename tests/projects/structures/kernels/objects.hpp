@@ -131,6 +131,26 @@ struct spectrum {
     std::vector<double> re, im;
 };
 void powers(const spectrum &of, spectrum &into);
+/* What changes where the object is const, and what is returned as a reference to a member. */
+class meter {
+    double weight = 3;
+    mutable double last = 0;
+    mutable std::vector<double> scratch;
+
+public:
+    double weighted(const std::vector<double> &x) const;
+    double seen() const { return last + scratch.size(); }
+};
+class delay {
+    float gain = 2;
+    int count = 1;
+    std::vector<float> out;
+
+public:
+    const std::vector<float> &forward(const std::vector<float> &x);
+    int &counted(const std::vector<int> &x);
+};
+std::vector<double> &doubled(spectrum *s);
 /* Results that go to where a pointer points. */
 void smoothed(const std::vector<float> *x, std::vector<float> *out);
 std::vector<int> *kept(const std::vector<int> &x, int above, std::vector<int> *out);
