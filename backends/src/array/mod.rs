@@ -21,7 +21,7 @@ mod node;
 mod py;
 mod running;
 mod scalar_op;
-mod scatter;
+pub(crate) mod scatter;
 
 use crate::names::Names;
 use crate::{Generated, Kernel, Target, Unsupported};

@@ -13,23 +13,23 @@ use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::{Function, Op, Reducer, dim};
 
 /// Rounds that each leave something at a place that the data says.
-pub(super) struct Scatter<'a> {
+pub(crate) struct Scatter<'a> {
     /// What stands at all places before.
-    start: &'a ElemRef,
+    pub start: &'a ElemRef,
     /// Names and numbers of the rounds, outermost first.
-    rounds: Vec<(Sym, Idx)>,
+    pub rounds: Vec<(Sym, Idx)>,
     /// Where a round goes, as so many dimensions of the result, the first ones.
-    told: Vec<Idx>,
+    pub told: Vec<Idx>,
     /// When it goes there.
     conditions: Vec<ElemRef>,
     /// What becomes of what is there and `x`; `None` if that is `x`.
-    op: Option<BinOp>,
-    x: ElemRef,
+    pub op: Option<BinOp>,
+    pub x: ElemRef,
 }
 
 impl<'a> Scatter<'a> {
     /// `None` if the element of a tensor of so many dimensions is no such result, or one that no framework has.
-    fn of(e: &'a ElemRef, rank: usize) -> Option<Scatter<'a>> {
+    pub fn of(e: &'a ElemRef, rank: usize) -> Option<Scatter<'a>> {
         let Elem::Fold(fold) = &**e else { return None };
         let dims: Vec<Sym> = (0..rank).map(dim).collect();
         let (last, writes) = writes(&dims, fold)?;
@@ -78,6 +78,38 @@ impl<'a> Scatter<'a> {
             x,
         })
     }
+
+    /// Where a round goes, of so many places in these dimensions as one: to one behind the last, where that is none of them or
+    /// its conditions do not hold. Also whether it surely goes to one of them.
+    pub fn place(&self, places: &[Idx]) -> (ElemRef, bool) {
+        let mut conditions = self.conditions.clone();
+        let mut place = Idx::default();
+        for (at, n) in self.told.iter().zip(places) {
+            place = &(&place * n) + at;
+            let (low, high) = limits(at).map_or((true, true), |(low, high)| {
+                (low < 0, n.as_constant().is_none_or(|n| high >= n))
+            });
+            let zero = Idx::default();
+            if low {
+                conditions.push(Elem::index_compare(CmpOp::Ge, at.clone(), zero));
+            }
+            if high {
+                conditions.push(Elem::index_compare(CmpOp::Lt, at.clone(), n.clone()));
+            }
+        }
+        let both = |a, b| Arc::new(Elem::Binary(BinOp::And, a, b));
+        let number = |i: Idx| Elem::of_idx(ScalarType::I64, i);
+        match conditions.into_iter().reduce(both) {
+            Some(c) => (Elem::select(c, number(place), number(all(places))), false),
+            None => (number(place), true),
+        }
+    }
+}
+
+/// How many there are in such dimensions.
+pub(crate) fn all<'a>(extents: impl IntoIterator<Item = &'a Idx>) -> Idx {
+    let extents = extents.into_iter();
+    extents.fold(Idx::constant(1), |product, n| &product * n)
 }
 
 /// What a round makes of what is there, as an operator and its other operand.
@@ -139,11 +171,8 @@ impl Emitter<'_> {
         };
         let ty = e.ty();
         let (places, rest) = shape.split_at(s.told.len());
-        let all = |extents: &mut dyn Iterator<Item = &Idx>| {
-            extents.fold(Idx::constant(1), |product, n| &product * n)
-        };
-        let count = all(&mut places.iter());
-        let rounds = all(&mut s.rounds.iter().map(|(_, n)| n));
+        let count = all(places);
+        let rounds = all(s.rounds.iter().map(|(_, n)| n));
         let flat = |n: &Idx| [std::slice::from_ref(n), rest].concat();
         let of_rounds = Scope::over(s.rounds.clone());
         // What each round has.
@@ -155,29 +184,8 @@ impl Emitter<'_> {
             1 => x,
             _ => self.reshaped(&x, ty, &flat(&rounds))?,
         };
-        // Where it goes. What has no such place goes to one behind the last, which is dropped.
-        let mut conditions = s.conditions.clone();
-        let mut place = Idx::default();
-        for (at, n) in s.told.iter().zip(places) {
-            place = &(&place * n) + at;
-            let (low, high) = limits(at).map_or((true, true), |(low, high)| {
-                (low < 0, n.as_constant().is_none_or(|n| high >= n))
-            });
-            let zero = Idx::default();
-            if low {
-                conditions.push(Elem::index_compare(CmpOp::Ge, at.clone(), zero));
-            }
-            if high {
-                conditions.push(Elem::index_compare(CmpOp::Lt, at.clone(), n.clone()));
-            }
-        }
-        let somewhere = conditions.is_empty();
-        let both = |a, b| Arc::new(Elem::Binary(BinOp::And, a, b));
-        let number = |i: Idx| Elem::of_idx(ScalarType::I64, i);
-        let at = match conditions.into_iter().reduce(both) {
-            Some(c) => Elem::select(c, number(place), number(count.clone())),
-            None => number(place),
-        };
+        // What goes nowhere goes to a place behind the last, which is dropped.
+        let (at, somewhere) = s.place(places);
         let at = self.all_elements(&at, &of_rounds)?;
         let at = match s.rounds.len() {
             1 => at,

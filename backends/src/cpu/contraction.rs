@@ -7,7 +7,7 @@
 //! an order of its own, this is for tier `real`.
 
 use super::lower::Builder;
-use super::nest::{Nest, Stored, Target, reads_any};
+use super::nest::{Nest, Stored, reads_any};
 use super::term::canonical;
 use crate::Unsupported;
 use std::sync::Arc;
@@ -193,17 +193,9 @@ pub(super) fn staged(nest: &Nest, allowed: Tier) -> Option<[Nest; 2]> {
     if reads_any(value, &[&target.array]) {
         return None;
     }
-    let storing = |value: ElemRef| Nest {
-        results: vec![Target {
-            value: value.clone(),
-            store: Stored::Always(value),
-            ..target.clone()
-        }],
-        ..nest.clone()
-    };
-    let first = storing(alone);
+    let first = nest.storing(target, alone);
     product(&first, allowed)?;
-    Some([first, storing(on_top)])
+    Some([first, nest.storing(target, on_top)])
 }
 
 /// The sums in a value, each with whether it is computed in any case.

@@ -119,6 +119,18 @@ impl Stored {
 }
 
 impl Nest {
+    /// The same loops, in which that value goes in any case to where one result does.
+    pub(super) fn storing(&self, result: &Target, value: ElemRef) -> Nest {
+        Nest {
+            results: vec![Target {
+                value: value.clone(),
+                store: Stored::Always(value),
+                ..result.clone()
+            }],
+            ..self.clone()
+        }
+    }
+
     /// The loops of one store. Rounds that there are or are not, as an indicator says, are rounds under a condition; and if there
     /// is one at most, that is all.
     fn of_store(

@@ -1,5 +1,6 @@
 //! Results of which the data says where each round goes: the loop over the rounds, each storing where it says, as in the
-//! original, and not a search through all rounds for every place.
+//! original, and not a search through all rounds for every place. What is done to such a result is done in place, after the
+//! rounds.
 
 use super::contraction::sums_of;
 use super::lower::Builder;
@@ -34,18 +35,10 @@ pub(super) fn staged(nest: &Nest) -> Option<[Nest; 2]> {
     let Stored::Always(value) = &target.store else {
         return None;
     };
-    let storing = |value: ElemRef| Nest {
-        results: vec![Target {
-            value: value.clone(),
-            store: Stored::Always(value),
-            ..target.clone()
-        }],
-        ..nest.clone()
-    };
     let mut found = Vec::new();
     let mut in_any_case = false;
     sums_of(value, true, &mut |e, always| {
-        if rounds(&storing(e.clone())).is_some() {
+        if rounds(&nest.storing(target, e.clone())).is_some() {
             found.push((canonical(e), e.clone()));
             in_any_case |= always;
         }
@@ -61,7 +54,10 @@ pub(super) fn staged(nest: &Nest) -> Option<[Nest; 2]> {
         return None;
     }
     let left = Elem::read(target.array.clone(), sum.ty(), target.index.clone());
-    Some([storing(sum.clone()), storing(with(&left))])
+    Some([
+        nest.storing(target, sum.clone()),
+        nest.storing(target, with(&left)),
+    ])
 }
 
 impl Builder {

@@ -22,7 +22,10 @@ pub(super) struct Scope {
 impl Program<'_> {
     /// The tensor of this shape whose element at `(#0, #1, …)` is `e`.
     pub(super) fn generic(&mut self, e: &ElemRef, shape: &[Idx]) -> Result<Value, Unsupported> {
-        self.element(e, &Scope::of(shape))
+        match self.scatter(e, shape)? {
+            Some(value) => Ok(value),
+            None => self.element(e, &Scope::of(shape)),
+        }
     }
 
     /// An index over the dimensions `#0`, `#1`, … of a shape.
@@ -31,7 +34,7 @@ impl Program<'_> {
     }
 
     /// A value with the scope's whole shape.
-    fn element(&mut self, e: &ElemRef, scope: &Scope) -> Result<Value, Unsupported> {
+    pub(super) fn element(&mut self, e: &ElemRef, scope: &Scope) -> Result<Value, Unsupported> {
         let shape = scope.shape();
         match &**e {
             Elem::Const(v) => self.splat(*v, &shape),
@@ -291,10 +294,14 @@ impl Program<'_> {
 }
 
 impl Scope {
-    fn of(shape: &[Idx]) -> Scope {
+    pub(super) fn of(shape: &[Idx]) -> Scope {
         let axes = shape.iter().enumerate().map(|(d, e)| (dim(d), e.clone()));
+        Scope::over(axes.collect())
+    }
+
+    pub(super) fn over(axes: Vec<(Sym, Idx)>) -> Scope {
         Scope {
-            axes: axes.collect(),
+            axes,
             ..Scope::default()
         }
     }

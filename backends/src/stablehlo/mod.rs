@@ -8,6 +8,7 @@
 //! * `scalar_op`: scalar operators, with C's meaning; `rows.txt`: what they are called.
 //! * `element`: index notation, over whole tensors at once.
 //! * `fold`: reductions, running folds and those that keep a place.
+//! * `scatter`: results of which the data says where each round goes.
 //! * `run.py`: compiles a program for the sizes of a call, and runs it.
 //!
 //! Shapes are StableHLO's static ones: the sizes of a call take the place of `${size}` in the text, and it is compiled
@@ -18,6 +19,7 @@ mod fold;
 mod node;
 mod program;
 mod scalar_op;
+mod scatter;
 
 use crate::array::dialect::{Boundary, Dialect};
 use crate::array::{Begun, lines, named_round};
