@@ -114,6 +114,8 @@ pub struct Executor<'c, 's> {
     /// Recorded while checking.
     pub(crate) index_arithmetic: IndexArithmetic,
     pub(crate) loops: Vec<(Sym, Idx)>,
+    /// How many of these may end in the round that is run.
+    pub(crate) stops: usize,
     pub(crate) path: Vec<ElemRef>,
     /// How many conditions of the path say no more than that the function has not returned early.
     returns: usize,
@@ -147,6 +149,7 @@ impl<'c, 's> Executor<'c, 's> {
             hazards: vec![],
             index_arithmetic: IndexArithmetic::default(),
             loops: vec![],
+            stops: 0,
             path: vec![],
             returns: 0,
             is_round: false,

@@ -370,7 +370,9 @@ impl Executor<'_, '_> {
         let mark = self.ctx.mark();
         self.ctx.assume_in_range(&k, &form.trip);
         self.loops.push((k.clone(), form.trip.clone()));
+        self.stops += 1;
         let round = self.a_round(l, search, state, &k, &form);
+        self.stops -= 1;
         self.loops.pop();
         self.ctx.forget(mark);
         let round = round?;

@@ -211,11 +211,14 @@ impl Adaptor<'_> {
         let block = format!("std::vector<{elem}>");
         writeln!(growing.declare, "    {block} block{at};").ok();
         growing.addresses.push(format!("&block{at}"));
-        let keep = if nested {
-            "tensorize::copy_out(b->data(), *v, pitch, 0, count);"
+        // It may get no other length than it has, and what is not written stays.
+        let (room, keep) = if nested {
+            let keep = "tensorize::copy_out(b->data(), *v, pitch, 0, count);";
+            ("count".into(), keep.to_string())
         } else {
             let (here, held) = numbers("(*v)", elem);
-            &format!("tensorize::copy(b->data(), {here}, 0, count, {held});")
+            let keep = format!("tensorize::copy(b->data(), {here}, 0, room, {held});");
+            (format!("count > {held} ? count : {held}"), keep)
         };
         let (get, get_block) = (
             format!("{ty} *v = {of};"),
@@ -223,7 +226,7 @@ impl Adaptor<'_> {
         );
         write!(
             growing.allocate,
-            "if (which == {n}) {{ {get} {get_block} b->resize(count > 0 ? count : 0); {keep} return b->data(); }} "
+            "if (which == {n}) {{ {get} {get_block} {I64} room = {room}; b->resize(room > 0 ? room : 0); {keep} return b->data(); }} "
         )
         .ok();
         let set = if nested {

@@ -15,6 +15,8 @@ pub(super) struct Parts {
     fixed: Vec<(String, String)>,
     /// Vectors that get their elements when the call ends.
     moved: Vec<String>,
+    /// All vectors whose length is read.
+    vectors: Vec<String>,
     /// Conditions under which the flat form does not fit, with the reason.
     refused: Vec<(String, String)>,
     /// What is taken apart is a variable of the file, no copy.
@@ -26,6 +28,16 @@ impl Parts {
     fn fix(&mut self, value: &str) {
         self.fixed
             .push((format!("&{value}"), format!("sizeof({value})")));
+    }
+
+    /// That one vector is passed twice, one of which changes its length: the other one goes by what that was before.
+    fn one_twice(&self) -> Vec<(String, String)> {
+        let all = self.moved.iter().flat_map(|a| {
+            let others = self.vectors.iter().filter(move |b| *b != a);
+            others.map(move |b| format!("{} == {}", first_byte(a), first_byte(b)))
+        });
+        let why = "a vector that changes its length is passed as something else, too";
+        all.map(|same| (same, why.into())).collect()
     }
 
     /// There is no flat form of a null pointer.
@@ -133,7 +145,7 @@ impl Adaptor<'_> {
         };
         let nothing: Vec<&str> = self.flat.iter().map(|_| "0").collect();
         let nothing = nothing.join(", ");
-        for (condition, why) in &parts.refused {
+        for (condition, why) in parts.refused.iter().chain(&parts.one_twice()) {
             writeln!(
                 c,
                 "    if ({condition}) {{ call.refused = {why:?}; {back}{dispatcher}(&call, {nothing});{end} }}"
@@ -332,6 +344,7 @@ impl Adaptor<'_> {
                 if let Some(r) = resized {
                     parts.flat.push((r.clone(), "0".into()));
                 }
+                parts.vectors.push(value.into());
                 match (is_const, resized) {
                     (true, _) => self.fix_object(value, parts),
                     (false, None) => self.fix_around_elements(value, parts),

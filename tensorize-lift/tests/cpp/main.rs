@@ -476,6 +476,26 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
     }
 }
 
+/// A struct that a reference stands for is no copy, and an object outside of the function is not assigned by halves.
+#[test]
+fn what_changes_by_references_to_structs_is_refused() {
+    let classes = "struct part { std::vector<float> out; int k; int &count() { return k; } };
+        struct whole { part p; part &inner() { return p; } };
+        static part &pick(whole &w) { return w.p; }
+        struct view { std::span<float> s; int k; };";
+    for function in [
+        "void f(whole &w, float *x) { w.inner().count() = 4; x[0] = 1; }",
+        "void f(whole &w, float *x) { w.inner().k += 4; x[0] = 1; }",
+        "void f(whole &w, float *x) { pick(w).count() = 8; x[0] = 1; }",
+        "void f(whole &w, const whole &o, float *x) { x[0] = 1; w = o; }",
+        "void f(whole &w, const whole &o) { w.p.out.clear(); if (o.p.k) w = o; w.p.k = 1; part q; if (w.p.k) q = o.p; w.p.k = q.out.size(); }",
+        "void f(view &v, const view &o, float *x) { x[0] = 1; v.k = 3; v = o; }",
+        "void f(const part &p, int c, float *x) { part q; if (c) q = p; x[0] = q.out.size(); }",
+    ] {
+        refuses(&format!("{classes}\n{function}"), "TZ0213", "");
+    }
+}
+
 /// Whichever way a member that changes its length is reached, what it becomes is said however the function ends.
 #[test]
 fn members_that_are_vectors_change_their_lengths() {

@@ -3,7 +3,7 @@
 //! member a part of the last one.
 
 use super::void_member::void_named;
-use super::{Path, struct_type};
+use super::{Path, is_struct, struct_type};
 use crate::c::codes;
 use crate::c::complex;
 use crate::c::cpp::class::{self, Class, in_std, is_plain};
@@ -338,7 +338,8 @@ impl<'u> Lower<'u, '_> {
             CXCursor_CXXFunctionalCastExpr
             | CXCursor_CXXStaticCastExpr
             | CXCursor_CStyleCastExpr => operands(c).first().is_some_and(|o| self.is_temporary(*o)),
-            CXCursor_CallExpr => !self.source.cpp || !self.is_place(c),
+            // What changes by a reference is not a copy.
+            CXCursor_CallExpr => !self.source.cpp || !self.is_place(c) && !refers(c),
             CXCursor_CompoundLiteralExpr | CXCursor_InitListExpr => true,
             _ => false,
         }
@@ -463,4 +464,13 @@ pub(in crate::c) enum StructArgument<'u> {
     Element(Pointer),
     /// One without a name.
     Numbers(Vec<Expr>),
+}
+
+/// Whether a call of the file's own function gives a reference by which a struct may change.
+fn refers(call: Cursor<'_>) -> bool {
+    let callee = call.referenced().filter(|f| !in_std(*f));
+    let result = callee.map(|f| f.ty().result().canonical());
+    result.is_some_and(|t| {
+        t.kind() == CXType_LValueReference && !t.pointee().is_const() && is_struct(t)
+    })
 }

@@ -311,6 +311,23 @@ extern "C" int calls_from_cpp(int which)
         spectrum s{{1}, {2, 3}};
         return &doubled(&s) != &s.im || s.im[1] != 6 || s.re[0] != 1;
     }
+    case 41: {
+        std::vector<float> x(1000, 3), one(1), other(5);
+        cleared_from(x, 2, one.data());
+        if (x != std::vector<float>(1000, 3) || one[0] != 1) return 1;
+        cleared_from(x, 4, one.data());
+        if (!x.empty()) return 2;
+        std::vector<int> v(1000, 7);
+        without_last(v);
+        if (v.size() != 999 || v[0] != 1 || v[998] != 7) return 3;
+        appended_and_counted(x, other, one.data());
+        return x.size() != 1 || one[0] != 5;
+    }
+    case 42: {
+        std::vector<float> x(2), one(1);
+        appended_and_counted(x, x, one.data()); // the same vector
+        return x.size() != 3 || one[0] != 3;
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

@@ -339,6 +339,27 @@ void book::raise(double by)
 }
 
 TENSORIZE_KERNEL
+void cleared_from(std::vector<float> &a, int k, float *x)
+{
+    x[0] = 1;
+    if (k > 3) a.clear();
+}
+
+TENSORIZE_KERNEL
+void without_last(std::vector<int> &a)
+{
+    a.pop_back();
+    a[0] = 1;
+}
+
+TENSORIZE_KERNEL
+void appended_and_counted(std::vector<float> &a, const std::vector<float> &b, float *count)
+{
+    a.push_back(1);
+    count[0] = b.size();
+}
+
+TENSORIZE_KERNEL
 void stage::process(const std::vector<float> &in)
 {
     out.resize(in.size());

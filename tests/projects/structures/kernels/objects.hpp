@@ -116,6 +116,10 @@ public:
     void raise(double by);
     const order &operator[](std::size_t i) const { return all[i]; }
 };
+/* Vectors that get shorter, or may; and one of which another one's length is asked. */
+void cleared_from(std::vector<float> &a, int k, float *x);
+void without_last(std::vector<int> &a);
+void appended_and_counted(std::vector<float> &a, const std::vector<float> &b, float *count);
 /* Vectors in a class that change their lengths. */
 class stage {
     std::vector<float> out;
