@@ -263,7 +263,7 @@ fn generated_c_answers_where_it_can() {
     answers(
         &lines,
         "C++ 7",
-        "squares original 1 target 0, a guard does not hold",
+        "squares original 1 target 0, a vector that changes its length is passed as something else, too",
     );
     answers(&lines, "C++ 12", "add_to original 1 target 0, rows overlap");
 }
