@@ -4,40 +4,68 @@ use crate::canon;
 use crate::eval::as_idx;
 use crate::smt::Encoder;
 use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::index::Idx;
 use tensorize_ir::op::{BinOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
-/// What a condition says of indices if it holds: the parts of a conjunction that do, comparisons of integers in memory
-/// as what they are, ones of mathematical integers.
+/// What a condition of a kernel says of indices if it holds: the parts of a conjunction that do, comparisons of integers in
+/// memory as what they are, ones of mathematical integers.
 pub fn said_of_indices(e: &ElemRef, out: &mut Vec<ElemRef>) {
+    said_of_numbers(e, &mut |_, _| true, out);
+}
+
+/// The same of any condition. A summary may compare what has wrapped to its type: nothing is said of that as a number unless
+/// it `fits`.
+pub(crate) fn said_of_numbers(
+    e: &ElemRef,
+    fits: &mut dyn FnMut(ScalarType, &Idx) -> bool,
+    out: &mut Vec<ElemRef>,
+) {
     let is = |e: &ElemRef, truth: bool| matches!(&**e, Elem::Const(v) if v.is_true() == truth);
-    let are_integers = |a: &ElemRef| a.ty().is_int() && a.ty() != ScalarType::I1;
     match &**e {
         _ if is_index_condition(e) => out.push(canon::elem(e)),
-        Elem::Binary(BinOp::And, a, b) => [a, b].into_iter().for_each(|x| said_of_indices(x, out)),
+        Elem::Binary(BinOp::And, a, b) => {
+            [a, b]
+                .into_iter()
+                .for_each(|x| said_of_numbers(x, fits, out));
+        }
         Elem::Select(c, t, f) if is(f, false) => {
-            [c, t].into_iter().for_each(|x| said_of_indices(x, out));
+            [c, t]
+                .into_iter()
+                .for_each(|x| said_of_numbers(x, fits, out));
         }
         // `!(a || b)`
         Elem::Select(c, t, f) if is(t, false) => {
-            said_of_indices(&Elem::not(c.clone()), out);
-            said_of_indices(f, out);
+            said_of_numbers(&Elem::not(c.clone()), fits, out);
+            said_of_numbers(f, fits, out);
         }
-        Elem::Compare(op, a, b) if are_integers(a) => {
-            out.push(canon::elem(&Elem::index_compare(*op, as_idx(a), as_idx(b))));
+        Elem::Compare(op, a, b) => {
+            let compared = number(a, fits).zip(number(b, fits));
+            out.extend(compared.map(|(a, b)| canon::elem(&Elem::index_compare(*op, a, b))));
         }
         Elem::Unary(UnOp::Not, inner) => match &**inner {
-            Elem::Compare(op, a, b) if are_integers(a) => {
-                let holds = Elem::index_compare(*op, as_idx(a), as_idx(b));
-                out.push(canon::elem(&Elem::not(holds)));
+            Elem::Compare(op, a, b) => {
+                let compared = number(a, fits).zip(number(b, fits));
+                let not = compared.map(|(a, b)| Elem::not(Elem::index_compare(*op, a, b)));
+                out.extend(not.map(|c| canon::elem(&c)));
             }
             Elem::Select(c, t, f) if is(t, true) => {
                 let parts = [c, f].map(|x| Elem::not(x.clone()));
-                parts.iter().for_each(|x| said_of_indices(x, out));
+                parts.iter().for_each(|x| said_of_numbers(x, fits, out));
             }
             _ => {}
         },
         _ => {}
+    }
+}
+
+/// The integer that a term is.
+fn number(e: &ElemRef, fits: &mut dyn FnMut(ScalarType, &Idx) -> bool) -> Option<Idx> {
+    match &**e {
+        _ if !e.ty().is_int() || e.ty() == ScalarType::I1 => None,
+        Elem::Convert(to, inner) if inner.ty().fits_in(*to) => number(inner, fits),
+        Elem::OfIdx(ty, p) if !fits(*ty, p) => None,
+        _ => Some(as_idx(e)),
     }
 }
 

@@ -5,7 +5,7 @@ mod script;
 use self::script::Known;
 use crate::answered::{Answered, Stamps};
 use crate::canon;
-use crate::conditions::{encode_condition, is_index_condition, said_of_indices};
+use crate::conditions::{encode_condition, is_index_condition, said_of_numbers};
 use crate::overflow::Defined;
 use crate::points::Points;
 use crate::ranges::{self, plus, times};
@@ -127,7 +127,9 @@ impl<'s> Context<'s> {
         // The solver hears of indices only: of `a[i] == j && mask[i]`, the first part.
         let is_of_indices = is_index_condition(&condition);
         if !is_of_indices {
-            said_of_indices(&condition, &mut self.facts);
+            let mut said = Vec::new();
+            said_of_numbers(&condition, &mut |ty, p| self.is_value_of(ty, p), &mut said);
+            self.facts.extend(said);
         }
         self.answered.facts(self.facts.len());
         self.facts.push(condition);
@@ -427,7 +429,7 @@ impl<'s> Context<'s> {
     /// Shows that an integer compares with a number as facts about it say: what is more than 16 is more than 8.
     fn holds_of_numbers(&mut self, goal: &ElemRef) -> bool {
         let mut said = Vec::new();
-        said_of_indices(goal, &mut said);
+        said_of_numbers(goal, &mut |ty, p| self.is_value_of(ty, p), &mut said);
         let (Some(as_indices), true) = (said.pop(), said.is_empty()) else {
             return false;
         };

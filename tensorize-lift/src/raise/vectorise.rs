@@ -51,6 +51,7 @@ pub fn vectorise(name: &str, params: &[Param], results: &[Closed]) -> Function {
                 .collect(),
             memo: Memo::default(),
             certain: None,
+            root: value.clone(),
             roots: alike(r),
         };
         let tensor = v.tensor(value);
@@ -74,6 +75,7 @@ struct Vectoriser<'a> {
     nodes: &'a mut HashMap<Node, NodeId>,
     context: Vec<(Sym, Idx)>,
     memo: Memo<Tensor>,
+    root: ElemRef,
     /// The elements of the results that have its shape, this one's among them.
     roots: Vec<ElemRef>,
     /// The reads, and the folds, that these need in any case, once somebody has asked.
@@ -335,12 +337,23 @@ impl Vectoriser<'_> {
             true => ScalarType::U64,
             false => ScalarType::I64,
         };
+        // `k - 1` of a `ui64` may be more than any `i64`, and less than any of its own.
+        if ty == ScalarType::I64 && (self.has_wide(&left) || self.has_wide(&right)) {
+            return None;
+        }
         let left = self.polynomial(ty, &left)?;
         let right = match right.as_constant() {
             Some(c) => self.scalar(Op::Constant(Scalar::int(ty, c)), ty),
             None => self.polynomial(ty, &right)?,
         };
         Some(self.combine(Op::Compare(op), &[left, right], ScalarType::I1))
+    }
+
+    fn has_wide(&self, side: &Idx) -> bool {
+        let mut params = self.function.params.iter();
+        params.any(
+            |p| matches!(p, Param::Scalar { name, ty: ScalarType::U64 } if side.mentions(name)),
+        )
     }
 
     /// A `ui64` parameter, or a number that is one.
@@ -429,10 +442,13 @@ impl Vectoriser<'_> {
             return false;
         }
         let of_sizes = self.indices_in(|f| c.for_each_free_sym(f)).is_empty();
-        let roots = &self.roots;
+        let (roots, root) = (&self.roots, &self.root);
         let certain = self.certain.get_or_insert_with(|| {
             let mut found = HashSet::new();
             roots.iter().for_each(|e| found.extend(certain_reads(e)));
+            // What only other results read has a view there, where this one's is read under its condition.
+            let own = certain_reads(root);
+            found.retain(|e| matches!(&**e, Elem::Fold(_)) || own.contains(e));
             found
         });
         let elsewhere = [(t, true), (f, false)].into_iter().all(|(branch, then)| {
