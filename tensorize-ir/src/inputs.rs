@@ -27,6 +27,8 @@ pub struct Spec {
     sizes: BTreeSet<Sym>,
     /// Arrays whose elements decide how far others reach, or whether a guard holds.
     indices: BTreeSet<Sym>,
+    /// Floats that decide so.
+    places: BTreeSet<Sym>,
     /// Numbers that the kernel may treat in a way of its own.
     constants: BTreeSet<i128>,
     /// The same, of floats.
@@ -65,6 +67,7 @@ impl Spec {
             footprints: None,
             sizes: BTreeSet::new(),
             indices: BTreeSet::new(),
+            places: BTreeSet::new(),
             constants: BTreeSet::new(),
             floats: Vec::new(),
             max_elements: 1 << 14,
@@ -111,7 +114,14 @@ impl Spec {
             p.for_each_value(&mut |e| {
                 for_each_array(e, &mut |a| {
                     spec.indices.insert(a.clone());
-                })
+                });
+                e.visit(&mut |x| {
+                    if let Elem::Param(name, ty) = &**x
+                        && ty.is_float()
+                    {
+                        spec.places.insert(name.clone());
+                    }
+                });
             });
         }
         spec.guards = guards.to_vec();
@@ -303,6 +313,9 @@ impl Spec {
     /// A random input, or `None` if the guards seem to admit none that is small enough.
     pub fn random(&self, seed: u64, palette: Palette) -> Option<Case> {
         let mut rng = Rng::new(seed);
+        // Floats that name a place do so inside of an array by chance only, and most inputs are to have elements.
+        let mut empty = None;
+        let may_be_empty = self.places.is_empty() || rng.below(4) == 0;
         for attempt in 0..400u32 {
             // Equalities between sizes are met by chance only if all of them are small, or one.
             let shared = (rng.below(4) == 0).then(|| self.length(&mut rng, attempt));
@@ -321,14 +334,19 @@ impl Spec {
                 self.max_elements.max(1 << 20)
             };
             if let Some(inputs) = self.with_arrays_up_to(max_elements, scalars, element) {
-                return Some(Case {
+                let case = Case {
                     inputs,
                     seed,
                     palette,
-                });
+                };
+                let has_elements = (case.inputs.arrays.values()).any(|b| !b.data.is_empty());
+                if may_be_empty || has_elements {
+                    return Some(case);
+                }
+                empty = Some(case);
             }
         }
-        None
+        empty
     }
 
     /// `count` random inputs; fewer if the guards seem to admit none.
@@ -384,6 +402,13 @@ impl Spec {
         attempt: u32,
         palette: Palette,
     ) -> Scalar {
+        if self.places.contains(name) && rng.below(2) == 0 {
+            let place = self.length(rng, attempt) as f64 + 0.25 * rng.below(4) as f64;
+            return match ty {
+                ScalarType::F32 => Scalar::f32(place as f32),
+                _ => Scalar::f64(place),
+            };
+        }
         if ty.is_float() || ty == ScalarType::I1 {
             return self.number(ty, rng, palette);
         }

@@ -2,7 +2,7 @@ use super::*;
 use crate::element::{Elem, Fold};
 use crate::guard::Extent;
 use crate::index::Idx;
-use crate::op::BinOp;
+use crate::op::{BinOp, CmpOp};
 use std::sync::Arc;
 
 fn spec(guards: &[Guard]) -> Spec {
@@ -212,4 +212,50 @@ fn guards_on_data_refuse_inputs() {
     let mut without = admitted.clone();
     without.arrays.remove("x");
     assert!(!spec.admits_memory(&without));
+}
+
+/// `x[(int)a]`, `if (0 < a && a < n)`: by chance, hardly any number is a place.
+#[test]
+fn floats_that_name_places_name_some_that_are_there() {
+    let mut spec = spec(&[]);
+    let ty = ScalarType::F32;
+    let a: ElemRef = Arc::new(Elem::Param("a".into(), ty));
+    let place = Elem::convert(ScalarType::I64, a.clone());
+    let (no, last) = (Elem::constant(Scalar::f32(2.0)), Idx::sym("n"));
+    let last = Elem::convert(ty, Elem::of_idx(ScalarType::I64, last));
+    let end = Elem::binary(
+        BinOp::Add,
+        place,
+        Elem::of_idx(ScalarType::I64, Idx::constant(1)),
+    );
+    let nothing = Elem::of_idx(ScalarType::I64, Idx::default());
+    let (above, below) = (
+        Elem::compare(CmpOp::Lt, no, a.clone()),
+        Elem::compare(CmpOp::Lt, a, last),
+    );
+    let inside = Elem::select(below, end, nothing.clone());
+    let extent = Extent {
+        array: "x".into(),
+        lo: Idx::default(),
+        hi: Idx::value(Elem::select(above, inside, nothing)),
+    };
+    let footprint = Footprint {
+        extent,
+        reads: true,
+        writes: false,
+        reads_depend_on_data: true,
+        writes_depend_on_data: false,
+    };
+    spec = Spec::known(&spec.params, &[], std::slice::from_ref(&footprint));
+    for palette in [Palette::All, Palette::Tame] {
+        let cases: Vec<Case> = spec.sample(3, 60, palette).collect();
+        assert_eq!(cases.len(), 60);
+        let has_elements = |c: &&Case| !c.inputs.arrays["x"].data.is_empty();
+        let with = cases.iter().filter(has_elements).count();
+        assert!((30..60).contains(&with), "{with} of 60");
+    }
+    // Where no input has any, those without are as good.
+    let none = [at_least(-&Idx::sym("n"), 0)];
+    let spec = Spec::known(&spec.params, &none, &[footprint]);
+    assert_eq!(spec.sample(3, 60, Palette::All).count(), 60);
 }
