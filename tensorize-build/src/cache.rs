@@ -146,15 +146,9 @@ impl Cache {
             let mut create = OpenOptions::new();
             create.create(true).append(true).open(&lock)
         })?;
-        match shared(&lock) {
-            Shared::Yes => {}
-            Shared::Evicting => return Ok(()),
-            Shared::Never => {
-                let why =
-                    "files there can't be locked, so that nobody could ever remove one safely";
-                return Err(io::Error::new(io::ErrorKind::Unsupported, why));
-            }
-        }
+        let Some(_held) = Held::shared(lock)? else {
+            return Ok(());
+        };
         if store.load().rejected.iter().any(|r| r.fault.is_newer) {
             return Ok(());
         }
@@ -172,12 +166,12 @@ impl Cache {
     }
 
     /// Keeps what is stored under this hash from being evicted. `None` if there is nothing, or if it is being removed.
-    fn hold(&self, hash: &str) -> Option<File> {
+    fn hold(&self, hash: &str) -> Option<Option<Held>> {
         let lock = File::open(self.lock_of(hash)).ok()?;
-        match shared(&lock) {
+        match Held::shared(lock) {
+            Ok(held) => held.map(Some),
             // Where nothing can be locked nothing is evicted, either.
-            Shared::Yes | Shared::Never => Some(lock),
-            Shared::Evicting => None,
+            Err(_) => Some(None),
         }
     }
 
@@ -246,25 +240,40 @@ fn touch(path: &Path) {
     }
 }
 
-enum Shared {
-    Yes,
-    /// Somebody removes what is stored there.
-    Evicting,
-    /// This file system has no locks.
-    Never,
+/// A lock that is held. It is given up before the file is closed: a process that another thread has just started has the
+/// file open, too, until it runs its program, and with it the lock.
+struct Held(File);
+
+impl Held {
+    /// Together with others; `None` if somebody removes what is stored there. The error is that of a file system without
+    /// locks.
+    fn shared(lock: File) -> io::Result<Option<Held>> {
+        let start = Instant::now();
+        loop {
+            match lock.try_lock_shared() {
+                Ok(()) => return Ok(Some(Held(lock))),
+                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(_)) => {
+                    let why =
+                        "files there can't be locked, so that nobody could ever remove one safely";
+                    return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+                }
+            }
+        }
+    }
+
+    /// `None` if somebody else holds it.
+    fn alone(lock: File) -> Option<Held> {
+        lock.try_lock().is_ok().then_some(Held(lock))
+    }
 }
 
-fn shared(lock: &File) -> Shared {
-    let start = Instant::now();
-    loop {
-        match lock.try_lock_shared() {
-            Ok(()) => return Shared::Yes,
-            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            Err(TryLockError::WouldBlock) => return Shared::Evicting,
-            Err(TryLockError::Error(_)) => return Shared::Never,
-        }
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.unlock().ok();
     }
 }
 

@@ -9,6 +9,7 @@ use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::inputs::Spec;
 use tensorize_ir::loopir::{Function, Overflow};
 use tensorize_ir::scalar::{Scalar, ScalarType};
+use tensorize_lift::left_to_the_original;
 use tensorize_lift::summarise::{Summariser, summarise};
 use tensorize_prove::solver::{self, Solver};
 use tensorize_prove::{Options, Proof, Verdict, prove_generated};
@@ -24,10 +25,13 @@ fn kernel(source: &str) -> Function {
 }
 
 fn lift(source: &str) -> Result<(tensorize_ir::tensir::Function, Proof), String> {
-    let kernel = kernel(source);
+    lift_kernel(&kernel(source))
+}
+
+fn lift_kernel(kernel: &Function) -> Result<(tensorize_ir::tensir::Function, Proof), String> {
     let mut solver = solver();
-    let proposal = summarise(&kernel, &mut solver).map_err(|r| r.message)?;
-    match proposal.prove(&kernel, &mut solver, &Options::default()) {
+    let proposal = summarise(kernel, &mut solver).map_err(|r| r.message)?;
+    match proposal.prove(kernel, &mut solver, &Options::default()) {
         (summary, Verdict::Proven(proof)) => Ok((summary, proof)),
         (_, other) => Err(format!("{other:?}")),
     }
@@ -139,6 +143,32 @@ fn what_stands_in_a_local_array_was_written_before() {
     let mut guards = proof.guards.iter().map(ToString::to_string);
     assert!(guards.any(|g| g.contains("99") && g.contains("), 16)")));
     assert!(counts("t[x[0]]++; x[0] = x[i];").is_err());
+}
+
+/// A guard on the data of all rounds would look at what a loop that stops early does not get to. Of the calls in which it does
+/// not stop, that is asked first, and no further than where it would.
+#[test]
+fn nothing_is_asked_behind_the_end_of_a_loop() {
+    const TABLE: &str = "int t[16]; for (int i = 0; i < 16; i++) t[i] = i * n;";
+    let source = |body: &str| {
+        format!("void f(int n, const int *x, const int *y, int *restrict o) {{ {body} }}")
+    };
+    for body in [
+        format!("{TABLE} for (int i = 0; i < n; i++) {{ if (x[i] < 0) break; o[i] = t[x[i]]; }}"),
+        format!("{TABLE} for (int i = 0; i < n; i++) {{ if (y[i] == 0) break; o[i] = t[x[i]]; }}"),
+        "for (int i = 0; i < 16; i++) o[i] = 0; for (int i = 0; i < n; i++) { if (x[i] < 0) break; o[x[i]]++; }".into(),
+    ] {
+        assert!(lift(&source(&body)).is_err(), "{body}");
+        let kernel = left_to_the_original(&kernel(&source(&body))).unwrap();
+        let (_, proof) = lift_kernel(&kernel).unwrap();
+        let of_data: Vec<&Guard> = proof.guards.iter().filter(|g| g.looks_at_data()).collect();
+        let (first, others) = of_data.split_first().unwrap();
+        assert!(first.may_end_early() && !others.is_empty(), "{body}: {first}");
+    }
+    // What ends it is known by the place only that would be asked for.
+    let by_place =
+        format!("{TABLE} for (int i = 0; i < n; i++) {{ if (t[x[i]] > 30) return; o[i] = i; }}");
+    assert!(lift(&source(&by_place)).is_err());
 }
 
 /// Code may have memory of its own for that: of each place in it that the data says, the same is asked.

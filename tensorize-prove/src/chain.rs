@@ -10,7 +10,7 @@ pub(crate) use staying::at_places_that_stay;
 pub use staying::{never_meet, parted};
 
 use crate::canon;
-use crate::conditions::said_of_indices;
+use crate::conditions::said_of_numbers;
 use crate::context::Context;
 use crate::decode::{self, decode, in_other_columns};
 use crate::ring;
@@ -287,33 +287,6 @@ fn read_before(
     value.ok_or_else(|| Unresolved(format!("{array}[{at}] has no value")))
 }
 
-/// When a place that the data says is one of those that the oldest effect writes in its rounds, in an array that held nothing
-/// before.
-pub(crate) fn written_first(
-    ctx: &mut Context,
-    array: &str,
-    contents: &Contents,
-    at: &Idx,
-) -> Option<ElemRef> {
-    let oldest = contents.effects.first().filter(|_| contents.base.is_none());
-    let leaves = oldest?.leaves();
-    let [leaf] = leaves.as_slice() else {
-        return None;
-    };
-    let hit = hit(ctx, array, leaf, at).ok()??;
-    let mut by_data = Vec::new();
-    for c in hit.cond.conjuncts() {
-        let of_places = matches!(&**c, Elem::IndexCompare(op, a, b)
-            if *op != CmpOp::Eq && (a.has_values() || b.has_values()));
-        match of_places {
-            true => by_data.push(c.clone()),
-            false if ctx.holds(c) => {}
-            false => return None,
-        }
-    }
-    by_data.into_iter().reduce(and)
-}
-
 /// Whether one of the conditions holds: the oldest where the newer ones don't. Where nothing was written before, those of its
 /// parts that are about sizes may become guards: a call that reads what was never written has no meaning.
 fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) -> bool {
@@ -385,7 +358,7 @@ fn meet_in_one_round<'a>(
     let mark = ctx.mark();
     let mut said = Vec::new();
     for condition in [a, b] {
-        said_of_indices(condition, &mut said);
+        said_of_numbers(ctx, condition, &mut said);
     }
     let never = said.into_iter().any(|c| {
         let never = ctx.holds(&Elem::not(c.clone()));
@@ -398,14 +371,19 @@ fn meet_in_one_round<'a>(
 }
 
 /// A write that may have hit a location: in which round, under which condition, and what it left.
-struct Hit {
+pub(crate) struct Hit {
     position: Vec<Idx>,
-    cond: ElemRef,
+    pub cond: ElemRef,
     value: ElemRef,
 }
 
 /// How a write hits the location; `None` if it never does.
-fn hit(ctx: &mut Context, array: &str, leaf: &Leaf, at: &Idx) -> Result<Option<Hit>, Unresolved> {
+pub(crate) fn hit(
+    ctx: &mut Context,
+    array: &str,
+    leaf: &Leaf,
+    at: &Idx,
+) -> Result<Option<Hit>, Unresolved> {
     // The write's rounds are any rounds. What is known here of a variable of the same name is about
     // another one.
     let clash = |ctx: &Context, v: &Sym| at.mentions(v) || ctx.is_in_scope(v);

@@ -1,6 +1,7 @@
 //! Conditions on indices: what other conditions say of them, and how the solver is told.
 
 use crate::canon;
+use crate::context::Context;
 use crate::eval::as_idx;
 use crate::smt::Encoder;
 use tensorize_ir::element::{Elem, ElemRef};
@@ -9,49 +10,43 @@ use tensorize_ir::op::{BinOp, UnOp};
 use tensorize_ir::scalar::ScalarType;
 
 /// What a condition of a kernel says of indices if it holds: the parts of a conjunction that do, comparisons of integers in
-/// memory as what they are, ones of mathematical integers.
+/// memory as what they are, ones of mathematical integers. (An index that a kernel makes a machine integer has not wrapped.)
 pub fn said_of_indices(e: &ElemRef, out: &mut Vec<ElemRef>) {
-    said_of_numbers(e, &mut |_, _| true, out);
+    said(e, &mut |e| Some(as_idx(e)), out);
 }
 
-/// The same of any condition. A summary may compare what has wrapped to its type: nothing is said of that as a number unless
-/// it `fits`.
-pub(crate) fn said_of_numbers(
-    e: &ElemRef,
-    fits: &mut dyn FnMut(ScalarType, &Idx) -> bool,
-    out: &mut Vec<ElemRef>,
-) {
+/// The same of any condition: a summary or a closed form may compare what has wrapped to its type, of which as a number
+/// nothing is said.
+pub(crate) fn said_of_numbers(ctx: &mut Context, e: &ElemRef, out: &mut Vec<ElemRef>) {
+    said(e, &mut |e| ctx.number(e), out);
+}
+
+fn said(e: &ElemRef, number: &mut dyn FnMut(&ElemRef) -> Option<Idx>, out: &mut Vec<ElemRef>) {
     let is = |e: &ElemRef, truth: bool| matches!(&**e, Elem::Const(v) if v.is_true() == truth);
     match &**e {
         _ if is_index_condition(e) => out.push(canon::elem(e)),
         Elem::Binary(BinOp::And, a, b) => {
-            [a, b]
-                .into_iter()
-                .for_each(|x| said_of_numbers(x, fits, out));
+            said(a, number, out);
+            said(b, number, out);
         }
         Elem::Select(c, t, f) if is(f, false) => {
-            [c, t]
-                .into_iter()
-                .for_each(|x| said_of_numbers(x, fits, out));
+            said(c, number, out);
+            said(t, number, out);
         }
         // `!(a || b)`
         Elem::Select(c, t, f) if is(t, false) => {
-            said_of_numbers(&Elem::not(c.clone()), fits, out);
-            said_of_numbers(f, fits, out);
+            said(&Elem::not(c.clone()), number, out);
+            said(f, number, out);
         }
-        Elem::Compare(op, a, b) => {
-            let compared = number(a, fits).zip(number(b, fits));
-            out.extend(compared.map(|(a, b)| canon::elem(&Elem::index_compare(*op, a, b))));
-        }
+        Elem::Compare(..) => out.extend(compared(e, number).map(|c| canon::elem(&c))),
         Elem::Unary(UnOp::Not, inner) => match &**inner {
-            Elem::Compare(op, a, b) => {
-                let compared = number(a, fits).zip(number(b, fits));
-                let not = compared.map(|(a, b)| Elem::not(Elem::index_compare(*op, a, b)));
-                out.extend(not.map(|c| canon::elem(&c)));
+            Elem::Compare(..) => {
+                let compared = compared(inner, number);
+                out.extend(compared.map(|c| canon::elem(&Elem::not(c))));
             }
             Elem::Select(c, t, f) if is(t, true) => {
                 let parts = [c, f].map(|x| Elem::not(x.clone()));
-                parts.iter().for_each(|x| said_of_numbers(x, fits, out));
+                parts.iter().for_each(|x| said(x, number, out));
             }
             _ => {}
         },
@@ -59,14 +54,14 @@ pub(crate) fn said_of_numbers(
     }
 }
 
-/// The integer that a term is.
-fn number(e: &ElemRef, fits: &mut dyn FnMut(ScalarType, &Idx) -> bool) -> Option<Idx> {
-    match &**e {
-        _ if !e.ty().is_int() || e.ty() == ScalarType::I1 => None,
-        Elem::Convert(to, inner) if inner.ty().fits_in(*to) => number(inner, fits),
-        Elem::OfIdx(ty, p) if !fits(*ty, p) => None,
-        _ => Some(as_idx(e)),
-    }
+/// A comparison of machine integers as one of numbers.
+fn compared(e: &Elem, number: &mut dyn FnMut(&ElemRef) -> Option<Idx>) -> Option<ElemRef> {
+    let Elem::Compare(op, a, b) = e else {
+        return None;
+    };
+    let integers = a.ty().is_int() && a.ty() != ScalarType::I1;
+    let (a, b) = (number(a).filter(|_| integers)?, number(b)?);
+    Some(Elem::index_compare(*op, a, b))
 }
 
 /// Whether a truth value is made of comparisons of indices alone.

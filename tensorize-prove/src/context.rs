@@ -128,7 +128,7 @@ impl<'s> Context<'s> {
         let is_of_indices = is_index_condition(&condition);
         if !is_of_indices {
             let mut said = Vec::new();
-            said_of_numbers(&condition, &mut |ty, p| self.is_value_of(ty, p), &mut said);
+            said_of_numbers(self, &condition, &mut said);
             self.facts.extend(said);
         }
         self.answered.facts(self.facts.len());
@@ -429,7 +429,7 @@ impl<'s> Context<'s> {
     /// Shows that an integer compares with a number as facts about it say: what is more than 16 is more than 8.
     fn holds_of_numbers(&mut self, goal: &ElemRef) -> bool {
         let mut said = Vec::new();
-        said_of_numbers(goal, &mut |ty, p| self.is_value_of(ty, p), &mut said);
+        said_of_numbers(self, goal, &mut said);
         let (Some(as_indices), true) = (said.pop(), said.is_empty()) else {
             return false;
         };

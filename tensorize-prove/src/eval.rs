@@ -180,7 +180,7 @@ impl Executor<'_, '_> {
                 match chain::read(&mut self.ctx, array, contents, &at) {
                     Ok(v) => v,
                     Err(chain::Unresolved(why)) => {
-                        match self.read_where_written(array, contents, &at)? {
+                        match self.read_where_written(array, contents, &at) {
                             Some(v) => v,
                             None => return self.stuck(why),
                         }

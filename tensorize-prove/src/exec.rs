@@ -5,9 +5,8 @@
 //! run that overflows is none the proof speaks of); for unsigned arithmetic and for generated code it is
 //! shown, or becomes a guard.
 
-use crate::bound::bound;
 use crate::canon;
-use crate::chain::{Contents, Effect, and, truth};
+use crate::chain::{Contents, Effect, truth};
 use crate::clamp::larger_or_smaller;
 use crate::context::Context;
 use crate::loops::Oracle;
@@ -19,7 +18,7 @@ use std::collections::BTreeMap;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::{Guard, Tier};
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::{Expr, Function, Len, Overflow, Param, Stmt};
+use tensorize_ir::loopir::{Expr, Function, Overflow, Param, Stmt};
 use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 
 /// Places of an array: counters with their extents, and an index.
@@ -512,42 +511,6 @@ impl<'c, 's> Executor<'c, 's> {
                 path: self.path.clone(),
             });
         }
-    }
-
-    /// Generated code stays inside of its own arrays; of the original, C says so.
-    pub(crate) fn within_local(&mut self, array: &Sym, at: &Idx) -> Result<(), Stuck> {
-        if !self.checking || self.kernel.overflow == Overflow::Undefined {
-            return Ok(());
-        }
-        let Some(local) = self.kernel.arrays.iter().find(|a| a.name == *array) else {
-            return Ok(());
-        };
-        let len = match &local.len {
-            Len::Fixed(len) => Idx::constant(*len as i128),
-            Len::Of(len) => self.number(len, &self.entry())?,
-            Len::Touched => {
-                return self.stuck(format!("how long the local array {array} is isn't known"));
-            }
-        };
-        // By its end where the solver would have to multiply unknowns.
-        let loops = self.loops.clone();
-        let below = self.ctx.proves(CmpOp::Lt, at, &len)
-            || bound(&mut self.ctx, at, &loops, true)
-                .is_some_and(|last| self.ctx.proves(CmpOp::Lt, &last, &len));
-        if self.ctx.is_non_negative(at) && below {
-            return Ok(());
-        }
-        // Where the data says it, all of it is asked before a call.
-        let inside = and(
-            Elem::index_compare(CmpOp::Ge, at.clone(), Idx::default()),
-            Elem::index_compare(CmpOp::Lt, at.clone(), len),
-        );
-        if at.has_values() && self.holds_in_every_round(&inside) {
-            return Ok(());
-        }
-        self.stuck(format!(
-            "that {array}[{at}] lies inside of the local array could not be shown"
-        ))
     }
 }
 

@@ -32,6 +32,7 @@ mod going_on;
 mod hazard;
 mod induction;
 pub mod interval;
+mod locals;
 pub mod loops;
 mod loosened;
 mod matching;

@@ -4,7 +4,6 @@ use crate::canon;
 use crate::cases::{MOST, chosen_by, given, in_both_cases, index_given};
 use crate::chain::{Contents, Effect, and, truth};
 use crate::context::Context;
-use crate::eval::as_idx;
 use tensorize_ir::element::{Elem, ElemRef};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Atom, Idx};
@@ -206,7 +205,7 @@ fn straight_effect(ctx: &mut Context, effect: Effect) -> Option<Effect> {
 pub(crate) fn straight_term(ctx: &mut Context, e: &ElemRef) -> ElemRef {
     match &**e {
         Elem::Compare(op, a, b) if a.ty().is_int() && a.ty() != ScalarType::I1 => {
-            let distance = &as_idx(a) - &as_idx(b);
+            let distance = &as_number(ctx, a) - &as_number(ctx, b);
             compared(ctx, *op, &distance, MOST).unwrap_or_else(|| e.clone())
         }
         Elem::IndexCompare(op, a, b) if a.has_values() || b.has_values() => {
@@ -315,14 +314,19 @@ fn integer(ctx: &mut Context, e: &ElemRef) -> Idx {
         Elem::Read { .. } | Elem::Select(..) => {
             let plain = straight_term(ctx, e);
             return match &*plain {
-                Elem::Read { .. } | Elem::Select(..) => as_idx(&plain),
+                Elem::Read { .. } | Elem::Select(..) => as_number(ctx, &plain),
                 _ => integer(ctx, &plain),
             };
         }
-        _ => return as_idx(e),
+        _ => return as_number(ctx, e),
     };
     match ctx.is_value_of(e.ty(), &found) {
         true => found,
-        false => as_idx(e),
+        false => as_number(ctx, e),
     }
+}
+
+/// The mathematical value of an integer.
+fn as_number(ctx: &mut Context, e: &ElemRef) -> Idx {
+    ctx.number(e).unwrap_or_else(|| Idx::value(e.clone()))
 }

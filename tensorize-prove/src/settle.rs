@@ -5,7 +5,7 @@ use crate::chain::and;
 use crate::clamp::{larger_or_smaller, may_be_limit};
 use crate::conditions::is_index_condition;
 use crate::context::Context;
-use crate::eval::index_like;
+use crate::eval::{as_idx, index_like};
 use crate::ring::around;
 use tensorize_ir::element::{Elem, ElemRef, Transform};
 use tensorize_ir::index::{Atom, Idx};
@@ -96,10 +96,25 @@ impl Context<'_> {
         }
     }
 
+    /// The index that an integer is, unless it may have wrapped to its type.
+    fn index(&mut self, e: &ElemRef) -> Option<Idx> {
+        index_like(e).filter(|p| self.is_value_of(e.ty(), p))
+    }
+
+    /// The mathematical value of an integer; `None` of an index that may have wrapped to its type.
+    pub(crate) fn number(&mut self, e: &ElemRef) -> Option<Idx> {
+        match &**e {
+            Elem::Convert(to, inner) if inner.ty().fits_in(*to) => self.number(inner),
+            Elem::OfIdx(ty, p) => self.is_value_of(*ty, p).then(|| p.clone()),
+            _ => Some(as_idx(e)),
+        }
+    }
+
     /// Whether it is a number of the type.
     pub(crate) fn is_value_of(&mut self, ty: ScalarType, p: &Idx) -> bool {
         let (min, max) = (Idx::constant(ty.min_value()), Idx::constant(ty.max_value()));
-        self.proves(CmpOp::Ge, p, &min) && self.proves(CmpOp::Le, p, &max)
+        (self.proves(CmpOp::Ge, p, &min) && self.proves(CmpOp::Le, p, &max))
+            || self.stays_in_by_types(ty, p)
     }
 
     /// A counter at the start of a round, without the minima and maxima of which it is known here which side they are: before
@@ -147,9 +162,12 @@ impl Context<'_> {
             Atom::Value(e) => match &**e {
                 Elem::Select(c, t, f) if self.chooses_places && is_index_condition(c) => {
                     let holds = self.decide(c)?;
-                    index_like(if holds { t } else { f })
+                    self.index(if holds { t } else { f })
                 }
-                Elem::Select(c, t, f) => index_like(&larger_or_smaller(self, c, t, f)?),
+                Elem::Select(c, t, f) => {
+                    let limit = larger_or_smaller(self, c, t, f)?;
+                    self.index(&limit)
+                }
                 _ => None,
             },
             _ => None,

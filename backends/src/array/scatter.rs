@@ -79,6 +79,18 @@ impl<'a> Scatter<'a> {
         })
     }
 
+    /// How many rounds there are.
+    pub fn count(&self) -> Idx {
+        all(self.rounds.iter().map(|(_, n)| n))
+    }
+
+    /// The dimensions of what all rounds have: the rounds', and those of the result that the data does not say.
+    pub fn axes(&self, rest: &[Idx]) -> Vec<(Sym, Idx)> {
+        let own = rest.iter().enumerate();
+        let own = own.map(|(i, n)| (dim(self.told.len() + i), n.clone()));
+        self.rounds.iter().cloned().chain(own).collect()
+    }
+
     /// Where a round goes, of so many places in these dimensions as one: to one behind the last, where that is none of them or
     /// its conditions do not hold. Also whether it surely goes to one of them.
     pub fn place(&self, places: &[Idx]) -> (ElemRef, bool) {
@@ -171,15 +183,11 @@ impl Emitter<'_> {
         };
         let ty = e.ty();
         let (places, rest) = shape.split_at(s.told.len());
-        let count = all(places);
-        let rounds = all(s.rounds.iter().map(|(_, n)| n));
+        let (count, rounds) = (all(places), s.count());
         let flat = |n: &Idx| [std::slice::from_ref(n), rest].concat();
         let of_rounds = Scope::over(s.rounds.clone());
         // What each round has.
-        let mut axes = s.rounds.clone();
-        let more = rest.iter().enumerate();
-        axes.extend(more.map(|(i, n)| (dim(places.len() + i), n.clone())));
-        let x = self.all_elements(&s.x, &Scope::over(axes))?;
+        let x = self.all_elements(&s.x, &Scope::over(s.axes(rest)))?;
         let x = match s.rounds.len() {
             1 => x,
             _ => self.reshaped(&x, ty, &flat(&rounds))?,

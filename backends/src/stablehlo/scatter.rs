@@ -6,7 +6,6 @@ use crate::Unsupported;
 use crate::array::scatter::{Scatter, all};
 use tensorize_ir::element::ElemRef;
 use tensorize_ir::index::Idx;
-use tensorize_ir::tensir::dim;
 
 impl Program<'_> {
     /// The tensor of this shape, if its elements are such results.
@@ -26,14 +25,10 @@ impl Program<'_> {
         self.host.float_step(elem)?;
         let (places, rest) = shape.split_at(s.told.len());
         let flat = |n: Idx| [&[n], rest].concat();
-        let rounds = all(s.rounds.iter().map(|(_, n)| n));
-        let mut axes = s.rounds.clone();
-        let more = rest.iter().enumerate();
-        axes.extend(more.map(|(i, n)| (dim(places.len() + i), n.clone())));
-        let x = self.element(&s.x, &Scope::over(axes))?;
-        let x = self.reshape(&x, &flat(rounds.clone()))?;
+        let x = self.element(&s.x, &Scope::over(s.axes(rest)))?;
+        let x = self.reshape(&x, &flat(s.count()))?;
         let at = self.element(&s.place(places).0, &Scope::over(s.rounds.clone()))?;
-        let at = self.reshape(&at, &[rounds])?;
+        let at = self.reshape(&at, &[s.count()])?;
         let start = self.element(s.start, &Scope::of(shape))?;
         let start = self.reshape(&start, &flat(all(places)))?;
         let [result, a, b] = ["scattered", "a", "b"].map(|stem| Value {

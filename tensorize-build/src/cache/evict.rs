@@ -1,6 +1,6 @@
 //! Keeping the cache within its size: what was not used for the longest time goes first.
 
-use super::{Cache, LOCKS, is_hash};
+use super::{Cache, Held, LOCKS, is_hash};
 use crate::store::list;
 use std::env;
 use std::fs::{self, File};
@@ -57,9 +57,9 @@ impl Cache {
             // There is no cache, or none that we may remove anything from.
             return Ok(());
         };
-        if alone.try_lock().is_err() {
+        let Some(_alone) = Held::alone(alone) else {
             return Ok(());
-        }
+        };
         let mut all = self.kept();
         let mut bytes: u64 = all.iter().map(|k| k.bytes).sum();
         let (left_over, mut all): (Vec<Kept>, Vec<Kept>) =
@@ -91,9 +91,9 @@ impl Cache {
         let Ok(lock) = File::open(self.lock_of(&kept.hash)) else {
             return Ok(false);
         };
-        if lock.try_lock().is_err() {
+        let Some(_held) = Held::alone(lock) else {
             return Ok(false);
-        }
+        };
         // The record first: whenever this is cut short, there is a whole result or none.
         for record in list(&kept.folder).into_iter().filter(|p| is_record(p)) {
             fs::remove_file(record)?;

@@ -110,8 +110,24 @@ fn what_is_being_removed_is_not_there() {
     cache
         .keep(&key, &record("f", "aa"), &BTreeMap::new())
         .unwrap();
-    drop(lock);
+    lock.unlock().unwrap();
     assert!(cache.find(&key, "f").is_some());
+}
+
+/// As a process that another thread starts has it, for a moment.
+#[test]
+fn who_has_the_file_open_holds_nothing_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::at(dir.path());
+    keep(&cache, "f", "aa");
+    let held = Held::shared(File::open(cache.lock_of("aa")).unwrap());
+    let Ok(held) = held else {
+        return; // this file system has none
+    };
+    let held = held.expect("nobody removes it");
+    let _other = held.0.try_clone().unwrap();
+    drop(held);
+    assert!(Held::alone(File::open(cache.lock_of("aa")).unwrap()).is_some());
 }
 
 #[test]

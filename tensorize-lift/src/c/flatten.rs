@@ -19,6 +19,7 @@ mod numbers;
 mod object;
 mod one_row;
 mod record;
+mod replaced;
 mod result;
 mod shapes;
 mod stored;

@@ -6,7 +6,6 @@ use super::cpp::class::in_std;
 use super::cpp::method::{is_method, receiver};
 use super::effects;
 use super::ffi::{Cursor, Type};
-use super::flatten::struct_declaration;
 use super::lower::{Lower, Result, operands, peeled, problem, scalar_type};
 use super::pointer::unwrapped;
 use super::source::{self, Source};
@@ -188,10 +187,7 @@ impl<'u> Lower<'u, '_> {
     pub fn member_passed_on(&self, definition: Cursor<'u>) -> Option<Member<'u>> {
         let member = returned_member(definition)?;
         let moves = member.parameter.is_some_and(|p| self.assigned.contains(&p));
-        // What stands for a struct is no value that could be copied.
-        let of_struct =
-            (member.fields.last()).is_some_and(|f| struct_declaration(f.ty()).is_some());
-        (!moves && !of_struct).then_some(member)
+        (!moves).then_some(member)
     }
 
     /// Runs a member function that returns a reference to a member of its object. What `named` makes of that; `None` if `c` is

@@ -52,7 +52,7 @@ pub fn vectorise(name: &str, params: &[Param], results: &[Closed]) -> Function {
             memo: Memo::default(),
             certain: None,
             root: value.clone(),
-            roots: alike(r),
+            alike: alike(r),
         };
         let tensor = v.tensor(value);
         let everything: Vec<Sym> = v.context.iter().map(|(s, _)| s.clone()).collect();
@@ -76,8 +76,8 @@ struct Vectoriser<'a> {
     context: Vec<(Sym, Idx)>,
     memo: Memo<Tensor>,
     root: ElemRef,
-    /// The elements of the results that have its shape, this one's among them.
-    roots: Vec<ElemRef>,
+    /// The elements of all results that have its shape.
+    alike: Vec<ElemRef>,
     /// The reads, and the folds, that these need in any case, once somebody has asked.
     certain: Option<HashSet<ElemRef>>,
 }
@@ -349,6 +349,7 @@ impl Vectoriser<'_> {
         Some(self.combine(Op::Compare(op), &[left, right], ScalarType::I1))
     }
 
+    /// Whether a `ui64` parameter is part of it.
     fn has_wide(&self, side: &Idx) -> bool {
         let mut params = self.function.params.iter();
         params.any(
@@ -442,14 +443,12 @@ impl Vectoriser<'_> {
             return false;
         }
         let of_sizes = self.indices_in(|f| c.for_each_free_sym(f)).is_empty();
-        let (roots, root) = (&self.roots, &self.root);
+        let (root, alike) = (&self.root, &self.alike);
         let certain = self.certain.get_or_insert_with(|| {
-            let mut found = HashSet::new();
-            roots.iter().for_each(|e| found.extend(certain_reads(e)));
-            // What only other results read has a view there, where this one's is read under its condition.
-            let own = certain_reads(root);
-            found.retain(|e| matches!(&**e, Elem::Fold(_)) || own.contains(e));
-            found
+            // What only another result reads has a view there, where this one reads it under its condition.
+            let is_fold = |e: &ElemRef| matches!(&**e, Elem::Fold(_));
+            let folds = alike.iter().flat_map(certain_reads).filter(is_fold);
+            certain_reads(root).into_iter().chain(folds).collect()
         });
         let elsewhere = [(t, true), (f, false)].into_iter().all(|(branch, then)| {
             let is_empty = |fold: &Fold| of_sizes && is_empty_unless(fold, c, then);

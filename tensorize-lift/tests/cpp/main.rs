@@ -476,67 +476,6 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
     }
 }
 
-/// A struct that a reference stands for is no copy, and an object outside of the function is not assigned by halves.
-#[test]
-fn what_changes_by_references_to_structs_is_refused() {
-    let classes = "struct part { std::vector<float> out; int k; int &count() { return k; } };
-        struct whole { part p; part &inner() { return p; } };
-        static part &pick(whole &w) { return w.p; }
-        struct view { std::span<float> s; int k; };";
-    for function in [
-        "void f(whole &w, float *x) { w.inner().count() = 4; x[0] = 1; }",
-        "void f(whole &w, float *x) { w.inner().k += 4; x[0] = 1; }",
-        "void f(whole &w, float *x) { pick(w).count() = 8; x[0] = 1; }",
-        "void f(whole &w, const whole &o, float *x) { x[0] = 1; w = o; }",
-        "void f(whole &w, const whole &o) { w.p.out.clear(); if (o.p.k) w = o; w.p.k = 1; part q; if (w.p.k) q = o.p; w.p.k = q.out.size(); }",
-        "void f(view &v, const view &o, float *x) { x[0] = 1; v.k = 3; v = o; }",
-        "void f(const part &p, int c, float *x) { part q; if (c) q = p; x[0] = q.out.size(); }",
-    ] {
-        refuses(&format!("{classes}\n{function}"), "TZ0213", "");
-    }
-}
-
-/// Whichever way a member that changes its length is reached, what it becomes is said however the function ends.
-#[test]
-fn members_that_are_vectors_change_their_lengths() {
-    let signal = "struct signal { int n; std::vector<float> d; void add() { d.push_back(2); } };
-        struct both { signal left, right; };
-        static void put(std::vector<float> &to) { to.push_back(2); }
-        static void put_in(both &to) { put(to.right.d); }";
-    for function in [
-        "void f(both &b) { if (b.left.n < 0) return; b.right.d.push_back(2); }",
-        "void f(both *b) { if (b->left.n < 0) return; auto &to = b->right; to.d.push_back(2); }",
-        "void f(both &b) { if (b.left.n < 0) return; auto &to = b.right.d; to.push_back(2); }",
-        "void f(both &b) { if (b.left.n < 0) return; b.right.add(); }",
-        "void f(both &b) { if (b.left.n < 0) return; put(b.right.d); }",
-        "void f(both &b) { if (b.left.n < 0) return; put_in(b); }",
-        "void f(both &b) { auto add = [&] { b.right.d.push_back(2); }; if (b.left.n < 0) return; add(); }",
-    ] {
-        lowers(
-            &format!("{signal}\n{function}"),
-            "void f(i32 b_left_n, f32 *b_right_d, i64 b_right_d_size, i64 *restrict b_right_d_resized) {
-               i64 b_right_d.size = b_right_d_size;
-               if (b_left_n < 0) { b_right_d_resized[0] = b_right_d.size; return; }
-               b_right_d[b_right_d.size] = 2.0;
-               b_right_d.size = b_right_d.size + 1;
-               b_right_d_resized[0] = b_right_d.size;
-             }",
-        );
-    }
-    let method = "class line { std::vector<float> d; void put() { this->d.push_back(2); } public: void run(float *x, int n); }; void line::run(float *x, int n) { for (int i = 0; i < n; i++) x[i] = 1; put(); }";
-    lowers(
-        method,
-        "void line_run(f32 *this_d, i64 this_d_size, i64 *restrict this_d_resized, f32 *x, i32 n) {
-           i64 this_d.size = this_d_size;
-           i32 i = 0;
-           while (i < n) { x[i] = 1.0; i = i + 1; }
-           this_d[this_d.size] = 2.0;
-           this_d.size = this_d.size + 1;
-           this_d_resized[0] = this_d.size;
-         }",
-    );
-}
-
 #[test]
 fn a_member_function_has_its_object_for_a_parameter() {
     lowers(

@@ -1,4 +1,5 @@
-//! Members: of the object that a lambda captures, of objects that are const, and those that are returned by reference.
+//! Members: of the object that a lambda captures, of objects that are const, those that change their lengths, and those that
+//! are returned by reference.
 
 use super::{lowers, refuses};
 
@@ -121,5 +122,89 @@ fn a_reference_to_a_member_is_the_member() {
          void f(C &c) { float &n = g(c); n = 2; }",
         "TZ0217",
         "",
+    );
+}
+
+const PARTS: &str = "struct part { std::vector<float> out; int k; int &count() { return k; } };
+    struct whole { part p; part &inner() { return p; } const part &seen() const { return p; } };
+    static part &pick(whole &w) { return w.p; }
+    static part &same(part &p) { return p; }
+    static float after(const part &q, whole &w) { w.p.k = 2; return q.k; }
+    struct view { std::span<float> s; int k; };";
+
+/// A struct that a reference stands for is no copy.
+#[test]
+fn structs_by_reference_are_the_ones_that_they_are() {
+    for function in [
+        "void f(whole &w, float *x) { w.inner().k = 2; x[0] = w.p.k; }",
+        "void f(whole &w, float *x) { pick(w).k = 2; x[0] = w.seen().k; }",
+        "void f(whole &w, float *x) { same(w.p).k = 2; x[0] = w.p.k; }",
+        "void f(whole &w, float *x) { const part &q = w.seen(); w.p.k = 2; x[0] = q.k; }",
+        "void f(whole &w, float *x) { x[0] = after(w.seen(), w); }",
+        "void f(whole &w, float *x) { auto g = [&](const part &q) { w.p.k = 2; return q.k; }; x[0] = g(w.inner()); }",
+    ] {
+        let functions = super::parsed(&format!("{PARTS}\n{function}"));
+        let kernel = functions.last().unwrap().lowered.as_ref();
+        let text = kernel
+            .unwrap_or_else(|p| panic!("{function}: {p:?}"))
+            .to_string();
+        let (set, read) = (text.find("w_p_k[0] = 2"), text.rfind("w_p_k[0]"));
+        assert!(set.is_some() && set < read, "{function}\n{text}");
+    }
+}
+
+/// An object outside of the function is not assigned by halves; and a number that a reference stands for is not its own.
+#[test]
+fn what_changes_by_references_to_structs_is_refused() {
+    for function in [
+        "void f(whole &w, float *x) { w.inner().count() = 4; x[0] = 1; }",
+        "void f(whole &w, float *x) { pick(w).count() += 8; x[0] = 1; }",
+        "void f(whole &w, const whole &o, float *x) { x[0] = 1; w = o; }",
+        "void f(whole &w, const whole &o) { w.p.out.clear(); if (o.p.k) w = o; w.p.k = 1; part q; if (w.p.k) q = o.p; w.p.k = q.out.size(); }",
+        "void f(view &v, const view &o, float *x) { x[0] = 1; v.k = 3; v = o; }",
+        "void f(const part &p, int c, float *x) { part q; if (c) q = p; x[0] = q.out.size(); }",
+    ] {
+        refuses(&format!("{PARTS}\n{function}"), "TZ0213", "");
+    }
+}
+
+/// Whichever way a member that changes its length is reached, what it becomes is said however the function ends.
+#[test]
+fn members_that_are_vectors_change_their_lengths() {
+    let signal = "struct signal { int n; std::vector<float> d; void add() { d.push_back(2); } };
+        struct both { signal left, right; };
+        static void put(std::vector<float> &to) { to.push_back(2); }
+        static void put_in(both &to) { put(to.right.d); }";
+    for function in [
+        "void f(both &b) { if (b.left.n < 0) return; b.right.d.push_back(2); }",
+        "void f(both *b) { if (b->left.n < 0) return; auto &to = b->right; to.d.push_back(2); }",
+        "void f(both &b) { if (b.left.n < 0) return; auto &to = b.right.d; to.push_back(2); }",
+        "void f(both &b) { if (b.left.n < 0) return; b.right.add(); }",
+        "void f(both &b) { if (b.left.n < 0) return; put(b.right.d); }",
+        "void f(both &b) { if (b.left.n < 0) return; put_in(b); }",
+        "void f(both &b) { auto add = [&] { b.right.d.push_back(2); }; if (b.left.n < 0) return; add(); }",
+    ] {
+        lowers(
+            &format!("{signal}\n{function}"),
+            "void f(i32 b_left_n, f32 *b_right_d, i64 b_right_d_size, i64 *restrict b_right_d_resized) {
+               i64 b_right_d.size = b_right_d_size;
+               if (b_left_n < 0) { b_right_d_resized[0] = b_right_d.size; return; }
+               b_right_d[b_right_d.size] = 2.0;
+               b_right_d.size = b_right_d.size + 1;
+               b_right_d_resized[0] = b_right_d.size;
+             }",
+        );
+    }
+    let method = "class line { std::vector<float> d; void put() { this->d.push_back(2); } public: void run(float *x, int n); }; void line::run(float *x, int n) { for (int i = 0; i < n; i++) x[i] = 1; put(); }";
+    lowers(
+        method,
+        "void line_run(f32 *this_d, i64 this_d_size, i64 *restrict this_d_resized, f32 *x, i32 n) {
+           i64 this_d.size = this_d_size;
+           i32 i = 0;
+           while (i < n) { x[i] = 1.0; i = i + 1; }
+           this_d[this_d.size] = 2.0;
+           this_d.size = this_d.size + 1;
+           this_d_resized[0] = this_d.size;
+         }",
     );
 }

@@ -7,7 +7,7 @@ use crate::canon;
 use crate::cases::given;
 use crate::conditions::is_index_condition;
 use crate::context::Context;
-use crate::eval::{as_idx, index_like};
+use crate::eval::index_like;
 use crate::exec::Access;
 use crate::matching::assume;
 use crate::settle::polynomials;
@@ -46,8 +46,9 @@ pub(super) fn by_choice(ctx: &mut Context, a: &Access) -> Option<Vec<Access>> {
         let value = ctx.settle(&value);
         // A sum that its type holds is the number itself.
         let sum = canon::polynomial(&value).filter(|p| ctx.is_value_of(value.ty(), p));
+        let number = sum.or_else(|| ctx.number(&value));
         ctx.forget(mark);
-        let place = sum.unwrap_or_else(|| as_idx(&value));
+        let place = number.unwrap_or_else(|| Idx::value(value));
         one.index = canon::idx(&a.index.map_atoms(&mut |atom| match atom {
             Atom::Value(e) if *e == whole => Some(place.clone()),
             _ => None,

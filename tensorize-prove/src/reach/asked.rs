@@ -1,15 +1,14 @@
 //! What guards ask of the data in every round of some loops, before a call: they read no more than the kernel does.
 
 use super::{NUMBER, has_wide_values};
-use crate::chain::{self, Contents, Leaf};
+use crate::chain::{self, Leaf};
 use crate::context::Context;
-use crate::exec::{Access, Executor, Stuck};
+use crate::exec::{Access, Executor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tensorize_ir::element::{Elem, ElemRef, Fold};
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::{Idx, Sym};
-use tensorize_ir::loopir::Len;
 use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -38,6 +37,12 @@ impl Executor<'_, '_> {
         self.holds_in_every_round(&inside)
     }
 
+    /// Whether a round that is run now may be the last one of a loop: a guard on the data of all its rounds would look at what
+    /// the kernel never gets to.
+    fn may_stop(&self) -> bool {
+        self.stops > 0
+    }
+
     /// Makes it a guard that this, which the data says, holds in every round of the loops around here.
     pub fn holds_in_every_round(&mut self, condition: &ElemRef) -> bool {
         let rounds = Rounds {
@@ -46,47 +51,12 @@ impl Executor<'_, '_> {
             path: &self.path,
         };
         // What an oracle tries out is proven later.
-        // Where a round may be the last one, a guard would look at data that no round gets to.
-        if self.stops > 0
-            || self.checking && !rounds.asked(&mut self.ctx, condition, &self.accesses)
-        {
+        let is_asked = |ctx: &mut Context| rounds.asked(ctx, condition, &self.accesses);
+        if self.may_stop() || self.checking && !is_asked(&mut self.ctx) {
             return false;
         }
         self.ctx.assume(condition.clone());
         true
-    }
-
-    /// What stands at a place that the data says, in an array that is the kernel's own: that it has been written before is
-    /// made a guard, since a call that reads what was never written has no meaning.
-    pub(crate) fn read_where_written(
-        &mut self,
-        array: &Sym,
-        contents: &Contents,
-        at: &Idx,
-    ) -> Result<Option<ElemRef>, Stuck> {
-        if !at.has_values() {
-            return Ok(None);
-        }
-        let mut locals = self.kernel.arrays.iter();
-        let len = locals.find(|a| a.name == *array).map(|a| &a.len);
-        let all = match len {
-            Some(Len::Fixed(len)) => Some(chain::and(
-                Elem::index_compare(CmpOp::Ge, at.clone(), Idx::default()),
-                Elem::index_compare(CmpOp::Lt, at.clone(), Idx::constant(*len as i128)),
-            )),
-            _ => None,
-        };
-        let some = chain::written_first(&mut self.ctx, array, contents, at);
-        for inside in all.into_iter().chain(some) {
-            let mark = self.ctx.mark();
-            self.ctx.assume(inside.clone());
-            let found = chain::read(&mut self.ctx, array, contents, at);
-            self.ctx.forget(mark);
-            if found.is_ok() && self.holds_in_every_round(&inside) {
-                return Ok(found.ok());
-            }
-        }
-        Ok(None)
     }
 
     /// Makes it a guard that this holds in every round of the loops around here, where the original ends in the first round
@@ -120,7 +90,7 @@ impl Executor<'_, '_> {
     /// Makes it a guard that a write, with its own loops and conditions in a round of those around here, is where
     /// `inside` says, whenever it is made.
     pub(crate) fn asked_of_data(&mut self, leaf: &Leaf, inside: &ElemRef) -> bool {
-        if self.stops > 0 {
+        if self.may_stop() {
             return false;
         }
         let parts = |c: &ElemRef| -> Vec<ElemRef> {

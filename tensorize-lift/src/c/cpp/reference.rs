@@ -4,6 +4,7 @@
 
 use super::super::call;
 use super::super::ffi::Cursor;
+use super::super::flatten::{Path, is_struct};
 use super::super::lower::{Frame, Lower, Result, operands, peeled};
 use super::super::operator::{self, Unary};
 use super::super::place::{Place, Pointer};
@@ -114,6 +115,21 @@ impl<'u> Lower<'u, '_> {
         };
         let place = |s: &mut Self| s.place(element).and_then(|p| s.settled_place(p));
         self.within(c, definition, place).map(Some)
+    }
+
+    /// The object that a call of a function gives a reference to which is a member, and does nothing else; `None` if it is
+    /// another call.
+    pub fn returned_record(&mut self, c: Cursor<'u>) -> Result<Option<Path<'u>>> {
+        let by_reference = (c.referenced())
+            .is_some_and(|f| f.ty().result().canonical().kind() == CXType_LValueReference);
+        let Some((definition, value)) = returned(c, 0).filter(|_| by_reference) else {
+            return Ok(None);
+        };
+        let value = peeled(value);
+        if value.kind() != CXCursor_MemberRefExpr || !is_struct(value.ty()) {
+            return Ok(None);
+        }
+        self.within(c, definition, |s| s.record(value)).map(Some)
     }
 
     /// Where the pointer points that a call of a function gives which does nothing but return it; `None` if it is

@@ -212,13 +212,7 @@ impl<'u> Lower<'u, '_> {
             }
             Made::Returned(call, f) => {
                 let (call, f) = (*call, *f);
-                let size = self.fresh(format!("{name}.size"));
-                self.assign_var(size.clone(), int(0))?;
-                let len = Expr::Var(size.clone(), ScalarType::I64);
-                let dest = Seq {
-                    size: Some(size),
-                    ..self.local_seq(&name, element, &len, d)?
-                };
+                let dest = self.growing_seq(&name, element, d)?;
                 let home = Home::Vector(dest.clone());
                 self.full(e, |s| s.inline_into(call, f, Some(home)).map(|_| ()))?;
                 let seq = self.settled_seq(dest)?;
@@ -261,19 +255,23 @@ impl<'u> Lower<'u, '_> {
         element: &Ty,
         init: Option<Cursor<'u>>,
     ) -> Result<()> {
-        let name = d.spelling();
-        let size = self.fresh(format!("{name}.size"));
-        self.assign_var(size.clone(), int(0))?;
-        let len = Expr::Var(size.clone(), ScalarType::I64);
-        let dest = Seq {
-            size: Some(size),
-            ..self.local_seq(&name, element, &len, d)?
-        };
+        let dest = self.growing_seq(&d.spelling(), element, d)?;
         self.bindings.insert(d, Binding::Seq(dest.clone()));
         match init {
             Some(e) => self.full(e, |s| s.construct(&dest, e)),
             None => Ok(()),
         }
+    }
+
+    /// Storage of the function's own that is empty at first.
+    fn growing_seq(&mut self, name: &str, element: &Ty, at: Cursor<'u>) -> Result<Seq> {
+        let size = self.fresh(format!("{name}.size"));
+        self.assign_var(size.clone(), int(0))?;
+        let len = Expr::Var(size.clone(), ScalarType::I64);
+        Ok(Seq {
+            size: Some(size),
+            ..self.local_seq(name, element, &len, at)?
+        })
     }
 
     /// A vector that an object of the function's own holds.

@@ -338,7 +338,7 @@ impl<'u> Lower<'u, '_> {
             CXCursor_CXXFunctionalCastExpr
             | CXCursor_CXXStaticCastExpr
             | CXCursor_CStyleCastExpr => operands(c).first().is_some_and(|o| self.is_temporary(*o)),
-            // What changes by a reference is not a copy.
+            // What a reference stands for is not a copy.
             CXCursor_CallExpr => !self.source.cpp || !self.is_place(c) && !refers(c),
             CXCursor_CompoundLiteralExpr | CXCursor_InitListExpr => true,
             _ => false,
@@ -466,11 +466,9 @@ pub(in crate::c) enum StructArgument<'u> {
     Numbers(Vec<Expr>),
 }
 
-/// Whether a call of the file's own function gives a reference by which a struct may change.
+/// Whether a call of the file's own function gives a reference to a struct.
 fn refers(call: Cursor<'_>) -> bool {
     let callee = call.referenced().filter(|f| !in_std(*f));
     let result = callee.map(|f| f.ty().result().canonical());
-    result.is_some_and(|t| {
-        t.kind() == CXType_LValueReference && !t.pointee().is_const() && is_struct(t)
-    })
+    result.is_some_and(|t| t.kind() == CXType_LValueReference && is_struct(t))
 }

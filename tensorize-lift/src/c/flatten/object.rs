@@ -96,7 +96,7 @@ pub(in crate::c) fn is_object(t: Type<'_>) -> bool {
     struct_declaration(t).is_some() && local::numbers(t).is_none() && holdings(t).is_some()
 }
 
-fn unsupported(at: Cursor<'_>) -> crate::c::Problem {
+pub(super) fn unsupported(at: Cursor<'_>) -> crate::c::Problem {
     problem(
         codes::RECORD,
         "this way to make an object that holds arrays is not supported",
@@ -175,40 +175,6 @@ impl<'u> Lower<'u, '_> {
         let object = self.new_object(p.ty(), &p.spelling(), p)?;
         self.copied_element(&object, of, p.ty(), p)?;
         self.name_record(p, object);
-        Ok(())
-    }
-
-    /// `a = b`, of which the right side may be made of what the left one has been.
-    pub(super) fn object_assigned(&mut self, l: Cursor<'u>, r: Cursor<'u>) -> Result<()> {
-        if self.is_in_array(l) {
-            let to = self.element(l)?;
-            let to = self.settled_pointer(to)?;
-            return self.assign_struct(&to, r);
-        }
-        let to = self.record(l)?;
-        if let Some(of) = self.named_element(r)? {
-            return self.copied_element(&to, &of, r.ty(), r);
-        }
-        self.check_replaced(&to, l)?;
-        let from = match self.is_temporary(r) {
-            true => self.temporary_object(r)?,
-            false => self.record(r)?,
-        };
-        self.copied_object(&to, &from, l)
-    }
-
-    /// Refuses to assign an object of which a vector or a view is not known here: it is the caller's, or is made under a condition.
-    fn check_replaced(&mut self, to: &Path<'u>, at: Cursor<'u>) -> Result<()> {
-        for (path, held) in holdings(at.ty()).ok_or_else(|| unsupported(at))? {
-            let place = (to.0, [&to.1[..], &path].concat());
-            let by_name = matches!(held, Held::Vector(_) | Held::Span | Held::Reference(_));
-            if by_name && !self.flat.vectors.contains_key(&place) {
-                let message = "an object is assigned whose elements lie outside of the function";
-                let mut p = problem(codes::RECORD, message, at);
-                p.help = Some("assign its members one by one".into());
-                return Err(p);
-            }
-        }
         Ok(())
     }
 
@@ -460,7 +426,12 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Makes an object a copy of another one.
-    fn copied_object(&mut self, to: &Path<'u>, from: &Path<'u>, at: Cursor<'u>) -> Result<()> {
+    pub(super) fn copied_object(
+        &mut self,
+        to: &Path<'u>,
+        from: &Path<'u>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
         if to == from {
             return Ok(());
         }

@@ -99,6 +99,7 @@ impl<'u> Lower<'u, '_> {
             {
                 Ok(path)
             }
+            CXCursor_CallExpr if let Some(path) = self.returned_record(inner)? => Ok(path),
             CXCursor_CallExpr if optional::is_value(inner) => self.optional_contents(inner),
             CXCursor_ArraySubscriptExpr => {
                 let mut p = unsupported(
