@@ -28,7 +28,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 97, "{printed}");
+    assert_eq!(calls.count(), 99, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -161,6 +161,16 @@ fn generated_c_answers_where_it_can() {
         ("C++ 41", "without_last original 0 target 1"),
         ("C++ 41", "appended_and_counted original 0 target 1"),
         ("C++ 42", "appended_and_counted original 1 target 0"),
+        // Objects that are assigned: of any sizes, of their own; and the same one twice.
+        ("C++ 43", "remembered original 0 target 3"),
+        ("C++ 43", "squared original 0 target 1"),
+        ("C++ 43", "swapped_in original 0 target 1"),
+        ("C++ 43", "flip original 1 target 1"),
+        ("C++ 43", "layer_forward original 0 target 1"),
+        ("C++ 43", "layer_again original 0 target 1"),
+        ("C++ 44", "remembered original 1 target 0"),
+        ("C++ 44", "swapped_in original 3 target 0"),
+        ("C++ 44", "layer_forward original 1 target 1"),
         ("C++ 40", "meter_weighted original 0 target 1"),
         ("C++ 40", "delay_forward original 0 target 2"),
         ("C++ 40", "delay_counted original 1 target 1"),

@@ -288,7 +288,8 @@ fn read_before(
 }
 
 /// Whether one of the conditions holds: the oldest where the newer ones don't. Where nothing was written before, those of its
-/// parts that are about sizes may become guards: a call that reads what was never written has no meaning.
+/// parts that are about sizes, or hold in every round if sizes are large enough, may become guards: a call that reads what was
+/// never written has no meaning.
 fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) -> bool {
     let Some(((oldest, _), newer)) = hits.split_last() else {
         return false;
@@ -308,14 +309,11 @@ fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) ->
             return true;
         }
         match &**c {
-            Elem::IndexCompare(CmpOp::Ge, p, zero)
-                if is_first
-                    && zero.is_zero()
-                    && ctx.is_over_params(p)
-                    && ctx.decide(c).is_none() =>
-            {
-                sizes.push(p.clone());
-                true
+            Elem::IndexCompare(CmpOp::Ge, p, zero) if is_first && zero.is_zero() => {
+                let enough = ctx.enough_of_sizes(p);
+                let undecided = enough.filter(|_| ctx.decide(c).is_none());
+                sizes.extend(undecided.clone());
+                undecided.is_some()
             }
             _ => false,
         }

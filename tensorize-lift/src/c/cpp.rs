@@ -72,6 +72,8 @@ pub(super) struct State<'u> {
     to_any_length: HashSet<Cursor<'u>>,
     /// Members that may get any length, in the function that was looked through last.
     pub grown_members: Vec<scan::Reached<'u>>,
+    /// Objects that are assigned.
+    pub replaced: Vec<scan::Replaced<'u>>,
     /// The arrays of vectors that have changed places, or of which one was moved to the other.
     exchanged: Vec<[Sym; 2]>,
     /// Variables that are made of what `std::minmax_element` finds.

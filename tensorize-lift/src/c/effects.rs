@@ -227,6 +227,18 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
             all = unordered(lower, c, &operands(of), depth)?;
             all.reads_members.insert(member);
         }
+        // An object that has a name is assigned after all else; where it lies depends on nothing.
+        CXCursor_CallExpr
+            if lower.source.cpp
+                && let Some([object, value]) = cpp::method::plain_assignment(c)
+                && is_named_object(object) =>
+        {
+            all = effects(lower, value, depth)?;
+            for d in cpp::by_reference(c) {
+                written(lower, d, &mut all);
+            }
+            (all.writes_memory, all.writes_rows) = (true, true);
+        }
         // Its body runs where it is called, which is taken to be here.
         CXCursor_LambdaExpr => everything(lower, c, &mut all),
         CXCursor_CallExpr if lower.source.cpp && cpp::effect_of(c).1 != cpp::Effect::Unknown => {
@@ -290,6 +302,20 @@ fn effects_here<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>, depth: usize) -> Resul
         _ => all = unordered(lower, c, &operands(c), depth)?,
     }
     Ok(all)
+}
+
+/// Whether an expression is an object's name, or that of a member of one.
+fn is_named_object(c: Cursor<'_>) -> bool {
+    let c = peeled(c);
+    match (c.kind(), &operands(c)[..]) {
+        (CXCursor_DeclRefExpr | CXCursor_MemberRefExpr, []) => true,
+        (CXCursor_MemberRefExpr, [of]) if peeled(*of).kind() == CXCursor_CXXThisExpr => true,
+        // Where a pointer leads may change on the way.
+        (CXCursor_MemberRefExpr, [of]) => {
+            is_named_object(*of) && !matches!(types::of(*of), Ty::Pointer(_))
+        }
+        _ => false,
+    }
 }
 
 /// The variable that a name stands for; `None` if that is memory. A reference to a number is another name.

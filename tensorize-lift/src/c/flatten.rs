@@ -74,6 +74,8 @@ pub(super) struct Flat<'u> {
     const_unless_written: HashSet<Sym>,
     /// Fields that are assigned, or whose address is taken, somewhere in what was seen so far.
     assigned: HashSet<Cursor<'u>>,
+    /// The caller's objects that are assigned, and whether they have to keep their sizes.
+    replaced: Vec<(Path<'u>, bool)>,
     /// Variables that are objects, of which members are assigned, and whether pointers are among these.
     own_assigned: HashMap<Cursor<'u>, bool>,
     /// Variables with the values of numbers in the caller's memory: how a change of one is refused.

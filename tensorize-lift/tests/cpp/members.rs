@@ -159,13 +159,62 @@ fn what_changes_by_references_to_structs_is_refused() {
     for function in [
         "void f(whole &w, float *x) { w.inner().count() = 4; x[0] = 1; }",
         "void f(whole &w, float *x) { pick(w).count() += 8; x[0] = 1; }",
-        "void f(whole &w, const whole &o, float *x) { x[0] = 1; w = o; }",
         "void f(whole &w, const whole &o) { w.p.out.clear(); if (o.p.k) w = o; w.p.k = 1; part q; if (w.p.k) q = o.p; w.p.k = q.out.size(); }",
         "void f(view &v, const view &o, float *x) { x[0] = 1; v.k = 3; v = o; }",
         "void f(const part &p, int c, float *x) { part q; if (c) q = p; x[0] = q.out.size(); }",
     ] {
         refuses(&format!("{PARTS}\n{function}"), "TZ0213", "");
     }
+}
+
+/// Of the caller's objects that are assigned, those that something has looked at keep their sizes.
+#[test]
+fn objects_of_the_caller_are_assigned() {
+    let matrix = "struct matrix { int n; double scale; std::vector<float> d; matrix half() const; };
+        matrix matrix::half() const { return matrix{n, scale / 2, d}; }
+        struct two { matrix a, b; void both(const matrix &m); void keep(const matrix &m) { b = m; } };";
+    lowers(
+        &format!("{matrix}\nvoid f(matrix &m, const matrix &o, float *x) {{ x[0] = 1; m = o; }}"),
+        "void f(i32 *m_n, f64 *m_scale, f32 *m_d, i64 m_d_size, i64 *restrict m_d_resized, i32 o_n, f64 o_scale, const f32 *o_d, i64 o_d_size, f32 *x) {
+           i64 m_d.size = m_d_size;
+           x[0] = 1.0;
+           m_n[0] = o_n;
+           m_scale[0] = o_scale;
+           m_d.size = o_d_size;
+           i64 k = 0;
+           while (k < o_d_size) { m_d[k] = o_d[k]; k = k + 1; }
+           m_d_resized[0] = m_d.size;
+         }",
+    );
+    lowers(
+        &format!("{matrix}\nvoid f(matrix &m) {{ m = m.half(); }}"),
+        "void f(i32 m_n, f64 *m_scale, f32 *m_d, i64 m_d_size) {
+           local f32 d[];
+           i32 object.n = m_n;
+           f64 object.scale = m_scale[0] / 2.0;
+           if (0:i64 > m_d_size) { trap; }
+           i64 k = 0;
+           while (k < m_d_size) { d[k] = m_d[k]; k = k + 1; }
+           if (m_n != object.n) { trap; }
+           m_scale[0] = object.scale;
+           i64 k.2 = 0;
+           while (k.2 < m_d_size) { m_d[k.2] = d[k.2]; k.2 = k.2 + 1; }
+         }",
+    );
+    lowers(
+        &format!("{matrix}\nvoid two::both(const matrix &m) {{ keep(m); for (int i = 0; i < a.n; i++) b.d[i] += a.d[i]; }}"),
+        "void two_both(i32 this_a_n, f32 *this_a_d, i64 this_a_d_size, i32 *this_b_n, f64 *this_b_scale, f32 *this_b_d, i64 this_b_d_size, i64 *restrict this_b_d_resized, i32 m_n, f64 m_scale, const f32 *m_d, i64 m_d_size) {
+           i64 this_b_d.size = this_b_d_size;
+           this_b_n[0] = m_n;
+           this_b_scale[0] = m_scale;
+           this_b_d.size = m_d_size;
+           i64 k = 0;
+           while (k < m_d_size) { this_b_d[k] = m_d[k]; k = k + 1; }
+           i32 i = 0;
+           while (i < this_a_n) { this_b_d[i] = this_b_d[i] + this_a_d[i]; i = i + 1; }
+           this_b_d_resized[0] = this_b_d.size;
+         }",
+    );
 }
 
 /// Whichever way a member that changes its length is reached, what it becomes is said however the function ends.

@@ -24,7 +24,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// A condition without which the original throws, or has no form in rows.
-    pub(super) fn require(&mut self, cond: Expr) -> Result<()> {
+    pub fn require(&mut self, cond: Expr) -> Result<()> {
         self.emit(Stmt::If {
             cond,
             then: vec![],

@@ -59,7 +59,7 @@ impl<'u> Lower<'u, '_> {
         Ok(Seq { len, ..dest })
     }
 
-    fn of_one_length(&mut self, a: &Expr, b: &Expr, at: Cursor<'u>) -> Result<()> {
+    pub fn of_one_length(&mut self, a: &Expr, b: &Expr, at: Cursor<'u>) -> Result<()> {
         match (a, b) {
             _ if a == b => Ok(()),
             (Expr::Const(_), _) | (_, Expr::Const(_)) => Err(other_length(at)),

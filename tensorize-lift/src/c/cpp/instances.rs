@@ -3,6 +3,7 @@
 //! libclang does not list explicit instantiations (`template float dot<float>(…);`), but it follows a
 //! reference to one. So a copy of the file is parsed that takes the address of each at its end.
 
+use super::super::call::helper;
 use super::super::ffi::{Cursor, Unit};
 use super::super::flatten::is_private;
 use super::super::jump::is_loop;
@@ -10,7 +11,7 @@ use super::super::lower::operands;
 use super::super::source::is_annotated;
 use super::class::in_std;
 use clang_sys::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 const PREFIX: &str = "tensorize_instance_";
 
@@ -135,16 +136,29 @@ fn specialised(f: Cursor<'_>) -> Option<String> {
     Some(format!("{name}{}", written.join(" ")))
 }
 
-/// Whether a function has a loop, or calls a function of the library, which may have one. Of member functions, those that
-/// have not are parts of others: accessors, operators.
-fn repeats(c: Cursor<'_>) -> bool {
-    c.contains(&mut |c| match c.kind() {
-        kind if is_loop(kind) => true,
-        CXCursor_CallExpr => c
-            .referenced()
-            .is_some_and(|f| f.kind() == CXCursor_FunctionDecl && in_std(f)),
-        _ => false,
-    })
+/// Whether a function has a loop, or calls a function of the library, which may have one, or one of the file that has. Of
+/// member functions, those that have not are parts of others: accessors, operators.
+fn repeats(f: Cursor<'_>) -> bool {
+    let mut seen = HashSet::from([f]);
+    let mut pending = vec![f];
+    while let Some(f) = pending.pop() {
+        let loops = f.contains(&mut |c| match (c.kind(), c.referenced()) {
+            (kind, _) if is_loop(kind) => true,
+            (CXCursor_CallExpr, Some(callee)) if in_std(callee) => {
+                callee.kind() == CXCursor_FunctionDecl
+            }
+            (CXCursor_CallExpr, Some(callee)) => {
+                let definition = helper(callee).filter(|d| seen.insert(*d));
+                pending.extend(definition);
+                false
+            }
+            _ => false,
+        });
+        if loops {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a member function is one that code at the end of the file can call. Those of a class in a function are

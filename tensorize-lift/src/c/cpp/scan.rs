@@ -1,9 +1,9 @@
 //! Looks ahead: which local vectors are returned or become rows, and which vectors change their length.
 
 use super::super::call;
-use super::super::ffi::Cursor;
+use super::super::ffi::{Cursor, Type};
 use super::super::flatten::is_object;
-use super::super::lower::{Lower, Result, operands, peeled};
+use super::super::lower::{Lower, Result, operands, peeled, span};
 use super::super::types::{self, Ty};
 use super::Role;
 use super::class::{Class, in_std};
@@ -101,16 +101,17 @@ impl<'u> Lower<'u, '_> {
         self.returned(body);
         self.row_roles(body);
         let mut grown = Grown::default();
-        growing(f, &mut grown, &mut Helpers::new());
+        growing(f, f, &mut grown, &mut Helpers::new());
         for (variable, to_any_length) in grown.variables() {
             self.cpp.grown.insert(variable);
             if to_any_length {
                 self.cpp.to_any_length.insert(variable);
             }
         }
-        let members = grown.0.into_iter().filter(|(_, any)| *any);
+        let members = grown.vectors.into_iter().filter(|(_, any)| *any);
         let members = members.map(|(v, _)| v).filter(|v| !v.members.is_empty());
         self.cpp.grown_members = members.collect();
+        self.cpp.replaced = grown.objects;
         Ok(())
     }
 
@@ -183,7 +184,7 @@ fn pushed<'u>(s: Cursor<'u>) -> Option<(Cursor<'u>, Cursor<'u>)> {
 /// Whether anything changes the length of a vector.
 fn pushes<'u>(c: Cursor<'u>, d: Cursor<'u>) -> bool {
     let mut grown = Grown::default();
-    growing(c, &mut grown, &mut Helpers::new());
+    growing(c, c, &mut grown, &mut Helpers::new());
     grown.variables().any(|(v, _)| v == d)
 }
 
@@ -199,7 +200,7 @@ pub(in super::super) struct Reached<'u> {
 
 impl<'u> Reached<'u> {
     /// What an expression names.
-    fn of(e: Cursor<'u>) -> Option<Self> {
+    pub fn of(e: Cursor<'u>) -> Option<Self> {
         if let Some(d) = named(e) {
             let another_name = d.kind() == CXCursor_VarDecl
                 && (matches!(types::of(d), Ty::Reference(_)) || pointee(d.ty()).is_some())
@@ -235,7 +236,7 @@ impl<'u> Reached<'u> {
         }
     }
 
-    fn member(mut self, more: &[Cursor<'u>], at: Cursor<'u>) -> Self {
+    pub fn member(mut self, more: &[Cursor<'u>], at: Cursor<'u>) -> Self {
         self.members.extend(more);
         Reached { at, ..self }
     }
@@ -243,32 +244,90 @@ impl<'u> Reached<'u> {
     fn is_same(&self, other: &Self) -> bool {
         self.root == other.root && self.members == other.members
     }
+
+    /// Whether it is the other one or a part of that.
+    fn is_part_of(&self, other: &Self) -> bool {
+        self.root == other.root && self.members.starts_with(&other.members)
+    }
 }
 
-/// The vectors whose length may change, and whether they may get any.
+/// What may change in other ways than element by element.
 #[derive(Default)]
-struct Grown<'u>(Vec<(Reached<'u>, bool)>);
+struct Grown<'u> {
+    /// The vectors whose length may change, and whether they may get any.
+    vectors: Vec<(Reached<'u>, bool)>,
+    /// The objects that are assigned.
+    objects: Vec<Replaced<'u>>,
+}
+
+/// An object that is assigned.
+#[derive(Clone)]
+pub(in super::super) struct Replaced<'u> {
+    pub object: Reached<'u>,
+    pub ty: Type<'u>,
+    /// Whether anything looks at it before: then it has to keep its sizes, which are known by their values at the call.
+    pub keeps_sizes: bool,
+}
 
 impl<'u> Grown<'u> {
     fn add(&mut self, vector: Option<Reached<'u>>, to_any_length: bool) {
         let Some(vector) = vector else { return };
-        match self.0.iter_mut().find(|(v, _)| v.is_same(&vector)) {
+        match self.vectors.iter_mut().find(|(v, _)| v.is_same(&vector)) {
             Some((_, any)) => *any |= to_any_length,
-            None => self.0.push((vector, to_any_length)),
+            None => self.vectors.push((vector, to_any_length)),
+        }
+    }
+
+    fn add_object(&mut self, new: Replaced<'u>) {
+        let mut known = self.objects.iter_mut();
+        match known.find(|known| known.object.is_same(&new.object)) {
+            Some(known) => known.keeps_sizes |= new.keeps_sizes,
+            None => self.objects.push(new),
         }
     }
 
     fn variables(&self) -> impl Iterator<Item = (Cursor<'u>, bool)> {
-        let plain = self.0.iter().filter(|(v, _)| v.members.is_empty());
+        let plain = self.vectors.iter().filter(|(v, _)| v.members.is_empty());
         plain.filter_map(|(v, any)| Some((v.root?, *any)))
     }
+}
+
+/// Whether a function looks at an object before the assignment to it ends.
+fn is_used_before<'u>(
+    function: Cursor<'u>,
+    object: &Reached<'u>,
+    assignment: Cursor<'u>,
+    target: Cursor<'u>,
+) -> bool {
+    let end = |c: Cursor<'u>| span(c).map_or(usize::MAX, |s| s.end);
+    let last = end(assignment);
+    let mut pending = function.children();
+    while let Some(c) = pending.pop() {
+        if c == target {
+            continue;
+        }
+        let names = matches!(
+            c.kind(),
+            CXCursor_DeclRefExpr | CXCursor_MemberRefExpr | CXCursor_CXXThisExpr
+        );
+        if names && end(c) <= last && Reached::of(c).is_some_and(|r| r.is_part_of(object)) {
+            return true;
+        }
+        pending.extend(c.children());
+    }
+    false
 }
 
 /// What each function that is called may make longer, once it is known: functions that call each other may do anything.
 type Helpers<'u> = HashMap<Cursor<'u>, Option<Rc<Grown<'u>>>>;
 
-/// Collects the vectors whose length may change.
-fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, helpers: &mut Helpers<'u>) {
+/// Collects what may change in a part of a function.
+fn growing<'u>(
+    c: Cursor<'u>,
+    function: Cursor<'u>,
+    grown: &mut Grown<'u>,
+    helpers: &mut Helpers<'u>,
+) {
     if c.kind() == CXCursor_CallExpr
         && let Some(callee) = c.referenced()
     {
@@ -281,6 +340,16 @@ fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, helpers: &mut Helpers<'u>) 
             let any = to_any_length
                 || name == "assign" && target.as_ref().is_some_and(|t| !t.members.is_empty());
             grown.add(target, any);
+        }
+        if let Some([target, _]) = super::method::plain_assignment(c)
+            && is_object(target.ty())
+            && let Some(object) = Reached::of(target)
+        {
+            grown.add_object(Replaced {
+                keeps_sizes: is_used_before(function, &object, c, target),
+                ty: target.ty(),
+                object,
+            });
         }
         if in_std(callee)
             && matches!(
@@ -298,7 +367,7 @@ fn growing<'u>(c: Cursor<'u>, grown: &mut Grown<'u>, helpers: &mut Helpers<'u>) 
         }
     }
     for child in c.children() {
-        growing(child, grown, helpers);
+        growing(child, function, grown, helpers);
     }
 }
 
@@ -314,7 +383,7 @@ fn grown_by_helper<'u>(
         None => {
             helpers.insert(definition, None);
             let mut inside = Grown::default();
-            growing(definition, &mut inside, helpers);
+            growing(definition, definition, &mut inside, helpers);
             let inside = Some(Rc::new(inside));
             helpers.insert(definition, inside.clone());
             inside
@@ -346,9 +415,17 @@ fn grown_by_helper<'u>(
             .iter()
             .for_each(|a| grown.add(Reached::of(*a), true)),
         Some(inside) => {
-            for (vector, any) in &inside.0 {
+            for (vector, any) in &inside.vectors {
                 let of = given(vector.root);
                 grown.add(of.map(|of| of.member(&vector.members, c)), *any);
+            }
+            for replaced in &inside.objects {
+                if let Some(of) = given(replaced.object.root) {
+                    grown.add_object(Replaced {
+                        object: of.member(&replaced.object.members, c),
+                        ..replaced.clone()
+                    });
+                }
             }
         }
     }

@@ -124,14 +124,19 @@ fn is_own<'u>(place: Cursor<'u>, own: Own<'u>) -> bool {
                 }
         }
         CXCursor_ArraySubscriptExpr => base.is_some_and(in_value),
-        // An element of a `std::array`, or what a method of the file's own says: one that lies in its object.
+        // An element of a `std::array` or of a vector, whose memory is nobody else's, or what a method of the file's own says:
+        // one that lies in its object.
         CXCursor_CallExpr => {
             let of = cpp::effect_of(p).0.first().copied();
             of.filter(|of| in_value(*of)).is_some_and(|of| {
                 let at = matches!(p.spelling().as_str(), "operator[]" | "at");
-                let array = matches!(types::of(of).referred(), Ty::Class(Class::Array(..)));
+                let held = types::of(of);
+                let holds = matches!(
+                    held.referred(),
+                    Ty::Class(Class::Array(..) | Class::Vector(_))
+                );
                 let element = cpp::element_of(p);
-                at && array || element.is_some_and(|(f, e)| is_own(e, Own::Object(f)))
+                at && holds || element.is_some_and(|(f, e)| is_own(e, Own::Object(f)))
             })
         }
         CXCursor_UnaryOperator => {

@@ -1,6 +1,7 @@
 //! Members that are vectors and change their length somewhere in the function.
 
 use super::element::called;
+use super::replaced::vectors_in;
 use super::{Node, Path, within};
 use crate::c::cpp::Reached;
 use crate::c::cpp::class::Class;
@@ -13,21 +14,41 @@ impl<'u> Lower<'u, '_> {
     /// Makes the parts that are vectors which change their length. That is one of the things that the function says in the
     /// end, however it ends.
     pub fn growing_members(&mut self) -> Result<()> {
-        for Reached { root, members, at } in std::mem::take(&mut self.cpp.grown_members) {
-            let path = match root {
-                None => match self.this(at)? {
-                    This::Named(path) => Some(path),
-                    This::Element(_) => None,
-                },
-                Some(d) => self.flat.records.get(&d).cloned(),
-            };
-            let Some(((root, mut path), (&field, way))) = path.zip(members.split_last()) else {
+        for replaced in std::mem::take(&mut self.cpp.replaced) {
+            let Some(path) = self.outside(&replaced.object)? else {
                 continue;
             };
-            path.extend(way);
-            self.growing_member((root, path), field, at)?;
+            self.flat.replaced.push((path, replaced.keeps_sizes));
+            let grown = vectors_in(replaced.ty)
+                .into_iter()
+                .filter(|_| !replaced.keeps_sizes)
+                .map(|v| replaced.object.clone().member(&v, replaced.object.at));
+            self.cpp.grown_members.extend(grown);
+        }
+        for vector in std::mem::take(&mut self.cpp.grown_members) {
+            if let Some((root, mut path)) = self.outside(&vector)?
+                && let Some(field) = path.pop()
+                && !self
+                    .flat
+                    .vectors
+                    .contains_key(&within(&(root, path.clone()), field))
+            {
+                self.growing_member((root, path), field, vector.at)?;
+            }
         }
         Ok(())
+    }
+
+    /// What lies outside of the function.
+    fn outside(&self, Reached { root, members, at }: &Reached<'u>) -> Result<Option<Path<'u>>> {
+        let path = match root {
+            None => match self.this(*at)? {
+                This::Named(path) => Some(path),
+                This::Element(_) => None,
+            },
+            Some(d) => self.flat.records.get(d).cloned(),
+        };
+        Ok(path.map(|(root, path)| (root, [&path[..], members].concat())))
     }
 
     /// Others than vectors of numbers, or of the caller's, are refused where their length changes.

@@ -17,6 +17,7 @@ use crate::c::types::{self, Ty};
 use clang_sys::*;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::Expr;
+use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// What an object holds in one place.
@@ -445,7 +446,16 @@ impl<'u> Lower<'u, '_> {
             let source = self.number_in(from, &path, at)?;
             if let Held::Number(_) = held {
                 let (value, place) = (self.load(source, at)?, self.number_in(to, &path, at)?);
-                self.write(place, value, at)?;
+                let size = match &place {
+                    Place::Var(name, ty) if self.flat.of_the_caller.contains_key(name) => {
+                        Some(Expr::Var(name.clone(), *ty))
+                    }
+                    _ => None,
+                };
+                match size.filter(|_| self.keeps_sizes(to)) {
+                    Some(size) => self.require(Expr::compare(CmpOp::Eq, size, value))?,
+                    None => self.write(place, value, at)?,
+                }
                 continue;
             }
             if let (Held::Pointer, Place::Array(p)) = (&held, &source) {
@@ -466,6 +476,12 @@ impl<'u> Lower<'u, '_> {
                 }
                 (Held::Vector(_), Some(seq)) => {
                     self.set_len(&seq, source.len.clone(), at)?;
+                    seq
+                }
+                (Held::Vector(_), None) if to.0.is_parameter() => {
+                    let place = self.number_in(to, &path, at)?;
+                    let seq = self.row_of(place).ok_or_else(|| unsupported(at))?;
+                    self.of_one_length(&seq.len, &source.len, at)?;
                     seq
                 }
                 (Held::Vector(element), None) => {

@@ -263,9 +263,10 @@ impl<'u> Lower<'u, '_> {
         let (by_pointer, is_const, prefix) = self.memory_of(&owner, field, c)?;
         self.check_access(field, c)?;
         let name = format!("{prefix}_{}", called(field));
-        let assigned = self.flat.assigned.contains(&field);
         let spelled = self.type_of_used_member(&owner, field, c)?;
         let t = types::read(spelled);
+        let member = (root, path.clone());
+        let assigned = self.flat.assigned.contains(&field) || self.is_replaced(&member, &t);
         if field.is_bit_field() {
             // Its values are fewer than its type's.
             let message = format!("the member '{}' is a bit-field", field.spelling());

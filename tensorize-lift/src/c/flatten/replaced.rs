@@ -3,8 +3,18 @@
 use super::Path;
 use super::object::{Held, holdings, unsupported};
 use crate::c::codes;
-use crate::c::ffi::Cursor;
+use crate::c::ffi::{Cursor, Type};
 use crate::c::lower::{Lower, Result, problem};
+use crate::c::types::Ty;
+use tensorize_ir::scalar::ScalarType;
+
+/// The members of an object that are vectors, with those on the way to them.
+pub(super) fn vectors_in<'u>(t: Type<'u>) -> Vec<Vec<Cursor<'u>>> {
+    let all = holdings(t).unwrap_or_default().into_iter();
+    all.filter(|(_, held)| matches!(held, Held::Vector(_)))
+        .map(|(path, _)| path)
+        .collect()
+}
 
 impl<'u> Lower<'u, '_> {
     /// `a = b`, of which the right side may be made of what the left one has been.
@@ -28,9 +38,14 @@ impl<'u> Lower<'u, '_> {
 
     /// Refuses to assign an object of which a vector or a view is not known here: it is the caller's, or is made under a condition.
     fn check_replaced(&mut self, to: &Path<'u>, at: Cursor<'u>) -> Result<()> {
+        let keeps = self.keeps_sizes(to);
         for (path, held) in holdings(at.ty()).ok_or_else(|| unsupported(at))? {
             let place = (to.0, [&to.1[..], &path].concat());
-            let by_name = matches!(held, Held::Vector(_) | Held::Span | Held::Reference(_));
+            let by_name = match held {
+                Held::Vector(_) => !keeps,
+                Held::Span | Held::Reference(_) => true,
+                _ => false,
+            };
             if by_name && !self.flat.vectors.contains_key(&place) {
                 let message = "an object is assigned whose elements lie outside of the function";
                 let mut p = problem(codes::RECORD, message, at);
@@ -39,5 +54,27 @@ impl<'u> Lower<'u, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether this is the caller's, is assigned somewhere as a part of an object, and has to keep its sizes.
+    pub(super) fn keeps_sizes(&self, part: &Path<'u>) -> bool {
+        let keeps = self.replaced_with(part);
+        keeps.iter().any(|keeps| *keeps) && !keeps.iter().any(|keeps| !keeps)
+    }
+
+    /// Whether code assigns a number as a part of an object, so that its caller sees it. One that may be a size is known by its
+    /// value where it has to be that afterwards.
+    pub(super) fn is_replaced(&self, number: &Path<'u>, ty: &Ty) -> bool {
+        let is_size = ty.as_scalar().is_some_and(ScalarType::is_int);
+        let keeps = self.replaced_with(number);
+        !keeps.is_empty() && (!is_size || !self.keeps_sizes(number))
+    }
+
+    /// Of the assigned objects that this is a part of: whether they have to keep their sizes.
+    fn replaced_with(&self, (owner, path): &Path<'u>) -> Vec<bool> {
+        let all = self.flat.replaced.iter();
+        all.filter(|((o, object), _)| o == owner && path.starts_with(object))
+            .map(|(_, keeps)| *keeps)
+            .collect()
     }
 }

@@ -328,6 +328,46 @@ extern "C" int calls_from_cpp(int which)
         appended_and_counted(x, x, one.data()); // the same vector
         return x.size() != 3 || one[0] != 3;
     }
+    case 43: {
+        const matrix t(2, 2, {1, 2, 3, 4}), wide(1, 3, {5, 6, 7});
+        matrix last;
+        remembered(last, t); // from nothing
+        if (last != t) return 1;
+        remembered(last, wide); // of fewer elements
+        if (last != wide) return 3;
+        remembered(last, matrix());
+        if (last != matrix()) return 4;
+        matrix s = t, other = wide;
+        squared(s);
+        if (s != matrix(2, 2, {7, 10, 15, 22})) return 5;
+        swapped_in(other, s, t);
+        if (other != matrix(2, 2, {7, 10, 15, 22}) || s != t) return 6;
+        flip(s);
+        if (s != matrix(2, 2, {1, 3, 2, 4})) return 8;
+        matrix tall = wide;
+        flip(tall); // of other sizes then
+        if (tall != matrix(3, 1, {5, 6, 7})) return 9;
+        layer l{matrix(3, 1, {1, 2, 3}), {}};
+        if (l.forward(wide) != matrix(1, 1, {38}) || l.seen != wide) return 7;
+        return l.again() != matrix(1, 1, {38});
+    }
+    case 44: { // the same objects
+        matrix s(2, 2, {1, 2, 3, 4});
+        remembered(s, s);
+        if (s != matrix(2, 2, {1, 2, 3, 4})) return 1;
+        const matrix wide(1, 3, {5, 6, 7});
+        swapped_in(s, s, wide);
+        if (s != wide) return 3;
+        matrix t(2, 2, {1, 2, 3, 4});
+        swapped_in(t, s, t); // what is read last was written first
+        if (t != wide || s != wide) return 4;
+        matrix none(0, 3, {}), other(0, 2, {});
+        swapped_in(none, other, none);
+        if (none != matrix(0, 2, {}) || other != matrix(0, 2, {})) return 6;
+        layer l{matrix(2, 2, {1, 2, 3, 4}), {}};
+        if (l.forward(l.weights) != matrix(2, 2, {7, 10, 15, 22})) return 5;
+        return l.seen != l.weights || l.forward(l.seen) != matrix(2, 2, {7, 10, 15, 22});
+    }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }
     return -1;

@@ -381,6 +381,64 @@ void stage::restart(int n)
     for (int i = 0; i < n; i++) out.push_back(gain * i);
 }
 
+matrix matrix::operator*(const matrix &o) const
+{
+    matrix out(rows_, o.cols_);
+    for (int i = 0; i < rows_; i++)
+        for (int j = 0; j < o.cols_; j++) {
+            double sum = 0;
+            for (int k = 0; k < cols_; k++) sum += (*this)(i, k) * o(k, j);
+            out(i, j) = sum;
+        }
+    return out;
+}
+
+matrix matrix::flipped() const
+{
+    matrix out(cols_, rows_);
+    for (int i = 0; i < rows_; i++)
+        for (int j = 0; j < cols_; j++) out(j, i) = (*this)(i, j);
+    return out;
+}
+
+TENSORIZE_KERNEL
+void flip(matrix &t)
+{
+    t = t.flipped();
+}
+
+TENSORIZE_KERNEL
+void remembered(matrix &last, const matrix &t)
+{
+    last = t;
+}
+
+TENSORIZE_KERNEL
+void squared(matrix &t)
+{
+    t = t * t;
+}
+
+TENSORIZE_KERNEL
+void swapped_in(matrix &a, matrix &b, const matrix &c)
+{
+    a = b;
+    b = c;
+}
+
+TENSORIZE_KERNEL
+matrix layer::forward(const matrix &x)
+{
+    seen = x;
+    return x * weights;
+}
+
+TENSORIZE_KERNEL
+matrix layer::again()
+{
+    return seen * weights;
+}
+
 TENSORIZE_KERNEL
 void powers(const spectrum &of, spectrum &into)
 {

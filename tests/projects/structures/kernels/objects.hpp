@@ -135,6 +135,30 @@ struct spectrum {
     std::vector<double> re, im;
 };
 void powers(const spectrum &of, spectrum &into);
+/* Objects that are assigned as a whole. */
+class matrix {
+    int rows_ = 0, cols_ = 0;
+    std::vector<double> data_;
+
+public:
+    matrix() {}
+    matrix(int rows, int cols) : rows_(rows), cols_(cols), data_(rows * cols, 0.0) {}
+    matrix(int rows, int cols, std::vector<double> data) : rows_(rows), cols_(cols), data_(std::move(data)) {}
+    double &operator()(int i, int j) { return data_[i * cols_ + j]; }
+    double operator()(int i, int j) const { return data_[i * cols_ + j]; }
+    matrix operator*(const matrix &o) const;
+    matrix flipped() const;
+    bool operator==(const matrix &) const = default;
+};
+void remembered(matrix &last, const matrix &t);
+void squared(matrix &t);
+void flip(matrix &t);
+void swapped_in(matrix &a, matrix &b, const matrix &c);
+struct layer {
+    matrix weights, seen;
+    matrix forward(const matrix &x);
+    matrix again();
+};
 /* What changes where the object is const, and what is returned as a reference to a member. */
 class meter {
     double weight = 3;
