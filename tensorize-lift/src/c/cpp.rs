@@ -52,7 +52,7 @@ pub(super) use instances::{Instances, definitions, unique_names};
 pub(super) use iterator::{ends_of_ranges, iterator_from};
 pub(super) use pointed::points_to_one;
 pub(super) use reference::{element_of, is_element, is_pointer_into};
-pub(super) use scan::Reached;
+pub(super) use scan::{Reached, assigned_number};
 pub(super) use walk::not_walked;
 
 use super::Span;
@@ -74,6 +74,10 @@ pub(super) struct State<'u> {
     pub grown_members: Vec<scan::Reached<'u>>,
     /// Objects that are assigned.
     pub replaced: Vec<scan::Replaced<'u>>,
+    /// Members that are numbers and are assigned.
+    pub changed_numbers: Vec<scan::Reached<'u>>,
+    /// Such members of objects that have no name, and where something says so.
+    pub changed_anywhere: Vec<(Cursor<'u>, Cursor<'u>)>,
     /// The arrays of vectors that have changed places, or of which one was moved to the other.
     exchanged: Vec<[Sym; 2]>,
     /// Variables that are made of what `std::minmax_element` finds.

@@ -72,10 +72,12 @@ pub(super) struct Flat<'u> {
     taken_anyhow: HashSet<Path<'u>>,
     /// Arrays that these point to.
     const_unless_written: HashSet<Sym>,
-    /// Fields that are assigned, or whose address is taken, somewhere in what was seen so far.
+    /// Fields that are assigned, whosever they are, or whose address is taken, somewhere in what was seen so far.
     assigned: HashSet<Cursor<'u>>,
     /// The caller's objects that are assigned, and whether they have to keep their sizes.
     replaced: Vec<(Path<'u>, bool)>,
+    /// The caller's numbers that are assigned, as far as it is known whose they are.
+    changed: HashSet<Path<'u>>,
     /// Variables that are objects, of which members are assigned, and whether pointers are among these.
     own_assigned: HashMap<Cursor<'u>, bool>,
     /// Variables with the values of numbers in the caller's memory: how a change of one is refused.

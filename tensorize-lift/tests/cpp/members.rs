@@ -217,6 +217,31 @@ fn objects_of_the_caller_are_assigned() {
     );
 }
 
+/// A number that changes is known by where it lies: that of another object, which does not, stays a size.
+#[test]
+fn numbers_of_one_object_change_and_those_of_another_do_not() {
+    let net = "struct layer { int n; std::vector<float> d; void set(int k) { n = k; } int size() const { return n; } };
+        struct net { layer in, out; void run(float *x); };
+        static void widen(layer &l) { l.n *= 2; }";
+    lowers(
+        &format!(
+            "{net}\nvoid net::run(float *x) {{ for (int i = 0; i < in.size(); i++) x[i] = 1; out.set(in.n); x[0] = out.size() + in.n; }}"
+        ),
+        "void net_run(i32 this_in_n, i32 *this_out_n, f32 *x) {
+           i32 i = 0;
+           while (i < this_in_n) { x[i] = 1.0; i = i + 1; }
+           i32 k = this_in_n;
+           this_out_n[0] = k;
+           i32 size.2 = this_out_n[0];
+           x[0] = (f32)(size.2 + this_in_n);
+         }",
+    );
+    lowers(
+        &format!("{net}\nvoid f(layer &a, layer &b, float *x) {{ widen(b); x[0] = a.n; }}"),
+        "void f(i32 a_n, i32 *b_n, f32 *x) { b_n[0] = b_n[0] * 2; x[0] = (f32)a_n; }",
+    );
+}
+
 /// Whichever way a member that changes its length is reached, what it becomes is said however the function ends.
 #[test]
 fn members_that_are_vectors_change_their_lengths() {

@@ -4,6 +4,7 @@ use super::super::call;
 use super::super::ffi::{Cursor, Type};
 use super::super::flatten::is_object;
 use super::super::lower::{Lower, Result, operands, peeled, span};
+use super::super::operator::{self, Binary, Unary};
 use super::super::types::{self, Ty};
 use super::Role;
 use super::class::{Class, in_std};
@@ -112,6 +113,8 @@ impl<'u> Lower<'u, '_> {
         let members = members.map(|(v, _)| v).filter(|v| !v.members.is_empty());
         self.cpp.grown_members = members.collect();
         self.cpp.replaced = grown.objects;
+        self.cpp.changed_numbers = grown.numbers;
+        self.cpp.changed_anywhere = grown.anybodys;
         Ok(())
     }
 
@@ -258,6 +261,10 @@ struct Grown<'u> {
     vectors: Vec<(Reached<'u>, bool)>,
     /// The objects that are assigned.
     objects: Vec<Replaced<'u>>,
+    /// The members that are numbers and are assigned.
+    numbers: Vec<Reached<'u>>,
+    /// Those of which nobody can tell whose they are, and where something says so.
+    anybodys: Vec<(Cursor<'u>, Cursor<'u>)>,
 }
 
 /// An object that is assigned.
@@ -286,10 +293,40 @@ impl<'u> Grown<'u> {
         }
     }
 
+    fn add_number(&mut self, new: Reached<'u>) {
+        if !self.numbers.iter().any(|known| known.is_same(&new)) {
+            self.numbers.push(new);
+        }
+    }
+
     fn variables(&self) -> impl Iterator<Item = (Cursor<'u>, bool)> {
         let plain = self.vectors.iter().filter(|(v, _)| v.members.is_empty());
         plain.filter_map(|(v, any)| Some((v.root?, *any)))
     }
+}
+
+/// The number that an expression assigns, if it is a member of what a reference or a pointer leads to, or of the object that a
+/// member function is called on.
+pub(in super::super) fn assigned_number<'u>(c: Cursor<'u>) -> Option<Reached<'u>> {
+    let assigns = match c.kind() {
+        CXCursor_BinaryOperator => matches!(operator::binary(c), Ok(Binary::Assign)),
+        CXCursor_CompoundAssignOperator => true,
+        CXCursor_UnaryOperator => matches!(operator::unary(c), Ok(Unary::Step { .. })),
+        _ => false,
+    };
+    let target = peeled(*operands(c).first().filter(|_| assigns)?);
+    let field = target
+        .referenced()
+        .filter(|_| target.kind() == CXCursor_MemberRefExpr)?;
+    let is_number = matches!(types::read(field.ty()), Ty::Scalar(_)) && !field.is_bit_field();
+    let number = Reached::of(target).filter(|_| is_number)?;
+    let leads_there = number.root.is_none_or(|d| {
+        matches!(
+            d.ty().canonical().kind(),
+            CXType_LValueReference | CXType_Pointer
+        )
+    });
+    leads_there.then_some(number)
 }
 
 /// Whether a function looks at an object before the assignment to it ends.
@@ -341,7 +378,8 @@ fn growing<'u>(
                 || name == "assign" && target.as_ref().is_some_and(|t| !t.members.is_empty());
             grown.add(target, any);
         }
-        if let Some([target, _]) = super::method::plain_assignment(c)
+        let assignment = super::method::plain_assignment(c);
+        if let Some([target, _]) = assignment
             && is_object(target.ty())
             && let Some(object) = Reached::of(target)
         {
@@ -360,11 +398,16 @@ fn growing<'u>(
             let arguments = c.arguments().into_iter();
             arguments.for_each(|a| grown.add(Reached::of(a), to_any_length));
         }
+        // (What the language has made of an assignment has a body, too.)
         if !in_std(callee)
+            && assignment.is_none()
             && let Some(definition) = call::helper(callee)
         {
             grown_by_helper(c, definition, grown, helpers);
         }
+    }
+    if let Some(number) = assigned_number(c) {
+        grown.add_number(number);
     }
     for child in c.children() {
         growing(child, function, grown, helpers);
@@ -419,6 +462,16 @@ fn grown_by_helper<'u>(
                 let of = given(vector.root);
                 grown.add(of.map(|of| of.member(&vector.members, c)), *any);
             }
+            for number in &inside.numbers {
+                match given(number.root) {
+                    Some(of) => grown.add_number(of.member(&number.members, c)),
+                    None => {
+                        let field = number.members.last().map(|field| (*field, c));
+                        grown.anybodys.extend(field);
+                    }
+                }
+            }
+            grown.anybodys.extend(&inside.anybodys);
             for replaced in &inside.objects {
                 if let Some(of) = given(replaced.object.root) {
                     grown.add_object(Replaced {

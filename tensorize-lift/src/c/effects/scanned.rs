@@ -26,6 +26,8 @@ impl<'u> Lower<'u, '_> {
             .first()
             .map(|&o| peeled(o))
             .filter(|o| o.kind() == CXCursor_MemberRefExpr);
+        // Of those whose object is known, which ones change is found out by where they lie.
+        let changed = member.filter(|_| !self.source.cpp || cpp::assigned_number(c).is_none());
         let first = |c: Cursor<'u>| {
             operands(c)
                 .first()
@@ -41,7 +43,7 @@ impl<'u> Lower<'u, '_> {
             {
                 self.assigned.extend(first(c).and_then(|p| p.referenced()));
                 self.assigned.extend(part());
-                self.scan_members(member, false)?;
+                self.scan_members(changed, false)?;
                 if let Some(&target) = operands(c).first() {
                     self.scan_whole_struct(target)?;
                 }
@@ -49,7 +51,7 @@ impl<'u> Lower<'u, '_> {
             CXCursor_CompoundAssignOperator => {
                 self.assigned.extend(first(c).and_then(|p| p.referenced()));
                 self.assigned.extend(part());
-                self.scan_members(member, false)?;
+                self.scan_members(changed, false)?;
                 if let Some(&target) = operands(c).first() {
                     self.scan_whole_struct(target)?;
                 }
@@ -57,7 +59,7 @@ impl<'u> Lower<'u, '_> {
             CXCursor_UnaryOperator => match operator::unary(c) {
                 Ok(Unary::Step { .. }) | Err(_) => {
                     self.assigned.extend(first(c).and_then(|p| p.referenced()));
-                    self.scan_members(member, false)?;
+                    self.scan_members(changed, false)?;
                 }
                 Ok(Unary::AddressOf) => {
                     self.scan_members(member, true)?;

@@ -34,15 +34,13 @@ impl<'u> Lower<'u, '_> {
 
     /// Gives a struct another name. A copy must stay what it is.
     pub fn record_alias(&mut self, d: Cursor<'u>, path: Path<'u>) -> Result<()> {
+        // A reference is the same struct, not a copy, and never another one.
+        let refers = d.ty().canonical().kind() == CXType_LValueReference;
         let (fields, pointer) = match struct_type(d.ty()) {
-            // A reference is the same struct, not a copy.
-            Some((s, _, pointer)) => (
-                element::members(s),
-                pointer || d.ty().canonical().kind() == CXType_LValueReference,
-            ),
+            Some((s, _, pointer)) => (element::members(s), pointer || refers),
             None => (vec![], true),
         };
-        if self.assigned.contains(&d) {
+        if self.assigned.contains(&d) && !refers {
             let message = format!("'{}' stands for several structs", d.spelling());
             return Err(problem(codes::RECORD, message, d));
         }
@@ -50,7 +48,8 @@ impl<'u> Lower<'u, '_> {
             let own = self.flat.own_assigned.keys();
             let changed = own.clone().any(|own| {
                 *own == d || self.flat.records.get(own).is_some_and(|of| of.0 == path.0)
-            }) || fields.iter().any(|f| self.flat.assigned.contains(f));
+            }) || fields.iter().any(|f| self.flat.assigned.contains(f))
+                || self.is_changed_in_part(&path);
             // The elements of an array may change without a trace here.
             let in_place =
                 |f: &Cursor<'_>| !matches!(types::read(f.ty()), Ty::Scalar(_) | Ty::Pointer(_));

@@ -14,6 +14,16 @@ impl<'u> Lower<'u, '_> {
     /// Makes the parts that are vectors which change their length. That is one of the things that the function says in the
     /// end, however it ends.
     pub fn growing_members(&mut self) -> Result<()> {
+        for (field, at) in std::mem::take(&mut self.cpp.changed_anywhere) {
+            self.note_assigned(field, at)?;
+        }
+        for number in std::mem::take(&mut self.cpp.changed_numbers) {
+            match (self.outside(&number)?, number.members.last()) {
+                (Some(path), _) => _ = self.flat.changed.insert(path),
+                (None, Some(field)) => self.note_assigned(*field, number.at)?,
+                (None, None) => {}
+            }
+        }
         for replaced in std::mem::take(&mut self.cpp.replaced) {
             let Some(path) = self.outside(&replaced.object)? else {
                 continue;

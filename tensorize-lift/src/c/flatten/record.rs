@@ -266,7 +266,7 @@ impl<'u> Lower<'u, '_> {
         let spelled = self.type_of_used_member(&owner, field, c)?;
         let t = types::read(spelled);
         let member = (root, path.clone());
-        let assigned = self.flat.assigned.contains(&field) || self.is_replaced(&member, &t);
+        let assigned = self.flat.assigned.contains(&field) || self.is_number_changed(&member, &t);
         if field.is_bit_field() {
             // Its values are fewer than its type's.
             let message = format!("the member '{}' is a bit-field", field.spelling());

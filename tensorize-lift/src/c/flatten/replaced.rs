@@ -62,12 +62,22 @@ impl<'u> Lower<'u, '_> {
         keeps.iter().any(|keeps| *keeps) && !keeps.iter().any(|keeps| !keeps)
     }
 
-    /// Whether code assigns a number as a part of an object, so that its caller sees it. One that may be a size is known by its
-    /// value where it has to be that afterwards.
-    pub(super) fn is_replaced(&self, number: &Path<'u>, ty: &Ty) -> bool {
+    /// Whether code assigns a number, alone or as a part of an object, so that its caller sees it. As a part, one that may be a
+    /// size is known by its value where it has to be that afterwards.
+    pub(super) fn is_number_changed(&self, number: &Path<'u>, ty: &Ty) -> bool {
+        if self.flat.changed.contains(number) {
+            return true;
+        }
         let is_size = ty.as_scalar().is_some_and(ScalarType::is_int);
         let keeps = self.replaced_with(number);
         !keeps.is_empty() && (!is_size || !self.keeps_sizes(number))
+    }
+
+    /// Whether code assigns something that this is a part of, or that is a part of this.
+    pub(super) fn is_changed_in_part(&self, (owner, path): &Path<'u>) -> bool {
+        let objects = self.flat.replaced.iter().map(|(object, _)| object);
+        let mut all = objects.chain(&self.flat.changed);
+        all.any(|(o, other)| o == owner && (path.starts_with(other) || other.starts_with(path)))
     }
 
     /// Of the assigned objects that this is a part of: whether they have to keep their sizes.

@@ -329,7 +329,7 @@ extern "C" int calls_from_cpp(int which)
         return x.size() != 3 || one[0] != 3;
     }
     case 43: {
-        const matrix t(2, 2, {1, 2, 3, 4}), wide(1, 3, {5, 6, 7});
+        matrix t(2, 2, {1, 2, 3, 4}), wide(1, 3, {5, 6, 7});
         matrix last;
         remembered(last, t); // from nothing
         if (last != t) return 1;
@@ -355,7 +355,7 @@ extern "C" int calls_from_cpp(int which)
         matrix s(2, 2, {1, 2, 3, 4});
         remembered(s, s);
         if (s != matrix(2, 2, {1, 2, 3, 4})) return 1;
-        const matrix wide(1, 3, {5, 6, 7});
+        matrix wide(1, 3, {5, 6, 7});
         swapped_in(s, s, wide);
         if (s != wide) return 3;
         matrix t(2, 2, {1, 2, 3, 4});

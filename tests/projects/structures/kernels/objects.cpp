@@ -420,7 +420,7 @@ void squared(matrix &t)
 }
 
 TENSORIZE_KERNEL
-void swapped_in(matrix &a, matrix &b, const matrix &c)
+void swapped_in(matrix &a, matrix &b, matrix &c)
 {
     a = b;
     b = c;

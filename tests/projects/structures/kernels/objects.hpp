@@ -153,7 +153,7 @@ public:
 void remembered(matrix &last, const matrix &t);
 void squared(matrix &t);
 void flip(matrix &t);
-void swapped_in(matrix &a, matrix &b, const matrix &c);
+void swapped_in(matrix &a, matrix &b, matrix &c);
 struct layer {
     matrix weights, seen;
     matrix forward(const matrix &x);
