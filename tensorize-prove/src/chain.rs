@@ -310,10 +310,14 @@ fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) ->
         }
         match &**c {
             Elem::IndexCompare(CmpOp::Ge, p, zero) if is_first && zero.is_zero() => {
-                let enough = ctx.enough_of_sizes(p);
-                let undecided = enough.filter(|_| ctx.decide(c).is_none());
-                sizes.extend(undecided.clone());
-                undecided.is_some()
+                let open = ctx.decide(c).is_none();
+                let enough = ctx.enough_of_sizes(p).filter(|_| open);
+                let may_be = |n: &Idx| n.as_constant().is_none_or(|n| n >= 0);
+                match enough.filter(|all| all.iter().all(may_be)) {
+                    Some(all) => sizes.extend(all),
+                    None => return false,
+                }
+                true
             }
             _ => false,
         }

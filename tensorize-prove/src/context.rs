@@ -1,5 +1,6 @@
 //! What is known at a point of a kernel, and questions about it to the solver.
 
+mod enough;
 mod script;
 
 use self::script::Known;
@@ -356,30 +357,6 @@ impl<'s> Context<'s> {
     /// Shows that `idx >= 0`.
     pub fn is_non_negative(&mut self, idx: &Idx) -> bool {
         self.proves(CmpOp::Ge, idx, &Idx::default())
-    }
-
-    /// What of the sizes must not be negative so that `idx` is not: itself, or what it exceeds something by that is known not to
-    /// be, such as `n - 2*m + 1` for the `n - 1 - 2*k` of a round `k` below `m`.
-    pub fn enough_of_sizes(&mut self, idx: &Idx) -> Option<Idx> {
-        if self.is_over_params(idx) {
-            return Some(idx.clone());
-        }
-        let times: BTreeSet<i128> = idx.terms().map(|(_, n)| n.abs()).collect();
-        let known = self.facts.iter().filter_map(|fact| match &**fact {
-            Elem::IndexCompare(CmpOp::Ge, known, zero) if zero.is_zero() => Some(known),
-            _ => None,
-        });
-        let beyond: Vec<Idx> = known
-            .flat_map(|known| {
-                times
-                    .iter()
-                    .map(move |n| idx - &(known * &Idx::constant(*n)))
-            })
-            .map(|p| canon::idx(&p))
-            .collect();
-        beyond
-            .into_iter()
-            .find(|p| p.as_constant().is_none() && self.is_over_params(p))
     }
 
     /// Shows that a condition on indices holds. Other conditions hold if they are among the facts.

@@ -217,6 +217,41 @@ fn objects_of_the_caller_are_assigned() {
     );
 }
 
+/// What is done on the way to a member is done once.
+#[test]
+fn calls_that_return_objects_run_once() {
+    let line = "struct line { int n; std::vector<float> d; std::span<float> v; line &add() { n += 1; return *this; } };
+        static line &more(line &a) { a.n += 1; return a; }";
+    for (function, read) in [
+        (
+            "float f(line &a) { return a.add().d[1]; }",
+            "f32 *a_d, i64 a_d_size) { a_n[0] = a_n[0] + 1; return a_d[1]; }",
+        ),
+        (
+            "float f(line &a) { return more(a).v[1]; }",
+            "f32 *a_v, i64 a_v_size) { a_n[0] = a_n[0] + 1; return a_v[1]; }",
+        ),
+        (
+            "float f(line &a) { std::span<float> s(a.add().d); return s[1]; }",
+            "f32 *a_d, i64 a_d_size) { a_n[0] = a_n[0] + 1; return a_d[1]; }",
+        ),
+        (
+            "int f(line &a) { return a.add().d.size(); }",
+            "f32 *a_d, i64 a_d_size) { a_n[0] = a_n[0] + 1; return (i32)(ui64)a_d_size; }",
+        ),
+    ] {
+        let returned = if function.starts_with("int") {
+            "i32"
+        } else {
+            "f32"
+        };
+        lowers(
+            &format!("{line}\n{function}"),
+            &format!("{returned} f(i32 *a_n, {read}"),
+        );
+    }
+}
+
 /// A number that changes is known by where it lies: that of another object, which does not, stays a size.
 #[test]
 fn numbers_of_one_object_change_and_those_of_another_do_not() {

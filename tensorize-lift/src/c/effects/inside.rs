@@ -5,6 +5,7 @@ use super::{named, variable, written};
 use crate::c::call;
 use crate::c::cpp::{self, class::Class};
 use crate::c::ffi::Cursor;
+use crate::c::jump::ends_program;
 use crate::c::lower::{Lower, operands, peeled};
 use crate::c::memory;
 use crate::c::operator::{self, Binary, Unary};
@@ -109,7 +110,8 @@ fn is_own<'u>(place: Cursor<'u>, own: Own<'u>) -> bool {
     match p.kind() {
         CXCursor_DeclRefExpr => p.referenced().is_some_and(|d| {
             let held = d.ty().canonical().kind();
-            own.has(d) && matches!(held, CXType_Record | CXType_ConstantArray)
+            let is_value = matches!(held, CXType_Record | CXType_ConstantArray);
+            own.has(d) && (is_value || refers_to_own_elements(d, own))
         }),
         CXCursor_MemberRefExpr => {
             let refers = p.referenced().is_none_or(|f| {
@@ -130,13 +132,8 @@ fn is_own<'u>(place: Cursor<'u>, own: Own<'u>) -> bool {
             let of = cpp::effect_of(p).0.first().copied();
             of.filter(|of| in_value(*of)).is_some_and(|of| {
                 let at = matches!(p.spelling().as_str(), "operator[]" | "at");
-                let held = types::of(of);
-                let holds = matches!(
-                    held.referred(),
-                    Ty::Class(Class::Array(..) | Class::Vector(_))
-                );
                 let element = cpp::element_of(p);
-                at && holds || element.is_some_and(|(f, e)| is_own(e, Own::Object(f)))
+                at && is_sequence(of) || element.is_some_and(|(f, e)| is_own(e, Own::Object(f)))
             })
         }
         CXCursor_UnaryOperator => {
@@ -145,6 +142,36 @@ fn is_own<'u>(place: Cursor<'u>, own: Own<'u>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a variable is what a `for` calls the elements of something that is the function's own: `for (auto &v : own)`.
+fn refers_to_own_elements<'u>(d: Cursor<'u>, own: Own<'u>) -> bool {
+    let is_reference = d.ty().canonical().kind() == CXType_LValueReference;
+    let Some(function) = own.function().filter(|_| is_reference) else {
+        return false;
+    };
+    let mut loops = vec![];
+    function.contains(&mut |c| {
+        if c.kind() == CXCursor_CXXForRangeStmt && c.children().contains(&d) {
+            loops.push(c);
+        }
+        false
+    });
+    loops.iter().any(|l| {
+        let parts = l.children();
+        let range = parts.iter().find(|c| **c != d && is_sequence(**c));
+        range.is_some_and(|range| is_own(*range, own))
+    })
+}
+
+/// Whether an expression is an array, a `std::array` or a vector, whose elements are its own.
+fn is_sequence(c: Cursor<'_>) -> bool {
+    let held = types::of(c);
+    let holds = matches!(
+        held.referred(),
+        Ty::Array(..) | Ty::Class(Class::Array(..) | Class::Vector(_))
+    );
+    holds && c.kind() != CXCursor_VarDecl
 }
 
 /// Whether a pointer is one to a variable of the function's own: `&v`, or an array. (A pointer that lies in such a variable may
@@ -176,6 +203,10 @@ pub(super) fn memory_effects<'u>(
     all: &mut Effects<'u>,
     own: Own<'u>,
 ) {
+    // Then nobody looks at anything any more.
+    if ends_program(c) {
+        return;
+    }
     let memory = |c: Cursor<'u>| {
         if is_own(c, own) {
             return false;

@@ -553,7 +553,7 @@ impl<'u> Lower<'u, '_> {
         }
     }
 
-    /// The vector that a member of a local object is; `None` for other members.
+    /// The vector or span that a member of an object is; `None` for other members, and those of objects in arrays.
     pub fn held_vector(&mut self, c: Cursor<'u>) -> Result<Option<Seq>> {
         let field = self.field(c)?;
         if !matches!(
@@ -568,7 +568,12 @@ impl<'u> Lower<'u, '_> {
         let place = within(&owner, field);
         match self.flat.vectors.get(&place) {
             Some(seq) => Ok(Some(seq.clone())),
-            None if owner.0.is_parameter() => Ok(None),
+            // (Whoever asked for the owner again would do once more what it takes to get there: `a.doubled().values[0]`.)
+            None if owner.0.is_parameter() => {
+                let place = self.member_of(owner, field, c)?;
+                let unknown = || problem(codes::TYPE, "an array whose length is not known", c);
+                self.row_of(place).map(Some).ok_or_else(unknown)
+            }
             None => {
                 let message = format!("'{}' has no elements here", field.spelling());
                 Err(problem(codes::ALLOCATION, message, c))

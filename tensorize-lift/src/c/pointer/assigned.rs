@@ -2,6 +2,7 @@
 
 use super::super::Problem;
 use super::super::codes;
+use super::super::effects;
 use super::super::expr::Arith;
 use super::super::ffi::Cursor;
 use super::super::lower::{
@@ -52,7 +53,10 @@ impl<'u> Lower<'u, '_> {
         let at = peeled(c);
         let variable = match at.kind() {
             CXCursor_DeclRefExpr => at.referenced().map(Variable::Named),
-            CXCursor_MemberRefExpr => (self.own_pointer(at).ok().flatten()).map(Variable::Member),
+            // (What a call does on the way to it would be done once more where it is read.)
+            CXCursor_MemberRefExpr if effects::is_pure(at) => {
+                (self.own_pointer(at).ok().flatten()).map(Variable::Member)
+            }
             _ => None,
         };
         let variable = variable
