@@ -310,14 +310,10 @@ fn is_written(ctx: &mut Context, hits: &[(ElemRef, ElemRef)], is_first: bool) ->
         }
         match &**c {
             Elem::IndexCompare(CmpOp::Ge, p, zero) if is_first && zero.is_zero() => {
-                let open = ctx.decide(c).is_none();
-                let enough = ctx.enough_of_sizes(p).filter(|_| open);
-                let may_be = |n: &Idx| n.as_constant().is_none_or(|n| n >= 0);
-                match enough.filter(|all| all.iter().all(may_be)) {
-                    Some(all) => sizes.extend(all),
-                    None => return false,
-                }
-                true
+                let enough = ctx.enough_of_sizes(p);
+                let found = enough.is_some();
+                sizes.extend(enough.unwrap_or_default());
+                found
             }
             _ => false,
         }

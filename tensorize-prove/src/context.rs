@@ -59,6 +59,9 @@ pub struct Context<'s> {
     pub encodes_facts: bool,
     /// Whether conditions on indices that choose a place are decided where something is settled.
     pub(crate) chooses_places: bool,
+    /// Whether it is generated code, of which it is shown that it touches no more than the original. It runs where the original's
+    /// guards hold, and asks for no more in its rounds.
+    pub(crate) of_code: bool,
 }
 
 /// Two folds, at a tier.
@@ -94,6 +97,7 @@ impl<'s> Context<'s> {
             planted,
             encodes_facts: false,
             chooses_places: false,
+            of_code: false,
         }
     }
 

@@ -92,7 +92,7 @@ impl Executor<'_, '_> {
     /// if none of them wrapped, as long as nothing else looks at them on the way. (How long an array is, is no place.)
     pub(crate) fn place(&mut self, index: &Expr, state: &State) -> Result<Idx, Stuck> {
         let value = self.eval(index, state)?;
-        let at = match self.of_code {
+        let at = match self.ctx.of_code {
             true => self.unwrapped(&value),
             false => self.mathematical(&value),
         };
@@ -363,7 +363,7 @@ impl Executor<'_, '_> {
         };
         let mut parts = [a, b].into_iter().filter_map(index_like);
         let counts = |i: Idx| self.loops.iter().any(|(counter, _)| i.mentions(counter));
-        let size = index_like(size).filter(|_| self.of_code && parts.any(counts))?;
+        let size = index_like(size).filter(|_| self.ctx.of_code && parts.any(counts))?;
         let (x, y) = (self.less_than_a_length(a), self.less_than_a_length(b));
         let from = match &**from {
             Elem::Binary(BinOp::Add, ..) => &x + &y,

@@ -92,8 +92,6 @@ pub struct Executor<'c, 's> {
     pub(crate) oracle: &'c dyn Oracle,
     /// Whether closed forms are checked. They aren't while one is being looked for.
     pub(crate) checking: bool,
-    /// Whether it is generated code, of which it is shown that it touches no more than the original.
-    pub(crate) of_code: bool,
     /// The weakest tier at which the closed form of a float may hold.
     pub worst: Tier,
     /// The tier at which the closed forms hold that were used. Everything derived from them is of no better one.
@@ -137,7 +135,6 @@ impl<'c, 's> Executor<'c, 's> {
             kernel,
             oracle,
             checking,
-            of_code: false,
             worst: Tier::Exact,
             tier: Tier::Exact,
             loosened: vec![],

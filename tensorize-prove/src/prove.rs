@@ -398,6 +398,7 @@ impl Once<'_> {
         let mut params = integer_params(kernel);
         params.retain(|name, _| around.iter().all(|(counter, _)| counter != name));
         let mut ctx = Context::new(solver, params, options.planted_lemmas.clone());
+        ctx.of_code = original.is_some();
         for guard in original
             .iter()
             .flat_map(|p| &p.guards)
@@ -407,7 +408,6 @@ impl Once<'_> {
         }
         let mut exec = Executor::new(kernel, oracle, ctx, true);
         exec.worst = options.worst;
-        exec.of_code = original.is_some();
         for (counter, trip) in around {
             exec.in_rounds(counter, trip);
         }

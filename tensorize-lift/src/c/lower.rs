@@ -408,7 +408,7 @@ impl<'u, 's> Lower<'u, 's> {
             lower.parameter(i, p)?;
         }
         lower.own_parameters(f)?;
-        lower.growing_members()?;
+        lower.changing_members()?;
         let argument = |(number, _)| (vec![], Shape::Argument { number });
         let mut result = returned.map(argument);
         if let Some(member) = &member {

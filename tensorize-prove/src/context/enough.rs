@@ -19,10 +19,12 @@ impl Context<'_> {
 
     fn enough_without(&mut self, idx: &Idx, counters: usize, all: &mut Vec<Idx>) -> bool {
         if self.is_over_params(idx) {
-            all.push(idx.clone());
-            return true;
+            // No call that gets here would meet a guard that is false here.
+            let may_be = !self.proves(CmpOp::Lt, idx, &Idx::default());
+            all.extend(may_be.then(|| idx.clone()));
+            return may_be;
         }
-        if counters == 0 {
+        if counters == 0 || self.of_code {
             return false;
         }
         if let Some(multiplied) = self.without_quotient(idx) {

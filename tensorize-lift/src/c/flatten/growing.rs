@@ -1,4 +1,4 @@
-//! Members that are vectors and change their length somewhere in the function.
+//! What a function changes of its caller's objects other than element by element: numbers, lengths of vectors, whole objects.
 
 use super::element::called;
 use super::replaced::vectors_in;
@@ -11,9 +11,9 @@ use crate::c::lower::{Lower, Result};
 use crate::c::types::{self, Ty};
 
 impl<'u> Lower<'u, '_> {
-    /// Makes the parts that are vectors which change their length. That is one of the things that the function says in the
-    /// end, however it ends.
-    pub fn growing_members(&mut self) -> Result<()> {
+    /// Notes which numbers change, and makes the parts that are vectors which change their length. That is one of the things that
+    /// the function says in the end, however it ends.
+    pub fn changing_members(&mut self) -> Result<()> {
         for (field, at) in std::mem::take(&mut self.cpp.changed_anywhere) {
             self.note_assigned(field, at)?;
         }
