@@ -9,6 +9,7 @@ mod assigned;
 mod between;
 mod call;
 mod captures;
+pub(super) mod changes;
 mod checked;
 pub(super) mod class;
 pub mod complex;
@@ -52,7 +53,6 @@ pub(super) use instances::{Instances, definitions, unique_names};
 pub(super) use iterator::{ends_of_ranges, iterator_from};
 pub(super) use pointed::points_to_one;
 pub(super) use reference::{element_of, is_element, is_pointer_into};
-pub(super) use scan::{Reached, assigned_number};
 pub(super) use walk::not_walked;
 
 use super::Span;
@@ -70,14 +70,6 @@ pub(super) struct State<'u> {
     grown: HashSet<Cursor<'u>>,
     /// Those of them that are not only replaced by one of the same length.
     to_any_length: HashSet<Cursor<'u>>,
-    /// Members that may get any length, in the function that was looked through last.
-    pub grown_members: Vec<scan::Reached<'u>>,
-    /// Objects that are assigned.
-    pub replaced: Vec<scan::Replaced<'u>>,
-    /// Members that are numbers and are assigned.
-    pub changed_numbers: Vec<scan::Reached<'u>>,
-    /// Such members of objects that have no name, and where something says so.
-    pub changed_anywhere: Vec<(Cursor<'u>, Cursor<'u>)>,
     /// The arrays of vectors that have changed places, or of which one was moved to the other.
     exchanged: Vec<[Sym; 2]>,
     /// Variables that are made of what `std::minmax_element` finds.

@@ -15,7 +15,7 @@ use inside::{Own, everything, memory_effects, outlives_calls};
 use touched::Effects;
 
 /// The member that is named, if it is a number.
-fn member_number(c: Cursor<'_>) -> Option<Cursor<'_>> {
+pub(super) fn member_number(c: Cursor<'_>) -> Option<Cursor<'_>> {
     if c.kind() != CXCursor_MemberRefExpr {
         return None;
     }
@@ -90,16 +90,22 @@ pub(super) fn check_order<'u>(lower: &Lower<'u, '_>, c: Cursor<'u>) -> Result<()
 }
 
 fn changes_something(c: Cursor<'_>) -> bool {
+    c.kind() == CXCursor_CallExpr || assigns(c)
+}
+
+/// Whether this is an operator that assigns.
+fn assigns(c: Cursor<'_>) -> bool {
     match c.kind() {
-        CXCursor_BinaryOperator => {
-            // The type of `=` is that of its left side; cheap tests first.
-            matches!(operator::binary(c), Ok(Binary::Assign))
-        }
+        CXCursor_BinaryOperator => matches!(operator::binary(c), Ok(Binary::Assign)),
         CXCursor_CompoundAssignOperator => true,
         CXCursor_UnaryOperator => matches!(operator::unary(c), Ok(Unary::Step { .. })),
-        CXCursor_CallExpr => true,
         _ => false,
     }
+}
+
+/// What an operator assigns, if this is one.
+pub(super) fn assigned_place(c: Cursor<'_>) -> Option<Cursor<'_>> {
+    assigns(c).then(|| operands(c).first().copied())?
 }
 
 /// Whether nothing in the expression changes anything.

@@ -5,12 +5,12 @@
 mod alias;
 mod apart;
 mod captured;
+mod changing;
 mod element;
 mod ends;
 mod first_value;
 mod given_member;
 mod global;
-mod growing;
 mod inherited;
 mod local;
 mod mixed;

@@ -3,6 +3,7 @@
 //! Expressions are lowered to LoopIR expressions, which have no side effects; the effects become
 //! statements that are appended to the current block, in an order that C allows.
 
+use super::cpp::changes::Changes;
 use super::ffi::{Cursor, Place as SourcePlace};
 use super::given_back::{returned_member, returned_number, returned_parameter};
 use super::simd::Vector;
@@ -398,9 +399,10 @@ impl<'u, 's> Lower<'u, 's> {
             return Err(problem(codes::POINTER_USE, message, f));
         }
         lower.scan_ends(f);
-        if source.cpp {
-            lower.scan_objects(f)?;
-        }
+        let changes = match source.cpp {
+            true => lower.scan_objects(f)?,
+            false => Changes::default(),
+        };
         if super::cpp::method::is_method(f) {
             lower.this_parameter(f)?;
         }
@@ -408,7 +410,7 @@ impl<'u, 's> Lower<'u, 's> {
             lower.parameter(i, p)?;
         }
         lower.own_parameters(f)?;
-        lower.changing_members()?;
+        lower.changing_members(changes)?;
         let argument = |(number, _)| (vec![], Shape::Argument { number });
         let mut result = returned.map(argument);
         if let Some(member) = &member {

@@ -317,3 +317,29 @@ fn members_that_are_vectors_change_their_lengths() {
          }",
     );
 }
+
+/// What calls do to what is their own is no effect; what they do to anything else has no order in an expression.
+#[test]
+fn calls_in_one_expression_change_nothing_but_their_own() {
+    let calls = "static std::vector<int> log_;
+        struct view { std::vector<int> *of; };
+        static int own(const std::vector<int> &v) { std::vector<int> t(v); for (auto &x : t) x += 1; t[0] = t[0] * 2; return t[0]; }
+        static int given(std::vector<int> &v) { for (auto &x : v) x += 1; return v[0]; }
+        static int named(std::vector<int> &v) { auto &t = v; t[0] += 1; return t[0]; }
+        static int lasting(const std::vector<int> &v) { for (auto &x : log_) x += 1; return log_[0] + v[0]; }
+        static int counted(const std::vector<int> &v) { static int n[2]; for (auto &x : n) x += 1; return n[0] + v[0]; }
+        static int behind(view v) { for (auto &x : *v.of) x += 1; return (*v.of)[0]; }";
+    let function =
+        |call: &str| format!("{calls}\nint f(std::vector<int> &v) {{ return {call} + {call}; }}");
+    let found = super::parsed(&function("own(v)"));
+    assert!(found.last().unwrap().lowered.is_ok(), "{found:?}");
+    for call in [
+        "given(v)",
+        "named(v)",
+        "lasting(v)",
+        "counted(v)",
+        "behind(view{&v})",
+    ] {
+        refuses(&function(call), "TZ0221", "");
+    }
+}

@@ -298,3 +298,62 @@ fn conditions_are_decided_by_their_parts() {
         }
     });
 }
+
+/// Whatever sizes meet what is enough, the number is not negative in any round.
+#[test]
+fn what_is_enough_of_sizes_is_enough_in_every_round() {
+    let cases = [
+        // The number, how many rounds of `i` and `j`, what is enough.
+        ("n - 1 - i", ["m", "1"], &["-m + n"][..]),
+        ("n - 1 - 2*i", ["m", "1"], &["-2*m + n + 1"]),
+        ("i + n", ["m", "1"], &["n"]),
+        ("n - 4*i - j - 1", ["m", "4"], &["-4*m + n"]),
+        ("n - m*i - j - 1", ["3", "m"], &["-3*m + n"]),
+        ("n - 1 - floordiv(i, 3)", ["m", "1"], &["-m + 3*n"]),
+    ];
+    for (number, [rounds, of_j], expected) in cases {
+        let mut found = None;
+        for of_code in [false, true] {
+            with_context(|ctx| {
+                ctx.assume_in_range(&"i".into(), &idx(rounds));
+                ctx.assume_in_range(&"j".into(), &idx(of_j));
+                ctx.of_code = of_code;
+                let enough = ctx.enough_of_sizes(&idx(number));
+                assert_eq!(enough.is_none(), of_code, "{number}");
+                found = found.take().or(enough);
+            });
+        }
+        let found = found.unwrap();
+        let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, expected, "{number}");
+        for (n, m) in (-3..9).flat_map(|n| (-3..9).map(move |m| (n, m))) {
+            let at = |p: &Idx, i: i128, j: i128| {
+                let with = |s: &Sym| {
+                    let value = [("n", n), ("m", m), ("i", i), ("j", j)];
+                    let value = value.into_iter().find(|(name, _)| *name == &**s);
+                    value.map(|(_, v)| Idx::constant(v))
+                };
+                canon::idx(&p.substitute(&with)).as_constant().unwrap()
+            };
+            if found.iter().any(|p| at(p, 0, 0) < 0) {
+                continue;
+            }
+            for i in 0..at(&idx(rounds), 0, 0) {
+                for j in 0..at(&idx(of_j), 0, 0) {
+                    assert!(at(&idx(number), i, j) >= 0, "{number}: {n} {m} {i} {j}");
+                }
+            }
+        }
+    }
+}
+
+/// A guard that is false wherever the question comes up would be met by no call that matters.
+#[test]
+fn no_size_is_asked_that_is_not_there() {
+    with_context(|ctx| {
+        ctx.assume_in_range(&"i".into(), &idx("n"));
+        assert_eq!(ctx.enough_of_sizes(&idx("i - n")), None);
+        assert_eq!(ctx.enough_of_sizes(&idx("-n")), None);
+        assert_eq!(ctx.enough_of_sizes(&idx("m - n")), Some(vec![idx("m - n")]));
+    });
+}

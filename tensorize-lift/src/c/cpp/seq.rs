@@ -275,8 +275,14 @@ impl<'u> Lower<'u, '_> {
     }
 
     fn seq_of_c_array(&mut self, c: Cursor<'u>) -> Result<Seq> {
-        match self.place(c)? {
-            place @ Place::Array(_) => self
+        let place = self.place(c)?;
+        self.seq_at(place, c)
+    }
+
+    /// The elements of a place that is a row.
+    pub fn seq_at(&self, place: Place, c: Cursor<'u>) -> Result<Seq> {
+        match place {
+            Place::Array(_) => self
                 .row_of(place)
                 .ok_or_else(|| problem(codes::TYPE, "an array whose length is not known", c)),
             _ => Err(problem(

@@ -1,7 +1,7 @@
 //! What the body of a function, or of a lambda, does for those who call it.
 
 use super::touched::Effects;
-use super::{named, variable, written};
+use super::{assigned_place, named, variable, written};
 use crate::c::call;
 use crate::c::cpp::{self, class::Class};
 use crate::c::ffi::Cursor;
@@ -229,14 +229,7 @@ pub(super) fn memory_effects<'u>(
         d.and_then(|d| variable(lower, d))
             .filter(|d| outlives_calls(*d))
     };
-    let changed = match c.kind() {
-        CXCursor_BinaryOperator => matches!(operator::binary(c), Ok(Binary::Assign)),
-        CXCursor_CompoundAssignOperator => true,
-        CXCursor_UnaryOperator => matches!(operator::unary(c), Ok(Unary::Step { .. })),
-        _ => false,
-    };
-    let target = operands(c).first().copied().filter(|_| changed);
-    all.writes.extend(target.and_then(lasting));
+    all.writes.extend(assigned_place(c).and_then(lasting));
     if c.kind() == CXCursor_DeclRefExpr {
         all.reads.extend(lasting(c));
     }

@@ -27,7 +27,8 @@ impl<'u> Lower<'u, '_> {
             .map(|&o| peeled(o))
             .filter(|o| o.kind() == CXCursor_MemberRefExpr);
         // Of those whose object is known, which ones change is found out by where they lie.
-        let changed = member.filter(|_| !self.source.cpp || cpp::assigned_number(c).is_none());
+        let changed =
+            member.filter(|_| !self.source.cpp || cpp::changes::assigned_number(c).is_none());
         let first = |c: Cursor<'u>| {
             operands(c)
                 .first()

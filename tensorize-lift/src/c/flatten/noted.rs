@@ -1,10 +1,10 @@
 //! What code assigns of structs, noted before it is lowered: a member that nothing changes may be a number.
 
-use super::object::{Held, holdings};
+use super::object::{Held, held_in};
 use super::{Node, Owner, Path, is_object, is_reached, struct_declaration};
 use crate::c::codes;
-use crate::c::cpp::Reached;
-use crate::c::ffi::{Cursor, Type};
+use crate::c::cpp::changes::Reached;
+use crate::c::ffi::Cursor;
 use crate::c::lower::{Lower, Result, operands, peeled, problem};
 use crate::c::place::Place;
 use crate::c::types::{self, Ty};
@@ -96,9 +96,13 @@ impl<'u> Lower<'u, '_> {
         };
         // Of an object that has a name it is known which one it is.
         let is_named = is_object(target.ty()) && Reached::of(target).is_some();
-        let numbers = (elsewhere && !is_named).then(|| numbers_in(target.ty()));
-        for field in numbers.into_iter().flatten() {
-            self.note_assigned(field, target)?;
+        if !elsewhere || is_named {
+            return Ok(());
+        }
+        for path in held_in(target.ty(), |held| matches!(held, Held::Number(_))) {
+            if let Some(field) = path.last() {
+                self.note_assigned(*field, target)?;
+            }
         }
         Ok(())
     }
@@ -126,20 +130,6 @@ impl<'u> Lower<'u, '_> {
         }
         Ok(())
     }
-}
-
-/// The members that are numbers, of a struct of numbers or an object.
-fn numbers_in<'u>(t: Type<'u>) -> Vec<Cursor<'u>> {
-    if let Some(numbers) = super::local::numbers(t) {
-        let numbers = numbers.into_iter();
-        return numbers
-            .filter_map(|(path, _)| path.last().copied())
-            .collect();
-    }
-    let held = holdings(t).unwrap_or_default().into_iter();
-    held.filter(|(_, held)| matches!(held, Held::Number(_)))
-        .filter_map(|(path, _)| path.last().copied())
-        .collect()
 }
 
 /// The variable, if a member is one of an object that lies in a variable of its function.

@@ -11,13 +11,12 @@ use crate::c::cpp::class::{Class, in_std};
 use crate::c::cpp::method::{This, is_implied};
 use crate::c::cpp::seq::{Seq, int};
 use crate::c::ffi::{Cursor, Type};
-use crate::c::lower::{Base, Lower, Result, Variable, operands, peeled, problem};
+use crate::c::lower::{Lower, Result, Variable, operands, peeled, problem};
 use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
 use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::Expr;
-use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
 /// What an object holds in one place.
@@ -51,6 +50,14 @@ pub(super) fn holdings<'u>(t: Type<'u>) -> Option<Vec<(Vec<Cursor<'u>>, Held)>> 
     let mut out = Vec::new();
     collect(struct_declaration(t)?, &mut vec![], &mut out)?;
     (!out.is_empty()).then_some(out)
+}
+
+/// Those of its parts that are such, by the members on the way to them.
+pub(super) fn held_in<'u>(t: Type<'u>, is_such: impl Fn(&Held) -> bool) -> Vec<Vec<Cursor<'u>>> {
+    let all = holdings(t).unwrap_or_default().into_iter();
+    all.filter(|(_, held)| is_such(held))
+        .map(|(path, _)| path)
+        .collect()
 }
 
 /// What a member holds that is no struct.
@@ -426,82 +433,13 @@ impl<'u> Lower<'u, '_> {
         Seq::of_row(place).ok_or_else(|| unsupported(at))
     }
 
-    /// Makes an object a copy of another one.
-    pub(super) fn copied_object(
+    /// Lets a member that is a pointer point there.
+    pub(super) fn point_member(
         &mut self,
-        to: &Path<'u>,
-        from: &Path<'u>,
+        member: Path<'u>,
+        p: Pointer,
         at: Cursor<'u>,
     ) -> Result<()> {
-        if to == from {
-            return Ok(());
-        }
-        for (path, held) in holdings(at.ty()).ok_or_else(|| unsupported(at))? {
-            if !to.0.is_parameter() && path.last().is_some_and(|f| self.is_unknown_void(*f)) {
-                let member = (to.0, [&to.1[..], &path].concat());
-                self.pointers
-                    .insert(Variable::Member(member), Base::Several);
-                continue;
-            }
-            let source = self.number_in(from, &path, at)?;
-            if let Held::Number(_) = held {
-                let (value, place) = (self.load(source, at)?, self.number_in(to, &path, at)?);
-                let size = match &place {
-                    Place::Var(name, ty) if self.flat.of_the_caller.contains_key(name) => {
-                        Some(Expr::Var(name.clone(), *ty))
-                    }
-                    _ => None,
-                };
-                match size.filter(|_| self.keeps_sizes(to)) {
-                    Some(size) => self.require(Expr::compare(CmpOp::Eq, size, value))?,
-                    None => self.write(place, value, at)?,
-                }
-                continue;
-            }
-            if let (Held::Pointer, Place::Array(p)) = (&held, &source) {
-                let p = p.clone().decayed();
-                self.point_member((to.0, [&to.1[..], &path].concat()), p, at)?;
-                continue;
-            }
-            if matches!(held, Held::Reference(_)) && !matches!(source, Place::Array(_)) {
-                self.refer((to.0, [&to.1[..], &path].concat()), source, at)?;
-                continue;
-            }
-            let source = self.row_of(source).ok_or_else(|| unsupported(at))?;
-            let place = (to.0, [&to.1[..], &path].concat());
-            let dest = match (held, self.flat.vectors.get(&place).cloned()) {
-                (Held::Span | Held::Reference(_), _) => {
-                    self.hold_elements(place, source, at)?;
-                    continue;
-                }
-                (Held::Vector(_), Some(seq)) => {
-                    self.set_len(&seq, source.len.clone(), at)?;
-                    seq
-                }
-                (Held::Vector(_), None) if to.0.is_parameter() => {
-                    let place = self.number_in(to, &path, at)?;
-                    let seq = self.row_of(place).ok_or_else(|| unsupported(at))?;
-                    self.of_one_length(&seq.len, &source.len, at)?;
-                    seq
-                }
-                (Held::Vector(element), None) => {
-                    let len = self.settled("n", source.len.clone())?;
-                    let seq = self.local_seq("copy", &element, &len, at)?;
-                    self.flat.vectors.insert(place, seq.clone());
-                    seq
-                }
-                _ => {
-                    let place = self.number_in(to, &path, at)?;
-                    self.row_of(place).ok_or_else(|| unsupported(at))?
-                }
-            };
-            self.copy(&dest, int(0), &source, at)?;
-        }
-        Ok(())
-    }
-
-    /// Lets a member that is a pointer point there.
-    fn point_member(&mut self, member: Path<'u>, p: Pointer, at: Cursor<'u>) -> Result<()> {
         self.point(&Variable::Member(member), p, false, at)
     }
 
@@ -535,7 +473,7 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Makes a member another name for a place in memory, where changes by one name and by the other are seen to be of one.
-    fn refer(&mut self, member: Path<'u>, place: Place, at: Cursor<'u>) -> Result<()> {
+    pub(super) fn refer(&mut self, member: Path<'u>, place: Place, at: Cursor<'u>) -> Result<()> {
         if !matches!(place, Place::Element(..)) {
             return Err(unsupported(at));
         }
@@ -546,7 +484,12 @@ impl<'u> Lower<'u, '_> {
     }
 
     /// Makes a member a span of these elements, or a name for them. Which of two it would be otherwise depends on what has run.
-    fn hold_elements(&mut self, member: Path<'u>, seq: Seq, at: Cursor<'u>) -> Result<()> {
+    pub(super) fn hold_elements(
+        &mut self,
+        member: Path<'u>,
+        seq: Seq,
+        at: Cursor<'u>,
+    ) -> Result<()> {
         match self.flat.vectors.insert(member, seq) {
             None => Ok(()),
             Some(_) => Err(unsupported(at)),
@@ -571,8 +514,7 @@ impl<'u> Lower<'u, '_> {
             // (Whoever asked for the owner again would do once more what it takes to get there: `a.doubled().values[0]`.)
             None if owner.0.is_parameter() => {
                 let place = self.member_of(owner, field, c)?;
-                let unknown = || problem(codes::TYPE, "an array whose length is not known", c);
-                self.row_of(place).map(Some).ok_or_else(unknown)
+                self.seq_at(place, c).map(Some)
             }
             None => {
                 let message = format!("'{}' has no elements here", field.spelling());

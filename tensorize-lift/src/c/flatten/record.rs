@@ -18,7 +18,6 @@ use crate::c::operator::{self, Unary};
 use crate::c::place::{Place, Pointer};
 use crate::c::types::{self, Ty};
 use clang_sys::*;
-use tensorize_ir::index::Sym;
 use tensorize_ir::loopir::{Expr, Param};
 use tensorize_ir::scalar::ScalarType;
 use tensorize_ir::signature::{Holder, Shape};
@@ -304,17 +303,6 @@ impl<'u> Lower<'u, '_> {
         }
         self.flat.fields.insert((root, path), place.clone());
         Ok(place)
-    }
-
-    /// Refuses to change a variable that has the value of a number in the caller's memory, which was taken not to change.
-    pub fn check_not_of_the_caller(&self, var: &Sym, at: Cursor<'u>) -> Result<()> {
-        let Some(code) = self.flat.of_the_caller.get(var) else {
-            return Ok(());
-        };
-        // If it is one of the file's that was seen to change, this says so.
-        self.check_globals()?;
-        let message = "a number outside of the function is changed through a reference";
-        Err(problem(code, message, at))
     }
 
     /// Refuses a member whose type code at the end of the file can't name where it has to: what is private is

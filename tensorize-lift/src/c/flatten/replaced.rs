@@ -1,20 +1,16 @@
-//! `a = b` of objects: all of it, or nothing.
+//! Objects that are copied or assigned: all of them, or nothing.
 
 use super::Path;
 use super::object::{Held, holdings, unsupported};
 use crate::c::codes;
-use crate::c::ffi::{Cursor, Type};
-use crate::c::lower::{Lower, Result, problem};
+use crate::c::cpp::seq::int;
+use crate::c::ffi::Cursor;
+use crate::c::lower::{Base, Lower, Result, Variable, problem};
+use crate::c::place::Place;
 use crate::c::types::Ty;
+use tensorize_ir::loopir::Expr;
+use tensorize_ir::op::CmpOp;
 use tensorize_ir::scalar::ScalarType;
-
-/// The members of an object that are vectors, with those on the way to them.
-pub(super) fn vectors_in<'u>(t: Type<'u>) -> Vec<Vec<Cursor<'u>>> {
-    let all = holdings(t).unwrap_or_default().into_iter();
-    all.filter(|(_, held)| matches!(held, Held::Vector(_)))
-        .map(|(path, _)| path)
-        .collect()
-}
 
 impl<'u> Lower<'u, '_> {
     /// `a = b`, of which the right side may be made of what the left one has been.
@@ -34,6 +30,79 @@ impl<'u> Lower<'u, '_> {
             false => self.record(r)?,
         };
         self.copied_object(&to, &from, l)
+    }
+
+    /// Makes an object a copy of another one.
+    pub(super) fn copied_object(
+        &mut self,
+        to: &Path<'u>,
+        from: &Path<'u>,
+        at: Cursor<'u>,
+    ) -> Result<()> {
+        if to == from {
+            return Ok(());
+        }
+        for (path, held) in holdings(at.ty()).ok_or_else(|| unsupported(at))? {
+            let member: Path = (to.0, [&to.1[..], &path].concat());
+            if !to.0.is_parameter() && path.last().is_some_and(|f| self.is_unknown_void(*f)) {
+                self.pointers
+                    .insert(Variable::Member(member), Base::Several);
+                continue;
+            }
+            let source = self.number_in(from, &path, at)?;
+            if let Held::Number(_) = held {
+                let (value, place) = (self.load(source, at)?, self.number_in(to, &path, at)?);
+                let size = match &place {
+                    Place::Var(name, ty) if self.flat.of_the_caller.contains_key(name) => {
+                        Some(Expr::Var(name.clone(), *ty))
+                    }
+                    _ => None,
+                };
+                match size.filter(|_| self.keeps_sizes(to)) {
+                    Some(size) => self.require(Expr::compare(CmpOp::Eq, size, value))?,
+                    None => self.write(place, value, at)?,
+                }
+                continue;
+            }
+            if let (Held::Pointer, Place::Array(p)) = (&held, &source) {
+                let p = p.clone().decayed();
+                self.point_member(member, p, at)?;
+                continue;
+            }
+            if matches!(held, Held::Reference(_)) && !matches!(source, Place::Array(_)) {
+                self.refer(member, source, at)?;
+                continue;
+            }
+            let source = self.row_of(source).ok_or_else(|| unsupported(at))?;
+            let dest = match (held, self.flat.vectors.get(&member).cloned()) {
+                (Held::Span | Held::Reference(_), _) => {
+                    self.hold_elements(member, source, at)?;
+                    continue;
+                }
+                (Held::Vector(_), Some(seq)) => {
+                    self.set_len(&seq, source.len.clone(), at)?;
+                    seq
+                }
+                (Held::Vector(_), None) if to.0.is_parameter() => {
+                    let place = self.number_in(to, &path, at)?;
+                    let seq = self.row_of(place).ok_or_else(|| unsupported(at))?;
+                    self.of_one_length(&seq.len, &source.len, at)?;
+                    seq
+                }
+                (Held::Vector(element), None) => {
+                    let len = self.settled("n", source.len.clone())?;
+                    let seq = self.local_seq("copy", &element, &len, at)?;
+                    self.flat.vectors.insert(member, seq.clone());
+                    seq
+                }
+                _ => {
+                    let place = self.number_in(to, &path, at)?;
+                    self.row_of(place).ok_or_else(|| unsupported(at))?
+                }
+            };
+            self.copy(&dest, int(0), &source, at)?;
+        }
+        Ok(())
     }
 
     /// Refuses to assign an object of which a vector or a view is not known here: it is the caller's, or is made under a condition.
@@ -56,10 +125,10 @@ impl<'u> Lower<'u, '_> {
         Ok(())
     }
 
-    /// Whether this is the caller's, is assigned somewhere as a part of an object, and has to keep its sizes.
-    pub(super) fn keeps_sizes(&self, part: &Path<'u>) -> bool {
+    /// Whether this is the caller's, is assigned somewhere as a part of objects, and has to keep its sizes in all of them.
+    fn keeps_sizes(&self, part: &Path<'u>) -> bool {
         let keeps = self.replaced_with(part);
-        keeps.iter().any(|keeps| *keeps) && !keeps.iter().any(|keeps| !keeps)
+        !keeps.is_empty() && keeps.iter().all(|keeps| *keeps)
     }
 
     /// Whether code assigns a number, alone or as a part of an object, so that its caller sees it. As a part, one that may be a

@@ -1,47 +1,53 @@
 //! What a function changes of its caller's objects other than element by element: numbers, lengths of vectors, whole objects.
 
 use super::element::called;
-use super::replaced::vectors_in;
+use super::object::{Held, held_in};
 use super::{Node, Path, within};
-use crate::c::cpp::Reached;
+use crate::c::cpp::changes::{Changes, Reached, Replaced};
 use crate::c::cpp::class::Class;
 use crate::c::cpp::method::This;
 use crate::c::ffi::Cursor;
-use crate::c::lower::{Lower, Result};
+use crate::c::lower::{Lower, Result, problem};
 use crate::c::types::{self, Ty};
+use tensorize_ir::index::Sym;
 
 impl<'u> Lower<'u, '_> {
     /// Notes which numbers change, and makes the parts that are vectors which change their length. That is one of the things that
     /// the function says in the end, however it ends.
-    pub fn changing_members(&mut self) -> Result<()> {
-        for (field, at) in std::mem::take(&mut self.cpp.changed_anywhere) {
+    pub fn changing_members(&mut self, changes: Changes<'u>) -> Result<()> {
+        for (field, at) in changes.of_no_name {
             self.note_assigned(field, at)?;
         }
-        for number in std::mem::take(&mut self.cpp.changed_numbers) {
+        for number in changes.numbers {
             match (self.outside(&number)?, number.members.last()) {
                 (Some(path), _) => _ = self.flat.changed.insert(path),
                 (None, Some(field)) => self.note_assigned(*field, number.at)?,
                 (None, None) => {}
             }
         }
-        for replaced in std::mem::take(&mut self.cpp.replaced) {
-            let Some(path) = self.outside(&replaced.object)? else {
+        let vectors = changes.vectors.into_iter();
+        let to_any_length = vectors.filter(|(v, any)| *any && !v.members.is_empty());
+        let mut grown: Vec<Reached> = to_any_length.map(|(v, _)| v).collect();
+        for Replaced {
+            object,
+            ty,
+            keeps_sizes,
+        } in changes.objects
+        {
+            let Some(path) = self.outside(&object)? else {
                 continue;
             };
-            self.flat.replaced.push((path, replaced.keeps_sizes));
-            let grown = vectors_in(replaced.ty)
-                .into_iter()
-                .filter(|_| !replaced.keeps_sizes)
-                .map(|v| replaced.object.clone().member(&v, replaced.object.at));
-            self.cpp.grown_members.extend(grown);
+            self.flat.replaced.push((path, keeps_sizes));
+            if !keeps_sizes {
+                let vectors = held_in(ty, |held| matches!(held, Held::Vector(_)));
+                let vectors = vectors.iter().map(|v| object.clone().member(v, object.at));
+                grown.extend(vectors);
+            }
         }
-        for vector in std::mem::take(&mut self.cpp.grown_members) {
-            if let Some((root, mut path)) = self.outside(&vector)?
+        for vector in grown {
+            let path = self.outside(&vector)?;
+            if let Some((root, mut path)) = path.filter(|p| !self.flat.vectors.contains_key(p))
                 && let Some(field) = path.pop()
-                && !self
-                    .flat
-                    .vectors
-                    .contains_key(&within(&(root, path.clone()), field))
             {
                 self.growing_member((root, path), field, vector.at)?;
             }
@@ -82,5 +88,16 @@ impl<'u> Lower<'u, '_> {
         }
         self.flat.vectors.insert(within(&owner, field), seq);
         Ok(())
+    }
+
+    /// Refuses to change a variable that has the value of a number in the caller's memory, which was taken not to change.
+    pub fn check_not_of_the_caller(&self, var: &Sym, at: Cursor<'u>) -> Result<()> {
+        let Some(code) = self.flat.of_the_caller.get(var) else {
+            return Ok(());
+        };
+        // If it is one of the file's that was seen to change, this says so.
+        self.check_globals()?;
+        let message = "a number outside of the function is changed through a reference";
+        Err(problem(code, message, at))
     }
 }
