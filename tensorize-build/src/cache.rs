@@ -165,7 +165,8 @@ impl Cache {
         self.dir.join(LOCKS).join(hash.get(..2).unwrap_or("00"))
     }
 
-    /// Keeps what is stored under this hash from being evicted. `None` if there is nothing, or if it is being removed.
+    /// Keeps what is stored under this hash from being evicted, as long as what it gives lives. `None` if there is nothing, or if
+    /// it is being removed.
     fn hold(&self, hash: &str) -> Option<Option<Held>> {
         let lock = File::open(self.lock_of(hash)).ok()?;
         match Held::shared(lock) {

@@ -337,24 +337,12 @@ impl Vectoriser<'_> {
             true => ScalarType::U64,
             false => ScalarType::I64,
         };
-        // `k - 1` of a `ui64` may be more than any `i64`, and less than any of its own.
-        if ty == ScalarType::I64 && (self.has_wide(&left) || self.has_wide(&right)) {
-            return None;
-        }
         let left = self.polynomial(ty, &left)?;
         let right = match right.as_constant() {
             Some(c) => self.scalar(Op::Constant(Scalar::int(ty, c)), ty),
             None => self.polynomial(ty, &right)?,
         };
         Some(self.combine(Op::Compare(op), &[left, right], ScalarType::I1))
-    }
-
-    /// Whether a `ui64` parameter is part of it.
-    fn has_wide(&self, side: &Idx) -> bool {
-        let mut params = self.function.params.iter();
-        params.any(
-            |p| matches!(p, Param::Scalar { name, ty: ScalarType::U64 } if side.mentions(name)),
-        )
     }
 
     /// A `ui64` parameter, or a number that is one.
