@@ -1,6 +1,7 @@
 //! `cargo xtask`: sets up the machine, shows the demo, runs the tests and the benchmarks.
 
 mod bench;
+mod book;
 mod demo;
 mod fuzz;
 mod process;
@@ -99,6 +100,8 @@ enum Verb {
         #[arg(value_name = "READER", value_parser = fuzz::READERS)]
         readers: Vec<String>,
     },
+    /// Make a book of the pages of docs/, with mdBook, which is installed into the target folder if it is not there
+    Book,
     /// Check formatting and run clippy, warnings being errors
     Lint,
 }
@@ -128,6 +131,7 @@ fn main() -> ExitCode {
         } => test::mutate_rows(frameworks, &targets),
         Verb::Coverage => test::coverage(),
         Verb::Fuzz { seconds, readers } => fuzz::run(seconds, &readers),
+        Verb::Book => book::run(),
         Verb::Lint => test::lint(),
     };
     match done {

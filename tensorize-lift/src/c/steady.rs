@@ -39,7 +39,7 @@ fn passing(body: &[Stmt]) -> HashSet<Sym> {
     set.into_keys().collect()
 }
 
-/// The variables that all assignments give the same parameter, which is never set itself.
+/// The variables that all assignments give the same parameter, which is never set itself, or what holds that parameter.
 fn values(body: &[Stmt]) -> BTreeMap<Sym, Expr> {
     let mut assigned: BTreeMap<Sym, Vec<Expr>> = BTreeMap::new();
     visit(body, &mut |v| {
@@ -47,15 +47,27 @@ fn values(body: &[Stmt]) -> BTreeMap<Sym, Expr> {
             assigned.entry(var.clone()).or_default().push(value.clone());
         }
     });
-    let one_parameter = |values: &[Expr]| match values {
-        [first @ Expr::Var(p, _), others @ ..] => {
-            (!assigned.contains_key(p) && others.iter().all(|o| o == first)).then(|| first.clone())
+    let mut found: BTreeMap<Sym, Expr> = BTreeMap::new();
+    loop {
+        let held = |value: &Expr| match value {
+            Expr::Var(v, _) if assigned.contains_key(v) => found.get(v).cloned(),
+            Expr::Var(..) => Some(value.clone()),
+            _ => None,
+        };
+        let one = |values: &[Expr]| {
+            let first = held(values.first()?)?;
+            let same = values.iter().all(|v| held(v).as_ref() == Some(&first));
+            same.then_some(first)
+        };
+        let more = assigned.iter().filter(|(var, _)| !found.contains_key(*var));
+        let more: Vec<_> = more
+            .filter_map(|(var, values)| Some((var.clone(), one(values)?)))
+            .collect();
+        if more.is_empty() {
+            return found;
         }
-        _ => None,
-    };
-    let all = assigned.iter();
-    all.filter_map(|(var, values)| Some((var.clone(), one_parameter(values)?)))
-        .collect()
+        found.extend(more);
+    }
 }
 
 /// Whether a loop or a branch sets the variable.
@@ -177,6 +189,17 @@ mod tests {
         );
     }
 
+    /// As with a copy of a size, which a method of the copy's owner is asked for in each round.
+    #[test]
+    fn what_holds_what_holds_a_parameter_is_that_parameter() {
+        let text = replaced(
+            "void f(i32 n, i32 *x) { i32 rows = n; i32 i = 0; i32 size = rows;
+               while (i < size) { x[i] = size; i = i + 1; size = rows; } }",
+        );
+        assert!(text.contains("(i < n)"), "{text}");
+        assert!(!text.contains("size"), "{text}");
+    }
+
     /// So does what no loop and no branch sets: it is a name that somebody gave.
     #[test]
     fn what_changes_stays() {
@@ -185,6 +208,8 @@ mod tests {
             "void f(i32 n, i32 *x) { i32 i = 0; i32 s = n; while (i < s) { x[i] = s; i = i + 1; s = i; } }",
             "void f(i32 n, i32 m, i32 *x) { i32 i = 0; i32 s = n; while (i < s) { x[i] = s; i = i + 1; s = m; } }",
             "void f(i32 n, i32 *x) { i32 i = 0; i32 s = n; while (i < s) { x[i] = s; i = i + 1; n = n - 1; s = n; } }",
+            "void f(i32 n, i32 *x) { i32 i = 0; i32 r = n; i32 s = r; while (i < s) { x[i] = s; i = i + 1; r = r - 1; s = r; } }",
+            "void f(i32 n, i32 m, i32 *x) { i32 i = 0; i32 r = n; i32 s = m; while (i < s) { x[i] = s; i = i + 1; s = r; } }",
             "void f(i32 n, i32 *x) { i32 s = n; x[0] = s; }",
             "void f(i32 n, i32 m, i32 *x) { if (m > n) { m = n; } x[0] = m; }",
             "void f(i32 n, i32 m, i32 *x) { i32 i = 0; while (i < m) { m = n; i = i + 1; } x[0] = m; }",
