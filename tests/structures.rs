@@ -28,7 +28,7 @@ fn run(mode: &str) -> Vec<String> {
             "{mode}: {line}"
         );
     }
-    assert_eq!(calls.count(), 99, "{printed}");
+    assert_eq!(calls.count(), 101, "{printed}");
     let rust: Vec<&str> = lines
         .iter()
         .filter_map(|l| l.strip_prefix("rust "))
@@ -171,6 +171,13 @@ fn generated_c_answers_where_it_can() {
         ("C++ 44", "remembered original 1 target 0"),
         ("C++ 44", "swapped_in original 3 target 0"),
         ("C++ 44", "layer_forward original 1 target 1"),
+        // Accessors that throw, or stay inside; and floats that are too large, not positive, or none.
+        ("C++ 45", "row_sum original 0 target 2"),
+        ("C++ 45", "blurred original 0 target 1"),
+        ("C++ 45", "relaxed original 0 target 1"),
+        ("C++ 46", "row_sum original 2 target 0"),
+        ("C++ 46", "blurred original 1 target 0"),
+        ("C++ 46", "relaxed original 3 target 0"),
         ("C++ 40", "meter_weighted original 0 target 1"),
         ("C++ 40", "delay_forward original 0 target 2"),
         ("C++ 40", "delay_counted original 1 target 1"),

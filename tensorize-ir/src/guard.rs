@@ -42,14 +42,17 @@ impl Guard {
     /// Whether it takes a look at what stands in memory to know.
     pub fn looks_at_data(&self) -> bool {
         match self {
-            Guard::NonNegative(i) | Guard::Fits(i, _) => i.has_values(),
-            Guard::Disjoint(a, b) => [&a.lo, &a.hi, &b.lo, &b.hi].iter().any(|i| i.has_values()),
+            Guard::NonNegative(i) | Guard::Fits(i, _) => i.reads(),
+            Guard::Disjoint(a, b) => [&a.lo, &a.hi, &b.lo, &b.hi].iter().any(|i| i.reads()),
         }
     }
 
     /// Whether it may stand for a call that ends before the kernel has read all that it reads otherwise: it looks no further
     /// than the first round in which it does not hold, or there are no rounds.
     pub fn may_end_early(&self) -> bool {
+        if !self.looks_at_data() {
+            return false;
+        }
         let mut found = self.said_of_data().is_some();
         if let Guard::NonNegative(i) = self {
             i.for_each_value(&mut |e| {
@@ -57,6 +60,13 @@ impl Guard {
             });
         }
         found
+    }
+
+    /// A condition on arguments that are passed by value (`rate <= 0.5`), as a guard.
+    pub fn on_arguments(condition: &ElemRef) -> Guard {
+        let number = |v| Elem::constant(Scalar::int(ScalarType::I64, v));
+        let value = Elem::select(condition.clone(), number(0), number(-1));
+        Guard::NonNegative(Idx::value(value))
     }
 
     /// The guard that says this of each round, and, where it is so, what the other one says of the same rounds; `None` if those

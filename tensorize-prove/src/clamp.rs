@@ -72,14 +72,32 @@ impl Clamp<'_, '_> {
                 self.of_either(t?, f?, upper)
             }
             Elem::Binary(op @ (BinOp::Maximum | BinOp::Minimum), a, b) => {
-                let (a, b) = (self.end(a, upper), self.end(b, upper));
-                match (*op == BinOp::Maximum) == upper {
-                    true => self.of_either(a?, b?, upper),
-                    // Either is an end of both.
-                    false => a.or(b),
-                }
+                self.by_sides(*op, [a, b], upper)
+            }
+            Elem::OfIdx(ty, limit) => {
+                let (op, a, b) = match limit.as_atom()? {
+                    Atom::Max(a, b) => (BinOp::Maximum, a, b),
+                    Atom::Min(a, b) => (BinOp::Minimum, a, b),
+                    _ => return None,
+                };
+                let side = |i: &Idx| {
+                    i.as_value()
+                        .cloned()
+                        .unwrap_or_else(|| Elem::of_idx(*ty, i.clone()))
+                };
+                self.by_sides(op, [&side(a), &side(b)], upper)
             }
             _ => None,
+        }
+    }
+
+    /// The same of a maximum or a minimum.
+    fn by_sides(&mut self, op: BinOp, [a, b]: [&ElemRef; 2], upper: bool) -> Option<Idx> {
+        let (a, b) = (self.end(a, upper), self.end(b, upper));
+        match (op == BinOp::Maximum) == upper {
+            true => self.of_either(a?, b?, upper),
+            // Either is an end of both.
+            false => a.or(b),
         }
     }
 

@@ -142,6 +142,14 @@ impl Executor<'_, '_> {
                 let (x, y) = (self.mathematical(a), self.mathematical(b));
                 x.minimum(&y)
             }
+            // A limit that is written as a condition, which looks at both sides.
+            Elem::Select(..) => {
+                let limit = canon::elem(e);
+                match &*limit {
+                    Elem::Binary(BinOp::Maximum | BinOp::Minimum, ..) => self.mathematical(&limit),
+                    _ => as_idx(e),
+                }
+            }
             _ => as_idx(e),
         }
     }

@@ -318,6 +318,28 @@ pub(crate) fn by_types(ctx: &mut Context, a: &Access) -> Option<(Idx, Idx)> {
 /// seen (the place of a maximum so far), replaced by any index within these bounds.
 pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
     let mut wider = a.clone();
+    let mut widen = |ctx: &mut Context, found: Option<(Idx, Idx)>, is: &dyn Fn(&Atom) -> bool| {
+        let Some((low, high)) = found else { return };
+        let var = ctx.fresh.name("v");
+        let any = &low + &Idx::sym(var.clone());
+        wider.index = wider.index.map_atoms(&mut |a| is(a).then(|| any.clone()));
+        wider.loops.push((var, &(&high - &low) + &Idx::constant(1)));
+    };
+    // A limit stays what it is, whatever the data says.
+    let is_limit = |a: &&Atom| matches!(a, Atom::Min(..) | Atom::Max(..));
+    let mut limits: Vec<Atom> = a
+        .index
+        .terms()
+        .flat_map(|(m, _)| m)
+        .filter(is_limit)
+        .cloned()
+        .collect();
+    limits.retain(|a| Idx::atom(a.clone()).has_values());
+    for limit in limits {
+        let e = Elem::of_idx(ScalarType::I64, Idx::atom(limit.clone()));
+        let range = clamp::range(ctx, &e, &a.loops, &a.path);
+        widen(ctx, range, &|a| *a == limit);
+    }
     let mut values = Vec::new();
     a.index.for_each_value(&mut |e| values.push(e.clone()));
     for value in values {
@@ -325,14 +347,7 @@ pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
         assume(ctx, a);
         let range = range(ctx, &value, a);
         ctx.forget(mark);
-        let Some((low, high)) = range else { continue };
-        let var = ctx.fresh.name("v");
-        let any = &low + &Idx::sym(var.clone());
-        wider.index = wider.index.map_atoms(&mut |a| match a {
-            Atom::Value(e) if *e == value => Some(any.clone()),
-            _ => None,
-        });
-        wider.loops.push((var, &(&high - &low) + &Idx::constant(1)));
+        widen(ctx, range, &|a| matches!(a, Atom::Value(e) if *e == value));
     }
     wider.index = canon::idx(&wider.index);
     in_one_range(ctx, &wider)

@@ -4,6 +4,7 @@
 
 use crate::bound::bound;
 use crate::canon;
+use crate::chain::truth;
 use crate::clamp::is_truth;
 use crate::exec::{Executor, Stuck};
 use crate::loops::modified;
@@ -74,7 +75,8 @@ impl Executor<'_, '_> {
             return Ok(());
         }
         let guards = self.one_of_a_range(condition);
-        let Some(guards) = guards.or_else(|| self.in_every_round(condition)) else {
+        let guards = guards.or_else(|| self.in_every_round(condition));
+        let Some(guards) = guards.or_else(|| self.of_arguments(condition)) else {
             // By what stands in memory, which is looked at before a call: an assertion about an index that is read, say.
             return match self.is_of_data(condition) && self.ends_in_no_round(condition) {
                 true => Ok(()),
@@ -83,6 +85,24 @@ impl Executor<'_, '_> {
         };
         guards.into_iter().for_each(|g| self.ctx.guard(g));
         Ok(())
+    }
+
+    /// The guard that says it of what is passed by value, floats among it (`if (rate > 0.5) throw …;`), where what the path
+    /// says of that holds.
+    fn of_arguments(&self, condition: &ElemRef) -> Option<Vec<Guard>> {
+        let is_known = |c: &ElemRef| {
+            let mut known = true;
+            c.visit(&mut |e| {
+                known &= e.indices().into_iter().all(|i| self.ctx.is_over_params(i));
+                known &= !matches!(&**e, Elem::Read { .. } | Elem::Fold(_) | Elem::Acc(..));
+            });
+            known
+        };
+        let path = self.path.iter().filter(|c| is_known(c));
+        let said = path.rev().fold(condition.clone(), |said, c| {
+            Elem::select(c.clone(), said, truth(true))
+        });
+        is_known(condition).then(|| vec![Guard::on_arguments(&said)])
     }
 
     /// Whether a condition is about what stands in memory when the kernel is called.

@@ -2,6 +2,63 @@
 
 use super::*;
 
+/// What a function does before it returns a reference to an element is done, and changes nothing that is not its own.
+#[test]
+fn what_returns_an_element_may_look_at_its_arguments_first() {
+    let looks = [
+        ("check(i);", "if (!in) { trap; }"),
+        ("if (!in(i)) throw 1;", "if (!in) { trap; }"),
+        (
+            "(static_cast<void>(0));",
+            "i32 i = k; i64 at = (i64)i; r_d[at] = 3",
+        ),
+        ("i = i * 2 + 1;", "i = i * 2 + 1"),
+        ("const int j = i + n; i = j;", "j.2 = i + r_n; i = j.2"),
+        (
+            "if (i < 0) { i = 0; } else if (i > 8) i = 8;",
+            "if (i > 8) { i = 8; }",
+        ),
+    ];
+    let changes = [
+        "n++;",
+        "seen = i;",
+        "d[0] = i;",
+        "static int j = 0; j = i;",
+        "count();",
+        "int j = n++;",
+        "if (count()) i = 0;",
+        "if (i < 0) return d[0];",
+        "while (i > 7) i -= 8;",
+        "int &j = n; j = i;",
+        "given++;",
+    ];
+    let of = |(k, first): (usize, &str)| {
+        format!(
+            "struct row{k} {{ int n; std::vector<int> d; bool in(int i) const {{ return i >= 0 && i < n; }} \
+             void check(int i) const {{ if (!in(i)) throw 1; }} bool count() {{ return n++ > 3; }} \
+             int &at(int i, int &given) {{ {first} return d[i]; }} }}; \
+             void f{k}(row{k} &r, int k, int j) {{ r.at(k, j) = 3; }}\n"
+        )
+    };
+    let firsts = looks.iter().map(|(first, _)| *first).chain(changes);
+    let source: String = firsts.enumerate().map(of).collect();
+    let functions = parsed(&format!("int seen;\n{source}"));
+    let kernels = functions.iter().filter(|f| f.name.starts_with('f'));
+    let kernels: Vec<_> = kernels.map(|f| &f.lowered).collect();
+    assert_eq!(kernels.len(), looks.len() + changes.len());
+    for ((first, expected), lowered) in looks.iter().zip(&kernels) {
+        let text = lowered.as_ref().expect(first).to_string();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(expected), "{first}: {text}");
+    }
+    for (first, lowered) in changes.iter().zip(&kernels[looks.len()..]) {
+        match lowered {
+            Ok(kernel) => panic!("{first}: {kernel}"),
+            Err(p) => assert_eq!(p.code, "TZ0207", "{first}: {p:?}"),
+        }
+    }
+}
+
 #[test]
 fn what_the_caller_would_see_of_its_objects_is_refused() {
     let image = "struct image { int w; std::vector<float> d; };";

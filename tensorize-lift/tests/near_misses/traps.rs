@@ -53,7 +53,11 @@ fn calls(f: &Function, guards: &[Guard]) -> [(usize, usize); 2] {
                     } else {
                         value(k)
                     };
-                    inputs.scalars.insert(name.clone(), Scalar::int(*ty, v));
+                    let v = match ty {
+                        ScalarType::F32 => Scalar::f32(v as f32 / 2.0),
+                        ty => Scalar::int(*ty, v),
+                    };
+                    inputs.scalars.insert(name.clone(), v);
                 }
                 Param::Array { name, elem, .. } => {
                     let data = (0..16).map(|i| Scalar::int(*elem, element(i))).collect();
@@ -112,6 +116,31 @@ fn guards_leave_every_trap_to_the_original() {
     }
 }
 
+/// Floats that are passed by value are looked at as the original does, with what has to hold for it to do so.
+#[test]
+fn floats_that_end_the_program_are_guards() {
+    let loop_after = "for (int i = 0; i < n; i++) b[i] = a[i] * rate;";
+    for head in [
+        "if (rate > 0.5f) abort();",
+        "if (!(rate > 0.5f)) abort();",
+        "if (rate <= 0 || rate > 1) abort();",
+        "if (rate == 0.5f) abort();",
+        "if (rate < by) { report(n); return; }",
+        "if (n > 2 && rate < 0) abort();",
+        "if (n > 2) { if (rate < 0) abort(); } else if (by < 0) abort();",
+        "float r = rate * by; if (r > 1) abort();",
+        "if (rate < 0) rate = -rate; if (rate > 1) abort();",
+        "for (int i = 0; i < n; i++) { if (rate < 0) abort(); b[i] = 1; }",
+        "for (int i = 0; i < n; i++) if (a[i] > 1 && rate < 0) abort();",
+        "if ((int)rate > n) abort();",
+        "if (rate != rate || by > 1 || n < 0) abort();",
+    ] {
+        leaves_every_trap(&format!(
+            "#include <stdlib.h>\nint report(int);\nvoid f(const int *a, int *b, int n, float rate, float by) {{ {head} {loop_after} }}"
+        ));
+    }
+}
+
 /// What stands in an array that the kernel leaves as it is may be looked at before a call, wherever the kernel looks at it.
 #[test]
 fn what_the_data_says_from_the_start_is_a_guard() {
@@ -127,6 +156,7 @@ fn what_the_data_says_from_the_start_is_a_guard() {
         "int at = 0; while (at < n) { if (a[at] < 0) abort(); else at = at + 1; } if (at != n) abort();",
         "for (int i = 0; i < n; i++) if (a[i] < 0) { report(m); abort(); } else b[i] = a[i];",
         "int e = 0; if (n < 0) e = 1; else if (a[0] < 0) e = 2; if (e != 0) { report(e); return; }",
+        "int e = 0; if (n < 0) e = 1; else if (b[0] < 0) e = 2; b[0] = 5; if (b[0] + e != 5) { report(e); return; }",
     ] {
         let source = of_head(head);
         leaves_every_trap(&source);
@@ -229,7 +259,6 @@ fn what_the_data_says_by_then_is_no_guard() {
         "int s = 0; for (int i = 0; i < n; i++) s ^= a[i]; if (s) abort();",
         // The rounds of the one are over before those of the other one begin.
         "for (int i = 0; i < n; i++) if (a[i] < 0) abort(); for (int i = 0; i < n; i++) if (b[i] < 0) abort();",
-        "int e = 0; if (n < 0) e = 1; else if (b[0] < 0) e = 2; b[0] = 5; if (b[0] + e != 5) { report(e); return; }",
         "abort();",
     ] {
         let source = of_head(head);

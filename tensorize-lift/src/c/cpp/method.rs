@@ -120,6 +120,14 @@ impl<'u> Lower<'u, '_> {
 
     /// The numbers of an object that a constructor makes.
     pub fn constructed(&mut self, c: Cursor<'u>) -> Result<Vec<tensorize_ir::loopir::Expr>> {
+        match self.made_by_constructor(c, "object")? {
+            Some(object) => self.numbers_of(&object, c),
+            None => self.struct_value(c.arguments()[0]),
+        }
+    }
+
+    /// The object that a constructor makes, of which it may leave numbers as they are; `None` if it is a copy of its argument.
+    pub fn made_by_constructor(&mut self, c: Cursor<'u>, name: &str) -> Result<Option<Path<'u>>> {
         let unsupported = || {
             problem(
                 codes::RECORD,
@@ -132,34 +140,24 @@ impl<'u> Lower<'u, '_> {
         let written = constructor
             .definition()
             .filter(|_| !is_implied(constructor));
-        let Some(definition) = written else {
+        let with_body = written.filter(|d| super::super::source::body(*d).is_some());
+        let Some(definition) = with_body else {
             // A copy, or what is left to the members' own initialisers.
             return match arguments[..] {
-                [one] if is_struct(one.ty()) => self.struct_value(one),
-                [] => {
-                    let object = self.new_struct(c, "object", None)?;
+                [one] if is_struct(one.ty()) => Ok(None),
+                [] if written.is_none() => {
+                    let object = self.new_struct(c, name, None)?;
                     let declaration = struct_declaration(c.ty()).ok_or_else(unsupported)?;
                     self.initialise(&object, declaration, None)?;
-                    self.numbers_of(&object, c)
+                    Ok(Some(object))
                 }
                 _ => Err(unsupported()),
             };
         };
-        if super::super::source::body(definition).is_none() {
-            return match arguments[..] {
-                [one] if is_struct(one.ty()) => self.struct_value(one),
-                _ => Err(unsupported()),
-            };
-        }
-        let object = self.new_struct(c, "object", None)?;
-        self.inline_on(
-            c,
-            definition,
-            arguments,
-            None,
-            Some(This::Named(object.clone())),
-        )?;
-        self.numbers_of(&object, c)
+        let object = self.new_struct(c, name, None)?;
+        let this = Some(This::Named(object.clone()));
+        self.inline_on(c, definition, arguments, None, this)?;
+        Ok(Some(object))
     }
 
     /// Gives the members their first values: those that a constructor lists, or those of their declarations.

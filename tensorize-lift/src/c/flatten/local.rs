@@ -65,6 +65,15 @@ pub(in crate::c) fn is_of_numbers(c: Cursor<'_>) -> bool {
     numbers(c.ty()).is_some()
 }
 
+/// Whether a variable is made by a constructor of the file's own, which may leave some of its numbers as they are.
+fn is_made_here(init: Cursor<'_>) -> bool {
+    let e = peeled(init);
+    let constructor = e
+        .referenced()
+        .filter(|f| e.kind() == CXCursor_CallExpr && f.kind() == CXCursor_Constructor);
+    constructor.is_some_and(|f| !in_std(f)) && !super::stored::is_of_fixed_size(e.ty())
+}
+
 impl<'u> Lower<'u, '_> {
     /// A local variable that is a struct of numbers.
     pub fn declare_struct(&mut self, d: Cursor<'u>, init: Option<Cursor<'u>>) -> Result<()> {
@@ -72,6 +81,13 @@ impl<'u> Lower<'u, '_> {
             Some(e) => {
                 if self.stands_for_a_parameter(d, e) {
                     return Ok(());
+                }
+                if is_made_here(e) {
+                    let made = |s: &mut Self| s.made_by_constructor(peeled(e), &d.spelling());
+                    if let Some(path) = self.full(e, made)? {
+                        self.name_record(d, path);
+                        return Ok(());
+                    }
                 }
                 Some(self.full_value(e, |s| s.struct_value(e))?)
             }

@@ -1,3 +1,4 @@
+#include <cmath>
 #include "objects.hpp"
 #include <stdexcept>
 #include <string>
@@ -367,6 +368,30 @@ extern "C" int calls_from_cpp(int which)
         layer l{matrix(2, 2, {1, 2, 3, 4}), {}};
         if (l.forward(l.weights) != matrix(2, 2, {7, 10, 15, 22})) return 5;
         return l.seen != l.weights || l.forward(l.seen) != matrix(2, 2, {7, 10, 15, 22});
+    }
+    case 45: {
+        board b(3, 2, 5), out(3, 2, 0);
+        b.at(1, 1) = 7;
+        if (row_sum(b, 0, 2) != 32 || row_sum(b, 1, 1) != 0) return 1;
+        blurred(b, out);
+        if (out.at(0, 0) != 15 || out.at(0, 1) != 17 || out.at(1, 1) != 17 || out.at(2, 0) != 15) return 2;
+        std::vector<double> u{0, 4, 0, 0};
+        relaxed(u, 0.5, 0.5);
+        return u != std::vector<double>{0, 2, 1, 0};
+    }
+    case 46: { // what throws
+        const board b(3, 2, 5);
+        board small(2, 2, 0);
+        std::vector<double> u{0, 4, 0, 0};
+        int thrown = 0;
+        try { row_sum(b, 1, 3); } catch (const std::out_of_range &) { thrown += 1; }
+        try { row_sum(b, -1, 1); } catch (const std::out_of_range &) { thrown += 2; }
+        try { blurred(b, small); } catch (const std::out_of_range &) { thrown += 4; }
+        try { relaxed(u, 1, 0.75); } catch (const std::invalid_argument &) { thrown += 8; }
+        try { relaxed(u, 0, 0.75); } catch (const std::invalid_argument &) { thrown += 16; }
+        try { relaxed(u, std::nan(""), 1); } catch (const std::invalid_argument &) { thrown += 32; }
+        if (u[1] != 4 || small.at(0, 0) != 15) return 1;
+        return thrown == 63 ? 0 : thrown + 2;
     }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }

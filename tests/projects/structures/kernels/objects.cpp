@@ -592,4 +592,31 @@ void masked(std::string *text, char by)
     for (auto &c : *text) c ^= by;
 }
 
+TENSORIZE_KERNEL
+int row_sum(const board &b, int from, int to)
+{
+    int sum = 0;
+    for (int y = from; y < to; y++)
+        for (int x = 0; x < b.width(); x++) sum += b.at(x, y);
+    return sum;
+}
+
+TENSORIZE_KERNEL
+void blurred(const board &b, board &out)
+{
+    for (int y = 0; y < b.height(); y++)
+        for (int x = 0; x < b.width(); x++) out.at(x, y) = b.near(x - 1, y) + b.at(x, y) + b.near(x + 1, y);
+}
+
+TENSORIZE_KERNEL
+void relaxed(std::vector<double> &u, double rate, double by)
+{
+    const double r = rate * by;
+    if (r > 0.5) throw std::invalid_argument("rate");
+    if (!(rate > 0)) throw std::invalid_argument("rate");
+    std::vector<double> next(u);
+    for (std::size_t i = 1; i + 1 < u.size(); i++) next[i] = u[i] + r * (u[i + 1] - 2 * u[i] + u[i - 1]);
+    u.swap(next);
+}
+
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <stdexcept>
 #include <vector>
 
 namespace shapes {
@@ -203,4 +204,40 @@ struct lines {
 };
 void centre(lines m, std::span<const float> by);
 float calibrated(const std::vector<float> &x);
+/* Accessors that look at where they are asked for. */
+class board {
+    int w_, h_;
+    std::vector<int> cells_;
+
+    void check(int x, int y) const
+    {
+        if (x < 0 || y < 0 || x >= w_ || y >= h_) throw std::out_of_range("board");
+    }
+
+public:
+    board(int w, int h, int v) : w_(w), h_(h), cells_(std::size_t(w) * h, v) {}
+    int width() const { return w_; }
+    int height() const { return h_; }
+    bool inside(int x, int y) const { return x >= 0 && y >= 0 && x < w_ && y < h_; }
+    int &at(int x, int y)
+    {
+        check(x, y);
+        const int place = y * w_ + x;
+        return cells_[place];
+    }
+    const int &at(int x, int y) const
+    {
+        if (!inside(x, y)) throw std::out_of_range("board");
+        return cells_[y * w_ + x];
+    }
+    const int &near(int x, int y) const
+    {
+        if (x < 0) x = 0;
+        if (x >= w_) x = w_ - 1;
+        return cells_[y * w_ + x];
+    }
+};
+int row_sum(const board &b, int from, int to);
+void blurred(const board &b, board &out);
+void relaxed(std::vector<double> &u, double rate, double by);
 }

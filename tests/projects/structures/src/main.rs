@@ -41,7 +41,7 @@ fn calls(language: &str, count: i32, call: unsafe extern "C" fn(i32) -> i32) {
 fn main() {
     calls("C", 43, calls_from_c);
     calls("C state", 11, calls_on_state);
-    calls("C++", 45, calls_from_cpp);
+    calls("C++", 47, calls_from_cpp);
     println!("rust {}", kernels::age(2., &mut [1.; 5]).expect_err("others may use it"));
     let mut m = vec![1f32, 2., 3., 4., 5., 6.];
     kernels::scale_matrix(2, 2, &mut m, 3, 2.).expect("two rows of three");
