@@ -2,6 +2,7 @@
 //! believed.
 
 use super::{kernel, solver};
+use std::cell::Cell;
 use tensorize_ir::guard::Guard;
 use tensorize_ir::index::Sym;
 use tensorize_ir::inputs::Spec;
@@ -250,9 +251,26 @@ fn a_guard_reads_what_a_round_reads() {
 }
 
 #[test]
+fn a_guard_reads_nothing_where_no_round_does() {
+    let f = kernel(&of_head(
+        "for (int i = 0; i < n; i++) { if (a[3] < 0) abort(); b[i] = 1; }",
+    ));
+    let spec = Spec::known(&f.params, &guards(&f).expect("it is proven"), &[]);
+    let of = |n| [("n".into(), Scalar::int(ScalarType::I32, n))].into();
+    let reads = Cell::new(0);
+    let read = |_: &Sym, _: i128| {
+        reads.set(reads.get() + 1);
+        Some(Scalar::int(ScalarType::I32, 1))
+    };
+    assert!(spec.admits_data(&of(0), &read) && reads.get() == 0);
+    assert!(spec.admits_data(&of(1), &read) && reads.get() > 0);
+}
+
+#[test]
 fn what_the_data_says_by_then_is_no_guard() {
     for head in [
         "for (int i = 0; i < n; i++) { if (b[i] == m) abort(); if (i + 1 < n) b[i + 1] = a[i]; }",
+        "for (int i = 0; i < n; i++) { if (b[0] == m) abort(); b[0] = a[i]; }",
         "for (int i = 0; i < n; i++) b[i] = a[i]; for (int i = 0; i < n; i++) if (b[n - 1 - i] == i * i) abort();",
         "for (int t = 0; t < m; t++) for (int i = 0; i < n; i++) { if (b[i] < 0) abort(); b[i] -= 2; }",
         "for (int t = 0; t < m; t++) { for (int i = 1; i < n; i++) { if (b[i - 1] == m) abort(); } for (int i = 0; i < n; i++) b[i] = b[i] + a[i]; }",
