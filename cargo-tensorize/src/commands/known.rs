@@ -3,7 +3,7 @@
 mod guards;
 mod invariants;
 
-pub(super) use guards::Guard;
+pub(super) use guards::{Guard, is_condition};
 
 use super::{from_current_dir, time_limit_of};
 use crate::pipeline::{self, Job};

@@ -1,7 +1,7 @@
 //! What answered a kernel's calls in programs that ran, and why the original did: from the reports that they wrote.
 
 use super::section;
-use crate::commands::known::Guard;
+use crate::commands::known::{Guard, is_condition};
 use crate::diagnostics::Diagnostic;
 use crate::words::counted;
 use serde::{Deserialize, Serialize};
@@ -338,6 +338,7 @@ impl Fallback {
             g if g.contains(" disjoint ") => "pass arrays that don't overlap",
             g if g.contains(" fits ") => "pass smaller sizes",
             "" => "pass other arguments",
+            g if is_condition(g) => "pass arguments that meet it",
             _ => "pass sizes that meet it",
         };
         match guards.iter().find(|g| g.text == guard) {

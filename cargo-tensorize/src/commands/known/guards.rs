@@ -55,7 +55,16 @@ fn reason(guard: &str, source: &str, first: u32) -> String {
         return "it looks at the data before a call; where it does not hold, the original answers"
             .into();
     }
+    if is_condition(guard) {
+        return "where it does not hold, the original ends the program or throws, and is called for that".into();
+    }
     "it counts rounds or elements, of which there are not less than none".into()
+}
+
+/// Whether it asks for a condition on what is passed by value (`Guard::on_arguments`), and not for a number that is not
+/// negative.
+pub fn is_condition(guard: &str) -> bool {
+    guard.starts_with("value(select(") && guard.ends_with(", 0:i64, -1:i64)) >= 0")
 }
 
 /// ` (lines 3, 5)`, on which an array is indexed or followed.
@@ -92,5 +101,9 @@ mod tests {
         let of_data =
             "value(fold(far = 0:i64, k < n, select(compare(LT, a[k], 9:i32), far, -1:i64))) >= 0";
         assert!(reason(of_data, source, 1).contains("the data"));
+        let of_a_float = "value(select(not(compare(LT, 0.5:f64, rate)), 0:i64, -1:i64)) >= 0";
+        assert!(is_condition(of_a_float) && reason(of_a_float, source, 1).contains("throws"));
+        let rounds = "value(convert(i32, rate)) >= 0";
+        assert!(!is_condition(rounds) && reason(rounds, source, 1).contains("rounds"));
     }
 }
