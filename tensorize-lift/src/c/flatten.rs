@@ -305,7 +305,8 @@ impl<'u> Lower<'u, '_> {
         let held = struct_type(given).or_else(|| const_union(given));
         if let Some((declaration, t, pointer)) = held.filter(complete) {
             let by_value = !pointer && p.ty().canonical().kind() == CXType_Record;
-            if by_value && self.source.cpp && !element::is_copied_plainly(t) {
+            let is_copy = by_value && self.source.cpp && !element::is_copied_plainly(t);
+            if is_copy && !(is_object(t) && element::is_copied_by_members(t)) {
                 let mut refused = problem(
                     codes::RECORD,
                     format!("'{name}' is passed by value, and more than its numbers is copied"),
@@ -321,13 +322,16 @@ impl<'u> Lower<'u, '_> {
                 declaration,
                 ty: named(given, t, pointer),
                 prefix: name.into(),
-                is_const: t.canonical().is_const(),
+                is_const: is_copy || t.canonical().is_const(),
                 fields: vec![],
             };
             self.add_parameter(p, name, node);
-            self.flat
-                .records
-                .insert(p, (Owner::Parameter(root), vec![]));
+            let path = (Owner::Parameter(root), vec![]);
+            match is_copy {
+                // What the function does to its copy, nobody else sees.
+                true => self.record_parameter(p, path)?,
+                false => self.name_record(p, path),
+            }
             return Ok(true);
         }
         if let Some(table) = row_table(&types::of(p), p.ty()) {

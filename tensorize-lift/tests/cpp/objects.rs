@@ -94,7 +94,22 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
             "emptied",
         ),
         (
-            "float f(image m) { return m.d[0]; }",
+            "struct owner { float *d; ~owner() { delete[] d; } }; float f(owner m) { return m.d[0]; }",
+            "TZ0213",
+            "more than its numbers is copied",
+        ),
+        (
+            "struct counted { std::vector<float> d; counted(const counted &o) : d(o.d.size()) {} }; float f(counted m) { return m.d[0]; }",
+            "TZ0213",
+            "more than its numbers is copied",
+        ),
+        (
+            "struct only { std::vector<float> d; only(const only &) = delete; only(only &&) = default; }; float f(only m) { return m.d[0]; }",
+            "TZ0213",
+            "more than its numbers is copied",
+        ),
+        (
+            "struct held { image i; ~held() { i.d[0] = 1; } }; struct outer { held h; }; float f(outer m) { return m.h.i.d[0]; }",
             "TZ0213",
             "more than its numbers is copied",
         ),

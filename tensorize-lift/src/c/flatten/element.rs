@@ -47,9 +47,18 @@ fn is_of_its_own(constructor: Cursor<'_>, declaration: Cursor<'_>) -> bool {
 
 /// Whether an object of this type is copied by copying its bytes, and its end does nothing.
 pub(super) fn is_copied_plainly(t: Type<'_>) -> bool {
+    is_copied(t, false)
+}
+
+/// Whether an object of this type is copied by copying its members, vectors among them, and its end does nothing else.
+pub(super) fn is_copied_by_members(t: Type<'_>) -> bool {
+    is_copied(t, true)
+}
+
+fn is_copied(t: Type<'_>, vectors: bool) -> bool {
     let t = t.canonical();
     match t.kind() {
-        CXType_ConstantArray => return is_copied_plainly(t.array_element()),
+        CXType_ConstantArray => return is_copied(t.array_element(), vectors),
         CXType_Record if t.has_too_many_members() => return false,
         CXType_Record => {}
         _ => return true,
@@ -61,13 +70,14 @@ pub(super) fn is_copied_plainly(t: Type<'_>) -> bool {
             Some(Ty::Class(Class::Span(..))) => true,
             Some(Ty::Class(Class::Array(..))) => {
                 let element = t.template_arguments().into_iter().next().flatten();
-                element.is_some_and(is_copied_plainly)
+                element.is_some_and(|t| is_copied(t, vectors))
             }
+            Some(Ty::Class(Class::Vector(..))) => vectors,
             _ => false,
         };
     }
     let more = |c: &Cursor<'_>| match c.kind() {
-        CXCursor_CXXBaseSpecifier => !is_copied_plainly(c.ty()),
+        CXCursor_CXXBaseSpecifier => !is_copied(c.ty(), vectors),
         CXCursor_Destructor => !c.is_defaulted(),
         CXCursor_Constructor => !c.is_defaulted() && is_of_its_own(*c, declaration),
         _ => false,
@@ -75,7 +85,7 @@ pub(super) fn is_copied_plainly(t: Type<'_>) -> bool {
     let own = is_plain(declaration) || !written(declaration).iter().any(more);
     own && members(declaration)
         .iter()
-        .all(|f| is_copied_plainly(f.ty()))
+        .all(|f| is_copied(f.ty(), vectors))
 }
 
 /// The members of a struct in their order.

@@ -376,6 +376,11 @@ extern "C" int calls_from_cpp(int which)
         blurred(b, out);
         if (out.at(0, 0) != 15 || out.at(0, 1) != 17 || out.at(1, 1) != 17 || out.at(2, 0) != 15) return 2;
         std::vector<double> u{0, 4, 0, 0};
+        matrix t(1, 2, {1, 2});
+        const matrix other(1, 2, {10, 20});
+        if (plus(t, other) != matrix(1, 2, {11, 22}) || t != matrix(1, 2, {1, 2})) return 3;
+        if (plus(matrix(1, 2, {5, 5}), t) != matrix(1, 2, {6, 7}) || plus(t, t) != matrix(1, 2, {2, 4})) return 4;
+        if (less(t, 1) != matrix(1, 2, {0, 1}) || t != matrix(1, 2, {1, 2}) || less(matrix(), 1) != matrix()) return 5;
         relaxed(u, 0.5, 0.5);
         return u != std::vector<double>{0, 2, 1, 0};
     }
@@ -390,8 +395,10 @@ extern "C" int calls_from_cpp(int which)
         try { relaxed(u, 1, 0.75); } catch (const std::invalid_argument &) { thrown += 8; }
         try { relaxed(u, 0, 0.75); } catch (const std::invalid_argument &) { thrown += 16; }
         try { relaxed(u, std::nan(""), 1); } catch (const std::invalid_argument &) { thrown += 32; }
-        if (u[1] != 4 || small.at(0, 0) != 15) return 1;
-        return thrown == 63 ? 0 : thrown + 2;
+        const matrix t(1, 2, {1, 2}), other(2, 1, {1, 2});
+        try { plus(t, other); } catch (const std::invalid_argument &) { thrown += 64; }
+        if (u[1] != 4 || small.at(0, 0) != 15 || t != matrix(1, 2, {1, 2})) return 1;
+        return thrown == 127 ? 0 : thrown + 2;
     }
     case 14: return tally(a) != 10 || tally(b) != 110;
     }

@@ -593,6 +593,20 @@ void masked(std::string *text, char by)
 }
 
 TENSORIZE_KERNEL
+matrix plus(matrix a, const matrix &b)
+{
+    return a += b;
+}
+
+TENSORIZE_KERNEL
+matrix less(matrix a, double by)
+{
+    for (int i = 0; i < a.rows(); i++)
+        for (int j = 0; j < a.cols(); j++) a(i, j) -= by;
+    return a;
+}
+
+TENSORIZE_KERNEL
 int row_sum(const board &b, int from, int to)
 {
     int sum = 0;

@@ -149,12 +149,23 @@ public:
     double operator()(int i, int j) const { return data_[i * cols_ + j]; }
     matrix operator*(const matrix &o) const;
     matrix flipped() const;
+    matrix &operator+=(const matrix &o)
+    {
+        if (rows_ != o.rows_ || cols_ != o.cols_) throw std::invalid_argument("matrix");
+        for (std::size_t i = 0; i < data_.size(); i++) data_[i] += o.data_[i];
+        return *this;
+    }
+    int rows() const { return rows_; }
+    int cols() const { return cols_; }
     bool operator==(const matrix &) const = default;
 };
 void remembered(matrix &last, const matrix &t);
 void squared(matrix &t);
 void flip(matrix &t);
 void swapped_in(matrix &a, matrix &b, matrix &c);
+/* Objects by value: the caller's stay what they are. */
+matrix plus(matrix a, const matrix &b);
+matrix less(matrix a, double by);
 struct layer {
     matrix weights, seen;
     matrix forward(const matrix &x);
