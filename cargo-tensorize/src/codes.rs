@@ -214,8 +214,8 @@ pub const CODES: &[Code] = &[
     row(
         "TZ0502",
         "the original was not run",
-        "The compiled original could not be run against its summary. The proof stands, but nothing is swapped in \
-         without this second check.",
+        "The compiled original could not be run against its summary, as on a machine that lacks instructions which it uses. \
+         The proof stands, but nothing is swapped in without this second check: run `cargo tensorize` where it can run.",
     ),
     row(
         "TZ0601",

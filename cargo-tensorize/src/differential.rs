@@ -42,6 +42,9 @@ pub enum Error {
     /// The compiled program does not start or does not answer, as one for another machine.
     #[error("the compiled test program can't be run: {0}")]
     Program(String),
+    /// As vector instructions of other machines.
+    #[error("it uses instructions that this machine does not have")]
+    Instruction,
     /// A temporary file can't be written or read.
     #[error("a test run failed: {0}")]
     Io(#[from] std::io::Error),
@@ -117,6 +120,8 @@ pub enum Outcome {
     },
     /// It did not return in time.
     Endless,
+    /// It uses an instruction that this machine does not have.
+    NoInstruction,
 }
 
 /// How long one process may run. (The driver ends a single call much sooner.)
@@ -267,7 +272,11 @@ impl Differential {
                 Ended::Restart => {}
             }
         }
-        Ok(outcomes)
+        // Nobody can say what such a function does, so nothing is said of any call.
+        match outcomes.contains(&Outcome::NoInstruction) {
+            true => Err(Error::Instruction),
+            false => Ok(outcomes),
+        }
     }
 
     fn run_process(
@@ -411,6 +420,7 @@ impl Outcome {
             Outcome::Crashed { signal: 0 } => Err("it ends the process".into()),
             Outcome::Crashed { signal } => Err(format!("it crashes ({})", SignalName(signal))),
             Outcome::Endless => Err("it does not return in time".into()),
+            Outcome::NoInstruction => Err(Error::Instruction.to_string()),
         }
     }
 }

@@ -388,14 +388,10 @@ fn not_run(kernel: &mut Kernel, why: &str) {
         "TZ0502",
         format!("`{}` was not run: {why}", kernel.report.name),
     );
-    kernel
-        .report
-        .diagnostics
-        .push(d.at(Some(kernel.span.clone())));
+    kernel.report.warn(d.at(Some(kernel.span.clone())));
     let targets: Vec<String> = kernel.artefacts.keys().cloned().collect();
-    targets
-        .iter()
-        .for_each(|t| kernel.drop_target(t, "the original was not run"));
+    let why = format!("the original was not run: {why}");
+    targets.iter().for_each(|t| kernel.drop_target(t, &why));
 }
 
 #[cfg(test)]

@@ -318,39 +318,35 @@ pub(crate) fn by_types(ctx: &mut Context, a: &Access) -> Option<(Idx, Idx)> {
 /// seen (the place of a maximum so far), replaced by any index within these bounds.
 pub(crate) fn within_values(ctx: &mut Context, a: &Access) -> Access {
     let mut wider = a.clone();
-    let mut widen = |ctx: &mut Context, found: Option<(Idx, Idx)>, is: &dyn Fn(&Atom) -> bool| {
-        let Some((low, high)) = found else { return };
-        let var = ctx.fresh.name("v");
-        let any = &low + &Idx::sym(var.clone());
-        wider.index = wider.index.map_atoms(&mut |a| is(a).then(|| any.clone()));
-        wider.loops.push((var, &(&high - &low) + &Idx::constant(1)));
-    };
     // A limit stays what it is, whatever the data says.
     let is_limit = |a: &&Atom| matches!(a, Atom::Min(..) | Atom::Max(..));
-    let mut limits: Vec<Atom> = a
-        .index
-        .terms()
-        .flat_map(|(m, _)| m)
-        .filter(is_limit)
-        .cloned()
-        .collect();
-    limits.retain(|a| Idx::atom(a.clone()).has_values());
-    for limit in limits {
+    let limits = a.index.terms().flat_map(|(m, _)| m).filter(is_limit);
+    for limit in limits.filter(|l| Idx::atom((*l).clone()).has_values()) {
         let e = Elem::of_idx(ScalarType::I64, Idx::atom(limit.clone()));
         let range = clamp::range(ctx, &e, &a.loops, &a.path);
-        widen(ctx, range, &|a| *a == limit);
+        widen(ctx, &mut wider, range, &|a| a == limit);
     }
     let mut values = Vec::new();
-    a.index.for_each_value(&mut |e| values.push(e.clone()));
+    wider.index.for_each_value(&mut |e| values.push(e.clone()));
     for value in values {
         let mark = ctx.mark();
         assume(ctx, a);
         let range = range(ctx, &value, a);
         ctx.forget(mark);
-        widen(ctx, range, &|a| matches!(a, Atom::Value(e) if *e == value));
+        let is = |a: &Atom| matches!(a, Atom::Value(e) if *e == value);
+        widen(ctx, &mut wider, range, &is);
     }
     wider.index = canon::idx(&wider.index);
     in_one_range(ctx, &wider)
+}
+
+/// Replaces what lies between these bounds, if they are known, by any index between them.
+fn widen(ctx: &mut Context, a: &mut Access, range: Option<(Idx, Idx)>, is: &dyn Fn(&Atom) -> bool) {
+    let Some((low, high)) = range else { return };
+    let var = ctx.fresh.name("v");
+    let any = &low + &Idx::sym(var.clone());
+    a.index = (a.index).map_atoms(&mut |atom| is(atom).then(|| any.clone()));
+    a.loops.push((var, &(&high - &low) + &Idx::constant(1)));
 }
 
 /// Between which polynomials over the sizes a value lies where the access is made, by the last operation that made it

@@ -14,6 +14,7 @@
  *                                                      a fault
  *   2: argument, offset from its pointer                a write beside the array
  *   3:                                                  still running after the time limit
+ *   4:                                                  an instruction that this machine does not have
  * Contents are filled up to whole words. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -66,11 +67,27 @@ static void put_word(uint64_t w) { put(&w, sizeof w); }
 
 static uint64_t whole_words(uint64_t bytes) { return (bytes + 7) & ~(uint64_t)7; }
 
+/* Whether the instruction that was refused is one that compilers put where a program shall end: `ud2`, `ud1` or `ud0`, which no
+ * machine has. */
+static int traps(void) {
+#if defined(__x86_64__)
+    const unsigned char *at = (const unsigned char *)caught_at;
+    if (*at == 0x67) at++;
+    return at[0] == 0x0f && (at[1] == 0x0b || at[1] == 0xb9 || at[1] == 0xff);
+#else
+    return 1;
+#endif
+}
+
 static void put_fault(void) {
     int at = -1;
     int64_t offset = (int64_t)caught_at;
     if (caught == SIGALRM) {
         put_word(3);
+        return;
+    }
+    if (caught == SIGILL && !traps()) {
+        put_word(4);
         return;
     }
     if (caught == SIGSEGV || caught == SIGBUS)

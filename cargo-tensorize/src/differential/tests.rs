@@ -238,6 +238,41 @@ fn what_leaves_its_footprint_is_found() {
     }
 }
 
+/// Where the machine lacks an instruction, nothing was seen of the function: that is no difference. What a compiler puts where a
+/// program shall end is another thing.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn an_instruction_that_the_machine_lacks_is_no_crash() {
+    let of = |instruction: &str| {
+        let source =
+            format!("int f(int n) {{ if (n > 1) __asm__ volatile({instruction:?}); return n; }}");
+        let d = build(
+            &source,
+            &[("f", signature(&[number("n", I32)], Some(I32)))],
+            &[],
+        );
+        let call = |n: i128| Job {
+            function: 0,
+            args: vec![Arg::Scalar(Scalar::int(I32, n))],
+            front: false,
+        };
+        d.run(&[call(1), call(2)])
+    };
+    // `push %es`, which 64-bit mode has no more.
+    assert!(matches!(of(".byte 0x06"), Err(Error::Instruction)));
+    for end in [
+        "ud2",
+        ".byte 0x0f, 0xb9, 0xc0",
+        ".byte 0x67, 0x0f, 0xb9, 0x40, 0x01",
+    ] {
+        assert_eq!(
+            of(end).expect(end)[1],
+            Outcome::Crashed { signal: 4 },
+            "{end}"
+        );
+    }
+}
+
 #[test]
 fn a_crash_and_an_endless_loop_cost_their_own_job_only() {
     let source = "#include <stdlib.h>

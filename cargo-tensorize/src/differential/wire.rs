@@ -87,6 +87,7 @@ pub(super) fn read<'a>(
                 write: Some(true),
             }
         }
+        4 => Outcome::NoInstruction,
         _ => Outcome::Endless,
     };
     Some((outcome, reader.0))

@@ -44,6 +44,19 @@ fn kernel_of<'a>(lines: &'a [Value], file: &str, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no kernel {name} in {of_file:?}"))
 }
 
+/// Whether a kernel was not run since it uses AVX-512, where the machine has none.
+fn lacks_instructions_of(kernel: &Value) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let has_all = std::arch::is_x86_feature_detected!("avx512f");
+    #[cfg(not(target_arch = "x86_64"))]
+    let has_all = true;
+    let said = |why: &Value| {
+        why.as_str()
+            .is_some_and(|w| w.contains("instructions that this machine does not have"))
+    };
+    !has_all && kernel["code"] == "TZ0502" && said(&kernel["why"])
+}
+
 /// All are proven as they say, and do what the compiled original does.
 #[test]
 fn fixtures_that_are_proven() {
@@ -58,10 +71,17 @@ fn fixtures_that_are_proven() {
     {
         let k = kernel_of(&lines, file, &expect[0]);
         let operator = expect.get(2).map_or("", |o| o.as_str());
+        let lacks = lacks_instructions_of(k);
+        if lacks {
+            println!(
+                "not run, as this machine lacks its instructions: {}",
+                expect[0]
+            );
+        }
         let right = k["status"] == "proven"
             && k["tier"] == expect[1].as_str()
             && k["summary"].as_str().is_some_and(|s| s.contains(operator))
-            && k["evidence"]["inputs"].as_u64() > Some(0);
+            && (lacks || k["evidence"]["inputs"].as_u64() > Some(0));
         if !right {
             wrong.push(format!("{file}: {k}"));
         }

@@ -309,7 +309,9 @@ impl<'u> Lower<'u, '_> {
             if is_copy && !(is_object(t) && element::is_copied_by_members(t)) {
                 let mut refused = problem(
                     codes::RECORD,
-                    format!("'{name}' is passed by value, and more than its numbers is copied"),
+                    format!(
+                        "'{name}' is passed by value, and more than numbers and vectors is copied"
+                    ),
                     p,
                 );
                 refused.help = Some("pass it by const reference".into());

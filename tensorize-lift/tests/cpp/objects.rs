@@ -31,6 +31,8 @@ fn what_returns_an_element_may_look_at_its_arguments_first() {
         "while (i > 7) i -= 8;",
         "int &j = n; j = i;",
         "given++;",
+        "check(n++);",
+        "check(given = 1);",
     ];
     let of = |(k, first): (usize, &str)| {
         format!(
@@ -96,22 +98,22 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
         (
             "struct owner { float *d; ~owner() { delete[] d; } }; float f(owner m) { return m.d[0]; }",
             "TZ0213",
-            "more than its numbers is copied",
+            "more than numbers and vectors is copied",
         ),
         (
             "struct counted { std::vector<float> d; counted(const counted &o) : d(o.d.size()) {} }; float f(counted m) { return m.d[0]; }",
             "TZ0213",
-            "more than its numbers is copied",
+            "more than numbers and vectors is copied",
         ),
         (
             "struct only { std::vector<float> d; only(const only &) = delete; only(only &&) = default; }; float f(only m) { return m.d[0]; }",
             "TZ0213",
-            "more than its numbers is copied",
+            "more than numbers and vectors is copied",
         ),
         (
             "struct held { image i; ~held() { i.d[0] = 1; } }; struct outer { held h; }; float f(outer m) { return m.h.i.d[0]; }",
             "TZ0213",
-            "more than its numbers is copied",
+            "more than numbers and vectors is copied",
         ),
         (
             "void f(float *x, float *y, int c) { float &g = c ? *x : *y; y[1] = g; g = 2; }",
@@ -126,7 +128,7 @@ fn what_the_caller_would_see_of_its_objects_is_refused() {
         (
             "struct own { float *p; ~own(); }; float f(own o) { return o.p[0]; }",
             "TZ0213",
-            "more than its numbers is copied",
+            "more than numbers and vectors is copied",
         ),
         (
             "struct b { int n; }; struct l : b {}; struct r : b {}; struct both : l, r { float *x; }; float f(both &d) { return d.x[d.l::n]; }",

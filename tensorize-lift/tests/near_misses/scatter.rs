@@ -8,6 +8,36 @@ fn the_meaning_of_one_is_not_proven_of_the_other() {
 }
 
 const CASES: &[Case] = &[
+    // Places between two limits.
+    (
+        "void f(const int *a, int n, int *h, int m) { for (int i = 0; i < m; i++) h[i] = 0; for (int i = 0; i < n; i++) { int b = a[i]; if (b < 0) b = 0; if (b > m - 1) b = m - 1; h[b]++; } }",
+        &[
+            ("b > m - 1", "b > m"),
+            ("b > m - 1", "b > m - 2"),
+            ("b = m - 1", "b = m - 2"),
+            ("b = m - 1", "b = 0"),
+            ("if (b > m - 1) b = m - 1;", ""),
+            ("if (b < 0) b = 0;", ""),
+            ("b < 0) b = 0", "b < 1) b = 1"),
+            ("b < 0) b = 0", "b < 0) b = 1"),
+            (
+                "if (b < 0) b = 0; if (b > m - 1) b = m - 1;",
+                "if (b > m - 1) b = 0; if (b < 0) b = m - 1;",
+            ),
+        ],
+    ),
+    (
+        "void f(const float *x, const uint8_t *t, uint8_t *o, int n) { for (int i = 0; i < n; i++) { int k = (int)(x[i] * 1023); if (k < 0) k = 0; if (k > 1023) k = 1023; o[i] = t[k]; } }",
+        &[
+            ("k > 1023", "k > 1022"),
+            ("k > 1023) k = 1023", "k > 1023) k = 1022"),
+            ("k > 1023) k = 1023", "k > 1024) k = 1024"),
+            ("k < 0) k = 0", "k < 0) k = 1"),
+            ("if (k < 0) k = 0;", ""),
+            ("if (k > 1023) k = 1023;", ""),
+            ("x[i] * 1023", "x[i] * 1024"),
+        ],
+    ),
     // The places are those that the conditions leave.
     (
         "void f(const uint8_t *a, int n, int *h) { for (int i = 0; i < n; i++) if (a[i] < 128) h[a[i]]++; }",

@@ -250,6 +250,7 @@ fn a_guard_reads_what_a_round_reads() {
     }
 }
 
+/// A condition that is the same in all rounds is looked at where there is a round: the array may have no elements otherwise.
 #[test]
 fn a_guard_reads_nothing_where_no_round_does() {
     let f = kernel(&of_head(

@@ -20,6 +20,13 @@ pub(in super::super) enum This<'u> {
     Element(Pointer),
 }
 
+/// What comes of a constructor of a struct of numbers.
+pub(in super::super) enum Made<'u> {
+    Object(Path<'u>),
+    /// A copy of its argument.
+    CopyOf(Cursor<'u>),
+}
+
 /// A member function of the file's own that is called on an object.
 pub(in super::super) fn is_method(f: Cursor<'_>) -> bool {
     let of_an_object = match f.kind() {
@@ -121,13 +128,13 @@ impl<'u> Lower<'u, '_> {
     /// The numbers of an object that a constructor makes.
     pub fn constructed(&mut self, c: Cursor<'u>) -> Result<Vec<tensorize_ir::loopir::Expr>> {
         match self.made_by_constructor(c, "object")? {
-            Some(object) => self.numbers_of(&object, c),
-            None => self.struct_value(c.arguments()[0]),
+            Made::Object(object) => self.numbers_of(&object, c),
+            Made::CopyOf(of) => self.struct_value(of),
         }
     }
 
-    /// The object that a constructor makes, of which it may leave numbers as they are; `None` if it is a copy of its argument.
-    pub fn made_by_constructor(&mut self, c: Cursor<'u>, name: &str) -> Result<Option<Path<'u>>> {
+    /// What a constructor makes, which may leave numbers of it as they are.
+    pub fn made_by_constructor(&mut self, c: Cursor<'u>, name: &str) -> Result<Made<'u>> {
         let unsupported = || {
             problem(
                 codes::RECORD,
@@ -144,12 +151,12 @@ impl<'u> Lower<'u, '_> {
         let Some(definition) = with_body else {
             // A copy, or what is left to the members' own initialisers.
             return match arguments[..] {
-                [one] if is_struct(one.ty()) => Ok(None),
+                [one] if is_struct(one.ty()) => Ok(Made::CopyOf(one)),
                 [] if written.is_none() => {
                     let object = self.new_struct(c, name, None)?;
                     let declaration = struct_declaration(c.ty()).ok_or_else(unsupported)?;
                     self.initialise(&object, declaration, None)?;
-                    Ok(Some(object))
+                    Ok(Made::Object(object))
                 }
                 _ => Err(unsupported()),
             };
@@ -157,7 +164,7 @@ impl<'u> Lower<'u, '_> {
         let object = self.new_struct(c, name, None)?;
         let this = Some(This::Named(object.clone()));
         self.inline_on(c, definition, arguments, None, this)?;
-        Ok(Some(object))
+        Ok(Made::Object(object))
     }
 
     /// Gives the members their first values: those that a constructor lists, or those of their declarations.

@@ -35,7 +35,7 @@ pub(in super::super) fn element_of<'u>(call: Cursor<'u>) -> Option<(Cursor<'u>, 
     returned_element(call, 0).map(|r| (r.function, r.value))
 }
 
-/// What a call gives that changes nothing.
+/// What a call of a function does, and what it gives.
 struct Returned<'u> {
     function: Cursor<'u>,
     /// What is done first, with numbers of the function's own.
@@ -51,7 +51,8 @@ fn body_of(call: Cursor<'_>, depth: usize) -> Option<(Cursor<'_>, Cursor<'_>)> {
     Some((function, super::super::source::body(function)?))
 }
 
-fn returned<'u>(call: Cursor<'u>, depth: usize) -> Option<Returned<'u>> {
+/// What a call gives, if it changes nothing.
+fn returned(call: Cursor<'_>, depth: usize) -> Option<Returned<'_>> {
     let (function, body) = body_of(call, depth)?;
     let mut before = body.children();
     let statement = before.pop()?;
@@ -95,10 +96,10 @@ fn stays_inside<'u>(s: Cursor<'u>, function: Cursor<'u>, depth: usize) -> bool {
             _ => false,
         },
         // `check(x, y);`
-        CXCursor_CallExpr if let Some(checks) = body_of(s, depth + 1) => {
-            let (function, body) = checks;
-            let statements = body.children();
-            (statements.into_iter()).all(|s| stays_inside(s, function, depth + 1))
+        CXCursor_CallExpr if let Some((called, body)) = body_of(s, depth + 1) => {
+            let (operands, statements) = (s.children(), body.children());
+            operands.into_iter().all(|o| changes_nothing(o, depth))
+                && (statements.into_iter()).all(|s| stays_inside(s, called, depth + 1))
         }
         // `assert(y < rows)`, also one that is left out.
         _ => is_expression(s.kind()) && changes_nothing(s, depth),

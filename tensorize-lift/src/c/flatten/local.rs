@@ -5,7 +5,7 @@ use super::first_value::{First, first_value, is_constructed, names_a_member};
 use super::{Owner, Path, element, struct_declaration, struct_type};
 use crate::c::codes;
 use crate::c::cpp::class::{in_std, is_pair};
-use crate::c::cpp::method::This;
+use crate::c::cpp::method::{Made, This};
 use crate::c::cpp::optional::{self, optional};
 use crate::c::cpp::tuple::tuple;
 use crate::c::ffi::{Cursor, Type};
@@ -84,7 +84,7 @@ impl<'u> Lower<'u, '_> {
                 }
                 if is_made_here(e) {
                     let made = |s: &mut Self| s.made_by_constructor(peeled(e), &d.spelling());
-                    if let Some(path) = self.full(e, made)? {
+                    if let Made::Object(path) = self.full(e, made)? {
                         self.name_record(d, path);
                         return Ok(());
                     }
