@@ -262,10 +262,17 @@ fn an_editors_cargo_and_ours_leave_each_others_work_alone() {
 fn an_edit_of_one_file_compiles_no_other() {
     let ours = Crate::new("everyday-compiled");
     let objects = || {
-        let mut build = ours.cargo(&ours.path(), &["build", "--features", "sum"]);
-        build.env_remove("CARGO_TARGET_DIR");
-        succeed(&mut build);
-        let all = files(&ours.path().join("target/debug/build"));
+        let json = ["build", "--features", "sum", "--message-format", "json"];
+        let mut build = ours.cargo(&ours.path(), &json);
+        let told = succeed(build.env_remove("CARGO_TARGET_DIR"));
+        let of_script = |line: &str| {
+            let message: serde_json::Value = serde_json::from_str(line).ok()?;
+            let of_ours = message["package_id"].as_str()?.contains(&ours.name);
+            let out = message["out_dir"].as_str().filter(|_| of_ours)?;
+            Some(PathBuf::from(out))
+        };
+        let out = told.lines().find_map(of_script).expect("a build script");
+        let all = files(&out);
         let object = |path: &PathBuf| path.extension().is_some_and(|e| e == "o");
         let objects = all.into_iter().map(|(path, _)| path).filter(object);
         let made = |path: PathBuf| {

@@ -314,7 +314,9 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
     match result {
         Ok(evidence) if evidence.compared == 0 => {
             let why = match (evidence.tried, evidence.skipped, evidence.too_long) {
-                (0, 0, 0) => "its arrays are too large for any input to be tried",
+                (0, 0, 0) => {
+                    "none of the inputs that were made up meets its guards with arrays that are small enough"
+                }
                 (0, 0, _) => "it takes too many steps on every input that was tried",
                 (0, ..) => "C leaves its behaviour undefined on every input that was tried",
                 _ => "none of the inputs that were tried has an element",

@@ -146,7 +146,10 @@ pub fn cargo() -> Command {
     for (name, _) in std::env::vars_os() {
         let name_text = name.to_string_lossy();
         let cargos = name_text.starts_with("CARGO_")
-            && !matches!(&*name_text, "CARGO_HOME" | "CARGO_TARGET_DIR");
+            && !matches!(
+                &*name_text,
+                "CARGO_HOME" | "CARGO_TARGET_DIR" | "CARGO_BUILD_BUILD_DIR"
+            );
         if cargos || name_text.starts_with("TENSORIZE_") {
             command.env_remove(name);
         }

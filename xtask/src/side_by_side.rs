@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use crate::process::{cargo, output};
+use crate::process::{cargo, output, target_dir};
 
 /// More would be no faster on two cores, and each has as many threads as there are cores already.
 const AT_ONCE: usize = 2;
@@ -170,7 +170,9 @@ impl Program {
             .arg("--quiet")
             .args(arguments)
             .current_dir(&self.folder)
-            .env("CARGO_MANIFEST_DIR", &self.folder);
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            // Tests build projects of users, each with a target folder of its own: what these depend on is compiled once.
+            .env("CARGO_BUILD_BUILD_DIR", target_dir().join("projects"));
         ended(&self.name, &mut command)
     }
 }
