@@ -214,6 +214,22 @@ fn guards_on_data_refuse_inputs() {
     assert!(!spec.admits_memory(&without));
 }
 
+/// `if (key[i] >= groups) throw …`: arrays of any bytes hardly ever meet it, and only small ones show nothing of the others.
+#[test]
+fn bytes_that_a_guard_looks_at_are_small_in_some_inputs() {
+    let key = Elem::read("x", ScalarType::U8, Idx::default());
+    let key = Idx::value(Elem::convert(ScalarType::I64, key));
+    let spec = spec(&[at_least(&Idx::sym("n") - &key, 1)]);
+    let all_small = |seed: u64| {
+        (0..64).all(|i| {
+            let byte = spec.element(Palette::All, seed, &"x".into(), ScalarType::U8, i);
+            byte.as_int() < 24
+        })
+    };
+    let small = (0..100).filter(|seed| all_small(*seed)).count();
+    assert!((20..=80).contains(&small), "{small} of 100");
+}
+
 /// `x[(int)a]`, `if (0 < a && a < n)`: by chance, hardly any number is a place.
 #[test]
 fn floats_that_name_places_name_some_that_are_there() {

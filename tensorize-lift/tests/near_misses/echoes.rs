@@ -81,7 +81,7 @@ const CASES: &[Case] = &[
     (
         "void f(int *q, int *k, int n, int m, int c, int s) { for (int i = 0; i < n; i += 2) { int both = i < m ? 2 : 1;
          for (int v = 0; v < both; v++) { int *x = v == 0 ? q : k; int a = x[i], b = x[i + 1];
-         x[i] = a * c - b * s; x[i + 1] = a * s + b * c; } } }",
+         x[i] = a + c - b; x[i + 1] = a - s + b; } } }",
         &[
             ("v == 0 ? q : k", "v == 0 ? k : q"),
             ("v == 0 ? q : k", "v == 1 ? q : k"),
@@ -91,7 +91,7 @@ const CASES: &[Case] = &[
             ("v < both", "v <= both"),
             ("int v = 0;", "int v = 1;"),
             ("v++", "v += 2"),
-            ("a * c - b * s; x[i + 1] = a * s", "a * c - b * s; x[i + 1] = x[i] * s"),
+            ("x[i + 1] = a - s", "x[i + 1] = x[i] - s"),
         ],
     ),
 ];
