@@ -267,7 +267,7 @@ fn an_edit_of_one_file_compiles_no_other() {
         let told = succeed(build.env_remove("CARGO_TARGET_DIR"));
         let of_script = |line: &str| {
             let message: serde_json::Value = serde_json::from_str(line).ok()?;
-            let of_ours = message["package_id"].as_str()?.contains(&ours.name);
+            let of_ours = message["package_id"].as_str()?.contains(ours.name);
             let out = message["out_dir"].as_str().filter(|_| of_ours)?;
             Some(PathBuf::from(out))
         };

@@ -214,8 +214,9 @@ pub const CODES: &[Code] = &[
     row(
         "TZ0502",
         "the original was not run",
-        "The compiled original could not be run against its summary, as on a machine that lacks instructions which it uses. \
-         The proof stands, but nothing is swapped in without this second check: run `cargo tensorize` where it can run.",
+        "The compiled original could not be run against its summary; the message says why. The proof stands, but nothing is \
+         swapped in without this second check. If it uses instructions that this machine does not have, run \
+         `cargo tensorize` on a machine that has them.",
     ),
     row(
         "TZ0601",

@@ -315,7 +315,7 @@ fn one(kernel: &mut Kernel, program: &Differential) -> bool {
         Ok(evidence) if evidence.compared == 0 => {
             let why = match (evidence.tried, evidence.skipped, evidence.too_long) {
                 (0, 0, 0) => {
-                    "none of the inputs that were made up meets its guards with arrays that are small enough"
+                    "no input was found that meets its guards and has arrays of a size that can be tried"
                 }
                 (0, 0, _) => "it takes too many steps on every input that was tried",
                 (0, ..) => "C leaves its behaviour undefined on every input that was tried",
@@ -390,7 +390,9 @@ fn not_run(kernel: &mut Kernel, why: &str) {
         "TZ0502",
         format!("`{}` was not run: {why}", kernel.report.name),
     );
-    kernel.report.warn(d.at(Some(kernel.span.clone())));
+    kernel.report.notes.push(d.message.clone());
+    let d = d.at(Some(kernel.span.clone()));
+    kernel.report.diagnostics.push(d);
     let targets: Vec<String> = kernel.artefacts.keys().cloned().collect();
     let why = format!("the original was not run: {why}");
     targets.iter().for_each(|t| kernel.drop_target(t, &why));
@@ -493,6 +495,25 @@ mod tests {
                 "{:?}",
                 kernel.report
             );
+        }
+    }
+
+    #[test]
+    fn an_original_that_no_input_reaches_is_not_run() {
+        let (_dir, mut kernel) = proven(SUM);
+        let many = &Idx::sym("n") - &Idx::constant(1 << 30);
+        let proof = &mut kernel.proven.as_mut().unwrap().proof;
+        proof.guards.push(Guard::NonNegative(many));
+        check(std::slice::from_mut(&mut kernel));
+        let report = &kernel.report;
+        assert!(kernel.artefacts.is_empty() && report.evidence.is_none());
+        // No failure of the kernel's, and the reason is where a program reads it, too.
+        assert_eq!((report.status, report.code), (Status::Proven, None));
+        let why = "no input was found that meets its guards";
+        assert!(report.notes[0].contains(why), "{report:?}");
+        for target in ["cpu", "numpy"] {
+            let said = &report.targets[target].why;
+            assert!(said.contains(why), "{target}: {said}");
         }
     }
 

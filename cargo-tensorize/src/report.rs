@@ -179,11 +179,6 @@ impl KernelReport {
     /// What is stored of the kernel does not pass `check --locked`.
     pub fn refuse(&mut self, code: Code, diagnostic: Diagnostic) {
         self.gate = self.gate.worse(code);
-        self.warn(diagnostic);
-    }
-
-    /// What changes no status. Its code and message go into the report, if it is the first.
-    pub fn warn(&mut self, diagnostic: Diagnostic) {
         self.code = self.code.or(diagnostic.code);
         self.why.get_or_insert_with(|| diagnostic.message.clone());
         self.diagnostics.push(diagnostic);

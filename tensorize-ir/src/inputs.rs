@@ -215,7 +215,7 @@ impl Spec {
         ty: ScalarType,
         index: i64,
     ) -> Scalar {
-        // Every value of a byte is an index that is small enough, but a guard may want smaller ones.
+        // Every value of a byte is an index that is small enough; half of the inputs have smaller ones, as guards may ask for.
         let any_byte = ty == ScalarType::U8 && values::mix(seed ^ 0xb17e) & 1 == 0;
         if ty.is_int() && !any_byte && self.indices.contains(array) {
             let mut rng = Rng::new(seed ^ values::mix(index as u64));

@@ -68,7 +68,7 @@ static void put_word(uint64_t w) { put(&w, sizeof w); }
 static uint64_t whole_words(uint64_t bytes) { return (bytes + 7) & ~(uint64_t)7; }
 
 /* Whether the instruction that was refused is one that compilers put where a program shall end: `ud2`, `ud1` or `ud0`, which no
- * machine has. */
+ * x86-64 has. On other machines the two are not told apart: there it is taken for such an end, which is the stricter of the two. */
 static int traps(void) {
 #if defined(__x86_64__)
     const unsigned char *at = (const unsigned char *)caught_at;

@@ -1,6 +1,6 @@
 //! Jobs and results as the driver reads and writes them: 64-bit words, lowest byte first.
 
-use super::{Arg, Job, Outcome};
+use super::{Arg, Error, Job, Outcome};
 use tensorize_ir::memory::Buffer;
 use tensorize_ir::scalar::{Scalar, ScalarType};
 
@@ -44,12 +44,12 @@ fn word(w: u64, out: &mut Vec<u8>) {
     out.extend(w.to_le_bytes());
 }
 
-/// What the driver wrote for a job, and the rest. `None` if it is not all there.
+/// What the driver wrote for a job, and the rest. `None` if it is not all there. An error if this machine can't make such a call.
 pub(super) fn read<'a>(
     job: &Job,
     ret: Option<ScalarType>,
     from: &'a [u8],
-) -> Option<(Outcome, &'a [u8])> {
+) -> Option<(Result<Outcome, Error>, &'a [u8])> {
     let mut reader = Reader(from);
     let outcome = match reader.word()? {
         0 => {
@@ -87,10 +87,10 @@ pub(super) fn read<'a>(
                 write: Some(true),
             }
         }
-        4 => Outcome::NoInstruction,
+        4 => return Some((Err(Error::Instruction), reader.0)),
         _ => Outcome::Endless,
     };
-    Some((outcome, reader.0))
+    Some((Ok(outcome), reader.0))
 }
 
 /// A `_Bool` is returned in a byte.

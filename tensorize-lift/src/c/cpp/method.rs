@@ -22,6 +22,7 @@ pub(in super::super) enum This<'u> {
 
 /// What comes of a constructor of a struct of numbers.
 pub(in super::super) enum Made<'u> {
+    /// An object of its own.
     Object(Path<'u>),
     /// A copy of its argument.
     CopyOf(Cursor<'u>),
