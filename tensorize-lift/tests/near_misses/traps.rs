@@ -300,6 +300,49 @@ fn what_other_data_lead_to_ends_no_call_early() {
     }
 }
 
+/// What ends the original in a round says where the others lead, if it is said of just that, in every round in which it is used.
+#[test]
+fn what_ends_no_round_says_where_it_leads() {
+    for (body, ends) in [
+        ("if (k[i] >= m) abort(); t[k[i]]++;", "m"),
+        ("t[k[i]]++; if (k[i] >= m) abort();", "m"),
+        ("if (k[i] >= m) abort(); if (w[i] > 0) t[k[i]]++;", "m"),
+        ("if (k[i] > m) abort(); t[k[i]]++;", "m + 1"),
+        (
+            "if (w[i] > 0) { if (k[i] >= m) abort(); } t[k[i]]++;",
+            "256",
+        ),
+        ("if (w[i] > 0 && k[i] >= m) abort(); t[k[i]]++;", "256"),
+        ("if (i > 0 && k[i] >= m) abort(); t[k[i]]++;", "256"),
+        ("if (k[i] >= m) abort(); t[k[i + 1]]++;", "256"),
+        ("if (k[i + 1] >= m) abort(); t[k[i]]++;", "256"),
+        ("if (k[i] < m) abort(); t[k[i]]++;", "256"),
+        (
+            "if (k[i] >= m) abort(); } for (size_t i = 0; i <= n; i++) { t[k[i]]++;",
+            "256",
+        ),
+    ] {
+        let source = format!(
+            "#include <stdlib.h>\nvoid f(const unsigned char *k, const int *w, int *t, size_t n, size_t m) {{ \
+             for (size_t i = 0; i < n; i++) {{ {body} }} }}"
+        );
+        let kernel = kernel(&source);
+        let mut solver = solver();
+        let proposal = summarise(&kernel, &mut solver).expect(body);
+        let verdict = proposal.prove(&kernel, &mut solver, &Options::default()).1;
+        let Verdict::Proven(proof) = verdict else {
+            panic!("{body}: {verdict:?}");
+        };
+        let mut touched = proof.footprints.iter().map(|f| &f.extent);
+        let of_t = touched.find(|e| &*e.array == "t").expect(body);
+        assert_eq!(
+            (of_t.lo.as_constant(), &*of_t.hi.to_string()),
+            (Some(0), ends),
+            "{body}"
+        );
+    }
+}
+
 fn of_head(head: &str) -> String {
     format!(
         "#include <stdlib.h>\nint report(int);\nvoid f(const int *a, int *b, int n, int m) {{ {head} for (int i = 0; i < n; i++) b[i] = m; }}"

@@ -82,6 +82,12 @@ impl Executor<'_, '_> {
             if !self.ctx.guard_first(guard) {
                 return false;
             }
+            self.ctx.asked.push(Asked {
+                loops: self.loops.clone(),
+                entered: Vec::new(),
+                path: self.path.clone(),
+                inside: condition.clone(),
+            });
         }
         self.ctx.assume(condition.clone());
         true
