@@ -105,6 +105,39 @@ impl Guard {
             _ => None,
         }
     }
+
+    /// What it says of each of so many rounds with this counter; `None` if it is no guard about those.
+    pub fn said_of_round(&self, counter: &Sym, times: &Idx) -> Option<ElemRef> {
+        let Guard::NonNegative(idx) = self else {
+            return None;
+        };
+        let Elem::Fold(f) = &**idx.as_value()? else {
+            return None;
+        };
+        let starts = matches!(&*f.init, Elem::Const(v) if v.ty.is_int() && v.as_int() >= 0);
+        let is_about = f.var == *counter && f.extent == *times && f.others.is_empty();
+        let step = ended(f).map_or(&f.step, |(_, step)| step);
+        (starts && is_about).then(|| kept(step, &f.acc))?
+    }
+}
+
+/// When a step of a guard keeps what there is, if it makes it negative otherwise.
+fn kept(step: &ElemRef, acc: &Sym) -> Option<ElemRef> {
+    let truth = |holds| Elem::constant(Scalar::bool(holds));
+    match &**step {
+        Elem::Acc(name, _) => (name == acc).then(|| truth(true)),
+        Elem::Const(v) if v.ty.is_int() && v.as_int() < 0 => Some(truth(false)),
+        Elem::Select(c, yes, no) => {
+            let mut by_itself = true;
+            c.visit(&mut |e| by_itself &= !matches!(&**e, Elem::Acc(name, _) if name == acc));
+            let (yes, no) = (kept(yes, acc)?, kept(no, acc)?);
+            by_itself.then(|| match yes == truth(true) && no == truth(false) {
+                true => c.clone(),
+                false => Elem::select(c.clone(), yes, no),
+            })
+        }
+        _ => None,
+    }
 }
 
 /// That two conditions hold, which values of guards say of the same rounds: in each round, the second one is looked at if the
@@ -185,4 +218,84 @@ pub struct Footprint {
     /// Whether the original writes some of these only on some data. A target may then store only
     /// what changed.
     pub writes_depend_on_data: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(array: &str) -> ElemRef {
+        Elem::read(array, ScalarType::I32, Idx::sym(Sym::from("i")))
+    }
+
+    fn negative(array: &str) -> ElemRef {
+        let zero = Elem::constant(Scalar::int(ScalarType::I32, 0));
+        Elem::compare(CmpOp::Lt, read(array), zero)
+    }
+
+    fn number(n: i128) -> ElemRef {
+        Elem::constant(Scalar::int(ScalarType::I64, n))
+    }
+
+    /// The guard that in `n` rounds of `i`, beginning with a number, each step leaves one that is not negative.
+    fn in_rounds(init: i128, step: impl FnOnce(ElemRef) -> ElemRef) -> Guard {
+        let acc: ElemRef = Arc::new(Elem::Acc("far".into(), ScalarType::I64));
+        let times = Idx::sym(Sym::from("n"));
+        let fold = Fold::new("far".into(), "i".into(), times, number(init), step(acc));
+        Guard::NonNegative(Idx::value(Arc::new(Elem::Fold(Arc::new(fold)))))
+    }
+
+    fn said(guard: &Guard) -> Option<ElemRef> {
+        guard.said_of_round(&"i".into(), &Idx::sym(Sym::from("n")))
+    }
+
+    #[test]
+    fn a_guard_of_all_rounds_says_so_of_each() {
+        let fails = |acc: ElemRef| Elem::select(negative("a"), number(-1), acc);
+        let not = Elem::select(
+            negative("a"),
+            Elem::constant(Scalar::bool(false)),
+            Elem::constant(Scalar::bool(true)),
+        );
+        assert_eq!(said(&in_rounds(0, fails)), Some(not.clone()));
+        let holds = |acc: ElemRef| Elem::select(negative("a"), acc, number(-1));
+        assert_eq!(said(&in_rounds(0, holds)), Some(negative("a")));
+        let ends = |acc: ElemRef| {
+            let ended = Elem::compare(CmpOp::Lt, acc.clone(), number(0));
+            Elem::select(ended, acc.clone(), holds(acc))
+        };
+        assert_eq!(said(&in_rounds(0, ends)), Some(negative("a")));
+        let where_b = |acc: ElemRef| Elem::select(negative("b"), holds(acc.clone()), acc);
+        let yes = Elem::constant(Scalar::bool(true));
+        let there = Elem::select(negative("b"), negative("a"), yes);
+        assert_eq!(said(&in_rounds(0, where_b)), Some(there));
+    }
+
+    #[test]
+    fn what_other_guards_say_of_a_round_is_not_known() {
+        let holds = |acc: ElemRef| Elem::select(negative("a"), acc, number(-1));
+        // It holds of no rounds at all, and of other ones.
+        assert_eq!(said(&in_rounds(-1, holds)), None);
+        let guard = in_rounds(0, holds);
+        let (i, n) = (Sym::from("i"), Idx::sym(Sym::from("n")));
+        assert_eq!(guard.said_of_round(&"j".into(), &n), None);
+        assert_eq!(guard.said_of_round(&i, &Idx::sym(Sym::from("m"))), None);
+        // The last round may make good what another one has done.
+        assert_eq!(
+            said(&in_rounds(0, |_| Elem::select(
+                negative("a"),
+                number(0),
+                number(-1)
+            ))),
+            None
+        );
+        let counts = |acc: ElemRef| Elem::select(negative("a"), number(5), acc);
+        assert_eq!(said(&in_rounds(0, counts)), None);
+        // What it makes of a round is not said of the data alone.
+        let by_itself = |acc: ElemRef| {
+            let so_far = Elem::compare(CmpOp::Gt, acc.clone(), number(0));
+            Elem::select(so_far, acc, number(-1))
+        };
+        assert_eq!(said(&in_rounds(1, by_itself)), None);
+    }
 }

@@ -300,6 +300,57 @@ fn what_other_data_lead_to_ends_no_call_early() {
     }
 }
 
+/// Rounds within a round find what that has asked of the data, of itself and as it is; no less is asked where they ask more.
+#[test]
+fn rounds_within_a_round_know_what_it_asks() {
+    for (body, is_proven) in [
+        (
+            "if (a[i] < 0 || a[i] > m) abort(); for (int j = 0; j < 2; j++) b[2 * a[i] + j] += 1;",
+            true,
+        ),
+        (
+            "if (a[i] < 0) abort(); if (a[i] > m) abort(); for (int j = 0; j < 2; j++) b[2 * a[i] + j] += 1;",
+            true,
+        ),
+        (
+            "for (int j = 0; j < 2; j++) { if (a[i] < 0 || a[i] > m) abort(); b[2 * a[i] + j] += 1; }",
+            true,
+        ),
+        (
+            "if (a[i] < 0 || a[i] > m) abort(); for (int j = 0; j < 2; j++) { if (a[i] > 1) abort(); b[2 * a[i] + j] += 1; }",
+            false,
+        ),
+        (
+            "if (a[i] > m) abort(); for (int j = 0; j < 2; j++) { if (a[i] >= m) abort(); b[2 * (a[i] & 3) + j] += 1; }",
+            false,
+        ),
+        (
+            "if (a[i] > m) abort(); for (int j = 0; j < 2; j++) { if (a[i + 1] > m) abort(); b[2 * (a[i] & 3) + j] += 1; }",
+            false,
+        ),
+        (
+            "if (i > 1) { if (a[i] > m) abort(); } for (int j = 0; j < 2; j++) { if (a[i] > m) abort(); b[2 * (a[i] & 3) + j] += 1; }",
+            false,
+        ),
+        (
+            "if (i > 1 && a[i] > m) abort(); for (int j = 0; j < 2; j++) { if (a[i] > m) abort(); b[2 * (a[i] & 3) + j] += 1; }",
+            false,
+        ),
+        (
+            "if (b[i] > m) abort(); for (int j = 0; j < 2; j++) { if (b[i] > m) abort(); b[2 * (a[i] & 3) + j] += 1; }",
+            false,
+        ),
+    ] {
+        let source = format!(
+            "#include <stdlib.h>\nvoid f(const int *a, int *b, int n, int m) {{ for (int i = 0; i < n; i++) {{ {body} }} }}"
+        );
+        match guards(&kernel(&source)) {
+            Some(_) => leaves_every_trap(&source),
+            None => assert!(!is_proven, "{body}"),
+        }
+    }
+}
+
 /// What ends the original in a round says where the others lead, if it is said of just that, in every round in which it is used.
 #[test]
 fn what_ends_no_round_says_where_it_leads() {
