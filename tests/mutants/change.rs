@@ -7,24 +7,36 @@ use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::{self, Op, Output, Reducer};
 
-/// All mutants of a kernel that are well-formed: another operator, constant, bound, index or comparison, a
-/// byte read with the other sign, swapped operands, swapped branches, a statement left out.
-pub fn kernels(kernel: &Function) -> Vec<(String, Function)> {
-    let mut out = Vec::new();
-    let mut at = 0;
-    loop {
+/// Which of the changes of a kernel are made: every so many, from one on, up to a number of mutants.
+#[derive(Clone, Copy)]
+pub struct Sample {
+    pub first: usize,
+    pub step: usize,
+    pub most: usize,
+}
+
+impl Sample {
+    /// What is made of the changes with these numbers, up to the first number that there is no change for.
+    fn of<T>(self, make: impl FnMut(usize) -> Option<T>) -> impl Iterator<Item = T> {
+        (self.first..).step_by(self.step).map_while(make)
+    }
+}
+
+/// Mutants of a kernel that are well-formed: another operator, constant, bound, index or comparison, a
+/// byte read with the other sign, swapped operands, swapped branches, a statement left out. (Those of a long one are many
+/// and long, so that no others are made.)
+pub fn kernels(kernel: &Function, sample: Sample) -> Vec<(String, Function)> {
+    let changed = sample.of(|at| {
         let mut mutant = kernel.clone();
         let mut changer = Changer {
             skip: at,
             what: None,
         };
         changer.stmts(&mut mutant.body);
-        let Some(what) = changer.what else { return out };
-        at += 1;
-        if mutant.validate().is_ok() && mutant != *kernel {
-            out.push((what, mutant));
-        }
-    }
+        Some((changer.what?, mutant))
+    });
+    let well_formed = changed.filter(|(_, m)| m.validate().is_ok() && m != kernel);
+    well_formed.take(sample.most).collect()
 }
 
 /// Makes the change number `skip`.
@@ -205,8 +217,8 @@ fn constants(v: Scalar) -> Vec<Scalar> {
     changed.into_iter().filter(|c| *c != v).collect()
 }
 
-/// All mutants of a summary that are well-formed.
-pub fn summaries(summary: &tensir::Function) -> Vec<(String, tensir::Function)> {
+/// Mutants of a summary that are well-formed.
+pub fn summaries(summary: &tensir::Function, sample: Sample) -> Vec<(String, tensir::Function)> {
     let mut out = Vec::new();
     for id in 0..summary.nodes.len() {
         let node = &summary.nodes[id];
@@ -251,7 +263,9 @@ pub fn summaries(summary: &tensir::Function) -> Vec<(String, tensir::Function)> 
         out.push(("once instead of several times".into(), mutant));
     }
     out.retain(|(_, m)| m.verify().is_ok() && m != summary);
-    out
+    let mut all: Vec<_> = out.into_iter().map(Some).collect();
+    let some = sample.of(|at| all.get_mut(at)?.take());
+    some.take(sample.most).collect()
 }
 
 fn operators(op: &Op) -> Vec<Op> {
