@@ -106,7 +106,7 @@ impl Guard {
         }
     }
 
-    /// What it says of each of so many rounds with this counter; `None` if it is no guard about those.
+    /// What it says of the data in each of so many rounds with this counter; `None` if it is no guard about those.
     pub fn said_of_round(&self, counter: &Sym, times: &Idx) -> Option<ElemRef> {
         let Guard::NonNegative(idx) = self else {
             return None;
@@ -257,7 +257,7 @@ mod tests {
             Elem::constant(Scalar::bool(false)),
             Elem::constant(Scalar::bool(true)),
         );
-        assert_eq!(said(&in_rounds(0, fails)), Some(not.clone()));
+        assert_eq!(said(&in_rounds(0, fails)), Some(not));
         let holds = |acc: ElemRef| Elem::select(negative("a"), acc, number(-1));
         assert_eq!(said(&in_rounds(0, holds)), Some(negative("a")));
         let ends = |acc: ElemRef| {

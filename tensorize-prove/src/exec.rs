@@ -158,6 +158,12 @@ impl<'c, 's> Executor<'c, 's> {
         self.is_round = true;
         self.ctx.fresh.avoid_name(counter);
         self.ctx.assume_in_range(counter, trip);
+        // What guards ask of the data of all rounds is so in this one.
+        let guards = self.ctx.guards().iter();
+        let said: Vec<_> = guards
+            .filter_map(|g| g.said_of_round(counter, trip))
+            .collect();
+        said.into_iter().for_each(|c| self.ctx.assume(c));
         self.loops.push((counter.clone(), trip.clone()));
     }
 

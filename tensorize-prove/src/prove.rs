@@ -410,12 +410,6 @@ impl Once<'_> {
         exec.worst = options.worst;
         for (counter, trip) in around {
             exec.in_rounds(counter, trip);
-            // What is asked of the data of all rounds is so in this one.
-            let guards = exec.ctx.guards().iter();
-            let said: Vec<_> = guards
-                .filter_map(|g| g.said_of_round(counter, trip))
-                .collect();
-            said.into_iter().for_each(|c| exec.ctx.assume(c));
         }
         if let Some(at) = (rising.iter()).position(|number| !number.assume(&mut exec.ctx)) {
             return Ok(Attempt::Lost(at));

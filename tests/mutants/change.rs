@@ -7,7 +7,7 @@ use tensorize_ir::op::{BinOp, CmpOp, UnOp};
 use tensorize_ir::scalar::{Scalar, ScalarType};
 use tensorize_ir::tensir::{self, Op, Output, Reducer};
 
-/// Which of the changes of a kernel are made: every so many, from one on, up to a number of mutants.
+/// Which changes are made: every `step`th one from number `first` on, until there are `most` mutants.
 #[derive(Clone, Copy)]
 pub struct Sample {
     pub first: usize,
@@ -16,17 +16,16 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// What is made of the changes with these numbers, up to the first number that there is no change for.
-    fn of<T>(self, make: impl FnMut(usize) -> Option<T>) -> impl Iterator<Item = T> {
-        (self.first..).step_by(self.step).map_while(make)
+    fn of<T>(self, all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+        all.skip(self.first).step_by(self.step)
     }
 }
 
 /// Mutants of a kernel that are well-formed: another operator, constant, bound, index or comparison, a
-/// byte read with the other sign, swapped operands, swapped branches, a statement left out. (Those of a long one are many
-/// and long, so that no others are made.)
+/// byte read with the other sign, swapped operands, swapped branches, a statement left out. Only those of the sample are made: a
+/// long kernel has thousands, each as long as itself.
 pub fn kernels(kernel: &Function, sample: Sample) -> Vec<(String, Function)> {
-    let changed = sample.of(|at| {
+    let changed = sample.of(0..).map_while(|at| {
         let mut mutant = kernel.clone();
         let mut changer = Changer {
             skip: at,
@@ -263,9 +262,7 @@ pub fn summaries(summary: &tensir::Function, sample: Sample) -> Vec<(String, ten
         out.push(("once instead of several times".into(), mutant));
     }
     out.retain(|(_, m)| m.verify().is_ok() && m != summary);
-    let mut all: Vec<_> = out.into_iter().map(Some).collect();
-    let some = sample.of(|at| all.get_mut(at)?.take());
-    some.take(sample.most).collect()
+    sample.of(out.into_iter()).take(sample.most).collect()
 }
 
 fn operators(op: &Op) -> Vec<Op> {

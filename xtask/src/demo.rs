@@ -96,10 +96,13 @@ fn build(kind: &str) -> Result<PathBuf> {
         command.env("TENSORIZE_BUILD", "off");
     }
     run_command(&mut command)?;
-    // The next build replaces the program; the plain one is still wanted then.
+    // The next build replaces the program; the plain one is still wanted then. Nobody can write to one that runs, as one that
+    // an earlier demo left behind may do: that keeps its file.
     let program = target.join(format!("demo-{kind}"));
-    std::fs::copy(target.join("release/demo"), &program)
-        .context("the demo program was not built")?;
+    let new = program.with_extension("new");
+    std::fs::copy(target.join("release/demo"), &new)
+        .and_then(|_| std::fs::rename(&new, &program))
+        .with_context(|| format!("the demo program can't be kept as {}", program.display()))?;
     Ok(program)
 }
 

@@ -62,7 +62,7 @@ impl Executor<'_, '_> {
     /// Makes it a guard that this holds in every round of the loops around here, where the original ends in the first round
     /// in which it does not, and reads nothing any more. So nothing else is read before this is known: there is one such
     /// guard, of one condition or of several of the same rounds, asked before all that is asked of data besides, about places
-    /// that the sizes say.
+    /// that the sizes say. How far what is touched in these rounds may reach, it says, too.
     pub(crate) fn ends_in_no_round(&mut self, condition: &ElemRef) -> bool {
         if self.checking {
             let rounds = Rounds {
