@@ -235,8 +235,7 @@ pub(crate) fn assume(ctx: &mut Context, a: &Access) {
     for condition in &a.path {
         ctx.assume(condition.clone());
     }
-    let asked = ctx.asked.iter().filter_map(|asked| asked.of(a).cloned());
-    let asked: Vec<ElemRef> = asked.collect();
+    let asked: Vec<ElemRef> = ctx.asked.iter().flat_map(|asked| asked.of(a)).collect();
     asked.into_iter().for_each(|inside| ctx.assume(inside));
     let mut said = a.path.clone();
     for (_, n) in &a.loops {

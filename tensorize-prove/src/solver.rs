@@ -205,18 +205,21 @@ impl Solver {
             return *answer;
         }
         self.queries += 1;
-        let answer = self.ask(script).unwrap_or_else(|| {
-            if let Some(mut p) = self.process.take() {
-                let by_itself = p.lines.try_recv() == Err(TryRecvError::Disconnected)
-                    || p.child.try_wait().is_ok_and(|status| status.is_some());
-                let _ = p.child.kill();
-                let status = p.child.wait().ok();
-                self.died = status.filter(|_| by_itself).or(self.died);
-            }
-            Answer::Unknown
-        });
-        // "Unknown" may be another answer the next time, so it is not kept.
-        if answer != Answer::Unknown {
+        let start = Instant::now();
+        let said = self.ask(script);
+        if said.is_none()
+            && let Some(mut p) = self.process.take()
+        {
+            let by_itself = p.lines.try_recv() == Err(TryRecvError::Disconnected)
+                || p.child.try_wait().is_ok_and(|status| status.is_some());
+            let _ = p.child.kill();
+            let status = p.child.wait().ok();
+            self.died = status.filter(|_| by_itself).or(self.died);
+        }
+        let answer = said.unwrap_or(Answer::Unknown);
+        // What it gave up for good it would give up again, after as long. Where it died, or others stopped it, it may answer the
+        // next time.
+        if said.is_some() || start.elapsed() >= HARD_LIMIT {
             self.answers.insert(script.to_string(), answer);
         }
         answer

@@ -164,18 +164,34 @@ fn no_query_knows_of_another() {
     assert_eq!((solver.queries(), pids.len()), (500, 1), "and it lives on");
 }
 
-/// Cubes that add up to a cube, of which there are none: the steps run out, and the same process answers what comes next.
+/// Cubes that add up to a cube, of which there are none.
+fn cubes() -> String {
+    let positive = |v| format!("(declare-const {v} Int)(assert (> {v} 0))");
+    let numbers: String = ["x", "y", "z"].map(positive).concat();
+    numbers + "(assert (= (+ (* x x x) (* y y y)) (* z z z)))"
+}
+
+/// The steps run out, and the same process answers what comes next.
 #[test]
 fn a_query_that_takes_too_many_steps_is_given_up() {
     let mut solver = solver();
     assert_eq!(solver.check("(assert false)"), Answer::Unsat);
     let began = solver.pid();
-    let positive = |v| format!("(declare-const {v} Int)(assert (> {v} 0))");
-    let numbers: String = ["x", "y", "z"].map(positive).concat();
-    let cubes = "(assert (= (+ (* x x x) (* y y y)) (* z z z)))";
-    assert_eq!(solver.check(&(numbers + cubes)), Answer::Unknown);
+    assert_eq!(solver.check(&cubes()), Answer::Unknown);
     assert_eq!(solver.check("(assert (not true))"), Answer::Unsat);
     assert_eq!(solver.pid(), began, "it had to be killed");
+}
+
+/// One that was given up is not tried again; one that others stopped is.
+#[test]
+fn what_was_given_up_stays_so() {
+    let mut solver = solver();
+    let stopped = limit::within(Duration::from_millis(50), || solver.check(&cubes()));
+    assert_ne!(stopped, Ok(Answer::Unsat));
+    for queries in [2, 2] {
+        assert_eq!(solver.check(&cubes()), Answer::Unknown);
+        assert_eq!(solver.queries(), queries);
+    }
 }
 
 #[test]

@@ -288,7 +288,7 @@ fn held(
 #[test]
 fn mutants_of_kernels_do_not_pass_for_the_original() {
     let count = count(
-        220,
+        360,
         |p, sample, _| change::kernels(&p.kernel, sample),
         |p, mutant, solver| {
             let verdict = prove(mutant, &p.summary, &Summariser, solver, &options());
@@ -301,7 +301,7 @@ fn mutants_of_kernels_do_not_pass_for_the_original() {
 #[test]
 fn mutants_of_summaries_are_not_proven() {
     let count = count(
-        50,
+        90,
         |p, sample, _| change::summaries(&p.summary, sample),
         |p, mutant, solver| {
             let verdict = prove(&p.kernel, mutant, &Summariser, solver, &options());
@@ -313,7 +313,7 @@ fn mutants_of_summaries_are_not_proven() {
 
 #[test]
 fn mutants_of_generated_code_are_not_proven() {
-    let count = count(440, generated_mutants, |p, mutant, solver| {
+    let count = count(880, generated_mutants, |p, mutant, solver| {
         let verdict = prove_generated(
             mutant,
             &p.summary,

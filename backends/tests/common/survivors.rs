@@ -72,7 +72,7 @@ pub struct Bench<'a> {
 }
 
 /// Every how many-th change the tests make.
-const SAMPLE: usize = 50;
+const SAMPLE: usize = 100;
 
 /// What a run says of code that no compiler takes.
 pub const NOT_COMPILED: &str = "it does not compile";

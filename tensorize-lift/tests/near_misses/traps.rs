@@ -372,13 +372,51 @@ fn what_ends_no_round_says_where_it_leads() {
         ("if (k[i] >= m) abort(); t[k[i + 1]]++;", "256"),
         ("if (k[i + 1] >= m) abort(); t[k[i]]++;", "256"),
         ("if (k[i] < m) abort(); t[k[i]]++;", "256"),
+        // A loop of its own says it, too, if it is run as often and what it looks at stays.
+        (
+            "if (k[i] >= m) abort(); } for (size_t j = 0; j < n; j++) { t[k[j]]++;",
+            "m",
+        ),
+        (
+            "if (k[i] >= m) abort(); } for (size_t i = 0; i < n; i++) { if (w[i] > 0) t[k[i]]++;",
+            "m",
+        ),
         (
             "if (k[i] >= m) abort(); } for (size_t i = 0; i <= n; i++) { t[k[i]]++;",
             "256",
         ),
+        (
+            "if (k[i] >= m) abort(); } for (size_t j = 0; j < n; j++) { t[k[j + 1]]++;",
+            "256",
+        ),
+        (
+            "if (k[i] >= m) abort(); } for (size_t j = 0; j < n; j++) { t[l[j]]++;",
+            "256",
+        ),
+        (
+            "if (w[i] > 0 && k[i] >= m) abort(); } for (size_t j = 0; j < n; j++) { t[k[j]]++;",
+            "256",
+        ),
+        (
+            "if (l[i] >= m) abort(); } for (size_t j = 0; j < n; j++) { l[j] = k[j]; } \
+             for (size_t j = 0; j < n; j++) { t[l[j]]++;",
+            "256",
+        ),
+        (
+            "if (k[0] >= m) abort(); } for (size_t j = 0; j < n; j++) { t[k[j]]++;",
+            "256",
+        ),
+        (
+            "if (w[i] < 0) break; if (k[i] >= m) abort(); } for (size_t j = 0; j < n; j++) { t[k[j]]++;",
+            "256",
+        ),
+        (
+            "for (size_t j = 0; j < i; j++) if (k[j] >= m) abort(); } for (size_t j = 0; j < n; j++) { t[k[j]]++;",
+            "256",
+        ),
     ] {
         let source = format!(
-            "#include <stdlib.h>\nvoid f(const unsigned char *k, const int *w, int *t, size_t n, size_t m) {{ \
+            "#include <stdlib.h>\nvoid f(const unsigned char *k, unsigned char *restrict l, const int *w, int *restrict t, size_t n, size_t m) {{ \
              for (size_t i = 0; i < n; i++) {{ {body} }} }}"
         );
         let kernel = kernel(&source);

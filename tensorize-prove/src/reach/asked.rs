@@ -1,6 +1,7 @@
 //! What guards ask of the data in every round of some loops, before a call: they read no more than the kernel does.
 
 use super::{NUMBER, has_wide_values};
+use crate::canon;
 use crate::chain::{self, Leaf};
 use crate::context::Context;
 use crate::exec::{Access, Executor};
@@ -149,15 +150,42 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// What it says of an access.
-    pub(crate) fn of(&self, a: &Access) -> Option<&ElemRef> {
-        let applies = self.loops.iter().all(|l| a.loops.contains(l))
-            && self
-                .entered
-                .iter()
-                .all(|n| a.loops.iter().any(|(_, m)| m == n))
-            && self.path.iter().all(|c| a.path.contains(c));
-        applies.then_some(&self.inside)
+    /// What it says where an access is made: each of its rounds may be one of those around the access, of a loop that runs as
+    /// often, or the first one.
+    pub(crate) fn of(&self, a: &Access) -> Vec<ElemRef> {
+        let mut said = Vec::new();
+        self.in_rounds_of(a, &mut BTreeMap::new(), &mut said);
+        said
+    }
+
+    /// The same, in the rounds that are chosen of the outer loops already.
+    fn in_rounds_of(&self, a: &Access, at: &mut BTreeMap<Sym, Idx>, said: &mut Vec<ElemRef>) {
+        let Some((var, extent)) = self.loops.get(at.len()) else {
+            let is_entered = |n: &Idx| {
+                let n = n.substitute(&|s| at.get(s).cloned());
+                a.loops.iter().any(|(_, m)| *m == n)
+            };
+            let holds = |c: &ElemRef| {
+                let c = c.substitute(&|s| at.get(s).cloned());
+                a.path.contains(&c) || canon::elem(&c) == chain::truth(true)
+            };
+            if self.entered.iter().all(is_entered) && self.path.iter().all(holds) {
+                said.push(self.inside.substitute(&|s| at.get(s).cloned()));
+            }
+            return;
+        };
+        let extent = extent.substitute(&|s| at.get(s).cloned());
+        let as_often = a.loops.iter().filter(|(_, n)| *n == extent);
+        let mut rounds: Vec<Idx> = as_often.map(|(v, _)| Idx::sym(v.clone())).collect();
+        // There is a first one, since there is one of a loop that runs as often.
+        if !rounds.is_empty() && !self.inside.mentions(var) {
+            rounds.push(Idx::default());
+        }
+        for round in rounds {
+            at.insert(var.clone(), round);
+            self.in_rounds_of(a, at, said);
+            at.remove(var);
+        }
     }
 }
 
@@ -430,6 +458,59 @@ mod tests {
         let one = Elem::constant(Scalar::int(ScalarType::I32, 1));
         let in_the_condition = Elem::select(looked_at.clone(), one, zero);
         assert!(!may(in_the_condition, &looked_at));
+    }
+
+    /// What is asked of `k[i]` in `n` rounds of `i` is known of `k[j]` in as many of `j`, of no others and under no fewer conditions.
+    #[test]
+    fn what_is_asked_is_known_in_rounds_that_are_as_many() {
+        let at = |name: &str| Idx::sym(sym(name));
+        let below = |index: Idx| Elem::index_compare(CmpOp::Lt, Idx::value(read(&index)), at("m"));
+        let of = |loops: &[(Sym, Idx)], path: &[ElemRef], inside: ElemRef, a: &[(Sym, Idx)]| {
+            let asked = Asked {
+                loops: loops.to_vec(),
+                entered: Vec::new(),
+                path: path.to_vec(),
+                inside,
+            };
+            asked.of(&Access {
+                array: sym("t"),
+                index: Idx::default(),
+                loops: a.to_vec(),
+                path: Vec::new(),
+                write: true,
+            })
+        };
+        let own = [rounds("i", "n")];
+        let [j, outer] = [rounds("j", "n"), rounds("r", "n")];
+        let inside = below(at("i"));
+        assert_eq!(of(&own, &[], inside.clone(), &own), [inside.clone()]);
+        let one = std::slice::from_ref(&j);
+        assert_eq!(of(&own, &[], inside.clone(), one), [below(at("j"))]);
+        assert!(of(&own, &[], inside.clone(), &[rounds("j", "m")]).is_empty());
+        assert!(of(&own, &[], inside.clone(), &[]).is_empty());
+        let positive = Elem::index_compare(CmpOp::Gt, at("i"), Idx::default());
+        assert!(of(&own, &[positive], inside.clone(), one).is_empty());
+        // In the first round of others, if there is one.
+        let first = Elem::index_compare(CmpOp::Eq, at("r"), Idx::default());
+        let both = [outer, own[0].clone()];
+        let said = of(&both, std::slice::from_ref(&first), inside.clone(), one);
+        assert_eq!(said, [below(at("j"))]);
+        let others = [rounds("r", "l"), own[0].clone()];
+        assert!(of(&others, &[first], inside, one).is_empty());
+        // Rounds within rounds, as many as the counter of those around them says.
+        let triangle = [rounds("i", "n"), (sym("l"), at("i"))];
+        let other = [j.clone(), (sym("c"), at("j"))];
+        let said = of(&triangle, &[], below(at("l")), &other);
+        assert_eq!(said, [below(at("c"))]);
+        assert!(
+            of(
+                &triangle,
+                &[],
+                below(at("l")),
+                &[j.clone(), rounds("c", "i")]
+            )
+            .is_empty()
+        );
     }
 
     /// How often is read, too, and under a condition on the sizes: that comes first.
