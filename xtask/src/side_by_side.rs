@@ -18,16 +18,16 @@ const AT_ONCE: usize = 2;
 
 /// These take longest, and so begin first: nothing short waits for them at the end. Others come as cargo names them.
 const LONGEST: [&str; 10] = [
-    "tensorize-backends frameworks",
-    "tensorize-e2e mutants",
-    "tensorize-e2e everyday",
-    "cargo-tensorize remote",
-    "tensorize-backends operators",
-    "tensorize-backends rows",
-    "tensorize-e2e calls",
-    "cargo-tensorize store",
-    "cargo-tensorize init",
     "tensorize-lift near_misses",
+    "tensorize-e2e structures",
+    "tensorize-e2e mutants",
+    "cargo-tensorize cli",
+    "tensorize-e2e gpus",
+    "tensorize-backends frameworks",
+    "cargo-tensorize store",
+    "tensorize-e2e everyday",
+    "tensorize-backends rows",
+    "tensorize-backends operators",
 ];
 
 /// A compiled test program.
