@@ -74,8 +74,10 @@ impl Executor<'_, '_> {
             let said = [condition].into_iter().chain(&self.path);
             let by_sizes = said.clone().all(is_at_places_by_sizes)
                 && self.loops.iter().all(|(_, n)| !n.has_values());
-            let Some(depths) =
-                (rounds.read_what_the_kernel_reads(condition, &self.accesses)).filter(|_| by_sizes)
+            // What stops for another reason reads nothing after that, either.
+            let looks_no_further = by_sizes && !self.may_stop();
+            let Some(depths) = (rounds.read_what_the_kernel_reads(condition, &self.accesses))
+                .filter(|_| looks_no_further)
             else {
                 return false;
             };
