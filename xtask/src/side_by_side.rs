@@ -19,15 +19,15 @@ const AT_ONCE: usize = 2;
 /// These take longest, and so begin first: nothing short waits for them at the end. Others come as cargo names them.
 const LONGEST: [&str; 10] = [
     "tensorize-lift near_misses",
+    "tensorize-lift cpp",
     "tensorize-e2e structures",
     "tensorize-e2e mutants",
     "cargo-tensorize cli",
     "tensorize-e2e gpus",
     "tensorize-backends frameworks",
     "cargo-tensorize store",
-    "tensorize-e2e everyday",
     "tensorize-backends rows",
-    "tensorize-backends operators",
+    "cargo-tensorize golden",
 ];
 
 /// A compiled test program.
