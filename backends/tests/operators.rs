@@ -4,7 +4,7 @@
 mod common;
 
 use common::corpus::Item;
-use common::native::{run_c, run_cpp, try_cuda};
+use common::native::{WARNINGS, run_c, try_cpp, try_cuda};
 use common::tries::{self, Try};
 use common::{assert_same, cases, corpus, expected, golden, inside, operators, try_generate};
 use tensorize_backends::cpu::CPU;
@@ -65,7 +65,8 @@ fn on_tensor_processor_cores() {
     tries.push(saturating);
     let include = tensorize_emulation::include_dir();
     check(&tries, &|t| {
-        run_cpp(&t.function, &t.generated, &t.calls, &include)
+        try_cpp(&t.function, &t.generated, &t.calls, &include, &WARNINGS)
+            .unwrap_or_else(|why| panic!("{}: {why}", t.function.name))
     });
 }
 

@@ -235,8 +235,8 @@ pub(crate) fn assume(ctx: &mut Context, a: &Access) {
     for condition in &a.path {
         ctx.assume(condition.clone());
     }
-    let asked: Vec<ElemRef> = ctx.asked.iter().flat_map(|asked| asked.of(a)).collect();
-    asked.into_iter().for_each(|inside| ctx.assume(inside));
+    let by_guards = ctx.said_by_guards(a);
+    by_guards.into_iter().for_each(|inside| ctx.assume(inside));
     let mut said = a.path.clone();
     for (_, n) in &a.loops {
         n.for_each_value(&mut |e| said.push(e.clone()));

@@ -5,8 +5,9 @@
 //! Both are computed before a call, so they may read only what the kernel reads anyway.
 
 mod asked;
+mod known;
 
-pub(crate) use self::asked::Asked;
+pub(crate) use self::known::Asked;
 
 use self::asked::Rounds;
 use crate::bound::bound;

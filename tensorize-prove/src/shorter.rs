@@ -10,15 +10,15 @@ use crate::context::Context;
 use crate::exec::Access;
 use crate::matching::assume;
 use crate::search::facts;
-use tensorize_ir::element::{Elem, ElemRef};
+use tensorize_ir::element::Elem;
 use tensorize_ir::index::{Idx, Sym};
 use tensorize_ir::op::CmpOp;
 
 /// What is not negative where an access is made, by its conditions and by what a guard says of such.
 pub(crate) fn non_negative(ctx: &Context, a: &Access) -> Vec<Idx> {
     let mut said = Vec::new();
-    let asked: Vec<ElemRef> = ctx.asked.iter().flat_map(|asked| asked.of(a)).collect();
-    let conditions = a.path.iter().chain(&asked);
+    let by_guards = ctx.said_by_guards(a);
+    let conditions = a.path.iter().chain(&by_guards);
     conditions.for_each(|c| said_of_indices(c, &mut said));
     let mut parts = Vec::new();
     said.iter().for_each(|c| facts(c, true, &mut parts));

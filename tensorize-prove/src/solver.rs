@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::time::{Duration, Instant};
 use tensorize_ir::limit;
 
@@ -205,26 +205,27 @@ impl Solver {
             return *answer;
         }
         self.queries += 1;
-        let start = Instant::now();
-        let said = self.ask(script);
-        if said.is_none()
-            && let Some(mut p) = self.process.take()
-        {
+        // Where the solver died, or others stopped it, it may answer the next time.
+        let Some(answer) = self.ask(script) else {
+            self.stop();
+            return Answer::Unknown;
+        };
+        // What it gave up it would give up again, after as long.
+        self.answers.insert(script.to_string(), answer);
+        answer
+    }
+
+    fn stop(&mut self) {
+        if let Some(mut p) = self.process.take() {
             let by_itself = p.lines.try_recv() == Err(TryRecvError::Disconnected)
                 || p.child.try_wait().is_ok_and(|status| status.is_some());
             let _ = p.child.kill();
             let status = p.child.wait().ok();
             self.died = status.filter(|_| by_itself).or(self.died);
         }
-        let answer = said.unwrap_or(Answer::Unknown);
-        // What it gave up for good it would give up again, after as long. Where it died, or others stopped it, it may answer the
-        // next time.
-        if said.is_some() || start.elapsed() >= HARD_LIMIT {
-            self.answers.insert(script.to_string(), answer);
-        }
-        answer
     }
 
+    /// The answer, if there is one: that nothing can be said is one, too.
     fn ask(&mut self, script: &str) -> Option<Answer> {
         if self.process.is_none() {
             self.process = Some(start(&self.z3)?);
@@ -238,7 +239,15 @@ impl Solver {
         writeln!(p.stdin, "(push)\n{script}\n(check-sat)\n(pop)").ok()?;
         p.stdin.flush().ok()?;
         let patience = limit::left().map_or(HARD_LIMIT, |left| left.min(HARD_LIMIT));
-        match p.lines.recv_timeout(patience).ok()?.as_str() {
+        let line = match p.lines.recv_timeout(patience) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) if patience == HARD_LIMIT => {
+                self.stop();
+                return Some(Answer::Unknown);
+            }
+            Err(_) => return None,
+        };
+        match line.as_str() {
             "unsat" => Some(Answer::Unsat),
             "sat" => Some(Answer::Sat),
             "unknown" | "timeout" => Some(Answer::Unknown),

@@ -18,16 +18,16 @@ const AT_ONCE: usize = 2;
 
 /// These take longest, and so begin first: nothing short waits for them at the end. Others come as cargo names them.
 const LONGEST: [&str; 10] = [
-    "tensorize-lift near_misses",
-    "tensorize-lift cpp",
-    "tensorize-e2e structures",
-    "tensorize-e2e mutants",
     "cargo-tensorize cli",
-    "tensorize-e2e gpus",
+    "tensorize-e2e structures",
+    "tensorize-lift near_misses",
+    "tensorize-e2e mutants",
     "tensorize-backends frameworks",
+    "tensorize-lift cpp",
     "cargo-tensorize store",
-    "tensorize-backends rows",
     "cargo-tensorize golden",
+    "tensorize-e2e targets",
+    "tensorize-backends rows",
 ];
 
 /// A compiled test program.

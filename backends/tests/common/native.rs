@@ -16,7 +16,7 @@ use tensorize_ir::tensir::Function;
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Code that asks for less than that of warnings has not been written by us.
-const WARNINGS: [&str; 3] = ["-Wall", "-Wextra", "-Werror"];
+pub const WARNINGS: [&str; 3] = ["-Wall", "-Wextra", "-Werror"];
 
 /// Compiles generated C with a driver that makes the calls, and runs it.
 pub fn run_c(function: &Function, entry: &str, c: &str, calls: &[Inputs]) -> Vec<Outputs> {
@@ -85,19 +85,20 @@ pub fn try_c(
     Ok(outcomes(function, calls, &printed))
 }
 
-/// Compiles generated C++ with a driver in C that makes the calls, and runs it.
+/// Compiles generated C++ with a driver in C that makes the calls, and runs it. Some warnings come of optimising alone.
 pub fn run_cpp(
     function: &Function,
     generated: &Generated,
     calls: &[Inputs],
     include: &Path,
 ) -> Vec<Outputs> {
-    let flags = [&WARNINGS[..], &["-Wno-unused-parameter"]].concat();
+    let flags = [&WARNINGS[..], &["-O1"]].concat();
     try_cpp(function, generated, calls, include, &flags)
         .unwrap_or_else(|why| panic!("{}: {why}\n{}", function.name, generated.files[0].1))
 }
 
-/// The same for code that may well fail.
+/// The same for code that may well fail, without optimising: of functions of many operators that takes several times as long
+/// as all the rest.
 pub fn try_cpp(
     function: &Function,
     generated: &Generated,
@@ -116,9 +117,8 @@ pub fn try_cpp(
     .unwrap();
     arrays.write();
     let mut cc = Command::new("c++");
-    // To optimise what runs for milliseconds takes four times as long as all the rest.
     cc.args(["-std=gnu++17", "-O0", "-fwrapv", "-ffp-contract=off"])
-        .args(["-fno-exceptions", "-fno-rtti"])
+        .args(["-fno-exceptions", "-fno-rtti", "-Wno-unused-parameter"])
         .args(flags)
         .args(["-c", "-I"])
         .arg(include)

@@ -212,9 +212,11 @@ fn a_guard_reads_no_further_than_the_original() {
     }
 }
 
-/// A loop that stops for another reason, too, looks at nothing after that: a guard of all its rounds would.
+/// A loop that stops for another reason, too, looks at nothing after that: a guard of all its rounds would. Where the calls
+/// that stop are the original's, the guard stops, too.
 #[test]
 fn a_loop_that_stops_before_is_looked_at_no_further() {
+    let mut looked_at = 0;
     for head in [
         "for (int i = 0; i < n; i++) { if (w[i] < 0) break; CHECK }",
         "for (int i = 0; i < n; i++) { CHECK if (w[i] < 0) break; }",
@@ -229,19 +231,24 @@ fn a_loop_that_stops_before_is_looked_at_no_further() {
             ))
         };
         assert!(guards(&with("")).is_some(), "{head}");
-        let f = with("if (a[i] < 0) abort();");
-        let Some(guards) = guards(&f) else { continue };
-        let spec = Spec::known(&f.params, &guards, &[]);
-        for end in 0..6 {
-            let read = |array: &Sym, at: i128| {
-                assert!(at <= end, "{head}: {array}[{at}] after {end}: {guards:?}");
-                let last = &**array == "w" && at == end;
-                Some(Scalar::int(ScalarType::I32, if last { -1 } else { 1 }))
-            };
-            let n = [("n".into(), Scalar::int(ScalarType::I32, 9))].into();
-            spec.admits_data(&n, &read);
+        let whole = with("if (a[i] < 0) abort();");
+        let left = left_to_the_original(&whole);
+        for f in std::iter::once(whole).chain(left) {
+            let Some(guards) = guards(&f) else { continue };
+            looked_at += 1;
+            let spec = Spec::known(&f.params, &guards, &[]);
+            for end in 0..6 {
+                let read = |array: &Sym, at: i128| {
+                    assert!(at <= end, "{head}: {array}[{at}] after {end}: {guards:?}");
+                    let last = &**array == "w" && at == end;
+                    Some(Scalar::int(ScalarType::I32, if last { -1 } else { 1 }))
+                };
+                let n = [("n".into(), Scalar::int(ScalarType::I32, 9))].into();
+                spec.admits_data(&n, &read);
+            }
         }
     }
+    assert!(looked_at > 0);
 }
 
 /// Of two conditions of a round, either may end the loop: the second one is looked at where the first one holds.
@@ -307,6 +314,7 @@ fn what_the_data_says_by_then_is_no_guard() {
         "for (int i = 0; i < n; i++) b[i] = a[i]; for (int i = 0; i < n; i++) if (b[n - 1 - i] == i * i) abort();",
         "for (int t = 0; t < m; t++) for (int i = 0; i < n; i++) { if (b[i] < 0) abort(); b[i] -= 2; }",
         "for (int t = 0; t < m; t++) { for (int i = 1; i < n; i++) { if (b[i - 1] == m) abort(); } for (int i = 0; i < n; i++) b[i] = b[i] + a[i]; }",
+        "for (int i = 0; i < n; i++) if (b[i] < 0) abort(); for (int i = 0; i < n; i++) b[b[i]] = i;",
         "int s = 0; for (int i = 0; i < n; i++) s ^= a[i]; if (s) abort();",
         // The rounds of the one are over before those of the other one begin.
         "for (int i = 0; i < n; i++) if (a[i] < 0) abort(); for (int i = 0; i < n; i++) if (b[i] < 0) abort();",

@@ -1,7 +1,7 @@
 //! What guards ask of the data in every round of some loops, before a call: they read no more than the kernel does.
 
+use super::known::Asked;
 use super::{NUMBER, has_wide_values};
-use crate::canon;
 use crate::chain::{self, Leaf};
 use crate::context::Context;
 use crate::exec::{Access, Executor};
@@ -65,6 +65,9 @@ impl Executor<'_, '_> {
     /// guard, of one condition or of several of the same rounds, asked before all that is asked of data besides, about places
     /// that the sizes say. How far what is touched in these rounds may reach, it says, too.
     pub(crate) fn ends_in_no_round(&mut self, condition: &ElemRef) -> bool {
+        if self.may_stop() {
+            return false;
+        }
         if self.checking {
             let rounds = Rounds {
                 loops: &self.loops,
@@ -74,10 +77,8 @@ impl Executor<'_, '_> {
             let said = [condition].into_iter().chain(&self.path);
             let by_sizes = said.clone().all(is_at_places_by_sizes)
                 && self.loops.iter().all(|(_, n)| !n.has_values());
-            // What stops for another reason reads nothing after that, either.
-            let looks_no_further = by_sizes && !self.may_stop();
-            let Some(depths) = (rounds.read_what_the_kernel_reads(condition, &self.accesses))
-                .filter(|_| looks_no_further)
+            let Some(depths) =
+                (rounds.read_what_the_kernel_reads(condition, &self.accesses)).filter(|_| by_sizes)
             else {
                 return false;
             };
@@ -139,55 +140,6 @@ impl Executor<'_, '_> {
             inside,
         });
         true
-    }
-}
-
-/// A condition that a guard says of every round of the `loops` in which loops of these lengths are entered, where the
-/// conditions of the path hold.
-pub(crate) struct Asked {
-    loops: Vec<(Sym, Idx)>,
-    entered: Vec<Idx>,
-    path: Vec<ElemRef>,
-    inside: ElemRef,
-}
-
-impl Asked {
-    /// What it says where an access is made: each of its rounds may be one of those around the access, of a loop that runs as
-    /// often, or the first one.
-    pub(crate) fn of(&self, a: &Access) -> Vec<ElemRef> {
-        let mut said = Vec::new();
-        self.in_rounds_of(a, &mut BTreeMap::new(), &mut said);
-        said
-    }
-
-    /// The same, in the rounds that are chosen of the outer loops already.
-    fn in_rounds_of(&self, a: &Access, at: &mut BTreeMap<Sym, Idx>, said: &mut Vec<ElemRef>) {
-        let Some((var, extent)) = self.loops.get(at.len()) else {
-            let is_entered = |n: &Idx| {
-                let n = n.substitute(&|s| at.get(s).cloned());
-                a.loops.iter().any(|(_, m)| *m == n)
-            };
-            let holds = |c: &ElemRef| {
-                let c = c.substitute(&|s| at.get(s).cloned());
-                a.path.contains(&c) || canon::elem(&c) == chain::truth(true)
-            };
-            if self.entered.iter().all(is_entered) && self.path.iter().all(holds) {
-                said.push(self.inside.substitute(&|s| at.get(s).cloned()));
-            }
-            return;
-        };
-        let extent = extent.substitute(&|s| at.get(s).cloned());
-        let as_often = a.loops.iter().filter(|(_, n)| *n == extent);
-        let mut rounds: Vec<Idx> = as_often.map(|(v, _)| Idx::sym(v.clone())).collect();
-        // There is a first one, since there is one of a loop that runs as often.
-        if !rounds.is_empty() && !self.inside.mentions(var) {
-            rounds.push(Idx::default());
-        }
-        for round in rounds {
-            at.insert(var.clone(), round);
-            self.in_rounds_of(a, at, said);
-            at.remove(var);
-        }
     }
 }
 
@@ -460,60 +412,6 @@ mod tests {
         let one = Elem::constant(Scalar::int(ScalarType::I32, 1));
         let in_the_condition = Elem::select(looked_at.clone(), one, zero);
         assert!(!may(in_the_condition, &looked_at));
-    }
-
-    /// What is asked of `k[i]` in `n` rounds of `i` is known of `k[j]` in as many of `j`, of no others and under no fewer conditions.
-    #[test]
-    fn what_is_asked_is_known_in_rounds_that_are_as_many() {
-        let at = |name: &str| Idx::sym(sym(name));
-        let below = |index: Idx| Elem::index_compare(CmpOp::Lt, Idx::value(read(&index)), at("m"));
-        let of = |loops: &[(Sym, Idx)], path: &[ElemRef], inside: ElemRef, a: &[(Sym, Idx)]| {
-            let asked = Asked {
-                loops: loops.to_vec(),
-                entered: Vec::new(),
-                path: path.to_vec(),
-                inside,
-            };
-            asked.of(&Access {
-                array: sym("t"),
-                index: Idx::default(),
-                loops: a.to_vec(),
-                path: Vec::new(),
-                write: true,
-            })
-        };
-        let own = [rounds("i", "n")];
-        let [j, outer] = [rounds("j", "n"), rounds("r", "n")];
-        let inside = below(at("i"));
-        let said = of(&own, &[], inside.clone(), &own);
-        assert_eq!(said, std::slice::from_ref(&inside));
-        let one = std::slice::from_ref(&j);
-        assert_eq!(of(&own, &[], inside.clone(), one), [below(at("j"))]);
-        assert!(of(&own, &[], inside.clone(), &[rounds("j", "m")]).is_empty());
-        assert!(of(&own, &[], inside.clone(), &[]).is_empty());
-        let positive = Elem::index_compare(CmpOp::Gt, at("i"), Idx::default());
-        assert!(of(&own, &[positive], inside.clone(), one).is_empty());
-        // In the first round of others, if there is one.
-        let first = Elem::index_compare(CmpOp::Eq, at("r"), Idx::default());
-        let both = [outer, own[0].clone()];
-        let said = of(&both, std::slice::from_ref(&first), inside.clone(), one);
-        assert_eq!(said, [below(at("j"))]);
-        let others = [rounds("r", "l"), own[0].clone()];
-        assert!(of(&others, &[first], inside, one).is_empty());
-        // Rounds within rounds, as many as the counter of those around them says.
-        let triangle = [rounds("i", "n"), (sym("l"), at("i"))];
-        let other = [j.clone(), (sym("c"), at("j"))];
-        let said = of(&triangle, &[], below(at("l")), &other);
-        assert_eq!(said, [below(at("c"))]);
-        assert!(
-            of(
-                &triangle,
-                &[],
-                below(at("l")),
-                &[j.clone(), rounds("c", "i")]
-            )
-            .is_empty()
-        );
     }
 
     /// How often is read, too, and under a condition on the sizes: that comes first.
