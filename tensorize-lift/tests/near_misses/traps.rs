@@ -314,7 +314,6 @@ fn what_the_data_says_by_then_is_no_guard() {
         "for (int i = 0; i < n; i++) b[i] = a[i]; for (int i = 0; i < n; i++) if (b[n - 1 - i] == i * i) abort();",
         "for (int t = 0; t < m; t++) for (int i = 0; i < n; i++) { if (b[i] < 0) abort(); b[i] -= 2; }",
         "for (int t = 0; t < m; t++) { for (int i = 1; i < n; i++) { if (b[i - 1] == m) abort(); } for (int i = 0; i < n; i++) b[i] = b[i] + a[i]; }",
-        "for (int i = 0; i < n; i++) if (b[i] < 0) abort(); for (int i = 0; i < n; i++) b[b[i]] = i;",
         "int s = 0; for (int i = 0; i < n; i++) s ^= a[i]; if (s) abort();",
         // The rounds of the one are over before those of the other one begin.
         "for (int i = 0; i < n; i++) if (a[i] < 0) abort(); for (int i = 0; i < n; i++) if (b[i] < 0) abort();",
