@@ -155,7 +155,28 @@ fn git(folder: &Path, args: &[&str]) {
     succeed(git.args(args).current_dir(folder));
 }
 
-/// `cargo package` takes the stored results along, its own check of the package is content, and who unpacks the package builds it
+/// All of `cargo publish` but the upload, to a registry in a folder: its index has to be asked.
+fn publish_would_take_it(ours: &Crate) {
+    let registry = ours.folder.path().join("registry");
+    fs::create_dir(&registry).expect("an empty folder");
+    let nowhere = "{\"dl\": \"https://example.org/dl\", \"api\": \"https://example.org\"}";
+    fs::write(registry.join("config.json"), nowhere).expect("a writable folder");
+    git(&registry, &["init", "-q"]);
+    git(&registry, &["add", "."]);
+    git(&registry, &["commit", "-q", "-m", "all"]);
+    let mut publish = cargo();
+    publish
+        .args(["publish", "--dry-run", "--no-verify", "--registry", "folder", "--config"])
+        .arg(ours.folder.path().join("config.toml"))
+        .current_dir(ours.path())
+        .env("CARGO_TARGET_DIR", target_dir().join("everyday"))
+        .env("TENSORIZE_BIN", "")
+        .env("CARGO_REGISTRIES_FOLDER_INDEX", format!("file://{}", registry.display()));
+    let told = said(&run(&mut publish));
+    assert!(told.contains("aborting upload due to dry run"), "{told}");
+}
+
+/// `cargo package` takes the stored results along, as does `cargo publish`, its own check of the package is content, and who unpacks the package builds it
 /// without a network, with the proofs that came with it. So does docs.rs, where nothing may be written beside the sources.
 #[test]
 fn a_packaged_crate_builds_with_the_results_that_are_in_it() {
@@ -165,6 +186,7 @@ fn a_packaged_crate_builds_with_the_results_that_are_in_it() {
     git(&ours.path(), &["add", "."]);
     git(&ours.path(), &["commit", "-q", "-m", "all"]);
     succeed(&mut ours.cargo(&ours.path(), &["package"]));
+    publish_would_take_it(&ours);
     let packed = target_dir()
         .join("everyday/package")
         .join(format!("{}-0.1.0.crate", ours.name));

@@ -3,7 +3,6 @@
 
 mod common;
 
-use common::cases::{fold_calls, folds, reductions};
 use common::corpus;
 use common::python::{Run, python_with, run_modules, uncompiled};
 use common::tries::{self, Try};
@@ -38,33 +37,9 @@ fn check(target: &dyn Target, tries: &[Try], command: fn(&Path) -> Command) {
 
 fn operators(target: &dyn Target) {
     let (mut tries, mut written) = tries::operators(target);
-    for ty in ScalarType::ALL {
-        for tier in [Tier::Exact, Tier::Real] {
-            if tier == Tier::Real && ty.is_int() {
-                continue;
-            }
-            let able = reductions(ty).into_iter().filter(|fold| {
-                let one = folds("one", ty, std::slice::from_ref(fold));
-                let why = match try_generate(target, &one, tier, &[]) {
-                    Ok(_) => return true,
-                    Err(why) => why,
-                };
-                writeln!(written, "reduce {ty} by {:?}, {tier}: {why}", fold.0).unwrap();
-                false
-            });
-            let able: Vec<_> = able.collect();
-            if able.is_empty() {
-                continue;
-            }
-            let function = folds(&format!("{tier}_folds_of_{}", ty.name()), ty, &able);
-            let generated = try_generate(target, &function, tier, &[]).unwrap();
-            tries.push(Try {
-                calls: fold_calls(&function, ty),
-                function,
-                generated,
-            });
-        }
-    }
+    let (folds, refused) = tries::folds(target, &ScalarType::ALL);
+    tries.extend(folds);
+    written += &refused;
     golden(&format!("operators.{}.txt", target.name()), &written);
     check(target, &tries, |python| Command::new(python));
 }

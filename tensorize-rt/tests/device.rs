@@ -271,6 +271,29 @@ mod opencl {
         });
     }
 
+    /// What the driver refuses is a command, not the code.
+    #[test]
+    fn a_command_that_fails() {
+        alone("opencl::a_command_that_fails", "opencl", &[], || {
+            let refused = kernel!(
+                "refused",
+                OpenCl,
+                "__kernel __attribute__((reqd_work_group_size(7, 1, 1)))
+                void f(__global uchar *x, long origin, uchar a, __global long *kept, __global uchar *result)
+                {
+                    x[0] = 99;
+                }",
+                &["f"]
+            );
+            answers(refused);
+            answers(refused);
+            by_the_original(refused, 2, "WORK_GROUP_SIZE");
+            // A device that failed is asked nothing more.
+            answers(good());
+            by_the_original(good(), 1, "WORK_GROUP_SIZE");
+        });
+    }
+
     #[test]
     fn no_driver() {
         let env = [

@@ -283,9 +283,10 @@ pub fn page(rows: &[Row]) -> String {
     let mut text = String::from(
         "# Which kernel runs on which target\n\n\
          Written by `cargo xtask targets --frameworks all --update`, from a run of every kernel on every target: the 69 benchmarks of \
-         Tenspiler's, in C, and the kernels of the [demo](../fixtures/demo). Each was compared with the compiled original on random \
-         inputs and on edges (zeros, limits, sizes of one and of none; where floats are exact, NaN and infinities, too). A test holds \
-         the page against what is generated today.\n\n\
+         Tenspiler's, in C, and the kernels of the [demo](../fixtures/demo). Each was run on random \
+         inputs and on edges (zeros, limits, sizes of one and of none; where floats are exact, NaN and infinities, too). Code in C was \
+         compared with the compiled original; what a framework, StableHLO or a GPU's driver runs, with the lifted loop, beside which \
+         the compiled original was run. A test holds the page against what is generated today.\n\n\
          * *exact*: the same bits.\n\
          * *real*: equal when float arithmetic is read over the real numbers (sums in another order, a library's own `exp`), and the \
          largest relative error that was seen.\n\

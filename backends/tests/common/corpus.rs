@@ -104,7 +104,7 @@ fn reductions() -> Vec<Item> {
     let each = |ty: ScalarType| {
         cases::reductions(ty).into_iter().map(move |fold| {
             let function = cases::folds("one", ty, std::slice::from_ref(&fold));
-            let calls = cases::fold_calls(&function, ty);
+            let calls = cases::fold_calls(&function, ty, Tier::Real);
             let name = format!("reduce {ty} by {:?} over {:?}", fold.0, fold.1);
             Item::new(name, function, calls)
         })

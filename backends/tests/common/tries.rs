@@ -1,6 +1,6 @@
 //! Functions of many operators each, as a target takes them, so that few are to be compiled.
 
-use super::cases::{cases, function, inputs};
+use super::cases::{self, cases, function, inputs, reductions};
 use super::{conversions, corpus, inside, try_generate};
 use std::fmt::Write as _;
 use tensorize_backends::{Generated, Target};
@@ -47,6 +47,39 @@ pub fn operators(target: &dyn Target) -> (Vec<Try>, String) {
                 function,
                 generated,
                 calls,
+            });
+        }
+    }
+    (tries, refused)
+}
+
+/// Every way to fold numbers of these types, and what the target refuses of them.
+pub fn folds(target: &dyn Target, types: &[ScalarType]) -> (Vec<Try>, String) {
+    let (mut tries, mut refused) = (Vec::new(), String::new());
+    for &ty in types {
+        for tier in [Tier::Exact, Tier::Real] {
+            if tier == Tier::Real && ty.is_int() {
+                continue;
+            }
+            let able = reductions(ty).into_iter().filter(|fold| {
+                let one = cases::folds("one", ty, std::slice::from_ref(fold));
+                let why = match try_generate(target, &one, tier, &[]) {
+                    Ok(_) => return true,
+                    Err(why) => why,
+                };
+                writeln!(refused, "reduce {ty} by {:?}, {tier}: {why}", fold.0).unwrap();
+                false
+            });
+            let able: Vec<_> = able.collect();
+            if able.is_empty() {
+                continue;
+            }
+            let function = cases::folds(&format!("{tier}_folds_of_{}", ty.name()), ty, &able);
+            let generated = try_generate(target, &function, tier, &[]).unwrap();
+            tries.push(Try {
+                calls: cases::fold_calls(&function, ty, tier),
+                function,
+                generated,
             });
         }
     }

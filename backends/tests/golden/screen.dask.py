@@ -19,10 +19,18 @@ if os.environ.get("TENSORIZE_DASK_SCHEDULER"):
 
     # A graph holds the arrays' chunks: a worker is given what it needs, and what one loses another is given again.
     warnings.filterwarnings("ignore", message="Sending large graph")
+    _address = os.environ["TENSORIZE_DASK_SCHEDULER"]
+    # Each kernel has a module of its own: nobody waits a second time.
+    if dask.config.get("tensorize.silent", None) == _address:
+        raise OSError(f"the scheduler at {_address} did not answer before")
     try:
         _cluster = default_client()
     except ValueError:
-        _cluster = Client(os.environ["TENSORIZE_DASK_SCHEDULER"])
+        try:
+            _cluster = Client(_address)
+        except Exception:
+            dask.config.set({"tensorize.silent": _address})
+            raise
 
 
 def screen_blend_core(base_view, active_view):
