@@ -166,12 +166,22 @@ fn publish_would_take_it(ours: &Crate) {
     git(&registry, &["commit", "-q", "-m", "all"]);
     let mut publish = cargo();
     publish
-        .args(["publish", "--dry-run", "--no-verify", "--registry", "folder", "--config"])
+        .args([
+            "publish",
+            "--dry-run",
+            "--no-verify",
+            "--registry",
+            "folder",
+            "--config",
+        ])
         .arg(ours.folder.path().join("config.toml"))
         .current_dir(ours.path())
         .env("CARGO_TARGET_DIR", target_dir().join("everyday"))
         .env("TENSORIZE_BIN", "")
-        .env("CARGO_REGISTRIES_FOLDER_INDEX", format!("file://{}", registry.display()));
+        .env(
+            "CARGO_REGISTRIES_FOLDER_INDEX",
+            format!("file://{}", registry.display()),
+        );
     let told = said(&run(&mut publish));
     assert!(told.contains("aborting upload due to dry run"), "{told}");
 }

@@ -191,7 +191,9 @@ pub fn fold_calls(f: &Function, ty: ScalarType, tier: Tier) -> Vec<Inputs> {
     let sizes = sizes.map(|size| (size, ty.is_float()));
     // What an extreme does with NaN, and with zeros of two signs, depends on how it is written. The reals have neither.
     let special = [(5, 3), (9, 40), (2, 700)].into_iter();
-    let special = special.filter(|_| tier == Tier::Exact).map(|size| (size, false));
+    let special = special
+        .filter(|_| tier == Tier::Exact)
+        .map(|size| (size, false));
     let calls = sizes.chain(special).map(|((rows, cols), tame)| {
         let sizes = [("rows", rows), ("cols", cols)];
         call(f, &sizes, &mut random, tame)
