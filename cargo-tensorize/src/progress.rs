@@ -1,6 +1,7 @@
 //! How far the work is, for whoever waits at a terminal.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::fmt::Write;
 use std::time::Duration;
 
 /// What is done sooner needs no bar.
@@ -15,7 +16,7 @@ impl Progress {
     pub fn new(what: &'static str, pieces: usize) -> Progress {
         let bar = ProgressBar::with_draw_target(Some(pieces as u64), ProgressDrawTarget::hidden());
         bar.set_message(what);
-        Progress::later(bar, "{msg} [{bar:30}] {pos}/{len}, {eta} left")
+        Progress::later(bar, "{msg} [{bar:30}] {pos}/{len}, {left}")
     }
 
     /// Of something that may take a while, nobody knows how long.
@@ -27,7 +28,7 @@ impl Progress {
 
     fn later(bar: ProgressBar, template: &str) -> Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
+            bar.set_style(style.progress_chars("=> ").with_key("left", left));
         }
         // It must not keep alive what it shows.
         let weak = bar.downgrade();
@@ -45,6 +46,15 @@ impl Progress {
     pub fn step(&self) {
         self.0.inc(1);
     }
+}
+
+/// How long it will take; before the first piece is done, for which nobody knows, how long it has taken.
+fn left(state: &ProgressState, out: &mut dyn Write) {
+    // An error is that of the terminal, to which no bar matters.
+    let _ = match state.pos() {
+        0 => write!(out, "{:#} so far", HumanDuration(state.elapsed())),
+        _ => write!(out, "{:#} left", HumanDuration(state.eta())),
+    };
 }
 
 /// As [`Progress`], where nobody knows how much there is to do.
