@@ -151,13 +151,9 @@ fn troubleshooting_tells_of_every_code() {
         told += &format!("* {}: {meaning}\n", code as u8);
     }
     told += "\n## Codes\n";
-    for codes::Code {
-        code,
-        title,
-        explanation,
-    } in codes::all()
-    {
-        told += &format!("\n### {code}: {title}\n\n{explanation}\n");
+    for code in codes::all() {
+        let text = code.text();
+        told += &format!("\n### {}: {}\n\n{text}\n", code.code, code.title);
     }
     let page = text(PAGE);
     let by_hand = page.split("## Exit codes\n").next().unwrap_or(&page);

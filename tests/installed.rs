@@ -46,7 +46,13 @@ fn installed() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut install = cargo();
     install
-        .args(["install", "--path", "cargo-tensorize", "--debug", "--locked"])
+        .args([
+            "install",
+            "--path",
+            "cargo-tensorize",
+            "--debug",
+            "--locked",
+        ])
         .args(["--offline", "--root"])
         .arg(folder.path())
         .current_dir(root());
@@ -75,7 +81,12 @@ fn a_kernel_of_ones_own_runs_after_five_commands() {
     let cargo_home = of_home("CARGO_HOME", ".cargo");
     let empty = folder.join("home");
     fs::create_dir(&empty).expect("an empty folder");
-    let path = [bin, cargo_home.join("bin"), "/usr/bin".into(), "/bin".into()];
+    let path = [
+        bin,
+        cargo_home.join("bin"),
+        "/usr/bin".into(),
+        "/bin".into(),
+    ];
     let path = std::env::join_paths(path).expect("a path");
     let typed = |words: &[&str]| {
         let mut command = Command::new("cargo");

@@ -11,6 +11,16 @@ pub struct Code {
     pub title: &'static str,
     /// What it means and what to do.
     pub explanation: &'static str,
+    /// What helps with a kernel of which that is said, in a line.
+    pub help: Option<&'static str>,
+}
+
+impl Code {
+    /// What it means, and what helps.
+    pub fn text(&self) -> String {
+        let help = self.help.map(|help| format!("\n\nWhat helps: {help}."));
+        self.explanation.to_owned() + &help.unwrap_or_default()
+    }
 }
 
 /// The row of a code, in any case.
@@ -23,7 +33,33 @@ const fn row(code: &'static str, title: &'static str, explanation: &'static str)
         code,
         title,
         explanation,
+        help: help(code),
     }
+}
+
+/// What is said with a refusal that does not come from the front end, which has words of its own for each.
+const fn help(code: &str) -> Option<&'static str> {
+    Some(match code.as_bytes() {
+        b"TZ0301" => {
+            "loops lift whose counters step by a constant up to a size, at places that are sums and products of counters and \
+             sizes; move what is of another kind to a function of its own, or state its summary, which `cargo tensorize prove --summary FILE.tir FILE.c::FUNCTION` proves"
+        }
+        b"TZ0302" => "return the result, or store it through a pointer",
+        b"TZ0303" => {
+            "write all of the rectangle, or make one row, or each part, a function of its own"
+        }
+        b"TZ0304" => {
+            "keep what is read again in a local variable, or write to an array of its own and copy it afterwards"
+        }
+        b"TZ0305" => {
+            "find out how many there are, or where they go, in a function of its own, and pass that as a parameter"
+        }
+        b"TZ0402" => {
+            "the original goes on to run; an assertion on the sizes before the loop becomes a guard, and --time-limit gives \
+             the solver longer"
+        }
+        _ => return None,
+    })
 }
 
 /// All codes but the front end's (02), which stand where they are used. 01 tools and command line, 03 summaries, 04 prover, 05 differential run,

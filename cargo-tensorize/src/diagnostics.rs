@@ -1,5 +1,6 @@
 //! What is wrong, where, and what to do: shown as the Rust compiler shows it.
 
+use crate::codes;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::path::PathBuf;
 use tensorize_build::guarded;
@@ -68,6 +69,15 @@ impl Diagnostic {
     pub fn help(self, help: impl Into<String>) -> Diagnostic {
         Diagnostic {
             help: Some(help.into()),
+            ..self
+        }
+    }
+
+    /// With what its code says that helps.
+    pub fn helped(self) -> Diagnostic {
+        let known = self.code.and_then(codes::find).and_then(|c| c.help);
+        Diagnostic {
+            help: known.map(Into::into),
             ..self
         }
     }

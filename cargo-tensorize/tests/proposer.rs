@@ -1,5 +1,8 @@
 //! External proposers: one that answers well, and many that don't.
 
+mod common;
+
+use common::{MANIFEST, project, stderr, tensorize, write};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -108,6 +111,26 @@ fn a_good_answer_is_proven_and_code_is_generated() {
             .unwrap()
             .contains("dot_general")
     );
+}
+
+/// As the manifest names it, from whatever folder one works in.
+#[test]
+fn the_proposer_of_a_project_is_asked() {
+    let p = project(&format!(
+        "#include \"tensorize.h\"\nTENSORIZE_KERNEL\n{STAIRS}int named(int a) {{ return a; }}"
+    ));
+    let manifest = MANIFEST.to_owned() + "proposer = [\"./propose.sh\"]\n";
+    write(p.path(), "Cargo.toml", &manifest);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let named = p.path().join("Cargo.toml");
+    let named = ["--manifest-path", named.to_str().unwrap(), "--offline"];
+    let code = p.path().join(".tensorize/cpu/stairs.c");
+    // One that lies, and then one that answers well.
+    for (summary, proven) in [(RIGHT.replace("LT", "LE"), false), (RIGHT.into(), true)] {
+        script(p.path(), &says(&answer(&[&summary])));
+        let out = tensorize(elsewhere.path(), &named);
+        assert_eq!(code.exists(), proven, "{}", stderr(&out));
+    }
 }
 
 #[test]

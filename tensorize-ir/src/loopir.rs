@@ -18,7 +18,8 @@ mod validate;
 mod visit;
 
 pub use visit::{
-    Visited, each_expr_mut, each_stmt_mut, nesting, rename_arrays, rename_variables, visit,
+    Visited, each_expr_mut, each_stmt_mut, nesting, rename_arrays, rename_variables, stored_in,
+    visit,
 };
 
 #[cfg(test)]

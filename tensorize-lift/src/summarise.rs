@@ -344,7 +344,7 @@ fn propose(
                     refusal = Some(Refusal {
                         code: "TZ0305",
                         message: format!("what it computes has no form over tensors: {why}"),
-                        line: 0,
+                        line: line_of(kernel, &plain),
                     });
                     continue;
                 }
@@ -417,6 +417,20 @@ fn nothing() -> Refusal {
         message: "it neither writes to an array nor returns a value".into(),
         line: 0,
     }
+}
+
+/// The loop in which the kernel stores what its summary has no form for: that of which the data says the place, or else the first.
+fn line_of(kernel: &loopir::Function, summary: &tensir::Function) -> u32 {
+    let stored = |by_data: bool| {
+        summary.outputs.iter().filter_map(move |o| match o {
+            Output::Store { view, .. } if view.index.has_values() || !by_data => {
+                Some(loopir::stored_in(&kernel.body, &view.array))
+            }
+            _ => None,
+        })
+    };
+    let mut lines = stored(true).chain(stored(false));
+    lines.find(|line| *line > 0).unwrap_or(0)
 }
 
 /// The results as the loops have them; without bit tricks; and without hand optimisation.
@@ -520,7 +534,11 @@ fn results(exec: &mut Executor) -> Result<Vec<Closed>, Refusal> {
             continue;
         };
         if let Some(contents) = state.arrays.get(name) {
-            results.extend(cases::stores_by_cases(&mut exec.ctx, name, contents)?);
+            let stores = cases::stores_by_cases(&mut exec.ctx, name, contents);
+            results.extend(stores.map_err(|why| Refusal {
+                line: loopir::stored_in(&kernel.body, name),
+                ..why
+            })?);
         }
     }
     results.extend(returned.map(|v| Closed::Return(exec.ctx.settle(&v))));

@@ -35,7 +35,7 @@ pub fn run(args: &Explain, out: &Output) -> Code {
         return Code::Clean;
     };
     if let Some(c) = codes::find(what) {
-        out.text(&format!("{}: {}\n\n{}\n", c.code, c.title, c.explanation));
+        out.text(&format!("{}: {}\n\n{}\n", c.code, c.title, c.text()));
         out.json(&Told::new("code", &c));
         return Code::Clean;
     }

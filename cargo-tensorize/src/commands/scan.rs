@@ -8,6 +8,7 @@ use crate::diagnostics::{Diagnostic, Severity};
 use crate::exit::Code;
 use crate::outlook;
 use crate::pipeline::{self, Job, Settings};
+use crate::progress::Progress;
 use crate::project;
 use crate::report::{KernelReport, Status, columns};
 use crate::sources::{self, Wanted, absolute};
@@ -117,11 +118,14 @@ pub fn run(args: &Scan, common: &Common, out: &Output) -> Code {
     match pipeline::run(jobs, &settings) {
         Ok(run) => {
             let mut reports = run.reports();
-            let kernels = run.kernels.iter().zip(&mut reports).collect();
+            let kernels: Vec<_> = run.kernels.iter().zip(&mut reports).collect();
+            let progress = Progress::new("estimating", kernels.len());
             pipeline::for_each(kernels, settings.jobs, |(kernel, report)| {
                 let proven = kernel.proven.as_ref();
                 report.outlook = proven.map(|proven| outlook::of(proven, TIME_LIMIT));
+                progress.step();
             });
+            drop(progress);
             for report in &mut reports {
                 // What does not lift is no fault here.
                 for d in &mut report.diagnostics {

@@ -48,7 +48,7 @@ fn rule(code: &codes::Code) -> Value {
         "id": code.code,
         "shortDescription": {"text": code.title},
         "fullDescription": {"text": code.explanation},
-        "help": {"text": code.explanation},
+        "help": {"text": code.text()},
     })
 }
 

@@ -296,7 +296,7 @@ impl Stages<'_> {
         proposal
             .map_err(|r| {
                 let d = Diagnostic::error(r.code, r.message).at(self.at(r.line));
-                self.kernel.report.fail(Status::Unsupported, d);
+                self.kernel.report.fail(Status::Unsupported, d.helped());
             })
             .ok()
     }
@@ -333,7 +333,7 @@ impl Stages<'_> {
             }
             Verdict::Unknown { obligation, line } => {
                 let d = Diagnostic::warning("TZ0402", format!("not proven: {obligation}"));
-                let d = d.at(self.at(line)).help("the original goes on to run");
+                let d = d.at(self.at(line)).helped();
                 self.kernel.report.fail(Status::Unproven, d);
                 return None;
             }

@@ -162,6 +162,20 @@ fn fixtures_that_are_unsupported_say_what_where_and_how_the_others_go_on() {
         let human = tensorize(&["lift", &file, "--no-differential"]);
         let text = stderr(&human);
         assert!(text.contains(&format!("{file}:")), "{file}: {text}");
+        let source = std::fs::read_to_string(fixtures().join(&file)).unwrap();
+        for (i, _) in source
+            .lines()
+            .enumerate()
+            .filter(|(_, l)| l.ends_with("// refused here"))
+        {
+            let place = format!("{file}:{}:", i + 1);
+            assert!(text.contains(&place), "{place} {text}");
+        }
+        // And what can be done.
+        let refusals = text.split("\n\n").filter(|t| t.contains("[TZ0"));
+        for refusal in refusals {
+            assert!(refusal.contains("= help: "), "{refusal}");
+        }
         let lines = json(&out);
         assert_eq!(kernel(&lines, "fine")["status"], "proven", "{file}");
         for expect in expect {

@@ -81,6 +81,22 @@ pub fn nesting(stmts: &[Stmt]) -> usize {
     stmts.iter().map(of).max().unwrap_or(0)
 }
 
+/// The line of the innermost loop around the last store to an array, in the order of the text; 0 if no loop is around one.
+pub fn stored_in(stmts: &[Stmt], array: &str) -> u32 {
+    last_store(stmts, array, 0).unwrap_or(0)
+}
+
+fn last_store(stmts: &[Stmt], to: &str, line: u32) -> Option<u32> {
+    stmts.iter().rev().find_map(|s| match s {
+        Stmt::Store { array, .. } => (&**array == to).then_some(line),
+        Stmt::If {
+            then, otherwise, ..
+        } => last_store(otherwise, to, line).or_else(|| last_store(then, to, line)),
+        Stmt::Loop(l) => last_store(&l.body, to, l.line),
+        Stmt::Assign { .. } | Stmt::Return(_) | Stmt::Trap => None,
+    })
+}
+
 /// Calls `f` with every expression, operands before what is made of them, to be changed.
 pub fn each_expr_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
     each_stmt_mut(stmts, &mut |stmt| match stmt {
