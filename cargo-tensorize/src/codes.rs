@@ -42,7 +42,8 @@ const fn help(code: &str) -> Option<&'static str> {
     Some(match code.as_bytes() {
         b"TZ0301" => {
             "loops lift whose counters step by a constant up to a size, at places that are sums and products of counters and \
-             sizes; move what is of another kind to a function of its own, or state its summary, which `cargo tensorize prove --summary FILE.tir FILE.c::FUNCTION` proves"
+             sizes; move what is of another kind to a function of its own, or state its summary, which \
+             `cargo tensorize prove --summary FILE.tir FILE.c::FUNCTION` proves"
         }
         b"TZ0302" => "return the result, or store it through a pointer",
         b"TZ0303" => {

@@ -1,4 +1,4 @@
-//! Registers of NEON and masks of AVX-512: an intrinsic is not its neighbour.
+//! Registers of NEON and x86, masks of AVX-512: an intrinsic is not its neighbour.
 
 use super::{Case, refuses_them};
 
@@ -6,6 +6,12 @@ use super::{Case, refuses_them};
 fn registers_of_neon() {
     let headers = "#include <arm_neon.h>\n";
     refuses_them("neon", "c", headers, NEON);
+}
+
+#[test]
+fn registers_of_x86() {
+    let headers = "#include <immintrin.h>\n#include <stdint.h>\n";
+    refuses_them("x86", "c", headers, X86);
 }
 
 #[test]
@@ -95,6 +101,84 @@ const NEON: &[Case] = &[
             ("p.val[1]", "p.val[2]"),
             ("vshrn_n_u16", "vrshrn_n_u16"),
             ("vmlal_u8", "vmlsl_u8"),
+        ],
+    ),
+];
+
+const X86: &[Case] = &[
+    // Signs of bytes, and which of two.
+    (
+        "void f(const uint8_t *a, const uint8_t *b, uint8_t *c, int n) { for (int i = 0; i + 32 <= n; i += 32) { __m256i x = _mm256_loadu_si256((const __m256i *)(a + i)), y = _mm256_loadu_si256((const __m256i *)(b + i)); _mm256_storeu_si256((__m256i *)(c + i), _mm256_max_epu8(x, y)); } }",
+        &[
+            ("_mm256_max_epu8", "_mm256_max_epi8"),
+            ("_mm256_max_epu8", "_mm256_min_epu8"),
+            ("_mm256_max_epu8", "_mm256_adds_epu8"),
+        ],
+    ),
+    (
+        "void f(const int16_t *a, const int16_t *b, int16_t *c, int n) { for (int i = 0; i + 16 <= n; i += 16) { __m256i x = _mm256_loadu_si256((const __m256i *)(a + i)), y = _mm256_loadu_si256((const __m256i *)(b + i)); _mm256_storeu_si256((__m256i *)(c + i), _mm256_blendv_epi8(x, y, _mm256_cmpgt_epi16(x, y))); } }",
+        &[
+            ("blendv_epi8(x, y,", "blendv_epi8(y, x,"),
+            ("cmpgt_epi16(x, y)", "cmpgt_epi8(x, y)"),
+            ("cmpgt_epi16(x, y)", "cmpeq_epi16(x, y)"),
+        ],
+    ),
+    // The sign of the mask decides, that of zero too.
+    (
+        "void f(const float *a, const float *b, float *c, int n) { for (int i = 0; i + 4 <= n; i += 4) { __m128 x = _mm_loadu_ps(a + i), y = _mm_loadu_ps(b + i); _mm_storeu_ps(c + i, _mm_blendv_ps(x, y, x)); } }",
+        &[
+            ("blendv_ps(x, y, x)", "blendv_ps(y, x, x)"),
+            ("blendv_ps(x, y, x)", "blendv_ps(x, y, y)"),
+            (
+                "blendv_ps(x, y, x)",
+                "blendv_ps(x, y, _mm_cmplt_ps(x, _mm_setzero_ps()))",
+            ),
+        ],
+    ),
+    // NaN, where the second is taken.
+    (
+        "void f(const float *a, const float *b, float *c, int n) { for (int i = 0; i + 16 <= n; i += 16) { __m512 x = _mm512_loadu_ps(a + i), y = _mm512_loadu_ps(b + i); _mm512_storeu_ps(c + i, _mm512_max_ps(x, y)); } }",
+        &[
+            ("max_ps(x, y)", "max_ps(y, x)"),
+            ("_mm512_max_ps", "_mm512_min_ps"),
+        ],
+    ),
+    // Cut off, or rounded.
+    (
+        "void f(const float *a, int32_t *b, int n) { for (int i = 0; i + 8 <= n; i += 8) { _mm256_storeu_si256((__m256i *)(b + i), _mm256_cvttps_epi32(_mm256_loadu_ps(a + i))); } }",
+        &[
+            ("_mm256_cvttps_epi32", "_mm256_cvtps_epi32"),
+            ("_mm256_cvttps_epi32", "_mm256_castps_si256"),
+        ],
+    ),
+    (
+        "void f(const uint8_t *a, uint16_t *b, int n) { for (int i = 0; i + 16 <= n; i += 16) { _mm256_storeu_si256((__m256i *)(b + i), _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(a + i)))); } }",
+        &[("_mm256_cvtepu8_epi16", "_mm256_cvtepi8_epi16")],
+    ),
+    (
+        "void f(const int16_t *a, uint8_t *b, int n) { for (int i = 0; i + 8 <= n; i += 8) { __m128i x = _mm_loadu_si128((const __m128i *)(a + i)); _mm_storel_epi64((__m128i *)(b + i), _mm_packus_epi16(x, x)); } }",
+        &[
+            ("_mm_packus_epi16", "_mm_packs_epi16"),
+            (
+                "_mm_packus_epi16(x, x)",
+                "_mm_shuffle_epi8(x, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 0, 0, 0, 0, 0, 0, 0, 0))",
+            ),
+        ],
+    ),
+    // Neighbours, or what lies across.
+    (
+        "void f(const float *a, float *b, int n) { for (int i = 0; i + 4 <= n; i += 4) { __m128 x = _mm_loadu_ps(a + i); _mm_storeu_ps(b + i, _mm_hadd_ps(x, x)); } }",
+        &[
+            ("_mm_hadd_ps", "_mm_add_ps"),
+            ("_mm_hadd_ps", "_mm_hsub_ps"),
+        ],
+    ),
+    (
+        "void f(const int16_t *a, const int16_t *b, int16_t *c, int n) { for (int i = 0; i + 8 <= n; i += 8) { __m128i x = _mm_loadu_si128((const __m128i *)(a + i)), y = _mm_loadu_si128((const __m128i *)(b + i)); _mm_storeu_si128((__m128i *)(c + i), _mm_srai_epi16(_mm_mulhi_epi16(x, y), 1)); } }",
+        &[
+            ("_mm_mulhi_epi16", "_mm_mulhi_epu16"),
+            ("_mm_mulhi_epi16", "_mm_mulhrs_epi16"),
+            ("_mm_srai_epi16", "_mm_srli_epi16"),
         ],
     ),
 ];
