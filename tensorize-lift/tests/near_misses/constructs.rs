@@ -346,6 +346,15 @@ const CONTROL: &[Case] = &[
 ];
 
 const REDUCTIONS: &[Case] = &[
+    // Each sum is rounded to as many bits as a float has.
+    (
+        "float f(const int *x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }",
+        &[
+            ("float s = 0", "int s = 0"),
+            ("float s = 0", "double s = 0"),
+            ("s += x[i]", "s += (short)x[i]"),
+        ],
+    ),
     // Places as wide as addresses are.
     (
         "size_t f(const float *a, size_t n) { size_t b = 0; for (size_t i = 1; i < n; i++) if (a[i] > a[b]) b = i; return b; }",
@@ -502,6 +511,16 @@ const REDUCTIONS: &[Case] = &[
 ];
 
 const BY_HAND: &[Case] = &[
+    // Floats in four sums, put together in another order than that of a plain loop.
+    (
+        "float f(const float *x, const float *y, int n) { float a = 0, b = 0, c = 0, d = 0; int i = 0; for (; i + 3 < n; i += 4) { a += x[i] * y[i]; b += x[i + 1] * y[i + 1]; c += x[i + 2] * y[i + 2]; d += x[i + 3] * y[i + 3]; } for (; i < n; i++) a += x[i] * y[i]; return a + b + c + d; }",
+        &[
+            ("y[i + 2]", "y[i + 1]"),
+            ("int i = 0", "int i = 1"),
+            ("return a + b + c + d", "return a + b + c - d"),
+            ("; i < n; i++", "; i < n - 1; i++"),
+        ],
+    ),
     // Eight at a time, and a tail.
     (
         "void f(const int *a, int *o, int n) { int i = 0; for (; i + 7 < n; i += 8) { o[i] = a[i] + 1; o[i + 1] = a[i + 1] + 1; o[i + 2] = a[i + 2] + 1; o[i + 3] = a[i + 3] + 1; o[i + 4] = a[i + 4] + 1; o[i + 5] = a[i + 5] + 1; o[i + 6] = a[i + 6] + 1; o[i + 7] = a[i + 7] + 1; } for (; i < n; i++) o[i] = a[i] + 1; }",
