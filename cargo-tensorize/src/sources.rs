@@ -25,6 +25,8 @@ pub struct Wanted {
     pub compile_commands: Option<PathBuf>,
     /// How files are compiled of which nothing else says it.
     pub flags: Vec<String>,
+    /// Files elsewhere as well that the compilation database names.
+    pub elsewhere: bool,
 }
 
 /// Endings of C and C++ sources.
@@ -36,7 +38,7 @@ pub fn is_source(path: &Path) -> bool {
         .is_some_and(|e| ENDINGS.iter().any(|known| e == *known))
 }
 
-/// Every source below the folder, in order. What ignore files name, hidden files and cargo's build folders are left
+/// Every source below the folder, in order, then those elsewhere if they are wanted. What ignore files name, hidden files and cargo's build folders are left
 /// out. `known` are files, by absolute path, of which it is known how they are compiled.
 pub fn find(
     root: &Path,
@@ -59,7 +61,17 @@ pub fn find(
             .map_or_else(|| Ok(CompileCommands::default()), |path| database(&path))?,
     };
     let mut found = Vec::new();
-    for file in walk(root, globs(root, &wanted.globs)?)? {
+    let mut files = walk(root, globs(root, &wanted.globs)?)?;
+    if wanted.elsewhere {
+        let here = absolute(root);
+        let named = database.files().filter(|file| !file.starts_with(&here));
+        files.extend(
+            named
+                .filter(|file| is_source(file) && file.is_file())
+                .map(Path::to_owned),
+        );
+    }
+    for file in files {
         let absolute = absolute(&file);
         let plain = || Settings {
             dir: root.to_owned(),

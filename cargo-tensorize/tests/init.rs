@@ -403,6 +403,43 @@ fn a_crate_without_build_script_gets_one_for_its_sources() {
     assert!(root.contains("pub mod kernels;"), "{root}");
 }
 
+/// As in a tree of C++ with a crate in it: the database says what belongs to it.
+#[test]
+fn a_compilation_database_names_sources_beside_the_crate() {
+    let tree = tempfile::tempdir().unwrap();
+    write(
+        tree.path(),
+        "rust/Cargo.toml",
+        &common::MANIFEST.replace("[\"c/k.c::named\"]", "[]"),
+    );
+    write(tree.path(), "rust/src/lib.rs", "");
+    write(tree.path(), "rust/c/k.c", "int f(int a) { return a; }\n");
+    write(
+        tree.path(),
+        "src/mix.cpp",
+        "#include \"mix.h\"\nint g(int a) { return a * BY; }\n",
+    );
+    write(tree.path(), "include/mix.h", "#define BY 3\n");
+    let entry = |file: &str| {
+        serde_json::json!({
+            "directory": tree.path(), "file": file, "command": format!("c++ -Iinclude -c {file}")
+        })
+    };
+    // What is gone, and what is no source, is no part of it.
+    let commands = ["src/mix.cpp", "rust/c/k.c", "src/gone.cpp", "include/mix.h"].map(entry);
+    let commands = serde_json::json!(commands).to_string();
+    write(tree.path(), "rust/compile_commands.json", &commands);
+    let out = tensorize(&tree.path().join("rust"), &["init", "--offline", "--yes"]);
+    assert_eq!(code(&out), 0, "{}", stderr(&out));
+    let script = fs::read_to_string(tree.path().join("rust/build.rs")).unwrap();
+    let expected = "        .file(\"c/k.c\")
+        .file(\"../src/mix.cpp\")
+        .include(\"../include\")
+        .compile(\"kernels\")?;
+";
+    assert!(script.contains(expected), "{script}");
+}
+
 /// `src/kernels.rs` asked for bindings that nobody made.
 #[test]
 fn a_crate_whose_script_is_left_alone_compiles_as_before() {

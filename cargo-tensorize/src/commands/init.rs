@@ -28,7 +28,6 @@ use edits::{Edit, Edits};
 use manifest::Manifest;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tensorize_build::config::relative_to;
 use tensorize_build::guarded;
 
 /// What the library of kernels is called if nobody says otherwise.
@@ -191,9 +190,14 @@ fn prepare(package: &Package, args: &Init) -> Result<(Edits, String), Failure> {
     Ok((edits, notes))
 }
 
-/// All sources of the package, in one library, with the folders and macros that their compilation database has.
+/// All sources of the package, and those beside it that its compilation database names, in one library, with the folders and
+/// macros that are there.
 fn of_sources(package: &Package) -> Result<Chain, Failure> {
-    let found = sources::find(&package.dir, &Wanted::default(), &BTreeMap::new());
+    let wanted = Wanted {
+        elsewhere: true,
+        ..Wanted::default()
+    };
+    let found = sources::find(&package.dir, &wanted, &BTreeMap::new());
     let found: Vec<Source> = found.map_err(|d| (Code::CouldNotRun, d))?;
     let mut chain = Chain::default();
     for source in &found {
@@ -205,7 +209,7 @@ fn of_sources(package: &Package) -> Result<Chain, Failure> {
         }
         let path = sources::absolute(&source.file);
         let dir = sources::absolute(&package.dir);
-        chain.files.push(relative_to(&dir, &path));
+        chain.files.push(chain::written_from(&dir, &path));
         chain.add_flags(&source.settings, &dir);
     }
     if chain.files.is_empty() {

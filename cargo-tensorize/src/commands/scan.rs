@@ -54,6 +54,7 @@ pub fn run(args: &Scan, common: &Common, out: &Output) -> Code {
             globs: args.globs.clone(),
             compile_commands: args.compile_commands.clone(),
             flags,
+            ..Wanted::default()
         };
         match sources::find(&folder, &wanted, &compiled) {
             Ok(found) => sources.extend(found.into_iter().map(|s| (absolute(&s.file), s))),

@@ -47,6 +47,11 @@ impl CompileCommands {
         Ok(CompileCommands(all))
     }
 
+    /// The absolute paths of all files that it names, in order.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.0.keys().map(PathBuf::as_path)
+    }
+
     /// How the file at this absolute path is compiled.
     pub(super) fn settings(&self, file: &Path) -> Option<Settings> {
         self.0.get(file).cloned()

@@ -34,7 +34,7 @@ impl Chain {
             };
             if let Some(folder) = value("-I") {
                 let path = crate::sources::absolute(&settings.dir.join(folder));
-                add(&mut self.include, relative_to(dir, &path));
+                add(&mut self.include, written_from(dir, &path));
             } else if let Some(define) = value("-D") {
                 add(&mut self.define, define);
             } else if !flag.starts_with("-O") {
@@ -74,6 +74,20 @@ impl Chain {
         flags.for_each(|f| call(format!("flag({f:?})")));
         call(format!("compile({name:?})"));
         text
+    }
+}
+
+/// A path as it is written in a build script: from the package's folder, as long as both lie in one tree.
+pub(super) fn written_from(dir: &Path, path: &Path) -> String {
+    let shared = dir.ancestors().find(|a| path.starts_with(a));
+    match shared.filter(|a| a.parent().is_some()) {
+        Some(shared) => {
+            let ups = dir
+                .strip_prefix(shared)
+                .map_or(0, |p| p.components().count());
+            "../".repeat(ups) + &relative_to(shared, path)
+        }
+        None => relative_to(dir, path),
     }
 }
 
