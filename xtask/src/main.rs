@@ -142,3 +142,54 @@ fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The commands `cargo xtask …` of a page: lines of listings, and what stands between backticks.
+    fn commands(page: &str) -> Vec<String> {
+        let parts = page.split('`').chain(page.lines());
+        let typed = parts.filter_map(|part| {
+            let part = part.trim().trim_start_matches("$ ");
+            let words = part.split(" #").next()?.strip_prefix("cargo xtask ")?;
+            (!words.contains(['`', '…', '\n'])).then(|| words.trim().to_owned())
+        });
+        typed.collect()
+    }
+
+    /// The commands of which one is written, as `bench lift|run`.
+    fn each(command: &str) -> Vec<String> {
+        let choice = command.split(' ').find(|word| word.contains('|'));
+        let choice = choice.unwrap_or_default();
+        choice
+            .split('|')
+            .map(|one| command.replacen(choice, one, 1))
+            .collect()
+    }
+
+    #[test]
+    fn every_command_of_the_docs_is_understood() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let docs = std::fs::read_dir(root.join("docs")).expect("docs");
+        let pages = docs.flatten().map(|entry| entry.path());
+        let pages = pages.filter(|p| p.extension().is_some_and(|e| e == "md"));
+        let (mut seen, mut wrong) = (0, Vec::new());
+        for page in pages.chain([root.join("README.md")]) {
+            let text = std::fs::read_to_string(&page).expect("a page");
+            for command in commands(&text).iter().flat_map(|c| each(c)) {
+                let words = ["xtask"].into_iter().chain(command.split_whitespace());
+                if let Err(e) = Cli::try_parse_from(words)
+                    && e.use_stderr()
+                {
+                    wrong.push(format!("{}: {command}: {e}", page.display()));
+                }
+                seen += 1;
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        assert!(seen > 30, "only {seen} commands were found");
+        assert!(Cli::try_parse_from(["xtask", "tset"]).is_err());
+    }
+}
