@@ -123,26 +123,6 @@ fn killed(target: &str) {
     }
 }
 
-/// A scheduler that nobody is at: one kernel waits for it, as long as Dask's settings say, and the original answers all.
-#[test]
-fn dask_with_a_scheduler_that_does_not_answer() {
-    if !is_installed("dask") {
-        return;
-    }
-    let mut command = Command::new(program());
-    command
-        .env("TENSORIZE", "dask")
-        .env("TENSORIZE_DASK_SCHEDULER", "tcp://127.0.0.1:1")
-        .env("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "2s");
-    let lines = run(&mut command);
-    for line in &lines {
-        assert!(line.contains(" ok original original 2 target 0"), "{line}");
-        assert!(line.contains("127.0.0.1:1"), "{line}");
-    }
-    let at_once = lines.iter().filter(|l| l.contains("did not answer before"));
-    assert_eq!(at_once.count(), KERNELS - 1, "{lines:#?}");
-}
-
 /// `TENSORIZE=tune` measures what there is at each size that the program has, and changes no result.
 fn tunes(target: &str) {
     if !is_installed(target) {
@@ -162,6 +142,32 @@ fn tunes(target: &str) {
     for line in measured.lines() {
         assert!(line.contains(" original "), "{line}");
         assert!(line.contains(&format!(" {target} ")), "{line}");
+    }
+}
+
+mod cluster {
+    mod dask {
+        use super::super::*;
+
+        /// A scheduler that nobody is at: one kernel waits for it, as long as Dask's settings say, and the original answers all.
+        #[test]
+        fn a_scheduler_that_does_not_answer() {
+            if !is_installed("dask") {
+                return;
+            }
+            let mut command = Command::new(program());
+            command
+                .env("TENSORIZE", "dask")
+                .env("TENSORIZE_DASK_SCHEDULER", "tcp://127.0.0.1:1")
+                .env("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "2s");
+            let lines = run(&mut command);
+            for line in &lines {
+                assert!(line.contains(" ok original original 2 target 0"), "{line}");
+                assert!(line.contains("127.0.0.1:1"), "{line}");
+            }
+            let at_once = lines.iter().filter(|l| l.contains("did not answer before"));
+            assert_eq!(at_once.count(), KERNELS - 1, "{lines:#?}");
+        }
     }
 }
 
