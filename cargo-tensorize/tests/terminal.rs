@@ -83,7 +83,7 @@ fn what_takes_long_has_a_bar_at_a_terminal_and_nowhere_else() {
     let seen = at_terminal(p.path(), args, &[]);
     // How long the first piece will take nobody knows.
     assert!(
-        seen.contains("proving [") && seen.contains("0/1, 1s so far") && !seen.contains("0s left"),
+        seen.contains("] 0/1, ") && seen.contains("s so far") && !seen.contains("0/1, 0s left"),
         "{seen:?}"
     );
     let words: Vec<&str> = args.split(' ').collect();
