@@ -99,10 +99,17 @@ impl Crate {
 
     /// A cargo that uses no network.
     fn cargo(&self, folder: &Path, args: &[&str]) -> Command {
+        let mut command = self.cargo_that_asks(folder, args);
+        command.arg("--offline");
+        command
+    }
+
+    /// A cargo that may ask a registry.
+    fn cargo_that_asks(&self, folder: &Path, args: &[&str]) -> Command {
         let mut command = cargo();
         command
             .args(args)
-            .args(["--offline", "--config"])
+            .arg("--config")
             .arg(self.folder.path().join("config.toml"))
             .current_dir(folder)
             .env("CARGO_TARGET_DIR", target_dir().join("everyday"))
@@ -164,29 +171,24 @@ fn publish_would_take_it(ours: &Crate) {
     git(&registry, &["init", "-q"]);
     git(&registry, &["add", "."]);
     git(&registry, &["commit", "-q", "-m", "all"]);
-    let mut publish = cargo();
-    publish
-        .args([
-            "publish",
-            "--dry-run",
-            "--no-verify",
-            "--registry",
-            "folder",
-            "--config",
-        ])
-        .arg(ours.folder.path().join("config.toml"))
-        .current_dir(ours.path())
-        .env("CARGO_TARGET_DIR", target_dir().join("everyday"))
-        .env("TENSORIZE_BIN", "")
-        .env(
-            "CARGO_REGISTRIES_FOLDER_INDEX",
-            format!("file://{}", registry.display()),
-        );
+    // Without a network all the same, but cargo refuses to ask even a folder when it is told so.
+    let args = [
+        "publish",
+        "--dry-run",
+        "--no-verify",
+        "--registry",
+        "folder",
+    ];
+    let mut publish = ours.cargo_that_asks(&ours.path(), &args);
+    publish.env(
+        "CARGO_REGISTRIES_FOLDER_INDEX",
+        format!("file://{}", registry.display()),
+    );
     let told = said(&run(&mut publish));
     assert!(told.contains("aborting upload due to dry run"), "{told}");
 }
 
-/// `cargo package` takes the stored results along, as does `cargo publish`, its own check of the package is content, and who unpacks the package builds it
+/// `cargo package` takes the stored results along, its own check of the package is content, and so is `cargo publish`; who unpacks the package builds it
 /// without a network, with the proofs that came with it. So does docs.rs, where nothing may be written beside the sources.
 #[test]
 fn a_packaged_crate_builds_with_the_results_that_are_in_it() {

@@ -119,5 +119,9 @@ fn a_kernel_of_ones_own_runs_after_five_commands() {
     run.env("TENSORIZE", "cpu").env("TENSORIZE_REPORT", &report);
     assert_eq!(succeed(&mut run), "[3, 6, 9]\n");
     let ran = fs::read_to_string(&report).expect("a report");
-    assert!(ran.contains("\"gain\"") && ran.contains("\"cpu\""), "{ran}");
+    let ran: serde_json::Value = serde_json::from_str(&ran).expect("JSON");
+    let kernel = &ran["kernels"][0];
+    assert_eq!(kernel["name"], "gain", "{ran}");
+    let cpu_alone = serde_json::json!([{ "by": "cpu", "calls": 1 }]);
+    assert_eq!(kernel["answered"], cpu_alone, "{ran}");
 }

@@ -11,11 +11,18 @@ pub struct Code {
     pub title: &'static str,
     /// What it means and what to do.
     pub explanation: &'static str,
-    /// What helps with a kernel of which that is said, in a line.
+    /// What helps with a kernel of which that is said, in a line. The front end has words of its own for each.
     pub help: Option<&'static str>,
 }
 
 impl Code {
+    const fn helps(self, help: &'static str) -> Code {
+        Code {
+            help: Some(help),
+            ..self
+        }
+    }
+
     /// What it means, and what helps.
     pub fn text(&self) -> String {
         let help = self.help.map(|help| format!("\n\nWhat helps: {help}."));
@@ -33,34 +40,8 @@ const fn row(code: &'static str, title: &'static str, explanation: &'static str)
         code,
         title,
         explanation,
-        help: help(code),
+        help: None,
     }
-}
-
-/// What is said with a refusal that does not come from the front end, which has words of its own for each.
-const fn help(code: &str) -> Option<&'static str> {
-    Some(match code.as_bytes() {
-        b"TZ0301" => {
-            "loops lift whose counters step by a constant up to a size, at places that are sums and products of counters and \
-             sizes; move what is of another kind to a function of its own, or state its summary, which \
-             `cargo tensorize prove --summary FILE.tir FILE.c::FUNCTION` proves"
-        }
-        b"TZ0302" => "return the result, or store it through a pointer",
-        b"TZ0303" => {
-            "write all of the rectangle, or make one row, or each part, a function of its own"
-        }
-        b"TZ0304" => {
-            "keep what is read again in a local variable, or write to an array of its own and copy it afterwards"
-        }
-        b"TZ0305" => {
-            "find out how many there are, or where they go, in a function of its own, and pass that as a parameter"
-        }
-        b"TZ0402" => {
-            "the original goes on to run; an assertion on the sizes before the loop becomes a guard, and --time-limit gives \
-             the solver longer"
-        }
-        _ => return None,
-    })
 }
 
 /// All codes but the front end's (02), which stand where they are used. 01 tools and command line, 03 summaries, 04 prover, 05 differential run,
@@ -165,26 +146,43 @@ pub const CODES: &[Code] = &[
         "The kernel's loops have no closed form that we can find: a loop without a bound that can be seen before it \
          starts, a value that depends on all earlier rounds in a way that is not a reduction, a place in memory that \
          is not a polynomial of the loop counters. The message says which. The original goes on to run.",
+    )
+    .helps(
+        "loops lift whose counters step by a constant up to a size, at places that are sums and products of counters and \
+         sizes; move what is of another kind to a function of its own, or state its summary, which \
+         `cargo tensorize prove --summary FILE.tir FILE.c::FUNCTION` proves",
     ),
     row(
         "TZ0302",
         "a function without a result",
         "It neither writes to an array nor returns a value, so there is nothing to compute.",
+    )
+    .helps(
+        "return the result, or store it through a pointer",
     ),
     row(
         "TZ0303",
         "rows of different length",
         "What the kernel writes is not a rectangle: an inner loop's bound depends on an outer loop's counter.",
+    )
+    .helps(
+        "write all of the rectangle, or make one row, or each part, a function of its own",
     ),
     row(
         "TZ0304",
         "a value that could not be followed",
         "The kernel reads memory that it has written before, and it could not be decided which write it sees.",
+    )
+    .helps(
+        "keep what is read again in a local variable, or write to an array of its own and copy it afterwards",
     ),
     row(
         "TZ0305",
         "a result without a form over tensors",
         "Its size or its place depends on the data: how many elements are written is known only while they are.",
+    )
+    .helps(
+        "find out how many there are, or where they go, in a function of its own, and pass that as a parameter",
     ),
     row(
         "TZ0311",
@@ -214,6 +212,10 @@ pub const CODES: &[Code] = &[
         "not proven",
         "The prover could neither prove nor refute the summary; the message says what is left open. This is no error \
          in the C. The original goes on to run. With --strict it is a failure.",
+    )
+    .helps(
+        "the original goes on to run; an assertion on the sizes before the loop becomes a guard, and --time-limit gives \
+         the solver longer",
     ),
     row(
         "TZ0403",

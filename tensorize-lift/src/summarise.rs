@@ -419,18 +419,16 @@ fn nothing() -> Refusal {
     }
 }
 
-/// The loop in which the kernel stores what its summary has no form for: that of which the data says the place, or else the first.
+/// A loop in which the kernel stores something, rather where the data says: that is what has no form.
 fn line_of(kernel: &loopir::Function, summary: &tensir::Function) -> u32 {
-    let stored = |by_data: bool| {
-        summary.outputs.iter().filter_map(move |o| match o {
-            Output::Store { view, .. } if view.index.has_values() || !by_data => {
-                Some(loopir::stored_in(&kernel.body, &view.array))
-            }
-            _ => None,
-        })
-    };
-    let mut lines = stored(true).chain(stored(false));
-    lines.find(|line| *line > 0).unwrap_or(0)
+    let stored = summary.outputs.iter().filter_map(|o| match o {
+        Output::Store { view, .. } => {
+            let line = loopir::stored_in(&kernel.body, &view.array);
+            Some((line == 0, !view.index.has_values(), line))
+        }
+        Output::Return { .. } => None,
+    });
+    stored.min().map_or(0, |(_, _, line)| line)
 }
 
 /// The results as the loops have them; without bit tricks; and without hand optimisation.

@@ -104,6 +104,7 @@ fn reductions() -> Vec<Item> {
     let each = |ty: ScalarType| {
         cases::reductions(ty).into_iter().map(move |fold| {
             let function = cases::folds("one", ty, std::slice::from_ref(&fold));
+            // Such as code of any tier takes: an item is asked for at both.
             let calls = cases::fold_calls(&function, ty, Tier::Real);
             let name = format!("reduce {ty} by {:?} over {:?}", fold.0, fold.1);
             Item::new(name, function, calls)

@@ -3,6 +3,7 @@
 
 mod algorithms;
 mod blocks;
+mod by_hand;
 mod complexes;
 mod conditions;
 mod constants;
